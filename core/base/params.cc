@@ -1,0 +1,181 @@
+#include "core/base/params.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/nearest.h"
+
+namespace banyan {
+namespace {
+
+absl::Status ErrorAt(const Origin& at, absl::string_view message) {
+  if (at.file == nullptr) return absl::InvalidArgumentError(message);
+  return absl::InvalidArgumentError(
+      absl::StrCat(*at.file, ":", at.line, ":", at.column, ": ", message));
+}
+
+// What stands there, for messages. Long scalars are cut.
+std::string Found(const Params& value) {
+  constexpr std::size_t kShown = 40;
+  switch (value.kind()) {
+    case Params::Kind::kNull:
+      return "nothing";
+    case Params::Kind::kList:
+      return "a list";
+    case Params::Kind::kMap:
+      return "a map";
+    case Params::Kind::kScalar:
+      break;
+  }
+  const std::string& text = value.text();
+  return absl::StrCat("'", text.substr(0, kShown),
+                      text.size() > kShown ? "...'" : "'");
+}
+
+absl::Status Expected(const Params& value, absl::string_view what) {
+  return value.Error(absl::StrCat("expected ", what, ", found ", Found(value)));
+}
+
+}  // namespace
+
+Params Params::Scalar(std::string text, Origin origin) {
+  Params result(std::move(origin));
+  result.kind_ = Kind::kScalar;
+  result.text_ = std::move(text);
+  return result;
+}
+
+Params Params::List(std::vector<Params> items, Origin origin) {
+  Params result(std::move(origin));
+  result.kind_ = Kind::kList;
+  result.items_ = std::move(items);
+  return result;
+}
+
+Params Params::Map(std::vector<Entry> entries, Origin origin) {
+  Params result(std::move(origin));
+  result.kind_ = Kind::kMap;
+  result.entries_ = std::move(entries);
+  return result;
+}
+
+absl::Span<const Params::Entry> Params::entries() const { return entries_; }
+
+const Params* Params::Find(absl::string_view key) const {
+  for (const Entry& entry : entries_)
+    if (entry.key == key) return &entry.value;
+  return nullptr;
+}
+
+absl::Status Params::Error(absl::string_view message) const {
+  return ErrorAt(origin_, message);
+}
+
+absl::Status Convert(const Params& value, int& out) {
+  if (value.kind() != Params::Kind::kScalar ||
+      !absl::SimpleAtoi(value.text(), &out))
+    return Expected(value, "a whole number");
+  return absl::OkStatus();
+}
+
+absl::Status Convert(const Params& value, double& out) {
+  double number = 0;
+  if (value.kind() != Params::Kind::kScalar ||
+      !absl::SimpleAtod(value.text(), &number) || !std::isfinite(number))
+    return Expected(value, "a finite number");
+  out = number;
+  return absl::OkStatus();
+}
+
+absl::Status Convert(const Params& value, bool& out) {
+  if (value.text() != "true" && value.text() != "false")
+    return Expected(value, "true or false");
+  out = value.text() == "true";
+  return absl::OkStatus();
+}
+
+absl::Status Convert(const Params& value, std::string& out) {
+  if (value.kind() != Params::Kind::kScalar) return Expected(value, "a text");
+  out = value.text();
+  return absl::OkStatus();
+}
+
+absl::Status Convert(const Params& value, Params& out) {
+  out = value;
+  return absl::OkStatus();
+}
+
+absl::Status Convert(const Params& value, std::map<int, double>& out) {
+  if (value.kind() != Params::Kind::kMap)
+    return Expected(value, "a map from whole numbers to numbers");
+  out.clear();
+  for (const Params::Entry& entry : value.entries()) {
+    int key = 0;
+    double number = 0;
+    if (!absl::SimpleAtoi(entry.key, &key))
+      return ErrorAt(entry.key_origin,
+                     absl::StrCat("expected a whole number as key, found '",
+                                  entry.key, "'"));
+    absl::Status status = Convert(entry.value, number);
+    if (!status.ok()) return status;
+    if (!out.emplace(key, number).second)
+      return ErrorAt(entry.key_origin,
+                     absl::StrCat("key ", key, " is given twice"));
+  }
+  return absl::OkStatus();
+}
+
+ParamsReader::ParamsReader(const Params& section, std::string what)
+    : section_(section), what_(std::move(what)) {
+  if (section.kind() != Params::Kind::kMap &&
+      section.kind() != Params::Kind::kNull)
+    Note(section.Error(
+        absl::StrCat(what_, ": expected a map, found ", Found(section))));
+}
+
+const Params* ParamsReader::Take(absl::string_view key) {
+  known_.emplace_back(key);
+  return section_.Find(key);
+}
+
+void ParamsReader::Ensure(bool holds, absl::string_view key,
+                          absl::string_view message) {
+  if (holds) return;
+  const Params* value = section_.Find(key);
+  if (value == nullptr) {
+    Note(section_.Error(absl::StrCat(what_, ": '", key, "' ", message)));
+  } else {
+    Note(value->Error(absl::StrCat(what_, ": '", key, "' ", message, ", found ",
+                                   Found(*value))));
+  }
+}
+
+void ParamsReader::Note(absl::Status status) { status_.Update(status); }
+
+void ParamsReader::Missing(absl::string_view key) {
+  Note(section_.Error(absl::StrCat(what_, ": missing key '", key, "'")));
+}
+
+absl::Status ParamsReader::Finish() const {
+  // A misspelt key also makes the right one missing: name the misspelt one.
+  const std::vector<absl::string_view> known(known_.begin(), known_.end());
+  for (const Params::Entry& entry : section_.entries()) {
+    if (std::find(known.begin(), known.end(), entry.key) != known.end())
+      continue;
+    return ErrorAt(
+        entry.key_origin,
+        absl::StrCat(what_, ": ", UnknownName("key", entry.key, known)));
+  }
+  return status_;
+}
+
+}  // namespace banyan

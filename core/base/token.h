@@ -1,0 +1,31 @@
+// Token ids, and the batch of tokens in which a tree and a model meet.
+#ifndef BANYAN_CORE_BASE_TOKEN_H_
+#define BANYAN_CORE_BASE_TOKEN_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace banyan {
+
+using TokenId = std::int32_t;
+
+// Tokens to score in one pass, parents before children.
+//
+// `parents[i]` is the row that token i follows. Rows are numbered through all
+// batches a session holds pending (model/session.h), so a second batch may
+// hang below the first; kCommitted means "follows the committed prefix". A
+// token attends to the committed prefix, its ancestors and itself. Its position
+// is the committed length plus its depth.
+struct TokenBatch {
+  static constexpr int kCommitted = -1;
+
+  std::vector<TokenId> tokens;
+  std::vector<int> positions;
+  std::vector<int> parents;
+
+  int size() const { return static_cast<int>(tokens.size()); }
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_BASE_TOKEN_H_

@@ -1,0 +1,77 @@
+// Model and Session: what a round needs of a language model.
+//
+// A Model is immutable weights; a Session is one sequence's cache. A session
+// holds a committed prefix and, between a scoring call and the next commit,
+// *pending* rows: tokens that were scored but may still be thrown away.
+#ifndef BANYAN_CORE_MODEL_MODEL_H_
+#define BANYAN_CORE_MODEL_MODEL_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
+
+namespace banyan {
+
+// One sequence. Not safe for concurrent use. Every failing call leaves the
+// session as it was.
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  // Committed tokens, and pending rows.
+  virtual int length() const = 0;
+  virtual int pending() const = 0;
+
+  // Commits `tokens` after the committed prefix without giving their logits.
+  // Requires that nothing is pending.
+  virtual absl::Status Prefill(absl::Span<const TokenId> tokens) = 0;
+  // Commits the pending rows `path`, a chain that starts at a row which follows
+  // the committed prefix, and drops every other pending row. An empty path
+  // drops them all.
+  virtual absl::Status Commit(absl::Span<const int> path) = 0;
+};
+
+// The logits of one batch, a row per token in the order of the batch. Valid for
+// as long as the session's pending rows are.
+class Scores {
+ public:
+  virtual ~Scores() = default;
+  // Replaces `logits` by row `row`: one number per token of the vocabulary.
+  virtual void Read(int row, std::vector<double>& logits) const = 0;
+};
+
+struct ScoreRequest {
+  Session* session;         // made by the model that is asked
+  const TokenBatch* batch;  // becomes the session's next pending rows
+};
+
+// Safe for concurrent use.
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  virtual int vocab_size() const = 0;
+  // The most tokens a session may hold, pending rows' positions included.
+  virtual int context_limit() const = 0;
+  virtual std::unique_ptr<Session> NewSession() const = 0;
+
+  // Scores one batch for each of several distinct sessions in one pass. A
+  // token's logits depend on the committed prefix and its ancestors alone, to
+  // the last bit: not on the batch, the tree, the company or the thread count.
+  // Fails as a whole if a token, parent or position is out of range.
+  virtual absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
+      absl::Span<const ScoreRequest> requests) const = 0;
+};
+
+// Score() for one session.
+absl::StatusOr<std::unique_ptr<Scores>> ScoreOne(const Model& model,
+                                                 Session& session,
+                                                 const TokenBatch& batch);
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_MODEL_MODEL_H_

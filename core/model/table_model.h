@@ -1,0 +1,48 @@
+// TableModel: an exact toy. Its law over the next token is a stated function of
+// the text so far, so everything a method does on it can be enumerated.
+//
+// Tokens are 0 .. vocab_size - 1. One more id, begin() == vocab_size, may stand
+// at the start of a context and is never emitted.
+#ifndef BANYAN_CORE_MODEL_TABLE_MODEL_H_
+#define BANYAN_CORE_MODEL_TABLE_MODEL_H_
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+
+namespace banyan {
+
+class TableModel : public Model {
+ public:
+  // Gives the masses of the next token after `text`, which begins with begin().
+  // They sum to 1.
+  using Law =
+      std::function<std::vector<double>(absl::Span<const TokenId> text)>;
+
+  TableModel(int vocab_size, Law law, int context_limit = 1 << 20);
+  // The law of the first token, then one row per previous token.
+  static TableModel Bigram(std::vector<double> start,
+                           std::vector<std::vector<double>> next);
+
+  TokenId begin() const { return vocab_size_; }
+  int vocab_size() const override { return vocab_size_; }
+  int context_limit() const override { return context_limit_; }
+  std::unique_ptr<Session> NewSession() const override;
+  // Logits are the natural logarithms of the masses.
+  absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
+      absl::Span<const ScoreRequest> requests) const override;
+
+ private:
+  int vocab_size_;
+  int context_limit_;
+  Law law_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_MODEL_TABLE_MODEL_H_

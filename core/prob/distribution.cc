@@ -1,0 +1,156 @@
+#include "core/prob/distribution.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/base/token.h"
+
+namespace banyan {
+namespace {
+
+double CheckedSum(const std::vector<double>& masses) {
+  double sum = 0;
+  bool negative = false;
+  for (double mass : masses) {
+    negative |= mass < 0;
+    sum += mass;
+  }
+  Check(!negative && std::isfinite(sum),
+        "masses of a distribution must be finite and not negative");
+  return sum;
+}
+
+bool Contains(absl::Span<const int> list, int value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+}  // namespace
+
+Distribution Distribution::Dense(std::vector<double> masses) {
+  Distribution result;
+  result.vocab_size_ = static_cast<int>(masses.size());
+  result.raw_total_ = CheckedSum(masses);
+  result.masses_ =
+      std::make_shared<const std::vector<double>>(std::move(masses));
+  return result;
+}
+
+Distribution Distribution::Sparse(int vocab_size, std::vector<TokenId> tokens,
+                                  std::vector<double> masses) {
+  Check(tokens.size() == masses.size(), "a sparse row needs a mass per token");
+  Check(tokens.empty() || (tokens.front() >= 0 && tokens.back() < vocab_size),
+        "a token of a sparse row is outside the vocabulary");
+  Check(std::adjacent_find(tokens.begin(), tokens.end(),
+                           std::greater_equal<>()) == tokens.end(),
+        "the tokens of a sparse row must ascend");
+  Distribution result;
+  result.vocab_size_ = vocab_size;
+  result.raw_total_ = CheckedSum(masses);
+  result.tokens_ =
+      std::make_shared<const std::vector<TokenId>>(std::move(tokens));
+  result.masses_ =
+      std::make_shared<const std::vector<double>>(std::move(masses));
+  return result;
+}
+
+Distribution Distribution::OneHot(int vocab_size, TokenId token) {
+  return Sparse(vocab_size, {token}, {1.0});
+}
+
+absl::Span<const double> Distribution::masses() const {
+  if (masses_ == nullptr) return {};
+  return *masses_;
+}
+
+int Distribution::IndexOf(TokenId token) const {
+  Check(token >= 0 && token < vocab_size_, "token outside the vocabulary");
+  if (dense()) return token;
+  const auto at = std::lower_bound(tokens_->begin(), tokens_->end(), token);
+  if (at == tokens_->end() || *at != token) return -1;
+  return static_cast<int>(at - tokens_->begin());
+}
+
+TokenId Distribution::TokenAt(int index) const {
+  return dense() ? index : (*tokens_)[static_cast<std::size_t>(index)];
+}
+
+double Distribution::Mass(TokenId token) const {
+  const int index = IndexOf(token);
+  if (index < 0 || Contains(left_out_, index)) return 0;
+  return scale_ * (*masses_)[static_cast<std::size_t>(index)];
+}
+
+void Distribution::ForEach(absl::FunctionRef<void(TokenId, double)> f) const {
+  const absl::Span<const double> row = masses();
+  for (int i = 0; i < static_cast<int>(row.size()); ++i)
+    if (row[i] > 0 && !Contains(left_out_, i)) f(TokenAt(i), scale_ * row[i]);
+}
+
+TokenId Distribution::Argmax() const {
+  TokenId best = -1;
+  double best_mass = 0;
+  ForEach([&](TokenId token, double mass) {
+    if (mass > best_mass) {
+      best = token;
+      best_mass = mass;
+    }
+  });
+  Check(best >= 0, "a distribution without mass has no largest token");
+  return best;
+}
+
+Distribution Distribution::Without(TokenId token) const {
+  const int index = IndexOf(token);
+  if (index < 0 || Contains(left_out_, index)) return *this;
+  Distribution result = *this;
+  result.left_out_.push_back(index);
+  result.raw_total_ = raw_total_ - (*masses_)[static_cast<std::size_t>(index)];
+  // A small difference of large sums has lost its digits: sum what is left.
+  constexpr double kCancelled = 1.0 / 1024;
+  if (result.raw_total_ < kCancelled * raw_total_) {
+    result.scale_ = 1;
+    double left = 0;
+    result.ForEach([&](TokenId, double mass) { left += mass; });
+    result.raw_total_ = left;
+  }
+  result.scale_ = result.empty() ? 0 : total() / result.raw_total_;
+  return result;
+}
+
+Distribution Distribution::KeepAtLeast(double threshold) const {
+  std::vector<TokenId> tokens;
+  std::vector<double> masses;
+  ForEach([&](TokenId token, double mass) {
+    if (mass < threshold) return;
+    tokens.push_back(token);
+    masses.push_back(mass);
+  });
+  return Sparse(vocab_size_, std::move(tokens), std::move(masses));
+}
+
+Distribution Distribution::Normalized() const {
+  Check(!empty(), "a distribution without mass cannot be normalised");
+  Distribution result = *this;
+  result.scale_ = 1 / raw_total_;
+  return result;
+}
+
+double Overlap(const Distribution& p, const Distribution& q) {
+  double sum = 0;
+  const Distribution& fewer = q.masses().size() < p.masses().size() ? q : p;
+  const Distribution& other = &fewer == &q ? p : q;
+  fewer.ForEach([&](TokenId token, double mass) {
+    sum += std::min(mass, other.Mass(token));
+  });
+  return sum;
+}
+
+}  // namespace banyan

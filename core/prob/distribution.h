@@ -1,0 +1,83 @@
+// Distribution: a law over the vocabulary, or a part of one.
+//
+// A small immutable handle; copies share their masses. Dense rows hold a mass
+// per token, sparse ones an entry per token that may have mass, a one-hot law
+// is a sparse one of one entry. The masses are not negative and may sum to less
+// than 1: a proposal restricted to some tokens is not renormalised, because the
+// verifiers need the mass each token was really drawn with.
+//
+// Requirements (token in range, masses finite and not negative) are checked.
+#ifndef BANYAN_CORE_PROB_DISTRIBUTION_H_
+#define BANYAN_CORE_PROB_DISTRIBUTION_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
+#include "core/base/weights.h"
+
+namespace banyan {
+
+class Distribution {
+ public:
+  Distribution() = default;  // no vocabulary, no mass
+  static Distribution Dense(std::vector<double> masses);
+  // `tokens` ascends strictly; `masses` stands beside it.
+  static Distribution Sparse(int vocab_size, std::vector<TokenId> tokens,
+                             std::vector<double> masses);
+  static Distribution OneHot(int vocab_size, TokenId token);
+
+  int vocab_size() const { return vocab_size_; }
+  // The sum of all masses.
+  double total() const { return scale_ * raw_total_; }
+  // True if no token has mass: nothing can be drawn.
+  bool empty() const { return !(raw_total_ > 0); }
+  // Constant time, or logarithmic in the entries of a sparse row.
+  double Mass(TokenId token) const;
+  // The token of largest mass, the lowest id on a tie. Requires mass.
+  TokenId Argmax() const;
+  // Calls f(token, mass) in order of id for every token of positive mass.
+  void ForEach(absl::FunctionRef<void(TokenId, double)> f) const;
+
+  // To draw: TokenAt(chance.Draw(weights(), ...)). The weights are masses up to
+  // a common factor.
+  Weights weights() const { return {masses(), left_out_}; }
+  TokenId TokenAt(int index) const;
+
+  // This law given that `token` is not drawn: the others keep their ratios and
+  // gain its mass. Shares storage; costs what was left out before. When nothing
+  // else has mass the result is empty.
+  Distribution Without(TokenId token) const;
+  // The part of this law with mass at least `threshold`; not renormalised.
+  Distribution KeepAtLeast(double threshold) const;
+  // The same ratios, summing to 1. Requires mass.
+  Distribution Normalized() const;
+
+  // The stored row: one mass per token if dense, one per entry if not. Entry i
+  // stands for TokenAt(i), counts factor() times its value, and not at all if
+  // its index is in left_out(). For loops over whole rows.
+  bool dense() const { return tokens_ == nullptr; }
+  absl::Span<const double> masses() const;
+  double factor() const { return scale_; }
+  absl::Span<const int> left_out() const { return left_out_; }
+  int IndexOf(TokenId token) const;  // -1: no entry
+
+ private:
+  int vocab_size_ = 0;
+  std::shared_ptr<const std::vector<TokenId>> tokens_;  // null if dense
+  std::shared_ptr<const std::vector<double>> masses_;
+  absl::InlinedVector<int, 2> left_out_;
+  double raw_total_ = 0;  // of the masses that are not left out, unscaled
+  double scale_ = 1;
+};
+
+// sum over x of min(p(x), q(x)): the acceptance of one draw from q (source:
+// Leviathan et al., Theorem 3.5).
+double Overlap(const Distribution& p, const Distribution& q);
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_PROB_DISTRIBUTION_H_

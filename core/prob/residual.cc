@@ -1,0 +1,140 @@
+#include "core/prob/residual.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/base/token.h"
+#include "core/base/weights.h"
+#include "core/prob/distribution.h"
+
+namespace banyan {
+namespace {
+
+// sum of max(x_scale * x[i] - y_scale * y[i], 0). Four sums, so that it can run
+// in vector lanes; their order is fixed.
+double SumOfExcess(absl::Span<const double> x, double x_scale,
+                   absl::Span<const double> y, double y_scale) {
+  double sums[4] = {0, 0, 0, 0};
+  const std::size_t whole = x.size() / 4 * 4;
+  for (std::size_t i = 0; i < whole; i += 4)
+    for (std::size_t lane = 0; lane < 4; ++lane)
+      sums[lane] +=
+          std::max(x_scale * x[i + lane] - y_scale * y[i + lane], 0.0);
+  for (std::size_t i = whole; i < x.size(); ++i)
+    sums[i - whole] += std::max(x_scale * x[i] - y_scale * y[i], 0.0);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+bool BothDense(const Distribution& p, const Distribution& q) {
+  return p.dense() && q.dense();
+}
+
+}  // namespace
+
+Residual::Residual(const Distribution& p)
+    : start_(p), scale_(p.factor() / p.total()) {
+  Check(!p.empty(), "a target law without mass");
+  if (!start_.left_out().empty()) {
+    Own();
+    for (int index : start_.left_out())
+      left_[static_cast<std::size_t>(index)] = 0;
+  }
+}
+
+absl::Span<const double> Residual::row() const {
+  return left_.empty() ? start_.masses() : absl::MakeConstSpan(left_);
+}
+
+double Residual::Mass(TokenId token) const {
+  const int index = start_.IndexOf(token);
+  return index < 0 ? 0 : scale_ * row()[static_cast<std::size_t>(index)];
+}
+
+Weights Residual::weights() const { return {row()}; }
+
+double Residual::Excess(const Distribution& q, double a) const {
+  return BothDense(start_, q) ? ExcessOverRow(q, a) : ExcessOverEntries(q, a);
+}
+
+double Residual::Subtract(const Distribution& q, double a) {
+  const double sum = Excess(q, a);
+  if (!(sum > 0)) return 0;
+  Own();
+  if (BothDense(start_, q)) {
+    SubtractRow(q, a);
+    scale_ = 1 / sum;
+  } else {
+    SubtractEntries(q, a);
+    scale_ *= a / sum;
+  }
+  return sum;
+}
+
+double Residual::ExcessOverRow(const Distribution& q, double a) const {
+  double sum = SumOfExcess(row(), a * scale_, q.masses(), q.factor());
+  for (int index : q.left_out()) {
+    const double mass = a * scale_ * row()[static_cast<std::size_t>(index)];
+    const double counted =
+        q.factor() * q.masses()[static_cast<std::size_t>(index)];
+    sum += mass - std::max(mass - counted, 0.0);
+  }
+  return sum;
+}
+
+double Residual::ExcessOverEntries(const Distribution& q, double a) const {
+  // pos(x - y) = x - min(x, y), and cur sums to 1: only q's entries matter,
+  // unless so little is left that the difference has lost its digits.
+  constexpr double kCancelled = 1.0 / 1024;
+  double covered = 0;
+  if (start_.dense()) {
+    q.ForEach([&](TokenId token, double mass) {
+      covered += std::min(a * Mass(token), mass);
+    });
+    if (a - covered >= kCancelled * a) return a - covered;
+  }
+  double sum = 0;
+  for (int i = 0; i < static_cast<int>(row().size()); ++i) {
+    const double mass = a * scale_ * row()[static_cast<std::size_t>(i)];
+    sum += std::max(mass - q.Mass(TokenAt(i)), 0.0);
+  }
+  return sum;
+}
+
+void Residual::Own() {
+  if (left_.empty())
+    left_.assign(start_.masses().begin(), start_.masses().end());
+}
+
+void Residual::SubtractRow(const Distribution& q, double a) {
+  std::vector<double> kept;  // tokens q cannot draw lose nothing
+  for (int index : q.left_out())
+    kept.push_back(a * scale_ * left_[static_cast<std::size_t>(index)]);
+  const absl::Span<const double> masses = q.masses();
+  const double own = a * scale_;
+  const double theirs = q.factor();
+  for (std::size_t i = 0; i < left_.size(); ++i)
+    left_[i] = std::max(own * left_[i] - theirs * masses[i], 0.0);
+  for (std::size_t k = 0; k < kept.size(); ++k)
+    left_[static_cast<std::size_t>(q.left_out()[k])] = kept[k];
+}
+
+void Residual::SubtractEntries(const Distribution& q, double a) {
+  const double unit = 1 / (a * scale_);
+  if (start_.dense()) {
+    q.ForEach([&](TokenId token, double mass) {
+      double& left = left_[static_cast<std::size_t>(token)];
+      left = std::max(left - mass * unit, 0.0);
+    });
+    return;
+  }
+  for (int i = 0; i < static_cast<int>(left_.size()); ++i) {
+    double& left = left_[static_cast<std::size_t>(i)];
+    left = std::max(left - q.Mass(TokenAt(i)) * unit, 0.0);
+  }
+}
+
+}  // namespace banyan

@@ -1,0 +1,161 @@
+#include "core/prob/sampling_rule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+
+namespace banyan {
+namespace {
+
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+absl::Status CheckLogits(absl::Span<const double> logits) {
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    if (logits[i] < std::numeric_limits<double>::infinity()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the logit of token ", i, " is ", logits[i], ", expected a number"));
+  }
+  return absl::OkStatus();
+}
+
+// Every token once, however often it occurs.
+void Penalise(std::vector<double>& logits, double penalty,
+              absl::Span<const TokenId> history,
+              absl::Span<const TokenId> path) {
+  std::vector<char> seen(logits.size(), 0);
+  for (absl::Span<const TokenId> part : {history, path}) {
+    for (TokenId token : part) {
+      const auto index = static_cast<std::size_t>(token);
+      // A begin token may lie outside the vocabulary that is emitted.
+      if (index >= logits.size() || seen[index] != 0) continue;
+      seen[index] = 1;
+      logits[index] =
+          logits[index] > 0 ? logits[index] / penalty : logits[index] * penalty;
+    }
+  }
+}
+
+std::vector<double> Softmax(absl::Span<const double> logits, double temperature,
+                            double largest) {
+  std::vector<double> masses(logits.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    masses[i] = std::exp((logits[i] - largest) / temperature);
+    sum += masses[i];
+  }
+  for (double& mass : masses) mass /= sum;
+  return masses;
+}
+
+// Token ids by falling mass, ties by rising id; the first `count` are in order.
+std::vector<TokenId> Ranked(absl::Span<const double> masses,
+                            std::size_t count) {
+  std::vector<TokenId> order(masses.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    order[i] = static_cast<TokenId>(i);
+  const auto larger = [&](TokenId a, TokenId b) {
+    const double left = masses[static_cast<std::size_t>(a)];
+    const double right = masses[static_cast<std::size_t>(b)];
+    return left != right ? left > right : a < b;
+  };
+  const auto middle = order.begin() + static_cast<std::ptrdiff_t>(count);
+  std::partial_sort(order.begin(), middle, order.end(), larger);
+  order.resize(count);
+  return order;
+}
+
+// What top-k, top-p and min-p leave, as a sparse law that sums to 1.
+Distribution Truncate(absl::Span<const double> masses,
+                      const SamplingOptions& options) {
+  std::size_t count = masses.size();
+  if (options.top_k > 0)
+    count = std::min(count, static_cast<std::size_t>(options.top_k));
+  std::vector<TokenId> kept = Ranked(masses, count);
+  const auto mass = [&](TokenId token) {
+    return masses[static_cast<std::size_t>(token)];
+  };
+
+  double total = 0;
+  for (TokenId token : kept) total += mass(token);
+  const double floor = options.min_p * mass(kept.front());
+  double sum = 0;
+  std::size_t end = 0;
+  while (end < kept.size() && mass(kept[end]) > 0 && mass(kept[end]) >= floor) {
+    sum += mass(kept[end++]);
+    if (options.top_p < 1 && sum >= options.top_p * total) break;
+  }
+  kept.resize(end);
+  std::sort(kept.begin(), kept.end());
+  std::vector<double> values;
+  for (TokenId token : kept) values.push_back(mass(token) / sum);
+  return Distribution::Sparse(static_cast<int>(masses.size()), std::move(kept),
+                              std::move(values));
+}
+
+}  // namespace
+
+SamplingRule::SamplingRule(SamplingOptions options)
+    : options_(std::move(options)) {}
+
+absl::StatusOr<SamplingRule> SamplingRule::FromParams(const Params& section) {
+  SamplingOptions options;
+  ParamsReader in(section, "sampling");
+  in.Optional("temperature", options.temperature);
+  in.Ensure(options.temperature >= 0, "temperature", "must not be negative");
+  in.Optional("top_k", options.top_k);
+  in.Ensure(options.top_k >= 0, "top_k", "must not be negative (0 is off)");
+  in.Optional("top_p", options.top_p);
+  in.Ensure(options.top_p > 0 && options.top_p <= 1, "top_p",
+            "must lie in (0, 1]");
+  in.Optional("min_p", options.min_p);
+  in.Ensure(options.min_p >= 0 && options.min_p <= 1, "min_p",
+            "must lie in [0, 1]");
+  in.Optional("repetition_penalty", options.repetition_penalty);
+  in.Ensure(options.repetition_penalty > 0, "repetition_penalty",
+            "must be positive (1 is off)");
+  in.Optional("banned", options.banned);
+  in.Ensure(std::all_of(options.banned.begin(), options.banned.end(),
+                        [](TokenId token) { return token >= 0; }),
+            "banned", "must list token ids, which are not negative");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  return SamplingRule(std::move(options));
+}
+
+absl::StatusOr<Distribution> SamplingRule::Apply(
+    absl::Span<const double> logits, absl::Span<const TokenId> history,
+    absl::Span<const TokenId> path) const {
+  BANYAN_RETURN_IF_ERROR(CheckLogits(logits));
+  std::vector<double> row(logits.begin(), logits.end());
+  if (options_.repetition_penalty != 1)
+    Penalise(row, options_.repetition_penalty, history, path);
+  for (TokenId token : options_.banned)
+    if (static_cast<std::size_t>(token) < row.size())
+      row[static_cast<std::size_t>(token)] = kNever;
+
+  const auto largest = std::max_element(row.begin(), row.end());
+  if (largest == row.end() || *largest == kNever)
+    return absl::InvalidArgumentError(
+        "no token is left to draw: every logit is -infinity or banned");
+  const auto vocab_size = static_cast<int>(row.size());
+  if (greedy())
+    return Distribution::OneHot(vocab_size,
+                                static_cast<TokenId>(largest - row.begin()));
+  std::vector<double> masses = Softmax(row, options_.temperature, *largest);
+  if (options_.top_k == 0 && options_.top_p == 1 && options_.min_p == 0)
+    return Distribution::Dense(std::move(masses));
+  return Truncate(masses, options_);
+}
+
+}  // namespace banyan

@@ -1,0 +1,57 @@
+// SamplingRule: from logits to the law a token is drawn from. One function,
+// used for plain decoding, for every node of a draft tree, and for drafters.
+#ifndef BANYAN_CORE_PROB_SAMPLING_RULE_H_
+#define BANYAN_CORE_PROB_SAMPLING_RULE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+
+namespace banyan {
+
+// Applied in this order. Ties are broken towards the lower token id.
+struct SamplingOptions {
+  // Divides the logits of every token already in the history, or multiplies
+  // them if they are negative; 1 is off.
+  double repetition_penalty = 1;
+  // Tokens that may never be emitted.
+  std::vector<TokenId> banned;
+  // 0: all mass on the largest logit; what follows then changes nothing.
+  double temperature = 1;
+  // The k largest; 0 is off.
+  int top_k = 0;
+  // The fewest largest whose mass, renormalised after top_k, reaches top_p; 1
+  // is off.
+  double top_p = 1;
+  // Those with at least min_p times the largest mass; 0 is off.
+  double min_p = 0;
+};
+
+class SamplingRule {
+ public:
+  explicit SamplingRule(SamplingOptions options = {});
+  // Reads `temperature`, `top_k`, ... from a section; an absent key keeps its
+  // default.
+  static absl::StatusOr<SamplingRule> FromParams(const Params& section);
+
+  const SamplingOptions& options() const { return options_; }
+  bool greedy() const { return options_.temperature == 0; }
+
+  // The law after `history` followed by `path`, the node's own ancestors and
+  // the node itself. Sparse if the rule truncates. An error, naming the reason,
+  // if a logit is NaN, if one is +infinity, or if no token is left.
+  absl::StatusOr<Distribution> Apply(absl::Span<const double> logits,
+                                     absl::Span<const TokenId> history,
+                                     absl::Span<const TokenId> path) const;
+
+ private:
+  SamplingOptions options_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_PROB_SAMPLING_RULE_H_

@@ -1,0 +1,71 @@
+#include "core/random/enumerating_source.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/weights.h"
+#include "core/random/random_source.h"
+
+namespace banyan {
+
+bool EnumeratingSource::Accept(double probability, const ChoiceKey& key) {
+  NoteKey(key);
+  return Take({.outcomes = {1, 0},
+               .probabilities = {probability, 1 - probability}}) == 1;
+}
+
+int EnumeratingSource::Draw(const Weights& weights, const ChoiceKey& key) {
+  NoteKey(key);
+  Choice choice;
+  double total = 0;
+  for (int i = 0; i < static_cast<int>(weights.values.size()); ++i) {
+    const auto& out = weights.left_out;
+    if (std::find(out.begin(), out.end(), i) != out.end()) continue;
+    if (!(weights.values[i] > 0)) continue;
+    choice.outcomes.push_back(i);
+    choice.probabilities.push_back(weights.values[i]);
+    total += weights.values[i];
+  }
+  Check(total > 0 && std::isfinite(total), "draw from a list without weight");
+  for (double& probability : choice.probabilities) probability /= total;
+  return Take(std::move(choice));
+}
+
+double EnumeratingSource::probability() const {
+  double product = 1;
+  for (std::size_t i = 0; i < depth_; ++i)
+    product *= path_[i].probabilities[path_[i].taken];
+  return product;
+}
+
+bool EnumeratingSource::Advance() {
+  path_.resize(depth_);  // a run may stop short of what the last one chose
+  depth_ = 0;
+  seen_.clear();
+  while (!path_.empty() &&
+         path_.back().taken + 1 == path_.back().outcomes.size())
+    path_.pop_back();
+  if (path_.empty()) return false;
+  if (runs_ == limit_) {
+    exhausted_ = true;
+    return false;
+  }
+  ++path_.back().taken;
+  ++runs_;
+  return true;
+}
+
+void EnumeratingSource::NoteKey(const ChoiceKey& key) {
+  if (keys_ == Keys::kMayRepeat) return;
+  Check(seen_.insert(key).second, "two choices of one run share a key");
+}
+
+int EnumeratingSource::Take(Choice fresh) {
+  if (depth_ == path_.size()) path_.push_back(std::move(fresh));
+  const Choice& choice = path_[depth_++];
+  return choice.outcomes[choice.taken];
+}
+
+}  // namespace banyan

@@ -1,0 +1,79 @@
+// RandomSource: the only origin of chance.
+//
+// An algorithm never asks for a number; it asks for a choice: accept with a
+// stated probability, or draw an index from a finite list of weights. So chance
+// is data: a seeded source samples the choice, a scripted one reads it from a
+// tape, an enumerating one tries every outcome and knows its probability.
+#ifndef BANYAN_CORE_RANDOM_RANDOM_SOURCE_H_
+#define BANYAN_CORE_RANDOM_RANDOM_SOURCE_H_
+
+#include <compare>
+#include <cstdint>
+
+#include "core/base/context.h"
+#include "core/base/weights.h"
+
+namespace banyan {
+
+// What a choice is for. Choices of different purpose never share randomness.
+enum class Purpose : std::uint8_t {
+  kDraft,   // draw a token from a proposal
+  kOrder,   // pick the next of several draws to judge
+  kCoin,    // accept or refuse
+  kTarget,  // draw the token after the accepted path
+};
+
+// Names one choice of a run. No two choices of a run share a key: that is what
+// makes seeded results independent of batching and thread order, and what keeps
+// one round's randomness out of the next. The enumerating source checks it.
+struct ChoiceKey {
+  std::uint32_t prompt = 0;
+  std::uint32_t round = 0;
+  std::uint32_t node = 0;
+  std::uint32_t draw = 0;
+  std::uint16_t trunk = 0;
+  Purpose purpose = Purpose::kDraft;
+
+  friend auto operator<=>(const ChoiceKey&, const ChoiceKey&) = default;
+};
+
+class RandomSource {
+ public:
+  RandomSource() = default;
+  RandomSource(const RandomSource&) = delete;
+  RandomSource& operator=(const RandomSource&) = delete;
+  virtual ~RandomSource() = default;
+
+  // True with probability `probability`, which lies strictly between 0 and 1.
+  virtual bool Accept(double probability, const ChoiceKey& key) = 0;
+  // An index with probability proportional to its weight; never one of weight
+  // 0. Requires at least one positive weight.
+  virtual int Draw(const Weights& weights, const ChoiceKey& key) = 0;
+};
+
+// What a step of a round gets: the source, and the part of the key that the
+// step may not choose. A small value; the source must outlive it.
+class Chance {
+ public:
+  Chance(RandomSource& source, const Context& context)
+      : source_(source),
+        key_{.prompt = context.prompt, .round = context.round} {}
+
+  Chance ForTrunk(int trunk) const;
+
+  // Accepts a draw. Probabilities of at least 1 and at most 0 need no chance;
+  // NaN ends the program.
+  bool Accept(double probability, int node, int draw = 0) const;
+  int Draw(const Weights& weights, Purpose purpose, int node,
+           int draw = 0) const;
+
+ private:
+  ChoiceKey Key(Purpose purpose, int node, int draw) const;
+
+  RandomSource& source_;
+  ChoiceKey key_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_RANDOM_RANDOM_SOURCE_H_

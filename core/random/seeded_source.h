@@ -1,0 +1,31 @@
+// A counter-based source: the choice for a key is a pure function of the seed
+// and the key, so the order in which choices are made changes nothing.
+#ifndef BANYAN_CORE_RANDOM_SEEDED_SOURCE_H_
+#define BANYAN_CORE_RANDOM_SEEDED_SOURCE_H_
+
+#include <cstdint>
+
+#include "core/base/weights.h"
+#include "core/random/random_source.h"
+
+namespace banyan {
+
+// Safe to share between threads.
+class SeededSource : public RandomSource {
+ public:
+  explicit SeededSource(std::uint64_t seed) : seed_(seed) {}
+
+  bool Accept(double probability, const ChoiceKey& key) override;
+  int Draw(const Weights& weights, const ChoiceKey& key) override;
+
+  // The number in [0, 1) behind a key, with 53 random bits: Philox4x64-10 of
+  // the whole key under the seed.
+  double Uniform(const ChoiceKey& key) const;
+
+ private:
+  std::uint64_t seed_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_RANDOM_SEEDED_SOURCE_H_

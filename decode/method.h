@@ -1,0 +1,48 @@
+// Method: trunks and a verifier that were checked to belong together.
+#ifndef BANYAN_DECODE_METHOD_H_
+#define BANYAN_DECODE_METHOD_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/drafter.h"
+#include "tree/draft_tree.h"
+#include "tree/tree_policy.h"
+#include "tree/verdict.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+
+struct Trunk {
+  std::string drafter_name;
+  std::string policy_name;
+  std::unique_ptr<Drafter> drafter;
+  std::unique_ptr<TreePolicy> policy;
+  DraftLaw law = DraftLaw::kIndependent;
+};
+
+struct Method {
+  std::string verifier_name;
+  std::unique_ptr<Verifier> verifier;
+  std::vector<Trunk> trunks;  // none: plain decoding
+  SamplingRule rule;
+};
+
+// The first law in the verifier's order of preference that both drafter and
+// policy can give; an error naming all three if there is none.
+absl::StatusOr<DraftLaw> PreferredLaw(const Trunk& trunk, const Method& method);
+
+// OK, or which two components do not go together and why.
+absl::Status CheckMethod(const Method& method);
+
+// Whether the output of the method keeps the target's law as `rule` makes it.
+bool IsLossless(const Method& method);
+
+}  // namespace banyan
+
+#endif  // BANYAN_DECODE_METHOD_H_

@@ -1,0 +1,51 @@
+// Drafter: says, for nodes of a growing tree, what the next token may be.
+#ifndef BANYAN_DRAFTERS_DRAFTER_H_
+#define BANYAN_DRAFTERS_DRAFTER_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/context.h"
+#include "core/prob/distribution.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+
+// One sequence's drafter; not safe for concurrent use.
+//
+// Calls come as Begin, then for each round any number of Propose and one
+// Observe. Propose may warm caches but must not change what later proposals
+// say: a round can be abandoned after any of its steps. What is learnt is
+// learnt in Observe.
+class Drafter {
+ public:
+  virtual ~Drafter() = default;
+
+  // The laws its proposals can be drawn by, in no order. One that only ranks
+  // candidates can give kDeterministic alone; its proposal is then a list of
+  // scores.
+  virtual std::vector<DraftLaw> laws() const = 0;
+
+  // A new prompt. Forgets the previous one.
+  virtual absl::Status Begin(const Context& context) = 0;
+
+  // One proposal for each of `nodes`, in their order: the law of the token
+  // after that node, given the committed context and the node's path. One pass
+  // of the drafter. Mass may be missing (a proposal without mass ends its
+  // branch), but every token is drawn with exactly the mass stated.
+  virtual absl::StatusOr<std::vector<Distribution>> Propose(
+      const Context& context, const GrowingTree& tree,
+      absl::Span<const int> nodes) = 0;
+
+  // The round is committed: `context` already holds its tokens.
+  virtual absl::Status Observe(const Context& context,
+                               const RoundOutcome& outcome) = 0;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_DRAFTER_H_

@@ -1,0 +1,107 @@
+// DraftTree: one merged token trie with the draws that made it.
+//
+// Nodes are for scoring: siblings are distinct tokens, so a token drawn twice
+// is scored once. Draws are for verification: every draw is kept, in the order
+// of time, because a verifier that forgets a repeated draw is biased.
+//
+// Invariants (CheckInvariants):
+//   1. Node 0 is the root: the last committed token, depth 0.
+//   2. Nodes stand in depth-first order: a parent before its children, a
+//      subtree without gaps, children in the order of the draws they belong to.
+//   3. Siblings that are not probes have distinct tokens.
+//   4. A kept draw points to a child of its node with its token; every node
+//      but the root and the probes is pointed to by at least one draw.
+//   5. A node holds at most one draw list per trunk, in the order of trunks.
+//   6. A draw's proposal gives a kept token mass; a dropped token, none.
+//   7. A deterministic draw's proposal is one-hot.
+//   8. Probes have no draws; a probe's children are probes.
+#ifndef BANYAN_TREE_DRAFT_TREE_H_
+#define BANYAN_TREE_DRAFT_TREE_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+
+namespace banyan {
+
+// How the tokens of a draw list were chosen. It decides which verifiers may
+// judge them. A finished tree may always be relabelled deterministic; the other
+// two labels are earned by drawing.
+enum class DraftLaw {
+  kIndependent,         // drawn from the proposal, each time anew
+  kWithoutReplacement,  // drawn from what the earlier draws left of it
+  kDeterministic,       // fixed by the context: ranked, retrieved, copied
+};
+
+// "independent", "without_replacement", "deterministic".
+absl::string_view Name(DraftLaw law);
+
+struct Draw {
+  static constexpr int kDropped = -1;
+
+  TokenId token = 0;
+  // The node it led to; kDropped if it was given up after it was drawn.
+  int child = kDropped;
+  // The law it is judged by: the one it was drawn from, restricted (and not
+  // renormalised) to the tokens that would have been kept.
+  Distribution proposal;
+
+  bool dropped() const { return child == kDropped; }
+};
+
+// What one trunk drew at one node, in the order of time.
+struct DrawList {
+  int trunk = 0;
+  DraftLaw law = DraftLaw::kIndependent;
+  // True if these are another node's draws, used again here.
+  bool shared_draws = false;
+  // All the drafter said about the next token: a law, or scores.
+  Distribution proposal;
+  std::vector<Draw> draws;
+};
+
+struct Node {
+  static constexpr int kNoParent = -1;
+  static constexpr int kNoProbe = -1;
+
+  TokenId token = 0;
+  int parent = kNoParent;
+  int depth = 0;
+  // The trunk that planted this probe: a node that is scored and handed back at
+  // commit, but never drawn or verified.
+  int probe_of = kNoProbe;
+  std::vector<int> children;  // probes last
+  std::vector<DrawList> lists;
+
+  bool probe() const { return probe_of != kNoProbe; }
+};
+
+class DraftTree {
+ public:
+  // Requires the invariants.
+  explicit DraftTree(std::vector<Node> nodes);
+
+  int size() const { return static_cast<int>(nodes_.size()); }
+  const Node& node(int index) const {
+    return nodes_[static_cast<std::size_t>(index)];
+  }
+  absl::Span<const Node> nodes() const { return nodes_; }
+  // The child of `parent` with this token, probes aside; -1 if there is none.
+  int Child(int parent, TokenId token) const;
+  // The largest depth of a node that can be accepted; 0 for a bare root.
+  int Height() const;
+
+ private:
+  std::vector<Node> nodes_;
+};
+
+// OK, or which invariant fails at which node.
+absl::Status CheckInvariants(absl::Span<const Node> nodes);
+
+}  // namespace banyan
+
+#endif  // BANYAN_TREE_DRAFT_TREE_H_

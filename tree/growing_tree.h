@@ -1,0 +1,79 @@
+// GrowingTree: one trunk's tree while it is drawn, in the order of time.
+#ifndef BANYAN_TREE_GROWING_TREE_H_
+#define BANYAN_TREE_GROWING_TREE_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+
+class GrowingTree {
+ public:
+  GrowingTree(TokenId root, int trunk, DraftLaw law);
+
+  DraftLaw law() const { return law_; }
+  int trunk() const { return trunk_; }
+  int size() const { return static_cast<int>(nodes_.size()); }
+  // Nodes in the order in which they were made; a node has at most one list.
+  const Node& node(int index) const {
+    return nodes_[static_cast<std::size_t>(index)];
+  }
+  // The draws at a node so far; empty before the first.
+  absl::Span<const Draw> draws(int index) const;
+  // What the drafter said about the token after a node; null before it did.
+  const Distribution* proposal(int index) const;
+  // The product of the drafter's masses along the path to a node: 1 at the
+  // root.
+  double path_mass(int index) const;
+  // How many draws led to a node; 1 for the root.
+  int multiplicity(int index) const;
+  // Which draw of its parent made a node, from 0; -1 for the root.
+  int rank(int index) const;
+  // False for nodes that must not be drafted below: an end of text, a node at
+  // the depth limit, one whose proposal has no mass left.
+  bool open(int index) const;
+
+  void Close(int index);
+  void SetProposal(int index, Distribution proposal);
+  // Records a draw at a node that has a proposal; `judged_by` as in Draw.
+  // Makes the child unless the token was drawn here before or is dropped.
+  // Returns the child, or Draw::kDropped.
+  int AddDraw(int index, TokenId token, Distribution judged_by,
+              bool dropped = false);
+  void SetShared(int index);
+  // A node that is scored for its trunk and never judged.
+  int AddProbe(int parent, TokenId token);
+  // Drops all nodes but those in `keep`, which is closed under parents, with
+  // the draws that led to them. Requires deterministic draws.
+  void Prune(absl::Span<const int> keep);
+
+ private:
+  struct Growth {
+    std::optional<Distribution> proposal;
+    double path_mass = 1;
+    int multiplicity = 1;
+    int rank = -1;
+    bool open = true;
+  };
+  Node& at(int index) { return nodes_[static_cast<std::size_t>(index)]; }
+  int NewNode(int parent, TokenId token);
+
+  int trunk_;
+  DraftLaw law_;
+  std::vector<Node> nodes_;
+  std::vector<Growth> growth_;  // beside nodes_
+};
+
+// Merges the trunks' trees, which share their root, in the order given: equal
+// paths become one node, which keeps each trunk's draws, the earlier trunk's
+// first. With one trunk this is putting it in depth-first order.
+DraftTree Merge(absl::Span<const GrowingTree> trunks);
+
+}  // namespace banyan
+
+#endif  // BANYAN_TREE_GROWING_TREE_H_

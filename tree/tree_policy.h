@@ -1,0 +1,72 @@
+// TreePolicy: decides the shape of a trunk's tree while it grows.
+//
+// Grow (drafters/grow.h) asks Next() until it returns nothing. If a node it
+// names has no proposal yet, the drafter proposes for all such nodes together
+// in one pass and Next() is asked again, so a policy can look at a proposal
+// before it spends a draw on it. Otherwise the draws are made.
+//
+// The law of the output survives any policy that keeps this rule (docs/
+// losslessness.md): whether a draw is made, and from which law, may depend on
+// everything drawn before it, never on its own value or a later one; a draw
+// once made stays, kept or dropped. Next() sees exactly what was drawn before,
+// and `keep_at_least` is the one way to drop, so an honest policy cannot break
+// it.
+#ifndef BANYAN_TREE_TREE_POLICY_H_
+#define BANYAN_TREE_TREE_POLICY_H_
+
+#include <vector>
+
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+
+struct Expansion {
+  int node = 0;
+  int draws = 1;
+  // Draws whose token has less than this mass in the proposal are dropped: they
+  // count as refused and get no child.
+  double keep_at_least = 0;
+  // Use the draws of this node again instead of drawing; -1 draws anew. Both
+  // nodes must have the same proposal.
+  int same_as = -1;
+};
+
+struct PolicyTraits {
+  // The laws it can grow by.
+  std::vector<DraftLaw> laws;
+  // At most one draw a node, at most one expanded child.
+  bool chain = false;
+  // The number of draws at a node is fixed before the first of them.
+  bool fixed_counts = false;
+  // Some draws are used at several nodes.
+  bool shares_draws = false;
+};
+
+class TreePolicy {
+ public:
+  virtual ~TreePolicy() = default;
+
+  virtual PolicyTraits traits() const = 0;
+
+  // What to draw next. Depends on the tree and on committed state only. Names
+  // open nodes only, each at most once.
+  virtual std::vector<Expansion> Next(const GrowingTree& tree) const = 0;
+
+  // The nodes to keep once Next() has returned nothing, closed under parents.
+  // Only a policy whose sole law is deterministic may leave nodes out; the
+  // default keeps all.
+  virtual std::vector<int> Keep(const GrowingTree& tree) const;
+
+  // Committed state: numbers that carry over from round to round, changed by
+  // Observe() alone. A policy without memory has none.
+  virtual void Observe(const RoundOutcome& /*outcome*/) {}
+  virtual std::vector<double> State() const { return {}; }
+  // Requires a value that State() gave.
+  virtual void SetState(const std::vector<double>& /*state*/) {}
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_TREE_TREE_POLICY_H_

@@ -1,0 +1,44 @@
+// What the verifiers that walk from the root share.
+#ifndef BANYAN_VERIFIERS_ROUNDS_H_
+#define BANYAN_VERIFIERS_ROUNDS_H_
+
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "core/prob/distribution.h"
+#include "core/prob/residual.h"
+#include "core/random/random_source.h"
+#include "tree/draft_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+
+// A draw to judge, and its number among all draws of its node: the number keys
+// its coin.
+struct Round {
+  const Draw* draw;
+  int number;
+};
+
+// Every draw at a node, list after list, in the order of time.
+std::vector<Round> RoundsOf(const Node& node);
+
+// Judges the rounds in order against `residual`, which starts as the target's
+// law: accepts (x, q) with min(1, cur(x) / (lenience * q(x))) and otherwise
+// sets cur to norm(pos(cur / lenience - q)). A dropped draw counts as refused.
+// Returns the child of the accepted draw, or -1 if all were refused.
+int JudgeRounds(const std::vector<Round>& rounds, int node, Residual& residual,
+                const Chance& chance, double lenience = 1);
+
+// The token after the path, drawn from a law or from what is left of one.
+TokenId DrawNext(const Distribution& law, int node, const Chance& chance);
+TokenId DrawNext(const Residual& law, int node, const Chance& chance);
+
+// Walks down from the root. At each node `step(node, next)` returns the child
+// to move to, or -1 to stop there with `next` as the token after the path.
+Verdict Descend(const DraftTree& tree,
+                absl::FunctionRef<int(int node, TokenId& next)> step);
+
+}  // namespace banyan
+
+#endif  // BANYAN_VERIFIERS_ROUNDS_H_
