@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Holds every #include of the project against the table in layers.txt.
+
+  check_includes.py [ROOT]
+
+Reads the table from ROOT/scripts/layers.txt and every source file below ROOT.
+Each breach is printed as `file:line: what is wrong and by which rule`. The
+rules:
+  - a folder uses only the folders its line in the table names;
+  - a third-party header is included only where the table allows it;
+  - a header of ours is written with quotes and from the project root, and
+    exists (X.pb.h stands for X.proto);
+  - every source file belongs to a folder of the table.
+"""
+
+import fnmatch
+import os
+import pathlib
+import re
+import sys
+
+SOURCE_ENDINGS = (".h", ".cc", ".cu", ".cuh", ".hpp", ".cpp", ".inc")
+# Matches the header's name with its delimiters, or a macro in its place.
+INCLUDE = re.compile(r'\s*#\s*include(?:_next)?\b\s*("[^"]*"|<[^>]*>|\S+)')
+
+
+class TableError(Exception):
+    """layers.txt cannot be read as a table."""
+
+
+class Table:
+    """The rules of layers.txt."""
+
+    def __init__(self, text):
+        self.folders = {}  # folder -> patterns of folders it may use
+        self.headers = {}  # pattern of headers -> places that may include them
+        parts = {"[folders]": self.folders, "[headers]": self.headers}
+        part = None
+        for number, line in enumerate(text.splitlines(), 1):
+            line = line.partition("#")[0].strip()
+            if not line:
+                continue
+            if line in parts:
+                part = parts[line]
+                continue
+            name, colon, users = line.partition(":")
+            if part is None or not colon or name.strip() in part:
+                raise TableError(
+                    f"scripts/layers.txt:{number}: expected [folders], "
+                    f"[headers] or a new 'name: ...', found '{line}'")
+            part[name.strip()] = users.split()
+
+    def folder_of(self, path):
+        """The deepest folder of the table that holds path, or None."""
+        parents = [str(parent) for parent in pathlib.PurePosixPath(path).parents]
+        return next((p for p in parents if p in self.folders), None)
+
+    def top_folders(self):
+        return {folder.partition("/")[0] for folder in self.folders}
+
+    def may_use(self, user, used):
+        return user == used or any(
+            fnmatch.fnmatchcase(used, pattern)
+            for pattern in self.folders[user])
+
+    def may_include(self, path, header):
+        """The broken header rule (pattern, places), or None."""
+        for pattern, places in self.headers.items():
+            if fnmatch.fnmatchcase(header, pattern) and not any(
+                    path.startswith(place + "/") or
+                    ("*" in place and fnmatch.fnmatchcase(path, place))
+                    for place in places):
+                return pattern, places
+        return None
+
+
+def exists(root, header):
+    if header.endswith(".pb.h"):
+        header = header[:-len(".pb.h")] + ".proto"
+    return (root / header).is_file()
+
+
+def judge_ours(root, table, path, user, written):
+    """What is wrong with an include of one of our own headers, or None."""
+    header = written[1:-1]
+    if written[0] == "<":
+        return f'write "{header}", with quotes: it is ours'
+    if os.path.normpath(header) != header:
+        return f"write {written} plainly, from the project root"
+    if not exists(root, header):
+        return f"{written} does not exist"
+    used = table.folder_of(header)
+    if used is None:
+        return f"{written} is in no folder of scripts/layers.txt"
+    if not table.may_use(user, used):
+        may = ", ".join(table.folders[user]) or "nothing of ours"
+        return (f"{user} may not use {used} ({written}); "
+                f"scripts/layers.txt lets it use {may}")
+    return None
+
+
+def judge(root, table, path, user, written):
+    """What is wrong with one include of the file path, or None."""
+    if written[0] not in '"<':
+        return f"cannot tell what {written} includes; name the header"
+    header = written[1:-1]
+    broken = table.may_include(path, header)
+    if broken:
+        pattern, places = broken
+        return (f"{user} may not use {written}; scripts/layers.txt keeps "
+                f"{pattern} to {', '.join(places)}")
+    if header.partition("/")[0] in table.top_folders():
+        return judge_ours(root, table, path, user, written)
+    beside = (root / path).parent / header
+    if written[0] == '"' and ("/" not in header or beside.is_file() or
+                              header.startswith(".")):
+        return (f"write {written} from the project root if it is ours, "
+                f"<{header}> if it is not")
+    return None
+
+
+def check_file(root, table, path):
+    """Every breach of one file, as printable lines."""
+    user = table.folder_of(path)
+    if user is None:
+        return [f"{path}:1: is in no folder of scripts/layers.txt; add it there"]
+    breaches = []
+    text = (root / path).read_text(encoding="utf-8", errors="replace")
+    for number, line in enumerate(text.splitlines(), 1):
+        include = INCLUDE.match(line)
+        wrong = include and judge(root, table, path, user, include[1])
+        if wrong:
+            breaches.append(f"{path}:{number}: {wrong}")
+    return breaches
+
+
+def source_files(root):
+    """Every source file below root, as sorted paths relative to it. Hidden
+    folders and build trees are passed over."""
+    found = []
+    for folder, subfolders, files in os.walk(root):
+        subfolders[:] = [
+            name for name in subfolders
+            if not name.startswith(".") and not (
+                folder == str(root) and name in ("build", "out")) and
+            not os.path.exists(os.path.join(folder, name, "CMakeCache.txt"))]
+        found += [
+            pathlib.Path(folder, name).relative_to(root).as_posix()
+            for name in files if name.endswith(SOURCE_ENDINGS)]
+    return sorted(found)
+
+
+def check(root):
+    """(number of files read, every breach) of the project at root."""
+    table = Table((root / "scripts/layers.txt").read_text(encoding="utf-8"))
+    files = source_files(root)
+    return len(files), [breach for path in files
+                        for breach in check_file(root, table, path)]
+
+
+def main(arguments):
+    here = pathlib.Path(__file__).resolve().parent.parent
+    root = pathlib.Path(arguments[0]).resolve() if arguments else here
+    try:
+        count, breaches = check(root)
+    except (OSError, TableError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    for breach in breaches:
+        print(breach)
+    print(f"{count} files, {len(breaches)} includes against the table")
+    return 1 if breaches or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,240 @@
+"""Tests of scripts/check_includes.py: tiny trees, one breach of each kind."""
+
+import contextlib
+import io
+import pathlib
+import sys
+import tempfile
+import unittest
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "scripts"))
+sys.dont_write_bytecode = True
+import check_includes  # noqa: E402 (the path comes first)
+
+LAYERS = (PROJECT / "scripts/layers.txt").read_text(encoding="utf-8")
+FOLDERS = check_includes.Table(LAYERS).folders
+CORE = {"core/base", "core/random", "core/prob", "core/device", "core/ops",
+        "core/model"}
+
+# Who may use whom, spelled out folder by folder, as docs/ says it.
+MAY_USE = {
+    "core/base": set(),
+    "core/random": {"core/base"},
+    "core/prob": {"core/base"},
+    "core/device": {"core/base"},
+    "core/ops": {"core/device", "core/base"},
+    "core/model": {"core/ops", "core/device", "core/prob", "core/base"},
+    "tree": {"core/prob", "core/base"},
+    "drafters": {"tree"} | CORE - {"core/device"},
+    "verifiers": {"tree", "core/random", "core/prob", "core/base"},
+    "decode": {"drafters", "verifiers", "tree"} | CORE,
+    "configs/loader": {"core/base"},
+    "experiments": {"decode", "configs/loader", "drafters", "verifiers",
+                    "tree"} | CORE,
+}
+MAY_USE["tests"] = set(MAY_USE)
+
+
+def breaches(files, layers=LAYERS):
+    """What the check finds in a tree of {path: text}."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for path, text in {"scripts/layers.txt": layers, **files}.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text, encoding="utf-8")
+        return check_includes.check(root)[1]
+
+
+def include(header):
+    return f'#include "{header}"\n'
+
+
+class FoldersTest(unittest.TestCase):
+
+    def test_table_is_the_one_of_the_docs(self):
+        self.assertEqual(set(FOLDERS), set(MAY_USE))
+
+    def test_every_pair_of_folders_is_judged_as_the_docs_say(self):
+        for user, may_use in MAY_USE.items():
+            for used in MAY_USE:
+                with self.subTest(user=user, used=used):
+                    found = breaches({f"{user}/a.cc": include(f"{used}/b.h"),
+                                      f"{used}/b.h": ""})
+                    lawful = used == user or used in may_use
+                    self.assertEqual(len(found), 0 if lawful else 1, found)
+
+    def test_breach_names_file_line_both_folders_and_the_rule(self):
+        found = breaches({
+            "verifiers/greedy.cc": '#include <vector>\n\n' +
+                                   include("core/model/model.h"),
+            "core/model/model.h": ""})
+        self.assertEqual(found, [
+            'verifiers/greedy.cc:3: verifiers may not use core/model '
+            '("core/model/model.h"); scripts/layers.txt lets it use '
+            'tree, core/random, core/prob, core/base'])
+
+    def test_subfolder_belongs_to_its_folder(self):
+        header = {"core/model/model.h": "", "drafters/drafter.h": ""}
+        self.assertEqual([], breaches({
+            "drafters/eagle/a.cc": include("core/model/model.h") +
+                                   include("drafters/drafter.h"), **header}))
+        self.assertEqual(1, len(breaches({
+            "verifiers/pair/a.cc": include("core/model/model.h"), **header})))
+        self.assertEqual(1, len(breaches({
+            "decode/a.cc": include("configs/loader/deep/a.h"),
+            "configs/loader/deep/a.h": ""})))
+
+    def test_leave_is_not_inherited(self):
+        found = breaches({"verifiers/a.cc": include("drafters/a.h"),
+                          "drafters/a.h": include("core/model/a.h"),
+                          "core/model/a.h": include("core/ops/a.h"),
+                          "core/ops/a.h": ""})
+        self.assertEqual(len(found), 1, found)
+
+    def test_file_outside_the_table_is_a_breach(self):
+        for path in ("gadgets/a.cc", "core/gadgets/a.h", "core/a.h", "a.cu",
+                     "configs/a.cc"):
+            with self.subTest(path=path):
+                found = breaches({path: ""})
+                self.assertEqual(len(found), 1, found)
+                self.assertIn("in no folder", found[0])
+
+    def test_header_outside_the_table_is_a_breach(self):
+        found = breaches({"tests/a.cc": include("core/gadgets/a.h"),
+                          "core/gadgets/a.h": ""})
+        self.assertTrue(any(f.startswith("tests/a.cc:1") for f in found), found)
+
+
+class HeadersTest(unittest.TestCase):
+
+    def assert_only_in(self, header, lawful, unlawful):
+        for path in lawful + unlawful:
+            for written in (f"<{header}>", f'"{header}"'):
+                if "/" not in header and written[0] == '"':
+                    continue
+                with self.subTest(path=path, written=written):
+                    found = breaches({path: f"#include {written}\n"})
+                    self.assertEqual(len(found), path in unlawful, found)
+
+    def test_yaml_stops_at_the_door(self):
+        self.assert_only_in("yaml-cpp/yaml.h", ["configs/loader/a.cc"],
+                            ["core/base/a.cc", "experiments/a.cc",
+                             "tests/a.cc"])
+
+    def test_protobuf_is_for_records(self):
+        self.assert_only_in("google/protobuf/message.h",
+                            ["experiments/records/a.cc",
+                             "tests/experiments/a.cc"],
+                            ["decode/a.cc", "tests/decode/a.cc"])
+
+    def test_generated_header_needs_its_schema(self):
+        schema = {"experiments/records/r.proto": ""}
+        text = include("experiments/records/r.pb.h")
+        self.assertEqual([], breaches({"experiments/a.cc": text, **schema}))
+        self.assertEqual(1, len(breaches({"experiments/a.cc": text})))
+        self.assertEqual(1, len(breaches({"tests/tree/a.cc": text, **schema})))
+
+    def test_cuda_types_end_in_core_device(self):
+        for header in ("cuda.h", "cuda_runtime.h", "cublas_v2.h", "cublasLt.h",
+                       "cuda/std/span", "cub/cub.cuh"):
+            self.assert_only_in(header,
+                                ["core/device/a.h", "core/ops/softmax_cuda.cu"],
+                                ["core/ops/softmax.h", "core/ops/softmax.cu",
+                                 "core/ops/softmax_cpu.cc", "core/model/a.cc",
+                                 "tests/core/ops/a.cc"])
+
+    def test_test_libraries_stay_in_tests(self):
+        for header in ("gtest/gtest.h", "gmock/gmock.h",
+                       "benchmark/benchmark.h"):
+            self.assert_only_in(header, ["tests/a.cc", "tests/tree/a.cc"],
+                                ["tree/a.cc", "experiments/a.cc"])
+
+    def test_command_line_library_stays_in_experiments(self):
+        self.assert_only_in("CLI/CLI.hpp", ["experiments/main.cc"],
+                            ["configs/loader/a.cc", "tests/a.cc"])
+
+    def test_chance_comes_from_core_random(self):
+        self.assert_only_in("Random123/philox.h", ["core/random/a.cc"],
+                            ["core/prob/a.cc", "verifiers/a.cc"])
+
+    def test_headers_without_a_rule_are_free(self):
+        self.assertEqual([], breaches({
+            "core/base/a.cc": '#include <vector>\n#include <math.h>\n'
+                              '#include "absl/types/span.h"\n'
+                              '#include <nlohmann/json.hpp>\n'}))
+
+
+class SpellingTest(unittest.TestCase):
+
+    def assert_breach(self, line, path="core/base/a.cc"):
+        with self.subTest(line=line):
+            found = breaches({path: line + "\n", "core/base/b.h": "",
+                              "core/base/deep/c.h": ""})
+            found = [f for f in found if f.startswith(path + ":1: ")]
+            self.assertEqual(len(found), 1, found)
+
+    def test_ours_is_written_from_the_root_with_quotes(self):
+        for written in ('"b.h"', '"deep/c.h"', '"./b.h"', '"../base/b.h"',
+                        '"core/../core/base/b.h"', '"core//base/b.h"',
+                        '<core/base/b.h>', '"missing.h"'):
+            self.assert_breach(f"#include {written}")
+
+    def test_ours_exists(self):
+        self.assert_breach('#include "core/base/missing.h"')
+        self.assert_breach('#include "core/base"')
+
+    def test_odd_spacing_hides_nothing(self):
+        for line in ('  #  include   <gtest/gtest.h>', '#include<gtest/gtest.h>',
+                     '#include"gtest/gtest.h"  // why not',
+                     '\t#\tinclude\t<gtest/gtest.h>'):
+            self.assert_breach(line)
+
+    def test_macro_for_a_header_is_a_breach(self):
+        self.assert_breach("#include HEADER")
+
+    def test_comments_are_not_read(self):
+        self.assertEqual([], breaches({
+            "core/base/a.cc": '// #include <gtest/gtest.h>\n'}))
+
+    def test_every_kind_of_source_file_is_read(self):
+        for ending in check_includes.SOURCE_ENDINGS:
+            self.assert_breach("#include <gtest/gtest.h>", "tree/a" + ending)
+
+
+class TreeTest(unittest.TestCase):
+
+    def test_build_trees_and_hidden_folders_are_passed_over(self):
+        self.assertEqual([], breaches({
+            "build/a.cc": "", "out/a.cc": "", ".cache/a.cc": "",
+            "elsewhere/CMakeCache.txt": "", "elsewhere/a.cc": ""}))
+
+    def test_bad_table_is_refused_with_its_line(self):
+        for text in ("core/base:\n", "[folders]\ncore/base\n",
+                     "[folders]\na:\na:\n"):
+            with self.subTest(text=text), self.assertRaisesRegex(
+                    check_includes.TableError, r"layers.txt:\d+: "):
+                breaches({}, layers=text)
+
+    def test_program_fails_on_a_breach_and_on_an_empty_tree(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+
+            def run():
+                with contextlib.redirect_stdout(io.StringIO()), \
+                     contextlib.redirect_stderr(io.StringIO()):
+                    return check_includes.main([folder])
+
+            self.assertEqual(run(), 2)  # No table.
+            (root / "scripts").mkdir()
+            (root / "scripts/layers.txt").write_text(LAYERS)
+            self.assertEqual(run(), 1)  # Nothing to check.
+            (root / "tree").mkdir()
+            (root / "tree/a.cc").write_text("#include <vector>\n")
+            self.assertEqual(run(), 0)
+            (root / "tree/a.cc").write_text("#include <gtest/gtest.h>\n")
+            self.assertEqual(run(), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
