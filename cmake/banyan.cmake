@@ -2,18 +2,25 @@
 
 # banyan_library(NAME SOURCES a.cc b.cc DEPS x y): one static library for the
 # calling folder, exported as banyan::NAME. DEPS are the folders it may use (the
-# table in scripts/layers) and third-party targets, private to it.
+# table in scripts/layers.txt) and third-party targets, private to it; only
+# Abseil, whose types stand in the contracts, is passed on to its users.
 function(banyan_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_library(banyan_${name} STATIC ${ARG_SOURCES})
   add_library(banyan::${name} ALIAS banyan_${name})
   target_include_directories(
     banyan_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-                          $<INSTALL_INTERFACE:include/banyan>)
+                          $<INSTALL_INTERFACE:${BANYAN_INCLUDEDIR}>)
   target_compile_features(banyan_${name} PUBLIC cxx_std_20)
-  target_link_libraries(banyan_${name} PRIVATE banyan_warnings ${ARG_DEPS})
+  set(abseil ${ARG_DEPS})
+  list(FILTER abseil INCLUDE REGEX "^absl::")
+  list(FILTER ARG_DEPS EXCLUDE REGEX "^absl::")
+  target_link_libraries(banyan_${name} PUBLIC ${abseil} PRIVATE ${ARG_DEPS}
+                        $<BUILD_INTERFACE:banyan_warnings>)
   set_target_properties(banyan_${name} PROPERTIES EXPORT_NAME ${name})
+  # What cmake/install.cmake installs, and the packages that asks for.
   set_property(GLOBAL APPEND PROPERTY BANYAN_LIBRARIES banyan_${name})
+  set_property(GLOBAL APPEND PROPERTY BANYAN_DEPS ${abseil} ${ARG_DEPS})
 endfunction()
 
 # banyan_test(NAME SOURCES a_test.cc DEPS ...): one GoogleTest program.

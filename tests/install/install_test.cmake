@@ -1,0 +1,34 @@
+# Run as a script: installs the build tree BUILD below WORK, then configures,
+# builds and runs the project in consumer/ against it.
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+set(prefix ${WORK}/prefix)
+file(REMOVE_RECURSE ${prefix} ${WORK}/consumer)
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+
+# Moved, so that only paths relative to the package can work.
+file(REMOVE_RECURSE ${prefix}-moved)
+file(RENAME ${prefix} ${prefix}-moved)
+set(prefix ${prefix}-moved)
+
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${WORK}/consumer
+    -G ${GENERATOR} -D CMAKE_CXX_COMPILER=${COMPILER}
+    -D CMAKE_BUILD_TYPE=Release -D CMAKE_PREFIX_PATH=${prefix})
+run(${CMAKE_COMMAND} --build ${WORK}/consumer)
+run(${WORK}/consumer/consumer)
+
+# The way this project is built is nobody else's business.
+file(GLOB package ${prefix}/lib*/cmake/banyan/*.cmake
+     ${prefix}/lib*/*/cmake/banyan/*.cmake)
+foreach(file IN LISTS package)
+  file(READ ${file} text)
+  foreach(word banyan_warnings Werror ${BUILD})
+    string(FIND "${text}" "${word}" found)
+    if(NOT found EQUAL -1)
+      message(FATAL_ERROR "${file} mentions ${word}")
+    endif()
+  endforeach()
+endforeach()
