@@ -1,0 +1,34 @@
+# shellcheck shell=bash
+# What the scripts share. Each script sources this file first; from then on the
+# working directory is the project root.
+
+set -euo pipefail
+
+# Where the user stood.
+# shellcheck disable=SC2034
+CALLER_DIR=$PWD
+SELF=$(readlink -f -- "$0")
+ROOT=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
+cd -- "$ROOT"
+
+# Prints the comment that opens the calling script: its help.
+usage() {
+  sed -n '2,/^[^#]/{s/^# \{0,1\}//;t print;b;:print;p}' "$SELF"
+}
+
+say() { printf '== %s\n' "$*"; }
+
+die() {
+  printf '%s: %s\n' "${SELF##*/}" "$*" >&2
+  exit 2
+}
+
+# build PRESET [TARGET...]: configures and builds into build/PRESET. Ninja uses
+# every core.
+build() {
+  local preset=$1
+  shift
+  say "Building preset $preset into build/$preset"
+  cmake --preset "$preset"
+  cmake --build "build/$preset" ${1:+--target "$@"}
+}
