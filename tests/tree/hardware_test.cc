@@ -1,0 +1,248 @@
+#include "tree/optimize/hardware.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <random>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/tree/optimize_trees.h"
+#include "tree/optimize/cost_curve.h"
+#include "tree/optimize/sequoia_table.h"
+#include "tree/optimize/shape.h"
+
+namespace banyan {
+namespace {
+
+using ::testing::HasSubstr;
+using Milliseconds = std::map<int, double>;
+
+constexpr double kTolerance = 1e-12;
+
+CostCurve Curve(const Milliseconds& ms) {
+  return CostCurve::FromMap("ms", ms).value();
+}
+
+std::string CurveError(const Milliseconds& ms) {
+  return std::string(CostCurve::FromMap("ms", ms).status().message());
+}
+
+TEST(CostCurve, IsLinearBetweenItsKeys) {
+  const CostCurve curve = Curve({{1, 10}, {5, 12}, {6, 20}});
+  EXPECT_DOUBLE_EQ(*curve.At(1), 10);
+  EXPECT_DOUBLE_EQ(*curve.At(2), 10.5);
+  EXPECT_DOUBLE_EQ(*curve.At(4), 11.5);
+  EXPECT_DOUBLE_EQ(*curve.At(5), 12);
+  EXPECT_DOUBLE_EQ(*curve.At(6), 20);
+  EXPECT_EQ(Curve({{1, 10}, {2, 3}, {9, 8}}).cheapest(), 3);
+}
+
+TEST(CostCurve, IsNotReadOutsideItsKeys) {
+  const CostCurve curve = Curve({{2, 10}, {5, 12}});
+  EXPECT_EQ(curve.At(1).status().message(),
+            "ms is needed at 1 tokens but given from 2 to 5; add the key 1");
+  EXPECT_THAT(std::string(curve.At(6).status().message()),
+              HasSubstr("add the key 6"));
+  EXPECT_FALSE(CostCurve().At(1).ok());
+}
+
+TEST(CostCurve, HoldsPositiveTimesOfPassesThatExist) {
+  EXPECT_THAT(CurveError({}), HasSubstr("no entries"));
+  EXPECT_THAT(CurveError({{0, 1}}), HasSubstr("has the key 0"));
+  EXPECT_THAT(CurveError({{1, 1}, {3, 0}}), HasSubstr("ms is 0 at 3 tokens"));
+  EXPECT_FALSE(CurveError({{1, -2}}).empty());
+  EXPECT_FALSE(
+      CurveError({{1, std::numeric_limits<double>::quiet_NaN()}}).empty());
+  EXPECT_FALSE(
+      CurveError({{1, std::numeric_limits<double>::infinity()}}).empty());
+}
+
+// Times that mostly rise with the pass, now and then sharply.
+Milliseconds RandomTimes(std::mt19937_64& bits, int last) {
+  Milliseconds ms;
+  double time = 1 + Uniform(bits);
+  for (int key = 1; key < last; key += 1 + static_cast<int>(bits() % 3)) {
+    ms[key] = time;
+    time *= bits() % 5 == 0 ? 0.5 + Uniform(bits) : 1 + 0.2 * Uniform(bits);
+  }
+  ms[last] = time;
+  return ms;
+}
+
+HardwareOptions RandomOptions(std::mt19937_64& bits, int budget) {
+  HardwareOptions options;
+  options.limits.acceptance = RandomAcceptance(bits, /*sorted=*/false);
+  options.limits.budget = budget;
+  options.limits.max_depth = static_cast<int>(bits() % 5);
+  options.limits.max_branching = static_cast<int>(bits() % 4);
+  options.target_ms = Curve(RandomTimes(bits, budget + 1));
+  options.draft_ms = bits() % 4 == 0 ? 0 : 0.5 * Uniform(bits);
+  return options;
+}
+
+// Ranks without an acceptance are never drawn, not even to reach a size whose
+// pass happens to be faster.
+bool Allows(const SequoiaOptions& limits, const Shape& tree) {
+  return tree.size() - 1 <= limits.budget &&
+         Width(tree) <= static_cast<int>(limits.acceptance.size()) &&
+         (limits.max_depth == 0 || Height(tree) <= limits.max_depth) &&
+         (limits.max_branching == 0 || Width(tree) <= limits.max_branching);
+}
+
+TEST(Hardware, EqualsBruteForceOverAllSmallTrees) {
+  constexpr int kBudget = 7;
+  const std::vector<Shape> trees = AllTrees(kBudget + 1);
+  std::mt19937_64 bits(6);
+  for (int i = 0; i < 300; ++i) {
+    const HardwareOptions options = RandomOptions(bits, kBudget);
+    double best = 0;
+    for (const Shape& tree : trees) {
+      if (!Allows(options.limits, tree)) continue;
+      const double ms = Height(tree) * std::get<double>(options.draft_ms) +
+                        *options.target_ms.At(tree.size());
+      best =
+          std::max(best, ExpectedTokens(tree, options.limits.acceptance) / ms);
+    }
+    const absl::StatusOr<HardwareChoice> choice = FastestTree(options);
+    ASSERT_TRUE(choice.ok()) << choice.status();
+    ASSERT_NEAR(choice->tokens_per_ms, best, kTolerance) << "case " << i;
+    ASSERT_TRUE(Allows(options.limits, choice->shape)) << "case " << i;
+  }
+}
+
+// Written without regard to hardware.cc: counts each level's parents.
+double RoundMs(const HardwareOptions& options, const Shape& tree) {
+  std::vector<int> widths(static_cast<std::size_t>(Height(tree)));
+  const std::vector<int> depths = Depths(tree);
+  const std::vector<std::vector<int>> children = Children(tree);
+  for (std::size_t node = 0; node < children.size(); ++node) {
+    if (children[node].empty()) continue;
+    ++widths[static_cast<std::size_t>(depths[node])];
+  }
+  double ms = *options.target_ms.At(tree.size());
+  for (const int width : widths) {
+    ms += *std::get<CostCurve>(options.draft_ms).At(width);
+  }
+  return ms;
+}
+
+TEST(Hardware, EqualsBruteForceOverSizesAndDepthsUnderADraftCurve) {
+  constexpr int kBudget = 24;
+  std::mt19937_64 bits(7);
+  for (int i = 0; i < 100; ++i) {
+    HardwareOptions options = RandomOptions(bits, kBudget);
+    options.draft_ms = Curve(RandomTimes(bits, kBudget));
+    SequoiaTable table(UsableAcceptance(options.limits), kBudget + 1);
+    double best = 1 / *options.target_ms.At(1);
+    const int depths = options.limits.max_depth;
+    for (int depth = 1; depth <= (depths > 0 ? depths : kBudget); ++depth) {
+      table.Deepen();
+      for (int n = 2; n <= kBudget + 1; ++n) {
+        if (!(table.Best(n, depth) > 0)) continue;
+        const Shape tree = table.Tree(n, depth);
+        best = std::max(best, table.Best(n, depth) / RoundMs(options, tree));
+      }
+    }
+    const absl::StatusOr<HardwareChoice> choice = FastestTree(options);
+    ASSERT_TRUE(choice.ok()) << choice.status();
+    ASSERT_NEAR(choice->tokens_per_ms, best, kTolerance) << "case " << i;
+    ASSERT_NEAR(choice->round_ms, RoundMs(options, choice->shape), kTolerance);
+  }
+}
+
+HardwareOptions Example(const Milliseconds& target_ms, double draft_ms) {
+  HardwareOptions options;
+  options.limits = {{0.6, 0.2, 0.1}, 40, 0, 0};
+  options.target_ms = Curve(target_ms);
+  options.draft_ms = draft_ms;
+  return options;
+}
+
+TEST(Hardware, TakesTheLargestTreeWhenTimeDoesNotGrow) {
+  const HardwareOptions options = Example({{1, 10}, {41, 10}}, 0);
+  const absl::StatusOr<HardwareChoice> choice = FastestTree(options);
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_EQ(choice->nodes, 40);
+  EXPECT_NEAR(choice->expected_tokens,
+              BestTree(options.limits)->expected_tokens, kTolerance);
+}
+
+TEST(Hardware, DraftsNothingWhenTimeGrowsAsFastAsTokens) {
+  const absl::StatusOr<HardwareChoice> choice =
+      FastestTree(Example({{1, 10}, {2, 20}, {41, 500}}, 0));
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_EQ(choice->nodes, 0);
+  EXPECT_EQ(choice->depth, 0);
+  EXPECT_EQ(choice->shape.size(), 1);
+  EXPECT_EQ(choice->speedup, 1);
+}
+
+TEST(Hardware, ReportsTheTimesOfWhatItChose) {
+  const HardwareOptions options = Example({{1, 10}, {8, 10.5}, {41, 30}}, 1.5);
+  const absl::StatusOr<HardwareChoice> choice = FastestTree(options);
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_EQ(choice->nodes, choice->shape.size() - 1);
+  EXPECT_EQ(choice->depth, Height(choice->shape));
+  EXPECT_GT(choice->depth, 0);
+  EXPECT_NEAR(choice->expected_tokens,
+              ExpectedTokens(choice->shape, options.limits.acceptance),
+              kTolerance);
+  EXPECT_NEAR(choice->round_ms,
+              1.5 * choice->depth + *options.target_ms.At(choice->nodes + 1),
+              kTolerance);
+  EXPECT_NEAR(choice->tokens_per_ms, choice->expected_tokens / choice->round_ms,
+              kTolerance);
+  EXPECT_NEAR(choice->speedup, choice->tokens_per_ms * 10, kTolerance);
+}
+
+TEST(Hardware, GivesTiesToTheFewestNodes) {
+  // A second node gains exactly the share of time it costs.
+  HardwareOptions options = Example({{1, 1}, {2, 1}, {3, 1.25}}, 0);
+  options.limits = {{0.5, 0.375}, 2, 0, 0};
+  const absl::StatusOr<HardwareChoice> choice = FastestTree(options);
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_EQ(choice->tokens_per_ms, 1.5);
+  EXPECT_EQ(choice->nodes, 1);
+}
+
+std::string HardwareError(const HardwareOptions& options) {
+  return std::string(FastestTree(options).status().message());
+}
+
+TEST(Hardware, NamesTheKeyThatTheTargetCurveLacks) {
+  EXPECT_THAT(HardwareError(Example({{1, 10}, {40, 12}}, 0)),
+              HasSubstr("add the key 41"));
+  EXPECT_THAT(HardwareError(Example({{2, 10}, {41, 12}}, 0)),
+              HasSubstr("add the key 1"));
+}
+
+TEST(Hardware, NeedsTheDraftCurveOnlyWhereAWiderPassCouldWin) {
+  HardwareOptions options = Example({{1, 10}, {41, 10}}, 0);
+  options.draft_ms = Curve({{1, 0.1}, {2, 0.1}});
+  EXPECT_THAT(HardwareError(options), HasSubstr("given from 1 to 2"));
+  options.target_ms = Curve({{1, 10}, {3, 10}, {4, 30}, {41, 400}});
+  const absl::StatusOr<HardwareChoice> narrow = FastestTree(options);
+  ASSERT_TRUE(narrow.ok()) << narrow.status();
+  EXPECT_EQ(narrow->nodes, 2);
+}
+
+TEST(Hardware, SaysWhatIsImpossible) {
+  HardwareOptions options = Example({{1, 10}, {41, 12}}, -1);
+  EXPECT_THAT(HardwareError(options), HasSubstr("draft_ms is -1"));
+  options.draft_ms = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(HardwareError(options), HasSubstr("draft_ms is nan"));
+  options.draft_ms = Curve({{2, 1}});
+  EXPECT_THAT(HardwareError(options), HasSubstr("add the key 1"));
+  options.draft_ms = 1.0;
+  options.limits.budget = -1;
+  EXPECT_THAT(HardwareError(options), HasSubstr("budget is -1"));
+}
+
+}  // namespace
+}  // namespace banyan
