@@ -27,6 +27,14 @@ class GrowingTree {
   absl::Span<const Draw> draws(int index) const;
   // What the drafter said about the token after a node; null before it did.
   const Distribution* proposal(int index) const;
+  // What the next draw at a node is made from: the proposal, or what earlier
+  // draws left of it. Requires a proposal.
+  const Distribution& remaining(int index) const;
+  // For deterministic growth: the token the next draw would take (the largest
+  // mass left, ties towards the lower id), and its mass in the proposal; 0 if
+  // nothing is left.
+  TokenId candidate(int index) const;
+  double candidate_mass(int index) const;
   // The product of the drafter's masses along the path to a node: 1 at the
   // root.
   double path_mass(int index) const;
@@ -39,6 +47,7 @@ class GrowingTree {
   bool open(int index) const;
 
   void Close(int index);
+  // Closes the node if the proposal has no mass.
   void SetProposal(int index, Distribution proposal);
   // Records a draw at a node that has a proposal; `judged_by` as in Draw.
   // Makes the child unless the token was drawn here before or is dropped.
@@ -55,6 +64,9 @@ class GrowingTree {
  private:
   struct Growth {
     std::optional<Distribution> proposal;
+    Distribution remaining;
+    TokenId candidate = 0;
+    double candidate_mass = 0;
     double path_mass = 1;
     int multiplicity = 1;
     int rank = -1;
@@ -62,17 +74,13 @@ class GrowingTree {
   };
   Node& at(int index) { return nodes_[static_cast<std::size_t>(index)]; }
   int NewNode(int parent, TokenId token);
+  void SetRemaining(int index, Distribution remaining);
 
   int trunk_;
   DraftLaw law_;
   std::vector<Node> nodes_;
   std::vector<Growth> growth_;  // beside nodes_
 };
-
-// Merges the trunks' trees, which share their root, in the order given: equal
-// paths become one node, which keeps each trunk's draws, the earlier trunk's
-// first. With one trunk this is putting it in depth-first order.
-DraftTree Merge(absl::Span<const GrowingTree> trunks);
 
 }  // namespace banyan
 

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/residual.h"
+#include "core/prob/row_source.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
@@ -33,6 +35,16 @@ int JudgeRounds(const std::vector<Round>& rounds, int node, Residual& residual,
 // The token after the path, drawn from a law or from what is left of one.
 TokenId DrawNext(const Distribution& law, int node, const Chance& chance);
 TokenId DrawNext(const Residual& law, int node, const Chance& chance);
+
+// Changes the order in which a node's rounds are judged.
+using RoundOrder = absl::FunctionRef<void(int node, std::vector<Round>&)>;
+
+// Multi-round verification of a whole tree: JudgeRounds from the root down,
+// then a draw from what is left.
+Verdict VerifyRounds(const DraftTree& tree, RowSource& target,
+                     const Chance& chance, double lenience = 1);
+Verdict VerifyRounds(const DraftTree& tree, RowSource& target,
+                     const Chance& chance, double lenience, RoundOrder order);
 
 // Walks down from the root. At each node `step(node, next)` returns the child
 // to move to, or -1 to stop there with `next` as the token after the path.

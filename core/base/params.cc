@@ -17,12 +17,6 @@
 namespace banyan {
 namespace {
 
-absl::Status ErrorAt(const Origin& at, absl::string_view message) {
-  if (at.file == nullptr) return absl::InvalidArgumentError(message);
-  return absl::InvalidArgumentError(
-      absl::StrCat(*at.file, ":", at.line, ":", at.column, ": ", message));
-}
-
 // What stands there, for messages. Long scalars are cut.
 std::string Found(const Params& value) {
   constexpr std::size_t kShown = 40;
@@ -46,6 +40,12 @@ absl::Status Expected(const Params& value, absl::string_view what) {
 }
 
 }  // namespace
+
+absl::Status ErrorAt(const Origin& at, absl::string_view message) {
+  if (at.file == nullptr) return absl::InvalidArgumentError(message);
+  return absl::InvalidArgumentError(
+      absl::StrCat(*at.file, ":", at.line, ":", at.column, ": ", message));
+}
 
 Params Params::Scalar(std::string text, Origin origin) {
   Params result(std::move(origin));

@@ -32,6 +32,10 @@ struct Origin {
   int column = 0;
 };
 
+// "file:line:column: message" as an InvalidArgument error; the bare message if
+// the file is unknown.
+absl::Status ErrorAt(const Origin& at, absl::string_view message);
+
 class Params {
  public:
   enum class Kind { kNull, kScalar, kList, kMap };
@@ -53,7 +57,7 @@ class Params {
   // The value of `key`, or null if this is not a map or has no such key.
   const Params* Find(absl::string_view key) const;
 
-  // "file:line:column: message" as an InvalidArgument error.
+  // ErrorAt the value's origin.
   absl::Status Error(absl::string_view message) const;
 
  private:

@@ -95,16 +95,16 @@ void Distribution::ForEach(absl::FunctionRef<void(TokenId, double)> f) const {
 }
 
 TokenId Distribution::Argmax() const {
-  TokenId best = -1;
+  const absl::Span<const double> row = masses();
+  int best = -1;
   double best_mass = 0;
-  ForEach([&](TokenId token, double mass) {
-    if (mass > best_mass) {
-      best = token;
-      best_mass = mass;
-    }
-  });
+  for (int i = 0; i < static_cast<int>(row.size()); ++i) {
+    if (!(row[i] > best_mass) || Contains(left_out_, i)) continue;
+    best = i;
+    best_mass = row[i];
+  }
   Check(best >= 0, "a distribution without mass has no largest token");
-  return best;
+  return TokenAt(best);
 }
 
 Distribution Distribution::Without(TokenId token) const {

@@ -1,0 +1,61 @@
+#include "decode/decoder.h"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/random/random_source.h"
+#include "decode/method.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+
+namespace banyan {
+
+absl::StatusOr<Decoder> Decoder::Create(const Model& target, Method method) {
+  BANYAN_RETURN_IF_ERROR(CheckMethod(method));
+  return Decoder(target, std::move(method));
+}
+
+Decoder::Decoder(const Model& target, Method method)
+    : target_(&target), method_(std::move(method)) {
+  for (const Trunk& trunk : method_.trunks)
+    first_states_.push_back(trunk.policy->State());
+}
+
+absl::StatusOr<Sequence> Decoder::Begin(const Prompt& prompt,
+                                        const StopRule& stop) {
+  BANYAN_ASSIGN_OR_RETURN(Sequence sequence,
+                          Sequence::Start(*target_, prompt, stop));
+  for (std::size_t i = 0; i < method_.trunks.size(); ++i) {
+    method_.trunks[i].policy->SetState(first_states_[i]);
+    BANYAN_RETURN_IF_ERROR(method_.trunks[i].drafter->Begin(sequence.context));
+  }
+  return sequence;
+}
+
+absl::StatusOr<RoundRecord> Decoder::Step(Sequence& sequence,
+                                          RandomSource& random) {
+  Check(sequence.stopped == StopReason::kNone, "a stopped sequence");
+  return RunRound(method_, sequence, random);
+}
+
+absl::StatusOr<std::vector<TokenId>> Decoder::Decode(const Prompt& prompt,
+                                                     const StopRule& stop,
+                                                     RandomSource& random,
+                                                     RoundSink sink) {
+  BANYAN_ASSIGN_OR_RETURN(Sequence sequence, Begin(prompt, stop));
+  std::vector<TokenId> emitted;
+  while (sequence.stopped == StopReason::kNone) {
+    BANYAN_ASSIGN_OR_RETURN(const RoundRecord record, Step(sequence, random));
+    emitted.insert(emitted.end(), record.emitted.begin(), record.emitted.end());
+    sink(record);
+  }
+  return emitted;
+}
+
+}  // namespace banyan

@@ -1,0 +1,113 @@
+#include "decode/method.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "core/base/status_macros.h"
+#include "tree/draft_tree.h"
+#include "tree/tree_policy.h"
+#include "tree/verdict.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+namespace {
+
+bool Has(const std::vector<DraftLaw>& laws, DraftLaw law) {
+  return std::find(laws.begin(), laws.end(), law) != laws.end();
+}
+
+std::string Names(const std::vector<DraftLaw>& laws) {
+  return absl::StrJoin(laws, ", ", [](std::string* out, DraftLaw law) {
+    absl::StrAppend(out, Name(law));
+  });
+}
+
+absl::Status Refuse(const Method& method, absl::string_view with,
+                    absl::string_view why) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("verifier ", method.verifier_name, " does not go with ",
+                   with, ": ", why));
+}
+
+absl::Status CheckTrunk(const Method& method, const Trunk& trunk) {
+  const VerifierTraits verifier = method.verifier->traits();
+  const PolicyTraits policy = trunk.policy->traits();
+  const std::string name = absl::StrCat("policy ", trunk.policy_name);
+  const std::string law = absl::StrCat("the law is ", Name(trunk.law), ", ");
+  if (!Has(verifier.laws, trunk.law))
+    return Refuse(method, name,
+                  absl::StrCat(law, "it takes ", Names(verifier.laws)));
+  if (!Has(policy.laws, trunk.law))
+    return Refuse(
+        method, name,
+        absl::StrCat(law, "the policy grows by ", Names(policy.laws)));
+  if (!Has(trunk.drafter->laws(), trunk.law))
+    return Refuse(
+        method, absl::StrCat("drafter ", trunk.drafter_name),
+        absl::StrCat(law, "the drafter gives ", Names(trunk.drafter->laws())));
+  if (verifier.chain && !policy.chain)
+    return Refuse(
+        method, name,
+        "it takes chains, and the policy draws several tokens a node");
+  if (verifier.fixed_counts && !policy.fixed_counts)
+    return Refuse(method, name,
+                  "it needs the number of draws at a node fixed before the "
+                  "first, and the policy decides by what it drew");
+  if (verifier.own_draws && policy.shares_draws)
+    return Refuse(method, name,
+                  "it needs draws of each node's own, and the policy shares "
+                  "draws between nodes");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<DraftLaw> PreferredLaw(const Trunk& trunk,
+                                      const Method& method) {
+  const std::vector<DraftLaw> wanted = method.verifier->traits().laws;
+  const std::vector<DraftLaw> grown = trunk.policy->traits().laws;
+  const std::vector<DraftLaw> given = trunk.drafter->laws();
+  for (DraftLaw law : wanted)
+    if (Has(grown, law) && Has(given, law)) return law;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "verifier ", method.verifier_name, " takes ", Names(wanted), "; policy ",
+      trunk.policy_name, " grows by ", Names(grown), "; drafter ",
+      trunk.drafter_name, " gives ", Names(given), ": no law is common"));
+}
+
+absl::Status CheckMethod(const Method& method) {
+  const VerifierTraits traits = method.verifier->traits();
+  if (traits.exactness == Exactness::kLosslessAtTemperatureZero &&
+      !method.rule.greedy())
+    return Refuse(method,
+                  absl::StrCat("sampling at temperature ",
+                               method.rule.options().temperature),
+                  "it emits argmax tokens only; set temperature: 0, or use "
+                  "verifier match");
+  if (traits.one_list && method.trunks.size() > 1)
+    return Refuse(method, absl::StrCat(method.trunks.size(), " trunks"),
+                  "it takes the draws of one trunk");
+  for (const Trunk& trunk : method.trunks)
+    BANYAN_RETURN_IF_ERROR(CheckTrunk(method, trunk));
+  return absl::OkStatus();
+}
+
+bool IsLossless(const Method& method) {
+  switch (method.verifier->traits().exactness) {
+    case Exactness::kLossless:
+      return true;
+    case Exactness::kLosslessAtTemperatureZero:
+      return method.rule.greedy();
+    case Exactness::kLossy:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace banyan

@@ -1,0 +1,100 @@
+#include "decode/round.h"
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/context.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/random/random_source.h"
+#include "decode/method.h"
+#include "decode/sequence.h"
+#include "decode/target_rows.h"
+#include "drafters/grow.h"
+#include "tree/derive.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/merge.h"
+#include "tree/verdict.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+namespace {
+
+// Draft: grow every trunk, merge them in their order.
+absl::StatusOr<DraftTree> DraftRound(Method& method, const Sequence& sequence,
+                                     const Chance& chance) {
+  const Context& context = sequence.context;
+  const GrowLimits limits = {
+      .max_depth = sequence.target.context_limit() -
+                   static_cast<int>(context.tokens.size()),
+      .end_of_text = sequence.stop.end_of_text};
+  std::vector<GrowingTree> grown;
+  for (Trunk& trunk : method.trunks) {
+    const int number = static_cast<int>(grown.size());
+    const TrunkView view = {*trunk.drafter, *trunk.policy, trunk.law, number};
+    BANYAN_ASSIGN_OR_RETURN(GrowingTree tree,
+                            Grow(view, context, limits, chance));
+    grown.push_back(std::move(tree));
+  }
+  if (grown.empty())  // plain decoding: a bare root
+    grown.emplace_back(context.root(), 0, DraftLaw::kDeterministic);
+  return Merge(grown);
+}
+
+// Commit, the only step that changes committed state, and record.
+absl::StatusOr<RoundRecord> CommitRound(Method& method, Sequence& sequence,
+                                        DraftTree tree, Verdict verdict) {
+  std::vector<TokenId> tokens;
+  for (int node : verdict.path) tokens.push_back(tree.node(node).token);
+  tokens.push_back(verdict.next);
+  Sequence::Kept kept = sequence.Cut(std::move(tokens));
+
+  // The root and what was kept below it; the last kept token, whatever it is,
+  // becomes the next root.
+  std::vector<int> rows = {0};
+  rows.insert(rows.end(), verdict.path.begin(),
+              verdict.path.begin() +
+                  static_cast<std::ptrdiff_t>(kept.tokens.size()) - 1);
+  BANYAN_RETURN_IF_ERROR(sequence.session->Commit(rows));
+  sequence.Append(kept);
+  RoundRecord record = {.tree = std::move(tree),
+                        .verdict = std::move(verdict),
+                        .emitted = std::move(kept.tokens),
+                        .stopped = kept.stopped};
+  for (std::size_t i = 0; i < method.trunks.size(); ++i) {
+    const Trunk& trunk = method.trunks[i];
+    const RoundOutcome outcome = {record.tree, record.verdict,
+                                  static_cast<int>(i)};
+    trunk.policy->Observe(outcome);
+    BANYAN_RETURN_IF_ERROR(trunk.drafter->Observe(sequence.context, outcome));
+  }
+  return record;
+}
+
+}  // namespace
+
+absl::StatusOr<RoundRecord> RunRound(Method& method, Sequence& sequence,
+                                     RandomSource& random) {
+  const Chance chance(random, sequence.context);
+  Session& session = *sequence.session;
+  BANYAN_RETURN_IF_ERROR(session.Commit({}));  // what an abandoned round left
+
+  BANYAN_ASSIGN_OR_RETURN(DraftTree tree, DraftRound(method, sequence, chance));
+  BANYAN_RETURN_IF_ERROR(
+      CheckLawful(method.verifier_name, method.verifier->traits(), tree));
+  const TokenBatch batch = ToBatch(tree, session.length());
+  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Scores> scores,
+                          ScoreOne(sequence.target, session, batch));
+  TargetRows rows(*scores, method.rule, sequence.context, tree);
+  Verdict verdict = method.verifier->Verify(tree, rows, chance);
+  BANYAN_RETURN_IF_ERROR(rows.status());
+  return CommitRound(method, sequence, std::move(tree), std::move(verdict));
+}
+
+}  // namespace banyan

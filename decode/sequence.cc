@@ -1,0 +1,87 @@
+#include "decode/sequence.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+
+namespace banyan {
+
+absl::string_view Name(StopReason reason) {
+  switch (reason) {
+    case StopReason::kNone:
+      return "none";
+    case StopReason::kEndOfText:
+      return "end_of_text";
+    case StopReason::kLength:
+      return "length";
+    case StopReason::kContext:
+      return "context";
+  }
+  return "";
+}
+
+absl::StatusOr<Sequence> Sequence::Start(const Model& target,
+                                         const Prompt& prompt,
+                                         const StopRule& stop) {
+  if (prompt.tokens.empty())
+    return absl::InvalidArgumentError("the prompt is empty");
+  const int length = static_cast<int>(prompt.tokens.size());
+  if (length > target.context_limit())
+    return absl::OutOfRangeError(absl::StrCat("the prompt has ", length,
+                                              " tokens, the context holds ",
+                                              target.context_limit()));
+  Sequence sequence = {.target = target,
+                       .session = target.NewSession(),
+                       .context = {.tokens = prompt.tokens,
+                                   .prompt_length = length,
+                                   .prompt = prompt.id},
+                       .stop = stop};
+  if (stop.max_new_tokens <= 0) sequence.stopped = StopReason::kLength;
+  BANYAN_RETURN_IF_ERROR(sequence.session->Prefill(
+      absl::MakeConstSpan(prompt.tokens).first(prompt.tokens.size() - 1)));
+  return sequence;
+}
+
+Sequence::Kept Sequence::Cut(std::vector<TokenId> emitted) const {
+  Kept kept = {.tokens = std::move(emitted)};
+  std::vector<TokenId>& tokens = kept.tokens;
+  const auto room =
+      static_cast<std::size_t>(stop.max_new_tokens - context.emitted());
+  if (tokens.size() >= room) {
+    tokens.resize(room);
+    kept.stopped = StopReason::kLength;
+  }
+  const auto end =
+      std::find_first_of(tokens.begin(), tokens.end(), stop.end_of_text.begin(),
+                         stop.end_of_text.end());
+  if (end != tokens.end()) {
+    tokens.erase(end + 1, tokens.end());
+    kept.stopped = StopReason::kEndOfText;
+  }
+  // The last token must still be fed to go on.
+  const auto length = context.tokens.size() + tokens.size();
+  if (kept.stopped == StopReason::kNone &&
+      length > static_cast<std::size_t>(target.context_limit()))
+    kept.stopped = StopReason::kContext;
+  return kept;
+}
+
+void Sequence::Append(const Kept& kept) {
+  context.tokens.insert(context.tokens.end(), kept.tokens.begin(),
+                        kept.tokens.end());
+  ++context.round;
+  stopped = kept.stopped;
+}
+
+}  // namespace banyan

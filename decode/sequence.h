@@ -1,0 +1,60 @@
+// A sequence under way: its prompt, its cache, when it stops.
+#ifndef BANYAN_DECODE_SEQUENCE_H_
+#define BANYAN_DECODE_SEQUENCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/context.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+
+namespace banyan {
+
+// What to decode after. `id` keys its randomness.
+struct Prompt {
+  std::uint32_t id = 0;
+  std::vector<TokenId> tokens;
+};
+
+// When to stop. The end-of-text token itself is emitted and counts; nothing
+// after it does, and nothing past the length limit.
+struct StopRule {
+  std::vector<TokenId> end_of_text;
+  int max_new_tokens = 0;
+};
+
+enum class StopReason { kNone, kEndOfText, kLength, kContext };
+absl::string_view Name(StopReason reason);
+
+// The session holds every token of the context but the last, which is the root
+// of the next tree.
+struct Sequence {
+  const Model& target;
+  std::unique_ptr<Session> session;
+  Context context;
+  StopRule stop;
+  StopReason stopped = StopReason::kNone;
+
+  // Prefills a prompt. Fails if it is empty or longer than the context.
+  static absl::StatusOr<Sequence> Start(const Model& target,
+                                        const Prompt& prompt,
+                                        const StopRule& stop);
+
+  // What would be kept of these tokens: cut at the length limit and after the
+  // first end of text. `stopped` says why nothing may follow.
+  struct Kept {
+    std::vector<TokenId> tokens;
+    StopReason stopped = StopReason::kNone;
+  };
+  Kept Cut(std::vector<TokenId> emitted) const;
+  // Ends a round: the context grows by what was kept.
+  void Append(const Kept& kept);
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_DECODE_SEQUENCE_H_

@@ -1,0 +1,42 @@
+#include "decode/target_rows.h"
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/context.h"
+#include "core/model/model.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "tree/derive.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+
+TargetRows::TargetRows(const Scores& scores, const SamplingRule& rule,
+                       const Context& context, const DraftTree& tree)
+    : scores_(scores),
+      rule_(rule),
+      context_(context),
+      tree_(tree),
+      rows_(static_cast<std::size_t>(tree.size())) {}
+
+const Distribution& TargetRows::Row(int node) {
+  std::optional<Distribution>& row = rows_[static_cast<std::size_t>(node)];
+  if (row.has_value()) return *row;
+  scores_.Read(node, logits_);
+  absl::StatusOr<Distribution> made =
+      rule_.Apply(logits_, context_.tokens, TokensTo(tree_, node));
+  if (made.ok()) {
+    row = *std::move(made);
+  } else {
+    status_.Update(made.status());
+    row = Distribution::Dense(
+        std::vector<double>(logits_.size(), 1.0 / logits_.size()));
+  }
+  return *row;
+}
+
+}  // namespace banyan

@@ -1,0 +1,37 @@
+// The drafters, by name.
+#ifndef BANYAN_DRAFTERS_CATALOGUE_H_
+#define BANYAN_DRAFTERS_CATALOGUE_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/params.h"
+#include "drafters/drafter.h"
+#include "drafters/workbench.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+
+struct DrafterRow {
+  absl::string_view name;
+  absl::string_view sentence;
+  std::vector<DraftLaw> laws;
+  // Reads all keys but `name`.
+  absl::StatusOr<std::unique_ptr<Drafter>> (*build)(ParamsReader& in,
+                                                    Workbench& bench);
+  // Sections that conformance builds, in YAML; a model named `draft` exists.
+  std::vector<absl::string_view> examples;
+};
+
+absl::Span<const DrafterRow> DrafterCatalogue();
+
+// Builds the drafter a section describes: `name` and the drafter's own keys.
+absl::StatusOr<std::unique_ptr<Drafter>> BuildDrafter(const Params& section,
+                                                      Workbench& bench);
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_CATALOGUE_H_

@@ -1,0 +1,64 @@
+// A language model as drafter: its own session follows the committed text, and
+// all open nodes of a level are scored in one tree pass.
+//
+// After a round it keeps the rows of the accepted path. What it has not seen
+// (the token after the path; another trunk's nodes; the last node of a fully
+// accepted chain, which it drafted but never read) it reads before the next
+// proposal, so its cache has no holes.
+#ifndef BANYAN_DRAFTERS_SMALL_MODEL_SMALL_MODEL_H_
+#define BANYAN_DRAFTERS_SMALL_MODEL_SMALL_MODEL_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/context.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/drafter.h"
+#include "drafters/workbench.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+
+class SmallModel : public Drafter {
+ public:
+  // Keys: `model`, and `sampling` for a rule of its own.
+  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                                        Workbench& bench);
+
+  SmallModel(std::shared_ptr<const Model> model, SamplingRule rule);
+
+  std::vector<DraftLaw> laws() const override;
+  absl::Status Begin(const Context& context) override;
+  absl::StatusOr<std::vector<Distribution>> Propose(
+      const Context& context, const GrowingTree& tree,
+      absl::Span<const int> nodes) override;
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override;
+
+ private:
+  struct Row {
+    TokenId token;
+    int parent;
+  };
+
+  absl::Status StartRound(const Context& context);
+
+  std::shared_ptr<const Model> model_;
+  SamplingRule rule_;
+  std::unique_ptr<Session> session_;
+  std::vector<Row> rows_;    // the session's pending rows
+  std::vector<int> row_of_;  // by node of the growing tree; -1: not scored
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_SMALL_MODEL_SMALL_MODEL_H_

@@ -1,0 +1,40 @@
+// Workbench: what drafters are built with: the target, and models by name, each
+// opened once.
+#ifndef BANYAN_DRAFTERS_WORKBENCH_H_
+#define BANYAN_DRAFTERS_WORKBENCH_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "core/model/model.h"
+#include "core/prob/sampling_rule.h"
+
+namespace banyan {
+
+// Outlives the drafters built with it.
+class Workbench {
+ public:
+  // `rule` is what a drafter samples by unless its section says otherwise.
+  Workbench(const Model& target, SamplingRule rule)
+      : target_(target), rule_(std::move(rule)) {}
+
+  void AddModel(const std::string& name, std::shared_ptr<const Model> model);
+
+  const Model& target() const { return target_; }
+  const SamplingRule& rule() const { return rule_; }
+  // The model of this name; an error at `name`, with the nearest known one.
+  absl::StatusOr<std::shared_ptr<const Model>> Open(const Params& name) const;
+
+ private:
+  const Model& target_;
+  SamplingRule rule_;
+  std::map<std::string, std::shared_ptr<const Model>> models_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_WORKBENCH_H_

@@ -1,0 +1,29 @@
+// Small exact models for the proof machine.
+#ifndef BANYAN_TESTS_CONFORMANCE_TOYS_H_
+#define BANYAN_TESTS_CONFORMANCE_TOYS_H_
+
+#include <memory>
+
+#include "core/model/table_model.h"
+
+namespace banyan {
+
+// A model whose law depends on the whole text, so that reading the row of a
+// wrong node shows. `seed` picks one; `sharpness` 0 is uniform, larger is more
+// peaked. With `zeros`, about a third of all masses are 0, so that supports of
+// target and drafter differ.
+struct ToyOptions {
+  int vocab_size = 3;
+  int seed = 0;
+  double sharpness = 1.5;
+  bool zeros = false;
+};
+std::shared_ptr<TableModel> Toy(const ToyOptions& options);
+
+// A model whose law depends on the length of the text alone, as a set of heads
+// does.
+std::shared_ptr<TableModel> DepthToy(const ToyOptions& options);
+
+}  // namespace banyan
+
+#endif  // BANYAN_TESTS_CONFORMANCE_TOYS_H_

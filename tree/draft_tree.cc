@@ -1,0 +1,147 @@
+#include "tree/draft_tree.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+
+namespace banyan {
+namespace {
+
+const Node& At(absl::Span<const Node> nodes, int index) {
+  return nodes[static_cast<std::size_t>(index)];
+}
+
+absl::Status Broken(int invariant, int node, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "draft tree, invariant ", invariant, ", node ", node, ": ", what));
+}
+
+// Invariants 1 and 2: the nodes met by walking down the children, in order,
+// are 0, 1, 2, ...
+absl::Status CheckOrder(absl::Span<const Node> nodes) {
+  if (nodes.empty() || nodes[0].parent != Node::kNoParent ||
+      nodes[0].depth != 0 || nodes[0].probe())
+    return Broken(1, 0, "the root must have no parent and depth 0");
+  std::vector<int> stack = {0};
+  int met = 0;
+  while (!stack.empty()) {
+    const int index = stack.back();
+    stack.pop_back();
+    if (index != met++) return Broken(2, index, "not in depth-first order");
+    const std::vector<int>& children = At(nodes, index).children;
+    for (auto child = children.rbegin(); child != children.rend(); ++child) {
+      if (*child <= index || *child >= static_cast<int>(nodes.size()))
+        return Broken(2, index, "a child does not stand after its parent");
+      if (At(nodes, *child).parent != index ||
+          At(nodes, *child).depth != At(nodes, index).depth + 1)
+        return Broken(2, *child, "parent or depth disagree with the parent");
+      stack.push_back(*child);
+    }
+  }
+  if (met != static_cast<int>(nodes.size()))
+    return Broken(2, met, "not reached from the root");
+  return absl::OkStatus();
+}
+
+// Invariant 6 and 7, and the half of 4 that concerns one draw.
+absl::Status CheckDraw(absl::Span<const Node> nodes, int index,
+                       const DrawList& list, const Draw& draw) {
+  const bool may = draw.proposal.Mass(draw.token) > 0;
+  if (draw.dropped()) {
+    if (may) return Broken(6, index, "a dropped token still has mass");
+    return absl::OkStatus();
+  }
+  if (draw.child <= 0 || draw.child >= static_cast<int>(nodes.size()) ||
+      At(nodes, draw.child).parent != index ||
+      At(nodes, draw.child).token != draw.token ||
+      At(nodes, draw.child).probe())
+    return Broken(4, index, "a draw does not point to its child");
+  if (!may) return Broken(6, index, "a kept token has no mass");
+  if (list.law == DraftLaw::kDeterministic &&
+      draw.proposal.masses().size() != 1)
+    return Broken(7, index, "a deterministic draw is not one-hot");
+  return absl::OkStatus();
+}
+
+// Invariants 3 to 8 at one node.
+absl::Status CheckDraws(absl::Span<const Node> nodes, int index) {
+  const Node& node = At(nodes, index);
+  if (node.probe() && !node.lists.empty())
+    return Broken(8, index, "a probe has draws");
+  int last_trunk = -1;
+  std::vector<int> drawn;  // children, by the first draw that led to them
+  for (const DrawList& list : node.lists) {
+    if (list.trunk <= last_trunk)
+      return Broken(5, index, "draw lists are not one a trunk, in order");
+    last_trunk = list.trunk;
+    for (const Draw& draw : list.draws) {
+      BANYAN_RETURN_IF_ERROR(CheckDraw(nodes, index, list, draw));
+      if (!draw.dropped() &&
+          std::find(drawn.begin(), drawn.end(), draw.child) == drawn.end())
+        drawn.push_back(draw.child);
+    }
+  }
+  std::set<TokenId> tokens;
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    const Node& child = At(nodes, node.children[i]);
+    if (child.probe()) continue;
+    if (node.probe()) return Broken(8, index, "a probe has a drawn child");
+    if (!tokens.insert(child.token).second)
+      return Broken(3, index, "two children with one token");
+    if (i >= drawn.size() || drawn[i] != node.children[i])
+      return Broken(2, index, "children are not in the order of their draws");
+  }
+  if (drawn.size() != tokens.size())
+    return Broken(4, index, "a draw's child is not among the children");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::string_view Name(DraftLaw law) {
+  switch (law) {
+    case DraftLaw::kIndependent:
+      return "independent";
+    case DraftLaw::kWithoutReplacement:
+      return "without_replacement";
+    case DraftLaw::kDeterministic:
+      return "deterministic";
+  }
+  return "";
+}
+
+absl::Status CheckInvariants(absl::Span<const Node> nodes) {
+  BANYAN_RETURN_IF_ERROR(CheckOrder(nodes));
+  for (int i = 0; i < static_cast<int>(nodes.size()); ++i)
+    BANYAN_RETURN_IF_ERROR(CheckDraws(nodes, i));
+  return absl::OkStatus();
+}
+
+DraftTree::DraftTree(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
+  Check(!nodes_.empty(), "a draft tree has a root");
+}
+
+int DraftTree::Child(int parent, TokenId token) const {
+  for (int child : node(parent).children)
+    if (node(child).token == token && !node(child).probe()) return child;
+  return -1;
+}
+
+int DraftTree::Height() const {
+  int height = 0;
+  for (const Node& node : nodes_)
+    if (!node.probe()) height = std::max(height, node.depth);
+  return height;
+}
+
+}  // namespace banyan

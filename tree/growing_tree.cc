@@ -1,0 +1,155 @@
+#include "tree/growing_tree.h"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+namespace {
+
+std::size_t Index(int i) { return static_cast<std::size_t>(i); }
+
+// The child of a node with this token, probes aside; -1 if there is none.
+int ChildOf(const std::vector<Node>& nodes, int parent, TokenId token) {
+  for (int child : nodes[Index(parent)].children)
+    if (nodes[Index(child)].token == token && !nodes[Index(child)].probe())
+      return child;
+  return -1;
+}
+
+}  // namespace
+
+GrowingTree::GrowingTree(TokenId root, int trunk, DraftLaw law)
+    : trunk_(trunk), law_(law), nodes_(1), growth_(1) {
+  nodes_[0].token = root;
+}
+
+absl::Span<const Draw> GrowingTree::draws(int index) const {
+  const std::vector<DrawList>& lists = node(index).lists;
+  if (lists.empty()) return {};
+  return lists.front().draws;
+}
+
+const Distribution* GrowingTree::proposal(int index) const {
+  const auto& proposal = growth_[Index(index)].proposal;
+  return proposal.has_value() ? &*proposal : nullptr;
+}
+
+double GrowingTree::path_mass(int index) const {
+  return growth_[Index(index)].path_mass;
+}
+
+int GrowingTree::multiplicity(int index) const {
+  return growth_[Index(index)].multiplicity;
+}
+
+int GrowingTree::rank(int index) const { return growth_[Index(index)].rank; }
+
+bool GrowingTree::open(int index) const { return growth_[Index(index)].open; }
+
+void GrowingTree::Close(int index) { growth_[Index(index)].open = false; }
+
+const Distribution& GrowingTree::remaining(int index) const {
+  return growth_[Index(index)].remaining;
+}
+
+TokenId GrowingTree::candidate(int index) const {
+  return growth_[Index(index)].candidate;
+}
+
+double GrowingTree::candidate_mass(int index) const {
+  return growth_[Index(index)].candidate_mass;
+}
+
+void GrowingTree::SetProposal(int index, Distribution proposal) {
+  growth_[Index(index)].proposal = proposal;
+  SetRemaining(index, std::move(proposal));
+}
+
+void GrowingTree::SetRemaining(int index, Distribution remaining) {
+  Growth& growth = growth_[Index(index)];
+  growth.remaining = std::move(remaining);
+  growth.candidate_mass = 0;
+  if (growth.remaining.empty()) {
+    growth.open = false;
+  } else if (law_ == DraftLaw::kDeterministic) {
+    growth.candidate = growth.remaining.Argmax();
+    growth.candidate_mass = growth.proposal->Mass(growth.candidate);
+  }
+}
+
+int GrowingTree::NewNode(int parent, TokenId token) {
+  const int index = size();
+  at(parent).children.push_back(index);
+  nodes_.push_back(
+      {.token = token, .parent = parent, .depth = node(parent).depth + 1});
+  growth_.emplace_back();
+  return index;
+}
+
+int GrowingTree::AddDraw(int index, TokenId token, Distribution judged_by,
+                         bool dropped) {
+  const Distribution* proposal = this->proposal(index);
+  Check(proposal != nullptr, "a draw at a node without a proposal");
+  if (node(index).lists.empty())
+    at(index).lists.push_back(
+        {.trunk = trunk_, .law = law_, .proposal = *proposal});
+  int child = Draw::kDropped;
+  if (!dropped) {
+    child = ChildOf(nodes_, index, token);
+    if (child >= 0) {
+      ++growth_[Index(child)].multiplicity;
+    } else {
+      const double mass = path_mass(index) * proposal->Mass(token);
+      child = NewNode(index, token);
+      growth_.back().path_mass = mass;
+      growth_.back().rank = static_cast<int>(draws(index).size());
+    }
+  }
+  at(index).lists.front().draws.push_back(
+      {.token = token, .child = child, .proposal = std::move(judged_by)});
+  if (law_ != DraftLaw::kIndependent)
+    SetRemaining(index, remaining(index).Without(token));
+  return child;
+}
+
+void GrowingTree::SetShared(int index) {
+  for (DrawList& list : at(index).lists) list.shared_draws = true;
+}
+
+int GrowingTree::AddProbe(int parent, TokenId token) {
+  const int index = NewNode(parent, token);
+  nodes_.back().probe_of = trunk_;
+  growth_.back().open = false;
+  return index;
+}
+
+void GrowingTree::Prune(absl::Span<const int> keep) {
+  Check(law_ == DraftLaw::kDeterministic,
+        "only deterministic draws may be pruned");
+  std::vector<char> kept(Index(size()), 0);
+  for (int index : keep) kept[Index(index)] = 1;
+
+  GrowingTree result(node(0).token, trunk_, law_);
+  std::vector<int> renamed(Index(size()), 0);
+  for (int index = 0; index < size(); ++index) {
+    if (kept[Index(index)] == 0) continue;
+    Check(index == 0 || kept[Index(node(index).parent)] != 0,
+          "a kept node whose parent is pruned");
+    const int at = renamed[Index(index)];
+    if (proposal(index) != nullptr) result.SetProposal(at, *proposal(index));
+    for (const Draw& draw : draws(index))
+      if (!draw.dropped() && kept[Index(draw.child)] != 0)
+        renamed[Index(draw.child)] =
+            result.AddDraw(at, draw.token, draw.proposal);
+  }
+  *this = std::move(result);
+}
+
+}  // namespace banyan

@@ -1,0 +1,18 @@
+// Merge: several trunks' trees become one trie.
+#ifndef BANYAN_TREE_MERGE_H_
+#define BANYAN_TREE_MERGE_H_
+
+#include "absl/types/span.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+
+namespace banyan {
+
+// Merges the trunks' trees, which share their root, in the order given: equal
+// paths become one node, which keeps each trunk's draws, the earlier trunk's
+// first. With one trunk this is putting it in depth-first order.
+DraftTree Merge(absl::Span<const GrowingTree> trunks);
+
+}  // namespace banyan
+
+#endif  // BANYAN_TREE_MERGE_H_

@@ -1,0 +1,78 @@
+#include "tree/policies/best_first.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "core/prob/distribution.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/tree_policy.h"
+
+namespace banyan {
+namespace {
+
+double SlotValue(const GrowingTree& tree, int node) {
+  const Distribution* proposal = tree.proposal(node);
+  double value = tree.path_mass(node);
+  if (proposal == nullptr) return value;
+  if (tree.law() == DraftLaw::kDeterministic)
+    return value * tree.candidate_mass(node);
+  double left = 1;
+  for (const Draw& draw : tree.draws(node)) {
+    const double mass = proposal->Mass(draw.token);
+    left =
+        tree.law() == DraftLaw::kIndependent ? left * (1 - mass) : left - mass;
+  }
+  return value * std::max(left, 0.0);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TreePolicy>> BestFirst::Build(ParamsReader& in) {
+  BestFirstOptions options;
+  in.Required("budget", options.budget);
+  in.Ensure(options.budget >= 0, "budget", "must not be negative");
+  in.Optional("max_depth", options.max_depth);
+  in.Ensure(options.max_depth >= 0, "max_depth",
+            "must not be negative (0 is unlimited)");
+  in.Optional("min_value", options.min_value);
+  in.Ensure(options.min_value >= 0 && options.min_value <= 1, "min_value",
+            "must lie in [0, 1]");
+  return std::make_unique<BestFirst>(options);
+}
+
+PolicyTraits BestFirst::traits() const {
+  return {.laws = {DraftLaw::kWithoutReplacement, DraftLaw::kIndependent,
+                   DraftLaw::kDeterministic},
+          .chain = options_.budget <= 1,
+          .fixed_counts = options_.budget <= 1};
+}
+
+bool BestFirst::MayDraw(const GrowingTree& tree, int node) const {
+  return tree.open(node) && (options_.max_depth == 0 ||
+                             tree.node(node).depth < options_.max_depth);
+}
+
+std::vector<Expansion> BestFirst::Next(const GrowingTree& tree) const {
+  int drawn = 0;
+  int best = -1;
+  double best_value = 0;
+  std::vector<Expansion> unproposed;
+  for (int node = 0; node < tree.size(); ++node) {
+    drawn += static_cast<int>(tree.draws(node).size());
+    if (!MayDraw(tree, node)) continue;
+    if (tree.proposal(node) == nullptr) unproposed.push_back({.node = node});
+    const double value = SlotValue(tree, node);
+    if (value <= best_value || value < options_.min_value) continue;
+    best = node;
+    best_value = value;
+  }
+  if (best < 0 || drawn >= options_.budget) return {};
+  if (tree.proposal(best) == nullptr) return unproposed;
+  return {{.node = best}};
+}
+
+}  // namespace banyan

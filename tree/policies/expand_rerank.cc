@@ -1,0 +1,70 @@
+#include "tree/policies/expand_rerank.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/tree_policy.h"
+
+namespace banyan {
+namespace {
+
+// The `count` nodes of largest path mass, ties towards the older node.
+std::vector<int> Best(const GrowingTree& tree, std::vector<int> nodes,
+                      int count) {
+  std::stable_sort(nodes.begin(), nodes.end(), [&](int a, int b) {
+    return tree.path_mass(a) > tree.path_mass(b);
+  });
+  if (nodes.size() > static_cast<std::size_t>(count))
+    nodes.resize(static_cast<std::size_t>(count));
+  return nodes;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TreePolicy>> ExpandRerank::Build(
+    ParamsReader& in) {
+  ExpandRerankOptions options;
+  in.Required("top_k", options.top_k);
+  in.Ensure(options.top_k >= 1, "top_k", "must be at least 1");
+  in.Required("depth", options.depth);
+  in.Ensure(options.depth >= 0, "depth", "must not be negative");
+  in.Required("total", options.total);
+  in.Ensure(options.total >= 0, "total", "must not be negative");
+  return std::make_unique<ExpandRerank>(options);
+}
+
+PolicyTraits ExpandRerank::traits() const {
+  return {.laws = {DraftLaw::kDeterministic},
+          .chain = options_.top_k == 1,
+          .fixed_counts = true};
+}
+
+std::vector<Expansion> ExpandRerank::Next(const GrowingTree& tree) const {
+  // Levels are made one after another: the last node lies on the newest.
+  const int level = tree.node(tree.size() - 1).depth;
+  if (level >= options_.depth) return {};
+  std::vector<int> newest;
+  for (int node = 0; node < tree.size(); ++node)
+    if (tree.node(node).depth == level && tree.open(node))
+      newest.push_back(node);
+  std::vector<Expansion> next;
+  for (int node : Best(tree, newest, options_.top_k))
+    next.push_back({.node = node, .draws = options_.top_k});
+  return next;
+}
+
+std::vector<int> ExpandRerank::Keep(const GrowingTree& tree) const {
+  std::vector<int> drafted;
+  for (int node = 1; node < tree.size(); ++node) drafted.push_back(node);
+  std::vector<int> keep = Best(tree, drafted, options_.total);
+  keep.push_back(0);
+  return keep;
+}
+
+}  // namespace banyan

@@ -1,0 +1,44 @@
+// Expand and re-rank (EAGLE-2): grow wide by rank, keep the best.
+#ifndef BANYAN_TREE_POLICIES_EXPAND_RERANK_H_
+#define BANYAN_TREE_POLICIES_EXPAND_RERANK_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "tree/growing_tree.h"
+#include "tree/tree_policy.h"
+
+namespace banyan {
+
+struct ExpandRerankOptions {
+  int top_k = 1;  // nodes expanded a level, and children of each
+  int depth = 1;  // levels
+  int total = 1;  // drafted nodes kept in the end
+};
+
+// The root gets its top_k candidates; then, level by level, the top_k nodes of
+// the newest level by path mass get top_k candidates each. In the end the
+// `total` nodes of largest path mass are kept, wherever they are. A path's mass
+// never grows, so what is kept hangs together; on a tie the older node stays.
+// Ranking after the fact makes the tree deterministic: that is its only law.
+class ExpandRerank : public TreePolicy {
+ public:
+  // Keys: `top_k`, `depth`, `total`.
+  static absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in);
+
+  explicit ExpandRerank(const ExpandRerankOptions& options)
+      : options_(options) {}
+
+  PolicyTraits traits() const override;
+  std::vector<Expansion> Next(const GrowingTree& tree) const override;
+  std::vector<int> Keep(const GrowingTree& tree) const override;
+
+ private:
+  ExpandRerankOptions options_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_TREE_POLICIES_EXPAND_RERANK_H_

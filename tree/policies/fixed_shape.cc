@@ -1,0 +1,44 @@
+#include "tree/policies/fixed_shape.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/optimize/shape.h"
+#include "tree/tree_policy.h"
+
+namespace banyan {
+
+FixedShape::FixedShape(const Shape& shape) : children_(Children(shape)) {}
+
+PolicyTraits FixedShape::traits() const {
+  const bool chain =
+      std::all_of(children_.begin(), children_.end(),
+                  [](const auto& children) { return children.size() <= 1; });
+  return {.laws = {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
+                   DraftLaw::kDeterministic},
+          .chain = chain,
+          .fixed_counts = true};
+}
+
+std::vector<Expansion> FixedShape::Next(const GrowingTree& tree) const {
+  std::vector<Expansion> next;
+  // Nodes stand parents first, so one walk finds every node's place.
+  std::vector<std::size_t> place(static_cast<std::size_t>(tree.size()), 0);
+  for (int node = 0; node < tree.size(); ++node) {
+    const auto at = static_cast<std::size_t>(node);
+    if (node > 0) {
+      const auto parent = static_cast<std::size_t>(tree.node(node).parent);
+      const auto rank = static_cast<std::size_t>(tree.rank(node));
+      place[at] = static_cast<std::size_t>(children_[place[parent]][rank]);
+    }
+    const int draws = static_cast<int>(children_[place[at]].size());
+    if (draws > 0 && tree.open(node) && tree.draws(node).empty())
+      next.push_back({.node = node, .draws = draws});
+  }
+  return next;
+}
+
+}  // namespace banyan

@@ -1,0 +1,30 @@
+// Policies whose shape does not depend on what is drawn.
+#ifndef BANYAN_TREE_POLICIES_FIXED_SHAPE_H_
+#define BANYAN_TREE_POLICIES_FIXED_SHAPE_H_
+
+#include <vector>
+
+#include "tree/growing_tree.h"
+#include "tree/optimize/shape.h"
+#include "tree/tree_policy.h"
+
+namespace banyan {
+
+// Draws, at every node, as many tokens as its place in the shape has children;
+// the k-th draw takes the place of the k-th child. Two draws of one token lead
+// to one node, which takes the place of the first of them and is expanded once.
+// All nodes of a level are expanded together.
+class FixedShape : public TreePolicy {
+ public:
+  explicit FixedShape(const Shape& shape);
+
+  PolicyTraits traits() const override;
+  std::vector<Expansion> Next(const GrowingTree& tree) const override;
+
+ private:
+  std::vector<std::vector<int>> children_;  // by place, in order of rank
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_TREE_POLICIES_FIXED_SHAPE_H_

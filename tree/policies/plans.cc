@@ -1,0 +1,147 @@
+#include "tree/policies/plans.h"
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "tree/optimize/cost_curve.h"
+#include "tree/optimize/hardware.h"
+#include "tree/optimize/medusa.h"
+#include "tree/optimize/sequoia.h"
+#include "tree/optimize/shape.h"
+#include "tree/paths_json.h"
+
+namespace banyan {
+namespace {
+
+// The optimisers know nothing of files: their errors get the section's place.
+absl::Status At(const ParamsReader& in, const absl::Status& error) {
+  return in.section().Error(in.what() + ": " + std::string(error.message()));
+}
+
+absl::StatusOr<ShapePlan> Rated(const ParamsReader& in,
+                                absl::StatusOr<RatedShape> rated) {
+  if (!rated.ok()) return At(in, rated.status());
+  return ShapePlan{.shape = std::move(rated->shape),
+                   .expected_tokens = rated->expected_tokens};
+}
+
+absl::StatusOr<ShapePlan> FromPaths(const ParamsReader& in,
+                                    std::vector<std::vector<int>> paths) {
+  absl::StatusOr<Shape> shape = Shape::FromPaths(std::move(paths));
+  if (!shape.ok()) return At(in, shape.status());
+  return ShapePlan{.shape = *std::move(shape)};
+}
+
+// Relative to the folder of the configuration that names it.
+std::string Beside(const Params& value, const std::string& file) {
+  const std::filesystem::path path(file);
+  if (path.is_absolute() || value.origin().file == nullptr) return file;
+  return (std::filesystem::path(*value.origin().file).parent_path() / path)
+      .string();
+}
+
+absl::StatusOr<ShapePlan> FromFile(const ParamsReader& in, const Params& file,
+                                   const std::string& tree) {
+  std::string name;
+  BANYAN_RETURN_IF_ERROR(Convert(file, name));
+  absl::StatusOr<std::vector<std::vector<int>>> paths =
+      ReadPathsFile(Beside(file, name), tree);
+  if (!paths.ok()) return At(in, paths.status());
+  return FromPaths(in, *std::move(paths));
+}
+
+absl::StatusOr<CostCurve> ReadCurve(const Params& value,
+                                    const std::string& name) {
+  std::map<int, double> points;
+  BANYAN_RETURN_IF_ERROR(Convert(value, points));
+  absl::StatusOr<CostCurve> curve = CostCurve::FromMap(name, std::move(points));
+  if (!curve.ok()) return value.Error(curve.status().message());
+  return curve;
+}
+
+absl::StatusOr<ShapePlan> ForHardware(const ParamsReader& in,
+                                      SequoiaOptions limits,
+                                      const Params& target_ms,
+                                      const Params* draft_ms) {
+  HardwareOptions options = {.limits = std::move(limits)};
+  BANYAN_ASSIGN_OR_RETURN(options.target_ms, ReadCurve(target_ms, "target_ms"));
+  if (draft_ms != nullptr && draft_ms->kind() == Params::Kind::kMap) {
+    BANYAN_ASSIGN_OR_RETURN(options.draft_ms,
+                            ReadCurve(*draft_ms, "draft_ms"));
+  } else if (draft_ms != nullptr) {
+    double a_level = 0;
+    BANYAN_RETURN_IF_ERROR(Convert(*draft_ms, a_level));
+    options.draft_ms = a_level;
+  }
+  absl::StatusOr<HardwareChoice> choice = FastestTree(options);
+  if (!choice.ok()) return At(in, choice.status());
+  return ShapePlan{.shape = choice->shape,
+                   .expected_tokens = choice->expected_tokens,
+                   .choice = *choice};
+}
+
+}  // namespace
+
+absl::StatusOr<ShapePlan> PlanChain(ParamsReader& in) {
+  int gamma = 0;
+  in.Required("gamma", gamma);
+  in.Ensure(gamma >= 0 && gamma < Shape::kMaxNodes, "gamma",
+            "must lie between 0 and a million");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  return ShapePlan{.shape = Shape::Chain(gamma)};
+}
+
+absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in) {
+  std::vector<int> branching;
+  in.Required("branching", branching);
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  absl::StatusOr<Shape> shape = Shape::FromBranching(branching);
+  if (!shape.ok()) return At(in, shape.status());
+  return ShapePlan{.shape = *std::move(shape)};
+}
+
+absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in) {
+  std::vector<std::vector<int>> paths;
+  MedusaOptions medusa;
+  std::string tree;
+  const bool has_paths = in.Optional("paths", paths);
+  const Params* file = in.Take("file");
+  in.Optional("tree", tree);
+  const bool has_accuracies = in.Optional("accuracies", medusa.accuracies);
+  const bool has_budget = in.Optional("budget", medusa.budget);
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  if (has_paths + (file != nullptr) + has_accuracies != 1)
+    return in.section().Error(
+        in.what() + ": expected exactly one of paths, file and accuracies");
+  if (has_accuracies != has_budget)
+    return in.section().Error(in.what() +
+                              ": budget belongs to accuracies, and needs them");
+  if (has_accuracies) return Rated(in, GreedyTree(medusa));
+  if (file != nullptr) return FromFile(in, *file, tree);
+  return FromPaths(in, std::move(paths));
+}
+
+absl::StatusOr<ShapePlan> PlanSequoia(ParamsReader& in) {
+  SequoiaOptions options;
+  in.Required("acceptance", options.acceptance);
+  in.Required("budget", options.budget);
+  in.Optional("max_depth", options.max_depth);
+  in.Optional("max_branching", options.max_branching);
+  const Params* target_ms = in.Take("target_ms");
+  const Params* draft_ms = in.Take("draft_ms");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  if (target_ms != nullptr)
+    return ForHardware(in, std::move(options), *target_ms, draft_ms);
+  if (draft_ms != nullptr)
+    return draft_ms->Error(in.what() + ": draft_ms needs target_ms");
+  return Rated(in, BestTree(options));
+}
+
+}  // namespace banyan

@@ -1,0 +1,41 @@
+// The shapes that are known before anything is drawn, from their parameters.
+#ifndef BANYAN_TREE_POLICIES_PLANS_H_
+#define BANYAN_TREE_POLICIES_PLANS_H_
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "tree/optimize/hardware.h"
+#include "tree/optimize/shape.h"
+
+namespace banyan {
+
+struct ShapePlan {
+  Shape shape;
+  // What the optimiser expects of it, where it knows an acceptance.
+  std::optional<double> expected_tokens;
+  // The choice made on measured hardware, where there was one.
+  std::optional<HardwareChoice> choice;
+};
+
+// `gamma` tokens in a line. Keys: `gamma`.
+absl::StatusOr<ShapePlan> PlanChain(ParamsReader& in);
+
+// Every node of level i gets branching[i] draws (SpecInfer's <k1, ..., km>).
+// Keys: `branching`.
+absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in);
+
+// A stated tree: `paths`, lists of child ranks from 0; or `file`, a JSON file of
+// them beside the configuration, with `tree` if it holds several; or grown
+// greedily from `accuracies` by head and rank, to `budget` nodes (Medusa).
+absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in);
+
+// The best tree for an acceptance by rank. Keys: `acceptance`, `budget`,
+// `max_depth`, `max_branching`; with `target_ms` also the size and depth are
+// chosen, for speed, with `draft_ms` a level (a number or a curve by width).
+absl::StatusOr<ShapePlan> PlanSequoia(ParamsReader& in);
+
+}  // namespace banyan
+
+#endif  // BANYAN_TREE_POLICIES_PLANS_H_

@@ -1,0 +1,41 @@
+#include "tree/policies/sequences.h"
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/tree_policy.h"
+
+namespace banyan {
+
+absl::StatusOr<std::unique_ptr<TreePolicy>> Sequences::Build(ParamsReader& in) {
+  int count = 1;
+  int gamma = 1;
+  in.Required("count", count);
+  in.Ensure(count >= 1, "count", "must be at least 1");
+  in.Required("gamma", gamma);
+  in.Ensure(gamma >= 0, "gamma", "must not be negative");
+  return std::make_unique<Sequences>(count, gamma);
+}
+
+PolicyTraits Sequences::traits() const {
+  return {.laws = {DraftLaw::kIndependent},
+          .chain = count_ == 1,
+          .fixed_counts = true};
+}
+
+std::vector<Expansion> Sequences::Next(const GrowingTree& tree) const {
+  std::vector<Expansion> next;
+  for (int node = 0; node < tree.size(); ++node) {
+    if (!tree.open(node) || !tree.draws(node).empty()) continue;
+    if (tree.node(node).depth >= gamma_) continue;
+    const int draws = node == 0 ? count_ : tree.multiplicity(node);
+    next.push_back({.node = node, .draws = draws});
+  }
+  return next;
+}
+
+}  // namespace banyan

@@ -1,0 +1,35 @@
+// K independent chains, merged where they agree.
+#ifndef BANYAN_TREE_POLICIES_SEQUENCES_H_
+#define BANYAN_TREE_POLICIES_SEQUENCES_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "tree/growing_tree.h"
+#include "tree/tree_policy.h"
+
+namespace banyan {
+
+// `count` chains of `gamma` tokens, each drawn on its own. Chains that agree
+// share their nodes, and at a shared node each still makes its own draw: a node
+// gets as many draws as led to it.
+class Sequences : public TreePolicy {
+ public:
+  // Keys: `count`, `gamma`.
+  static absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in);
+
+  Sequences(int count, int gamma) : count_(count), gamma_(gamma) {}
+
+  PolicyTraits traits() const override;
+  std::vector<Expansion> Next(const GrowingTree& tree) const override;
+
+ private:
+  int count_;
+  int gamma_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_TREE_POLICIES_SEQUENCES_H_

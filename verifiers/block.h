@@ -1,0 +1,18 @@
+// Block verification of a chain.
+#ifndef BANYAN_VERIFIERS_BLOCK_H_
+#define BANYAN_VERIFIERS_BLOCK_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+
+// No keys.
+absl::StatusOr<std::unique_ptr<Verifier>> BuildBlock(ParamsReader& in);
+
+}  // namespace banyan
+
+#endif  // BANYAN_VERIFIERS_BLOCK_H_

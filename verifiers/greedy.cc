@@ -1,0 +1,52 @@
+// Claim. At temperature 0 the output is what plain decoding emits, token for
+// token; every draft law may be judged.
+//
+// Rule. From the root, move to the child that carries the argmax of the
+// target's law (the lowest id on a tie), for as long as there is one; the next
+// argmax is the token after the path.
+//
+// Cost. One row a visited node; no randomness, no proposal is read.
+//
+// At another temperature this would emit argmax tokens where a draw is asked
+// for, so the decoder refuses it there.
+#include "verifiers/greedy.h"
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/prob/row_source.h"
+#include "core/random/random_source.h"
+#include "tree/draft_tree.h"
+#include "tree/verdict.h"
+#include "verifiers/rounds.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+namespace {
+
+class Greedy : public Verifier {
+ public:
+  VerifierTraits traits() const override {
+    return {.laws = {DraftLaw::kDeterministic, DraftLaw::kWithoutReplacement,
+                     DraftLaw::kIndependent},
+            .exactness = Exactness::kLosslessAtTemperatureZero};
+  }
+
+  Verdict Verify(const DraftTree& tree, RowSource& target,
+                 const Chance& /*chance*/) const override {
+    return Descend(tree, [&](int node, TokenId& next) {
+      next = target.Row(node).Argmax();
+      return tree.Child(node, next);
+    });
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Verifier>> BuildGreedy(ParamsReader& /*in*/) {
+  return std::make_unique<Greedy>();
+}
+
+}  // namespace banyan

@@ -1,0 +1,18 @@
+// Greedy verification: exact argmax decoding.
+#ifndef BANYAN_VERIFIERS_GREEDY_H_
+#define BANYAN_VERIFIERS_GREEDY_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+
+// No keys.
+absl::StatusOr<std::unique_ptr<Verifier>> BuildGreedy(ParamsReader& in);
+
+}  // namespace banyan
+
+#endif  // BANYAN_VERIFIERS_GREEDY_H_

@@ -1,0 +1,18 @@
+// K-SEQ verification (SpecTr).
+#ifndef BANYAN_VERIFIERS_K_SEQ_H_
+#define BANYAN_VERIFIERS_K_SEQ_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+
+// No keys.
+absl::StatusOr<std::unique_ptr<Verifier>> BuildKSeq(ParamsReader& in);
+
+}  // namespace banyan
+
+#endif  // BANYAN_VERIFIERS_K_SEQ_H_

@@ -1,0 +1,63 @@
+// Claim. Lossless for every kind of candidate: a finished tree may always be
+// read as fixed in advance, each candidate drawn from a one-hot law.
+//
+// Rule. At a node, cur = p. For the children in the order of their first draw:
+// accept x with probability cur(x); if refused, cur(x) = 0 and renormalise.
+// After the last child, draw the token after the path from cur.
+//
+// This is multi-round verification with q one-hot, and the verifier of EAGLE-2
+// and EAGLE-3. Same law and same acceptance, sum over children of p(x), as
+// match; it needs one coin a candidate instead of one draw a node.
+#include "verifiers/point_mass.h"
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+#include "core/prob/residual.h"
+#include "core/prob/row_source.h"
+#include "core/random/random_source.h"
+#include "tree/draft_tree.h"
+#include "tree/verdict.h"
+#include "verifiers/rounds.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+namespace {
+
+class PointMass : public Verifier {
+ public:
+  VerifierTraits traits() const override {
+    return {.laws = {DraftLaw::kDeterministic, DraftLaw::kWithoutReplacement,
+                     DraftLaw::kIndependent}};
+  }
+
+  Verdict Verify(const DraftTree& tree, RowSource& target,
+                 const Chance& chance) const override {
+    return Descend(tree, [&](int node, TokenId& next) {
+      const Distribution& row = target.Row(node);
+      Residual residual(row);
+      int number = 0;
+      for (int child : tree.node(node).children) {
+        const Node& candidate = tree.node(child);
+        if (candidate.probe()) continue;
+        const double mass = residual.Mass(candidate.token);
+        if (chance.Accept(mass, node, number++)) return child;
+        const auto q = Distribution::OneHot(row.vocab_size(), candidate.token);
+        if (residual.Subtract(q) == 0) return child;  // it had all the mass
+      }
+      next = DrawNext(residual, node, chance);
+      return -1;
+    });
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Verifier>> BuildPointMass(ParamsReader& /*in*/) {
+  return std::make_unique<PointMass>();
+}
+
+}  // namespace banyan

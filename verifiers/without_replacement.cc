@@ -1,0 +1,49 @@
+// Claim. Lossless on a tree whose siblings were drawn without replacement.
+//
+// Rule (Sequoia, Algorithm 2). As multi-round verification, and after a refusal
+// of x also q(x) = 0 and q = norm(q): the next draw was made from what the
+// earlier ones left, so it is judged by that.
+//
+// Here every draw carries the law it was drawn from (tree/draft_tree.h), with
+// the earlier tokens already taken out, so the rounds are those of multi_round
+// and only the preference differs: this verifier asks the drafter for draws
+// without replacement. Against repeated draws it accepts more, most of all at
+// low temperature, where independent draws are mostly duplicates; when the
+// draws cover the drafter's support, cur is then the final residual.
+#include "verifiers/without_replacement.h"
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "core/prob/row_source.h"
+#include "core/random/random_source.h"
+#include "tree/draft_tree.h"
+#include "tree/verdict.h"
+#include "verifiers/rounds.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+namespace {
+
+class WithoutReplacement : public Verifier {
+ public:
+  VerifierTraits traits() const override {
+    return {.laws = {DraftLaw::kWithoutReplacement, DraftLaw::kIndependent,
+                     DraftLaw::kDeterministic}};
+  }
+
+  Verdict Verify(const DraftTree& tree, RowSource& target,
+                 const Chance& chance) const override {
+    return VerifyRounds(tree, target, chance);
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Verifier>> BuildWithoutReplacement(
+    ParamsReader& /*in*/) {
+  return std::make_unique<WithoutReplacement>();
+}
+
+}  // namespace banyan
