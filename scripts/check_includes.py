@@ -52,7 +52,7 @@ class Table:
 
     def folder_of(self, path):
         """The deepest folder of the table that holds path, or None."""
-        parents = [str(parent) for parent in pathlib.PurePosixPath(path).parents]
+        parents = map(str, pathlib.PurePosixPath(path).parents)
         return next((p for p in parents if p in self.folders), None)
 
     def top_folders(self):
@@ -91,7 +91,7 @@ def judge_ours(root, table, path, user, written):
         return f"{written} does not exist"
     used = table.folder_of(header)
     if used is None:
-        return f"{written} is in no folder of scripts/layers.txt"
+        return f"no folder of scripts/layers.txt holds {written}"
     if not table.may_use(user, used):
         may = ", ".join(table.folders[user]) or "nothing of ours"
         return (f"{user} may not use {used} ({written}); "
@@ -123,7 +123,7 @@ def check_file(root, table, path):
     """Every breach of one file, as printable lines."""
     user = table.folder_of(path)
     if user is None:
-        return [f"{path}:1: is in no folder of scripts/layers.txt; add it there"]
+        return [f"{path}:1: no folder of scripts/layers.txt holds this file"]
     breaches = []
     text = (root / path).read_text(encoding="utf-8", errors="replace")
     for number, line in enumerate(text.splitlines(), 1):
