@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/nearest.h"
+#include "core/base/params.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "tree/paths_reader.h"
@@ -34,14 +35,14 @@ absl::StatusOr<std::vector<Path>> ParsePathsJson(absl::string_view text,
   std::vector<absl::string_view> known;
   for (const auto& [name, tree] : trees) known.push_back(name);
   const auto refuse = [&reader](absl::string_view message) {
-    return reader.ErrorAtOffset(0, message);
+    return ErrorAt(reader.At(0), message);
   };
   if (trees.empty()) return refuse("the file has no trees");
   if (tree_name.empty()) {
     if (trees.size() == 1) return std::move(trees.begin()->second.paths);
-    return refuse(absl::StrCat("the file has ", trees.size(),
-                               " trees; name one of: ",
-                               absl::StrJoin(known, ", ")));
+    return refuse(
+        absl::StrCat("the file has ", trees.size(),
+                     " trees; name one of: ", absl::StrJoin(known, ", ")));
   }
   if (reader.is_bare())
     return refuse(absl::StrCat("tree '", tree_name,

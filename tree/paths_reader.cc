@@ -35,14 +35,12 @@ absl::Status PathsReader::Read() {
   return status_;
 }
 
-absl::Status PathsReader::ErrorAtOffset(std::size_t offset,
-                                        absl::string_view what) const {
+Origin PathsReader::At(std::size_t offset) const {
   const absl::string_view before = text_.substr(0, offset);
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
   const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  return ErrorAt({file_, static_cast<int>(line),
-                  static_cast<int>(before.size() - line_start) + 1},
-                 what);
+  return {file_, static_cast<int>(line),
+          static_cast<int>(before.size() - line_start) + 1};
 }
 
 void PathsReader::Step() {
@@ -53,7 +51,7 @@ void PathsReader::Step() {
 }
 
 bool PathsReader::Fail(std::size_t offset, absl::string_view what) {
-  status_.Update(ErrorAtOffset(offset, what));
+  status_.Update(ErrorAt(At(offset), what));
   return false;
 }
 
@@ -103,7 +101,10 @@ bool PathsReader::start_array(std::size_t) {
     path_offset_ = token_;
     return true;
   }
-  if (inside_ == Inside::kFile) tree_ = &trees_[""];
+  if (inside_ == Inside::kFile) {
+    tree_ = &trees_[""];
+    tree_->offset = token_;
+  }
   inside_ = Inside::kTree;
   numbers_.clear();
   return true;
@@ -155,10 +156,12 @@ bool PathsReader::start_object(std::size_t) {
 bool PathsReader::key(std::string& name) {
   Step();
   const auto [tree, is_new] = trees_.emplace(name, Tree{token_, {}});
-  if (!is_new)
-    return Fail(token_,
-                absl::StrCat("tree '", name, "' is given twice; first: ",
-                             ErrorAtOffset(tree->second.offset, "").message()));
+  if (!is_new) {
+    const Origin first = At(tree->second.offset);
+    return Fail(token_, absl::StrCat(
+                            "tree '", name, "' is given twice; first given at ",
+                            *file_, ":", first.line, ":", first.column));
+  }
   tree_ = &tree->second;
   return true;
 }

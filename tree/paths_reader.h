@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "core/base/params.h"
 
 namespace banyan {
 
@@ -38,7 +39,8 @@ class PathsReader {
   // The trees by name; a bare list has the name "".
   std::map<std::string, Tree>& trees() { return trees_; }
   bool is_bare() const { return is_bare_; }
-  absl::Status ErrorAtOffset(std::size_t offset, absl::string_view what) const;
+  // The line and column of the byte at `offset` of the text.
+  Origin At(std::size_t offset) const;
 
   bool null() { return Unexpected("null"); }
   bool boolean(bool) { return Unexpected("true or false"); }

@@ -9,8 +9,8 @@
 namespace banyan {
 
 // Valid UTF-8 without control characters: those below 32 and 127 become their
-// Unicode pictures (a line feed U+240A), all else that may not stand in XML, and
-// bytes that are not UTF-8, become U+FFFD.
+// Unicode pictures (a line feed U+240A), all else that may not stand in XML,
+// and bytes that are not UTF-8, become U+FFFD.
 std::string Printable(absl::string_view text);
 
 // The columns that Printable(text) takes in a fixed-width font: East Asian

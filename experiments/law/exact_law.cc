@@ -51,8 +51,7 @@ class Enumeration {
     States states;
     for (const Trunk& trunk : decoder_.method().trunks)
       states.push_back(trunk.policy->State());
-    BANYAN_ASSIGN_OR_RETURN(result_.law,
-                            Law(start, states, options_.horizon));
+    BANYAN_ASSIGN_OR_RETURN(result_.law, Law(start, states, options_.horizon));
     Compare();
     return std::move(result_);
   }
@@ -140,9 +139,9 @@ class Enumeration {
     } while (source.Advance());
     result_.branches += source.runs();
     if (source.exhausted())
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "the enumeration needs more than max_branches = ",
-          options_.max_branches, " branches"));
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the enumeration needs more than max_branches = ",
+                       options_.max_branches, " branches"));
     return steps;
   }
 

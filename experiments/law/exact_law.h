@@ -38,7 +38,8 @@ struct ExactLaw {
   StringLaw target_law;
   double max_abs_error = 0;    // over strings
   double total_variation = 0;  // half the sum of absolute differences
-  // Of the first round, not cut at the horizon; the token after the path counts.
+  // Of the first round, not cut at the horizon; the token after the path
+  // counts.
   double expected_tokens_per_round = 0;
   // [d - 1]: the probability that the first round accepts at least d tokens.
   std::vector<double> acceptance_per_depth;

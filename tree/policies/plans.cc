@@ -73,8 +73,7 @@ absl::StatusOr<ShapePlan> ForHardware(const ParamsReader& in,
   HardwareOptions options = {.limits = std::move(limits)};
   BANYAN_ASSIGN_OR_RETURN(options.target_ms, ReadCurve(target_ms, "target_ms"));
   if (draft_ms != nullptr && draft_ms->kind() == Params::Kind::kMap) {
-    BANYAN_ASSIGN_OR_RETURN(options.draft_ms,
-                            ReadCurve(*draft_ms, "draft_ms"));
+    BANYAN_ASSIGN_OR_RETURN(options.draft_ms, ReadCurve(*draft_ms, "draft_ms"));
   } else if (draft_ms != nullptr) {
     double a_level = 0;
     BANYAN_RETURN_IF_ERROR(Convert(*draft_ms, a_level));

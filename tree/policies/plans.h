@@ -26,8 +26,8 @@ absl::StatusOr<ShapePlan> PlanChain(ParamsReader& in);
 // Keys: `branching`.
 absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in);
 
-// A stated tree: `paths`, lists of child ranks from 0; or `file`, a JSON file of
-// them beside the configuration, with `tree` if it holds several; or grown
+// A stated tree: `paths`, lists of child ranks from 0; or `file`, a JSON file
+// of them beside the configuration, with `tree` if it holds several; or grown
 // greedily from `accuracies` by head and rank, to `budget` nodes (Medusa).
 absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in);
 

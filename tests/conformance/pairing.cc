@@ -1,0 +1,83 @@
+#include "tests/conformance/pairing.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "configs/loader/loader.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/prob/sampling_rule.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "drafters/small_model/small_model.h"
+#include "tree/draft_tree.h"
+#include "tree/policies/catalogue.h"
+#include "verifiers/catalogue.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+namespace {
+
+absl::StatusOr<Trunk> BuildTrunk(const TrunkSpec& spec, const Method& method) {
+  BANYAN_ASSIGN_OR_RETURN(const Params section,
+                          ParseYaml(Section(spec.policy), spec.policy));
+  BANYAN_ASSIGN_OR_RETURN(PolicyChoice choice, BuildPolicy(section));
+  Trunk trunk = {
+      .drafter_name = "small_model",
+      .policy_name = spec.policy,
+      .drafter = std::make_unique<SmallModel>(spec.model, method.rule),
+      .policy = std::move(choice.policy)};
+  if (spec.law.has_value()) {
+    trunk.law = *spec.law;
+  } else {
+    BANYAN_ASSIGN_OR_RETURN(trunk.law, PreferredLaw(trunk, method));
+  }
+  return trunk;
+}
+
+}  // namespace
+
+std::string Section(const std::string& spec) {
+  const auto space = spec.find(' ');
+  const std::string name = spec.substr(0, space);
+  if (space == std::string::npos) return absl::StrCat("{name: ", name, "}");
+  const std::string keys = spec.substr(space + 1);
+  if (keys == "{}") return absl::StrCat("{name: ", name, "}");
+  return absl::StrCat("{name: ", name, ", ", keys.substr(1));
+}
+
+absl::StatusOr<Decoder> Build(const Pairing& pairing) {
+  BANYAN_ASSIGN_OR_RETURN(const Params section,
+                          ParseYaml(Section(pairing.verifier), "verifier"));
+  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Verifier> verifier,
+                          BuildVerifier(section));
+  return BuildWith(pairing, std::move(verifier));
+}
+
+absl::StatusOr<Decoder> BuildWith(const Pairing& pairing,
+                                  std::unique_ptr<Verifier> verifier) {
+  Method method = {.verifier_name = pairing.verifier,
+                   .verifier = std::move(verifier),
+                   .rule = SamplingRule(pairing.sampling)};
+  for (const TrunkSpec& spec : pairing.trunks) {
+    BANYAN_ASSIGN_OR_RETURN(Trunk trunk, BuildTrunk(spec, method));
+    method.trunks.push_back(std::move(trunk));
+  }
+  return Decoder::Create(*pairing.target, std::move(method));
+}
+
+std::string Describe(const Pairing& pairing) {
+  std::string text = pairing.verifier;
+  for (const TrunkSpec& spec : pairing.trunks) {
+    absl::StrAppend(&text, " + ", spec.policy);
+    if (spec.law.has_value()) absl::StrAppend(&text, " ", Name(*spec.law));
+  }
+  if (pairing.sampling.temperature != 1)
+    absl::StrAppend(&text, ", temperature ", pairing.sampling.temperature);
+  return text;
+}
+
+}  // namespace banyan
