@@ -1,7 +1,9 @@
 #include "decode/method.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -9,8 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "drafters/drafter.h"
 #include "tree/draft_tree.h"
+#include "tree/policies/catalogue.h"
 #include "tree/tree_policy.h"
 #include "tree/verdict.h"
 #include "verifiers/verifier.h"
@@ -67,6 +72,24 @@ absl::Status CheckTrunk(const Method& method, const Trunk& trunk) {
 }
 
 }  // namespace
+
+absl::StatusOr<Trunk> MakeTrunk(const std::string& drafter_name,
+                                std::unique_ptr<Drafter> drafter,
+                                const Params& policy, const Method& method) {
+  BANYAN_ASSIGN_OR_RETURN(PolicyChoice choice, BuildPolicy(policy));
+  Trunk trunk = {.drafter_name = drafter_name,
+                 .policy_name = policy.Find("name")->text(),
+                 .drafter = std::move(drafter),
+                 .policy = std::move(choice.policy)};
+  if (choice.law.has_value()) {
+    trunk.law = *choice.law;
+    return trunk;
+  }
+  absl::StatusOr<DraftLaw> law = PreferredLaw(trunk, method);
+  if (!law.ok()) return policy.Error(law.status().message());
+  trunk.law = *law;
+  return trunk;
+}
 
 absl::StatusOr<DraftLaw> PreferredLaw(const Trunk& trunk,
                                       const Method& method) {

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/params.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
 #include "tree/draft_tree.h"
@@ -32,6 +32,13 @@ struct Method {
   std::vector<Trunk> trunks;  // none: plain decoding
   SamplingRule rule;
 };
+
+// A trunk from a drafter and a policy section. The law is the section's `law`,
+// or else the first in the order of preference of `method`'s verifier that both
+// drafter and policy can give.
+absl::StatusOr<Trunk> MakeTrunk(const std::string& drafter_name,
+                                std::unique_ptr<Drafter> drafter,
+                                const Params& policy, const Method& method);
 
 // The first law in the verifier's order of preference that both drafter and
 // policy can give; an error naming all three if there is none.

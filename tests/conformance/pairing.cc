@@ -14,7 +14,6 @@
 #include "decode/method.h"
 #include "drafters/small_model/small_model.h"
 #include "tree/draft_tree.h"
-#include "tree/policies/catalogue.h"
 #include "verifiers/catalogue.h"
 #include "verifiers/verifier.h"
 
@@ -22,20 +21,15 @@ namespace banyan {
 namespace {
 
 absl::StatusOr<Trunk> BuildTrunk(const TrunkSpec& spec, const Method& method) {
-  BANYAN_ASSIGN_OR_RETURN(const Params section,
-                          ParseYaml(Section(spec.policy), spec.policy));
-  BANYAN_ASSIGN_OR_RETURN(PolicyChoice choice, BuildPolicy(section));
-  Trunk trunk = {
-      .drafter_name = "small_model",
-      .policy_name = spec.policy,
-      .drafter = std::make_unique<SmallModel>(spec.model, method.rule),
-      .policy = std::move(choice.policy)};
+  std::string policy = Section(spec.policy);
   if (spec.law.has_value()) {
-    trunk.law = *spec.law;
-  } else {
-    BANYAN_ASSIGN_OR_RETURN(trunk.law, PreferredLaw(trunk, method));
+    policy.pop_back();
+    absl::StrAppend(&policy, ", law: ", Name(*spec.law), "}");
   }
-  return trunk;
+  BANYAN_ASSIGN_OR_RETURN(const Params section, ParseYaml(policy, spec.policy));
+  return MakeTrunk("small_model",
+                   std::make_unique<SmallModel>(spec.model, method.rule),
+                   section, method);
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ bool Search::DeeperMayWin() const {
 
 void Search::ConsiderDepth(int depth) {
   for (int n = 2; n <= nodes_; ++n) {
-    // Otherwise the tree is one of those tried before.
+    // Otherwise a tree tried before yields as much.
     if (Expected(n, depth) > Expected(n, depth - 1)) Consider({n, depth});
   }
 }

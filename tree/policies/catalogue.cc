@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> Build(const PolicyRow& row,
     return policy;
   }
   BANYAN_ASSIGN_OR_RETURN(const ShapePlan plan, row.plan(in));
-  return std::make_unique<FixedShape>(plan.shape);
+  return std::make_unique<FixedShape>(plan.shape, plan.share_draws);
 }
 
 }  // namespace

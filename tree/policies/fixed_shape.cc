@@ -11,7 +11,8 @@
 
 namespace banyan {
 
-FixedShape::FixedShape(const Shape& shape) : children_(Children(shape)) {}
+FixedShape::FixedShape(const Shape& shape, bool share_draws)
+    : children_(Children(shape)), share_draws_(share_draws) {}
 
 PolicyTraits FixedShape::traits() const {
   const bool chain =
@@ -20,7 +21,8 @@ PolicyTraits FixedShape::traits() const {
   return {.laws = {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
                    DraftLaw::kDeterministic},
           .chain = chain,
-          .fixed_counts = true};
+          .fixed_counts = true,
+          .shares_draws = share_draws_};
 }
 
 std::vector<Expansion> FixedShape::Next(const GrowingTree& tree) const {
@@ -38,6 +40,10 @@ std::vector<Expansion> FixedShape::Next(const GrowingTree& tree) const {
     if (draws > 0 && tree.open(node) && tree.draws(node).empty())
       next.push_back({.node = node, .draws = draws});
   }
+  // All of these lie on one level, the newest.
+  if (share_draws_)
+    for (std::size_t i = 1; i < next.size(); ++i)
+      next[i].same_as = next[0].node;
   return next;
 }
 

@@ -13,16 +13,18 @@ namespace banyan {
 // Draws, at every node, as many tokens as its place in the shape has children;
 // the k-th draw takes the place of the k-th child. Two draws of one token lead
 // to one node, which takes the place of the first of them and is expanded once.
-// All nodes of a level are expanded together.
+// All nodes of a level are expanded together. With `share_draws` the first node
+// of a level draws and the others use its draws again.
 class FixedShape : public TreePolicy {
  public:
-  explicit FixedShape(const Shape& shape);
+  explicit FixedShape(const Shape& shape, bool share_draws = false);
 
   PolicyTraits traits() const override;
   std::vector<Expansion> Next(const GrowingTree& tree) const override;
 
  private:
   std::vector<std::vector<int>> children_;  // by place, in order of rank
+  bool share_draws_;
 };
 
 }  // namespace banyan

@@ -99,11 +99,13 @@ absl::StatusOr<ShapePlan> PlanChain(ParamsReader& in) {
 
 absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in) {
   std::vector<int> branching;
+  bool share_draws = false;
   in.Required("branching", branching);
+  in.Optional("share_draws", share_draws);
   BANYAN_RETURN_IF_ERROR(in.Finish());
   absl::StatusOr<Shape> shape = Shape::FromBranching(branching);
   if (!shape.ok()) return At(in, shape.status());
-  return ShapePlan{.shape = *std::move(shape)};
+  return ShapePlan{.shape = *std::move(shape), .share_draws = share_draws};
 }
 
 absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in) {

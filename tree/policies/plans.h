@@ -13,6 +13,8 @@ namespace banyan {
 
 struct ShapePlan {
   Shape shape;
+  // The nodes of a level use one set of draws (FixedShape).
+  bool share_draws = false;
   // What the optimiser expects of it, where it knows an acceptance.
   std::optional<double> expected_tokens;
   // The choice made on measured hardware, where there was one.
@@ -23,7 +25,9 @@ struct ShapePlan {
 absl::StatusOr<ShapePlan> PlanChain(ParamsReader& in);
 
 // Every node of level i gets branching[i] draws (SpecInfer's <k1, ..., km>).
-// Keys: `branching`.
+// With `share_draws` the nodes of a level use one set of draws: for drafters
+// whose law does not depend on the path, such as heads. Keys: `branching`,
+// `share_draws`.
 absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in);
 
 // A stated tree: `paths`, lists of child ranks from 0; or `file`, a JSON file

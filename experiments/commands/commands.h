@@ -1,0 +1,18 @@
+// The subcommands of `banyan`, one small file each.
+#ifndef BANYAN_EXPERIMENTS_COMMANDS_COMMANDS_H_
+#define BANYAN_EXPERIMENTS_COMMANDS_COMMANDS_H_
+
+#include "CLI/App.hpp"
+#include "absl/status/status.h"
+
+namespace banyan {
+
+// Each registers one subcommand; when it is called, `status` gets the outcome.
+// Both must outlive the parse.
+void AddListCommand(CLI::App& app, absl::Status& status);
+void AddLawCommand(CLI::App& app, absl::Status& status);
+void AddTreeCommand(CLI::App& app, absl::Status& status);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_COMMANDS_COMMANDS_H_

@@ -1,0 +1,242 @@
+// banyan law: the exact law of a method on a toy model.
+#include <algorithm>
+#include <cstddef>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "configs/loader/loader.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "decode/method.h"
+#include "experiments/commands/commands.h"
+#include "experiments/law/exact_law.h"
+#include "experiments/law/law_file.h"
+#include "nlohmann/json.hpp"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Sums of up to a million products of some twenty factors, each rounded to
+// 1e-16.
+constexpr double kRounding = 1e-9;
+
+bool ClaimsLossless(const LawFile& file) {
+  return file.control.empty() && IsLossless(file.decoder->method());
+}
+
+std::vector<double> Conditional(const std::vector<double>& acceptance) {
+  std::vector<double> result;
+  double before = 1;
+  for (double now : acceptance) {
+    result.push_back(before > 0 ? now / before : 0);
+    before = now;
+  }
+  return result;
+}
+
+Json ToJson(const StringLaw& law) {
+  Json object = Json::object();
+  for (const auto& [text, probability] : law)
+    object[absl::StrJoin(text, ",")] = probability;
+  return object;
+}
+
+Json Trunks(const Method& method) {
+  Json trunks = Json::array();
+  for (const Trunk& trunk : method.trunks)
+    trunks.push_back({{"drafter", trunk.drafter_name},
+                      {"policy", trunk.policy_name},
+                      {"law", std::string(Name(trunk.law))}});
+  return trunks;
+}
+
+Json ToJson(const LawFile& file, const ExactLaw& law) {
+  const Method& method = file.decoder->method();
+  Json out;
+  out["verifier"] = method.verifier_name;
+  out["trunks"] = Trunks(method);
+  if (!file.control.empty()) out["control"] = file.control;
+  out["lossless_claimed"] = ClaimsLossless(file);
+  out["max_abs_error"] = law.max_abs_error;
+  out["total_variation"] = law.total_variation;
+  out["expected_tokens_per_round"] = law.expected_tokens_per_round;
+  out["acceptance_per_depth"] = law.acceptance_per_depth;
+  out["conditional_acceptance_per_depth"] =
+      Conditional(law.acceptance_per_depth);
+  out["branches"] = law.branches;
+  out["law"] = ToJson(law.law);
+  out["target_law"] = ToJson(law.target_law);
+  return out;
+}
+
+// The strings with the largest errors, then the most probable.
+void PrintStrings(const ExactLaw& law) {
+  constexpr std::size_t kShown = 32;
+  struct Line {
+    std::string text;
+    double method;
+    double target;
+  };
+  std::vector<Line> lines;
+  for (const auto& [text, target] : law.target_law)
+    lines.push_back({absl::StrJoin(text, ","), law.law.at(text), target});
+  if (lines.size() > kShown)
+    std::stable_sort(
+        lines.begin(), lines.end(),
+        [](const Line& a, const Line& b) { return a.target > b.target; });
+  std::cout << absl::StreamFormat("  %-16s%12s%12s%14s\n", "string", "method",
+                                  "target", "difference");
+  for (std::size_t i = 0; i < std::min(lines.size(), kShown); ++i)
+    std::cout << absl::StreamFormat(
+        "  %-16s%12.6f%12.6f%+14.1e\n", lines[i].text, lines[i].method,
+        lines[i].target, lines[i].method - lines[i].target);
+  if (lines.size() > kShown)
+    std::cout << "  and " << lines.size() - kShown
+              << " less probable strings (--json prints all)\n";
+}
+
+std::string Numbers(const std::vector<double>& values) {
+  return absl::StrJoin(values, "  ", [](std::string* out, double value) {
+    absl::StrAppendFormat(out, "%.6f", value);
+  });
+}
+
+void PrintText(const LawFile& file, const ExactLaw& law) {
+  const Method& method = file.decoder->method();
+  std::cout << "verifier " << method.verifier_name << "\n";
+  for (std::size_t i = 0; i < method.trunks.size(); ++i)
+    std::cout << "trunk " << i << ": drafter " << method.trunks[i].drafter_name
+              << ", policy " << method.trunks[i].policy_name << ", "
+              << Name(method.trunks[i].law) << " draws\n";
+  if (!file.control.empty())
+    std::cout << "control " << file.control << " (broken on purpose)\n";
+  std::cout << "\n";
+  PrintStrings(law);
+  std::cout << absl::StreamFormat("\n  %-28s%s\n", "lossless claimed",
+                                  ClaimsLossless(file) ? "yes" : "no");
+  std::cout << absl::StreamFormat("  %-28s%.3e\n", "largest error",
+                                  law.max_abs_error);
+  std::cout << absl::StreamFormat("  %-28s%.3e\n", "total variation",
+                                  law.total_variation);
+  std::cout << absl::StreamFormat("  %-28s%.6f\n", "expected tokens per round",
+                                  law.expected_tokens_per_round);
+  std::cout << absl::StreamFormat("  %-28s%s\n", "acceptance per depth",
+                                  Numbers(law.acceptance_per_depth));
+  std::cout << absl::StreamFormat(
+      "  %-28s%s\n", "  given the depth before",
+      Numbers(Conditional(law.acceptance_per_depth)));
+  std::cout << absl::StreamFormat("  %-28s%d\n", "branches", law.branches);
+}
+
+struct Result {
+  std::string path;
+  LawFile file;
+  ExactLaw law;
+};
+
+absl::StatusOr<Result> Compute(const std::string& path) {
+  BANYAN_ASSIGN_OR_RETURN(const Params params, LoadYamlFile(path));
+  BANYAN_ASSIGN_OR_RETURN(LawFile file, ReadLawFile(params));
+  absl::StatusOr<ExactLaw> law =
+      ComputeExactLaw(*file.target, *file.decoder, file.options);
+  if (!law.ok()) {
+    const Params* limit = params.Find("max_branches");
+    return (limit != nullptr ? *limit : params).Error(law.status().message());
+  }
+  return Result{path, std::move(file), *std::move(law)};
+}
+
+absl::Status CheckClaim(const Result& result) {
+  if (!ClaimsLossless(result.file) || result.law.max_abs_error <= kRounding)
+    return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(
+      result.path, ": the method claims to be lossless, but its law is off by ",
+      result.law.max_abs_error));
+}
+
+void PrintJson(const std::vector<Result>& results) {
+  Json list = Json::array();
+  for (const Result& result : results) {
+    list.push_back(ToJson(result.file, result.law));
+    list.back()["file"] = result.path;
+  }
+  std::cout << (list.size() == 1 ? list[0] : list).dump(2) << "\n";
+}
+
+// One line a file, for comparing methods.
+void PrintTable(const std::vector<Result>& results) {
+  std::size_t width = 4;
+  for (const Result& result : results)
+    width = std::max(width, result.path.size());
+  const int column = static_cast<int>(width);
+  std::cout << absl::StreamFormat("%-*s  %-20s%-9s%14s%11s%10s\n", column,
+                                  "file", "verifier", "claim", "tokens/round",
+                                  "tv", "branches");
+  for (const Result& result : results) {
+    const bool broken = !result.file.control.empty();
+    const bool lossless = ClaimsLossless(result.file);
+    std::cout << absl::StreamFormat(
+        "%-*s  %-20s%-9s%14.6f%11.1e%10d\n", column, result.path,
+        result.file.decoder->method().verifier_name,
+        broken ? "broken" : (lossless ? "lossless" : "lossy"),
+        result.law.expected_tokens_per_round, result.law.total_variation,
+        result.law.branches);
+  }
+}
+
+absl::Status Law(const std::vector<std::string>& paths, bool json) {
+  std::vector<Result> results;
+  for (const std::string& path : paths) {
+    BANYAN_ASSIGN_OR_RETURN(Result result, Compute(path));
+    results.push_back(std::move(result));
+  }
+  if (json) {
+    PrintJson(results);
+  } else if (results.size() == 1) {
+    PrintText(results[0].file, results[0].law);
+  } else {
+    PrintTable(results);
+  }
+  for (const Result& result : results)
+    BANYAN_RETURN_IF_ERROR(CheckClaim(result));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddLawCommand(CLI::App& app, absl::Status& status) {
+  CLI::App* command = app.add_subcommand(
+      "law",
+      "Computes the exact law of a method on a toy model, by enumerating "
+      "everything it can do. Of several files it prints a table.");
+  struct Options {
+    std::vector<std::string> files;
+    bool json = false;
+  };
+  const auto options = std::make_shared<Options>();
+  command
+      ->add_option("FILE", options->files,
+                   "YAML: vocab, horizon, target, drafters, policy or trunks, "
+                   "verifier; optional sampling, control, max_branches "
+                   "(docs/formats.md; examples in configs/law)")
+      ->required();
+  command->add_flag("--json", options->json,
+                    "Print JSON: an object, or a list of them.");
+  command->callback(
+      [options, &status] { status = Law(options->files, options->json); });
+}
+
+}  // namespace banyan

@@ -1,0 +1,153 @@
+// banyan tree: builds and draws a tree's shape.
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "configs/loader/loader.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "experiments/commands/commands.h"
+#include "nlohmann/json.hpp"
+#include "tree/optimize/hardware.h"
+#include "tree/optimize/shape.h"
+#include "tree/policies/catalogue.h"
+#include "tree/policies/plans.h"
+#include "tree/render.h"
+
+namespace banyan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct TreeFile {
+  std::string policy;
+  ShapePlan plan;
+  std::vector<double> acceptance;  // empty: unknown
+};
+
+// `policy:` says the shape; `acceptance:` beside it rates one that knows none.
+absl::StatusOr<TreeFile> ReadTreeFile(const Params& params) {
+  ParamsReader in(params, "tree file");
+  Params policy;
+  TreeFile file;
+  in.Required("policy", policy);
+  const bool rated = in.Optional("acceptance", file.acceptance);
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  if (rated) {
+    const absl::Status status = CheckAcceptance(file.acceptance, "acceptance");
+    if (!status.ok()) return params.Find("acceptance")->Error(status.message());
+  }
+  BANYAN_ASSIGN_OR_RETURN(file.plan, PlanShape(policy));
+  file.policy = policy.Find("name")->text();
+  if (rated && !file.plan.expected_tokens.has_value())
+    file.plan.expected_tokens =
+        ExpectedTokens(file.plan.shape, file.acceptance);
+  if (const Params* own = policy.Find("acceptance"))
+    BANYAN_RETURN_IF_ERROR(Convert(*own, file.acceptance));
+  return file;
+}
+
+Json ToJson(const TreeFile& file) {
+  const Shape& shape = file.plan.shape;
+  Json out;
+  out["policy"] = file.policy;
+  out["nodes"] = shape.size() - 1;
+  out["levels"] = Height(shape);
+  out["expected_tokens"] = nullptr;
+  if (file.plan.expected_tokens.has_value())
+    out["expected_tokens"] = *file.plan.expected_tokens;
+  if (const auto& choice = file.plan.choice; choice.has_value())
+    out["chosen"] = {{"budget", choice->nodes},
+                     {"depth", choice->depth},
+                     {"round_ms", choice->round_ms},
+                     {"tokens_per_ms", choice->tokens_per_ms},
+                     {"speedup", choice->speedup}};
+  out["parents"] = shape.parents;
+  out["depth"] = Depths(shape);
+  out["rank"] = Ranks(shape);
+  out["paths"] = ToPaths(shape);
+  return out;
+}
+
+void PrintText(const TreeFile& file, const TreePicture& picture) {
+  std::cout << ToText(picture) << "\n";
+  std::cout << absl::StreamFormat("  %-18s%d, on %d levels\n", "drafted nodes",
+                                  file.plan.shape.size() - 1,
+                                  Height(file.plan.shape));
+  if (file.plan.expected_tokens.has_value())
+    std::cout << absl::StreamFormat("  %-18s%.6f a round\n", "expected tokens",
+                                    *file.plan.expected_tokens);
+  if (const auto& choice = file.plan.choice; choice.has_value())
+    std::cout << absl::StreamFormat(
+        "  %-18s%.4f tokens per ms (%.3f ms a round), %.3f times plain "
+        "decoding\n",
+        "predicted speed", choice->tokens_per_ms, choice->round_ms,
+        choice->speedup);
+}
+
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out)
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": cannot be written"));
+  return absl::OkStatus();
+}
+
+struct TreeOptions {
+  std::string file;
+  bool json = false;
+  bool dot = false;
+  std::string svg;
+};
+
+absl::Status Tree(const TreeOptions& options) {
+  BANYAN_ASSIGN_OR_RETURN(const Params params, LoadYamlFile(options.file));
+  BANYAN_ASSIGN_OR_RETURN(const TreeFile file, ReadTreeFile(params));
+  TreePicture picture = Picture(file.plan.shape, file.acceptance);
+  if (file.acceptance.empty()) picture.notes.clear();
+  picture.title = absl::StrCat(file.policy, ", ", file.plan.shape.size() - 1,
+                               " drafted nodes");
+  if (!options.svg.empty()) {
+    BANYAN_RETURN_IF_ERROR(WriteFile(options.svg, ToSvg(picture)));
+    if (!options.json) std::cout << "drawn: " << options.svg << "\n";
+  }
+  if (options.json) {
+    std::cout << ToJson(file).dump(2) << "\n";
+  } else if (options.dot) {
+    std::cout << ToDot(picture);
+  } else {
+    PrintText(file, picture);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddTreeCommand(CLI::App& app, absl::Status& status) {
+  CLI::App* command = app.add_subcommand(
+      "tree", "Builds a tree's shape, rates it and draws it.");
+  const auto options = std::make_shared<TreeOptions>();
+  command
+      ->add_option("FILE", options->file,
+                   "YAML: policy (chain, expansion, static or sequoia); "
+                   "optional acceptance by rank, to rate a stated shape "
+                   "(docs/formats.md; examples in configs/tree)")
+      ->required();
+  command->add_flag("--json", options->json, "Print JSON.");
+  command->add_flag("--dot", options->dot, "Print Graphviz.");
+  command->add_option("--svg", options->svg, "Draw to this SVG file.");
+  command->callback([options, &status] { status = Tree(*options); });
+}
+
+}  // namespace banyan

@@ -1,0 +1,229 @@
+#include "experiments/law/law_file.h"
+
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/model/table_model.h"
+#include "core/prob/sampling_rule.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "drafters/small_model/small_model.h"
+#include "experiments/controls/controls.h"
+#include "experiments/law/exact_law.h"
+#include "verifiers/catalogue.h"
+
+namespace banyan {
+namespace {
+
+constexpr double kSumTolerance = 1e-9;
+constexpr int kMostStrings = 200'000;  // of the horizon; each is printed
+
+absl::Status ReadRow(const Params& value, int vocab_size,
+                     std::vector<double>& row) {
+  BANYAN_RETURN_IF_ERROR(Convert(value, row));
+  if (static_cast<int>(row.size()) != vocab_size)
+    return value.Error(absl::StrCat("expected ", vocab_size,
+                                    " probabilities, one a token, found ",
+                                    row.size()));
+  double sum = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i] < 0)
+      return value.items()[i].Error(
+          absl::StrCat("expected a probability, found ", row[i]));
+    sum += row[i];
+  }
+  if (!(std::abs(sum - 1) <= kSumTolerance))
+    return value.Error(absl::StrCat(
+        "expected probabilities that sum to 1, found a sum of ", sum));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<TableModel>> ReadTable(ParamsReader& in,
+                                                      int vocab_size) {
+  Params start_value;
+  Params next_value;
+  in.Required("start", start_value);
+  in.Required("next", next_value);
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  std::vector<double> start;
+  BANYAN_RETURN_IF_ERROR(ReadRow(start_value, vocab_size, start));
+  std::vector<Params> rows;
+  BANYAN_RETURN_IF_ERROR(Convert(next_value, rows));
+  if (static_cast<int>(rows.size()) != vocab_size)
+    return next_value.Error(absl::StrCat("expected ", vocab_size,
+                                         " rows, one a previous token, found ",
+                                         rows.size()));
+  std::vector<std::vector<double>> next(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    BANYAN_RETURN_IF_ERROR(ReadRow(rows[i], vocab_size, next[i]));
+  return std::make_shared<TableModel>(
+      TableModel::Bigram(std::move(start), std::move(next)));
+}
+
+// A drafter's table, and the rule it samples by.
+struct TableDrafter {
+  std::shared_ptr<TableModel> model;
+  SamplingRule rule;
+};
+
+absl::StatusOr<TableDrafter> ReadDrafter(const Params& section, int number,
+                                         int vocab_size,
+                                         const SamplingRule& rule) {
+  ParamsReader in(section, absl::StrCat("drafter ", number));
+  TableDrafter drafter = {.rule = rule};
+  if (const Params* own = in.Take("sampling")) {
+    BANYAN_ASSIGN_OR_RETURN(drafter.rule, SamplingRule::FromParams(*own));
+  }
+  BANYAN_ASSIGN_OR_RETURN(drafter.model, ReadTable(in, vocab_size));
+  return drafter;
+}
+
+// Which drafter a trunk uses, and its policy section.
+struct TrunkSection {
+  int drafter = 0;
+  const Params* policy = nullptr;
+};
+
+absl::StatusOr<std::vector<TrunkSection>> ReadTrunks(const Params* trunks,
+                                                     const Params* policy,
+                                                     const Params& file,
+                                                     std::size_t drafters) {
+  std::vector<TrunkSection> result;
+  if (trunks == nullptr) {
+    if (policy == nullptr && drafters > 0)
+      return file.Error("law file: missing key 'policy' (or 'trunks')");
+    for (std::size_t i = 0; i < drafters; ++i)
+      result.push_back({static_cast<int>(i), policy});
+    return result;
+  }
+  if (trunks->kind() != Params::Kind::kList)
+    return trunks->Error("trunks: expected a list");
+  for (const Params& item : trunks->items()) {
+    ParamsReader in(item, absl::StrCat("trunk ", result.size()));
+    TrunkSection trunk;
+    in.Required("drafter", trunk.drafter);
+    in.Ensure(
+        trunk.drafter >= 0 &&
+            static_cast<std::size_t>(trunk.drafter) < drafters,
+        "drafter",
+        absl::StrCat("must number one of the ", drafters, " drafters, from 0"));
+    trunk.policy = in.Take("policy");
+    BANYAN_RETURN_IF_ERROR(in.Finish());
+    if (trunk.policy == nullptr) trunk.policy = policy;
+    if (trunk.policy == nullptr)
+      return item.Error("trunk: missing key 'policy', and the file has none");
+    result.push_back(trunk);
+  }
+  return result;
+}
+
+// The sections of the file, read and not yet understood.
+struct Sections {
+  Params target;
+  Params verifier;
+  std::vector<Params> drafters;
+  const Params* policy = nullptr;
+  const Params* trunks = nullptr;
+  const Params* sampling = nullptr;
+  const Params* control = nullptr;
+};
+
+absl::StatusOr<Sections> ReadSections(const Params& file, LawFile& law) {
+  ParamsReader in(file, "law file");
+  Sections sections;
+  int max_branches = 1'000'000;
+  in.Required("vocab", law.vocab_size);
+  in.Ensure(law.vocab_size >= 1, "vocab", "must be at least 1");
+  in.Required("horizon", law.options.horizon);
+  in.Ensure(law.options.horizon >= 1, "horizon", "must be at least 1");
+  in.Ensure(std::pow(law.vocab_size, law.options.horizon) <= kMostStrings,
+            "horizon",
+            absl::StrCat("asks for more than ", kMostStrings, " strings"));
+  in.Optional("max_branches", max_branches);
+  in.Ensure(max_branches >= 1, "max_branches", "must be at least 1");
+  law.options.max_branches = max_branches;
+  in.Required("target", sections.target);
+  in.Optional("drafters", sections.drafters);
+  sections.policy = in.Take("policy");
+  sections.trunks = in.Take("trunks");
+  in.Required("verifier", sections.verifier);
+  sections.sampling = in.Take("sampling");
+  sections.control = in.Take("control");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  return sections;
+}
+
+// Replaces what the control breaks.
+absl::Status Break(const Params& control, LawFile& law, Method& method) {
+  BANYAN_ASSIGN_OR_RETURN(const ControlRow* row, FindControl(control));
+  law.control = std::string(row->name);
+  if (row->wrap != nullptr)
+    method.verifier = row->wrap(std::move(method.verifier));
+  if (row->chance != nullptr) law.options.wrap = row->chance;
+  law.options.rounds = row->rounds;
+  return absl::OkStatus();
+}
+
+absl::Status ReadMethodTrunks(const Params& file, const Sections& sections,
+                              int vocab_size, Method& method) {
+  std::vector<TableDrafter> tables;
+  for (const Params& section : sections.drafters) {
+    BANYAN_ASSIGN_OR_RETURN(
+        TableDrafter drafter,
+        ReadDrafter(section, static_cast<int>(tables.size()), vocab_size,
+                    method.rule));
+    tables.push_back(std::move(drafter));
+  }
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::vector<TrunkSection> trunks,
+      ReadTrunks(sections.trunks, sections.policy, file, tables.size()));
+  for (const TrunkSection& section : trunks) {
+    const TableDrafter& table =
+        tables[static_cast<std::size_t>(section.drafter)];
+    BANYAN_ASSIGN_OR_RETURN(
+        Trunk trunk,
+        MakeTrunk(absl::StrCat(section.drafter),
+                  std::make_unique<SmallModel>(table.model, table.rule),
+                  *section.policy, method));
+    method.trunks.push_back(std::move(trunk));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<LawFile> ReadLawFile(const Params& file) {
+  LawFile law;
+  BANYAN_ASSIGN_OR_RETURN(const Sections sections, ReadSections(file, law));
+  ParamsReader target(sections.target, "target");
+  BANYAN_ASSIGN_OR_RETURN(law.target, ReadTable(target, law.vocab_size));
+
+  Method method;
+  if (sections.sampling != nullptr) {
+    BANYAN_ASSIGN_OR_RETURN(method.rule,
+                            SamplingRule::FromParams(*sections.sampling));
+  }
+  BANYAN_ASSIGN_OR_RETURN(method.verifier, BuildVerifier(sections.verifier));
+  method.verifier_name = sections.verifier.Find("name")->text();
+  if (sections.control != nullptr)
+    BANYAN_RETURN_IF_ERROR(Break(*sections.control, law, method));
+  BANYAN_RETURN_IF_ERROR(
+      ReadMethodTrunks(file, sections, law.vocab_size, method));
+
+  absl::StatusOr<Decoder> decoder =
+      Decoder::Create(*law.target, std::move(method));
+  if (!decoder.ok()) return sections.verifier.Error(decoder.status().message());
+  law.decoder = std::make_unique<Decoder>(*std::move(decoder));
+  return law;
+}
+
+}  // namespace banyan
