@@ -35,10 +35,6 @@ std::string Found(const Params& value) {
                       text.size() > kShown ? "...'" : "'");
 }
 
-absl::Status Expected(const Params& value, absl::string_view what) {
-  return value.Error(absl::StrCat("expected ", what, ", found ", Found(value)));
-}
-
 }  // namespace
 
 absl::Status ErrorAt(const Origin& at, absl::string_view message) {
@@ -46,6 +42,14 @@ absl::Status ErrorAt(const Origin& at, absl::string_view message) {
   return absl::InvalidArgumentError(
       absl::StrCat(*at.file, ":", at.line, ":", at.column, ": ", message));
 }
+
+Params::Params() = default;
+Params::Params(Origin origin) : origin_(std::move(origin)) {}
+Params::Params(const Params& other) = default;
+Params::Params(Params&& other) noexcept = default;
+Params& Params::operator=(const Params& other) = default;
+Params& Params::operator=(Params&& other) noexcept = default;
+Params::~Params() = default;
 
 Params Params::Scalar(std::string text, Origin origin) {
   Params result(std::move(origin));
@@ -80,10 +84,14 @@ absl::Status Params::Error(absl::string_view message) const {
   return ErrorAt(origin_, message);
 }
 
+absl::Status Params::Expected(absl::string_view what) const {
+  return Error(absl::StrCat("expected ", what, ", found ", Found(*this)));
+}
+
 absl::Status Convert(const Params& value, int& out) {
   if (value.kind() != Params::Kind::kScalar ||
       !absl::SimpleAtoi(value.text(), &out))
-    return Expected(value, "a whole number");
+    return value.Expected("a whole number");
   return absl::OkStatus();
 }
 
@@ -91,20 +99,20 @@ absl::Status Convert(const Params& value, double& out) {
   double number = 0;
   if (value.kind() != Params::Kind::kScalar ||
       !absl::SimpleAtod(value.text(), &number) || !std::isfinite(number))
-    return Expected(value, "a finite number");
+    return value.Expected("a finite number");
   out = number;
   return absl::OkStatus();
 }
 
 absl::Status Convert(const Params& value, bool& out) {
   if (value.text() != "true" && value.text() != "false")
-    return Expected(value, "true or false");
+    return value.Expected("true or false");
   out = value.text() == "true";
   return absl::OkStatus();
 }
 
 absl::Status Convert(const Params& value, std::string& out) {
-  if (value.kind() != Params::Kind::kScalar) return Expected(value, "a text");
+  if (value.kind() != Params::Kind::kScalar) return value.Expected("a text");
   out = value.text();
   return absl::OkStatus();
 }
@@ -116,7 +124,7 @@ absl::Status Convert(const Params& value, Params& out) {
 
 absl::Status Convert(const Params& value, std::map<int, double>& out) {
   if (value.kind() != Params::Kind::kMap)
-    return Expected(value, "a map from whole numbers to numbers");
+    return value.Expected("a map from whole numbers to numbers");
   out.clear();
   for (const Params::Entry& entry : value.entries()) {
     int key = 0;
@@ -143,7 +151,8 @@ ParamsReader::ParamsReader(const Params& section, std::string what)
 }
 
 const Params* ParamsReader::Take(absl::string_view key) {
-  known_.emplace_back(key);
+  if (std::find(known_.begin(), known_.end(), key) == known_.end())
+    known_.emplace_back(key);
   return section_.Find(key);
 }
 

@@ -41,8 +41,14 @@ class Params {
   enum class Kind { kNull, kScalar, kList, kMap };
   struct Entry;
 
-  Params() = default;  // null, from nowhere
-  explicit Params(Origin origin) : origin_(std::move(origin)) {}
+  Params();  // null, from nowhere
+  explicit Params(Origin origin);
+  // The defaults, but where Entry is complete.
+  Params(const Params& other);
+  Params(Params&& other) noexcept;
+  Params& operator=(const Params& other);
+  Params& operator=(Params&& other) noexcept;
+  ~Params();
   static Params Scalar(std::string text, Origin origin = {});
   static Params List(std::vector<Params> items, Origin origin = {});
   // The caller has refused repeated keys.
@@ -59,6 +65,8 @@ class Params {
 
   // ErrorAt the value's origin.
   absl::Status Error(absl::string_view message) const;
+  // The same: "expected WHAT, found 'what stands there'".
+  absl::Status Expected(absl::string_view what) const;
 
  private:
   Kind kind_ = Kind::kNull;
@@ -85,8 +93,7 @@ absl::Status Convert(const Params& value, std::map<int, double>& out);
 
 template <typename T>
 absl::Status Convert(const Params& value, std::vector<T>& out) {
-  if (value.kind() != Params::Kind::kList)
-    return value.Error("expected a list");
+  if (value.kind() != Params::Kind::kList) return value.Expected("a list");
   out.clear();
   for (const Params& item : value.items()) {
     T converted{};
