@@ -1,0 +1,94 @@
+#include "configs/loader/loader.h"
+
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "configs/loader/params_builder.h"
+#include "configs/loader/text_check.h"
+#include "core/base/params.h"
+#include "core/base/read_file.h"
+#include "core/base/status_macros.h"
+
+namespace banyan {
+namespace {
+
+// A thousand times the largest configuration one would write.
+constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
+
+// Ends the text with a line end and a document's end. yaml-cpp 0.7 takes the
+// end of the file for the end of a quoted text that is not closed, so that one
+// forgotten quote swallows the rest; a document's end it refuses there.
+std::string WithEnd(absl::string_view text) {
+  return absl::StrCat(text, absl::EndsWith(text, "\n") ? "" : "\n", "...\n");
+}
+
+// What yaml-cpp complained about.
+absl::Status NotYaml(const YAML::Exception& fault, absl::string_view text,
+                     const std::shared_ptr<const std::string>& file) {
+  const Origin at{file, std::max(fault.mark.line, 0) + 1,
+                  std::max(fault.mark.column, 0) + 1};
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  if (fault.msg == YAML::ErrorMsg::DOC_IN_SCALAR && at.line == lines)
+    return ErrorAt(at, "not valid YAML: a quoted text is not closed");
+  return ErrorAt(at, absl::StrCat("not valid YAML: ", fault.msg));
+}
+
+// Runs the parser over `text`. Fails with what yaml-cpp complains about; what
+// the builder complains about stays in the builder.
+absl::Status Read(const std::string& text,
+                  const std::shared_ptr<const std::string>& file,
+                  ParamsBuilder& builder) {
+  try {
+    std::istringstream in(text);
+    YAML::Parser parser(in);
+    // The second call is there to see whether a second document begins.
+    const bool any = parser.HandleNextDocument(builder);
+    if (any && builder.status().ok()) parser.HandleNextDocument(builder);
+  } catch (const YAML::Exception& fault) {
+    return NotYaml(fault, text, file);
+  } catch (const std::exception& fault) {
+    return ErrorAt({file, 1, 1},
+                   absl::StrCat("cannot be read as YAML: ", fault.what()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Params> LoadYamlFile(const std::string& path) {
+  BANYAN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxBytes));
+  return ParseYaml(text, path);
+}
+
+absl::StatusOr<Params> ParseYaml(absl::string_view text,
+                                 const std::string& file_name) {
+  const auto file = std::make_shared<const std::string>(file_name);
+  const Origin start{file, 1, 1};
+  if (text.size() > kMaxBytes)
+    return ErrorAt(
+        start, absl::StrCat("the file is larger than ", kMaxBytes, " bytes"));
+  BANYAN_RETURN_IF_ERROR(CheckText(text, file));
+  ParamsBuilder builder(file);
+  const absl::Status read = Read(WithEnd(text), file, builder);
+  // The builder's fault came first: afterwards it ignores what it hears.
+  BANYAN_RETURN_IF_ERROR(builder.status());
+  BANYAN_RETURN_IF_ERROR(read);
+  Params root = builder.TakeRoot();
+  if (root.kind() == Params::Kind::kNull)
+    return ErrorAt(start, "the file is empty; expected a map");
+  return root;
+}
+
+}  // namespace banyan

@@ -1,0 +1,43 @@
+// YAML into Params; the only door through which YAML enters.
+//
+// What is read is the plain part of YAML 1.2: one document of maps, lists and
+// scalars. Every value and key carries its file, line and column (a column
+// counts bytes, from 1). `null`, `~` and nothing at all are Kind::kNull if
+// unquoted; every other scalar is its text, and a component's own Convert
+// decides what it means. An alias becomes a copy of the anchored value, which
+// keeps the place where it was written.
+//
+// Refused, each as an InvalidArgument error "file:line:column: message":
+//   a key given twice in one map (both places are named); a key that is no
+//   text, or an alias, or anchored; an empty file; a second document; a
+//   directive (%YAML); an explicit tag (!!python/tuple, !!str); an undefined
+//   alias, or one inside its own anchor; more than 64 levels of lists and maps;
+//   more than 1,000,000 values and keys, with those copied for aliases (64
+//   bytes of a long text count as one more); more than 16 MiB; bytes that are
+//   not UTF-8, control characters, and line ends that yaml-cpp would read
+//   differently from an editor.
+//
+// No exception leaves these functions. They may run concurrently.
+#ifndef BANYAN_CONFIGS_LOADER_LOADER_H_
+#define BANYAN_CONFIGS_LOADER_LOADER_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/params.h"
+
+namespace banyan {
+
+// The configuration in the file at `path`, which also names it in messages. A
+// missing file is a NotFound error "path: reason"; one that cannot be read, or
+// a directory, an InvalidArgument error of the same form.
+absl::StatusOr<Params> LoadYamlFile(const std::string& path);
+
+// The configuration in `text`; `file_name` names it in messages.
+absl::StatusOr<Params> ParseYaml(absl::string_view text,
+                                 const std::string& file_name);
+
+}  // namespace banyan
+
+#endif  // BANYAN_CONFIGS_LOADER_LOADER_H_

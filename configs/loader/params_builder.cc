@@ -1,0 +1,210 @@
+#include "configs/loader/params_builder.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "configs/loader/text_check.h"
+#include "core/base/params.h"
+
+namespace banyan {
+namespace {
+
+// Deeper than any configuration, far less than a stack: Params are copied and
+// destroyed by recursion.
+constexpr int kMaxLevels = 64;
+// Aliases of aliases grow exponentially. A value, a key and a copy kept for
+// aliases cost one each, and one more for each kBytesPerValue bytes of text, so
+// that the limit bounds memory too (some 200 bytes each).
+constexpr int kMaxSize = 1'000'000;
+constexpr std::size_t kBytesPerValue = 64;
+
+int TextSize(absl::string_view text) {
+  return 1 + static_cast<int>(text.size() / kBytesPerValue);
+}
+
+bool IsSamePlace(const Origin& a, const Origin& b) {
+  return a.line == b.line && a.column == b.column;
+}
+
+}  // namespace
+
+ParamsBuilder::ParamsBuilder(std::shared_ptr<const std::string> file)
+    : file_(std::move(file)) {}
+
+Origin ParamsBuilder::At(const YAML::Mark& mark) const {
+  return {file_, mark.line + 1, mark.column + 1};
+}
+
+void ParamsBuilder::Fail(const Origin& at, absl::string_view message) {
+  status_.Update(ErrorAt(at, message));
+}
+
+bool ParamsBuilder::Accepts(const YAML::Mark& mark, absl::string_view tag) {
+  // yaml-cpp's names for "unquoted, no tag" and "quoted, no tag".
+  if (tag != "?" && tag != "!")
+    Fail(At(mark), absl::StrCat("tag '", tag,
+                                "' is not supported; write the value without "
+                                "a tag"));
+  return status_.ok();
+}
+
+bool ParamsBuilder::AwaitsKey() const {
+  return !open_.empty() && open_.back().kind == Params::Kind::kMap &&
+         !open_.back().key.has_value();
+}
+
+bool ParamsBuilder::Charge(int size, const Origin& at) {
+  if (size > kMaxSize - total_size_) {
+    Fail(at, absl::StrCat("more than ", kMaxSize,
+                          " values, counting the copies made for aliases"));
+    return false;
+  }
+  total_size_ += size;
+  return true;
+}
+
+void ParamsBuilder::OnDocumentStart(const YAML::Mark& mark) {
+  if (started_)
+    Fail(At(mark),
+         "a second document, or text after the end of the first, starts here; "
+         "expected one document");
+  started_ = true;
+}
+
+void ParamsBuilder::OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) {
+  if (!status_.ok()) return;
+  Origin at = At(mark);
+  if (AwaitsKey()) return Fail(at, "expected a text as key, found nothing");
+  if (!open_.empty() && open_.back().key.has_value()) {
+    const Params::Entry& entry = *open_.back().key;
+    // At the end of the file yaml-cpp 0.7 takes a text without ':' for a key
+    // all the same, and puts the value that is not there where the key is.
+    if (IsSamePlace(entry.key_origin, at))
+      return Fail(
+          at,
+          absl::StrCat("expected ",
+                       open_.back().has_brackets ? "a closing bracket" : "':'",
+                       " after '", entry.key, "'"));
+    // A value left out is reported where the next thing begins, maybe lines
+    // below; the key is the better place.
+    if (entry.key_origin.line != at.line) at = entry.key_origin;
+  }
+  if (Charge(1, at)) Deliver({Params(at)}, anchor);
+}
+
+void ParamsBuilder::OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) {
+  if (!status_.ok()) return;
+  const Origin at = At(mark);
+  if (AwaitsKey()) return Fail(at, "expected a text as key, found an alias");
+  const auto found = anchored_.find(anchor);
+  if (found == anchored_.end())
+    return Fail(at, "the alias stands inside the value it names");
+  const Value& value = found->second;
+  if (static_cast<int>(open_.size()) + value.height > kMaxLevels)
+    return Fail(at, absl::StrCat("more than ", kMaxLevels,
+                                 " levels once the alias is copied"));
+  if (Charge(value.size, at)) Deliver(value, YAML::NullAnchor);
+}
+
+void ParamsBuilder::OnScalar(const YAML::Mark& mark, const std::string& tag,
+                             YAML::anchor_t anchor, const std::string& text) {
+  if (!Accepts(mark, tag)) return;
+  const Origin at = At(mark);
+  // yaml-cpp 0.7 turns two escapes into bare Latin-1 bytes.
+  if (!IsUtf8(text))
+    return Fail(at, "the escapes \\N and \\_ are not supported");
+  if (!Charge(TextSize(text), at)) return;
+  if (!AwaitsKey())
+    return Deliver({Params::Scalar(text, at), TextSize(text)}, anchor);
+  if (anchor != YAML::NullAnchor)
+    return Fail(at, "an anchor on a key is not supported");
+  TakeKey(text, at);
+}
+
+void ParamsBuilder::OnSequenceStart(const YAML::Mark& mark,
+                                    const std::string& tag,
+                                    YAML::anchor_t anchor,
+                                    YAML::EmitterStyle::value style) {
+  if (Accepts(mark, tag)) Open(Params::Kind::kList, mark, anchor, style);
+}
+
+void ParamsBuilder::OnMapStart(const YAML::Mark& mark, const std::string& tag,
+                               YAML::anchor_t anchor,
+                               YAML::EmitterStyle::value style) {
+  if (Accepts(mark, tag)) Open(Params::Kind::kMap, mark, anchor, style);
+}
+
+void ParamsBuilder::OnSequenceEnd() { Close(); }
+
+void ParamsBuilder::OnMapEnd() { Close(); }
+
+void ParamsBuilder::Open(Params::Kind kind, const YAML::Mark& mark,
+                         YAML::anchor_t anchor,
+                         YAML::EmitterStyle::value style) {
+  const Origin at = At(mark);
+  const bool has_brackets = style == YAML::EmitterStyle::Flow;
+  if (AwaitsKey())
+    return Fail(at,
+                absl::StrCat("expected a text as key, found a ",
+                             kind == Params::Kind::kMap ? "map" : "list",
+                             has_brackets ? "; is its bracket closed?" : ""));
+  if (open_.size() >= kMaxLevels)
+    return Fail(at, absl::StrCat("more than ", kMaxLevels, " levels"));
+  if (!Charge(1, at)) return;
+  Frame frame;
+  frame.kind = kind;
+  frame.has_brackets = has_brackets;
+  frame.origin = at;
+  frame.anchor = anchor;
+  open_.push_back(std::move(frame));
+}
+
+void ParamsBuilder::Close() {
+  if (!status_.ok()) return;
+  Frame frame = std::move(open_.back());
+  open_.pop_back();
+  Params params = frame.kind == Params::Kind::kMap
+                      ? Params::Map(std::move(frame.entries), frame.origin)
+                      : Params::List(std::move(frame.items), frame.origin);
+  Deliver({std::move(params), frame.size, frame.height}, frame.anchor);
+}
+
+void ParamsBuilder::TakeKey(const std::string& text, const Origin& at) {
+  Frame& map = open_.back();
+  const auto [first, is_new] = map.keys.emplace(text, at);
+  if (!is_new)
+    return Fail(
+        at,
+        absl::StrCat("key '", text, "' is given twice; first given at ", *file_,
+                     ":", first->second.line, ":", first->second.column));
+  map.size += TextSize(text);
+  map.key = Params::Entry{text, at, Params()};
+}
+
+void ParamsBuilder::Deliver(Value value, YAML::anchor_t anchor) {
+  if (anchor != YAML::NullAnchor) {
+    if (!Charge(value.size, value.params.origin())) return;
+    anchored_[anchor] = value;
+  }
+  if (open_.empty()) {
+    root_ = std::move(value.params);
+    return;
+  }
+  Frame& into = open_.back();
+  into.size += value.size;
+  into.height = std::max(into.height, value.height + 1);
+  if (into.kind == Params::Kind::kList) {
+    into.items.push_back(std::move(value.params));
+    return;
+  }
+  into.key->value = std::move(value.params);
+  into.entries.push_back(*std::move(into.key));
+  into.key.reset();
+}
+
+}  // namespace banyan

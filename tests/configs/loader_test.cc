@@ -1,0 +1,170 @@
+// What the loader reads, and the place of every value. What it refuses stands
+// in loader_errors_test.cc.
+#include "configs/loader/loader.h"
+
+#include <fstream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/params.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace banyan {
+namespace {
+
+using testing::HasSubstr;
+using Kind = Params::Kind;
+
+Params Parsed(const std::string& text) {
+  absl::StatusOr<Params> params = ParseYaml(text, "c.yaml");
+  EXPECT_TRUE(params.ok()) << params.status() << "\nin:\n" << text;
+  return params.ok() ? *params : Params();
+}
+
+// "line:column" of a value or key.
+std::string Place(const Origin& at) {
+  EXPECT_TRUE(at.file != nullptr && *at.file == "c.yaml");
+  return absl::StrCat(at.line, ":", at.column);
+}
+
+// Kind, place and text of everything, in one line.
+std::string Shown(const Params& value) {
+  std::string out = absl::StrCat("@", Place(value.origin()));
+  if (value.kind() == Kind::kNull) return absl::StrCat("null", out);
+  if (value.kind() == Kind::kScalar)
+    return absl::StrCat("'", value.text(), "'", out);
+  const bool is_map = value.kind() == Kind::kMap;
+  absl::StrAppend(&out, is_map ? "{" : "[");
+  for (const Params& item : value.items())
+    absl::StrAppend(&out, " ", Shown(item));
+  for (const Params::Entry& entry : value.entries())
+    absl::StrAppend(&out, " ", entry.key, "@", Place(entry.key_origin), "=",
+                    Shown(entry.value));
+  return absl::StrCat(out, is_map ? " }" : " ]");
+}
+
+TEST(Loader, ReadsBlockMapsAndListsWithThePlaceOfEveryKeyAndValue) {
+  EXPECT_EQ(Shown(Parsed("# comment\n"
+                         "policy:\n"
+                         "  name: chain\n"
+                         "seeds:\n"
+                         "  - 1\n"
+                         "  - - 2\n"
+                         "    - 3\n")),
+            "@2:1{ policy@2:1=@3:3{ name@3:3='chain'@3:9 } "
+            "seeds@4:1=@5:3[ '1'@5:5 @6:5[ '2'@6:7 '3'@7:7 ] ] }");
+}
+
+TEST(Loader, ReadsFlowMapsAndListsWithThePlaceOfEveryKeyAndValue) {
+  EXPECT_EQ(Shown(Parsed("{a: [1, [2]], \"b\": {c: d}}")),
+            "@1:1{ a@1:2=@1:5[ '1'@1:6 @1:9[ '2'@1:10 ] ] "
+            "b@1:15=@1:20{ c@1:21='d'@1:24 } }");
+}
+
+TEST(Loader, TakesUnquotedNullAndNothingAsNull) {
+  const Params map = Parsed("a: null\nb: ~\nc: NULL\nd: Null\ne:\nf: {g, h: }");
+  for (const char* key : {"a", "b", "c", "d", "e"})
+    EXPECT_EQ(map.Find(key)->kind(), Kind::kNull) << key;
+  EXPECT_EQ(map.Find("f")->Find("g")->kind(), Kind::kNull);
+  EXPECT_EQ(map.Find("f")->Find("h")->kind(), Kind::kNull);
+}
+
+TEST(Loader, KeepsQuotedScalarsAsText) {
+  EXPECT_EQ(
+      Shown(Parsed("['null', \"~\", '', \"a\\n\\u00e9\", 'it''s', ! null]")),
+      "@1:1[ 'null'@1:2 '~'@1:10 ''@1:15 'a\n\xc3\xa9'@1:19 "
+      "'it's'@1:32 'null'@1:41 ]");
+}
+
+TEST(Loader, LeavesTheMeaningOfAPlainScalarToItsReader) {
+  EXPECT_EQ(Shown(Parsed("[010, yes, 1e3, .nan, 2001-01-01, a b]")),
+            "@1:1[ '010'@1:2 'yes'@1:7 '1e3'@1:12 '.nan'@1:17 "
+            "'2001-01-01'@1:23 'a b'@1:35 ]");
+}
+
+TEST(Loader, ReadsLiteralAndFoldedTexts) {
+  const Params map = Parsed("a: |\n  x\n   y\nb: >-\n  x\n  y\n");
+  EXPECT_EQ(map.Find("a")->text(), "x\n y\n");
+  EXPECT_EQ(map.Find("b")->text(), "x y");
+}
+
+TEST(Loader, PlacesAValueLeftOutAtItsKey) {
+  const Params map = Parsed("a: 1\ngamma:\n\n\nbeta: 2\n");
+  EXPECT_EQ(Place(map.Find("gamma")->origin()), "2:1");
+  EXPECT_EQ(Shown(Parsed("{a: , b: ~}")),
+            "@1:1{ a@1:2=null@1:5 b@1:7=null@1:10 }");
+}
+
+TEST(Loader, CopiesAnAliasWithThePlaceWhereItsValueWasWritten) {
+  const Params map =
+      Parsed("base: &b {x: &n [1]}\nfirst: *b\nsecond: [*n, *b]\n");
+  EXPECT_EQ(Shown(*map.Find("first")), Shown(*map.Find("base")));
+  EXPECT_EQ(Shown(*map.Find("second")),
+            "@3:9[ @1:14[ '1'@1:18 ] @1:7{ x@1:11=@1:14[ '1'@1:18 ] } ]");
+}
+
+TEST(Loader, LetsALaterAnchorReplaceAnEarlierOne) {
+  const Params map = Parsed("a: &x 1\nb: *x\nc: &x 2\nd: *x\n");
+  EXPECT_EQ(map.Find("b")->text(), "1");
+  EXPECT_EQ(map.Find("d")->text(), "2");
+}
+
+TEST(Loader, AllowsOneKeyInTwoMaps) {
+  EXPECT_EQ(Parsed("a: {x: 1}\nb: {x: 2}").Find("b")->Find("x")->text(), "2");
+}
+
+TEST(Loader, KeepsTheOrderOfKeys) {
+  const Params map = Parsed("z: 1\na: 2\nm: 3\n");
+  ASSERT_EQ(map.entries().size(), 3u);
+  EXPECT_EQ(map.entries()[0].key, "z");
+  EXPECT_EQ(map.entries()[2].key, "m");
+}
+
+TEST(Loader, ReadsAByteOrderMarkWindowsLineEndsAndDocumentMarks) {
+  EXPECT_EQ(Shown(Parsed("\xEF\xBB\xBF# c\r\n---\r\na: 1\r\nb: 2\r\n...\r\n")),
+            "@3:1{ a@3:1='1'@3:4 b@4:1='2'@4:4 }");
+}
+
+TEST(Loader, CountsColumnsInBytes) {
+  EXPECT_EQ(Shown(Parsed("{\xC3\xA9: 1}")), "@1:1{ \xC3\xA9@1:2='1'@1:6 }");
+}
+
+TEST(Loader, ReadsAScalarOrAListAsTheWholeDocument) {
+  EXPECT_EQ(Shown(Parsed("alone")), "'alone'@1:1");
+  EXPECT_EQ(Shown(Parsed("- a")), "@1:1[ 'a'@1:3 ]");
+}
+
+TEST(Loader, LoadsAFileAndNamesItByItsPath) {
+  const std::string path = testing::TempDir() + "/loads_a_file.yaml";
+  std::ofstream(path) << "gamma: x\n";
+  const absl::StatusOr<Params> params = LoadYamlFile(path);
+  ASSERT_TRUE(params.ok()) << params.status();
+  int gamma = 0;
+  EXPECT_EQ(Convert(*params->Find("gamma"), gamma).message(),
+            path + ":1:8: expected a whole number, found 'x'");
+}
+
+TEST(Loader, SaysThatAMissingFileIsMissing) {
+  const absl::Status status = LoadYamlFile("no/such.yaml").status();
+  EXPECT_TRUE(absl::IsNotFound(status)) << status;
+  EXPECT_EQ(status.message(), "no/such.yaml: No such file or directory");
+}
+
+TEST(Loader, RefusesADirectoryByName) {
+  const absl::Status status = LoadYamlFile(testing::TempDir()).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_EQ(status.message(), testing::TempDir() + ": Is a directory");
+}
+
+TEST(Loader, RefusesAnEndlessFile) {
+  const absl::Status status = LoadYamlFile("/dev/zero").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("/dev/zero:1:1: the file is larger than 16777216"));
+}
+
+}  // namespace
+}  // namespace banyan
