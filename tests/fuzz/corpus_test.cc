@@ -1,0 +1,61 @@
+// Runs every file of the fuzzers' corpora through the fuzzers' entry points, in
+// the ordinary build. A file named ok_* must be read; one named bad_* must be
+// refused.
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "core/base/read_file.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/fuzz/targets.h"
+
+namespace banyan {
+namespace {
+
+constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+
+std::vector<std::filesystem::path> CorpusFiles(const std::string& name) {
+  std::vector<std::filesystem::path> files;
+  const std::string folder = "tests/fuzz/corpus/" + name;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+void RunCorpus(const std::string& name,
+               absl::Status (*target)(absl::string_view text)) {
+  const std::vector<std::filesystem::path> files = CorpusFiles(name);
+  ASSERT_GE(files.size(), 15u);
+  for (const std::filesystem::path& file : files) {
+    SCOPED_TRACE(file.string());
+    const absl::StatusOr<std::string> text = ReadFile(file.string(), kMaxBytes);
+    ASSERT_TRUE(text.ok()) << text.status();
+    const absl::Status status = target(*text);
+    const std::string stem = file.filename().string();
+    if (absl::StartsWith(stem, "ok_")) {
+      EXPECT_TRUE(status.ok()) << status;
+    } else {
+      EXPECT_TRUE(absl::StartsWith(stem, "bad_")) << "name it ok_* or bad_*";
+      EXPECT_THAT(std::string(status.message()),
+                  testing::MatchesRegex("corpus:[0-9]+:[0-9]+: .+"));
+    }
+  }
+}
+
+TEST(Corpus, OfYamlIsReadOrRefusedAsItsNamesSay) {
+  RunCorpus("yaml", FuzzYaml);
+}
+
+TEST(Corpus, OfPathsJsonIsReadOrRefusedAsItsNamesSay) {
+  RunCorpus("paths_json", FuzzPathsJson);
+}
+
+}  // namespace
+}  // namespace banyan

@@ -1,0 +1,20 @@
+// What the fuzzers run, and what the corpus test runs over their corpora: a
+// reader of outside text, with everything it promises of any text checked.
+#ifndef BANYAN_TESTS_FUZZ_TARGETS_H_
+#define BANYAN_TESTS_FUZZ_TARGETS_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace banyan {
+
+// Reads `text` as a configuration or as paths, and returns how that went. Ends
+// the program if the reader broke a promise: a value without its place, an
+// error without a place in the text, paths that do not survive being written
+// and read again.
+absl::Status FuzzYaml(absl::string_view text);
+absl::Status FuzzPathsJson(absl::string_view text);
+
+}  // namespace banyan
+
+#endif  // BANYAN_TESTS_FUZZ_TARGETS_H_
