@@ -29,6 +29,6 @@ function(banyan_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE banyan_warnings ${ARG_DEPS}
                                         GTest::gmock_main)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
                        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
