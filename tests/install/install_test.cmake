@@ -19,6 +19,10 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${WORK}/consumer
     -D CMAKE_BUILD_TYPE=Release -D CMAKE_PREFIX_PATH=${prefix})
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)
 run(${WORK}/consumer/consumer)
+run(${WORK}/consumer/consumer_of_everything)
+if(EXISTS ${prefix}/bin/banyan)
+  run(${prefix}/bin/banyan --help)
+endif()
 
 # The way this project is built is nobody else's business.
 file(GLOB package ${prefix}/lib*/cmake/banyan/*.cmake
