@@ -120,6 +120,7 @@ void PlaceLevels(const std::vector<PictureNode>& nodes, double top,
 
 std::vector<Box> Place(const std::vector<PictureNode>& nodes, double top) {
   std::vector<Box> boxes;
+  boxes.reserve(nodes.size());
   for (const PictureNode& node : nodes) {
     boxes.push_back({0, 0, BoxWidth(node), BoxHeight(node)});
   }

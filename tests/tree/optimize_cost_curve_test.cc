@@ -1,0 +1,54 @@
+#include <limits>
+#include <map>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tree/optimize/cost_curve.h"
+
+namespace banyan {
+namespace {
+
+using ::testing::HasSubstr;
+using Milliseconds = std::map<int, double>;
+
+CostCurve Curve(const Milliseconds& ms) {
+  return CostCurve::FromMap("ms", ms).value();
+}
+
+std::string CurveError(const Milliseconds& ms) {
+  return std::string(CostCurve::FromMap("ms", ms).status().message());
+}
+
+TEST(CostCurve, IsLinearBetweenItsKeys) {
+  const CostCurve curve = Curve({{1, 10}, {5, 12}, {6, 20}});
+  EXPECT_DOUBLE_EQ(*curve.At(1), 10);
+  EXPECT_DOUBLE_EQ(*curve.At(2), 10.5);
+  EXPECT_DOUBLE_EQ(*curve.At(4), 11.5);
+  EXPECT_DOUBLE_EQ(*curve.At(5), 12);
+  EXPECT_DOUBLE_EQ(*curve.At(6), 20);
+  EXPECT_EQ(Curve({{1, 10}, {2, 3}, {9, 8}}).cheapest(), 3);
+}
+
+TEST(CostCurve, IsNotReadOutsideItsKeys) {
+  const CostCurve curve = Curve({{2, 10}, {5, 12}});
+  EXPECT_EQ(curve.At(1).status().message(),
+            "ms is needed at 1 tokens but given from 2 to 5; add the key 1");
+  EXPECT_THAT(std::string(curve.At(6).status().message()),
+              HasSubstr("add the key 6"));
+  EXPECT_FALSE(CostCurve().At(1).ok());
+}
+
+TEST(CostCurve, HoldsPositiveTimesOfPassesThatExist) {
+  EXPECT_THAT(CurveError({}), HasSubstr("no entries"));
+  EXPECT_THAT(CurveError({{0, 1}}), HasSubstr("has the key 0"));
+  EXPECT_THAT(CurveError({{1, 1}, {3, 0}}), HasSubstr("ms is 0 at 3 tokens"));
+  EXPECT_FALSE(CurveError({{1, -2}}).empty());
+  EXPECT_FALSE(
+      CurveError({{1, std::numeric_limits<double>::quiet_NaN()}}).empty());
+  EXPECT_FALSE(
+      CurveError({{1, std::numeric_limits<double>::infinity()}}).empty());
+}
+
+}  // namespace
+}  // namespace banyan
