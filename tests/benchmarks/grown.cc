@@ -1,0 +1,48 @@
+#include "tests/benchmarks/grown.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/check.h"
+#include "core/base/context.h"
+#include "core/random/random_source.h"
+#include "core/random/seeded_source.h"
+#include "drafters/grow.h"
+#include "tests/benchmarks/made_up_laws.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/optimize/shape.h"
+#include "tree/tree_policy.h"
+
+namespace banyan {
+
+Context RoundContext(std::uint32_t round) {
+  return {.tokens = {0}, .prompt_length = 1, .round = round};
+}
+
+Shape ThreeLevels(int nodes) {
+  std::vector<int> branching = {4, 3, 4};
+  if (nodes == 256) branching = {4, 7, 8};
+  if (nodes == 1024) branching = {4, 15, 16};
+  absl::StatusOr<Shape> shape = Shape::FromBranching(branching);
+  Check(shape.ok() && shape->size() == nodes + 1, "no such size");
+  return *std::move(shape);
+}
+
+GrowingTree GrowTree(const MadeUpLaws& laws, bool dense,
+                     const TreePolicy& policy, DraftLaw law,
+                     std::uint32_t round) {
+  constexpr int kNoLimit = 1 << 20;
+  MadeUpDrafter drafter(laws, dense);
+  SeededSource random(1);
+  const Context context = RoundContext(round);
+  absl::StatusOr<GrowingTree> tree =
+      Grow({drafter, policy, law, 0}, context, {.max_depth = kNoLimit},
+           Chance(random, context));
+  Check(tree.ok(), "a made-up drafter does not fail");
+  return *std::move(tree);
+}
+
+}  // namespace banyan

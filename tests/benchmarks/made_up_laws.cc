@@ -1,0 +1,112 @@
+#include "tests/benchmarks/made_up_laws.h"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/base/context.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/drafter.h"
+#include "tree/derive.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+namespace {
+
+// SplitMix64's finaliser: a fixed, well-mixed function of its argument.
+std::uint64_t Mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+// The token's rank in the order of law `index` is a bijection of the token: the
+// factor is a prime that does not divide the size of the vocabulary.
+std::vector<double> TargetLogits(int index) {
+  constexpr std::uint64_t kFactor = 7919;
+  constexpr double kExponent = 1.5;  // the likeliest token has about 0.4
+  const std::uint64_t shift = Mix(static_cast<std::uint64_t>(index));
+  std::vector<double> logits;
+  for (std::uint64_t token = 0; token < MadeUpLaws::kVocabSize; ++token) {
+    const std::uint64_t rank =
+        (token * kFactor + shift % MadeUpLaws::kVocabSize) %
+        MadeUpLaws::kVocabSize;
+    logits.push_back(-kExponent * std::log1p(static_cast<double>(rank)));
+  }
+  return logits;
+}
+
+// Uniform noise of this width leaves sum min(p, q) near 0.6, where trees are
+// worth drafting and refusals are common.
+void AddNoise(int index, std::vector<double>& logits) {
+  constexpr double kWidth = 4;
+  std::uint64_t state = Mix(~static_cast<std::uint64_t>(index));
+  for (double& logit : logits) {
+    state = Mix(state);
+    logit += kWidth * (static_cast<double>(state >> 11) * 0x1p-53 - 0.5);
+  }
+}
+
+Distribution Law(const SamplingRule& rule, absl::Span<const double> logits) {
+  absl::StatusOr<Distribution> law = rule.Apply(logits, {}, {});
+  Check(law.ok(), "made-up logits are numbers");
+  return *law;
+}
+
+}  // namespace
+
+MadeUpLaws::MadeUpLaws() : logits_(TargetLogits(0)) {
+  const SamplingRule whole;
+  const SamplingRule few({.top_k = kEntries});
+  for (int i = 0; i < kCount; ++i) {
+    std::vector<double> logits = TargetLogits(i);
+    targets_.push_back(Law(whole, logits));
+    AddNoise(i, logits);
+    dense_.push_back(Law(whole, logits));
+    sparse_.push_back(Law(few, logits));
+  }
+}
+
+int MadeUpLaws::Pick(absl::Span<const TokenId> path) {
+  std::uint64_t state = 0;
+  for (TokenId token : path)
+    state = Mix(state ^ static_cast<std::uint64_t>(token + 1));
+  return static_cast<int>(state % kCount);
+}
+
+std::vector<DraftLaw> MadeUpDrafter::laws() const {
+  return {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
+          DraftLaw::kDeterministic};
+}
+
+absl::Status MadeUpDrafter::Begin(const Context& /*context*/) {
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Distribution>> MadeUpDrafter::Propose(
+    const Context& /*context*/, const GrowingTree& tree,
+    absl::Span<const int> nodes) {
+  std::vector<Distribution> proposals;
+  for (int node : nodes) {
+    const int index = MadeUpLaws::Pick(TokensTo(tree, node));
+    proposals.push_back(dense_ ? laws_.dense(index) : laws_.sparse(index));
+  }
+  return proposals;
+}
+
+absl::Status MadeUpDrafter::Observe(const Context& /*context*/,
+                                    const RoundOutcome& /*outcome*/) {
+  return absl::OkStatus();
+}
+
+}  // namespace banyan

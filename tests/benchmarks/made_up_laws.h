@@ -1,0 +1,76 @@
+// Laws of the size of a language model's, without one: what the benchmarks
+// draft from and verify against.
+#ifndef BANYAN_TESTS_BENCHMARKS_MADE_UP_LAWS_H_
+#define BANYAN_TESTS_BENCHMARKS_MADE_UP_LAWS_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/context.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+#include "drafters/drafter.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+
+// `kCount` pairs of a target's and a drafter's law, made once: making them is
+// not what is timed. 64 dense pairs are 32 MiB, more than fits in a core's own
+// caches, as in a real round. A target law is a Zipf law over the tokens in
+// some order; the drafter's logits are the target's with noise added.
+class MadeUpLaws {
+ public:
+  static constexpr int kVocabSize = 32000;
+  static constexpr int kEntries = 50;  // of the sparse proposals
+  static constexpr int kCount = 64;
+
+  MadeUpLaws();
+
+  // Which pair belongs to a path of tokens below the root.
+  static int Pick(absl::Span<const TokenId> path);
+
+  const std::vector<double>& logits() const { return logits_; }
+  const Distribution& target(int index) const { return At(targets_, index); }
+  const Distribution& dense(int index) const { return At(dense_, index); }
+  // The entries of largest mass, renormalised.
+  const Distribution& sparse(int index) const { return At(sparse_, index); }
+
+ private:
+  static const Distribution& At(const std::vector<Distribution>& laws,
+                                int index) {
+    return laws[static_cast<std::size_t>(index)];
+  }
+
+  std::vector<double> logits_;  // of the first target law
+  std::vector<Distribution> targets_;
+  std::vector<Distribution> dense_;
+  std::vector<Distribution> sparse_;
+};
+
+// Proposes the law of a node's path. Costs nothing but the hash of the path.
+class MadeUpDrafter : public Drafter {
+ public:
+  MadeUpDrafter(const MadeUpLaws& laws, bool dense)
+      : laws_(laws), dense_(dense) {}
+
+  std::vector<DraftLaw> laws() const override;
+  absl::Status Begin(const Context& context) override;
+  absl::StatusOr<std::vector<Distribution>> Propose(
+      const Context& context, const GrowingTree& tree,
+      absl::Span<const int> nodes) override;
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override;
+
+ private:
+  const MadeUpLaws& laws_;
+  bool dense_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_TESTS_BENCHMARKS_MADE_UP_LAWS_H_

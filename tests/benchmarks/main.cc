@@ -1,0 +1,17 @@
+#include <benchmark/benchmark.h>
+
+#include "tests/benchmarks/benchmarks.h"
+#include "tests/benchmarks/made_up_laws.h"
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  const banyan::MadeUpLaws laws;
+  banyan::RegisterVerify(laws);
+  banyan::RegisterTree(laws);
+  banyan::RegisterOptimize();
+  banyan::RegisterRow(laws);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
