@@ -2,15 +2,13 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <source_location>
 
 #include "absl/strings/string_view.h"
 
 namespace banyan {
 
-void CheckFailed(absl::string_view what, const std::source_location& where) {
-  std::fprintf(stderr, "%s:%u: check failed: %.*s\n", where.file_name(),
-               static_cast<unsigned>(where.line()),
+void CheckFailed(absl::string_view what, const char* file, int line) {
+  std::fprintf(stderr, "%s:%d: check failed: %.*s\n", file, line,
                static_cast<int>(what.size()), what.data());
   std::abort();
 }

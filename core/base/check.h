@@ -3,20 +3,20 @@
 #ifndef BANYAN_CORE_BASE_CHECK_H_
 #define BANYAN_CORE_BASE_CHECK_H_
 
-#include <source_location>
-
 #include "absl/strings/string_view.h"
 
 namespace banyan {
 
 // Prints "file:line: check failed: what" and aborts.
-[[noreturn]] void CheckFailed(absl::string_view what,
-                              const std::source_location& where);
+[[noreturn]] void CheckFailed(absl::string_view what, const char* file,
+                              int line);
 
-inline void Check(
-    bool holds, absl::string_view what,
-    const std::source_location& where = std::source_location::current()) {
-  if (!holds) CheckFailed(what, where);
+// The caller's place comes from the compiler (std::source_location, which
+// clang 14 lacks).
+inline void Check(bool holds, absl::string_view what,
+                  const char* file = __builtin_FILE(),
+                  int line = __builtin_LINE()) {
+  if (!holds) CheckFailed(what, file, line);
 }
 
 }  // namespace banyan

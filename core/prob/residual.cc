@@ -1,7 +1,9 @@
 #include "core/prob/residual.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -57,21 +59,30 @@ double Residual::Mass(TokenId token) const {
 Weights Residual::weights() const { return {row()}; }
 
 double Residual::Excess(const Distribution& q, double a) const {
-  return BothDense(start_, q) ? ExcessOverRow(q, a) : ExcessOverEntries(q, a);
+  Check(q.vocab_size() == start_.vocab_size(),
+        "a proposal over another vocabulary than the target law");
+  Check(a >= 0 && std::isfinite(a), "a factor is negative or not finite");
+  const double sum =
+      BothDense(start_, q) ? ExcessOverRow(q, a) : ExcessOverEntries(q, a);
+  return sum < std::numeric_limits<double>::min() ? 0 : sum;
 }
 
 double Residual::Subtract(const Distribution& q, double a) {
   const double sum = Excess(q, a);
-  if (!(sum > 0)) return 0;
+  if (sum == 0) return 0;
   Own();
-  if (BothDense(start_, q)) {
-    SubtractRow(q, a);
-    scale_ = 1 / sum;
-  } else {
-    SubtractEntries(q, a);
-    scale_ *= a / sum;
-  }
+  if (start_.dense() && !q.dense() && Trusts(sum, a))
+    SubtractEntries(q, a, sum);
+  else
+    SubtractRow(q, a, sum);
   return sum;
+}
+
+// A difference from 1 keeps its digits while enough is left, counted from the
+// last time the row was summed: each refusal hands its rounding on to the next.
+bool Residual::Trusts(double sum, double a) const {
+  constexpr double kCancelled = 1.0 / 1024;
+  return kept_ * sum >= kCancelled * a;
 }
 
 double Residual::ExcessOverRow(const Distribution& q, double a) const {
@@ -86,21 +97,19 @@ double Residual::ExcessOverRow(const Distribution& q, double a) const {
 }
 
 double Residual::ExcessOverEntries(const Distribution& q, double a) const {
-  // pos(x - y) = x - min(x, y), and cur sums to 1: only q's entries matter,
-  // unless so little is left that the difference has lost its digits.
-  constexpr double kCancelled = 1.0 / 1024;
-  double covered = 0;
+  // pos(x - y) = x - min(x, y), and cur sums to 1: only q's entries matter.
   if (start_.dense()) {
+    double covered = 0;
     q.ForEach([&](TokenId token, double mass) {
       covered += std::min(a * Mass(token), mass);
     });
-    if (a - covered >= kCancelled * a) return a - covered;
+    if (Trusts(a - covered, a)) return a - covered;
   }
   double sum = 0;
-  for (int i = 0; i < static_cast<int>(row().size()); ++i) {
-    const double mass = a * scale_ * row()[static_cast<std::size_t>(i)];
-    sum += std::max(mass - q.Mass(TokenAt(i)), 0.0);
-  }
+  const double own = a * scale_;
+  for (int i = 0; i < static_cast<int>(row().size()); ++i)
+    sum += std::max(
+        own * row()[static_cast<std::size_t>(i)] - q.Mass(TokenAt(i)), 0.0);
   return sum;
 }
 
@@ -109,32 +118,39 @@ void Residual::Own() {
     left_.assign(start_.masses().begin(), start_.masses().end());
 }
 
-void Residual::SubtractRow(const Distribution& q, double a) {
-  std::vector<double> kept;  // tokens q cannot draw lose nothing
-  for (int index : q.left_out())
-    kept.push_back(a * scale_ * left_[static_cast<std::size_t>(index)]);
-  const absl::Span<const double> masses = q.masses();
+// Rounds each term as the sum did, so that they sum to 1 even if the sum is
+// itself but rounding.
+void Residual::SubtractRow(const Distribution& q, double a, double sum) {
   const double own = a * scale_;
-  const double theirs = q.factor();
-  for (std::size_t i = 0; i < left_.size(); ++i)
-    left_[i] = std::max(own * left_[i] - theirs * masses[i], 0.0);
-  for (std::size_t k = 0; k < kept.size(); ++k)
-    left_[static_cast<std::size_t>(q.left_out()[k])] = kept[k];
+  const double norm = 1 / sum;
+  if (!BothDense(start_, q)) {
+    for (int i = 0; i < static_cast<int>(left_.size()); ++i) {
+      double& left = left_[static_cast<std::size_t>(i)];
+      left = norm * std::max(own * left - q.Mass(TokenAt(i)), 0.0);
+    }
+  } else {
+    std::vector<double> kept;  // tokens q cannot draw lose nothing
+    for (int index : q.left_out())
+      kept.push_back(norm * (own * left_[static_cast<std::size_t>(index)]));
+    const absl::Span<const double> masses = q.masses();
+    const double theirs = q.factor();
+    for (std::size_t i = 0; i < left_.size(); ++i)
+      left_[i] = norm * std::max(own * left_[i] - theirs * masses[i], 0.0);
+    for (std::size_t k = 0; k < kept.size(); ++k)
+      left_[static_cast<std::size_t>(q.left_out()[k])] = kept[k];
+  }
+  scale_ = 1;
+  kept_ = 1;
 }
 
-void Residual::SubtractEntries(const Distribution& q, double a) {
+void Residual::SubtractEntries(const Distribution& q, double a, double sum) {
   const double unit = 1 / (a * scale_);
-  if (start_.dense()) {
-    q.ForEach([&](TokenId token, double mass) {
-      double& left = left_[static_cast<std::size_t>(token)];
-      left = std::max(left - mass * unit, 0.0);
-    });
-    return;
-  }
-  for (int i = 0; i < static_cast<int>(left_.size()); ++i) {
-    double& left = left_[static_cast<std::size_t>(i)];
-    left = std::max(left - q.Mass(TokenAt(i)) * unit, 0.0);
-  }
+  q.ForEach([&](TokenId token, double mass) {
+    double& left = left_[static_cast<std::size_t>(token)];
+    left = std::max(left - mass * unit, 0.0);
+  });
+  scale_ *= a / sum;
+  kept_ *= sum / a;
 }
 
 }  // namespace banyan
