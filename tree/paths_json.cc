@@ -33,6 +33,7 @@ absl::StatusOr<std::vector<Path>> ParsePathsJson(absl::string_view text,
   BANYAN_RETURN_IF_ERROR(reader.Read());
   std::map<std::string, PathsReader::Tree>& trees = reader.trees();
   std::vector<absl::string_view> known;
+  known.reserve(trees.size());
   for (const auto& [name, tree] : trees) known.push_back(name);
   const auto refuse = [&reader](absl::string_view message) {
     return ErrorAt(reader.At(0), message);

@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
 #include "gmock/gmock.h"
@@ -18,8 +19,7 @@ std::string Refusal(absl::string_view text) {
   const absl::Status status = ParseYaml(text, "c").status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status << "\nin:\n" << text;
   absl::string_view message = status.message();
-  EXPECT_EQ(message.substr(0, 2), "c:");
-  message.remove_prefix(2);
+  EXPECT_TRUE(absl::ConsumePrefix(&message, "c:")) << message;
   return std::string(message);
 }
 

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -27,8 +28,7 @@ std::string Refusal(absl::string_view text, const std::string& name = "") {
   const absl::Status status = ParsePathsJson(text, "t", name).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status << "\nin: " << text;
   absl::string_view message = status.message();
-  EXPECT_EQ(message.substr(0, 2), "t:");
-  message.remove_prefix(2);
+  EXPECT_TRUE(absl::ConsumePrefix(&message, "t:")) << message;
   return std::string(message);
 }
 
