@@ -32,7 +32,9 @@ class TableSession : public Session {
       return absl::FailedPreconditionError("prefill while rows are pending");
     if (length() + static_cast<int>(tokens.size()) > limit_)
       return OverLimit(length() + static_cast<int>(tokens.size()));
-    for (TokenId token : tokens) BANYAN_RETURN_IF_ERROR(CheckToken(token));
+    int position = length();
+    for (TokenId token : tokens)
+      BANYAN_RETURN_IF_ERROR(CheckToken(token, position++));
     text_.insert(text_.end(), tokens.begin(), tokens.end());
     return absl::OkStatus();
   }
@@ -53,11 +55,16 @@ class TableSession : public Session {
   }
 
   absl::Status CheckBatch(const TokenBatch& batch) const {
+    if (batch.positions.size() != batch.tokens.size() ||
+        batch.parents.size() != batch.tokens.size())
+      return absl::InvalidArgumentError(absl::StrCat(
+          "score: ", batch.tokens.size(), " tokens with ",
+          batch.positions.size(), " positions and ", batch.parents.size(),
+          " parents, expected one of each per token"));
     std::vector<Row> rows = rows_;
     for (int i = 0; i < batch.size(); ++i) {
       const auto at = static_cast<std::size_t>(i);
       const int parent = batch.parents[at];
-      BANYAN_RETURN_IF_ERROR(CheckToken(batch.tokens[at]));
       if (parent < TokenBatch::kCommitted ||
           parent >= static_cast<int>(rows.size()))
         return absl::InvalidArgumentError(
@@ -71,6 +78,7 @@ class TableSession : public Session {
         return absl::InvalidArgumentError(
             absl::StrCat("score: row ", rows.size(), " has position ",
                          batch.positions[at], ", expected ", position));
+      BANYAN_RETURN_IF_ERROR(CheckToken(batch.tokens[at], position));
       if (position >= limit_) return OverLimit(position + 1);
       rows.push_back({batch.tokens[at], parent, position});
     }
@@ -101,11 +109,13 @@ class TableSession : public Session {
 
   const Row& At(int row) const { return rows_[static_cast<std::size_t>(row)]; }
 
-  absl::Status CheckToken(TokenId token) const {
-    if (token >= 0 && token <= vocab_size_) return absl::OkStatus();
+  absl::Status CheckToken(TokenId token, int position) const {
+    const int end = position == 0 ? vocab_size_ + 1 : vocab_size_;
+    if (token >= 0 && token < end) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat("token ", token, " is outside the vocabulary of ",
-                     vocab_size_, " and not the begin token"));
+        absl::StrCat("token ", token, " at position ", position,
+                     " is outside the vocabulary of ", vocab_size_,
+                     " and no begin token, which stands at position 0 alone"));
   }
 
   absl::Status OverLimit(int needed) const {

@@ -2,7 +2,7 @@
 // the text so far, so everything a method does on it can be enumerated.
 //
 // Tokens are 0 .. vocab_size - 1. One more id, begin() == vocab_size, may stand
-// at the start of a context and is never emitted.
+// at position 0 of a session, nowhere else, and is never emitted.
 #ifndef BANYAN_CORE_MODEL_TABLE_MODEL_H_
 #define BANYAN_CORE_MODEL_TABLE_MODEL_H_
 
@@ -19,8 +19,8 @@ namespace banyan {
 
 class TableModel : public Model {
  public:
-  // Gives the masses of the next token after `text`, which begins with begin().
-  // They sum to 1.
+  // Gives the masses of the next token after `text`, all of a session's tokens
+  // up to there, never none. They sum to 1.
   using Law =
       std::function<std::vector<double>(absl::Span<const TokenId> text)>;
 

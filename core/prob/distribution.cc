@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -15,6 +16,9 @@
 
 namespace banyan {
 namespace {
+
+// The reciprocal of anything less overflows.
+constexpr double kNothing = std::numeric_limits<double>::min();
 
 double CheckedSum(const std::vector<double>& masses) {
   double sum = 0;
@@ -37,7 +41,7 @@ bool Contains(absl::Span<const int> list, int value) {
 Distribution Distribution::Dense(std::vector<double> masses) {
   Distribution result;
   result.vocab_size_ = static_cast<int>(masses.size());
-  result.raw_total_ = CheckedSum(masses);
+  result.raw_total_ = result.summed_ = CheckedSum(masses);
   result.masses_ =
       std::make_shared<const std::vector<double>>(std::move(masses));
   return result;
@@ -53,7 +57,7 @@ Distribution Distribution::Sparse(int vocab_size, std::vector<TokenId> tokens,
         "the tokens of a sparse row must ascend");
   Distribution result;
   result.vocab_size_ = vocab_size;
-  result.raw_total_ = CheckedSum(masses);
+  result.raw_total_ = result.summed_ = CheckedSum(masses);
   result.tokens_ =
       std::make_shared<const std::vector<TokenId>>(std::move(tokens));
   result.masses_ =
@@ -90,11 +94,14 @@ double Distribution::Mass(TokenId token) const {
 
 void Distribution::ForEach(absl::FunctionRef<void(TokenId, double)> f) const {
   const absl::Span<const double> row = masses();
-  for (int i = 0; i < static_cast<int>(row.size()); ++i)
-    if (row[i] > 0 && !Contains(left_out_, i)) f(TokenAt(i), scale_ * row[i]);
+  for (int i = 0; i < static_cast<int>(row.size()); ++i) {
+    const double mass = scale_ * row[i];
+    if (mass > 0 && !Contains(left_out_, i)) f(TokenAt(i), mass);
+  }
 }
 
 TokenId Distribution::Argmax() const {
+  Check(!empty(), "a distribution without mass has no largest token");
   const absl::Span<const double> row = masses();
   int best = -1;
   double best_mass = 0;
@@ -103,7 +110,6 @@ TokenId Distribution::Argmax() const {
     best = i;
     best_mass = row[i];
   }
-  Check(best >= 0, "a distribution without mass has no largest token");
   return TokenAt(best);
 }
 
@@ -115,12 +121,13 @@ Distribution Distribution::Without(TokenId token) const {
   result.raw_total_ = raw_total_ - (*masses_)[static_cast<std::size_t>(index)];
   // A small difference of large sums has lost its digits: sum what is left.
   constexpr double kCancelled = 1.0 / 1024;
-  if (result.raw_total_ < kCancelled * raw_total_) {
+  if (!(result.raw_total_ >= kCancelled * summed_)) {
     result.scale_ = 1;
     double left = 0;
     result.ForEach([&](TokenId, double mass) { left += mass; });
-    result.raw_total_ = left;
+    result.raw_total_ = result.summed_ = left;
   }
+  if (result.raw_total_ < kNothing) result.raw_total_ = 0;
   result.scale_ = result.empty() ? 0 : total() / result.raw_total_;
   return result;
 }
@@ -137,13 +144,15 @@ Distribution Distribution::KeepAtLeast(double threshold) const {
 }
 
 Distribution Distribution::Normalized() const {
-  Check(!empty(), "a distribution without mass cannot be normalised");
+  Check(raw_total_ >= kNothing,
+        "a distribution without mass cannot be normalised");
   Distribution result = *this;
   result.scale_ = 1 / raw_total_;
   return result;
 }
 
 double Overlap(const Distribution& p, const Distribution& q) {
+  Check(p.vocab_size() == q.vocab_size(), "two laws of different vocabularies");
   double sum = 0;
   const Distribution& fewer = q.masses().size() < p.masses().size() ? q : p;
   const Distribution& other = &fewer == &q ? p : q;

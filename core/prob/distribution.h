@@ -48,12 +48,15 @@ class Distribution {
   TokenId TokenAt(int index) const;
 
   // This law given that `token` is not drawn: the others keep their ratios and
-  // gain its mass. Shares storage; costs what was left out before. When nothing
-  // else has mass the result is empty.
+  // gain its mass. Shares storage; costs what was left out before, and a pass
+  // over the row each time a thousandth is left of what was there at the last.
+  // When nothing else has mass the result is empty; so little that its
+  // reciprocal overflows (2e-308) counts as nothing.
   Distribution Without(TokenId token) const;
   // The part of this law with mass at least `threshold`; not renormalised.
   Distribution KeepAtLeast(double threshold) const;
-  // The same ratios, summing to 1. Requires mass.
+  // The same ratios, summing to 1. Requires mass, and a total whose reciprocal
+  // does not overflow.
   Distribution Normalized() const;
 
   // The stored row: one mass per token if dense, one per entry if not. Entry i
@@ -71,11 +74,12 @@ class Distribution {
   std::shared_ptr<const std::vector<double>> masses_;
   absl::InlinedVector<int, 2> left_out_;
   double raw_total_ = 0;  // of the masses that are not left out, unscaled
+  double summed_ = 0;     // raw_total_ when it was last summed afresh
   double scale_ = 1;
 };
 
 // sum over x of min(p(x), q(x)): the acceptance of one draw from q (source:
-// Leviathan et al., Theorem 3.5).
+// Leviathan et al., Theorem 3.5). Requires one vocabulary.
 double Overlap(const Distribution& p, const Distribution& q);
 
 }  // namespace banyan

@@ -1,12 +1,16 @@
 // Residual: what is left of a target law while draws from proposals are judged.
 //
-// It starts as p. Each refused draw, made from q, leaves norm(pos(a * cur -
-// q)), where cur is the residual so far, pos cuts negative entries to 0, norm
+// It starts as norm(p). Each refused draw, made from q, leaves norm(pos(a * cur
+// - q)), where cur is the residual so far, pos cuts negative entries to 0, norm
 // divides by the sum, and a is 1 except in block and traversal verification.
 //
+// Requires one vocabulary for p and every q, and an a that is finite and not
+// negative.
+//
 // Cost. The row is not copied before the first refusal. A refusal takes two
-// passes over a dense row, or time in the entries of q when q is sparse; if p
-// is sparse it takes time in the entries of p and q.
+// passes over a dense row, or time in the entries of q when q is sparse (and a
+// pass each time a thousandth is left of what was there at the last); if p is
+// sparse it takes time in the entries of p and q.
 #ifndef BANYAN_CORE_PROB_RESIDUAL_H_
 #define BANYAN_CORE_PROB_RESIDUAL_H_
 
@@ -21,13 +25,14 @@ namespace banyan {
 
 class Residual {
  public:
-  // Requires p to have mass; it is taken as normalised.
+  // Requires p to have mass.
   explicit Residual(const Distribution& p);
 
   // The current, normalised mass of a token.
   double Mass(TokenId token) const;
 
-  // The sum S of pos(a * cur - q). Changes nothing. One pass.
+  // The sum S of pos(a * cur - q); 0 if so little that 1 / S overflows
+  // (2e-308). Changes nothing. One pass.
   double Excess(const Distribution& q, double a = 1) const;
   // Replaces cur by norm(pos(a * cur - q)) and returns the sum S before
   // normalising. When S is 0 there is no such law: cur stays as it is.
@@ -42,12 +47,17 @@ class Residual {
   double ExcessOverRow(const Distribution& q, double a) const;
   double ExcessOverEntries(const Distribution& q, double a) const;
   void Own();  // copies the row, before the first change
-  void SubtractRow(const Distribution& q, double a);
-  void SubtractEntries(const Distribution& q, double a);
+  // The whole row, which then sums to 1.
+  void SubtractRow(const Distribution& q, double a, double sum);
+  // The entries of q alone, the row being dense.
+  void SubtractEntries(const Distribution& q, double a, double sum);
+  // True if S need not be summed afresh to be exact.
+  bool Trusts(double sum, double a) const;
 
   Distribution start_;        // p; its entries index the row
   std::vector<double> left_;  // empty: the row is still p's
   double scale_;              // cur is scale_ times the row
+  double kept_ = 1;           // the share left since the row was last summed
 };
 
 }  // namespace banyan

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "core/base/check.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
@@ -107,7 +108,16 @@ Distribution Truncate(absl::Span<const double> masses,
 }  // namespace
 
 SamplingRule::SamplingRule(SamplingOptions options)
-    : options_(std::move(options)) {}
+    : options_(std::move(options)) {
+  Check(options_.repetition_penalty > 0 &&
+            std::isfinite(options_.repetition_penalty),
+        "a repetition penalty must be positive and finite");
+  Check(options_.temperature >= 0 && std::isfinite(options_.temperature),
+        "a temperature must not be negative, nor infinite");
+  Check(options_.top_k >= 0, "top_k must not be negative");
+  Check(options_.top_p > 0 && options_.top_p <= 1, "top_p must lie in (0, 1]");
+  Check(options_.min_p >= 0 && options_.min_p <= 1, "min_p must lie in [0, 1]");
+}
 
 absl::StatusOr<SamplingRule> SamplingRule::FromParams(const Params& section) {
   SamplingOptions options;
@@ -136,10 +146,10 @@ absl::StatusOr<SamplingRule> SamplingRule::FromParams(const Params& section) {
 absl::StatusOr<Distribution> SamplingRule::Apply(
     absl::Span<const double> logits, absl::Span<const TokenId> history,
     absl::Span<const TokenId> path) const {
-  BANYAN_RETURN_IF_ERROR(CheckLogits(logits));
   std::vector<double> row(logits.begin(), logits.end());
   if (options_.repetition_penalty != 1)
     Penalise(row, options_.repetition_penalty, history, path);
+  BANYAN_RETURN_IF_ERROR(CheckLogits(row));  // a penalty may overflow one
   for (TokenId token : options_.banned)
     if (static_cast<std::size_t>(token) < row.size())
       row[static_cast<std::size_t>(token)] = kNever;

@@ -16,23 +16,25 @@ namespace banyan {
 // Applied in this order. Ties are broken towards the lower token id.
 struct SamplingOptions {
   // Divides the logits of every token already in the history, or multiplies
-  // them if they are negative; 1 is off.
+  // them if they are negative; positive, 1 is off.
   double repetition_penalty = 1;
   // Tokens that may never be emitted.
   std::vector<TokenId> banned;
-  // 0: all mass on the largest logit; what follows then changes nothing.
+  // Not negative. 0: all mass on the largest logit; what follows then changes
+  // nothing.
   double temperature = 1;
-  // The k largest; 0 is off.
+  // The k largest, if there are so many; 0 is off.
   int top_k = 0;
-  // The fewest largest whose mass, renormalised after top_k, reaches top_p; 1
-  // is off.
+  // The fewest largest whose mass, renormalised after top_k, reaches top_p, in
+  // (0, 1]; 1 is off.
   double top_p = 1;
-  // Those with at least min_p times the largest mass; 0 is off.
+  // Those with at least min_p times the largest mass, in [0, 1]; 0 is off.
   double min_p = 0;
 };
 
 class SamplingRule {
  public:
+  // Ends the program on options out of their ranges.
   explicit SamplingRule(SamplingOptions options = {});
   // Reads `temperature`, `top_k`, ... from a section; an absent key keeps its
   // default.
@@ -42,8 +44,10 @@ class SamplingRule {
   bool greedy() const { return options_.temperature == 0; }
 
   // The law after `history` followed by `path`, the node's own ancestors and
-  // the node itself. Sparse if the rule truncates. An error, naming the reason,
-  // if a logit is NaN, if one is +infinity, or if no token is left.
+  // the node itself. Sparse if the rule truncates or is greedy. Tokens outside
+  // the vocabulary (a begin token, a ban) are ignored. An error, naming the
+  // reason, if a logit is NaN, if one is +infinity, if the penalty makes one
+  // so, or if no token is left.
   absl::StatusOr<Distribution> Apply(absl::Span<const double> logits,
                                      absl::Span<const TokenId> history,
                                      absl::Span<const TokenId> path) const;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "core/base/check.h"
 #include "core/base/weights.h"
@@ -23,14 +22,15 @@ int EnumeratingSource::Draw(const Weights& weights, const ChoiceKey& key) {
   for (int i = 0; i < static_cast<int>(weights.values.size()); ++i) {
     const auto& out = weights.left_out;
     if (std::find(out.begin(), out.end(), i) != out.end()) continue;
-    if (!(weights.values[i] > 0)) continue;
+    Check(weights.values[i] >= 0, "a weight is negative or NaN");
+    if (weights.values[i] == 0) continue;
     choice.outcomes.push_back(i);
     choice.probabilities.push_back(weights.values[i]);
     total += weights.values[i];
   }
   Check(total > 0 && std::isfinite(total), "draw from a list without weight");
   for (double& probability : choice.probabilities) probability /= total;
-  return Take(std::move(choice));
+  return Take(choice);
 }
 
 double EnumeratingSource::probability() const {
@@ -62,9 +62,12 @@ void EnumeratingSource::NoteKey(const ChoiceKey& key) {
   Check(seen_.insert(key).second, "two choices of one run share a key");
 }
 
-int EnumeratingSource::Take(Choice fresh) {
-  if (depth_ == path_.size()) path_.push_back(std::move(fresh));
+int EnumeratingSource::Take(const Choice& fresh) {
+  if (depth_ == path_.size()) path_.push_back(fresh);
   const Choice& choice = path_[depth_++];
+  Check(choice.outcomes == fresh.outcomes &&
+            choice.probabilities == fresh.probabilities,
+        "a run depends on more than its choices");
   return choice.outcomes[choice.taken];
 }
 

@@ -7,7 +7,8 @@
 //   } while (source.Advance());
 //   if (source.exhausted()) ...  // the limit came first: the law is partial
 //
-// Run() must depend on nothing but the choices the source makes.
+// Run() must depend on nothing but the choices the source makes: a choice that
+// differs from the one recorded in its place ends the program.
 #ifndef BANYAN_CORE_RANDOM_ENUMERATING_SOURCE_H_
 #define BANYAN_CORE_RANDOM_ENUMERATING_SOURCE_H_
 
@@ -55,7 +56,7 @@ class EnumeratingSource : public RandomSource {
 
   void NoteKey(const ChoiceKey& key);
   // Replays the next recorded choice, or records `fresh` and takes its first.
-  int Take(Choice fresh);
+  int Take(const Choice& fresh);
 
   std::int64_t limit_;
   Keys keys_;

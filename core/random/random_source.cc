@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "core/base/check.h"
 #include "core/base/weights.h"
@@ -9,6 +10,8 @@
 namespace banyan {
 
 Chance Chance::ForTrunk(int trunk) const {
+  Check(trunk >= 0 && trunk <= std::numeric_limits<std::uint16_t>::max(),
+        "a trunk's number does not fit the key");
   Chance result = *this;
   result.key_.trunk = static_cast<std::uint16_t>(trunk);
   return result;

@@ -17,7 +17,9 @@ int ScriptedSource::Draw(const Weights& weights, const ChoiceKey& /*key*/) {
 
 double ScriptedSource::Next() {
   Check(next_ < tape_.size(), "the tape of the scripted source is used up");
-  return tape_[next_++];
+  const double u = tape_[next_++];
+  Check(u >= 0 && u < 1, "a number of the tape lies outside [0, 1)");
+  return u;
 }
 
 }  // namespace banyan

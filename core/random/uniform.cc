@@ -18,22 +18,25 @@ bool LeftOut(const Weights& weights, int index) {
 
 int DrawWith(double u, const Weights& weights) {
   const int size = static_cast<int>(weights.values.size());
+  // Not the sum of all less what is left out: that could lose every digit.
   double total = 0;
-  for (double weight : weights.values) total += weight;
-  for (int index : weights.left_out) total -= weights.values[index];
+  int last = -1;
+  for (int i = 0; i < size; ++i) {
+    if (LeftOut(weights, i)) continue;
+    Check(weights.values[i] >= 0, "a weight is negative or NaN");
+    total += weights.values[i];
+    if (weights.values[i] > 0) last = i;
+  }
   Check(std::isfinite(total), "weights are not finite");
+  Check(last >= 0, "draw from a list without weight");
 
   double sum = 0;
-  int last = -1;  // rounding may leave the sum short of its own total
-  for (int i = 0; i < size; ++i) {
-    if (!(weights.values[i] > 0)) continue;
-    if (!weights.left_out.empty() && LeftOut(weights, i)) continue;
+  for (int i = 0; i < last; ++i) {
+    if (LeftOut(weights, i)) continue;
     sum += weights.values[i];
-    last = i;
     if (sum > u * total) return i;
   }
-  Check(last >= 0, "draw from a list without weight");
-  return last;
+  return last;  // also where u times the smallest total rounds up to it
 }
 
 }  // namespace banyan
