@@ -1,0 +1,117 @@
+// Who accepts more, exactly, over many random targets and drafters.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "core/model/table_model.h"
+#include "tests/conformance/compare.h"
+#include "tests/conformance/pairing.h"
+#include "tests/conformance/toys.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+namespace {
+
+constexpr double kRounding = 1e-12;
+constexpr int kSeeds = 25;
+
+// Target and drafter of one case; sharpness and zeros vary with the seed.
+struct Case {
+  std::shared_ptr<TableModel> target;
+  std::shared_ptr<TableModel> drafter;
+};
+
+Case At(int seed) {
+  return {Toy({.seed = seed, .sharpness = 0.5 + 0.1 * seed}),
+          Toy({.seed = seed + 100,
+               .sharpness = 0.5 + 0.07 * seed,
+               .zeros = seed % 3 == 0})};
+}
+
+double Tokens(const Case& at, const std::string& verifier,
+              const std::string& policy,
+              DraftLaw law = DraftLaw::kIndependent) {
+  return OneRound(One(at.target, verifier, policy, at.drafter, law))
+      .expected_tokens_per_round;
+}
+
+TEST(Efficiency, BlockIsNeverBelowTokenByToken) {
+  double gain = 0;
+  for (int seed = 1; seed <= kSeeds; ++seed) {
+    const double block = Tokens(At(seed), "block", "chain {gamma: 3}");
+    const double chain = Tokens(At(seed), "leviathan", "chain {gamma: 3}");
+    EXPECT_GE(block, chain - kRounding) << seed;
+    gain += block - chain;
+  }
+  EXPECT_GT(gain, 1e-3) << "it should gain somewhere";
+}
+
+TEST(Efficiency, AtDepthOneKSeqIsNeverBelowMultiRound) {
+  for (int seed = 1; seed <= kSeeds; ++seed)
+    for (const char* policy :
+         {"expansion {branching: [2]}", "expansion {branching: [3]}"})
+      EXPECT_GE(Tokens(At(seed), "k_seq", policy),
+                Tokens(At(seed), "multi_round", policy) - kRounding)
+          << seed;
+}
+
+TEST(Efficiency, WithoutReplacementIsNeverBelowMultiRound) {
+  for (int seed = 1; seed <= kSeeds; ++seed)
+    for (const char* policy :
+         {"expansion {branching: [2]}", "expansion {branching: [3]}",
+          "expansion {branching: [2, 1]}"})
+      EXPECT_GE(Tokens(At(seed), "without_replacement", policy,
+                       DraftLaw::kWithoutReplacement),
+                Tokens(At(seed), "multi_round", policy) - kRounding)
+          << seed << " " << policy;
+}
+
+TEST(Efficiency, TraversalIsNeverBelowMultiRoundOnTheSameTree) {
+  double gain = 0;
+  for (int seed = 1; seed <= kSeeds; ++seed) {
+    for (DraftLaw law :
+         {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement}) {
+      const char* policy = "expansion {branching: [2, 1]}";
+      const double leaves = Tokens(At(seed), "traversal", policy, law);
+      const double rounds = Tokens(At(seed), "multi_round", policy, law);
+      EXPECT_GE(leaves, rounds - kRounding) << seed;
+      gain += leaves - rounds;
+    }
+  }
+  EXPECT_GT(gain, 1e-3) << "it should gain somewhere";
+}
+
+TEST(Efficiency, NoSchemeExceedsTheUpperBound) {
+  for (int seed = 1; seed <= 8; ++seed) {
+    const Case at = At(seed);
+    for (const char* verifier : {"match", "point_mass", "multi_round",
+                                 "without_replacement", "k_seq", "traversal"}) {
+      const Pairing pairing =
+          One(at.target, verifier, "expansion {branching: [2, 1]}", at.drafter);
+      EXPECT_LE(OneRound(pairing).expected_tokens_per_round,
+                UpperBound(pairing) + kRounding)
+          << seed << " " << verifier;
+    }
+    for (const char* verifier : {"leviathan", "block"}) {
+      const Pairing pairing =
+          One(at.target, verifier, "chain {gamma: 2}", at.drafter);
+      EXPECT_LE(OneRound(pairing).expected_tokens_per_round,
+                UpperBound(pairing) + kRounding)
+          << seed << " " << verifier;
+    }
+  }
+}
+
+TEST(Efficiency, OneDrawReachesTheUpperBoundAtDepthOne) {
+  for (int seed = 1; seed <= 8; ++seed) {
+    const Case at = At(seed);
+    const Pairing pairing =
+        One(at.target, "leviathan", "chain {gamma: 1}", at.drafter);
+    EXPECT_NEAR(OneRound(pairing).expected_tokens_per_round,
+                UpperBound(pairing), kRounding);
+  }
+}
+
+}  // namespace
+}  // namespace banyan

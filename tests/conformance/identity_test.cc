@@ -1,0 +1,157 @@
+// Methods that must coincide, by exact enumeration.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/model/table_model.h"
+#include "core/prob/sampling_rule.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "experiments/law/exact_law.h"
+#include "tests/conformance/compare.h"
+#include "tests/conformance/pairing.h"
+#include "tests/conformance/toys.h"
+#include "tree/draft_tree.h"
+#include "verifiers/catalogue.h"
+
+namespace banyan {
+namespace {
+
+constexpr double kRounding = 1e-12;
+
+std::shared_ptr<TableModel> Target(int seed) { return Toy({.seed = seed}); }
+
+// Equal laws, and equal acceptance at every depth.
+void ExpectSame(const ExactLaw& a, const ExactLaw& b, const std::string& what) {
+  ASSERT_EQ(a.law.size(), b.law.size()) << what;
+  for (const auto& [text, probability] : a.law)
+    EXPECT_NEAR(probability, b.law.at(text), kRounding) << what;
+  EXPECT_NEAR(a.expected_tokens_per_round, b.expected_tokens_per_round,
+              kRounding)
+      << what;
+  ASSERT_EQ(a.acceptance_per_depth.size(), b.acceptance_per_depth.size())
+      << what;
+  for (std::size_t d = 0; d < a.acceptance_per_depth.size(); ++d)
+    EXPECT_NEAR(a.acceptance_per_depth[d], b.acceptance_per_depth[d], kRounding)
+        << what;
+}
+
+TEST(Identity, ADrafterEqualToTheTargetIsAcceptedWholly) {
+  for (const char* verifier : {"leviathan", "multi_round",
+                               "multi_round {order: shuffled}",
+                               "without_replacement", "k_seq", "block",
+                               "traversal"}) {
+    const ExactLaw law = OneRound(
+        One(Target(1), verifier, "chain {gamma: 3}", Target(1)), 4);
+    EXPECT_NEAR(law.expected_tokens_per_round, 4, kRounding) << verifier;
+  }
+  for (const char* verifier : {"multi_round", "without_replacement", "k_seq",
+                               "traversal"}) {
+    const ExactLaw law = OneRound(
+        One(Target(1), verifier, "expansion {branching: [2, 1]}", Target(1)));
+    EXPECT_NEAR(law.expected_tokens_per_round, 3, kRounding) << verifier;
+  }
+  const ExactLaw law =
+      OneRound(One(Target(1), "without_replacement",
+                   "expansion {branching: [2, 1]}", Target(1),
+                   DraftLaw::kWithoutReplacement));
+  EXPECT_NEAR(law.expected_tokens_per_round, 3, kRounding);
+}
+
+TEST(Identity, MatchAcceptsTheSumOfSquaresOfADrafterEqualToTheTarget) {
+  const ExactLaw law =
+      OneRound(One(Target(1), "match", "chain {gamma: 1}", Target(1)), 1);
+  double squares = 0;
+  for (const auto& [text, mass] : law.target_law) squares += mass * mass;
+  EXPECT_NEAR(law.acceptance_per_depth.at(0), squares, kRounding);
+}
+
+TEST(Identity, OneDrawMakesTheTreeVerifiersTheChainVerifier) {
+  for (int seed = 1; seed <= 5; ++seed) {
+    for (bool zeros : {false, true}) {
+      const auto drafter = Toy({.seed = seed + 10, .zeros = zeros});
+      const ExactLaw chain = OneRound(
+          One(Target(seed), "leviathan", "chain {gamma: 2}", drafter));
+      for (const char* verifier :
+           {"multi_round", "multi_round {order: shuffled}",
+            "without_replacement", "k_seq"})
+        ExpectSame(chain,
+                   OneRound(One(Target(seed), verifier, "chain {gamma: 2}",
+                                drafter)),
+                   verifier);
+    }
+  }
+}
+
+TEST(Identity, OnAChainTraversalIsBlock) {
+  for (int seed = 1; seed <= 5; ++seed)
+    for (const char* policy :
+         {"chain {gamma: 1}", "chain {gamma: 3}",
+          "adaptive_chain {gamma: 3, on_low: drop, threshold: 0.35}"})
+      ExpectSame(
+          OneRound(One(Target(seed), "block", policy, Target(seed + 10))),
+          OneRound(One(Target(seed), "traversal", policy, Target(seed + 10))),
+          policy);
+}
+
+TEST(Identity, MatchAndPointMassHaveOneLawAndOneAcceptance) {
+  for (int seed = 1; seed <= 5; ++seed)
+    for (DraftLaw law : {DraftLaw::kIndependent, DraftLaw::kDeterministic})
+      ExpectSame(OneRound(One(Target(seed), "match",
+                              "expansion {branching: [2, 1]}",
+                              Target(seed + 10), law)),
+                 OneRound(One(Target(seed), "point_mass",
+                              "expansion {branching: [2, 1]}",
+                              Target(seed + 10), law)),
+                 "match and point_mass");
+}
+
+TEST(Identity, OneHotProposalsMakeMultiRoundPointMass) {
+  for (int seed = 1; seed <= 5; ++seed)
+    ExpectSame(
+        OneRound(One(Target(seed), "multi_round",
+                     "expansion {branching: [2, 2]}", Target(seed + 10),
+                     DraftLaw::kDeterministic)),
+        OneRound(One(Target(seed), "point_mass",
+                     "expansion {branching: [2, 2]}", Target(seed + 10),
+                     DraftLaw::kDeterministic)),
+        "multi_round on ranked candidates");
+}
+
+// At temperature 0 the target's law is one-hot, so every lossless verifier
+// accepts what greedy accepts, drafter for drafter.
+TEST(Identity, AtTemperatureZeroEveryLosslessVerifierIsGreedy) {
+  for (int seed = 1; seed <= 5; ++seed) {
+    for (const VerifierRow& row : VerifierCatalogue()) {
+      Pairing pairing = One(Target(seed), std::string(row.name),
+                            "chain {gamma: 2}", Target(seed + 10));
+      pairing.sampling.temperature = 0;
+      absl::StatusOr<Decoder> decoder = Build(pairing);
+      ASSERT_TRUE(decoder.ok()) << decoder.status();
+      if (!IsLossless(decoder->method())) continue;
+      Pairing greedy = pairing;
+      greedy.verifier = "greedy";
+      ExpectSame(OneRound(greedy), OneRound(pairing), std::string(row.name));
+    }
+  }
+}
+
+TEST(Identity, AnEmptyTreeIsPlainDecoding) {
+  for (const VerifierRow& row : VerifierCatalogue()) {
+    for (bool trunk : {false, true}) {
+      Pairing pairing = {.target = Target(1),
+                         .verifier = std::string(row.name)};
+      if (trunk) pairing.trunks = {{"chain {gamma: 0}", Target(2)}};
+      if (row.name == "greedy") pairing.sampling.temperature = 0;
+      const ExactLaw law = OneRound(pairing);
+      EXPECT_NEAR(law.expected_tokens_per_round, 1, kRounding) << row.name;
+      EXPECT_LE(law.max_abs_error, kRounding) << row.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace banyan
