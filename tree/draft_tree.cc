@@ -53,24 +53,32 @@ absl::Status CheckOrder(absl::Span<const Node> nodes) {
   return absl::OkStatus();
 }
 
-// Invariant 6 and 7, and the half of 4 that concerns one draw.
-absl::Status CheckDraw(absl::Span<const Node> nodes, int index,
-                       const DrawList& list, const Draw& draw) {
-  const bool may = draw.proposal.Mass(draw.token) > 0;
-  if (draw.dropped()) {
-    if (may) return Broken(6, index, "a dropped token still has mass");
-    return absl::OkStatus();
-  }
-  if (draw.child <= 0 || draw.child >= static_cast<int>(nodes.size()) ||
-      At(nodes, draw.child).parent != index ||
-      At(nodes, draw.child).token != draw.token ||
-      At(nodes, draw.child).probe())
-    return Broken(4, index, "a draw does not point to its child");
-  if (!may) return Broken(6, index, "a kept token has no mass");
-  if (list.law == DraftLaw::kDeterministic &&
-      draw.proposal.masses().size() != 1)
+// Invariants 6 and 7 for one draw.
+absl::Status CheckMasses(int index, DraftLaw law, const Draw& draw) {
+  const Distribution& proposal = draw.proposal;
+  const bool known = draw.token >= 0 && draw.token < proposal.vocab_size();
+  const double mass = known ? proposal.Mass(draw.token) : 0;
+  if (draw.dropped() && mass > 0)
+    return Broken(6, index, "a dropped token still has mass");
+  if (!draw.dropped() && !(mass > 0))
+    return Broken(6, index, "a kept token has no mass");
+  if (law != DraftLaw::kDeterministic) return absl::OkStatus();
+  if (draw.dropped() ? !proposal.empty()
+                     : proposal.masses().size() != 1 || mass != 1)
     return Broken(7, index, "a deterministic draw is not one-hot");
   return absl::OkStatus();
+}
+
+// Invariants 6 and 7, and the half of 4 that concerns one draw.
+absl::Status CheckDraw(absl::Span<const Node> nodes, int index,
+                       const DrawList& list, const Draw& draw) {
+  if (!draw.dropped() &&
+      (draw.child <= 0 || draw.child >= static_cast<int>(nodes.size()) ||
+       At(nodes, draw.child).parent != index ||
+       At(nodes, draw.child).token != draw.token ||
+       At(nodes, draw.child).probe()))
+    return Broken(4, index, "a draw does not point to its child");
+  return CheckMasses(index, list.law, draw);
 }
 
 // Invariants 3 to 8 at one node.
@@ -98,11 +106,11 @@ absl::Status CheckDraws(absl::Span<const Node> nodes, int index) {
     if (node.probe()) return Broken(8, index, "a probe has a drawn child");
     if (!tokens.insert(child.token).second)
       return Broken(3, index, "two children with one token");
+    if (std::find(drawn.begin(), drawn.end(), node.children[i]) == drawn.end())
+      return Broken(4, node.children[i], "no draw leads to it");
     if (i >= drawn.size() || drawn[i] != node.children[i])
       return Broken(2, index, "children are not in the order of their draws");
   }
-  if (drawn.size() != tokens.size())
-    return Broken(4, index, "a draw's child is not among the children");
   return absl::OkStatus();
 }
 

@@ -13,7 +13,7 @@
 //      but the root and the probes is pointed to by at least one draw.
 //   5. A node holds at most one draw list per trunk, in the order of trunks.
 //   6. A draw's proposal gives a kept token mass; a dropped token, none.
-//   7. A deterministic draw's proposal is one-hot.
+//   7. A deterministic draw's proposal is one-hot; if it was dropped, empty.
 //   8. Probes have no draws; a probe's children are probes.
 #ifndef BANYAN_TREE_DRAFT_TREE_H_
 #define BANYAN_TREE_DRAFT_TREE_H_
