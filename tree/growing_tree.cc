@@ -148,6 +148,10 @@ void GrowingTree::Prune(absl::Span<const int> keep) {
       if (!draw.dropped() && kept[Index(draw.child)] != 0)
         renamed[Index(draw.child)] =
             result.AddDraw(at, draw.token, draw.proposal);
+    for (int child : node(index).children)
+      if (node(child).probe() && kept[Index(child)] != 0)
+        renamed[Index(child)] = result.AddProbe(at, node(child).token);
+    if (!open(index)) result.Close(at);
   }
   *this = std::move(result);
 }
