@@ -30,8 +30,8 @@ struct AdaptiveChainOptions {
   double threshold = 0.4;
   OnLow on_low = OnLow::kKeepAndStop;
   // After a round that kept the whole chain two tokens more, after any other
-  // one less, between 1 and max_gamma. A round that drew nothing changes
-  // nothing.
+  // one less, between 1 and max_gamma. Dropped draws do not count; a round
+  // without a drafted token changes nothing.
   bool adjust = false;
   int max_gamma = 64;
 };
