@@ -1,0 +1,81 @@
+#include "tests/support/models.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/base/context.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/model/table_model.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+
+namespace banyan {
+
+std::vector<double> LogitsAfter(const Model& model,
+                                absl::Span<const TokenId> text) {
+  Check(!text.empty(), "a text begins with a token");
+  const std::unique_ptr<Session> session = model.NewSession();
+  TokenBatch batch;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    batch.tokens.push_back(text[i]);
+    batch.positions.push_back(static_cast<int>(i));
+    batch.parents.push_back(static_cast<int>(i) - 1);
+  }
+  std::vector<double> logits;
+  ScoreOne(model, *session, batch).value()->Read(batch.size() - 1, logits);
+  return logits;
+}
+
+Distribution LawAfter(const Model& model, absl::Span<const TokenId> text,
+                      const SamplingRule& rule) {
+  return rule.Apply(LogitsAfter(model, text), text, {}).value();
+}
+
+std::shared_ptr<TableModel> Script(int vocab_size,
+                                   std::vector<TokenId> script) {
+  return std::make_shared<TableModel>(
+      vocab_size,
+      [vocab_size, script = std::move(script)](absl::Span<const TokenId> text) {
+        std::vector<double> masses(static_cast<std::size_t>(vocab_size), 0);
+        const std::size_t next = std::min(text.size(), script.size()) - 1;
+        masses[static_cast<std::size_t>(script[next])] = 1;
+        return masses;
+      });
+}
+
+std::shared_ptr<TableModel> Limited(std::shared_ptr<TableModel> model,
+                                    int context_limit) {
+  const int vocab_size = model->vocab_size();
+  return std::make_shared<TableModel>(
+      vocab_size,
+      [model = std::move(model)](absl::Span<const TokenId> text) {
+        return Masses(LawAfter(*model, text));
+      },
+      context_limit);
+}
+
+Context ContextOf(std::vector<TokenId> prompt) {
+  Context context;
+  context.prompt_length = static_cast<int>(prompt.size());
+  context.tokens = std::move(prompt);
+  return context;
+}
+
+std::vector<double> Masses(const Distribution& law) {
+  std::vector<double> masses;
+  for (TokenId token = 0; token < law.vocab_size(); ++token)
+    masses.push_back(law.Mass(token));
+  return masses;
+}
+
+bool Equal(const Distribution& a, const Distribution& b) {
+  return Masses(a) == Masses(b);
+}
+
+}  // namespace banyan

@@ -1,0 +1,192 @@
+#include "tree/policies/adaptive_chain.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/prob/distribution.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/growing.h"
+#include "tests/support/models.h"
+#include "tests/support/table_drafter.h"
+#include "tests/support/tree_text.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/merge.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+namespace {
+
+using ::testing::ElementsAre;
+
+// Certain of 1, 2, 3 in turn, then undecided between 4 and 5.
+Distribution SureThenUnsure(absl::Span<const TokenId> text) {
+  if (text.size() <= 3)
+    return Distribution::Dense(
+        text.size() == 1   ? std::vector<double>{0, 1, 0, 0, 0, 0}
+        : text.size() == 2 ? std::vector<double>{0, 0, 1, 0, 0, 0}
+                           : std::vector<double>{0, 0, 0, 1, 0, 0});
+  return Distribution::Dense({0.1, 0.1, 0.1, 0.1, 0.25, 0.35});
+}
+
+GrowingTree Grown(const AdaptiveChainOptions& options, DraftLaw law,
+                  std::uint64_t seed = 0) {
+  TableDrafter drafter(SureThenUnsure);
+  return MustGrow(drafter, AdaptiveChain(options),
+                  {.law = law, .seed = seed, .context = ContextOf({9})});
+}
+
+TEST(AdaptiveChain, ASureDrafterDraftsTheWholeLength) {
+  for (OnLow on_low : {OnLow::kKeepAndStop, OnLow::kDrop, OnLow::kStopBefore})
+    EXPECT_EQ(ToText(Grown({.gamma = 3, .threshold = 0.9, .on_low = on_low},
+                           DraftLaw::kIndependent)),
+              "9(1(2(3)))");
+}
+
+TEST(AdaptiveChain, ThresholdZeroNeverStops) {
+  for (OnLow on_low : {OnLow::kKeepAndStop, OnLow::kDrop, OnLow::kStopBefore})
+    EXPECT_EQ(Grown({.gamma = 8, .threshold = 0, .on_low = on_low},
+                    DraftLaw::kIndependent)
+                  .size(),
+              9);
+}
+
+TEST(AdaptiveChain, KeepAndStopKeepsTheUnsureTokenAndDraftsNoFurther) {
+  for (DraftLaw law : kEveryLaw) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const GrowingTree tree = Grown({.gamma = 8, .threshold = 0.4}, law, seed);
+      ASSERT_EQ(tree.size(), 5) << ToText(tree);
+      EXPECT_EQ(tree.draws(3).size(), 1);
+      EXPECT_FALSE(tree.draws(3)[0].dropped());
+    }
+  }
+}
+
+TEST(AdaptiveChain, DropGivesTheUnsureTokenUpAsARefusedRound) {
+  bool kept = false;
+  bool dropped = false;
+  for (DraftLaw law : kEveryLaw) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      const GrowingTree tree = Grown(
+          {.gamma = 5, .threshold = 0.3, .on_low = OnLow::kDrop}, law, seed);
+      ASSERT_GE(tree.size(), 4) << ToText(tree);
+      ASSERT_EQ(tree.draws(3).size(), 1);
+      const Draw& draw = tree.draws(3)[0];
+      EXPECT_EQ(draw.dropped(), draw.token != 5) << ToText(tree);
+      if (law == DraftLaw::kDeterministic) continue;
+      EXPECT_THAT(Masses(draw.proposal),
+                  ElementsAre(0, 0, 0, 0, 0, testing::DoubleNear(0.35, 1e-15)))
+          << "judged by what would have been kept, not renormalised";
+      (draw.dropped() ? dropped : kept) = true;
+    }
+  }
+  EXPECT_TRUE(kept && dropped);
+}
+
+TEST(AdaptiveChain, StopBeforeSpendsNoDraw) {
+  for (DraftLaw law : kEveryLaw) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed)
+      EXPECT_EQ(
+          ToText(Grown(
+              {.gamma = 8, .threshold = 0.4, .on_low = OnLow::kStopBefore}, law,
+              seed)),
+          "9(1(2(3)))");
+    EXPECT_GE(
+        Grown({.gamma = 8, .threshold = 0.3, .on_low = OnLow::kStopBefore}, law)
+            .size(),
+        5)
+        << "the largest mass is 0.35, whichever token is drawn";
+  }
+}
+
+// A round whose verdict keeps the first `accepted` of what trunk 0 drafted.
+void ObserveRound(AdaptiveChain& policy, const DraftTree& tree, int accepted) {
+  Verdict verdict;
+  for (int node = 0; accepted > 0; --accepted) {
+    node = tree.node(node).children.front();
+    verdict.path.push_back(node);
+  }
+  policy.Observe({tree, verdict, 0});
+}
+
+int Length(const AdaptiveChain& policy) {
+  TableDrafter drafter(SureThenUnsure);
+  return MustGrow(drafter, policy, {.context = ContextOf({9})}).size() - 1;
+}
+
+TEST(AdaptiveChain, GrowsByTwoAndShrinksByOne) {
+  AdaptiveChain policy({.gamma = 3, .threshold = 0, .adjust = true});
+  EXPECT_EQ(Length(policy), 3);
+  ObserveRound(policy, ParseTree("9(1(2(3)))"), 3);
+  EXPECT_EQ(Length(policy), 5);
+  ObserveRound(policy, ParseTree("9(1(2(3(4(5)))))"), 4);
+  EXPECT_EQ(Length(policy), 4);
+  ObserveRound(policy, ParseTree("9(1(2(3(4))))"), 0);
+  EXPECT_EQ(Length(policy), 3);
+}
+
+TEST(AdaptiveChain, StaysBetweenOneAndItsMaximum) {
+  AdaptiveChain policy(
+      {.gamma = 2, .threshold = 0, .adjust = true, .max_gamma = 3});
+  ObserveRound(policy, ParseTree("9(1(2))"), 2);
+  EXPECT_EQ(Length(policy), 3);
+  for (int round = 0; round < 5; ++round)
+    ObserveRound(policy, ParseTree("9(1(2))"), 1);
+  EXPECT_EQ(Length(policy), 1);
+}
+
+TEST(AdaptiveChain, WithoutAdjustNothingIsLearnt) {
+  AdaptiveChain policy({.gamma = 2, .threshold = 0});
+  ObserveRound(policy, ParseTree("9(1(2))"), 2);
+  EXPECT_EQ(Length(policy), 2);
+}
+
+TEST(AdaptiveChain, ARoundThatDrewNothingChangesNothing) {
+  AdaptiveChain policy({.gamma = 3, .threshold = 0, .adjust = true});
+  ObserveRound(policy, ParseTree("9"), 0);
+  EXPECT_EQ(Length(policy), 3);
+  // Another trunk drew, this one did not.
+  ObserveRound(policy, ParseTree("9( | 1(2))"), 1);
+  EXPECT_EQ(Length(policy), 3);
+}
+
+TEST(AdaptiveChain, ADroppedDrawDoesNotCount) {
+  AdaptiveChain policy({.gamma = 3, .threshold = 0, .adjust = true});
+  ObserveRound(policy, ParseTree("9(~1)"), 0);
+  EXPECT_EQ(Length(policy), 3);
+  ObserveRound(policy, ParseTree("9(1(~2))"), 1);
+  EXPECT_EQ(Length(policy), 5);
+}
+
+TEST(AdaptiveChain, OnlyItsOwnTrunkCounts) {
+  AdaptiveChain policy({.gamma = 3, .threshold = 0, .adjust = true});
+  const DraftTree tree = ParseTree("9(1(2) | 1 3(4(5)))");
+  ASSERT_EQ(tree.node(3).token, 3);
+  policy.Observe({tree, {.path = {3, 4, 5}}, 0});
+  EXPECT_EQ(Length(policy), 2) << "the path left the chain at the root";
+  policy.Observe({tree, {.path = {1, 2}}, 0});
+  EXPECT_EQ(Length(policy), 4);
+  // The other trunk carried on below the end of this one's chain.
+  policy.Observe({ParseTree("9(1( | 2))"), {.path = {1, 2}}, 0});
+  EXPECT_EQ(Length(policy), 6);
+}
+
+TEST(AdaptiveChain, StateCarriesTheLengthOver) {
+  AdaptiveChain policy({.gamma = 3, .threshold = 0, .adjust = true});
+  const std::vector<double> first = policy.State();
+  EXPECT_FALSE(first.empty());
+  ObserveRound(policy, ParseTree("9(1(2(3)))"), 3);
+  const std::vector<double> longer = policy.State();
+  EXPECT_NE(first, longer);
+  policy.SetState(first);
+  EXPECT_EQ(Length(policy), 3);
+  policy.SetState(longer);
+  EXPECT_EQ(Length(policy), 5);
+}
+
+}  // namespace
+}  // namespace banyan

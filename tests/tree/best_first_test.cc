@@ -1,0 +1,208 @@
+#include "tree/policies/best_first.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/prob/distribution.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/toys.h"
+#include "tests/support/growing.h"
+#include "tests/support/table_drafter.h"
+#include "tests/support/tree_text.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/tree_policy.h"
+
+namespace banyan {
+namespace {
+
+// Two ways to the same product of a few masses.
+constexpr double kRounding = 1e-14;
+
+// What a slot is worth, from the proposals and the draws alone. A node that was
+// not proposed for yet has an untouched slot; of a deterministic one only an
+// upper bound is known.
+double PathMass(const GrowingTree& tree, int node) {
+  double mass = 1;
+  for (int at = node; at > 0; at = tree.node(at).parent)
+    mass *= tree.proposal(tree.node(at).parent)->Mass(tree.node(at).token);
+  return mass;
+}
+
+double Left(const GrowingTree& tree, int node) {
+  const Distribution* proposal = tree.proposal(node);
+  if (proposal == nullptr) return 1;
+  std::set<TokenId> drawn;
+  double product = 1;
+  double sum = 0;
+  for (const Draw& draw : tree.draws(node)) {
+    product *= 1 - proposal->Mass(draw.token);
+    if (drawn.insert(draw.token).second) sum += proposal->Mass(draw.token);
+  }
+  if (tree.law() == DraftLaw::kIndependent) return product;
+  if (tree.law() == DraftLaw::kWithoutReplacement) return 1 - sum;
+  double best = 0;
+  for (TokenId token = 0; token < proposal->vocab_size(); ++token)
+    if (drawn.count(token) == 0) best = std::max(best, proposal->Mass(token));
+  return best;
+}
+
+double Value(const GrowingTree& tree, int node) {
+  return PathMass(tree, node) * Left(tree, node);
+}
+
+// Passes everything on, and holds every answer against the rule.
+class Watched : public TreePolicy {
+ public:
+  explicit Watched(const BestFirstOptions& options)
+      : options_(options), policy_(options) {}
+
+  PolicyTraits traits() const override { return policy_.traits(); }
+
+  std::vector<Expansion> Next(const GrowingTree& tree) const override {
+    std::vector<Expansion> next = policy_.Next(tree);
+    const std::vector<int> slots = Slots(tree);
+    double best = 0;
+    for (int node : slots) best = std::max(best, Value(tree, node));
+    const std::string text = ToText(tree);
+    if (next.empty()) {
+      EXPECT_TRUE(Draws(tree) == options_.budget || slots.empty() ||
+                  best < options_.min_value + kRounding)
+          << "stopped early: " << text;
+      return next;
+    }
+    EXPECT_LT(Draws(tree), options_.budget) << text;
+    EXPECT_GE(best, options_.min_value - kRounding) << text;
+    if (tree.proposal(next[0].node) == nullptr) {
+      ExpectAllUnproposed(tree, slots, next);
+    } else {
+      EXPECT_EQ(next.size(), 1) << text;
+      EXPECT_EQ(next[0].draws, 1) << text;
+      EXPECT_NEAR(Value(tree, next[0].node), best, kRounding)
+          << "node " << next[0].node << " is not the best of " << text;
+    }
+    return next;
+  }
+
+ private:
+  static int Draws(const GrowingTree& tree) {
+    std::size_t draws = 0;
+    for (int node = 0; node < tree.size(); ++node)
+      draws += tree.draws(node).size();
+    return static_cast<int>(draws);
+  }
+
+  std::vector<int> Slots(const GrowingTree& tree) const {
+    std::vector<int> slots;
+    for (int node = 0; node < tree.size(); ++node)
+      if (tree.open(node) && (options_.max_depth == 0 ||
+                              tree.node(node).depth < options_.max_depth))
+        slots.push_back(node);
+    return slots;
+  }
+
+  static void ExpectAllUnproposed(const GrowingTree& tree,
+                                  const std::vector<int>& slots,
+                                  const std::vector<Expansion>& next) {
+    std::vector<int> named, unproposed;
+    for (const Expansion& expansion : next) named.push_back(expansion.node);
+    for (int node : slots)
+      if (tree.proposal(node) == nullptr) unproposed.push_back(node);
+    EXPECT_EQ(named, unproposed) << "one pass for all: " << ToText(tree);
+    double known = 0, unknown = 0;
+    for (int node : slots)
+      (tree.proposal(node) == nullptr ? unknown : known) = std::max(
+          tree.proposal(node) == nullptr ? unknown : known, Value(tree, node));
+    EXPECT_GE(unknown, known - kRounding)
+        << "a needless pass: " << ToText(tree);
+  }
+
+  BestFirstOptions options_;
+  BestFirst policy_;
+};
+
+GrowingTree Grown(const BestFirstOptions& options, DraftLaw law,
+                  std::uint64_t seed, bool zeros = false) {
+  TableDrafter drafter(Toy({.vocab_size = 4,
+                            .seed = static_cast<int>(seed),
+                            .sharpness = 2.5,
+                            .zeros = zeros}));
+  return MustGrow(drafter, Watched(options), {.law = law, .seed = seed});
+}
+
+int AllDraws(const GrowingTree& tree) {
+  std::size_t draws = 0;
+  for (int node = 0; node < tree.size(); ++node)
+    draws += tree.draws(node).size();
+  return static_cast<int>(draws);
+}
+
+TEST(BestFirst, DrawsTheBestSlotUntilTheBudgetIsSpent) {
+  for (DraftLaw law : kEveryLaw) {
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+      for (bool zeros : {false, true}) {
+        SCOPED_TRACE(absl::StrCat(Name(law), ", seed ", seed));
+        const GrowingTree tree = Grown({.budget = 12}, law, seed, zeros);
+        EXPECT_EQ(AllDraws(tree), 12) << ToText(tree);
+      }
+    }
+  }
+}
+
+TEST(BestFirst, ARepeatedDrawCostsAsMuchAsANewOne) {
+  bool repeated = false;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const GrowingTree tree =
+        Grown({.budget = 10}, DraftLaw::kIndependent, seed);
+    EXPECT_EQ(AllDraws(tree), 10);
+    repeated = repeated || tree.size() < 11;
+  }
+  EXPECT_TRUE(repeated);
+}
+
+TEST(BestFirst, SiblingsWithoutReplacementAreDistinct) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const GrowingTree tree =
+        Grown({.budget = 14}, DraftLaw::kWithoutReplacement, seed);
+    EXPECT_EQ(tree.size(), 15) << ToText(tree);
+  }
+}
+
+TEST(BestFirst, StopsAtItsDepthAndAtItsLeastValue) {
+  for (DraftLaw law : kEveryLaw) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const GrowingTree flat = Grown({.budget = 30, .max_depth = 2}, law, seed);
+      for (int node = 0; node < flat.size(); ++node)
+        EXPECT_LE(flat.node(node).depth, 2) << ToText(flat);
+      const GrowingTree worthy =
+          Grown({.budget = 100, .min_value = 0.05}, law, seed);
+      EXPECT_LT(AllDraws(worthy), 100) << "never stopped";
+    }
+  }
+}
+
+TEST(BestFirst, TheFirstSlotIsTheRootsAndALowerNodeComesFirstOnATie) {
+  // Uniform over four: without replacement the root's slot is worth 1, then
+  // 3/4, 1/2, 1/4 like those of its children.
+  TableDrafter drafter([](absl::Span<const TokenId>) {
+    return Distribution::Dense(std::vector<double>(4, 0.25));
+  });
+  const GrowingTree tree = MustGrow(drafter, BestFirst({.budget = 6}),
+                                    {.law = DraftLaw::kWithoutReplacement});
+  EXPECT_EQ(tree.draws(0).size(), 4) << "its fourth slot ties with the others";
+  EXPECT_EQ(drafter.passes(),
+            (std::vector<std::vector<int>>{{0}, {1, 2, 3, 4}}));
+  EXPECT_EQ(tree.draws(1).size(), 1);
+  EXPECT_EQ(tree.draws(2).size(), 1);
+  EXPECT_EQ(AllDraws(tree), 6);
+}
+
+}  // namespace
+}  // namespace banyan

@@ -1,0 +1,138 @@
+#include "tree/policies/expand_rerank.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/model/table_model.h"
+#include "core/prob/distribution.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/toys.h"
+#include "tests/support/growing.h"
+#include "tests/support/models.h"
+#include "tests/support/table_drafter.h"
+#include "tests/support/tree_text.h"
+#include "tree/derive.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+
+namespace banyan {
+namespace {
+
+using Path = std::vector<TokenId>;
+
+// A node of the tree as the contract describes it.
+struct Candidate {
+  Path path;
+  double mass = 1;
+};
+
+// Larger masses first; stable, so that the older stays first on a tie.
+void SortByMass(std::vector<Candidate>& candidates) {
+  std::stable_sort(
+      candidates.begin(), candidates.end(),
+      [](const Candidate& a, const Candidate& b) { return a.mass > b.mass; });
+}
+
+std::vector<Candidate> TopChildren(const TableModel& model, TokenId root,
+                                   const Candidate& parent, int top_k) {
+  std::vector<TokenId> text = {root};
+  text.insert(text.end(), parent.path.begin(), parent.path.end());
+  const std::vector<double> masses = Masses(LawAfter(model, text));
+  std::vector<Candidate> children;
+  for (TokenId token = 0; token < model.vocab_size(); ++token) {
+    Candidate child = parent;
+    child.path.push_back(token);
+    child.mass *= masses[static_cast<std::size_t>(token)];
+    if (child.mass > 0) children.push_back(child);
+  }
+  SortByMass(children);
+  if (static_cast<int>(children.size()) > top_k)
+    children.resize(static_cast<std::size_t>(top_k));
+  return children;
+}
+
+// Every node that EAGLE-2 grows, in the order in which they are made.
+std::vector<Candidate> Wide(const TableModel& model, TokenId root,
+                            const ExpandRerankOptions& options) {
+  std::vector<Candidate> all;
+  std::vector<Candidate> level = {Candidate()};
+  for (int depth = 0; depth < options.depth; ++depth) {
+    std::vector<Candidate> next;
+    for (const Candidate& node : level)
+      for (Candidate& child : TopChildren(model, root, node, options.top_k))
+        next.push_back(child);
+    all.insert(all.end(), next.begin(), next.end());
+    SortByMass(next);
+    if (static_cast<int>(next.size()) > options.top_k)
+      next.resize(static_cast<std::size_t>(options.top_k));
+    level = next;
+  }
+  return all;
+}
+
+std::set<Path> Best(std::vector<Candidate> all, int total) {
+  SortByMass(all);
+  std::set<Path> kept;
+  for (const Candidate& node : all)
+    if (static_cast<int>(kept.size()) < total) kept.insert(node.path);
+  return kept;
+}
+
+std::set<Path> PathsOf(const GrowingTree& tree) {
+  std::set<Path> paths;
+  for (int node = 1; node < tree.size(); ++node)
+    paths.insert(TokensTo(tree, node));
+  return paths;
+}
+
+// That they hang together, Grow's pruning requires.
+TEST(ExpandRerank, KeepsTheBestPathsOfAWideTree) {
+  const std::vector<ExpandRerankOptions> all = {
+      {.top_k = 1, .depth = 3, .total = 3},
+      {.top_k = 2, .depth = 3, .total = 4},
+      {.top_k = 3, .depth = 2, .total = 7},
+      {.top_k = 3, .depth = 4, .total = 9},
+      {.top_k = 2, .depth = 2, .total = 99}};
+  for (const ExpandRerankOptions& options : all) {
+    for (int seed = 0; seed < 40; ++seed) {
+      const auto model = Toy({.vocab_size = 5,
+                              .seed = seed,
+                              .sharpness = 2,
+                              .zeros = seed % 2 == 1});
+      TableDrafter drafter(model);
+      const GrowingTree tree = MustGrow(drafter, ExpandRerank(options),
+                                        {.law = DraftLaw::kDeterministic});
+      EXPECT_EQ(PathsOf(tree), Best(Wide(*model, 0, options), options.total))
+          << "top_k " << options.top_k << ", depth " << options.depth
+          << ", total " << options.total << ", seed " << seed << ": "
+          << ToText(tree);
+      EXPECT_EQ(static_cast<int>(drafter.passes().size()), options.depth)
+          << "one pass a level";
+    }
+  }
+}
+
+TEST(ExpandRerank, TheOlderNodeStaysOnATie) {
+  // Certain after the first token: child and grandchild weigh the same.
+  TableDrafter drafter([](absl::Span<const TokenId> text) {
+    return text.size() == 1 ? Distribution::Dense({0.5, 0.5})
+                            : Distribution::OneHot(2, 0);
+  });
+  const auto grown = [&drafter](int total) {
+    return ToText(MustGrow(
+        drafter, ExpandRerank({.top_k = 2, .depth = 2, .total = total}),
+        {.law = DraftLaw::kDeterministic, .context = ContextOf({9})}));
+  };
+  EXPECT_EQ(grown(1), "9(0)");
+  EXPECT_EQ(grown(2), "9(0 1)");
+  EXPECT_EQ(grown(3), "9(0(0) 1)");
+  EXPECT_EQ(grown(4), "9(0(0) 1(0))");
+}
+
+}  // namespace
+}  // namespace banyan

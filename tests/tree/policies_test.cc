@@ -1,0 +1,204 @@
+// The policies whose shape does not depend on what is drawn.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "configs/loader/loader.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/pairing.h"
+#include "tests/conformance/toys.h"
+#include "tests/support/growing.h"
+#include "tests/support/table_drafter.h"
+#include "tests/support/tree_text.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/optimize/shape.h"
+#include "tree/policies/catalogue.h"
+#include "tree/tree_policy.h"
+
+namespace banyan {
+namespace {
+
+using ::testing::UnorderedElementsAreArray;
+
+constexpr std::uint64_t kSeeds = 40;
+
+// Grows a policy on a toy of five letters, under every law it knows and many
+// seeds, and hands each tree to `check` with its drafter.
+template <typename F>
+void ForEachTree(const std::string& spec, F check) {
+  const std::unique_ptr<TreePolicy> policy = PolicyOf(spec);
+  for (DraftLaw law : policy->traits().laws) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      TableDrafter drafter(
+          Toy({.vocab_size = 5, .seed = static_cast<int>(seed % 7)}));
+      const GrowingTree tree =
+          MustGrow(drafter, *policy, {.law = law, .seed = seed});
+      SCOPED_TRACE(absl::StrCat(spec, ", ", Name(law), ", seed ", seed, ": ",
+                                ToText(tree)));
+      check(tree, drafter);
+    }
+  }
+}
+
+int DrawsAt(const GrowingTree& tree, int node) {
+  return static_cast<int>(tree.draws(node).size());
+}
+
+TEST(Chain, IsALineOfGammaDraws) {
+  ForEachTree("chain {gamma: 4}", [](const GrowingTree& tree, auto& drafter) {
+    ASSERT_EQ(tree.size(), 5);
+    for (int node = 0; node < 4; ++node) {
+      EXPECT_EQ(DrawsAt(tree, node), 1);
+      EXPECT_EQ(tree.node(node + 1).parent, node);
+    }
+    EXPECT_EQ(DrawsAt(tree, 4), 0);
+    // The last node is drafted and never read.
+    EXPECT_EQ(drafter.passes(),
+              (std::vector<std::vector<int>>{{0}, {1}, {2}, {3}}));
+  });
+}
+
+TEST(Sequences, EveryNodeMakesAsManyDrawsAsLedToIt) {
+  bool shared = false;
+  ForEachTree("sequences {count: 4, gamma: 3}",
+              [&shared](const GrowingTree& tree, auto& drafter) {
+                EXPECT_EQ(DrawsAt(tree, 0), 4);
+                for (int node = 1; node < tree.size(); ++node) {
+                  const bool last = tree.node(node).depth == 3;
+                  EXPECT_EQ(DrawsAt(tree, node),
+                            last ? 0 : tree.multiplicity(node));
+                  shared = shared || tree.multiplicity(node) > 1;
+                }
+                EXPECT_EQ(drafter.passes().size(), 3);
+              });
+  EXPECT_TRUE(shared) << "no two chains ever agreed";
+}
+
+// Every node draws as often as its place in the shape has children; the k-th
+// draw takes the place of the k-th child. All inner nodes of a level are
+// proposed for in one pass.
+void ExpectShape(const GrowingTree& tree, const Shape& shape,
+                 const TableDrafter& drafter) {
+  const std::vector<std::vector<int>> children = Children(shape);
+  std::vector<int> place = {0};
+  std::vector<std::vector<int>> passes;
+  for (int node = 0; node < tree.size(); ++node) {
+    if (node > 0) {
+      const auto above = static_cast<std::size_t>(tree.node(node).parent);
+      const auto& below = children[static_cast<std::size_t>(place[above])];
+      ASSERT_LT(tree.rank(node), static_cast<int>(below.size()));
+      place.push_back(below[static_cast<std::size_t>(tree.rank(node))]);
+    }
+    const auto here = static_cast<std::size_t>(place.back());
+    EXPECT_EQ(DrawsAt(tree, node), static_cast<int>(children[here].size()))
+        << "node " << node;
+    if (children[here].empty()) continue;
+    const auto depth = static_cast<std::size_t>(tree.node(node).depth);
+    if (passes.size() <= depth) passes.resize(depth + 1);
+    passes[depth].push_back(node);
+  }
+  EXPECT_EQ(drafter.passes(), passes);
+}
+
+void ExpectPolicyGrows(const std::string& spec, const Shape& shape) {
+  ForEachTree(spec, [&shape](const GrowingTree& tree, auto& drafter) {
+    ExpectShape(tree, shape, drafter);
+  });
+}
+
+TEST(Expansion, AMergedNodeIsExpandedOnceInThePlaceOfItsFirstDraw) {
+  ExpectPolicyGrows("expansion {branching: [3, 2, 2]}",
+                    Shape::FromBranching({3, 2, 2}).value());
+  bool repeated = false;
+  ForEachTree("expansion {branching: [3, 2]}",
+              [&repeated](const GrowingTree& tree, auto& /*drafter*/) {
+                for (int node = 1; node < tree.size(); ++node) {
+                  if (tree.node(node).depth > 1) continue;
+                  repeated = repeated || tree.multiplicity(node) > 1;
+                  EXPECT_EQ(DrawsAt(tree, node), 2);
+                }
+              });
+  EXPECT_TRUE(repeated) << "no token was ever drawn twice";
+}
+
+TEST(Static, GrowsTheStatedPaths) {
+  const std::vector<std::vector<int>> paths = {{0},    {1},    {2},      {0, 0},
+                                               {0, 1}, {2, 0}, {0, 0, 0}};
+  ExpectPolicyGrows(
+      "static {paths: [[0], [1], [2], [0, 0], [0, 1], [2, 0], [0, 0, 0]]}",
+      Shape::FromPaths(paths).value());
+}
+
+TEST(Sequoia, GrowsTheShapeItPlans) {
+  const std::string spec = "sequoia {acceptance: [0.6, 0.2, 0.1], budget: 9}";
+  const absl::StatusOr<ShapePlan> plan =
+      PlanShape(ParseYaml(Section(spec), spec).value());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_GT(Height(plan->shape), 1);
+  ExpectPolicyGrows(spec, plan->shape);
+}
+
+TEST(FixedShapes, StopAtADepthLimitAndBelowEndOfText) {
+  const std::unique_ptr<TreePolicy> policy =
+      PolicyOf("expansion {branching: [2, 2, 2, 2]}");
+  const std::vector<TokenId> ends = {1};
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    TableDrafter drafter(Toy({.vocab_size = 4}));
+    const GrowingTree tree = MustGrow(
+        drafter, *policy,
+        {.limits = {.max_depth = 3, .end_of_text = ends}, .seed = seed});
+    for (int node = 0; node < tree.size(); ++node) {
+      const bool end = tree.node(node).token == 1 && node > 0;
+      const bool leaf = end || tree.node(node).depth == 3;
+      EXPECT_EQ(DrawsAt(tree, node), leaf ? 0 : 2) << ToText(tree);
+    }
+  }
+}
+
+struct Promise {
+  std::string spec;
+  bool chain;
+  bool fixed_counts;
+  std::vector<DraftLaw> laws = {kEveryLaw.begin(), kEveryLaw.end()};
+};
+
+TEST(Policies, PromiseWhatTheyKeep) {
+  const std::vector<Promise> promises = {
+      {"chain {gamma: 2}", true, true},
+      {"sequences {count: 2, gamma: 2}", false, true, {DraftLaw::kIndependent}},
+      {"expansion {branching: [2, 1]}", false, true},
+      {"static {paths: [[0], [1]]}", false, true},
+      {"sequoia {acceptance: [0.5, 0.3], budget: 4}", false, true},
+      {"best_first {budget: 3}", false, false},
+      {"expand_rerank {top_k: 2, depth: 2, total: 3}",
+       false,
+       true,
+       {DraftLaw::kDeterministic}},
+      {"adaptive_chain {gamma: 2}", true, true}};
+  for (const Promise& promise : promises) {
+    const PolicyTraits traits = PolicyOf(promise.spec)->traits();
+    EXPECT_EQ(traits.chain, promise.chain) << promise.spec;
+    EXPECT_EQ(traits.fixed_counts, promise.fixed_counts) << promise.spec;
+    EXPECT_FALSE(traits.shares_draws) << promise.spec;
+    EXPECT_THAT(traits.laws, UnorderedElementsAreArray(promise.laws))
+        << promise.spec;
+  }
+}
+
+TEST(Policies, WithoutMemoryHaveNoState) {
+  for (const PolicyRow& row : PolicyCatalogue()) {
+    if (row.name == "adaptive_chain") continue;
+    const auto policy = PolicyOf(absl::StrCat(row.name, " ", row.examples[0]));
+    EXPECT_TRUE(policy->State().empty()) << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace banyan
