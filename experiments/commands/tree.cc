@@ -34,25 +34,47 @@ struct TreeFile {
   std::vector<double> acceptance;  // empty: unknown
 };
 
-// `policy:` says the shape; `acceptance:` beside it rates one that knows none.
-absl::StatusOr<TreeFile> ReadTreeFile(const Params& params) {
-  ParamsReader in(params, "tree file");
-  Params policy;
-  TreeFile file;
-  in.Required("policy", policy);
-  const bool rated = in.Optional("acceptance", file.acceptance);
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  if (rated) {
-    const absl::Status status = CheckAcceptance(file.acceptance, "acceptance");
-    if (!status.ok()) return params.Find("acceptance")->Error(status.message());
+// The policy section with the keys that stand beside it, which may be written
+// either way. `acceptance` beside a stated shape rates it and is not moved.
+absl::StatusOr<Params> PolicyWithKeysBeside(const Params& params,
+                                            const Params& policy) {
+  const Params* name = policy.Find("name");
+  const bool optimised =
+      name != nullptr &&
+      (name->text() == "sequoia" ||
+       (name->text() == "static" && params.Find("accuracies") != nullptr));
+  std::vector<Params::Entry> entries(policy.entries().begin(),
+                                     policy.entries().end());
+  for (const Params::Entry& entry : params.entries()) {
+    if (entry.key == "policy") continue;
+    if (!optimised && entry.key == "acceptance") continue;
+    if (policy.Find(entry.key) != nullptr)
+      return entry.value.Error(absl::StrCat("tree file: '", entry.key,
+                                            "' stands in the policy as well"));
+    entries.push_back(entry);
   }
+  return Params::Map(std::move(entries), policy.origin());
+}
+
+absl::StatusOr<TreeFile> ReadTreeFile(const Params& params) {
+  const Params* stated = params.Find("policy");
+  if (stated == nullptr) return params.Error("tree file: missing key 'policy'");
+  if (stated->kind() != Params::Kind::kMap)
+    return stated->Error("tree file: 'policy' must be a map with a name");
+  BANYAN_ASSIGN_OR_RETURN(const Params policy,
+                          PolicyWithKeysBeside(params, *stated));
+  TreeFile file;
   BANYAN_ASSIGN_OR_RETURN(file.plan, PlanShape(policy));
   file.policy = policy.Find("name")->text();
-  if (rated && !file.plan.expected_tokens.has_value())
+  const Params* rates = policy.Find("acceptance");
+  if (rates == nullptr) rates = params.Find("acceptance");
+  if (rates == nullptr) return file;
+  BANYAN_RETURN_IF_ERROR(Convert(*rates, file.acceptance));
+  const absl::Status status = CheckAcceptance(file.acceptance, "acceptance");
+  if (!status.ok()) return rates->Error(status.message());
+  if (!file.plan.expected_tokens.has_value())
     file.plan.expected_tokens =
         ExpectedTokens(file.plan.shape, file.acceptance);
-  if (const Params* own = policy.Find("acceptance"))
-    BANYAN_RETURN_IF_ERROR(Convert(*own, file.acceptance));
   return file;
 }
 

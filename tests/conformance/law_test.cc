@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(
         // The horizon covers the tokens the rounds can emit, as far as the
         // number of strings allows.
         testing::Values(Size{3, 1, 4, 200'000, true},
-                        Size{4, 1, 3, 50'000, false},
+                        Size{4, 1, 3, 200'000, true},
                         Size{2, 2, 6, 200'000, false},
                         Size{3, 2, 4, 20'000, false})),
     TestName);
