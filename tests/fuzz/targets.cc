@@ -1,8 +1,6 @@
 #include "tests/fuzz/targets.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
+#include "core/base/check.h"
 #include "core/base/params.h"
 #include "tree/paths_json.h"
 
@@ -21,37 +20,29 @@ namespace {
 
 constexpr char kFile[] = "corpus";
 
-// Not core/base's Check, which clang 14 does not compile.
-void Promise(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
-
 // A fault may be at the text's end: below the last line, if that has no end.
 int LineCount(absl::string_view text) {
   return static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 2;
 }
 
 void CheckOrigin(const Origin& at, absl::string_view text) {
-  Promise(at.file != nullptr && *at.file == kFile, "the origin names the file");
-  Promise(at.line >= 1 && at.line <= LineCount(text),
-          "the line is in the file");
-  Promise(at.column >= 1 && at.column <= static_cast<int>(text.size()) + 2,
-          "the column is in the file");
+  Check(at.file != nullptr && *at.file == kFile, "the origin names the file");
+  Check(at.line >= 1 && at.line <= LineCount(text), "the line is in the file");
+  Check(at.column >= 1 && at.column <= static_cast<int>(text.size()) + 2,
+        "the column is in the file");
 }
 
 // "corpus:line:column: message", at a place in the text.
 void CheckMessage(const absl::Status& status, absl::string_view text) {
-  Promise(absl::IsInvalidArgument(status), "the error is InvalidArgument");
+  Check(absl::IsInvalidArgument(status), "the error is InvalidArgument");
   const std::vector<absl::string_view> parts =
       absl::StrSplit(status.message(), absl::MaxSplits(':', 3));
-  Promise(parts.size() == 4 && parts[0] == kFile && parts[3].size() > 1,
-          "the message has a place and a text");
+  Check(parts.size() == 4 && parts[0] == kFile && parts[3].size() > 1,
+        "the message has a place and a text");
   Origin at{std::make_shared<const std::string>(kFile)};
-  Promise(absl::SimpleAtoi(parts[1], &at.line) &&
-              absl::SimpleAtoi(parts[2], &at.column),
-          "the place is a line and a column");
+  Check(absl::SimpleAtoi(parts[1], &at.line) &&
+            absl::SimpleAtoi(parts[2], &at.column),
+        "the place is a line and a column");
   CheckOrigin(at, text);
 }
 
@@ -60,11 +51,11 @@ void CheckParams(const Params& value, int levels, absl::string_view text) {
   CheckOrigin(value.origin(), text);
   const bool is_map = value.kind() == Params::Kind::kMap;
   const bool is_list = value.kind() == Params::Kind::kList;
-  Promise(levels > 0 || !(is_map || is_list), "the depth is bounded");
+  Check(levels > 0 || !(is_map || is_list), "the depth is bounded");
   for (const Params& item : value.items()) CheckParams(item, levels - 1, text);
   for (const Params::Entry& entry : value.entries()) {
     CheckOrigin(entry.key_origin, text);
-    Promise(value.Find(entry.key) == &entry.value, "every key is there once");
+    Check(value.Find(entry.key) == &entry.value, "every key is there once");
     CheckParams(entry.value, levels - 1, text);
   }
 }
@@ -90,7 +81,7 @@ absl::Status FuzzPathsJson(absl::string_view text) {
     return paths.status();
   }
   const auto again = ParsePathsJson(PathsToJson(*paths), kFile, "");
-  Promise(again.ok() && *again == *paths, "paths survive writing and reading");
+  Check(again.ok() && *again == *paths, "paths survive writing and reading");
   return absl::OkStatus();
 }
 
