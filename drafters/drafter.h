@@ -35,8 +35,10 @@ class Drafter {
 
   // One proposal for each of `nodes`, in their order: the law of the token
   // after that node, given the committed context and the node's path. One pass
-  // of the drafter. The masses need not sum to 1: Grow normalises a law before
-  // it draws. A proposal without mass ends its branch.
+  // of the drafter. Their ancestors were proposed for before them. The masses
+  // need not sum to 1: Grow normalises a law before it draws, and scores that
+  // sum to more, so that no path outweighs its parent. A proposal without mass
+  // ends its branch.
   virtual absl::StatusOr<std::vector<Distribution>> Propose(
       const Context& context, const GrowingTree& tree,
       absl::Span<const int> nodes) = 0;

@@ -69,7 +69,8 @@ class Grower {
     const bool draws = trunk_.law != DraftLaw::kDeterministic;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       Distribution& proposal = proposals[i];
-      if (draws && !proposal.empty()) proposal = proposal.Normalized();
+      if (!proposal.empty() && (draws || proposal.total() > 1))
+        proposal = proposal.Normalized();
       tree_.SetProposal(nodes[i], std::move(proposal));
     }
     return absl::OkStatus();
@@ -113,10 +114,15 @@ class Grower {
   // Uses another node's draws again. They are honest draws here too only if
   // both proposals are the same law.
   absl::Status Share(const Expansion& expansion) {
+    Check(tree_.proposal(expansion.same_as) != nullptr,
+          "a policy shares the draws of a node that has none");
     const Distribution& ours = *tree_.proposal(expansion.node);
     const Distribution& theirs = *tree_.proposal(expansion.same_as);
     constexpr double kRounding = 1e-12;  // of sums of a vocabulary's masses
-    if (Overlap(ours, theirs) < 1 - kRounding)
+    // The sum of the absolute differences of their masses.
+    const double distance =
+        ours.total() + theirs.total() - 2 * Overlap(ours, theirs);
+    if (distance > kRounding)
       return absl::FailedPreconditionError(
           absl::StrCat("draws cannot be shared: the drafter proposes different "
                        "laws at nodes ",
