@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "core/base/check.h"
 #include "core/base/context.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
@@ -83,6 +84,7 @@ absl::StatusOr<std::vector<Distribution>> SmallModel::Propose(
     const int parent = index == 0
                            ? TokenBatch::kCommitted
                            : row_of_[static_cast<std::size_t>(node.parent)];
+    Check(index == 0 || parent >= 0, "a proposal below a node without one");
     batch.tokens.push_back(node.token);
     batch.positions.push_back(session_->length() + node.depth);
     batch.parents.push_back(parent);
