@@ -25,8 +25,9 @@ namespace banyan {
 struct Expansion {
   int node = 0;
   int draws = 1;
-  // Draws whose token has less than this mass in the proposal are dropped: they
-  // count as refused and get no child.
+  // Draws whose token has less mass than this in the law it is drawn from (in
+  // the proposal, for deterministic draws) are dropped: they count as refused
+  // and get no child.
   double keep_at_least = 0;
   // Use the draws of this node again instead of drawing; -1 draws anew. Both
   // nodes must have the same proposal.
