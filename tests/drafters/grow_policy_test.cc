@@ -1,0 +1,183 @@
+// How Grow, the policy and the drafter talk to each other.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/context.h"
+#include "core/prob/distribution.h"
+#include "core/random/enumerating_source.h"
+#include "core/random/random_source.h"
+#include "drafters/drafter.h"
+#include "drafters/grow.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/toys.h"
+#include "tests/support/fake_policy.h"
+#include "tests/support/growing.h"
+#include "tests/support/models.h"
+#include "tests/support/table_drafter.h"
+#include "tests/support/tree_text.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/tree_policy.h"
+
+namespace banyan {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Grow, AsksThePolicyAgainBeforeItDraws) {
+  // Draws only where the proposal is sure; it must see it first.
+  const FakePolicy policy([](const GrowingTree& tree) {
+    std::vector<Expansion> next;
+    for (int node = 0; node < tree.size(); ++node) {
+      const Distribution* proposal = tree.proposal(node);
+      if (!tree.open(node) || !tree.draws(node).empty()) continue;
+      if (proposal == nullptr || proposal->Mass(0) == 1)
+        next.push_back({.node = node});
+    }
+    return next;
+  });
+  TableDrafter drafter([](absl::Span<const TokenId> text) {
+    return text.size() < 4 ? Distribution::OneHot(2, 0)
+                           : Distribution::Dense({0.5, 0.5});
+  });
+  EXPECT_EQ(ToText(MustGrow(drafter, policy)), "0(0(0(0)))");
+  EXPECT_EQ(drafter.passes().size(), 4) << "the last one drew nothing";
+}
+
+TEST(Grow, AnEmptyProposalEndsItsBranchAlone) {
+  TableDrafter drafter([](absl::Span<const TokenId> text) {
+    return text.back() == 1 ? Distribution::Dense({0, 0})
+                            : Distribution::Dense({0.5, 0.5});
+  });
+  for (DraftLaw law : {DraftLaw::kWithoutReplacement, DraftLaw::kDeterministic})
+    EXPECT_EQ(MustGrow(drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
+                       {.law = law})
+                  .size(),
+              7)
+        << "two children below every 0, none below a 1";
+}
+
+TEST(Grow, EqualSeedsGrowEqualTrees) {
+  const auto grown = [](std::uint64_t seed, int trunk, std::uint32_t round) {
+    TableDrafter drafter(Toy({.vocab_size = 8}));
+    Context context = ContextOf({0});
+    context.round = round;
+    return ToText(MustGrow(
+        drafter, *PolicyOf("expansion {branching: [3, 3]}"),
+        {.seed = seed, .context = std::move(context), .trunk = trunk}));
+  };
+  EXPECT_EQ(grown(1, 0, 0), grown(1, 0, 0));
+  EXPECT_NE(grown(1, 0, 0), grown(2, 0, 0));
+  EXPECT_NE(grown(1, 0, 0), grown(1, 1, 0)) << "trunks share randomness";
+  EXPECT_NE(grown(1, 0, 0), grown(1, 0, 1)) << "rounds share randomness";
+}
+
+TEST(Grow, NoTwoDrawsOfARoundShareRandomness) {
+  const Context context = ContextOf({0});
+  EnumeratingSource source(2000);  // ends the program on a repeated key
+  const std::unique_ptr<TreePolicy> policy =
+      PolicyOf("expansion {branching: [2, 1]}");
+  do {
+    for (int trunk = 0; trunk < 2; ++trunk) {
+      TableDrafter drafter(Toy({.vocab_size = 2, .seed = trunk}));
+      ASSERT_TRUE(Grow({drafter, *policy, DraftLaw::kIndependent, trunk},
+                       context, {.max_depth = 9}, Chance(source, context))
+                      .ok());
+    }
+  } while (source.Advance());
+  EXPECT_FALSE(source.exhausted());
+}
+
+// Two draws at the root; the second child takes the draws of the first.
+FakePolicy Sharing() {
+  return FakePolicy([](const GrowingTree& tree) -> std::vector<Expansion> {
+    if (tree.draws(0).empty()) return {{.node = 0, .draws = 2}};
+    if (tree.size() < 3 || !tree.draws(1).empty()) return {};
+    return {{.node = 1, .draws = 3}, {.node = 2, .same_as = 1}};
+  });
+}
+
+TEST(Grow, SharedDrawsAreTheSameAndSaySo) {
+  for (DraftLaw law : kEveryLaw) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      TableDrafter drafter(DepthToy({.vocab_size = 4}));
+      const GrowingTree tree =
+          MustGrow(drafter, Sharing(), {.law = law, .seed = seed});
+      if (tree.draws(0).size() < 2 || tree.multiplicity(1) == 2) continue;
+      ASSERT_EQ(tree.draws(1).size(), 3);
+      ASSERT_EQ(tree.draws(2).size(), 3);
+      for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(tree.draws(1)[i].token, tree.draws(2)[i].token);
+        EXPECT_TRUE(
+            Equal(tree.draws(1)[i].proposal, tree.draws(2)[i].proposal));
+      }
+      EXPECT_FALSE(tree.node(0).lists[0].shared_draws);
+      EXPECT_TRUE(tree.node(1).lists[0].shared_draws);
+      EXPECT_TRUE(tree.node(2).lists[0].shared_draws);
+    }
+  }
+}
+
+TEST(Grow, DrawsAreNotSharedBetweenDifferentProposals) {
+  for (DraftLaw law :
+       {DraftLaw::kWithoutReplacement, DraftLaw::kDeterministic}) {
+    TableDrafter drafter(Toy({.vocab_size = 4}));
+    const absl::StatusOr<GrowingTree> tree =
+        TryGrow(drafter, Sharing(), {.law = law});
+    EXPECT_EQ(tree.status().code(), absl::StatusCode::kFailedPrecondition)
+        << Name(law);
+    EXPECT_THAT(std::string(tree.status().message()),
+                HasSubstr("nodes 1 and 2"));
+  }
+}
+
+TEST(Grow, ScoresAreSharedAsLawsAre) {
+  // Scores: below a sum of 1, where the sum of minima says nothing by itself.
+  const auto grown = [](double other) {
+    TableDrafter drafter([other](absl::Span<const TokenId> text) {
+      return text.back() == 1 ? Distribution::Dense({0.25, other, 0})
+                              : Distribution::Dense({0.25, 0.125, 0});
+    });
+    return TryGrow(drafter, Sharing(), {.law = DraftLaw::kDeterministic})
+        .status();
+  };
+  EXPECT_EQ(grown(0.125), absl::OkStatus());
+  EXPECT_EQ(grown(0.25).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+class Failing : public TableDrafter {
+ public:
+  Failing() : TableDrafter(Toy({})) {}
+  absl::StatusOr<std::vector<Distribution>> Propose(
+      const Context& context, const GrowingTree& tree,
+      absl::Span<const int> nodes) override {
+    if (nodes[0] > 0) return absl::ResourceExhaustedError("no room");
+    return TableDrafter::Propose(context, tree, nodes);
+  }
+};
+
+TEST(Grow, FailsAsTheDrafterFails) {
+  Failing drafter;
+  EXPECT_EQ(TryGrow(drafter, *PolicyOf("chain {gamma: 3}")).status(),
+            absl::ResourceExhaustedError("no room"));
+  EXPECT_TRUE(TryGrow(drafter, *PolicyOf("chain {gamma: 1}")).ok());
+}
+
+TEST(GrowDeathTest, AClosedNodeCannotBeExpanded) {
+  TableDrafter drafter(Toy({}));
+  const FakePolicy policy([](const GrowingTree&) -> std::vector<Expansion> {
+    return {{.node = 0}};
+  });
+  EXPECT_DEATH(MustGrow(drafter, policy, {.limits = {.max_depth = 0}}),
+               "closed");
+}
+
+}  // namespace
+}  // namespace banyan

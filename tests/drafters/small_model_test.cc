@@ -1,0 +1,187 @@
+#include "drafters/small_model/small_model.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "core/base/context.h"
+#include "core/base/token.h"
+#include "core/model/table_model.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/toys.h"
+#include "tests/support/growing.h"
+#include "tests/support/models.h"
+#include "tests/support/table_drafter.h"
+#include "tests/support/tree_text.h"
+#include "tree/derive.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/merge.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+namespace {
+
+// A penalty, so that the history matters beside the cache.
+SamplingRule Rule() {
+  return SamplingRule({.repetition_penalty = 1.3, .temperature = 0.8});
+}
+
+std::shared_ptr<TableModel> DraftModel() {
+  return Toy({.vocab_size = 4, .seed = 5});
+}
+
+// A drafter in use. Every proposal it makes is held against one made from
+// nothing: a fresh session that reads the context and the node's path.
+class Compared : public SmallModel {
+ public:
+  Compared() : SmallModel(DraftModel(), Rule()) {}
+
+  absl::StatusOr<std::vector<Distribution>> Propose(
+      const Context& context, const GrowingTree& tree,
+      absl::Span<const int> nodes) override {
+    absl::StatusOr<std::vector<Distribution>> proposals =
+        SmallModel::Propose(context, tree, nodes);
+    EXPECT_TRUE(proposals.ok()) << proposals.status();
+    EXPECT_EQ(proposals->size(), nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      std::vector<TokenId> text = context.tokens;
+      const std::vector<TokenId> path = TokensTo(tree, nodes[i]);
+      text.insert(text.end(), path.begin(), path.end());
+      EXPECT_TRUE(Equal((*proposals)[i], LawAfter(*DraftModel(), text, Rule())))
+          << "node " << nodes[i] << " of " << ToText(tree) << " after "
+          << context.tokens.size() << " tokens";
+      ++compared;
+    }
+    return proposals;
+  }
+
+  int compared = 0;
+};
+
+enum class Fate { kRandom, kAllAccepted, kAllRefused };
+
+// A verdict that the tree allows.
+Verdict VerdictFor(const DraftTree& tree, Fate fate, std::mt19937_64& bits) {
+  Verdict verdict;
+  for (int node = 0; fate != Fate::kAllRefused;) {
+    std::vector<int> drawn;
+    for (int child : tree.node(node).children)
+      if (!tree.node(child).probe()) drawn.push_back(child);
+    if (drawn.empty() || (fate == Fate::kRandom && bits() % 4 == 0)) break;
+    node = drawn[bits() % drawn.size()];
+    verdict.path.push_back(node);
+  }
+  verdict.next = static_cast<TokenId>(bits() % 4);
+  return verdict;
+}
+
+void Commit(const DraftTree& tree, const Verdict& verdict, Context& context) {
+  for (int node : verdict.path) context.tokens.push_back(tree.node(node).token);
+  context.tokens.push_back(verdict.next);
+  ++context.round;
+}
+
+std::string RandomPolicy(std::mt19937_64& bits) {
+  const std::vector<std::string> specs = {
+      "chain {gamma: 4}",       "sequences {count: 3, gamma: 3}",
+      "best_first {budget: 8}", "expansion {branching: [2, 2, 2]}",
+      "chain {gamma: 0}",       "adaptive_chain {gamma: 6, on_low: drop}"};
+  return specs[bits() % specs.size()];
+}
+
+// Fifty rounds beside `others` other trunks; some are abandoned on the way.
+void RunRounds(Fate fate, int others, std::uint64_t seed) {
+  std::mt19937_64 bits(seed);
+  Compared drafter;
+  Context context = ContextOf({4, 1, 3});
+  ASSERT_TRUE(drafter.Begin(context).ok());
+  for (int round = 0; round < 50; ++round) {
+    SCOPED_TRACE(absl::StrCat("round ", round));
+    for (auto abandoned = bits() % 3; abandoned > 0; --abandoned)
+      MustGrow(drafter, *PolicyOf(RandomPolicy(bits)),
+               {.limits = {.max_depth = static_cast<int>(bits() % 4)},
+                .seed = bits(),
+                .context = context});
+    const int own =
+        static_cast<int>(bits() % (1 + static_cast<unsigned>(others)));
+    std::vector<GrowingTree> trunks;
+    for (int trunk = 0; trunk <= others; ++trunk) {
+      TableDrafter other(Toy({.vocab_size = 4, .seed = 6 + trunk}));
+      Drafter& used = trunk == own ? static_cast<Drafter&>(drafter) : other;
+      trunks.push_back(
+          MustGrow(used, *PolicyOf(RandomPolicy(bits)),
+                   {.seed = bits(), .context = context, .trunk = trunk}));
+    }
+    const DraftTree tree = Merge(trunks);
+    const Verdict verdict = VerdictFor(tree, fate, bits);
+    Commit(tree, verdict, context);
+    ASSERT_TRUE(drafter.Observe(context, {tree, verdict, own}).ok());
+  }
+  EXPECT_GT(drafter.compared, 100);
+}
+
+TEST(SmallModel, ProposesAsAFreshDrafterDoesWhateverTheVerdicts) {
+  for (std::uint64_t seed = 0; seed < 5; ++seed)
+    RunRounds(Fate::kRandom, 0, seed);
+}
+
+// Field pitfall 13: the last node of a fully accepted chain was never read.
+TEST(SmallModel, FullAcceptanceLeavesNoHole) {
+  for (std::uint64_t seed = 0; seed < 5; ++seed)
+    RunRounds(Fate::kAllAccepted, 0, seed);
+}
+
+TEST(SmallModel, RefusalLeavesNothingBehind) {
+  for (std::uint64_t seed = 0; seed < 5; ++seed)
+    RunRounds(Fate::kAllRefused, 0, seed);
+}
+
+TEST(SmallModel, ReadsWhatOtherTrunksDrafted) {
+  for (int others : {1, 2})
+    for (Fate fate : {Fate::kRandom, Fate::kAllAccepted, Fate::kAllRefused})
+      RunRounds(fate, others, 7);
+}
+
+TEST(SmallModel, BeginForgetsThePreviousPrompt) {
+  Compared drafter;
+  for (TokenId first : {1, 2, 3}) {
+    const Context context = ContextOf({4, first});
+    ASSERT_TRUE(drafter.Begin(context).ok());
+    MustGrow(drafter, *PolicyOf("expansion {branching: [2, 2]}"),
+             {.context = context});
+  }
+}
+
+TEST(SmallModel, AnAbandonedRoundChangesNoLaterDraw) {
+  const std::unique_ptr<TreePolicy> policy =
+      PolicyOf("expansion {branching: [2, 2, 1]}");
+  const Context context = ContextOf({4, 2});
+  const auto grown = [&](SmallModel& drafter, std::uint64_t seed) {
+    return ToText(
+        MustGrow(drafter, *policy, {.seed = seed, .context = context}));
+  };
+  SmallModel fresh(DraftModel(), Rule());
+  SmallModel used(DraftModel(), Rule());
+  ASSERT_TRUE(fresh.Begin(context).ok());
+  ASSERT_TRUE(used.Begin(context).ok());
+  for (std::uint64_t seed = 0; seed < 10; ++seed) grown(used, seed);
+  EXPECT_EQ(grown(used, 10), grown(fresh, 10));
+}
+
+TEST(SmallModel, GivesEveryLaw) {
+  EXPECT_EQ(SmallModel(DraftModel(), Rule()).laws().size(), 3);
+}
+
+}  // namespace
+}  // namespace banyan

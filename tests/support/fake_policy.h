@@ -1,0 +1,46 @@
+// A policy that asks a function.
+#ifndef BANYAN_TESTS_SUPPORT_FAKE_POLICY_H_
+#define BANYAN_TESTS_SUPPORT_FAKE_POLICY_H_
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "tests/support/growing.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/tree_policy.h"
+
+namespace banyan {
+
+class FakePolicy : public TreePolicy {
+ public:
+  using Rule = std::function<std::vector<Expansion>(const GrowingTree& tree)>;
+
+  explicit FakePolicy(Rule rule,
+                      PolicyTraits traits = {.laws = {kEveryLaw.begin(),
+                                                      kEveryLaw.end()}})
+      : rule_(std::move(rule)), traits_(std::move(traits)) {}
+
+  // Expands the root, once, in one way.
+  static FakePolicy Once(const Expansion& expansion) {
+    return FakePolicy([expansion](const GrowingTree& tree) {
+      return tree.draws(0).empty() && tree.open(0)
+                 ? std::vector<Expansion>{expansion}
+                 : std::vector<Expansion>{};
+    });
+  }
+
+  PolicyTraits traits() const override { return traits_; }
+  std::vector<Expansion> Next(const GrowingTree& tree) const override {
+    return rule_(tree);
+  }
+
+ private:
+  Rule rule_;
+  PolicyTraits traits_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_TESTS_SUPPORT_FAKE_POLICY_H_
