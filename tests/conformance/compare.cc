@@ -64,11 +64,9 @@ double Probability(const StringLaw& law, const std::vector<TokenId>& prefix) {
 
 ExactLaw OneRound(const Pairing& pairing, int horizon) {
   Decoder decoder = BuildOrDie(pairing);
-  absl::StatusOr<ExactLaw> law =
-      ComputeExactLaw(*pairing.target, decoder,
-                      {.horizon = horizon,
-                       .rounds = 1,
-                       .max_branches = kMaxLeaves});
+  absl::StatusOr<ExactLaw> law = ComputeExactLaw(
+      *pairing.target, decoder,
+      {.horizon = horizon, .rounds = 1, .max_branches = kMaxLeaves});
   Check(law.ok(), law.status().message());
   return *std::move(law);
 }

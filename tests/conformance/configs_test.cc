@@ -17,8 +17,7 @@ namespace {
 
 // Computes a file of configs/law; ends the test if it cannot.
 ExactLaw Law(const std::string& name) {
-  absl::StatusOr<Params> params =
-      LoadYamlFile("configs/law/" + name + ".yaml");
+  absl::StatusOr<Params> params = LoadYamlFile("configs/law/" + name + ".yaml");
   EXPECT_TRUE(params.ok()) << params.status();
   absl::StatusOr<LawFile> file = ReadLawFile(*params);
   EXPECT_TRUE(file.ok()) << file.status();
@@ -34,8 +33,7 @@ double Tokens(const std::string& name) {
 
 TEST(Configs, EveryLosslessOneKeepsTheLaw) {
   int lossless = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator("configs/law")) {
+  for (const auto& entry : std::filesystem::directory_iterator("configs/law")) {
     if (entry.path().extension() != ".yaml") continue;
     absl::StatusOr<Params> params = LoadYamlFile(entry.path().string());
     ASSERT_TRUE(params.ok()) << params.status();

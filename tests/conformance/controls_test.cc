@@ -1,5 +1,7 @@
 // The proofs have teeth: every control is caught, by the function that proves
 // the lossless methods, and what it breaks is right without it.
+#include "experiments/controls/controls.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +15,6 @@
 #include "absl/status/statusor.h"
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
-#include "experiments/controls/controls.h"
 #include "experiments/law/exact_law.h"
 #include "experiments/law/law_file.h"
 

@@ -40,24 +40,22 @@ void ExpectSame(const ExactLaw& a, const ExactLaw& b, const std::string& what) {
 }
 
 TEST(Identity, ADrafterEqualToTheTargetIsAcceptedWholly) {
-  for (const char* verifier : {"leviathan", "multi_round",
-                               "multi_round {order: shuffled}",
-                               "without_replacement", "k_seq", "block",
-                               "traversal"}) {
-    const ExactLaw law = OneRound(
-        One(Target(1), verifier, "chain {gamma: 3}", Target(1)), 4);
+  for (const char* verifier :
+       {"leviathan", "multi_round", "multi_round {order: shuffled}",
+        "without_replacement", "k_seq", "block", "traversal"}) {
+    const ExactLaw law =
+        OneRound(One(Target(1), verifier, "chain {gamma: 3}", Target(1)), 4);
     EXPECT_NEAR(law.expected_tokens_per_round, 4, kRounding) << verifier;
   }
-  for (const char* verifier : {"multi_round", "without_replacement", "k_seq",
-                               "traversal"}) {
+  for (const char* verifier :
+       {"multi_round", "without_replacement", "k_seq", "traversal"}) {
     const ExactLaw law = OneRound(
         One(Target(1), verifier, "expansion {branching: [2, 1]}", Target(1)));
     EXPECT_NEAR(law.expected_tokens_per_round, 3, kRounding) << verifier;
   }
-  const ExactLaw law =
-      OneRound(One(Target(1), "without_replacement",
-                   "expansion {branching: [2, 1]}", Target(1),
-                   DraftLaw::kWithoutReplacement));
+  const ExactLaw law = OneRound(One(Target(1), "without_replacement",
+                                    "expansion {branching: [2, 1]}", Target(1),
+                                    DraftLaw::kWithoutReplacement));
   EXPECT_NEAR(law.expected_tokens_per_round, 3, kRounding);
 }
 
@@ -73,15 +71,15 @@ TEST(Identity, OneDrawMakesTheTreeVerifiersTheChainVerifier) {
   for (int seed = 1; seed <= 5; ++seed) {
     for (bool zeros : {false, true}) {
       const auto drafter = Toy({.seed = seed + 10, .zeros = zeros});
-      const ExactLaw chain = OneRound(
-          One(Target(seed), "leviathan", "chain {gamma: 2}", drafter));
+      const ExactLaw chain =
+          OneRound(One(Target(seed), "leviathan", "chain {gamma: 2}", drafter));
       for (const char* verifier :
            {"multi_round", "multi_round {order: shuffled}",
             "without_replacement", "k_seq"})
-        ExpectSame(chain,
-                   OneRound(One(Target(seed), verifier, "chain {gamma: 2}",
-                                drafter)),
-                   verifier);
+        ExpectSame(
+            chain,
+            OneRound(One(Target(seed), verifier, "chain {gamma: 2}", drafter)),
+            verifier);
     }
   }
 }
@@ -100,25 +98,24 @@ TEST(Identity, OnAChainTraversalIsBlock) {
 TEST(Identity, MatchAndPointMassHaveOneLawAndOneAcceptance) {
   for (int seed = 1; seed <= 5; ++seed)
     for (DraftLaw law : {DraftLaw::kIndependent, DraftLaw::kDeterministic})
-      ExpectSame(OneRound(One(Target(seed), "match",
-                              "expansion {branching: [2, 1]}",
-                              Target(seed + 10), law)),
-                 OneRound(One(Target(seed), "point_mass",
-                              "expansion {branching: [2, 1]}",
-                              Target(seed + 10), law)),
-                 "match and point_mass");
+      ExpectSame(
+          OneRound(One(Target(seed), "match", "expansion {branching: [2, 1]}",
+                       Target(seed + 10), law)),
+          OneRound(One(Target(seed), "point_mass",
+                       "expansion {branching: [2, 1]}", Target(seed + 10),
+                       law)),
+          "match and point_mass");
 }
 
 TEST(Identity, OneHotProposalsMakeMultiRoundPointMass) {
   for (int seed = 1; seed <= 5; ++seed)
-    ExpectSame(
-        OneRound(One(Target(seed), "multi_round",
-                     "expansion {branching: [2, 2]}", Target(seed + 10),
-                     DraftLaw::kDeterministic)),
-        OneRound(One(Target(seed), "point_mass",
-                     "expansion {branching: [2, 2]}", Target(seed + 10),
-                     DraftLaw::kDeterministic)),
-        "multi_round on ranked candidates");
+    ExpectSame(OneRound(One(Target(seed), "multi_round",
+                            "expansion {branching: [2, 2]}", Target(seed + 10),
+                            DraftLaw::kDeterministic)),
+               OneRound(One(Target(seed), "point_mass",
+                            "expansion {branching: [2, 2]}", Target(seed + 10),
+                            DraftLaw::kDeterministic)),
+               "multi_round on ranked candidates");
 }
 
 // At temperature 0 the target's law is one-hot, so every lossless verifier

@@ -75,9 +75,8 @@ bool Prove(const Pairing& pairing, const Size& size) {
                       {.horizon = size.horizon,
                        .rounds = size.rounds,
                        .max_branches = size.max_leaves});
-  const std::string what =
-      absl::StrCat(Describe(pairing), ", ", size.letters, " letters, ",
-                   size.rounds, " round(s)");
+  const std::string what = absl::StrCat(Describe(pairing), ", ", size.letters,
+                                        " letters, ", size.rounds, " round(s)");
   if (law.status().code() == absl::StatusCode::kResourceExhausted) {
     EXPECT_FALSE(size.all_fit) << what << ": " << law.status();
     std::cout << "  " << what << ": more than " << size.max_leaves
@@ -145,16 +144,16 @@ TEST_P(EveryVerifier, KeepsTheTargetLawOfMergedTrunks) {
             size);
     }
   }
-  Prove({.target = model(1, false),
-         .verifier = verifier,
-         .trunks = {{"chain {gamma: 1}", model(2, false),
-                     DraftLaw::kIndependent},
-                    {"chain {gamma: 1}", model(3, true),
-                     DraftLaw::kDeterministic},
-                    {"adaptive_chain {gamma: 1, on_low: drop}",
-                     model(4, false), DraftLaw::kWithoutReplacement}},
-         .sampling = {.temperature = Temperature(verifier)}},
-        size);
+  Prove(
+      {.target = model(1, false),
+       .verifier = verifier,
+       .trunks = {{"chain {gamma: 1}", model(2, false), DraftLaw::kIndependent},
+                  {"chain {gamma: 1}", model(3, true),
+                   DraftLaw::kDeterministic},
+                  {"adaptive_chain {gamma: 1, on_low: drop}", model(4, false),
+                   DraftLaw::kWithoutReplacement}},
+       .sampling = {.temperature = Temperature(verifier)}},
+      size);
 }
 
 // The rule is applied at every node with the node's own path as history.
@@ -207,14 +206,13 @@ std::string TestName(
 
 INSTANTIATE_TEST_SUITE_P(
     Catalogue, EveryVerifier,
-    testing::Combine(
-        testing::ValuesIn(VerifierSpecs()),
-        // The horizon covers the tokens the rounds can emit, as far as the
-        // number of strings allows.
-        testing::Values(Size{3, 1, 4, 200'000, true},
-                        Size{4, 1, 3, 200'000, true},
-                        Size{2, 2, 6, 200'000, false},
-                        Size{3, 2, 4, 20'000, false})),
+    testing::Combine(testing::ValuesIn(VerifierSpecs()),
+                     // The horizon covers the tokens the rounds can emit, as
+                     // far as the number of strings allows.
+                     testing::Values(Size{3, 1, 4, 200'000, true},
+                                     Size{4, 1, 3, 200'000, true},
+                                     Size{2, 2, 6, 200'000, false},
+                                     Size{3, 2, 4, 20'000, false})),
     TestName);
 
 }  // namespace

@@ -37,10 +37,10 @@ std::vector<double> AcceptanceByRank(const std::shared_ptr<TableModel>& target,
   double before = 1;
   for (int k = 1; k <= ranks; ++k) {
     const double now =
-        OneRound(One(target, "multi_round",
-                     absl::StrCat("expansion {branching: [", k, "]}"), drafter,
-                     law),
-                 1)
+        OneRound(
+            One(target, "multi_round",
+                absl::StrCat("expansion {branching: [", k, "]}"), drafter, law),
+            1)
             .expected_tokens_per_round;
     acceptance.push_back(now - before);
     before = now;
@@ -59,9 +59,9 @@ TEST(SequoiaValue, IsTheExactExpectedLengthWhereAcceptanceGoesByRank) {
       absl::StatusOr<RatedShape> best =
           BestTree({.acceptance = acceptance, .budget = budget});
       ASSERT_TRUE(best.ok()) << best.status();
-      const std::string policy = absl::StrCat(
-          "sequoia {acceptance: [", absl::StrJoin(acceptance, ", "),
-          "], budget: ", budget, "}");
+      const std::string policy = absl::StrCat("sequoia {acceptance: [",
+                                              absl::StrJoin(acceptance, ", "),
+                                              "], budget: ", budget, "}");
       const ExactLaw exact =
           OneRound(One(target, "multi_round", policy, drafter, law), 1);
       // StrJoin keeps six digits of each acceptance: the tree is the same.

@@ -1,0 +1,214 @@
+// The program as a user meets it: exit codes, messages with their place, JSON.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Outcome {
+  int code = -1;
+  std::string output;  // both streams
+};
+
+Outcome RunProgram(const std::string& arguments) {
+  Outcome outcome;
+  const std::string command =
+      std::string(BANYAN_PROGRAM) + " " + arguments + " 2>&1";
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return outcome;
+  std::array<char, 4096> buffer;
+  while (const std::size_t read =
+             std::fread(buffer.data(), 1, buffer.size(), pipe))
+    outcome.output.append(buffer.data(), read);
+  const int status = pclose(pipe);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return outcome;
+}
+
+// Writes a file and runs a command on it.
+Outcome RunOn(const std::string& command, const std::string& text) {
+  const std::string path =
+      testing::TempDir() + "/program_test_" +
+      testing::UnitTest::GetInstance()->current_test_info()->name() + ".yaml";
+  std::ofstream(path) << text;
+  return RunProgram(command + " " + path);
+}
+
+constexpr char kTables[] =
+    "vocab: 2\n"
+    "horizon: 2\n"
+    "target: {start: [0.4, 0.6], next: [[0.3, 0.7], [0.8, 0.2]]}\n"
+    "drafters: [{start: [0.5, 0.5], next: [[0.5, 0.5], [0.9, 0.1]]}]\n";
+
+constexpr char kMethod[] =
+    "policy: {name: chain, gamma: 2}\n"
+    "verifier: {name: leviathan}\n";
+
+std::string Good() { return std::string(kTables) + kMethod; }
+
+// The good file with one text in the place of another.
+std::string With(const std::string& from, const std::string& to) {
+  std::string text = Good();
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+void ExpectRefused(const std::string& text, const std::string& place,
+                   const std::string& reason) {
+  const Outcome outcome = RunOn("law", text);
+  EXPECT_EQ(outcome.code, 2) << text << outcome.output;
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr(".yaml:" + place + ": "), HasSubstr(reason)))
+      << text;
+}
+
+TEST(Program, SuggestsTheNearestCommand) {
+  const Outcome outcome = RunProgram("lwa");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("did you mean 'law'?"));
+}
+
+TEST(Program, HelpsEverywhere) {
+  for (const char* arguments :
+       {"--help", "law --help", "tree --help", "list --help"}) {
+    const Outcome outcome = RunProgram(arguments);
+    EXPECT_EQ(outcome.code, 0) << arguments;
+    EXPECT_THAT(outcome.output, HasSubstr("Usage")) << arguments;
+  }
+}
+
+TEST(Program, ListsEveryCatalogueAsJson) {
+  const Outcome outcome = RunProgram("list --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  const auto json = nlohmann::json::parse(outcome.output);
+  EXPECT_EQ(json.at("verifiers").size(), 11u);
+  EXPECT_EQ(json.at("policies").size(), 8u);
+  for (const auto& row : json.at("verifiers")) {
+    EXPECT_FALSE(row.at("sentence").get<std::string>().empty());
+    EXPECT_FALSE(row.at("laws").empty());
+    EXPECT_TRUE(row.contains("exactness"));
+  }
+}
+
+TEST(Program, GivesTheLawAsJson) {
+  const Outcome outcome = RunOn("law --json", Good());
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  const auto json = nlohmann::json::parse(outcome.output);
+  EXPECT_LE(json.at("max_abs_error").get<double>(), 1e-12);
+  EXPECT_TRUE(json.at("lossless_claimed").get<bool>());
+  EXPECT_NEAR(json.at("target_law").at("0,1").get<double>(), 0.4 * 0.7, 1e-15);
+  EXPECT_EQ(json.at("law").size(), 4u);
+  EXPECT_EQ(json.at("trunks").at(0).at("law"), "independent");
+  double tokens = 1;
+  for (const auto& depth : json.at("acceptance_per_depth"))
+    tokens += depth.get<double>();
+  EXPECT_NEAR(json.at("expected_tokens_per_round").get<double>(), tokens,
+              1e-12);
+}
+
+TEST(Program, RefusesBadRowsWithTheirPlace) {
+  ExpectRefused(With("start: [0.4, 0.6]", "start: [0.4, 0.5]"), "3:17",
+                "sum to 1");
+  ExpectRefused(With("start: [0.4, 0.6]", "start: [0.4, 0.6, 0.0]"), "3:17",
+                "expected 2 probabilities");
+  ExpectRefused(With("[0.3, 0.7]", "[-0.3, 1.3]"), "3:37", "-0.3");
+  ExpectRefused(With("[0.3, 0.7]", "[.nan, 0.7]"), "3:37", "finite number");
+  ExpectRefused(With("[[0.3, 0.7], [0.8, 0.2]]", "[[0.3, 0.7]]"), "3:35",
+                "expected 2 rows");
+}
+
+TEST(Program, RefusesUnknownNamesAndKeysWithTheNearestKnown) {
+  ExpectRefused(With("name: leviathan", "name: leviatan"), "6:18",
+                "did you mean 'leviathan'?");
+  ExpectRefused(With("name: chain", "name: chian"), "5:16",
+                "did you mean 'chain'?");
+  ExpectRefused(With("gamma: 2", "gama: 2"), "5:23", "did you mean 'gamma'?");
+  ExpectRefused(With("horizon: 2", "horizont: 2"), "2:1",
+                "did you mean 'horizon'?");
+  ExpectRefused(Good() + "control: merged_duplicate\n", "7:10",
+                "did you mean 'merged_duplicates'?");
+}
+
+TEST(Program, RefusesWhatCannotBe) {
+  ExpectRefused(With("horizon: 2", "horizon: 0"), "2:10", "at least 1");
+  ExpectRefused(With("gamma: 2", "gamma: -1"), "5:30", "gamma");
+  ExpectRefused(With("gamma: 2", "gamma: 2, law: sampled"), "5:38",
+                "unknown law 'sampled'");
+  ExpectRefused(With("vocab: 2", "vocab: 2\nvocab: 2"), "2:1", "vocab");
+  ExpectRefused(Good() + "max_branches: 10\n", "7:15", "max_branches = 10");
+  ExpectRefused(Good() + "trunks: [{drafter: 1}]\n", "7:20",
+                "one of the 1 drafters");
+}
+
+TEST(Program, RefusesUnlawfulCombinationsNamingBoth) {
+  ExpectRefused(
+      With("name: chain, gamma: 2", "name: expansion, branching: [2]"), "6:11",
+      "verifier leviathan does not go with policy expansion");
+  ExpectRefused(With("name: leviathan", "name: greedy"), "6:11",
+                "verifier greedy does not go with sampling at temperature 1");
+}
+
+TEST(Program, NamesAMissingFile) {
+  const Outcome outcome = RunProgram("law no_such_file.yaml");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("no_such_file.yaml"));
+}
+
+TEST(Program, DrawsATree) {
+  const std::string svg = testing::TempDir() + "/program_test.svg";
+  const Outcome outcome =
+      RunProgram("tree configs/tree/sequoia.yaml --json --svg " + svg);
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  const auto json = nlohmann::json::parse(outcome.output);
+  EXPECT_EQ(json.at("parents").size(), 25u);
+  EXPECT_EQ(json.at("parents").at(0), -1);
+  EXPECT_EQ(json.at("rank").at(0), 0);
+  EXPECT_EQ(json.at("rank").at(1), 1);
+  std::ifstream file(svg);
+  std::string first;
+  std::getline(file, first);
+  EXPECT_THAT(first, HasSubstr("<svg"));
+}
+
+TEST(Program, TakesTheOptimisersKeysBesideThePolicyToo) {
+  const Outcome inside =
+      RunOn("tree --json",
+            "policy: {name: sequoia, acceptance: [0.6, 0.2], budget: 6}\n");
+  const Outcome beside =
+      RunOn("tree --json",
+            "policy: {name: sequoia}\nacceptance: [0.6, 0.2]\nbudget: 6\n");
+  ASSERT_EQ(inside.code, 0) << inside.output;
+  EXPECT_EQ(inside.output, beside.output);
+}
+
+TEST(Program, RefusesImpossibleTrees) {
+  for (const char* text :
+       {"policy: {name: sequoia, acceptance: [0.9, 0.3], budget: 4}\n",
+        "policy: {name: sequoia, acceptance: [0.6], budget: -1}\n",
+        "policy: {name: best_first, budget: 4}\n",
+        "policy: {name: static, paths: [[0, 0]]}\n",
+        "policy: {name: sequoia, acceptance: [0.6], budget: 8, "
+        "target_ms: {1: 10, 4: 11}}\n"}) {
+    const Outcome outcome = RunOn("tree", text);
+    EXPECT_EQ(outcome.code, 2) << text;
+    EXPECT_THAT(outcome.output, HasSubstr(".yaml:1:")) << text;
+    EXPECT_THAT(outcome.output, Not(HasSubstr("terminate"))) << text;
+  }
+}
+
+}  // namespace
+}  // namespace banyan
