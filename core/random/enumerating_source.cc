@@ -8,6 +8,11 @@
 #include "core/random/random_source.h"
 
 namespace banyan {
+namespace {
+
+constexpr char kMoreThanItsChoices[] = "a run depends on more than its choices";
+
+}  // namespace
 
 bool EnumeratingSource::Accept(double probability, const ChoiceKey& key) {
   NoteKey(key);
@@ -41,7 +46,7 @@ double EnumeratingSource::probability() const {
 }
 
 bool EnumeratingSource::Advance() {
-  path_.resize(depth_);  // a run may stop short of what the last one chose
+  Check(depth_ == path_.size(), kMoreThanItsChoices);
   depth_ = 0;
   seen_.clear();
   while (!path_.empty() &&
@@ -67,7 +72,7 @@ int EnumeratingSource::Take(const Choice& fresh) {
   const Choice& choice = path_[depth_++];
   Check(choice.outcomes == fresh.outcomes &&
             choice.probabilities == fresh.probabilities,
-        "a run depends on more than its choices");
+        kMoreThanItsChoices);
   return choice.outcomes[choice.taken];
 }
 

@@ -7,8 +7,9 @@
 //   } while (source.Advance());
 //   if (source.exhausted()) ...  // the limit came first: the law is partial
 //
-// Run() must depend on nothing but the choices the source makes: a choice that
-// differs from the one recorded in its place ends the program.
+// Run() must depend on nothing but the choices the source makes: where a run
+// differs from the last one before the choice that was changed, the program
+// ends.
 #ifndef BANYAN_CORE_RANDOM_ENUMERATING_SOURCE_H_
 #define BANYAN_CORE_RANDOM_ENUMERATING_SOURCE_H_
 
