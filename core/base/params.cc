@@ -168,7 +168,7 @@ void ParamsReader::Ensure(bool holds, absl::string_view key,
   }
 }
 
-void ParamsReader::Note(absl::Status status) { status_.Update(status); }
+void ParamsReader::Note(const absl::Status& status) { status_.Update(status); }
 
 void ParamsReader::Missing(absl::string_view key) {
   Note(section_.Error(absl::StrCat(what_, ": missing key '", key, "'")));

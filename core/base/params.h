@@ -141,7 +141,7 @@ class ParamsReader {
   absl::Status Finish() const;
 
  private:
-  void Note(absl::Status status);
+  void Note(const absl::Status& status);
   void Missing(absl::string_view key);
 
   const Params& section_;

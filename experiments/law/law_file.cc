@@ -101,6 +101,8 @@ absl::StatusOr<std::vector<TrunkSection>> ReadTrunks(const Params* trunks,
   if (trunks == nullptr) {
     if (policy == nullptr && drafters > 0)
       return file.Error("law file: missing key 'policy' (or 'trunks')");
+    if (policy != nullptr && drafters == 0)
+      return policy->Error("law file: a policy needs 'drafters'");
     for (std::size_t i = 0; i < drafters; ++i)
       result.push_back({static_cast<int>(i), policy});
     return result;

@@ -154,6 +154,14 @@ TEST(Program, RefusesWhatCannotBe) {
                 "one of the 1 drafters");
 }
 
+// Nothing that was asked for is dropped without a word.
+TEST(Program, RefusesAPolicyWithoutDrafters) {
+  ExpectRefused(
+      "vocab: 1\nhorizon: 1\ntarget: {start: [1], next: [[1]]}\n"
+      "policy: {name: chain, gamma: 1}\nverifier: {name: match}\n",
+      "4:9", "needs 'drafters'");
+}
+
 TEST(Program, RefusesUnlawfulCombinationsNamingBoth) {
   ExpectRefused(
       With("name: chain, gamma: 2", "name: expansion, branching: [2]"), "6:11",
