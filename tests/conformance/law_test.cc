@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(Size{3, 1, 4, 200'000, true},
                                      Size{4, 1, 3, 200'000, true},
                                      Size{2, 2, 6, 200'000, false},
-                                     Size{3, 2, 4, 20'000, false})),
+                                     Size{3, 2, 4, 10'000, false})),
     TestName);
 
 }  // namespace
