@@ -1,0 +1,74 @@
+// Laws computed by a second implementation (tests/goldens/law_oracle.py), in
+// exact rationals, against this one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_join.h"
+#include "configs/loader/loader.h"
+#include "core/base/params.h"
+#include "experiments/law/exact_law.h"
+#include "experiments/law/law_file.h"
+#include "nlohmann/json.hpp"
+
+namespace banyan {
+namespace {
+
+constexpr double kTolerance = 1e-9;
+
+std::vector<std::filesystem::path> Goldens() {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("tests/goldens/law"))
+    if (entry.path().extension() == ".json") paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+void ExpectGolden(const nlohmann::json& golden) {
+  absl::StatusOr<Params> params =
+      ParseYaml(golden.at("yaml").get<std::string>(), "golden");
+  ASSERT_TRUE(params.ok()) << params.status();
+  absl::StatusOr<LawFile> file = ReadLawFile(*params);
+  ASSERT_TRUE(file.ok()) << file.status();
+  absl::StatusOr<ExactLaw> law =
+      ComputeExactLaw(*file->target, *file->decoder, file->options);
+  ASSERT_TRUE(law.ok()) << law.status();
+
+  EXPECT_NEAR(law->expected_tokens_per_round,
+              golden.at("expected_tokens_per_round").get<double>(), kTolerance);
+  EXPECT_THAT(
+      law->acceptance_per_depth,
+      testing::Pointwise(
+          testing::DoubleNear(kTolerance),
+          golden.at("acceptance_per_depth").get<std::vector<double>>()));
+  const nlohmann::json& strings = golden.at("law");
+  EXPECT_EQ(law->law.size(), strings.size());
+  for (const auto& [text, probability] : law->law) {
+    const std::string key = absl::StrJoin(text, ",");
+    ASSERT_TRUE(strings.contains(key)) << key;
+    EXPECT_NEAR(probability, strings.at(key).get<double>(), kTolerance) << key;
+  }
+}
+
+TEST(Goldens, AgreeWithTheSecondImplementation) {
+  const std::vector<std::filesystem::path> goldens = Goldens();
+  EXPECT_GE(goldens.size(), 40u);
+  for (const std::filesystem::path& path : goldens) {
+    SCOPED_TRACE(path.string());
+    std::ifstream stream(path);
+    const nlohmann::json golden = nlohmann::json::parse(
+        stream, /*cb=*/nullptr, /*allow_exceptions=*/false);
+    ASSERT_TRUE(golden.is_object());
+    ExpectGolden(golden);
+  }
+}
+
+}  // namespace
+}  // namespace banyan

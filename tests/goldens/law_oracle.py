@@ -1,0 +1,489 @@
+"""The law of a speculative method on toy bigram tables, in exact rationals.
+
+A second implementation, written from the papers' rules without sight of the
+C++. It shares nothing with it: no random source, no tree with pointers; laws are
+added and multiplied. A few cases a second is all it can do.
+
+Words used below:
+  state   the last token, or None before the first one
+  row     a list of Fractions, a law over the next token
+  draw    (token, proposal): the token and the row it was drawn from
+  tree    a dict from a node (tuple of tokens, () the root) to the list of its
+          draws in time order; a node that was not expanded is absent
+  law     a dict from an outcome to its probability
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+ZERO, ONE = Fraction(0), Fraction(1)
+
+
+def positive_part(a, b):
+    return [max(x - y, ZERO) for x, y in zip(a, b)]
+
+
+def normalised(row):
+    total = sum(row)
+    return [x / total for x in row] if total else None
+
+
+def one_hot(token, size):
+    return [ONE if x == token else ZERO for x in range(size)]
+
+
+def ranked(row):
+    """Tokens from the likeliest to the least likely, ties to the lower id."""
+    return sorted(range(len(row)), key=lambda x: (-row[x], x))
+
+
+def residual(cur, q):
+    return normalised(positive_part(cur, q))
+
+
+class Table:
+    """A bigram model. Temperature 1 keeps its rows, 0 makes them one-hot."""
+
+    def __init__(self, start, following, temperature=1):
+        self.rows = {None: [Fraction(x) for x in start]}
+        for token, row in enumerate(following):
+            self.rows[token] = [Fraction(x) for x in row]
+        for row in self.rows.values():
+            assert sum(row) == 1 and min(row) >= 0, row
+        self.temperature = temperature
+
+    def raw(self, state, node):
+        return self.rows[node[-1] if node else state]
+
+    def row(self, state, node):
+        raw = self.raw(state, node)
+        if self.temperature == 1:
+            return raw
+        return one_hot(ranked(raw)[0], len(raw))
+
+
+# ---- Drafting -----------------------------------------------------------------
+
+
+def draw_lists(drafter, state, node, count, law):
+    """[(probability, draws)] for `count` draws at one node."""
+    q = drafter.row(state, node)
+    size = len(q)
+    if law == "deterministic":
+        best = ranked(drafter.raw(state, node))[:count]
+        return [(ONE, [(x, one_hot(x, size)) for x in best])]
+    lists = [(ONE, [], q)]
+    for _ in range(count):
+        longer = []
+        for probability, draws, cur in lists:
+            if cur is None:  # the support is exhausted
+                longer.append((probability, draws, None))
+                continue
+            for x in range(size):
+                if cur[x] == 0:
+                    continue
+                rest = cur
+                if law == "without_replacement":
+                    rest = list(cur)
+                    rest[x] = ZERO
+                    rest = normalised(rest)
+                longer.append(
+                    (probability * cur[x], draws + [(x, cur)], rest))
+        lists = longer
+    return [(probability, draws) for probability, draws, _ in lists]
+
+
+def children(draws):
+    """The distinct tokens drawn, in the order of their first draws."""
+    return list(dict.fromkeys(x for x, _ in draws))
+
+
+def expansion(drafter, state, branching, law):
+    """[(probability, tree)]; a node is expanded once, whatever led to it."""
+    grown = [(ONE, {}, [()])]
+    for count in branching:
+        longer = []
+        for probability, tree, level in grown:
+            options = [
+                draw_lists(drafter, state, node, count, law) for node in level
+            ]
+            for choice in itertools.product(*options):
+                weight, taller, below = probability, dict(tree), []
+                for node, (p, draws) in zip(level, choice):
+                    weight *= p
+                    taller[node] = draws
+                    below += [node + (x,) for x in children(draws)]
+                longer.append((weight, taller, below))
+        grown = longer
+    return [(probability, tree) for probability, tree, _ in grown]
+
+
+def sequences(drafter, state, count, gamma):
+    """[(probability, tree)]; every chain keeps its own draws."""
+    chains = [
+        (probability, tree)
+        for probability, tree in expansion(drafter, state, [1] * gamma,
+                                           "independent")
+    ]
+    grown = [(ONE, {})]
+    for _ in range(count):
+        grown = [(p1 * p2, joined(tree, chain)) for p1, tree in grown
+                 for p2, chain in chains]
+    return grown
+
+
+def joined(first, second):
+    """Both trees in one trie: at each node the first's draws, then the other's."""
+    both = {node: list(draws) for node, draws in first.items()}
+    for node, draws in second.items():
+        both[node] = both.get(node, []) + draws
+    return both
+
+
+def draft(trunks, state):
+    grown = [(ONE, {})]
+    for drafter, policy in trunks:
+        law = policy.get("law", "independent")
+        if policy["name"] == "chain":
+            trees = expansion(drafter, state, [1] * policy["gamma"], law)
+        elif policy["name"] == "expansion":
+            trees = expansion(drafter, state, policy["branching"], law)
+        else:
+            assert policy["name"] == "sequences" and law == "independent"
+            trees = sequences(drafter, state, policy["count"],
+                              policy["gamma"])
+        grown = [(p1 * p2, joined(tree, more)) for p1, tree in grown
+                 for p2, more in trees]
+    return grown
+
+
+# ---- Verification: a law over (accepted path, last token) ------------------------
+
+
+def add(law, outcome, probability):
+    if probability:
+        law[outcome] = law.get(outcome, ZERO) + probability
+
+
+def emit(law, path, row, weight):
+    for x, p in enumerate(row):
+        add(law, (path, x), weight * p)
+
+
+def top_down(tree, target_row, judge):
+    """Walks down. judge(p, draws) gives the law over draws taken (by token) and
+    the weighted final rows: ({token: probability}, [(probability, row)])."""
+    law = {}
+    nodes = [((), ONE)]
+    while nodes:
+        node, weight = nodes.pop()
+        taken, final = judge(target_row(node), tree.get(node, []))
+        for x, p in taken.items():
+            if p:
+                nodes.append((node + (x,), weight * p))
+        for p, row in final:
+            if p:
+                emit(law, node, row, weight * p)
+    return law
+
+
+def rounds(p, draws, next_proposal, lenience=ONE):
+    """Round after round; next_proposal(draw, refused) is the q of the round."""
+    cur, weight, taken, refused = p, ONE, {}, []
+    for draw in draws:
+        x = draw[0]
+        q = next_proposal(draw, refused)
+        assert q[x] > 0, "a token its law cannot draw"
+        accept = min(ONE, cur[x] / (lenience * q[x]))
+        taken[x] = taken.get(x, ZERO) + weight * accept
+        weight *= 1 - accept
+        if weight == 0:
+            return taken, []
+        cur = residual([c / lenience for c in cur], q)
+        refused.append(draw)
+    return taken, [(weight, cur)]
+
+
+def leviathan(tree, target_row):
+
+    def judge(p, draws):
+        assert len(draws) <= 1
+        if not draws:
+            return {}, [(ONE, p)]
+        (x, q), = draws
+        accept = min(ONE, p[x] / q[x])
+        if accept == 1:
+            return {x: ONE}, []
+        return {x: accept}, [(1 - accept, residual(p, q))]
+
+    return top_down(tree, target_row, judge)
+
+
+def multi_round(tree, target_row, lenience=ONE):
+    return top_down(
+        tree, target_row, lambda p, draws: rounds(
+            p, draws, lambda draw, refused: draw[1], lenience))
+
+
+def without_replacement(tree, target_row):
+    """The verifier's own q: the node's first law, less what it refused."""
+
+    def judge(p, draws):
+        # One list drawn without replacement: the law of its first draw is q.
+        def proposal(draw, refused):
+            q = list(draws[0][1])
+            for x, _ in refused:
+                q[x] = ZERO
+            return normalised(q)
+
+        return rounds(p, draws, proposal)
+
+    return top_down(tree, target_row, judge)
+
+
+def k_seq(tree, target_row):
+
+    def judge(p, draws):
+        if not draws:
+            return {}, [(ONE, p)]
+        q, count = draws[0][1], len(draws)
+        assert all(law == q for _, law in draws)
+
+        def beta(rho):
+            return sum(min(b, a / rho) for a, b in zip(p, q))
+
+        def gap(rho):
+            return 1 - (1 - beta(rho))**count - rho * beta(rho)
+
+        if beta(ONE) == 0:
+            return {}, [(ONE, p)]
+        # Floats bound the root; any rho with gap(rho) <= 0 keeps the law exact.
+        low, high = 1.0, float(count)
+        if gap(ONE) <= 0:
+            high = low
+        while (middle := (low + high) / 2) not in (low, high):
+            if gap(Fraction(middle)) <= 0:
+                high = middle
+            else:
+                low = middle
+        rho = Fraction(high)
+        weight, taken = ONE, {}
+        for x, _ in draws:
+            accept = min(ONE, p[x] / (rho * q[x]))
+            taken[x] = taken.get(x, ZERO) + weight * accept
+            weight *= 1 - accept
+        if weight == 0:
+            return taken, []
+        b = beta(rho)
+        share = (1 - (1 - b)**count) / b
+        rest = [
+            max(a - min(c, a / rho) * share, ZERO) for a, c in zip(p, q)
+        ]
+        return taken, [(weight, normalised(rest))]
+
+    return top_down(tree, target_row, judge)
+
+
+def match(tree, target_row):
+
+    def judge(p, draws):
+        drawn = set(children(draws))
+        taken = {x: p[x] for x in drawn}
+        miss = [ZERO if x in drawn else p[x] for x in range(len(p))]
+        return taken, [(sum(miss), normalised(miss))] if sum(miss) else []
+
+    return top_down(tree, target_row, judge)
+
+
+def point_mass(tree, target_row):
+
+    def judge(p, draws):
+        cur, weight, taken = list(p), ONE, {}
+        for x in children(draws):
+            taken[x] = weight * cur[x]
+            weight *= 1 - cur[x]
+            if weight == 0:
+                return taken, []
+            cur[x] = ZERO
+            cur = normalised(cur)
+        return taken, [(weight, cur)]
+
+    return top_down(tree, target_row, judge)
+
+
+def greedy(tree, target_row):
+
+    def judge(p, draws):
+        best = ranked(p)[0]
+        if best in children(draws):
+            return {best: ONE}, []
+        return {}, [(ONE, one_hot(best, len(p)))]
+
+    return top_down(tree, target_row, judge)
+
+
+def block(tree, target_row):
+    path, node = [], ()
+    while tree.get(node):
+        (x, q), = tree[node]
+        path.append((x, q))
+        node += (x,)
+    gamma = len(path)
+    carried = [ONE]  # p_0, p_1, ...
+    node = ()
+    for x, q in path:
+        carried.append(min(carried[-1] * target_row(node)[x] / q[x], ONE))
+        node += (x,)
+
+    def excess(i):  # pos(p_i P - Q) after i tokens
+        scaled = [carried[i] * a for a in target_row(node[:i])]
+        return positive_part(scaled, path[i][1])
+
+    law, weight = {}, ONE
+    for i in range(gamma, -1, -1):  # the last coin that succeeds
+        if i == 0:
+            coin = ONE
+        elif i == gamma:
+            coin = carried[gamma]
+        else:
+            room = sum(excess(i))
+            divisor = room + 1 - carried[i]
+            coin = room / divisor if divisor else ONE
+        if weight * coin:
+            row = target_row(node) if i == gamma else normalised(excess(i))
+            emit(law, node[:i], row, weight * coin)
+        weight *= 1 - coin
+    return law
+
+
+def traversal(tree, target_row):
+    """From the leaves, on a merged trie."""
+    law = {}
+
+    def visit(node, a, weight):
+        """Adds what is emitted at or below; gives the weight of refusal."""
+        cur, refused = target_row(node), set()
+        for x, q in tree.get(node, []):
+            if x not in refused:
+                value = min(a * cur[x] / q[x], ONE)
+                weight = visit(node + (x,), value, weight)
+                if weight == 0:
+                    return ZERO
+                refused.add(x)
+            rest = positive_part([a * c for c in cur], q)
+            room = sum(rest)
+            divisor = room + 1 - a
+            a = room / divisor if divisor else ONE
+            cur = normalised(rest) if room else cur
+        emit(law, node, cur, weight * a)
+        return weight * (1 - a)
+
+    left = visit((), ONE, ONE)
+    assert left == 0
+    return law
+
+
+def typical(tree, target_row, epsilon, delta):
+    """Among the longest kept paths the likeliest; floats for the entropy only."""
+    kept = [((), ONE)]
+    best = [((), ONE)]
+    while kept:
+        best, longer = kept, []
+        for node, probability in kept:
+            p = target_row(node)
+            entropy = -sum(float(x) * math.log(x) for x in p if x)
+            threshold = min(epsilon, delta * math.exp(-entropy))
+            for x in children(tree.get(node, [])):
+                if p[x] > threshold:
+                    longer.append((node + (x,), probability * p[x]))
+        kept = longer
+    likeliest = max(probability for _, probability in best)
+    winners = [node for node, p in best if p == likeliest]
+    assert len(winners) == 1, "a tie the rules leave open"
+    law = {}
+    emit(law, winners[0], target_row(winners[0]), ONE)
+    return law
+
+
+def verify(verifier, tree, target_row):
+    name = verifier["name"]
+    if name == "lenience":
+        return multi_round(tree, target_row, Fraction(verifier["lenience"]))
+    if name == "typical":
+        return typical(tree, target_row,
+                       float(Fraction(verifier.get("epsilon", "0.09"))),
+                       float(Fraction(verifier.get("delta", "0.3"))))
+    return {
+        "leviathan": leviathan,
+        "multi_round": multi_round,
+        "without_replacement": without_replacement,
+        "k_seq": k_seq,
+        "match": match,
+        "point_mass": point_mass,
+        "greedy": greedy,
+        "block": block,
+        "traversal": traversal,
+    }[name](tree, target_row)
+
+
+# ---- Rounds ----------------------------------------------------------------------
+
+
+def exact(case):
+    """The oracle's numbers for a case: see the keys at the end."""
+    temperature = case.get("temperature", 1)
+    assert temperature in (0, 1)
+    vocab, horizon = case["vocab"], case["horizon"]
+    target = Table(*case["target"], temperature)
+    drafters = [Table(*tables, temperature) for tables in case["drafters"]]
+    if "trunks" in case:
+        trunks = [(drafters[t["drafter"]], t["policy"])
+                  for t in case["trunks"]]
+    else:
+        trunks = [(drafter, case["policy"]) for drafter in drafters]
+
+    memo = {}
+
+    def one_round(state):
+        if state not in memo:
+            law = memo[state] = {}
+            for probability, tree in draft(trunks, state):
+                verdict = verify(case["verifier"], tree,
+                                 lambda node: target.row(state, node))
+                assert abs(sum(verdict.values()) - 1) < Fraction(1, 10**12)
+                for outcome, p in verdict.items():
+                    add(law, outcome, probability * p)
+        return memo[state]
+
+    law = {}
+
+    def continue_from(text, weight):
+        if len(text) >= horizon:
+            add(law, text[:horizon], weight)
+            return
+        for (path, last), p in one_round(text[-1] if text else None).items():
+            continue_from(text + path + (last,), weight * p)
+
+    continue_from((), ONE)
+
+    first = one_round(None)
+    deepest = max(len(path) for path, _ in first)
+    target_law = {}
+    for text in itertools.product(range(vocab), repeat=horizon):
+        p = ONE
+        for i in range(horizon):
+            p *= target.row(None, text[:i])[text[i]]
+        target_law[text] = p
+    return {
+        "expected_tokens_per_round":
+        sum(p * (len(path) + 1) for (path, _), p in first.items()),
+        "acceptance_per_depth": [
+            sum(p for (path, _), p in first.items() if len(path) >= depth)
+            for depth in range(1, deepest + 1)
+        ],
+        "law": {text: law.get(text, ZERO)
+                for text in target_law},
+        "target_law":
+        target_law,
+    }
