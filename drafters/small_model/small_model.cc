@@ -27,6 +27,16 @@
 #include "tree/verdict.h"
 
 namespace banyan {
+namespace {
+
+// The rule whose masses rank candidates. Argmax alone would rank one token.
+SamplingRule RankingRule(const SamplingRule& rule) {
+  if (!rule.greedy()) return rule;
+  return SamplingRule({.repetition_penalty = rule.options().repetition_penalty,
+                       .banned = rule.options().banned});
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Drafter>> SmallModel::Build(ParamsReader& in,
                                                            Workbench& bench) {
@@ -47,7 +57,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> SmallModel::Build(ParamsReader& in,
 }
 
 SmallModel::SmallModel(std::shared_ptr<const Model> model, SamplingRule rule)
-    : model_(std::move(model)), rule_(std::move(rule)) {}
+    : model_(std::move(model)),
+      rule_(std::move(rule)),
+      ranking_(RankingRule(rule_)) {}
 
 std::vector<DraftLaw> SmallModel::laws() const {
   return {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
@@ -91,6 +103,8 @@ absl::StatusOr<std::vector<Distribution>> SmallModel::Propose(
   }
   BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Scores> scores,
                           ScoreOne(*model_, *session_, batch));
+  const bool ranked = tree.law() == DraftLaw::kDeterministic;
+  const SamplingRule& rule = ranked ? ranking_ : rule_;
   std::vector<Distribution> proposals;
   std::vector<double> logits;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -100,7 +114,7 @@ absl::StatusOr<std::vector<Distribution>> SmallModel::Propose(
     scores->Read(static_cast<int>(i), logits);
     BANYAN_ASSIGN_OR_RETURN(
         Distribution proposal,
-        rule_.Apply(logits, context.tokens, TokensTo(tree, nodes[i])));
+        rule.Apply(logits, context.tokens, TokensTo(tree, nodes[i])));
     proposals.push_back(std::move(proposal));
   }
   return proposals;

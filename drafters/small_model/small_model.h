@@ -5,6 +5,9 @@
 // (the token after the path; another trunk's nodes; the last node of a fully
 // accepted chain, which it drafted but never read) it reads before the next
 // proposal, so its cache has no holes.
+//
+// Proposals are its sampling rule's laws. To rank candidates at temperature 0,
+// where that law knows one token only, it takes the masses of temperature 1.
 #ifndef BANYAN_DRAFTERS_SMALL_MODEL_SMALL_MODEL_H_
 #define BANYAN_DRAFTERS_SMALL_MODEL_SMALL_MODEL_H_
 
@@ -54,6 +57,7 @@ class SmallModel : public Drafter {
 
   std::shared_ptr<const Model> model_;
   SamplingRule rule_;
+  SamplingRule ranking_;  // for deterministic draws
   std::unique_ptr<Session> session_;
   std::vector<Row> rows_;    // the session's pending rows
   std::vector<int> row_of_;  // by node of the growing tree; -1: not scored

@@ -136,6 +136,20 @@ TEST(Identity, AtTemperatureZeroEveryLosslessVerifierIsGreedy) {
   }
 }
 
+// The drafter's argmax is 0, its second is 1, the target's argmax is 1: a tree
+// of two ranked candidates holds it, though the drafter samples at temperature
+// 0.
+TEST(Identity, RankedCandidatesAreMoreThanOneAtTemperatureZero) {
+  const auto target = std::make_shared<TableModel>(
+      TableModel::Bigram({0.2, 0.5, 0.3}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}));
+  const auto drafter = std::make_shared<TableModel>(
+      TableModel::Bigram({0.6, 0.3, 0.1}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}));
+  Pairing pairing = One(target, "greedy", "expansion {branching: [2]}", drafter,
+                        DraftLaw::kDeterministic);
+  pairing.sampling.temperature = 0;
+  EXPECT_NEAR(OneRound(pairing).expected_tokens_per_round, 2, kRounding);
+}
+
 TEST(Identity, AnEmptyTreeIsPlainDecoding) {
   for (const VerifierRow& row : VerifierCatalogue()) {
     for (bool trunk : {false, true}) {
