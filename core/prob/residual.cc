@@ -9,6 +9,7 @@
 
 #include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/lanes.h"
 #include "core/base/token.h"
 #include "core/base/weights.h"
 #include "core/prob/distribution.h"
@@ -16,19 +17,14 @@
 namespace banyan {
 namespace {
 
-// sum of max(x_scale * x[i] - y_scale * y[i], 0). Four sums, so that it can run
-// in vector lanes; their order is fixed.
-double SumOfExcess(absl::Span<const double> x, double x_scale,
-                   absl::Span<const double> y, double y_scale) {
-  double sums[4] = {0, 0, 0, 0};
-  const std::size_t whole = x.size() / 4 * 4;
-  for (std::size_t i = 0; i < whole; i += 4)
-    for (std::size_t lane = 0; lane < 4; ++lane)
-      sums[lane] +=
-          std::max(x_scale * x[i + lane] - y_scale * y[i + lane], 0.0);
-  for (std::size_t i = whole; i < x.size(); ++i)
-    sums[i - whole] += std::max(x_scale * x[i] - y_scale * y[i], 0.0);
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+// sum of max(x_scale * x[i] - y_scale * y[i], 0).
+double SumOfExcess(absl::Span<const double> row, double x_scale,
+                   absl::Span<const double> other, double y_scale) {
+  const double* x = row.data();
+  const double* y = other.data();
+  return SumInLanes(row.size(), [=](std::size_t i) {
+    return std::max(x_scale * x[i] - y_scale * y[i], 0.0);
+  });
 }
 
 bool BothDense(const Distribution& p, const Distribution& q) {
@@ -132,10 +128,12 @@ void Residual::SubtractRow(const Distribution& q, double a, double sum) {
     std::vector<double> kept;  // tokens q cannot draw lose nothing
     for (int index : q.left_out())
       kept.push_back(norm * (own * left_[static_cast<std::size_t>(index)]));
-    const absl::Span<const double> masses = q.masses();
     const double theirs = q.factor();
+    // Pointers for the reason that core/base/lanes.h gives.
+    const double* masses = q.masses().data();
+    double* left = left_.data();
     for (std::size_t i = 0; i < left_.size(); ++i)
-      left_[i] = norm * std::max(own * left_[i] - theirs * masses[i], 0.0);
+      left[i] = norm * std::max(own * left[i] - theirs * masses[i], 0.0);
     for (std::size_t k = 0; k < kept.size(); ++k)
       left_[static_cast<std::size_t>(q.left_out()[k])] = kept[k];
   }
