@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/checked_sum.h"
 #include "core/base/token.h"
 
 namespace banyan {
@@ -20,16 +21,10 @@ namespace {
 // The reciprocal of anything less overflows.
 constexpr double kNothing = std::numeric_limits<double>::min();
 
-double CheckedSum(const std::vector<double>& masses) {
-  double sum = 0;
-  bool negative = false;
-  for (double mass : masses) {
-    negative |= mass < 0;
-    sum += mass;
-  }
-  Check(!negative && std::isfinite(sum),
-        "masses of a distribution must be finite and not negative");
-  return sum;
+double TotalOf(const std::vector<double>& masses) {
+  const double total = CheckedSum(masses);
+  Check(std::isfinite(total), "masses of a distribution must be finite");
+  return total;
 }
 
 bool Contains(absl::Span<const int> list, int value) {
@@ -41,7 +36,7 @@ bool Contains(absl::Span<const int> list, int value) {
 Distribution Distribution::Dense(std::vector<double> masses) {
   Distribution result;
   result.vocab_size_ = static_cast<int>(masses.size());
-  result.raw_total_ = result.summed_ = CheckedSum(masses);
+  result.raw_total_ = result.summed_ = TotalOf(masses);
   result.masses_ =
       std::make_shared<const std::vector<double>>(std::move(masses));
   return result;
@@ -57,7 +52,7 @@ Distribution Distribution::Sparse(int vocab_size, std::vector<TokenId> tokens,
         "the tokens of a sparse row must ascend");
   Distribution result;
   result.vocab_size_ = vocab_size;
-  result.raw_total_ = result.summed_ = CheckedSum(masses);
+  result.raw_total_ = result.summed_ = TotalOf(masses);
   result.tokens_ =
       std::make_shared<const std::vector<TokenId>>(std::move(tokens));
   result.masses_ =
