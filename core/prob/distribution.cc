@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/checked_sum.h"
+#include "core/base/lanes.h"
 #include "core/base/token.h"
 
 namespace banyan {
@@ -25,6 +26,19 @@ double TotalOf(const std::vector<double>& masses) {
   const double total = CheckedSum(masses);
   Check(std::isfinite(total), "masses of a distribution must be finite");
   return total;
+}
+
+// Eight maxima for the reason that core/base/lanes.h gives for sums.
+double Largest(absl::Span<const double> row) {
+  const double* masses = row.data();
+  double most[kLanes] = {};
+  const std::size_t whole = row.size() / kLanes * kLanes;
+  for (std::size_t i = 0; i < whole; i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      most[lane] = std::max(most[lane], masses[i + lane]);
+  for (std::size_t i = whole; i < row.size(); ++i)
+    most[0] = std::max(most[0], masses[i]);
+  return *std::max_element(most, most + kLanes);
 }
 
 bool Contains(absl::Span<const int> list, int value) {
@@ -97,13 +111,19 @@ void Distribution::ForEach(absl::FunctionRef<void(TokenId, double)> f) const {
 
 TokenId Distribution::Argmax() const {
   Check(!empty(), "a distribution without mass has no largest token");
+  // Only the runs with a larger mass than all before are looked through.
+  constexpr int kRun = 64;
   const absl::Span<const double> row = masses();
+  const int size = static_cast<int>(row.size());
   int best = -1;
   double best_mass = 0;
-  for (int i = 0; i < static_cast<int>(row.size()); ++i) {
-    if (!(row[i] > best_mass) || Contains(left_out_, i)) continue;
-    best = i;
-    best_mass = row[i];
+  for (int begin = 0; begin < size; begin += kRun) {
+    if (!(Largest(row.subspan(begin, kRun)) > best_mass)) continue;
+    for (int i = begin; i < std::min(begin + kRun, size); ++i) {
+      if (!(row[i] > best_mass) || Contains(left_out_, i)) continue;
+      best = i;
+      best_mass = row[i];
+    }
   }
   return TokenAt(best);
 }
