@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/checked_sum.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
@@ -60,44 +62,65 @@ std::vector<double> Softmax(absl::Span<const double> logits, double temperature,
   return masses;
 }
 
-// Token ids by falling mass, ties by rising id; the first `count` are in order.
-std::vector<TokenId> Ranked(absl::Span<const double> masses,
-                            std::size_t count) {
-  std::vector<TokenId> order(masses.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    order[i] = static_cast<TokenId>(i);
-  const auto larger = [&](TokenId a, TokenId b) {
-    const double left = masses[static_cast<std::size_t>(a)];
-    const double right = masses[static_cast<std::size_t>(b)];
-    return left != right ? left > right : a < b;
-  };
-  const auto middle = order.begin() + static_cast<std::ptrdiff_t>(count);
-  std::partial_sort(order.begin(), middle, order.end(), larger);
-  order.resize(count);
-  return order;
-}
+// Token ids by falling mass, ties by rising id. Ranked no further than asked
+// for: to rank a whole vocabulary takes longer than all else.
+class Ranking {
+ public:
+  explicit Ranking(absl::Span<const double> masses)
+      : masses_(masses), order_(masses.size()) {
+    std::iota(order_.begin(), order_.end(), TokenId{0});
+  }
+
+  TokenId At(std::size_t rank) {
+    if (rank >= ranked_) RankMore();
+    return order_[rank];
+  }
+
+ private:
+  void RankMore() {
+    constexpr std::size_t kFirst = 64;
+    constexpr std::size_t kGrowth = 8;
+    const double* masses = masses_.data();
+    const auto larger = [masses](TokenId a, TokenId b) {
+      return masses[a] != masses[b] ? masses[a] > masses[b] : a < b;
+    };
+    const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(ranked_);
+    ranked_ = std::min(std::max(kFirst, kGrowth * ranked_), order_.size());
+    const auto end = order_.begin() + static_cast<std::ptrdiff_t>(ranked_);
+    std::partial_sort(begin, end, order_.end(), larger);
+  }
+
+  absl::Span<const double> masses_;
+  std::vector<TokenId> order_;
+  std::size_t ranked_ = 0;  // so many stand in order
+};
 
 // What top-k, top-p and min-p leave, as a sparse law that sums to 1.
 Distribution Truncate(absl::Span<const double> masses,
                       const SamplingOptions& options) {
-  std::size_t count = masses.size();
-  if (options.top_k > 0)
-    count = std::min(count, static_cast<std::size_t>(options.top_k));
-  std::vector<TokenId> kept = Ranked(masses, count);
+  Ranking ranking(masses);
   const auto mass = [&](TokenId token) {
     return masses[static_cast<std::size_t>(token)];
   };
-
+  std::size_t count = masses.size();
   double total = 0;
-  for (TokenId token : kept) total += mass(token);
-  const double floor = options.min_p * mass(kept.front());
+  if (options.top_k > 0) {
+    count = std::min(count, static_cast<std::size_t>(options.top_k));
+    for (std::size_t i = 0; i < count; ++i) total += mass(ranking.At(i));
+  } else {
+    total = CheckedSum(masses);
+  }
+
+  const double floor = options.min_p * mass(ranking.At(0));
+  std::vector<TokenId> kept;
   double sum = 0;
-  std::size_t end = 0;
-  while (end < kept.size() && mass(kept[end]) > 0 && mass(kept[end]) >= floor) {
-    sum += mass(kept[end++]);
+  while (kept.size() < count) {
+    const TokenId token = ranking.At(kept.size());
+    if (!(mass(token) > 0) || mass(token) < floor) break;
+    kept.push_back(token);
+    sum += mass(token);
     if (options.top_p < 1 && sum >= options.top_p * total) break;
   }
-  kept.resize(end);
   std::sort(kept.begin(), kept.end());
   std::vector<double> values;
   for (TokenId token : kept) values.push_back(mass(token) / sum);
