@@ -22,11 +22,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/base/lanes.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
@@ -41,14 +43,18 @@ namespace banyan {
 namespace {
 
 // p and q side by side, where both have mass.
-struct Pair {
-  double p;
-  double q;
+struct Pairs {
+  std::vector<double> p;
+  std::vector<double> q;
 };
 
-double Beta(const std::vector<Pair>& pairs, double rho) {
-  double beta = 0;
-  for (const Pair& pair : pairs) beta += std::min(pair.q, pair.p / rho);
+double Beta(const Pairs& pairs, double rho) {
+  const double* p = pairs.p.data();
+  const double* q = pairs.q.data();
+  const double share = 1 / rho;
+  const double beta = SumInLanes(pairs.p.size(), [=](std::size_t i) {
+    return std::min(q[i], share * p[i]);
+  });
   return std::min(beta, 1.0);
 }
 
@@ -58,7 +64,7 @@ double AnyAccepted(double beta, int k) {
 }
 
 // The smallest rho with (*) up to bisection, from above.
-double Rho(const std::vector<Pair>& pairs, int k) {
+double Rho(const Pairs& pairs, int k) {
   const auto holds = [&](double rho) {
     const double beta = Beta(pairs, rho);
     return AnyAccepted(beta, k) <= rho * beta;
@@ -99,10 +105,12 @@ class KSeq : public Verifier {
   static int Judge(const Distribution& p, const std::vector<Round>& rounds,
                    int node, const Chance& chance, TokenId& next) {
     const Distribution& q = rounds.front().draw->proposal;
-    std::vector<Pair> pairs;
+    Pairs pairs;
     q.ForEach([&](TokenId token, double mass) {
       const double other = p.Mass(token);
-      if (other > 0) pairs.push_back({other, mass});
+      if (!(other > 0)) return;
+      pairs.p.push_back(other);
+      pairs.q.push_back(mass);
     });
     const int k = static_cast<int>(rounds.size());
     const double rho = Rho(pairs, k);
