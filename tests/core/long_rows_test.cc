@@ -1,0 +1,158 @@
+// Rows longer than the lanes, runs and ranks that loops over them are cut into,
+// held against loops that are not cut.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "core/base/checked_sum.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+#include "core/prob/residual.h"
+#include "core/prob/sampling_rule.h"
+#include "core/random/uniform.h"
+#include "tests/core/laws.h"
+
+namespace banyan {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::Pointwise;
+
+// Around the lanes (8) and the runs of Argmax (64) and DrawWith (256), and more
+// than the second ranking of SamplingRule (512).
+constexpr int kSizes[] = {1, 7, 8, 9, 63, 64, 65, 255, 256, 257, 1000};
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Multiples of 2^-10 up to 1, a third of them 0: their sums are exact.
+std::vector<double> ExactWeights(Dice& dice, int size) {
+  std::vector<double> weights;
+  for (int i = 0; i < size; ++i)
+    weights.push_back(dice.Below(3) == 0 ? 0 : dice.Below(1025) / 1024.0);
+  return weights;
+}
+
+TEST(CheckedSum, AddsEveryEntryOnce) {
+  Dice dice(1);
+  for (int size : kSizes) {
+    const std::vector<double> row = ExactWeights(dice, size);
+    double sum = 0;
+    for (double value : row) sum += value;
+    EXPECT_EQ(CheckedSum(row), sum) << size;
+  }
+  EXPECT_EQ(CheckedSum({}), 0);
+  EXPECT_EQ(CheckedSum({1, kInfinity}), kInfinity);
+}
+
+TEST(CheckedSumDeathTest, RefusesNegativeAndNaNWhereverTheyStand) {
+  for (double bad : {-1e-300, -kInfinity, kNaN}) {
+    for (int at : {0, 5, 15, 16, 18}) {
+      std::vector<double> row(19, 1.0);
+      row[static_cast<std::size_t>(at)] = bad;
+      EXPECT_DEATH(CheckedSum(row), "check failed") << bad << " at " << at;
+    }
+  }
+}
+
+// One by one: the first index whose running sum exceeds u times the total.
+int DrawOneByOne(double u, std::vector<double> weights,
+                 const std::vector<int>& left_out) {
+  for (int index : left_out) weights[static_cast<std::size_t>(index)] = 0;
+  double total = 0;
+  for (double weight : weights) total += weight;
+  double sum = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    sum += weights[i];
+    if (sum > u * total) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+TEST(DrawWith, FindsTheSameIndexInALongRowAsOneByOne) {
+  Dice dice(2);
+  for (int size : kSizes) {
+    for (int gaps : {0, 1, 20}) {
+      std::vector<double> weights = ExactWeights(dice, size);
+      std::vector<int> left_out;  // in no order, perhaps repeated
+      for (int i = 0; i < gaps; ++i) left_out.push_back(dice.Below(size));
+      if (DrawOneByOne(0, weights, left_out) < 0) continue;
+      for (int i = 0; i < 500; ++i) {
+        const double u = i == 0 ? 0 : dice.Uniform();
+        ASSERT_EQ(DrawWith(u, {weights, left_out}),
+                  DrawOneByOne(u, weights, left_out))
+            << "size " << size << ", left out " << gaps << ", u " << u;
+      }
+    }
+  }
+}
+
+TEST(Argmax, OfALongRowIsTheFirstOfTheLargestLeft) {
+  Dice dice(3);
+  for (int size : kSizes) {
+    std::vector<double> masses;  // few values: many ties
+    for (int i = 0; i < size; ++i) masses.push_back(1 + dice.Below(20));
+    Distribution law = Distribution::Dense(masses);
+    for (int i = 0; i < std::min(size, 100); ++i) {
+      const auto largest = std::max_element(masses.begin(), masses.end());
+      const auto token = static_cast<TokenId>(largest - masses.begin());
+      ASSERT_EQ(law.Argmax(), token) << "size " << size << ", draw " << i;
+      law = law.Without(token);
+      *largest = 0;
+    }
+  }
+}
+
+TEST(Residual, OfALongRowIsWhatTheFormulaSays) {
+  constexpr double kRounding = 1e-14;  // of sums of 1000 masses
+  Dice dice(4);
+  for (int size : kSizes) {
+    std::vector<double> cur = RandomMasses(dice, size, 1);
+    Residual residual(Distribution::Dense(cur));
+    for (int draw = 0; draw < 3; ++draw) {
+      const std::vector<double> q = RandomMasses(dice, size, 0.5);
+      double excess = 0;
+      for (std::size_t i = 0; i < q.size(); ++i) {
+        cur[i] = std::max(cur[i] - q[i], 0.0);
+        excess += cur[i];
+      }
+      EXPECT_NEAR(residual.Subtract(Distribution::Dense(q)), excess, kRounding);
+      for (double& mass : cur) mass /= excess;
+      std::vector<double> found;
+      for (int token = 0; token < size; ++token)
+        found.push_back(residual.Mass(token));
+      EXPECT_THAT(found, Pointwise(DoubleNear(kRounding), cur)) << size;
+    }
+  }
+}
+
+// The truncations that keep a stated number of 1000 tokens, of which none is as
+// likely as another.
+TEST(SamplingRule, RanksAsFarIntoALongRowAsItKeeps) {
+  constexpr int kSize = 1000;
+  std::vector<double> logits;
+  for (int token = 0; token < kSize; ++token)  // 37 is prime to 1000
+    logits.push_back(-0.01 * (token * 37 % kSize));
+  const auto kept = [&](const SamplingOptions& options) {
+    const auto law = SamplingRule(options).Apply(logits, {}, {});
+    return law.ok() ? static_cast<int>(law->masses().size()) : -1;
+  };
+  const double ratio = std::exp(-0.01);
+  const double total = 1 - std::pow(ratio, kSize);
+  for (int count : {1, 63, 64, 65, 511, 512, 513, 999}) {
+    // Half a rank past the one before: rounding does not matter.
+    const double top_p = (1 - std::pow(ratio, count - 0.5)) / total;
+    const double min_p = std::pow(ratio, count - 0.5);
+    EXPECT_EQ(kept({.top_k = count}), count);
+    EXPECT_EQ(kept({.top_p = top_p}), count);
+    EXPECT_EQ(kept({.min_p = min_p}), count);
+  }
+  EXPECT_EQ(kept({.top_k = kSize}), kSize);
+}
+
+}  // namespace
+}  // namespace banyan
