@@ -1,4 +1,5 @@
 // How Grow, the policy and the drafter talk to each other.
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/context.h"
+#include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/random/enumerating_source.h"
 #include "core/random/random_source.h"

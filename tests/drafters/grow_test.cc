@@ -1,16 +1,14 @@
 #include "drafters/grow.h"
 
-#include <cmath>
-#include <cstddef>
+#include <algorithm>
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/context.h"
+#include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/random/enumerating_source.h"
 #include "core/random/random_source.h"

@@ -5,10 +5,8 @@
 #include <memory>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -17,6 +15,7 @@
 #include "core/model/table_model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
+#include "drafters/drafter.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/growing.h"
@@ -27,6 +26,7 @@
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
 #include "tree/merge.h"
+#include "tree/tree_policy.h"
 #include "tree/verdict.h"
 
 namespace banyan {

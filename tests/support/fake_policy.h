@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tests/support/growing.h"
-#include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
 #include "tree/tree_policy.h"
 
@@ -23,12 +22,18 @@ class FakePolicy : public TreePolicy {
       : rule_(std::move(rule)), traits_(std::move(traits)) {}
 
   // Expands the root, once, in one way.
-  static FakePolicy Once(const Expansion& expansion) {
-    return FakePolicy([expansion](const GrowingTree& tree) {
-      return tree.draws(0).empty() && tree.open(0)
-                 ? std::vector<Expansion>{expansion}
-                 : std::vector<Expansion>{};
-    });
+  static FakePolicy Once(const Expansion& expansion,
+                         PolicyTraits traits = AnyLaw()) {
+    return FakePolicy(
+        [expansion](const GrowingTree& tree) {
+          return tree.draws(0).empty() && tree.open(0)
+                     ? std::vector<Expansion>{expansion}
+                     : std::vector<Expansion>{};
+        },
+        std::move(traits));
+  }
+  static PolicyTraits AnyLaw() {
+    return {.laws = {kEveryLaw.begin(), kEveryLaw.end()}};
   }
 
   PolicyTraits traits() const override { return traits_; }

@@ -9,7 +9,6 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/context.h"
-#include "core/base/token.h"
 #include "drafters/drafter.h"
 #include "drafters/grow.h"
 #include "tests/support/models.h"

@@ -2,7 +2,9 @@
 #ifndef BANYAN_TESTS_SUPPORT_MODELS_H_
 #define BANYAN_TESTS_SUPPORT_MODELS_H_
 
+#include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"

@@ -1,11 +1,10 @@
 #include "tree/policies/adaptive_chain.h"
 
-#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -15,7 +14,6 @@
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
-#include "tree/merge.h"
 #include "tree/verdict.h"
 
 namespace banyan {

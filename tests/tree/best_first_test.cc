@@ -1,15 +1,15 @@
 #include "tree/policies/best_first.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/toys.h"

@@ -1,14 +1,17 @@
 #include "tree/derive.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/model/table_model.h"
+#include "core/prob/distribution.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/models.h"

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

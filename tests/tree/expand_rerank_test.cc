@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <set>
-#include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
 #include "core/model/table_model.h"
 #include "core/prob/distribution.h"
 #include "gtest/gtest.h"

@@ -1,9 +1,9 @@
 #include "tree/growing_tree.h"
 
-#include <cmath>
-#include <string>
+#include <cstddef>
 #include <vector>
 
+#include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

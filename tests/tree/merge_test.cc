@@ -3,11 +3,12 @@
 #include <cstddef>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
 #include "gtest/gtest.h"
 #include "tests/support/models.h"
 #include "tests/support/tree_text.h"

@@ -1,5 +1,4 @@
 // The policies whose shape does not depend on what is drawn.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "configs/loader/loader.h"
+#include "core/base/token.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"

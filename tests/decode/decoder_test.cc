@@ -1,0 +1,197 @@
+#include "decode/decoder.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/token.h"
+#include "core/model/table_model.h"
+#include "core/prob/sampling_rule.h"
+#include "core/random/seeded_source.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/pairing.h"
+#include "tests/conformance/toys.h"
+#include "tests/support/decoding.h"
+#include "tests/support/tree_text.h"
+#include "tree/draft_tree.h"
+#include "verifiers/catalogue.h"
+
+namespace banyan {
+namespace {
+
+const char* const kPolicies[] = {
+    "chain {gamma: 3}",
+    "sequences {count: 3, gamma: 3}",
+    "expansion {branching: [3, 2]}",
+    "static {paths: [[0], [1], [0, 0], [0, 0, 0]]}",
+    "sequoia {acceptance: [0.6, 0.2], budget: 6}",
+    "best_first {budget: 7}",
+    "expand_rerank {top_k: 2, depth: 3, total: 5}",
+    "adaptive_chain {gamma: 2, on_low: drop, adjust: true}"};
+
+Prompt PromptOf(const TableModel& target, std::uint32_t id) {
+  return {.id = id,
+          .tokens = {target.begin(), static_cast<TokenId>(id % 5),
+                     static_cast<TokenId>(id % 3)}};
+}
+
+// Methods of every lossless verifier with every policy it takes, drafting with
+// a near relative of the target, hence accepted now and then.
+std::vector<Pairing> LosslessPairings(int seed, double temperature) {
+  std::vector<Pairing> pairings;
+  for (const std::string& verifier : LosslessVerifiers(temperature)) {
+    for (const char* policy : kPolicies) {
+      const Pairing pairing = {
+          .target = Toy({.vocab_size = 5, .seed = seed}),
+          .verifier = verifier,
+          .trunks = {{policy, Toy({.vocab_size = 5,
+                                   .seed = seed,
+                                   .sharpness = 1.2,
+                                   .zeros = seed % 2 == 1})}},
+          .sampling = {.temperature = temperature}};
+      if (Build(pairing).ok()) pairings.push_back(pairing);
+    }
+  }
+  return pairings;
+}
+
+TEST(Decoder, EveryLosslessMethodEqualsPlainDecodingAtTemperatureZero) {
+  const StopRule stop = {.max_new_tokens = 25};
+  int longest = 0;
+  for (int seed = 0; seed < 6; ++seed) {
+    const std::vector<Pairing> pairings = LosslessPairings(seed, 0);
+    EXPECT_GT(pairings.size(), 40) << "too few lawful methods";
+    for (const Pairing& pairing : pairings) {
+      const Prompt prompt =
+          PromptOf(*pairing.target, static_cast<std::uint32_t>(seed));
+      const Decoded decoded = MustDecode(pairing, prompt, stop, 3);
+      EXPECT_EQ(
+          decoded.tokens,
+          MustDecodePlainly(*pairing.target, SamplingRule({.temperature = 0}),
+                            prompt, stop))
+          << Describe(pairing) << ", seed " << seed;
+      for (const RoundRecord& round : decoded.rounds)
+        longest =
+            std::max(longest, static_cast<int>(round.verdict.path.size()));
+    }
+  }
+  EXPECT_GE(longest, 3) << "nothing of length was ever accepted";
+}
+
+TEST(Decoder, TwoTrunksEqualPlainDecodingAtTemperatureZero) {
+  const StopRule stop = {.max_new_tokens = 25};
+  int lawful = 0;
+  for (int seed = 0; seed < 6; ++seed) {
+    for (Pairing pairing : LosslessPairings(seed, 0)) {
+      pairing.trunks.push_back(
+          {"chain {gamma: 4}", Toy({.vocab_size = 5, .seed = seed})});
+      absl::StatusOr<Decoder> decoder = Build(pairing);
+      if (!decoder.ok()) continue;
+      ++lawful;
+      const Prompt prompt = PromptOf(*pairing.target, 1);
+      EXPECT_EQ(
+          MustDecode(*decoder, prompt, stop).tokens,
+          MustDecodePlainly(*pairing.target, SamplingRule({.temperature = 0}),
+                            prompt, stop))
+          << Describe(pairing) << ", seed " << seed;
+    }
+  }
+  EXPECT_GT(lawful, 100);
+}
+
+TEST(Decoder, WithoutTrunksItIsPlainDecodingToTheBit) {
+  const StopRule stop = {.end_of_text = {4}, .max_new_tokens = 40};
+  int verifiers = 0;
+  for (const VerifierRow& row : VerifierCatalogue()) {
+    for (std::uint32_t seed = 0; seed < 20; ++seed) {
+      const Pairing pairing = {
+          .target = Toy({.vocab_size = 5, .seed = static_cast<int>(seed)}),
+          .verifier = std::string(row.name)};
+      absl::StatusOr<Decoder> decoder = Build(pairing);
+      if (!decoder.ok()) break;  // greedy
+      verifiers += seed == 0 ? 1 : 0;
+      const Prompt prompt = PromptOf(*pairing.target, seed);
+      EXPECT_EQ(MustDecode(*decoder, prompt, stop, seed).tokens,
+                MustDecodePlainly(*pairing.target, SamplingRule(), prompt, stop,
+                                  seed))
+          << row.name << ", seed " << seed;
+    }
+  }
+  EXPECT_EQ(verifiers + 1, static_cast<int>(VerifierCatalogue().size()));
+}
+
+TEST(Decoder, AnEmptyTreeIsPlainDecodingToTheBit) {
+  const StopRule stop = {.max_new_tokens = 30};
+  for (const std::string& verifier : LosslessVerifiers(1)) {
+    const Pairing pairing = {
+        .target = Toy({.vocab_size = 5}),
+        .verifier = verifier,
+        .trunks = {{"chain {gamma: 0}", Toy({.vocab_size = 5, .seed = 1})}}};
+    const Prompt prompt = PromptOf(*pairing.target, 2);
+    EXPECT_EQ(
+        MustDecode(pairing, prompt, stop, 9).tokens,
+        MustDecodePlainly(*pairing.target, SamplingRule(), prompt, stop, 9))
+        << verifier;
+  }
+}
+
+// Field pitfall 24: zero accepted looks healthy.
+TEST(Decoder, ADrafterEqualToTheTargetIsAlwaysFullyAccepted) {
+  int lawful = 0;
+  for (absl::string_view verifier :
+       {"leviathan", "multi_round", "multi_round {order: shuffled}",
+        "without_replacement", "k_seq", "block", "traversal"}) {
+    for (const char* policy : kPolicies) {
+      if (absl::string_view(policy).find("drop") != absl::string_view::npos)
+        continue;
+      for (DraftLaw law :
+           {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement}) {
+        const auto target = Toy({.vocab_size = 5});
+        absl::StatusOr<Decoder> decoder =
+            Build({.target = target,
+                   .verifier = std::string(verifier),
+                   .trunks = {{policy, target, law}}});
+        if (!decoder.ok()) continue;
+        ++lawful;
+        const Decoded decoded = MustDecode(*decoder, PromptOf(*target, 0),
+                                           {.max_new_tokens = 60}, 1);
+        for (const RoundRecord& round : decoded.rounds) {
+          const std::vector<int>& path = round.verdict.path;
+          ASSERT_FALSE(path.empty());
+          EXPECT_TRUE(round.tree.node(path.back()).children.empty())
+              << verifier << " + " << policy << " stopped at node "
+              << path.back() << " of " << ToText(round.tree);
+        }
+      }
+    }
+  }
+  EXPECT_GE(lawful, 25);
+}
+
+TEST(Decoder, BeginAndStepDoWhatDecodeDoes) {
+  const Pairing pairing = {.target = Toy({.vocab_size = 5}),
+                           .verifier = "multi_round",
+                           .trunks = {{"expansion {branching: [2, 2]}",
+                                       Toy({.vocab_size = 5, .seed = 1})}}};
+  const Prompt prompt = PromptOf(*pairing.target, 4);
+  const StopRule stop = {.max_new_tokens = 30};
+  absl::StatusOr<Decoder> decoder = Build(pairing);
+  ASSERT_TRUE(decoder.ok()) << decoder.status();
+  std::vector<TokenId> heard;
+  SeededSource random(5);
+  const absl::StatusOr<std::vector<TokenId>> tokens =
+      decoder->Decode(prompt, stop, random, [&heard](const RoundRecord& round) {
+        heard.insert(heard.end(), round.emitted.begin(), round.emitted.end());
+      });
+  ASSERT_TRUE(tokens.ok()) << tokens.status();
+  EXPECT_EQ(*tokens, heard) << "the sink hears every round";
+  EXPECT_EQ(*tokens, MustDecode(*decoder, prompt, stop, 5).tokens);
+}
+
+}  // namespace
+}  // namespace banyan

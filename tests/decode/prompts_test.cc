@@ -1,0 +1,149 @@
+// What carries over from prompt to prompt and from round to round: nothing that
+// should not.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/context.h"
+#include "core/base/token.h"
+#include "core/model/table_model.h"
+#include "core/prob/sampling_rule.h"
+#include "core/random/seeded_source.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "decode/plain_decoder.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/pairing.h"
+#include "tests/conformance/toys.h"
+#include "tests/support/decoding.h"
+#include "tests/support/table_drafter.h"
+#include "tests/support/tree_text.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+namespace {
+
+// Tokens and trees of every round: what a record would hold.
+std::vector<std::string> Traces(const Decoded& decoded) {
+  std::vector<std::string> traces;
+  for (const RoundRecord& round : decoded.rounds)
+    traces.push_back(ToText(round.tree));
+  for (TokenId token : decoded.tokens) traces.push_back(std::to_string(token));
+  return traces;
+}
+
+// Remembers what it was told.
+class Listener : public TableDrafter {
+ public:
+  struct Heard {
+    int trunk;
+    std::vector<TokenId> text;
+  };
+  Listener(std::shared_ptr<TableModel> model, std::vector<Heard>& heard)
+      : TableDrafter(std::move(model)), heard_(heard) {}
+
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override {
+    heard_.push_back({outcome.trunk, context.tokens});
+    return absl::OkStatus();
+  }
+
+ private:
+  std::vector<Heard>& heard_;
+};
+
+TEST(Rounds, EndWithEveryTrunkBeingTold) {
+  const auto target = Toy({.vocab_size = 5});
+  std::vector<Listener::Heard> heard;
+  std::vector<Trunk> trunks;
+  for (const char* policy :
+       {"adaptive_chain {gamma: 1, threshold: 0, adjust: true}",
+        "chain {gamma: 1}"})
+    trunks.push_back(
+        TrunkOf(std::make_unique<Listener>(target, heard), policy));
+  Decoder decoder =
+      WithTrunks(*target, "multi_round", std::move(trunks)).value();
+  const Decoded decoded =
+      MustDecode(decoder, {.tokens = {5}}, {.max_new_tokens = 15});
+  ASSERT_EQ(heard.size(), 2 * decoded.rounds.size());
+  std::vector<TokenId> text = {5};
+  for (std::size_t round = 0; round < decoded.rounds.size(); ++round) {
+    const std::vector<TokenId>& emitted = decoded.rounds[round].emitted;
+    text.insert(text.end(), emitted.begin(), emitted.end());
+    for (std::size_t trunk = 0; trunk < 2; ++trunk) {
+      const Listener::Heard& told = heard[2 * round + trunk];
+      EXPECT_EQ(told.trunk, static_cast<int>(trunk));
+      EXPECT_EQ(told.text, text) << "what was committed, cut and all";
+    }
+    // The target drafts for itself: every chain is kept and the next is longer.
+    EXPECT_EQ(decoded.rounds[round].tree.Height(),
+              1 + 2 * static_cast<int>(round));
+  }
+}
+
+// Field pitfall 19.
+TEST(Prompts, TheirOrderChangesNothing) {
+  const Pairing pairing = {
+      .target = Toy({.vocab_size = 5}),
+      .verifier = "multi_round",
+      .trunks = {
+          {"adaptive_chain {gamma: 2, threshold: 0, adjust: true}",
+           Toy({.vocab_size = 5, .sharpness = 1})},
+          {"best_first {budget: 3}", Toy({.vocab_size = 5, .seed = 3})}}};
+  absl::StatusOr<Decoder> decoder = Build(pairing);
+  ASSERT_TRUE(decoder.ok()) << decoder.status();
+  const auto decode = [&decoder](std::uint32_t id) {
+    return Traces(MustDecode(
+        *decoder, {.id = id, .tokens = {5, static_cast<TokenId>(id % 5)}},
+        {.max_new_tokens = 40}, 1));
+  };
+  std::vector<std::vector<std::string>> forth, back;
+  for (std::uint32_t id = 0; id < 6; ++id) forth.push_back(decode(id));
+  for (std::uint32_t id = 6; id > 0; --id) back.push_back(decode(id - 1));
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(forth[i], back[5 - i]);
+  EXPECT_NE(forth[0], forth[5]) << "prompts share randomness";
+}
+
+TEST(Prompts, APromptLeftInTheMiddleLeavesNoTrace) {
+  const Pairing pairing = {
+      .target = Toy({.vocab_size = 5}),
+      .verifier = "traversal",
+      .trunks = {{"adaptive_chain {gamma: 4, threshold: 0, adjust: true}",
+                  Toy({.vocab_size = 5, .sharpness = 1})}}};
+  const Prompt prompt = {.id = 1, .tokens = {5, 2}};
+  const StopRule stop = {.max_new_tokens = 20};
+  absl::StatusOr<Decoder> decoder = Build(pairing);
+  ASSERT_TRUE(decoder.ok()) << decoder.status();
+  SeededSource random(1);
+  absl::StatusOr<Sequence> left = decoder->Begin({.tokens = {5, 0}}, stop);
+  ASSERT_TRUE(left.ok());
+  for (int round = 0; round < 3; ++round)
+    ASSERT_TRUE(decoder->Step(*left, random).ok());
+  EXPECT_EQ(Traces(MustDecode(*decoder, prompt, stop)),
+            Traces(MustDecode(pairing, prompt, stop)));
+}
+
+TEST(Prompts, AnEmptyOneIsAnError) {
+  const auto target = Toy({});
+  SeededSource random(0);
+  absl::StatusOr<Decoder> decoder =
+      Build({.target = target, .verifier = "match"});
+  ASSERT_TRUE(decoder.ok());
+  EXPECT_EQ(decoder->Begin({}, {.max_new_tokens = 3}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      DecodePlainly(*target, SamplingRule(), {}, {.max_new_tokens = 3}, random)
+          .status()
+          .code(),
+      absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace banyan

@@ -1,0 +1,199 @@
+// Components that do not go together are refused, and both are named.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/prob/sampling_rule.h"
+#include "decode/method.h"
+#include "drafters/drafter.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/pairing.h"
+#include "tests/conformance/toys.h"
+#include "tests/support/decoding.h"
+#include "tests/support/fake_policy.h"
+#include "tests/support/table_drafter.h"
+#include "tree/draft_tree.h"
+#include "tree/tree_policy.h"
+
+namespace banyan {
+namespace {
+
+using ::testing::HasSubstr;
+
+Pairing With(const std::string& verifier,
+             const std::vector<std::string>& policies,
+             std::optional<DraftLaw> law = std::nullopt) {
+  Pairing pairing = {.target = Toy({}), .verifier = verifier};
+  for (const std::string& policy : policies)
+    pairing.trunks.push_back({policy, Toy({.seed = 1}), law});
+  return pairing;
+}
+
+void ExpectRefused(const Pairing& pairing,
+                   const std::vector<std::string>& named) {
+  const absl::Status status = Build(pairing).status();
+  EXPECT_FALSE(status.ok()) << Describe(pairing);
+  for (const std::string& name : named)
+    EXPECT_THAT(std::string(status.message()), HasSubstr(name))
+        << Describe(pairing);
+}
+
+std::string NameOf(const std::string& spec) {
+  return spec.substr(0, spec.find(' '));
+}
+
+TEST(Refusal, ChainVerifiersTakeNoBranches) {
+  for (const char* verifier : {"leviathan", "block"})
+    for (const char* policy :
+         {"expansion {branching: [2]}", "expansion {branching: [1, 2]}",
+          "sequences {count: 2, gamma: 2}", "static {paths: [[0], [1]]}",
+          "sequoia {acceptance: [0.5, 0.4], budget: 4}",
+          "best_first {budget: 2}"})
+      ExpectRefused(With(verifier, {policy}), {verifier, NameOf(policy)});
+}
+
+TEST(Refusal, FixedCountsAreAskedOfPoliciesThatDecideByWhatTheyDrew) {
+  for (const char* verifier : {"k_seq", "multi_round {order: shuffled}"})
+    ExpectRefused(With(verifier, {"best_first {budget: 3}"}),
+                  {NameOf(verifier), "best_first"});
+}
+
+TEST(Refusal, VerifiersThatDivideTakeNothingThatWasRanked) {
+  for (const char* verifier : {"leviathan", "block", "k_seq"})
+    ExpectRefused(
+        With(verifier, {"expand_rerank {top_k: 2, depth: 2, total: 3}"}),
+        {verifier, "expand_rerank", "small_model"});
+}
+
+TEST(Refusal, ALawTheVerifierDoesNotTakeIsNamed) {
+  for (const char* verifier : {"leviathan", "block", "k_seq"})
+    for (DraftLaw law :
+         {DraftLaw::kWithoutReplacement, DraftLaw::kDeterministic})
+      ExpectRefused(With(verifier, {"chain {gamma: 2}"}, law),
+                    {verifier, "chain", std::string(Name(law))});
+}
+
+TEST(Refusal, ALawThePolicyDoesNotGrowByIsNamed) {
+  ExpectRefused(With("multi_round", {"sequences {count: 2, gamma: 1}"},
+                     DraftLaw::kWithoutReplacement),
+                {"multi_round", "sequences", "without_replacement"});
+  ExpectRefused(With("without_replacement",
+                     {"expand_rerank {top_k: 2, depth: 1, total: 1}"},
+                     DraftLaw::kIndependent),
+                {"without_replacement", "expand_rerank", "independent"});
+}
+
+TEST(Refusal, OneListVerifiersTakeOneTrunk) {
+  for (const char* verifier : {"leviathan", "block", "k_seq"})
+    ExpectRefused(With(verifier, {"chain {gamma: 1}", "chain {gamma: 2}"}),
+                  {verifier, "2 trunks"});
+}
+
+TEST(Refusal, GreedyTakesNoOtherTemperatureThanZero) {
+  Pairing pairing = With("greedy", {"chain {gamma: 1}"});
+  ExpectRefused(pairing, {"greedy", "temperature 1"});
+  pairing.sampling.temperature = 0.5;
+  ExpectRefused(pairing, {"greedy", "temperature 0.5"});
+  pairing.sampling.temperature = 0;
+  EXPECT_TRUE(Build(pairing).ok());
+  pairing.trunks.clear();
+  EXPECT_TRUE(Build(pairing).ok());
+}
+
+// A trunk of one draw at the root.
+Trunk FakeTrunk(PolicyTraits traits) {
+  Trunk trunk =
+      TrunkOf(std::make_unique<TableDrafter>(Toy({})), "chain {gamma: 1}");
+  trunk.policy_name = "fake policy";
+  trunk.policy =
+      std::make_unique<FakePolicy>(FakePolicy::Once({}, std::move(traits)));
+  return trunk;
+}
+
+absl::Status StatusOf(const std::string& verifier, Trunk trunk) {
+  const auto target = Toy({});
+  std::vector<Trunk> trunks;
+  trunks.push_back(std::move(trunk));
+  return WithTrunks(*target, verifier, std::move(trunks)).status();
+}
+
+TEST(Refusal, TraversalTakesNoSharedDraws) {
+  PolicyTraits traits = FakePolicy::AnyLaw();
+  EXPECT_TRUE(StatusOf("traversal", FakeTrunk(traits)).ok());
+  traits.shares_draws = true;
+  const absl::Status status = StatusOf("traversal", FakeTrunk(traits));
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("traversal"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("fake policy"));
+  EXPECT_TRUE(StatusOf("multi_round", FakeTrunk(traits)).ok());
+}
+
+class Ranker : public TableDrafter {
+ public:
+  Ranker() : TableDrafter(Toy({})) {}
+  std::vector<DraftLaw> laws() const override {
+    return {DraftLaw::kDeterministic};
+  }
+};
+
+TEST(Refusal, ADrafterThatOnlyRanksIsNeverDividedBy) {
+  Trunk trunk = TrunkOf(std::make_unique<Ranker>(), "chain {gamma: 1}");
+  const absl::Status status = StatusOf("multi_round", std::move(trunk));
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("multi_round"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("test drafter"));
+  EXPECT_TRUE(StatusOf("multi_round",
+                       TrunkOf(std::make_unique<Ranker>(), "chain {gamma: 1}",
+                               DraftLaw::kDeterministic))
+                  .ok());
+}
+
+TEST(PreferredLaw, IsTheFirstOfTheVerifiersThatDrafterAndPolicyGive) {
+  const auto preferred = [](const std::string& verifier,
+                            std::unique_ptr<Drafter> drafter,
+                            const std::string& policy) {
+    const Method method = {.verifier_name = verifier,
+                           .verifier = VerifierOf(verifier),
+                           .rule = SamplingRule()};
+    return PreferredLaw(TrunkOf(std::move(drafter), policy), method);
+  };
+  const auto any = [] { return std::make_unique<TableDrafter>(Toy({})); };
+  EXPECT_EQ(*preferred("multi_round", any(), "chain {gamma: 1}"),
+            DraftLaw::kIndependent);
+  EXPECT_EQ(*preferred("without_replacement", any(), "chain {gamma: 1}"),
+            DraftLaw::kWithoutReplacement);
+  EXPECT_EQ(*preferred("match", any(), "chain {gamma: 1}"),
+            DraftLaw::kDeterministic);
+  EXPECT_EQ(
+      *preferred("multi_round", std::make_unique<Ranker>(), "chain {gamma: 1}"),
+      DraftLaw::kDeterministic)
+      << "the drafter has the last word";
+  EXPECT_EQ(*preferred("match", any(), "sequences {count: 2, gamma: 1}"),
+            DraftLaw::kIndependent)
+      << "or the policy";
+  const absl::Status none =
+      preferred("k_seq", std::make_unique<Ranker>(), "chain {gamma: 1}")
+          .status();
+  for (const char* name : {"k_seq", "chain", "test drafter"})
+    EXPECT_THAT(std::string(none.message()), HasSubstr(name));
+}
+
+TEST(IsLossless, AsksTheVerifierAndTheTemperature) {
+  const auto lossless = [](const std::string& verifier, double temperature) {
+    return IsLossless({.verifier = VerifierOf(verifier),
+                       .rule = SamplingRule({.temperature = temperature})});
+  };
+  EXPECT_TRUE(lossless("multi_round", 1));
+  EXPECT_TRUE(lossless("multi_round", 0));
+  EXPECT_TRUE(lossless("greedy", 0));
+  EXPECT_FALSE(lossless("greedy", 1));
+  EXPECT_FALSE(lossless("typical", 0));
+  EXPECT_FALSE(lossless("lenience", 1));
+}
+
+}  // namespace
+}  // namespace banyan

@@ -1,0 +1,114 @@
+#include "tests/support/decoding.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "configs/loader/loader.h"
+#include "core/base/check.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/prob/sampling_rule.h"
+#include "core/random/seeded_source.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "decode/plain_decoder.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+#include "drafters/drafter.h"
+#include "tests/conformance/pairing.h"
+#include "tests/conformance/toys.h"
+#include "tests/support/growing.h"
+#include "tree/draft_tree.h"
+#include "verifiers/catalogue.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+
+Decoded MustDecode(Decoder& decoder, const Prompt& prompt, const StopRule& stop,
+                   std::uint64_t seed) {
+  SeededSource random(seed);
+  Decoded decoded;
+  absl::StatusOr<Sequence> sequence = decoder.Begin(prompt, stop);
+  Check(sequence.ok(), sequence.status().message());
+  while (sequence->stopped == StopReason::kNone) {
+    absl::StatusOr<RoundRecord> round = decoder.Step(*sequence, random);
+    Check(round.ok(), round.status().message());
+    Check(round->stopped == sequence->stopped, "two reasons to stop");
+    decoded.tokens.insert(decoded.tokens.end(), round->emitted.begin(),
+                          round->emitted.end());
+    decoded.rounds.push_back(*std::move(round));
+  }
+  decoded.stopped = sequence->stopped;
+  return decoded;
+}
+
+Decoded MustDecode(const Pairing& pairing, const Prompt& prompt,
+                   const StopRule& stop, std::uint64_t seed) {
+  absl::StatusOr<Decoder> decoder = Build(pairing);
+  Check(decoder.ok(), decoder.status().message());
+  return MustDecode(*decoder, prompt, stop, seed);
+}
+
+std::vector<TokenId> MustDecodePlainly(const Model& target,
+                                       const SamplingRule& rule,
+                                       const Prompt& prompt,
+                                       const StopRule& stop,
+                                       std::uint64_t seed) {
+  SeededSource random(seed);
+  absl::StatusOr<std::vector<TokenId>> tokens =
+      DecodePlainly(target, rule, prompt, stop, random);
+  Check(tokens.ok(), tokens.status().message());
+  return *std::move(tokens);
+}
+
+std::vector<std::string> LosslessVerifiers(double temperature) {
+  std::vector<std::string> specs;
+  for (const VerifierRow& row : VerifierCatalogue()) {
+    specs.emplace_back(row.name);
+    for (absl::string_view variant : row.variants)
+      specs.push_back(absl::StrCat(row.name, " ", variant));
+  }
+  std::vector<std::string> lossless;
+  for (const std::string& spec : specs) {
+    absl::StatusOr<Decoder> decoder =
+        Build({.target = Toy({}),
+               .verifier = spec,
+               .sampling = {.temperature = temperature}});
+    if (decoder.ok() && IsLossless(decoder->method())) lossless.push_back(spec);
+  }
+  return lossless;
+}
+
+std::unique_ptr<Verifier> VerifierOf(const std::string& spec) {
+  absl::StatusOr<std::unique_ptr<Verifier>> verifier =
+      BuildVerifier(ParseYaml(Section(spec), spec).value());
+  Check(verifier.ok(), verifier.status().message());
+  return *std::move(verifier);
+}
+
+absl::StatusOr<Decoder> WithTrunks(const Model& target,
+                                   const std::string& verifier,
+                                   std::vector<Trunk> trunks,
+                                   const SamplingOptions& sampling) {
+  return Decoder::Create(target, {.verifier_name = verifier,
+                                  .verifier = VerifierOf(verifier),
+                                  .trunks = std::move(trunks),
+                                  .rule = SamplingRule(sampling)});
+}
+
+Trunk TrunkOf(std::unique_ptr<Drafter> drafter, const std::string& policy,
+              DraftLaw law) {
+  return {.drafter_name = "test drafter",
+          .policy_name = policy,
+          .drafter = std::move(drafter),
+          .policy = PolicyOf(policy),
+          .law = law};
+}
+
+}  // namespace banyan
