@@ -1,19 +1,24 @@
 #include "tree/policies/adaptive_chain.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "configs/loader/loader.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/conformance/pairing.h"
 #include "tests/support/growing.h"
 #include "tests/support/models.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
+#include "tree/policies/catalogue.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -135,6 +140,19 @@ TEST(AdaptiveChain, StaysBetweenOneAndItsMaximum) {
   for (int round = 0; round < 5; ++round)
     ObserveRound(policy, ParseTree("9(1(2))"), 1);
   EXPECT_EQ(Length(policy), 1);
+}
+
+TEST(AdaptiveChain, AFirstLengthAboveItsMaximumIsRefused) {
+  const auto build = [](const std::string& spec) {
+    return BuildPolicy(ParseYaml(Section(spec), spec).value()).status();
+  };
+  const absl::Status status =
+      build("adaptive_chain {gamma: 5, adjust: true, max_gamma: 4}");
+  EXPECT_THAT(std::string(status.message()),
+              testing::HasSubstr("must be at least gamma"));
+  EXPECT_TRUE(build("adaptive_chain {gamma: 5, max_gamma: 4}").ok());
+  EXPECT_TRUE(
+      build("adaptive_chain {gamma: 4, adjust: true, max_gamma: 4}").ok());
 }
 
 TEST(AdaptiveChain, WithoutAdjustNothingIsLearnt) {

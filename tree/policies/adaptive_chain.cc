@@ -53,6 +53,8 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> AdaptiveChain::Build(
   in.Optional("adjust", options.adjust);
   in.Optional("max_gamma", options.max_gamma);
   in.Ensure(options.max_gamma >= 1, "max_gamma", "must be at least 1");
+  in.Ensure(!options.adjust || options.gamma <= options.max_gamma, "max_gamma",
+            "must be at least gamma");
   return std::make_unique<AdaptiveChain>(options);
 }
 
