@@ -23,7 +23,8 @@ struct RoundRecord {
 };
 
 // Runs one round and commits it. Requires sequence.stopped == kNone. On an
-// error nothing is committed.
+// error nothing is committed, and the round may be run again; but if a drafter
+// fails to observe the committed round, the sequence cannot go on.
 absl::StatusOr<RoundRecord> RunRound(Method& method, Sequence& sequence,
                                      RandomSource& random);
 
