@@ -14,6 +14,7 @@
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "tests/support/mix.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
@@ -21,14 +22,6 @@
 
 namespace banyan {
 namespace {
-
-// SplitMix64's finaliser: a fixed, well-mixed function of its argument.
-std::uint64_t Mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
 
 // The token's rank in the order of law `index` is a bijection of the token: the
 // factor is a prime that does not divide the size of the vocabulary.

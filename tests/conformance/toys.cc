@@ -9,17 +9,10 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/model/table_model.h"
+#include "tests/support/mix.h"
 
 namespace banyan {
 namespace {
-
-// SplitMix64's finaliser: a fixed, well-mixed function of its argument.
-std::uint64_t Mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
 
 std::vector<double> Row(const ToyOptions& options, std::uint64_t state) {
   std::vector<double> row;
