@@ -1,0 +1,19 @@
+#include "core/model/families/qwen3.h"
+
+#include "core/model/architecture.h"
+#include "core/model/config_reader.h"
+#include "core/model/families/common.h"
+#include "core/model/families/llama_kind.h"
+
+namespace banyan {
+
+Architecture ReadQwen3(ConfigReader& in, HasTensor) {
+  LlamaKind kind = {.family = "qwen3", .head_dim = 128, .head_norms = true};
+  kind.query_key_value_bias = in.Flag("attention_bias", false);
+  kind.output_bias = kind.query_key_value_bias;
+  Architecture result = ReadLlamaKind(in, kind);
+  ReadWindows(in, result.layers);
+  return result;
+}
+
+}  // namespace banyan
