@@ -1,0 +1,40 @@
+// Attention: each token looks at the committed prefix and at its ancestors.
+#ifndef BANYAN_CORE_OPS_ATTENTION_H_
+#define BANYAN_CORE_OPS_ATTENTION_H_
+
+#include "core/ops/kv_cache.h"
+#include "core/ops/tensor.h"
+
+namespace banyan {
+
+// Row i of `queries` (heads * head_dim numbers, already scaled) stands in slot
+// committed + first_pending + i. It sees the slots of the committed prefix,
+// 0 .. committed - 1, and of the pending rows j whose bit is set in its row of
+// `visible`: bit j % 32 of word j / 32, `visible_words` words a row. A row sees
+// itself and its ancestors, so the number of set bits is its depth + 1. With a
+// `window` it sees the last `window` of all these only.
+//
+// y[i][head] = sum over seen slots of p * value, p = exp(s - max s) and the
+// whole divided by the sum of the p, where s is the product of query and key.
+// Query head h reads key head h / (heads / kv_heads).
+//
+// Products are sums of one fused multiply-add per number in order, from 0.
+// Seen slots are taken in the order of their positions, of which the j-th seen
+// pending row has committed + j. The sum of the p runs over sixteen lanes, a
+// position in lane position % 16, added in halves at the end. Slots that are
+// not seen add nothing, as long as what is stored there is finite.
+struct AttentionArgs {
+  Tensor queries;
+  int heads;
+  const KvCache* cache;
+  int committed;
+  int first_pending;  // pending rows that were scored before row 0
+  Ints visible;
+  int visible_words;
+  int window = 0;  // 0: all
+  Tensor y;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_OPS_ATTENTION_H_

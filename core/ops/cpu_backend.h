@@ -1,0 +1,81 @@
+// CpuBackend: the fast backend on this machine.
+//
+// Every kernel is compiled for several instruction sets; the best one the
+// processor has is used unless another is asked for. Results are the same to
+// the last bit on all of them and with any number of threads.
+#ifndef BANYAN_CORE_OPS_CPU_BACKEND_H_
+#define BANYAN_CORE_OPS_CPU_BACKEND_H_
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/device/buffer.h"
+#include "core/device/host_buffer.h"
+#include "core/device/thread_pool.h"
+#include "core/ops/backend.h"
+
+namespace banyan {
+
+struct CpuOptions {
+  int threads = 0;              // 0: all the process may use
+  std::string instruction_set;  // one of InstructionSets(); empty: the first
+};
+
+class CpuBackend : public Backend {
+ public:
+  // The instruction sets of this processor that the kernels know, best first.
+  static std::vector<std::string> InstructionSets();
+
+  // Fails if the thread count is negative or above 256, or the processor lacks
+  // the instruction set.
+  static absl::StatusOr<std::unique_ptr<CpuBackend>> Create(
+      const CpuOptions& options = {});
+
+  std::string description() const override;
+  const std::string& instruction_set() const { return instruction_set_; }
+  int threads() const { return pool_.threads(); }
+
+  absl::StatusOr<std::unique_ptr<Buffer>> Allocate(std::size_t bytes) override;
+  absl::Status Upload(absl::Span<const std::byte> from, Buffer& to,
+                      std::size_t offset) override;
+  absl::Status Download(const Buffer& from, std::size_t offset,
+                        absl::Span<std::byte> to) override;
+  absl::StatusOr<std::unique_ptr<Weight>> Pack(WeightFormat format, int rows,
+                                               int columns,
+                                               WeightRows source) override;
+  absl::Status GrowKv(KvCache& cache, int slots, int used) override;
+  absl::Status Embed(const EmbedArgs& args) override;
+  absl::Status Norm(const NormArgs& args) override;
+  absl::Status Linear(const LinearArgs& args) override;
+  absl::Status Rotate(const RotateArgs& args) override;
+  absl::Status Activate(const ActivateArgs& args) override;
+  absl::Status StoreKv(const StoreKvArgs& args) override;
+  absl::Status MoveKv(const MoveKvArgs& args) override;
+  absl::Status Attention(const AttentionArgs& args) override;
+
+ private:
+  CpuBackend(std::string instruction_set, std::size_t kernel, int threads);
+
+  // Calls task(first, end) on pieces of [0, size), one a thread; on this thread
+  // alone if `work`, in arithmetic operations, is not worth waking the others.
+  void Split(int size, double work,
+             absl::FunctionRef<void(int first, int end)> task);
+
+  std::string instruction_set_;
+  std::size_t kernel_;  // the place of its kernels in Highway's tables
+  ThreadPool pool_;
+  std::mutex scratch_turn_;
+  std::unique_ptr<HostBuffer> scratch_;  // quantised activations
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_OPS_CPU_BACKEND_H_

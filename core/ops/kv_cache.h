@@ -1,0 +1,42 @@
+// KvCache: keys and values of one layer of one sequence, by slot.
+#ifndef BANYAN_CORE_OPS_KV_CACHE_H_
+#define BANYAN_CORE_OPS_KV_CACHE_H_
+
+#include <memory>
+#include <vector>
+
+#include "core/device/buffer.h"
+#include "core/ops/tensor.h"
+
+namespace banyan {
+
+// How numbers lie in the two buffers is the backend's business: only its ops
+// read and write them. A slot that was never stored holds finite numbers.
+struct KvCache {
+  std::unique_ptr<Buffer> keys;
+  std::unique_ptr<Buffer> values;
+  int kv_heads = 0;
+  int head_dim = 0;
+  int capacity = 0;  // slots
+};
+
+// Stores row i of `keys` and `values` (kv_heads * head_dim numbers each) in
+// slot first_slot + i. Requires room.
+struct StoreKvArgs {
+  Tensor keys;
+  Tensor values;
+  KvCache* cache;
+  int first_slot;
+};
+
+// Moves slot from[i] to first_slot + i, in the order of i. Requires `from`
+// ascending and from[i] >= first_slot + i, so nothing is overwritten unread.
+struct MoveKvArgs {
+  KvCache* cache;
+  std::vector<int> from;
+  int first_slot;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_OPS_KV_CACHE_H_

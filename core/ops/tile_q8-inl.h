@@ -1,0 +1,276 @@
+// The tile of 8-bit weights: whole-number sums of one block, exact whatever the
+// instruction, then one fused multiply-add a block (linear.h).
+#if defined(BANYAN_CORE_OPS_TILE_Q8_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef BANYAN_CORE_OPS_TILE_Q8_INL_H_
+#undef BANYAN_CORE_OPS_TILE_Q8_INL_H_
+#else
+#define BANYAN_CORE_OPS_TILE_Q8_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "core/ops/simd-inl.h"
+#include "core/ops/tensor.h"
+#include "core/ops/tile-inl.h"
+#include "core/ops/weight.h"
+#include "hwy/highway.h"
+
+#if HWY_TARGET == HWY_AVX3_DL
+// Every processor Highway takes for AVX3_DL has VNNI; it only does not say so
+// to the compiler.
+HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni")
+#else
+HWY_BEFORE_NAMESPACE();
+#endif
+namespace banyan::HWY_NAMESPACE {
+
+// Rows of activations as 8-bit blocks.
+struct Q8Rows {
+  const std::int8_t* quants;        // [row][block][32]
+  const float* scales;              // [row][block]
+  const std::int32_t* corrections;  // [row][block]: -128 * sum of the quants
+  std::size_t blocks;
+};
+
+struct Q8Weights {
+  const std::uint8_t* at;
+  std::size_t panel;          // bytes
+  std::size_t scales_offset;  // bytes
+  std::size_t blocks;
+};
+
+// Whole-number sums of 16 rows of the weight with one row of activations. The
+// accumulator starts at Start(): VNNI multiplies the stored bytes q + 128, so
+// it starts at -128 times the sum of the activations.
+#if HWY_TARGET == HWY_AVX3_DL
+inline constexpr int kQ8Parts = 1;
+using Q8Sum = hn::Vec<IntTag>;
+struct Q8Bytes {
+  HWY_INLINE explicit Q8Bytes(const std::uint8_t* at)
+      : bytes(_mm512_loadu_si512(at)) {}
+  __m512i bytes;
+};
+HWY_INLINE Q8Sum StartQ8(std::int32_t correction) {
+  return hn::Set(IntTag(), correction);
+}
+HWY_INLINE Q8Sum AddQ8(Q8Sum sum, const Q8Bytes& w, std::int32_t x) {
+  return Q8Sum{_mm512_dpbusd_epi32(sum.raw, w.bytes, _mm512_set1_epi32(x))};
+}
+#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+// |w| times x with the sign of w: two products of at most 127 * 127 fit 16
+// bits.
+inline constexpr int kQ8Parts = 2;
+using Q8Tag = hn::CappedTag<std::int32_t, 8>;
+using Q8Sum = hn::Vec<Q8Tag>;
+struct Q8Bytes {
+  HWY_INLINE explicit Q8Bytes(const std::uint8_t* at)
+      : bytes(_mm256_xor_si256(
+            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)),
+            _mm256_set1_epi8(static_cast<char>(-128)))),
+        magnitudes(_mm256_abs_epi8(bytes)) {}
+  __m256i bytes;
+  __m256i magnitudes;
+};
+HWY_INLINE Q8Sum StartQ8(std::int32_t /*correction*/) {
+  return hn::Zero(Q8Tag());
+}
+HWY_INLINE Q8Sum AddQ8(Q8Sum sum, const Q8Bytes& w, std::int32_t x) {
+  const __m256i pairs = _mm256_maddubs_epi16(
+      w.magnitudes, _mm256_sign_epi8(_mm256_set1_epi32(x), w.bytes));
+  return Q8Sum{_mm256_add_epi32(
+      sum.raw, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))};
+}
+#else
+inline constexpr int kQ8Parts = 1;
+struct Q8Sum {
+  std::int32_t lanes[kLane];
+};
+struct Q8Bytes {
+  HWY_INLINE explicit Q8Bytes(const std::uint8_t* from) : at(from) {}
+  const std::uint8_t* at;
+};
+HWY_INLINE Q8Sum StartQ8(std::int32_t correction) {
+  Q8Sum sum;
+  for (std::int32_t& lane : sum.lanes) lane = correction;
+  return sum;
+}
+HWY_INLINE Q8Sum AddQ8(Q8Sum sum, const Q8Bytes& w, std::int32_t x) {
+  std::int8_t bytes[4];
+  std::memcpy(bytes, &x, sizeof(bytes));
+  for (int lane = 0; lane < kLane; ++lane)
+    for (int i = 0; i < 4; ++i)
+      sum.lanes[lane] += int{w.at[lane * 4 + i]} * bytes[i];
+  return sum;
+}
+#endif
+
+// Sixteen sums as floats, kParts vectors.
+HWY_INLINE void ToFloats(const Q8Sum* sum, Float* out) {
+#if HWY_TARGET == HWY_AVX3
+  const hn::CappedTag<float, 8> half;
+  out[0] = hn::Combine(FloatTag(), hn::ConvertTo(half, sum[1]),
+                       hn::ConvertTo(half, sum[0]));
+#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3_DL
+  for (int part = 0; part < kParts; ++part)
+    out[part] = hn::ConvertTo(FloatTag(), sum[part]);
+#else
+  alignas(64) float lanes[kLane];
+  for (int lane = 0; lane < kLane; ++lane)
+    lanes[lane] = static_cast<float>(sum->lanes[lane]);
+  for (int part = 0; part < kParts; ++part)
+    out[part] =
+        hn::Load(FloatTag(), lanes + static_cast<std::size_t>(part) * kWidth);
+#endif
+}
+
+// Adds one block to the sums of one row and panel.
+HWY_INLINE void AddBlock(const Q8Sum* ints, float x_scale,
+                         const std::uint16_t* scales, float* sums) {
+  const FloatTag d;
+  Float whole[kParts];
+  ToFloats(ints, whole);
+  const Float scale = hn::Set(d, x_scale);
+#pragma GCC unroll 4
+  for (int part = 0; part < kParts; ++part) {
+    const std::size_t i = static_cast<std::size_t>(part) * kWidth;
+    const auto words = hn::PromoteTo(
+        WordTag(), hn::LoadU(hn::Rebind<std::uint16_t, WordTag>(), scales + i));
+    const Float weight = hn::BitCast(d, hn::ShiftLeft<16>(words));
+    hn::StoreU(Fma(hn::Mul(whole[part], scale), weight, hn::LoadU(d, sums + i)),
+               d, sums + i);
+  }
+}
+
+// Four neighbours of a row of activations.
+HWY_INLINE std::int32_t Four(const Q8Rows& x, std::size_t row,
+                             std::size_t block, std::size_t step) {
+  std::int32_t four;
+  std::memcpy(&four, x.quants + (row * x.blocks + block) * kQ8Block + step * 4,
+              sizeof(four));
+  return four;
+}
+
+// The sums of `kRows` rows and `kPanels` panels, all blocks; row r, panel p at
+// sums + r * sums_stride + p * 16.
+template <int kRows, int kPanels>
+HWY_NOINLINE void RunQ8Tile(const Q8Weights& w, const Q8Rows& x, float* sums,
+                            std::size_t sums_stride) {
+  constexpr std::size_t kStep = kLane * 4;  // bytes of four k
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r)
+    std::memset(sums + static_cast<std::size_t>(r) * sums_stride, 0,
+                kPanels * kLane * sizeof(float));
+  for (std::size_t block = 0; block < w.blocks; ++block) {
+    Q8Sum ints[kRows][kPanels * kQ8Parts];
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < kPanels * kQ8Parts; ++v)
+        ints[r][v] = StartQ8(
+            x.corrections[static_cast<std::size_t>(r) * x.blocks + block]);
+    const std::uint8_t* at = w.at + block * kLane * kQ8Block;
+    for (std::size_t step = 0; step < kQ8Block / 4; ++step) {
+#pragma GCC unroll 4
+      for (int p = 0; p < kPanels; ++p)
+#pragma GCC unroll 2
+        for (int part = 0; part < kQ8Parts; ++part) {
+          const Q8Bytes bytes(at + static_cast<std::size_t>(p) * w.panel +
+                              step * kStep +
+                              static_cast<std::size_t>(part) * (kStep / 2));
+#pragma GCC unroll 8
+          for (int r = 0; r < kRows; ++r) {
+            Q8Sum& sum = ints[r][p * kQ8Parts + part];
+            sum = AddQ8(sum, bytes,
+                        Four(x, static_cast<std::size_t>(r), block, step));
+          }
+        }
+    }
+#pragma GCC unroll 4
+    for (int p = 0; p < kPanels; ++p)
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        const auto row = static_cast<std::size_t>(r);
+        const auto panel = static_cast<std::size_t>(p);
+        AddBlock(&ints[r][p * kQ8Parts], x.scales[row * x.blocks + block],
+                 reinterpret_cast<const std::uint16_t*>(w.at + panel * w.panel +
+                                                        w.scales_offset) +
+                     block * kLane,
+                 sums + row * sums_stride + panel * kLane);
+      }
+  }
+}
+
+// Panels that a tile of so many rows takes at once, at most: a sum is a
+// register, and on AVX-512 there are 24 for them.
+constexpr int Q8PanelsFor(int rows) {
+#if HWY_TARGET == HWY_AVX3_DL
+  return std::clamp(24 / rows, 1, kTilePanels);
+#else
+  return rows <= 2 ? 2 : 1;
+#endif
+}
+
+template <int kRows>
+HWY_INLINE void RunQ8Rows(const Q8Weights& w, int panels, const Q8Rows& x,
+                          float* sums, std::size_t sums_stride) {
+  constexpr int kMost = Q8PanelsFor(kRows);
+  if constexpr (kMost >= 4)
+    if (panels == 4) return RunQ8Tile<kRows, 4>(w, x, sums, sums_stride);
+  if constexpr (kMost >= 3)
+    if (panels == 3) return RunQ8Tile<kRows, 3>(w, x, sums, sums_stride);
+  if constexpr (kMost >= 2)
+    if (panels == 2) return RunQ8Tile<kRows, 2>(w, x, sums, sums_stride);
+  RunQ8Tile<kRows, 1>(w, x, sums, sums_stride);
+}
+
+HWY_INLINE void RunQ8Tile(const Q8Weights& w, int rows, int panels,
+                          const Q8Rows& x, float* sums,
+                          std::size_t sums_stride) {
+  switch (rows) {
+    case 1:
+      return RunQ8Rows<1>(w, panels, x, sums, sums_stride);
+    case 2:
+      return RunQ8Rows<2>(w, panels, x, sums, sums_stride);
+    case 3:
+      return RunQ8Rows<3>(w, panels, x, sums, sums_stride);
+    case 4:
+      return RunQ8Rows<4>(w, panels, x, sums, sums_stride);
+    case 5:
+      return RunQ8Rows<5>(w, panels, x, sums, sums_stride);
+    default:
+      return RunQ8Rows<6>(w, panels, x, sums, sums_stride);
+  }
+}
+
+// All `rows` by `panels`.
+HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
+                             const Q8Rows& x, float* sums,
+                             std::size_t sums_stride) {
+  const Pieces tiles(rows, kTileRows);
+  const Pieces groups(panels, Q8PanelsFor(tiles.largest()));
+  for (int g = 0; g < groups.count; ++g) {
+    const auto panel = static_cast<std::size_t>(groups.first(g));
+    Q8Weights group = w;
+    group.at += panel * w.panel;
+    for (int t = 0; t < tiles.count; ++t) {
+      const auto row = static_cast<std::size_t>(tiles.first(t));
+      const Q8Rows from = {x.quants + row * x.blocks * kQ8Block,
+                           x.scales + row * x.blocks,
+                           x.corrections + row * x.blocks, x.blocks};
+      RunQ8Tile(group, tiles.first(t + 1) - tiles.first(t),
+                groups.first(g + 1) - groups.first(g), from,
+                sums + row * sums_stride + panel * kLane, sums_stride);
+    }
+  }
+}
+
+}  // namespace banyan::HWY_NAMESPACE
+#if HWY_TARGET == HWY_AVX3_DL
+HWY_POP_ATTRIBUTES
+#else
+HWY_AFTER_NAMESPACE();
+#endif
+
+#endif  // BANYAN_CORE_OPS_TILE_Q8_INL_H_
