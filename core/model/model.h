@@ -33,6 +33,14 @@ class Session {
   // the committed prefix, and drops every other pending row. An empty path
   // drops them all.
   virtual absl::Status Commit(absl::Span<const int> path) = 0;
+
+  // A reader of the same committed cache that runs only `layers`, ascending, of
+  // the model's layers (drafting by early exit or by skipping). It scores with
+  // pending rows of its own, which vanish when this session commits, and never
+  // changes this session; it cannot prefill or commit a path. Unimplemented
+  // where a model has no layers.
+  virtual absl::StatusOr<std::unique_ptr<Session>> View(
+      absl::Span<const int> layers);
 };
 
 // The logits of one batch, a row per token in the order of the batch. Valid for
@@ -42,11 +50,20 @@ class Scores {
   virtual ~Scores() = default;
   // Replaces `logits` by row `row`: one number per token of the vocabulary.
   virtual void Read(int row, std::vector<double>& logits) const = 0;
+  // The hidden state of row `row` at number `tap` of the request's taps.
+  // Requires that the request had it.
+  virtual absl::Span<const float> Hidden(int tap, int row) const;
 };
 
+// Where a hidden state is taken: after so many of the model's layers, 0 being
+// the embedding, or after the final norm, which is what the output head reads.
+inline constexpr int kAfterFinalNorm = -1;
+
 struct ScoreRequest {
-  Session* session;         // made by the model that is asked
-  const TokenBatch* batch;  // becomes the session's next pending rows
+  Session* session;            // made by the model that is asked
+  const TokenBatch* batch;     // becomes the session's next pending rows
+  std::vector<int> taps = {};  // hidden states wanted (Scores::Hidden)
+  bool logits = true;          // without, Scores::Read is not allowed
 };
 
 // Safe for concurrent use.
@@ -57,12 +74,17 @@ class Model {
   virtual int vocab_size() const = 0;
   // The most tokens a session may hold, pending rows' positions included.
   virtual int context_limit() const = 0;
+  // Transformer layers and the size of a hidden state; 0 if it has none.
+  virtual int layers() const { return 0; }
+  virtual int hidden_size() const { return 0; }
   virtual std::unique_ptr<Session> NewSession() const = 0;
 
-  // Scores one batch for each of several distinct sessions in one pass. A
+  // Scores one batch for each of several distinct sessions in one pass; their
+  // rows share one reading of the weights. A
   // token's logits depend on the committed prefix and its ancestors alone, to
   // the last bit: not on the batch, the tree, the company or the thread count.
-  // Fails as a whole if a token, parent or position is out of range.
+  // Fails as a whole, every session as it was, if a token, parent, position or
+  // tap is out of range, or a session is not this model's or comes twice.
   virtual absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
       absl::Span<const ScoreRequest> requests) const = 0;
 };

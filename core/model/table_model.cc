@@ -15,6 +15,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
+#include "core/model/pending_rows.h"
 
 namespace banyan {
 namespace {
@@ -25,13 +26,14 @@ class TableSession : public Session {
       : vocab_size_(vocab_size), limit_(limit) {}
 
   int length() const override { return static_cast<int>(text_.size()); }
-  int pending() const override { return static_cast<int>(rows_.size()); }
+  int pending() const override { return rows_.size(); }
 
   absl::Status Prefill(absl::Span<const TokenId> tokens) override {
-    if (!rows_.empty())
+    if (pending() > 0)
       return absl::FailedPreconditionError("prefill while rows are pending");
     if (length() + static_cast<int>(tokens.size()) > limit_)
-      return OverLimit(length() + static_cast<int>(tokens.size()));
+      return OverContextLimit(length() + static_cast<int>(tokens.size()),
+                              limit_);
     int position = length();
     for (TokenId token : tokens)
       BANYAN_RETURN_IF_ERROR(CheckToken(token, position++));
@@ -40,75 +42,32 @@ class TableSession : public Session {
   }
 
   absl::Status Commit(absl::Span<const int> path) override {
-    int parent = TokenBatch::kCommitted;
-    std::vector<TokenId> kept;
-    for (int row : path) {
-      if (row < 0 || row >= pending() || At(row).parent != parent)
-        return absl::InvalidArgumentError(absl::StrCat(
-            "commit: row ", row, " does not continue the path after ", parent));
-      kept.push_back(At(row).token);
-      parent = row;
-    }
-    text_.insert(text_.end(), kept.begin(), kept.end());
-    rows_.clear();
+    BANYAN_RETURN_IF_ERROR(rows_.CheckPath(path));
+    for (int row : path) text_.push_back(rows_[row].token);
+    rows_.Clear();
     return absl::OkStatus();
   }
 
   absl::Status CheckBatch(const TokenBatch& batch) const {
-    if (batch.positions.size() != batch.tokens.size() ||
-        batch.parents.size() != batch.tokens.size())
-      return absl::InvalidArgumentError(absl::StrCat(
-          "score: ", batch.tokens.size(), " tokens with ",
-          batch.positions.size(), " positions and ", batch.parents.size(),
-          " parents, expected one of each per token"));
-    std::vector<Row> rows = rows_;
-    for (int i = 0; i < batch.size(); ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      const int parent = batch.parents[at];
-      if (parent < TokenBatch::kCommitted ||
-          parent >= static_cast<int>(rows.size()))
-        return absl::InvalidArgumentError(
-            absl::StrCat("score: row ", rows.size(), " follows row ", parent,
-                         ", which does not stand before it"));
-      const int position =
-          parent == TokenBatch::kCommitted
-              ? length()
-              : rows[static_cast<std::size_t>(parent)].position + 1;
-      if (batch.positions[at] != position)
-        return absl::InvalidArgumentError(
-            absl::StrCat("score: row ", rows.size(), " has position ",
-                         batch.positions[at], ", expected ", position));
-      BANYAN_RETURN_IF_ERROR(CheckToken(batch.tokens[at], position));
-      if (position >= limit_) return OverLimit(position + 1);
-      rows.push_back({batch.tokens[at], parent, position});
-    }
-    return absl::OkStatus();
+    return rows_.CheckBatch(batch, length(), limit_,
+                            [this](TokenId token, int position) {
+                              return CheckToken(token, position);
+                            });
   }
 
-  void Append(const TokenBatch& batch) {
-    for (std::size_t i = 0; i < batch.tokens.size(); ++i)
-      rows_.push_back({batch.tokens[i], batch.parents[i], batch.positions[i]});
-  }
+  void Append(const TokenBatch& batch) { rows_.Append(batch); }
 
   // The committed text, then the row's ancestors, then the row.
   std::vector<TokenId> TextAt(int row) const {
     std::vector<TokenId> tail;
-    for (int i = row; i != TokenBatch::kCommitted; i = At(i).parent)
-      tail.push_back(At(i).token);
+    for (int i = row; i != TokenBatch::kCommitted; i = rows_[i].parent)
+      tail.push_back(rows_[i].token);
     std::vector<TokenId> text = text_;
     text.insert(text.end(), tail.rbegin(), tail.rend());
     return text;
   }
 
  private:
-  struct Row {
-    TokenId token;
-    int parent;
-    int position;
-  };
-
-  const Row& At(int row) const { return rows_[static_cast<std::size_t>(row)]; }
-
   absl::Status CheckToken(TokenId token, int position) const {
     const int end = position == 0 ? vocab_size_ + 1 : vocab_size_;
     if (token >= 0 && token < end) return absl::OkStatus();
@@ -118,15 +77,10 @@ class TableSession : public Session {
                      " and no begin token, which stands at position 0 alone"));
   }
 
-  absl::Status OverLimit(int needed) const {
-    return absl::OutOfRangeError(absl::StrCat(
-        needed, " tokens do not fit the context limit of ", limit_));
-  }
-
   int vocab_size_;
   int limit_;
   std::vector<TokenId> text_;
-  std::vector<Row> rows_;
+  PendingRows rows_;
 };
 
 class TableScores : public Scores {

@@ -8,27 +8,29 @@
 namespace banyan {
 
 // Row i of `queries` (heads * head_dim numbers, already scaled) stands in slot
-// committed + first_pending + i. It sees the slots of the committed prefix,
-// 0 .. committed - 1, and of the pending rows j whose bit is set in its row of
-// `visible`: bit j % 32 of word j / 32, `visible_words` words a row. A row sees
-// itself and its ancestors, so the number of set bits is its depth + 1. With a
-// `window` it sees the last `window` of all these only.
+// first_pending + i of `pending`. It sees slots 0 .. committed - 1 of `prefix`,
+// and of `pending` the slots j whose bit is set in its row of `visible`: bit
+// j % 32 of word j / 32, `visible_words` words a row. A row sees itself and its
+// ancestors, so the number of set bits is its depth + 1. With a `window` it
+// sees the last `window` of all these only. Query head h reads key head
+// h / (heads / kv_heads).
 //
 // y[i][head] = sum over seen slots of p * value, p = exp(s - max s) and the
 // whole divided by the sum of the p, where s is the product of query and key.
-// Query head h reads key head h / (heads / kv_heads).
 //
 // Products are sums of one fused multiply-add per number in order, from 0.
-// Seen slots are taken in the order of their positions, of which the j-th seen
-// pending row has committed + j. The sum of the p runs over sixteen lanes, a
-// position in lane position % 16, added in halves at the end. Slots that are
-// not seen add nothing, as long as what is stored there is finite.
+// Seen slots are taken in the order of their positions: a slot of the prefix is
+// its own, the j-th seen pending one has committed + j. The sum of the p runs
+// over sixteen lanes, a position in lane position % 16, added in halves at the
+// end. Slots that are not seen add nothing, as long as what is stored there is
+// finite.
 struct AttentionArgs {
   Tensor queries;
   int heads;
-  const KvCache* cache;
+  const KvCache* prefix;
   int committed;
-  int first_pending;  // pending rows that were scored before row 0
+  const KvCache* pending;
+  int first_pending;
   Ints visible;
   int visible_words;
   int window = 0;  // 0: all

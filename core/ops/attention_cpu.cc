@@ -52,62 +52,79 @@ HWY_BEFORE_NAMESPACE();
 namespace banyan::HWY_NAMESPACE {
 namespace {
 
-// Turns the scores of one row into p, and returns their sum. `seen` are the
-// pending slots it sees, counted from the committed length.
-float Soften(float* scores, int committed, int slots,
-             const std::vector<int>& seen, int window) {
+// The scores of one row: those of the prefix, then, from the next multiple of
+// kLane on, those of the pending slots.
+struct ScoreRow {
+  float* prefix;
+  float* pending;
+  std::size_t committed;
+  std::size_t slots;  // pending
+};
+
+// exp(x - shift) of `size` numbers in place.
+HWY_INLINE void ExpRow(float* x, std::size_t size, Float shift) {
   const FloatTag d;
-  const int depth = static_cast<int>(seen.size());
-  // The first position inside the window, in the prefix and among the seen.
-  const int begin = window == 0 ? 0 : std::max(0, committed + depth - window);
-  const auto skip = static_cast<std::size_t>(std::max(0, begin - committed));
-  const auto from = static_cast<std::size_t>(std::min(begin, committed));
-  const auto prefix = static_cast<std::size_t>(committed);
+  std::size_t i = 0;
+  for (; i + kWidth <= size; i += kWidth)
+    hn::StoreU(Exp(hn::Sub(hn::LoadU(d, x + i), shift)), d, x + i);
+  if (i < size)
+    StoreUpTo(Exp(hn::Sub(LoadUpTo(x, i, size), shift)), x, i, size);
+}
 
-  Float most = hn::Set(d, -std::numeric_limits<float>::infinity());
-  std::fill(scores, scores + from, -std::numeric_limits<float>::infinity());
-  std::size_t i = from / kLane * kLane;
-  for (; i + kWidth <= prefix; i += kWidth)
-    most = hn::Max(most, hn::LoadU(d, scores + i));
-  alignas(64) float lanes[kLane];
-  hn::Store(most, d, lanes);
-  float largest = *std::max_element(lanes, lanes + kWidth);
-  for (; i < prefix; ++i) largest = std::max(largest, scores[i]);
+// The largest of `size` numbers, at least `most`.
+HWY_INLINE float Largest(const float* x, std::size_t size, float most) {
+  const FloatTag d;
+  Float lanes = hn::Set(d, most);
+  std::size_t i = 0;
+  for (; i + kWidth <= size; i += kWidth)
+    lanes = hn::Max(lanes, hn::LoadU(d, x + i));
+  alignas(64) float all[kWidth];
+  hn::Store(lanes, d, all);
+  most = *std::max_element(all, all + kWidth);
+  for (; i < size; ++i) most = std::max(most, x[i]);
+  return most;
+}
+
+// Turns scores into p, 0 where the row does not see, and returns their sum.
+// `seen` are the pending slots it sees; `kept` is room for their scores.
+float Soften(const ScoreRow& row, const std::vector<int>& seen, int window,
+             std::vector<float>& kept) {
+  const FloatTag d;
+  // The first position inside the window: so many of the prefix are outside,
+  // then so many of the seen.
+  const std::size_t end = row.committed + seen.size();
+  const auto most = static_cast<std::size_t>(window);
+  const std::size_t begin = window == 0 || end <= most ? 0 : end - most;
+  const std::size_t from = std::min(begin, row.committed);
+  const std::size_t skip = begin - from;
+
+  kept.clear();
   for (std::size_t j = skip; j < seen.size(); ++j)
-    largest = std::max(largest, scores[committed + seen[j]]);
-
-  // p of the prefix, summed by lane; what follows it counts for nothing yet.
+    kept.push_back(row.pending[seen[j]]);
+  float largest = Largest(row.prefix + from, row.committed - from,
+                          -std::numeric_limits<float>::infinity());
+  largest = Largest(kept.data(), kept.size(), largest);
   const Float shift = hn::Set(d, largest);
-  std::vector<float> kept(seen.size() - skip);
-  for (std::size_t j = skip; j < seen.size(); ++j)
-    kept[j - skip] = scores[committed + seen[j]];
-  std::fill(scores + prefix, scores + PadToLane(slots),
-            -std::numeric_limits<float>::infinity());
+
+  std::fill_n(row.prefix, from, 0.0F);
+  ExpRow(row.prefix + from, row.committed - from, shift);
+  std::fill(row.prefix + row.committed,
+            row.prefix + PadToLane(static_cast<int>(row.committed)), 0.0F);
   Float sums[kParts];
   for (Float& sum : sums) sum = hn::Zero(d);
-  std::fill(scores, scores + from / kLane * kLane, 0.0F);
-  for (std::size_t at = from / kLane * kLane;
-       at < static_cast<std::size_t>(PadToLane(committed)); at += kLane) {
-    for (std::size_t part = 0; part < kParts; ++part) {
-      float* p = scores + at + part * kWidth;
-      const Float value = Exp(hn::Sub(hn::LoadU(d, p), shift));
-      hn::StoreU(value, d, p);
-      sums[part] = hn::Add(sums[part], value);
-    }
-  }
-  std::fill(scores + PadToLane(committed), scores + PadToLane(slots), 0.0F);
+  for (std::size_t i = 0; i < row.committed; i += kLane)
+    for (std::size_t part = 0; part < kParts; ++part)
+      sums[part] =
+          hn::Add(sums[part], hn::LoadU(d, row.prefix + i + part * kWidth));
+  alignas(64) float lanes[kLane];
   for (std::size_t part = 0; part < kParts; ++part)
     hn::Store(sums[part], d, lanes + part * kWidth);
 
-  // Then the pending ones it sees, by position.
-  for (std::size_t j = 0; j < kept.size(); j += kWidth) {
-    const Float value =
-        Exp(hn::Sub(LoadUpTo(kept.data(), j, kept.size()), shift));
-    StoreUpTo(value, kept.data(), j, kept.size());
-  }
+  ExpRow(kept.data(), kept.size(), shift);
+  std::fill_n(row.pending, row.slots, 0.0F);
   for (std::size_t j = 0; j < kept.size(); ++j) {
-    scores[committed + seen[skip + j]] = kept[j];
-    lanes[(prefix + skip + j) % kLane] += kept[j];
+    row.pending[seen[skip + j]] = kept[j];
+    lanes[(row.committed + skip + j) % kLane] += kept[j];
   }
   return AddLanes(lanes);
 }
@@ -125,55 +142,96 @@ void ReadSeen(const AttentionArgs& args, int row, std::vector<int>& seen) {
   }
 }
 
-void Attend(const AttentionTask& task, std::vector<float>& scratch) {
+// Where a task keeps what it computes, one row per query row and head.
+struct Scratch {
+  Scratch(const AttentionTask& task, std::vector<float>& memory)
+      : group(task.args->heads / task.args->pending->kv_heads),
+        rows(task.rows * group),
+        slots(task.args->first_pending + task.first_row + task.rows),
+        size(static_cast<std::size_t>(task.args->pending->head_dim)),
+        pending_at(static_cast<std::size_t>(PadToLane(task.args->committed))),
+        scores_stride(pending_at + static_cast<std::size_t>(PadToLane(slots))),
+        out_stride(
+            static_cast<std::size_t>(PadToLane(task.args->pending->head_dim))) {
+    const auto all = static_cast<std::size_t>(rows);
+    memory.resize(all * (size + scores_stride + out_stride));
+    queries = memory.data();
+    scores = queries + all * size;
+    out = scores + all * scores_stride;
+  }
+
+  int group;  // query heads to a key head
+  int rows;
+  int slots;  // pending ones, up to the last row's own
+  std::size_t size;
+  std::size_t pending_at;
+  std::size_t scores_stride;
+  std::size_t out_stride;
+  float* queries;
+  float* scores;
+  float* out;
+};
+
+// Products of all rows with the keys of one cache, its first `slots`.
+void MultiplyKeys(const KvCache& cache, int head, int slots, const Scratch& s,
+                  float* scores) {
+  const host::KvView view(cache);
+  RunTiles(FloatWeights{view.KeyHead(head), kLane, s.size * kLane}, s.rows,
+           PadToLane(slots) / kLane,
+           {s.queries, s.size, s.size, scores, s.scores_stride, false});
+}
+
+// Adds p times the values of one cache, its first `slots`.
+void MultiplyValues(const KvCache& cache, int head, int slots, const Scratch& s,
+                    const float* p, bool resume) {
+  const host::KvView view(cache);
+  RunTiles(FloatWeights{view.ValueHead(head), s.size, kLane}, s.rows,
+           static_cast<int>(s.out_stride) / kLane,
+           {p, s.scores_stride, static_cast<std::size_t>(slots), s.out,
+            s.out_stride, resume});
+}
+
+void Attend(const AttentionTask& task, std::vector<float>& memory) {
   const FloatTag d;
   const AttentionArgs& args = *task.args;
-  const host::KvView cache(*args.cache);
-  const int group = args.heads / args.cache->kv_heads;
-  const int rows = task.rows * group;
-  const int slots =
-      args.committed + args.first_pending + task.first_row + task.rows;
-  const auto size = static_cast<std::size_t>(args.cache->head_dim);
-  const auto scores_stride = static_cast<std::size_t>(PadToLane(slots));
-  const std::size_t out_stride =
-      static_cast<std::size_t>(PadToLane(args.cache->head_dim));
-  const auto all = static_cast<std::size_t>(rows);
-  scratch.resize(all * (size + scores_stride + out_stride));
-  float* const queries = scratch.data();
-  float* const scores = queries + all * size;
-  float* const out = scores + all * scores_stride;
-
-  const auto first_head = static_cast<std::size_t>(task.kv_head * group) * size;
-  const std::size_t width = static_cast<std::size_t>(group) * size;
+  const Scratch s(task, memory);
+  const std::size_t width = static_cast<std::size_t>(s.group) * s.size;
+  const std::size_t first = static_cast<std::size_t>(task.kv_head) * width;
   for (int i = 0; i < task.rows; ++i)
-    std::copy_n(host::Row(args.queries, task.first_row + i) + first_head, width,
-                queries + static_cast<std::size_t>(i) * width);
+    std::copy_n(host::Row(args.queries, task.first_row + i) + first, width,
+                s.queries + static_cast<std::size_t>(i) * width);
 
-  RunTiles(FloatWeights{cache.KeyHead(task.kv_head), kLane, size * kLane}, rows,
-           PadToLane(slots) / kLane,
-           {queries, size, size, scores, scores_stride, false});
+  if (args.committed > 0)
+    MultiplyKeys(*args.prefix, task.kv_head, args.committed, s, s.scores);
+  MultiplyKeys(*args.pending, task.kv_head, s.slots, s,
+               s.scores + s.pending_at);
   std::vector<int> seen;
-  std::vector<float> totals(all);
+  std::vector<float> kept;
+  std::vector<float> totals;
   for (int i = 0; i < task.rows; ++i) {
     ReadSeen(args, task.first_row + i, seen);
-    for (int head = 0; head < group; ++head) {
-      const auto row = static_cast<std::size_t>(i * group + head);
-      totals[row] = Soften(scores + row * scores_stride, args.committed, slots,
-                           seen, args.window);
+    for (int head = 0; head < s.group; ++head) {
+      float* scores = s.scores + static_cast<std::size_t>(i * s.group + head) *
+                                     s.scores_stride;
+      totals.push_back(Soften({scores, scores + s.pending_at,
+                               static_cast<std::size_t>(args.committed),
+                               static_cast<std::size_t>(s.slots)},
+                              seen, args.window, kept));
     }
   }
-  RunTiles(FloatWeights{cache.ValueHead(task.kv_head), size, kLane}, rows,
-           static_cast<int>(out_stride) / kLane,
-           {scores, scores_stride, static_cast<std::size_t>(slots), out,
-            out_stride, false});
-  for (std::size_t row = 0; row < all; ++row) {
-    float* y =
-        host::Row(args.y, task.first_row + static_cast<int>(row) / group) +
-        first_head + row % static_cast<std::size_t>(group) * size;
+  if (args.committed > 0)
+    MultiplyValues(*args.prefix, task.kv_head, args.committed, s, s.scores,
+                   false);
+  MultiplyValues(*args.pending, task.kv_head, s.slots, s,
+                 s.scores + s.pending_at, args.committed > 0);
+  for (std::size_t row = 0; row < totals.size(); ++row) {
+    const std::size_t head = row % static_cast<std::size_t>(s.group);
+    const int query = task.first_row + static_cast<int>(row) / s.group;
+    float* y = host::Row(args.y, query) + first + head * s.size;
     const Float total = hn::Set(d, totals[row]);
-    for (std::size_t i = 0; i < size; i += kWidth)
-      StoreUpTo(hn::Div(hn::LoadU(d, out + row * out_stride + i), total), y, i,
-                size);
+    for (std::size_t i = 0; i < s.size; i += kWidth)
+      StoreUpTo(hn::Div(hn::LoadU(d, s.out + row * s.out_stride + i), total), y,
+                i, s.size);
   }
 }
 
@@ -190,11 +248,12 @@ HWY_EXPORT(Attend);
 }  // namespace
 
 absl::Status CpuBackend::Attention(const AttentionArgs& args) {
-  const KvCache& cache = *args.cache;
+  const KvCache& cache = *args.pending;
   const int group = args.heads / cache.kv_heads;
   const int rows = args.queries.rows;
-  Check(args.committed + args.first_pending + rows <= cache.capacity,
-        "attention past the cache's end");
+  Check(args.first_pending + rows <= cache.capacity &&
+            args.committed <= args.prefix->capacity,
+        "attention past a cache's end");
   const int per_task = std::max(1, kRowsPerTask / group);
   const int blocks = (rows + per_task - 1) / per_task;
   const double slots = args.committed + args.first_pending + rows;

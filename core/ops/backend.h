@@ -56,7 +56,7 @@ class Backend {
   virtual absl::Status Rotate(const RotateArgs& args) = 0;
   virtual absl::Status Activate(const ActivateArgs& args) = 0;
   virtual absl::Status StoreKv(const StoreKvArgs& args) = 0;
-  virtual absl::Status MoveKv(const MoveKvArgs& args) = 0;
+  virtual absl::Status CopyKv(const CopyKvArgs& args) = 0;
   virtual absl::Status Attention(const AttentionArgs& args) = 0;
 };
 

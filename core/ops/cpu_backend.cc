@@ -130,8 +130,8 @@ absl::Status CpuBackend::StoreKv(const StoreKvArgs& args) {
   return host::StoreKv(args);
 }
 
-absl::Status CpuBackend::MoveKv(const MoveKvArgs& args) {
-  return host::MoveKv(args);
+absl::Status CpuBackend::CopyKv(const CopyKvArgs& args) {
+  return host::CopyKv(args);
 }
 
 }  // namespace banyan

@@ -58,7 +58,7 @@ class CpuBackend : public Backend {
   absl::Status Rotate(const RotateArgs& args) override;
   absl::Status Activate(const ActivateArgs& args) override;
   absl::Status StoreKv(const StoreKvArgs& args) override;
-  absl::Status MoveKv(const MoveKvArgs& args) override;
+  absl::Status CopyKv(const CopyKvArgs& args) override;
   absl::Status Attention(const AttentionArgs& args) override;
 
  private:

@@ -85,23 +85,23 @@ absl::Status StoreKv(const StoreKvArgs& args) {
   return absl::OkStatus();
 }
 
-absl::Status MoveKv(const MoveKvArgs& args) {
-  const KvCache& cache = *args.cache;
-  const KvView view(cache);
-  int to = args.first_slot;
-  for (int from : args.from) {
-    Check(from >= to && from < cache.capacity, "slots moved out of order");
-    if (from != to) {
-      for (int head = 0; head < cache.kv_heads; ++head) {
-        const float* key = view.Key(head, from);
-        float* moved = view.Key(head, to);
-        for (std::size_t d = 0; d < view.head_dim; ++d)
-          moved[d * kLane] = key[d * kLane];
-        std::copy_n(view.Value(head, from), view.head_dim,
-                    view.Value(head, to));
-      }
+absl::Status CopyKv(const CopyKvArgs& args) {
+  const KvView from(*args.from);
+  const KvView to(*args.to);
+  Check(args.first_slot + static_cast<int>(args.slots.size()) <=
+            args.to->capacity,
+        "slots copied without room");
+  for (int head = 0; head < args.to->kv_heads; ++head) {
+    int slot = args.first_slot;
+    for (int source : args.slots) {
+      const float* key = from.Key(head, source);
+      float* copy = to.Key(head, slot);
+      for (std::size_t d = 0; d < from.head_dim; ++d)
+        copy[d * kLane] = key[d * kLane];
+      std::copy_n(from.Value(head, source), from.head_dim,
+                  to.Value(head, slot));
+      ++slot;
     }
-    ++to;
   }
   return absl::OkStatus();
 }

@@ -70,7 +70,7 @@ absl::Status Download(const Buffer& from, std::size_t offset,
                       absl::Span<std::byte> to);
 absl::Status GrowKv(KvCache& cache, int slots, int used);
 absl::Status StoreKv(const StoreKvArgs& args);
-absl::Status MoveKv(const MoveKvArgs& args);
+absl::Status CopyKv(const CopyKvArgs& args);
 
 }  // namespace banyan::host
 

@@ -29,11 +29,12 @@ struct StoreKvArgs {
   int first_slot;
 };
 
-// Moves slot from[i] to first_slot + i, in the order of i. Requires `from`
-// ascending and from[i] >= first_slot + i, so nothing is overwritten unread.
-struct MoveKvArgs {
-  KvCache* cache;
-  std::vector<int> from;
+// Copies slot slots[i] of `from` to slot first_slot + i of `to`, another cache.
+// Requires room.
+struct CopyKvArgs {
+  const KvCache* from;
+  std::vector<int> slots;
+  KvCache* to;
   int first_slot;
 };
 

@@ -47,15 +47,20 @@ double QuantProduct(const float* x, const HostWeight& weight, int row) {
 }
 
 // The slots that row `row` sees, by position.
-std::vector<int> SeenSlots(const AttentionArgs& args, int row) {
-  std::vector<int> slots;
-  for (int slot = 0; slot < args.committed; ++slot) slots.push_back(slot);
+struct Seen {
+  const KvCache* cache;
+  int slot;
+};
+std::vector<Seen> SeenSlots(const AttentionArgs& args, int row) {
+  std::vector<Seen> slots;
+  for (int slot = 0; slot < args.committed; ++slot)
+    slots.push_back({args.prefix, slot});
   const std::int32_t* bits = host::Data(args.visible) +
                              static_cast<std::size_t>(row) *
                                  static_cast<std::size_t>(args.visible_words);
   for (int j = 0; j <= args.first_pending + row; ++j)
     if ((static_cast<std::uint32_t>(bits[j / 32]) >> (j % 32) & 1) != 0)
-      slots.push_back(args.committed + j);
+      slots.push_back({args.pending, j});
   const auto window = static_cast<std::size_t>(args.window);
   if (window > 0 && slots.size() > window)
     slots.erase(slots.begin(), slots.end() - args.window);
@@ -94,8 +99,8 @@ absl::Status ReferenceBackend::StoreKv(const StoreKvArgs& args) {
   return host::StoreKv(args);
 }
 
-absl::Status ReferenceBackend::MoveKv(const MoveKvArgs& args) {
-  return host::MoveKv(args);
+absl::Status ReferenceBackend::CopyKv(const CopyKvArgs& args) {
+  return host::CopyKv(args);
 }
 
 absl::Status ReferenceBackend::Embed(const EmbedArgs& args) {
@@ -195,16 +200,16 @@ absl::Status ReferenceBackend::Activate(const ActivateArgs& args) {
 }
 
 absl::Status ReferenceBackend::Attention(const AttentionArgs& args) {
-  const host::KvView cache(*args.cache);
-  const int size = args.cache->head_dim;
-  const int group = args.heads / args.cache->kv_heads;
+  const int size = args.pending->head_dim;
+  const int group = args.heads / args.pending->kv_heads;
   for (int row = 0; row < args.queries.rows; ++row) {
-    const std::vector<int> slots = SeenSlots(args, row);
+    const std::vector<Seen> slots = SeenSlots(args, row);
     for (int head = 0; head < args.heads; ++head) {
       const float* query = Row(args.queries, row) + head * size;
       std::vector<double> p;
-      for (int slot : slots) {
-        const float* key = cache.Key(head / group, slot);
+      for (const Seen& seen : slots) {
+        const float* key =
+            host::KvView(*seen.cache).Key(head / group, seen.slot);
         double score = 0;
         for (int d = 0; d < size; ++d)
           score += double{query[d]} * key[d * kLane];
@@ -216,7 +221,8 @@ absl::Status ReferenceBackend::Attention(const AttentionArgs& args) {
       for (int d = 0; d < size; ++d) {
         double sum = 0;
         for (std::size_t j = 0; j < slots.size(); ++j)
-          sum += p[j] * cache.Value(head / group, slots[j])[d];
+          sum += p[j] * host::KvView(*slots[j].cache)
+                            .Value(head / group, slots[j].slot)[d];
         Row(args.y, row)[head * size + d] = static_cast<float>(sum / total);
       }
     }

@@ -34,7 +34,7 @@ class ReferenceBackend : public Backend {
   absl::Status Rotate(const RotateArgs& args) override;
   absl::Status Activate(const ActivateArgs& args) override;
   absl::Status StoreKv(const StoreKvArgs& args) override;
-  absl::Status MoveKv(const MoveKvArgs& args) override;
+  absl::Status CopyKv(const CopyKvArgs& args) override;
   absl::Status Attention(const AttentionArgs& args) override;
 };
 

@@ -1,0 +1,66 @@
+// TransformerPass: one pass of the graph over the rows of several sessions.
+// What it computes is every family's decoder; what they differ in stands in
+// Architecture.
+#ifndef BANYAN_CORE_MODEL_TRANSFORMER_PASS_H_
+#define BANYAN_CORE_MODEL_TRANSFORMER_PASS_H_
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/model/model.h"
+#include "core/model/transformer.h"
+#include "core/model/transformer_session.h"
+#include "core/model/workspace.h"
+#include "core/ops/tensor.h"
+
+namespace banyan {
+
+// A request with its session; all parts of a pass run the same layers.
+struct PassPart {
+  const ScoreRequest* request;
+  TransformerSession* session;
+  int first_row = 0;  // in the pass; set by it
+  Ints visible = {};
+  int visible_words = 0;
+};
+
+class TransformerPass {
+ public:
+  TransformerPass(const Transformer& model, std::vector<PassPart> parts);
+
+  // Stores the rows' keys and values in the sessions' pending caches, beyond
+  // what they count as pending, and gives the scores in the order of the parts.
+  absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Run();
+
+ private:
+  class PassScores;
+  // Hidden states of one part: by tap, then by row.
+  using Taps = std::vector<std::vector<float>>;
+
+  absl::Status Begin();
+  absl::Status RunLayer(std::size_t place);
+  absl::Status Attend(std::size_t place, const Tensor& projected,
+                      const Tensor& attended);
+  absl::Status FeedForward(const TransformerLayer& layer);
+  absl::Status Norm(const Tensor& x, const RowVector& weight,
+                    const RowVector& bias, const Tensor& y) const;
+  // Keeps the hidden states of the parts that want them here.
+  absl::Status Tap(int place, const Tensor& hidden);
+  absl::Status Head();
+
+  const Transformer& model_;
+  const Architecture& architecture_;
+  Backend& backend_;
+  std::vector<PassPart> parts_;
+  int rows_ = 0;
+  std::shared_ptr<Workspace> workspace_;
+  Tensor stream_, normed_, angles_, logits_;
+  std::vector<Taps> taps_;  // by part
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_MODEL_TRANSFORMER_PASS_H_

@@ -1,0 +1,215 @@
+#include "core/model/transformer_session.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/model/pending_rows.h"
+#include "core/model/transformer.h"
+#include "core/ops/backend.h"
+#include "core/ops/kv_cache.h"
+
+namespace banyan {
+namespace {
+
+// A prompt is read in pieces: enough rows to share a reading of the weights,
+// few enough that a pass's own numbers stay small.
+constexpr int kPrefillRows = 256;
+
+// Caches grow by a quarter, and by this many slots at least.
+constexpr int kLeastGrowth = 128;
+
+KvCache EmptyCache(const Architecture& architecture) {
+  KvCache cache;
+  cache.kv_heads = architecture.kv_heads;
+  cache.head_dim = architecture.head_dim;
+  return cache;
+}
+
+}  // namespace
+
+TransformerSession::TransformerSession(const Transformer& model)
+    : model_(model), committed_(std::make_shared<Committed>()) {
+  layers_.resize(static_cast<std::size_t>(model.layers()));
+  std::iota(layers_.begin(), layers_.end(), 0);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    committed_->caches.push_back(EmptyCache(model.architecture()));
+    caches_.push_back(EmptyCache(model.architecture()));
+  }
+}
+
+TransformerSession::TransformerSession(const TransformerSession& parent,
+                                       absl::Span<const int> layers)
+    : model_(parent.model_),
+      view_(true),
+      committed_(parent.committed_),
+      commits_(committed_->commits),
+      layers_(layers.begin(), layers.end()) {
+  for (std::size_t i = 0; i < layers_.size(); ++i)
+    caches_.push_back(EmptyCache(model_.architecture()));
+}
+
+absl::StatusOr<std::unique_ptr<Session>> TransformerSession::View(
+    absl::Span<const int> layers) {
+  int previous = -1;
+  for (int layer : layers) {
+    if (layer <= previous || layer >= model_.layers())
+      return absl::InvalidArgumentError(absl::StrCat(
+          "view: expected ascending layers below ", model_.layers(),
+          ", found layer ", layer, " after layer ", previous));
+    previous = layer;
+  }
+  return absl::WrapUnique<Session>(new TransformerSession(*this, layers));
+}
+
+absl::Status TransformerSession::CheckBatch(const TokenBatch& batch) const {
+  static const PendingRows kNone;
+  const PendingRows& rows = Fresh() ? rows_ : kNone;
+  return rows.CheckBatch(batch, length(), model_.context_limit(),
+                         [this](TokenId token, int /*position*/) {
+                           return CheckTokens({&token, 1});
+                         });
+}
+
+absl::Status TransformerSession::CheckTokens(
+    absl::Span<const TokenId> tokens) const {
+  for (TokenId token : tokens)
+    if (token < 0 || token >= model_.vocab_size())
+      return absl::InvalidArgumentError(
+          absl::StrCat("token ", token, " is outside the vocabulary of ",
+                       model_.vocab_size()));
+  return absl::OkStatus();
+}
+
+absl::Status TransformerSession::Reserve(int rows) {
+  if (!Fresh()) Forget();
+  for (KvCache& cache : caches_)
+    BANYAN_RETURN_IF_ERROR(
+        model_.backend().GrowKv(cache, rows_.size() + rows, rows_.size()));
+  return absl::OkStatus();
+}
+
+std::vector<int> TransformerSession::Visible(const TokenBatch& batch,
+                                             int words) const {
+  std::vector<int> bits(static_cast<std::size_t>(batch.size()) *
+                        static_cast<std::size_t>(words));
+  const auto word_of = [&](int i, int row) -> int& {
+    return bits[static_cast<std::size_t>(i) * static_cast<std::size_t>(words) +
+                static_cast<std::size_t>(row / 32)];
+  };
+  const auto see = [&](int i, int row) {
+    int& word = word_of(i, row);
+    word =
+        static_cast<int>(static_cast<std::uint32_t>(word) | 1U << (row % 32));
+  };
+  const int first = rows_.size();
+  for (int i = 0; i < batch.size(); ++i) {
+    see(i, first + i);
+    int parent = batch.parents[static_cast<std::size_t>(i)];
+    if (parent >= first) {  // sees what its parent sees
+      for (int word = 0; word < words; ++word)
+        word_of(i, word * 32) = static_cast<int>(
+            static_cast<std::uint32_t>(word_of(i, word * 32)) |
+            static_cast<std::uint32_t>(word_of(parent - first, word * 32)));
+      continue;
+    }
+    for (; parent != TokenBatch::kCommitted; parent = rows_[parent].parent)
+      see(i, parent);
+  }
+  return bits;
+}
+
+void TransformerSession::Append(const TokenBatch& batch) {
+  rows_.Append(batch);
+}
+
+void TransformerSession::Forget() {
+  rows_.Clear();
+  commits_ = committed_->commits;
+}
+
+absl::Status TransformerSession::GrowCommitted(int slots) {
+  for (KvCache& cache : committed_->caches) {
+    if (slots <= cache.capacity) continue;
+    const int grown = std::min(
+        model_.context_limit(),
+        std::max(slots,
+                 cache.capacity + std::max(kLeastGrowth, cache.capacity / 4)));
+    BANYAN_RETURN_IF_ERROR(
+        model_.backend().GrowKv(cache, grown, committed_->length));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TransformerSession::Commit(absl::Span<const int> path) {
+  if (!Fresh()) Forget();
+  BANYAN_RETURN_IF_ERROR(rows_.CheckPath(path));
+  if (path.empty()) {
+    Forget();
+    return absl::OkStatus();
+  }
+  if (view_)
+    return absl::FailedPreconditionError(
+        "commit: a view does not change the session it reads");
+  const int length = committed_->length + static_cast<int>(path.size());
+  BANYAN_RETURN_IF_ERROR(GrowCommitted(length));
+  for (std::size_t i = 0; i < caches_.size(); ++i)
+    BANYAN_RETURN_IF_ERROR(model_.backend().CopyKv({&caches_[i],
+                                                    {path.begin(), path.end()},
+                                                    &committed_->caches[i],
+                                                    committed_->length}));
+  committed_->length = length;
+  ++committed_->commits;
+  Forget();
+  return absl::OkStatus();
+}
+
+absl::Status TransformerSession::Prefill(absl::Span<const TokenId> tokens) {
+  if (pending() > 0)
+    return absl::FailedPreconditionError("prefill while rows are pending");
+  if (view_)
+    return absl::FailedPreconditionError(
+        "prefill: a view does not change the session it reads");
+  const int before = length();
+  const int limit = model_.context_limit();
+  if (tokens.size() > static_cast<std::size_t>(limit - before))
+    return OverContextLimit(before + static_cast<int>(tokens.size()), limit);
+  BANYAN_RETURN_IF_ERROR(CheckTokens(tokens));
+  BANYAN_RETURN_IF_ERROR(
+      GrowCommitted(before + static_cast<int>(tokens.size())));
+  while (!tokens.empty()) {
+    TokenBatch batch;
+    std::vector<int> path;
+    for (TokenId token : tokens.subspan(0, kPrefillRows)) {
+      const int row = batch.size();
+      batch.tokens.push_back(token);
+      batch.positions.push_back(length() + row);
+      batch.parents.push_back(row - 1);  // kCommitted is -1
+      path.push_back(row);
+    }
+    ScoreRequest request = {this, &batch};
+    request.logits = false;
+    absl::Status status = model_.Score({&request, 1}).status();
+    if (status.ok()) status = Commit(path);
+    if (!status.ok()) {  // what an earlier piece committed is forgotten too
+      committed_->length = before;
+      Forget();
+      return status;
+    }
+    tokens.remove_prefix(path.size());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace banyan
