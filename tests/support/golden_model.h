@@ -1,0 +1,43 @@
+// The tiny checkpoints of tests/goldens/checkpoints, opened and loaded.
+#ifndef BANYAN_TESTS_SUPPORT_GOLDEN_MODEL_H_
+#define BANYAN_TESTS_SUPPORT_GOLDEN_MODEL_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/model/transformer.h"
+#include "core/ops/backend.h"
+#include "core/ops/weight.h"
+
+namespace banyan {
+
+// Their names: a folder each.
+const std::vector<std::string>& GoldenNames();
+
+// What the other implementation computed (checkpoints.py).
+struct GoldenNumbers {
+  std::vector<TokenId> ids;
+  std::vector<std::vector<double>> logits32;  // by token
+  std::vector<std::vector<double>> logits64;
+  std::vector<std::vector<std::vector<double>>> hidden64;  // place, token
+};
+GoldenNumbers ReadGolden(const std::string& name);
+
+// The checkpoint's directory, below the project's root.
+std::string GoldenFolder(const std::string& name);
+
+// The model. Ends the program if it cannot be loaded.
+std::unique_ptr<Transformer> LoadGolden(
+    const std::string& name, std::shared_ptr<Backend> backend,
+    WeightFormat format = WeightFormat::kF32);
+
+// A batch that continues a session's prefix as a chain.
+TokenBatch ChainAfter(const Session& session,
+                      const std::vector<TokenId>& tokens);
+
+}  // namespace banyan
+
+#endif  // BANYAN_TESTS_SUPPORT_GOLDEN_MODEL_H_
