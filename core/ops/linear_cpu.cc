@@ -64,38 +64,46 @@ HWY_BEFORE_NAMESPACE();
 namespace banyan::HWY_NAMESPACE {
 namespace {
 
+// Quantises the block x[0 .. 32) to place `at`; zeros stand from x[size] on.
+HWY_INLINE void QuantiseBlock(const float* x, std::size_t size, std::size_t at,
+                              const QuantRows& out) {
+  constexpr std::size_t kVectors = kQ8Block / kWidth;
+  const FloatTag d;
+  Float value[kVectors];
+  Float most = hn::Zero(d);
+#pragma GCC unroll 8
+  for (std::size_t i = 0; i < kVectors; ++i) {
+    value[i] = LoadUpTo(x, i * kWidth, size);
+    most = hn::Max(most, hn::Abs(value[i]));
+  }
+  const float largest = hn::GetLane(hn::MaxOfLanes(d, most));
+  const Float inverse = hn::Set(d, largest > 0 ? 127.0F / largest : 0.0F);
+  const Float magic = hn::Set(d, 12582912.0F);  // rounds to whole numbers
+  const hn::Rebind<std::int8_t, FloatTag> bytes;
+  auto sum = hn::Zero(IntTag());
+#pragma GCC unroll 8
+  for (std::size_t i = 0; i < kVectors; ++i) {
+    const Float whole =
+        hn::Sub(hn::Add(hn::Mul(value[i], inverse), magic), magic);
+    const auto ints = hn::ConvertTo(IntTag(), whole);
+    hn::StoreU(hn::DemoteTo(bytes, ints), bytes,
+               out.quants + at * kQ8Block + i * kWidth);
+    sum = hn::Add(sum, ints);
+  }
+  out.scales[at] = largest / 127.0F;
+  out.corrections[at] = -128 * hn::GetLane(hn::SumOfLanes(IntTag(), sum));
+}
+
 // Quantises rows [first, end) of x.
 void QuantiseRows(const Job& job, int first, int end) {
-  const FloatTag d;
   const QuantRows& out = job.quants;
   const auto columns = static_cast<std::size_t>(job.weight->columns());
-  const Float magic = hn::Set(d, 12582912.0F);  // rounds to whole numbers
   for (int row = first; row < end; ++row) {
     const float* x = job.x + static_cast<std::size_t>(row) * job.x_stride;
     for (std::size_t block = 0; block < out.blocks; ++block) {
       const std::size_t begin = block * kQ8Block;
-      Float most = hn::Zero(d);
-      for (std::size_t i = 0; i < kQ8Block; i += kWidth)
-        most = hn::Max(most, hn::Abs(LoadUpTo(x, begin + i, columns)));
-      alignas(64) float lanes[kWidth];
-      hn::Store(most, d, lanes);
-      const float largest = *std::max_element(lanes, lanes + kWidth);
-      const Float inverse = hn::Set(d, largest > 0 ? 127.0F / largest : 0.0F);
-      const std::size_t at = static_cast<std::size_t>(row) * out.blocks + block;
-      std::int32_t sum = 0;
-      for (std::size_t i = 0; i < kQ8Block; i += kWidth) {
-        const Float whole = hn::Sub(
-            hn::Add(hn::Mul(LoadUpTo(x, begin + i, columns), inverse), magic),
-            magic);
-        alignas(64) std::int32_t ints[kWidth];
-        hn::Store(hn::ConvertTo(IntTag(), whole), IntTag(), ints);
-        for (std::size_t j = 0; j < kWidth; ++j) {
-          out.quants[at * kQ8Block + i + j] = static_cast<std::int8_t>(ints[j]);
-          sum += ints[j];
-        }
-      }
-      out.scales[at] = largest / 127.0F;
-      out.corrections[at] = -128 * sum;
+      QuantiseBlock(x + begin, columns - begin,
+                    static_cast<std::size_t>(row) * out.blocks + block, out);
     }
   }
 }

@@ -202,11 +202,14 @@ HWY_NOINLINE void RunQ8Tile(const Q8Weights& w, const Q8Rows& x, float* sums,
   }
 }
 
-// Panels that a tile of so many rows takes at once, at most: a sum is a
-// register, and on AVX-512 there are 24 for them.
+// Sums are registers: twelve of 32 leave room for what ends a block (sixteen were
+// seen to be slower).
+inline constexpr int kQ8TileRows = 3;
+
+// Panels that a tile of so many rows takes at once, at most.
 constexpr int Q8PanelsFor(int rows) {
 #if HWY_TARGET == HWY_AVX3_DL
-  return std::clamp(24 / rows, 1, kTilePanels);
+  return rows > 0 ? kTilePanels : 0;
 #else
   return rows <= 2 ? 2 : 1;
 #endif
@@ -233,14 +236,8 @@ HWY_INLINE void RunQ8Tile(const Q8Weights& w, int rows, int panels,
       return RunQ8Rows<1>(w, panels, x, sums, sums_stride);
     case 2:
       return RunQ8Rows<2>(w, panels, x, sums, sums_stride);
-    case 3:
-      return RunQ8Rows<3>(w, panels, x, sums, sums_stride);
-    case 4:
-      return RunQ8Rows<4>(w, panels, x, sums, sums_stride);
-    case 5:
-      return RunQ8Rows<5>(w, panels, x, sums, sums_stride);
     default:
-      return RunQ8Rows<6>(w, panels, x, sums, sums_stride);
+      return RunQ8Rows<3>(w, panels, x, sums, sums_stride);
   }
 }
 
@@ -248,7 +245,7 @@ HWY_INLINE void RunQ8Tile(const Q8Weights& w, int rows, int panels,
 HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
                              const Q8Rows& x, float* sums,
                              std::size_t sums_stride) {
-  const Pieces tiles(rows, kTileRows);
+  const Pieces tiles(rows, kQ8TileRows);
   const Pieces groups(panels, Q8PanelsFor(tiles.largest()));
   for (int g = 0; g < groups.count; ++g) {
     const auto panel = static_cast<std::size_t>(groups.first(g));
