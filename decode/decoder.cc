@@ -1,11 +1,13 @@
 #include "decode/decoder.h"
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/check.h"
+#include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
@@ -16,13 +18,15 @@
 
 namespace banyan {
 
-absl::StatusOr<Decoder> Decoder::Create(const Model& target, Method method) {
+absl::StatusOr<Decoder> Decoder::Create(const Model& target, Method method,
+                                        std::shared_ptr<const Clock> clock) {
   BANYAN_RETURN_IF_ERROR(CheckMethod(method));
-  return Decoder(target, std::move(method));
+  return Decoder(target, std::move(method), std::move(clock));
 }
 
-Decoder::Decoder(const Model& target, Method method)
-    : target_(&target), method_(std::move(method)) {
+Decoder::Decoder(const Model& target, Method method,
+                 std::shared_ptr<const Clock> clock)
+    : target_(&target), method_(std::move(method)), clock_(std::move(clock)) {
   for (const Trunk& trunk : method_.trunks)
     first_states_.push_back(trunk.policy->State());
 }
@@ -41,7 +45,7 @@ absl::StatusOr<Sequence> Decoder::Begin(const Prompt& prompt,
 absl::StatusOr<RoundRecord> Decoder::Step(Sequence& sequence,
                                           RandomSource& random) {
   Check(sequence.stopped == StopReason::kNone, "a stopped sequence");
-  return RunRound(method_, sequence, random);
+  return RunRound(method_, sequence, random, *clock_);
 }
 
 absl::StatusOr<std::vector<TokenId>> Decoder::Decode(const Prompt& prompt,

@@ -2,11 +2,13 @@
 #ifndef BANYAN_DECODE_DECODER_H_
 #define BANYAN_DECODE_DECODER_H_
 
+#include <memory>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/clock.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/random/random_source.h"
@@ -24,8 +26,10 @@ using RoundSink = absl::FunctionRef<void(const RoundRecord&)>;
 class Decoder {
  public:
   // Refuses components that do not go together, naming both. The target must
-  // outlive the decoder.
-  static absl::StatusOr<Decoder> Create(const Model& target, Method method);
+  // outlive the decoder. Rounds are timed by `clock`.
+  static absl::StatusOr<Decoder> Create(
+      const Model& target, Method method,
+      std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>());
 
   // A sequence that holds the prompt, its session prefilled and the drafters
   // told. Fails if the prompt is empty or does not fit the context.
@@ -44,10 +48,12 @@ class Decoder {
   Method& method() { return method_; }
 
  private:
-  Decoder(const Model& target, Method method);
+  Decoder(const Model& target, Method method,
+          std::shared_ptr<const Clock> clock);
 
   const Model* target_;
   Method method_;
+  std::shared_ptr<const Clock> clock_;
   std::vector<std::vector<double>> first_states_;  // of the policies
 };
 

@@ -1,12 +1,14 @@
 #include "decode/round.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/clock.h"
 #include "core/base/context.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
@@ -26,9 +28,24 @@
 namespace banyan {
 namespace {
 
+// Nanoseconds since the last call, or since it was made.
+class Lap {
+ public:
+  explicit Lap(const Clock& clock) : clock_(clock), last_(clock.NowNs()) {}
+  std::int64_t operator()() {
+    const std::int64_t now = clock_.NowNs();
+    return now - std::exchange(last_, now);
+  }
+
+ private:
+  const Clock& clock_;
+  std::int64_t last_;
+};
+
 // Draft: grow every trunk, merge them in their order.
 absl::StatusOr<DraftTree> DraftRound(Method& method, const Sequence& sequence,
-                                     const Chance& chance) {
+                                     const Chance& chance, Lap& lap,
+                                     PhaseTimes& times) {
   const Context& context = sequence.context;
   const GrowLimits limits = {
       .max_depth = sequence.target.context_limit() -
@@ -41,6 +58,7 @@ absl::StatusOr<DraftTree> DraftRound(Method& method, const Sequence& sequence,
     BANYAN_ASSIGN_OR_RETURN(GrowingTree tree,
                             Grow(view, context, limits, chance));
     grown.push_back(std::move(tree));
+    times.draft_ns.push_back(lap());
   }
   if (grown.empty())  // plain decoding: a bare root
     grown.emplace_back(context.root(), 0, DraftLaw::kDeterministic);
@@ -80,21 +98,32 @@ absl::StatusOr<RoundRecord> CommitRound(Method& method, Sequence& sequence,
 }  // namespace
 
 absl::StatusOr<RoundRecord> RunRound(Method& method, Sequence& sequence,
-                                     RandomSource& random) {
+                                     RandomSource& random, const Clock& clock) {
   const Chance chance(random, sequence.context);
   Session& session = *sequence.session;
   BANYAN_RETURN_IF_ERROR(session.Commit({}));  // what an abandoned round left
+  Lap lap(clock);
+  PhaseTimes times;
 
-  BANYAN_ASSIGN_OR_RETURN(DraftTree tree, DraftRound(method, sequence, chance));
+  BANYAN_ASSIGN_OR_RETURN(DraftTree tree,
+                          DraftRound(method, sequence, chance, lap, times));
   BANYAN_RETURN_IF_ERROR(
       CheckLawful(method.verifier_name, method.verifier->traits(), tree));
   const TokenBatch batch = ToBatch(tree, session.length());
+  times.derive_ns = lap();
   BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Scores> scores,
                           ScoreOne(sequence.target, session, batch));
+  times.target_ns = lap();
   TargetRows rows(*scores, method.rule, sequence.context, tree);
   Verdict verdict = method.verifier->Verify(tree, rows, chance);
   BANYAN_RETURN_IF_ERROR(rows.status());
-  return CommitRound(method, sequence, std::move(tree), std::move(verdict));
+  times.verify_ns = lap();
+  BANYAN_ASSIGN_OR_RETURN(
+      RoundRecord record,
+      CommitRound(method, sequence, std::move(tree), std::move(verdict)));
+  times.commit_ns = lap();
+  record.times = std::move(times);
+  return record;
 }
 
 }  // namespace banyan

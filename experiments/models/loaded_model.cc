@@ -1,0 +1,85 @@
+#include "experiments/models/loaded_model.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/status_macros.h"
+#include "core/model/checkpoint.h"
+#include "core/model/stored_tensor.h"
+#include "core/model/tokenizer/tokenizer.h"
+#include "core/model/transformer.h"
+#include "core/ops/backend.h"
+#include "core/ops/weight.h"
+
+namespace banyan {
+namespace {
+
+// Whether every matrix is stored as BF16.
+absl::StatusOr<bool> AllBf16(const Checkpoint& checkpoint) {
+  bool all = true;
+  absl::Status status;
+  ForEachSource(checkpoint.architecture(), [&](const WeightSource& source) {
+    if (source.columns == 1) return;  // vectors stay 32-bit anyway
+    const absl::StatusOr<StoredTensor> tensor = checkpoint.Tensor(source);
+    if (!tensor.ok())
+      status.Update(tensor.status());
+    else if (tensor->dtype != DType::kBf16)
+      all = false;
+  });
+  BANYAN_RETURN_IF_ERROR(status);
+  return all;
+}
+
+absl::StatusOr<WeightFormat> ReadFormat(const std::string& name,
+                                        const Checkpoint& checkpoint) {
+  for (WeightFormat format :
+       {WeightFormat::kF32, WeightFormat::kBf16, WeightFormat::kQ8})
+    if (name == Name(format)) return format;
+  if (name != "auto")
+    return absl::InvalidArgumentError(absl::StrCat(
+        "weights: expected auto, f32, bf16 or q8, found '", name, "'"));
+  BANYAN_ASSIGN_OR_RETURN(const bool all_bf16, AllBf16(checkpoint));
+  return all_bf16 ? WeightFormat::kBf16 : WeightFormat::kF32;
+}
+
+}  // namespace
+
+absl::string_view Name(WeightFormat format) {
+  switch (format) {
+    case WeightFormat::kF32:
+      return "f32";
+    case WeightFormat::kBf16:
+      return "bf16";
+    case WeightFormat::kQ8:
+      return "q8";
+  }
+  return "";
+}
+
+absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
+                                      std::shared_ptr<Backend> backend) {
+  LoadedModel loaded;
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
+                          Checkpoint::Open(spec.directory));
+  TransformerOptions options;
+  BANYAN_ASSIGN_OR_RETURN(options.format,
+                          ReadFormat(spec.weights, *checkpoint));
+  std::error_code none;
+  if (std::filesystem::exists(
+          std::filesystem::path(spec.directory) / "tokenizer.json", none)) {
+    BANYAN_ASSIGN_OR_RETURN(loaded.tokenizer, Tokenizer::Load(spec.directory));
+    options.used_vocab = loaded.tokenizer->vocab_size();
+  }
+  BANYAN_ASSIGN_OR_RETURN(loaded.model, Transformer::Load(*checkpoint, options,
+                                                          std::move(backend)));
+  return loaded;
+}
+
+}  // namespace banyan
