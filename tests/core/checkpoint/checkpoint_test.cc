@@ -1,0 +1,204 @@
+#include "core/model/checkpoint.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/model/architecture.h"
+#include "core/model/stored_tensor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/core/checkpoint/files.h"
+
+namespace banyan {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+void WriteSmall(const TestFolder& folder, const MadeTensors& tensors) {
+  folder.Write("config.json", SmallConfig());
+  folder.Write("model.safetensors", SafetensorsFile(tensors));
+}
+
+absl::StatusOr<std::unique_ptr<Checkpoint>> OpenSmall(
+    const MadeTensors& tensors) {
+  const TestFolder folder;
+  WriteSmall(folder, tensors);
+  return Checkpoint::Open(folder.path());  // what is mapped stays
+}
+
+std::string Refusal(const MadeTensors& tensors) {
+  const auto opened = OpenSmall(tensors);
+  if (opened.ok()) return "it was opened";
+  EXPECT_TRUE(absl::IsInvalidArgument(opened.status()));
+  return std::string(opened.status().message());
+}
+
+TEST(Checkpoint, GivesArchitectureAndRows) {
+  const TestFolder folder;
+  WriteSmall(folder, SmallTensors());
+  const auto opened = Checkpoint::Open(folder.path());
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  const Checkpoint& checkpoint = **opened;
+  EXPECT_EQ(checkpoint.directory(), folder.path());
+  EXPECT_THAT(checkpoint.notes(),
+              ElementsAre("weights: " + folder.path() + "/model.safetensors"));
+  const Architecture& architecture = checkpoint.architecture();
+  EXPECT_EQ(architecture.family, "llama");
+  EXPECT_THAT(architecture.end_of_text, ElementsAre(2));
+  // The embedding is numbered first, from 1 on.
+  std::vector<float> rows(8);
+  for (int time = 0; time < 2; ++time) {
+    ASSERT_TRUE(
+        checkpoint.ReadRows(architecture.embedding, 3, 2, absl::MakeSpan(rows))
+            .ok());
+    EXPECT_THAT(rows, ElementsAre(13, 14, 15, 16, 17, 18, 19, 20));
+    checkpoint.Release(architecture.embedding);
+  }
+  const auto tensor = checkpoint.Tensor(architecture.layers[0].key);
+  ASSERT_TRUE(tensor.ok());
+  EXPECT_THAT(tensor->shape, ElementsAre(2, 4));
+  EXPECT_EQ(tensor->data.size(), 32u);
+}
+
+TEST(Checkpoint, GivesSourcesBeyondTheArchitecture) {
+  MadeTensors tensors = SmallTensors();
+  tensors["extra.weight"] = {"F32", {1, 2}, Stored({5, 6})};
+  const auto opened = OpenSmall(tensors);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  const Checkpoint& checkpoint = **opened;
+  std::vector<float> row(2);
+  ASSERT_TRUE(
+      checkpoint
+          .ReadRows({"extra.weight", {1, 2}, 1, 2}, 0, 1, absl::MakeSpan(row))
+          .ok());
+  EXPECT_THAT(row, ElementsAre(5, 6));
+  const auto none = checkpoint.Tensor({"none", {1}, 1, 1});
+  EXPECT_TRUE(absl::IsNotFound(none.status()));
+  EXPECT_THAT(std::string(none.status().message()),
+              HasSubstr("no tensor 'none'"));
+  const auto other = checkpoint.Tensor({"extra.weight", {2, 1}, 2, 1});
+  EXPECT_TRUE(absl::IsInvalidArgument(other.status()));
+  EXPECT_THAT(std::string(other.status().message()),
+              HasSubstr("/model.safetensors: tensor 'extra.weight': expected "
+                        "shape [2, 1], found [1, 2]"));
+  checkpoint.Release({"none", {1}, 1, 1});
+}
+
+TEST(Checkpoint, PassesOverTensorsItDoesNotNeed) {
+  MadeTensors tensors = SmallTensors();
+  tensors["model.layers.0.self_attn.rotary_emb.inv_freq"] = {
+      "F32", {1}, Stored({1})};
+  tensors["h.0.attn.bias"] = {"U8", {2}, "ab"};
+  tensors["heads.0.weight"] = {"F64", {1}, "01234567"};
+  EXPECT_TRUE(OpenSmall(tensors).ok());
+}
+
+TEST(Checkpoint, NamesTheWeightsThatAreMissing) {
+  MadeTensors tensors = SmallTensors();
+  tensors.erase("model.layers.0.mlp.up_proj.weight");
+  EXPECT_THAT(Refusal(tensors), HasSubstr("1 of the weights missing: "
+                                          "model.layers.0.mlp.up_proj.weight"));
+  EXPECT_THAT(Refusal(tensors), Not(HasSubstr("tie")));
+  tensors.erase("model.embed_tokens.weight");
+  EXPECT_THAT(Refusal(tensors),
+              HasSubstr("2 of the weights missing: model.embed_tokens.weight, "
+                        "model.layers.0.mlp.up_proj.weight"));
+  EXPECT_THAT(Refusal({}), HasSubstr("12 of the weights missing: "));
+  EXPECT_THAT(Refusal({}), HasSubstr(" and 7 more"));
+}
+
+TEST(Checkpoint, AnUntiedHeadMustBeThereAndATiedOneMay) {
+  MadeTensors tensors = SmallTensors();
+  tensors.erase("lm_head.weight");
+  EXPECT_THAT(Refusal(tensors),
+              HasSubstr("1 of the weights missing: lm_head.weight (config.json "
+                        "does not tie the head to the embedding)"));
+  const TestFolder folder;
+  std::string config = SmallConfig();
+  config.insert(1, "\"tie_word_embeddings\": true, ");
+  for (const MadeTensors& either : {tensors, SmallTensors()}) {
+    folder.Write("config.json", config);
+    folder.Write("model.safetensors", SafetensorsFile(either));
+    const auto opened = Checkpoint::Open(folder.path());
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    EXPECT_EQ((*opened)->architecture().head.tensor,
+              "model.embed_tokens.weight");
+  }
+}
+
+TEST(Checkpoint, RefusesEveryWeightOfAnotherShapeOrType) {
+  for (const auto& [name, tensor] : SmallTensors()) {
+    MadeTensors tensors = SmallTensors();
+    tensors[name].shape.push_back(1);
+    EXPECT_THAT(Refusal(tensors), HasSubstr("/model.safetensors: tensor '" +
+                                            name + "': expected shape ["));
+    tensors = SmallTensors();
+    tensors[name].dtype = "I32";
+    EXPECT_THAT(Refusal(tensors),
+                HasSubstr("tensor '" + name +
+                          "': expected F32, F16 or BF16, found I32"));
+  }
+  MadeTensors tensors = SmallTensors();
+  MadeTensor& norm = tensors["model.norm.weight"];
+  norm.dtype = "F8_E4M3";
+  norm.data = "0123";
+  EXPECT_THAT(Refusal(tensors), HasSubstr("found F8_E4M3"));
+  norm.dtype = "BF16";
+  norm.data = "01234567";
+  EXPECT_TRUE(OpenSmall(tensors).ok());
+}
+
+TEST(Checkpoint, TheGenerationConfigHasTheLastWordOnEnds) {
+  const TestFolder folder;
+  WriteSmall(folder, SmallTensors());
+  folder.Write("generation_config.json",
+               R"({"eos_token_id": [3, 4], "bos_token_id": 1})");
+  const auto opened = Checkpoint::Open(folder.path());
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_THAT((*opened)->architecture().end_of_text, ElementsAre(3, 4));
+  EXPECT_EQ((*opened)->architecture().begin_of_text, 1);
+  folder.Write("generation_config.json", R"({"eos_token_id": null})");
+  EXPECT_THAT((*Checkpoint::Open(folder.path()))->architecture().end_of_text,
+              ElementsAre(2));
+  folder.Write("generation_config.json", R"({"eos_token_id": 5})");
+  EXPECT_THAT(std::string(Checkpoint::Open(folder.path()).status().message()),
+              HasSubstr("/generation_config.json: eos_token_id: expected token "
+                        "ids below 5, found 5"));
+  folder.Write("generation_config.json", "x");
+  EXPECT_THAT(std::string(Checkpoint::Open(folder.path()).status().message()),
+              HasSubstr("/generation_config.json: byte "));
+}
+
+TEST(Checkpoint, RefusesADirectoryWithoutAModel) {
+  const TestFolder folder;
+  const auto open = [&folder] {
+    const absl::Status status = Checkpoint::Open(folder.path()).status();
+    return std::make_pair(status.code(), std::string(status.message()));
+  };
+  EXPECT_EQ(open(), std::make_pair(absl::StatusCode::kNotFound,
+                                   folder.path() + "/config.json: No such file "
+                                                   "or directory"));
+  folder.Write("config.json", SmallConfig());
+  EXPECT_EQ(open(),
+            std::make_pair(absl::StatusCode::kNotFound,
+                           folder.path() + ": expected model.safetensors or "
+                                           "model.safetensors.index.json"));
+  folder.Write("model.safetensors", "");
+  EXPECT_THAT(open().second,
+              HasSubstr("/model.safetensors: expected at least"));
+  folder.Write("model.safetensors", SafetensorsFile(SmallTensors()));
+  folder.Write("config.json", "{\"model_type\": \"bert\"}");
+  EXPECT_THAT(open().second,
+              HasSubstr("/config.json: model_type: unknown family 'bert'"));
+}
+
+}  // namespace
+}  // namespace banyan
