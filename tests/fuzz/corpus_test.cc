@@ -13,12 +13,14 @@
 #include "core/base/read_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/fuzz/model_targets.h"
 #include "tests/fuzz/targets.h"
 
 namespace banyan {
 namespace {
 
 constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+constexpr char kLineAndColumn[] = "corpus:[0-9]+:[0-9]+: ";
 
 std::vector<std::filesystem::path> CorpusFiles(const std::string& name) {
   std::vector<std::filesystem::path> files;
@@ -29,8 +31,10 @@ std::vector<std::filesystem::path> CorpusFiles(const std::string& name) {
   return files;
 }
 
+// `place` is a pattern of what an error's message begins with.
 void RunCorpus(const std::string& name,
-               absl::Status (*target)(absl::string_view text)) {
+               absl::Status (*target)(absl::string_view text),
+               const std::string& place) {
   const std::vector<std::filesystem::path> files = CorpusFiles(name);
   ASSERT_GE(files.size(), 15u);
   for (const std::filesystem::path& file : files) {
@@ -44,17 +48,25 @@ void RunCorpus(const std::string& name,
     } else {
       EXPECT_TRUE(absl::StartsWith(stem, "bad_")) << "name it ok_* or bad_*";
       EXPECT_THAT(std::string(status.message()),
-                  testing::MatchesRegex("corpus:[0-9]+:[0-9]+: .+"));
+                  testing::MatchesRegex(place + ".+"));
     }
   }
 }
 
 TEST(Corpus, OfYamlIsReadOrRefusedAsItsNamesSay) {
-  RunCorpus("yaml", FuzzYaml);
+  RunCorpus("yaml", FuzzYaml, kLineAndColumn);
 }
 
 TEST(Corpus, OfPathsJsonIsReadOrRefusedAsItsNamesSay) {
-  RunCorpus("paths_json", FuzzPathsJson);
+  RunCorpus("paths_json", FuzzPathsJson, kLineAndColumn);
+}
+
+TEST(Corpus, OfSafetensorsIsReadOrRefusedAsItsNamesSay) {
+  RunCorpus("safetensors", FuzzSafetensors, "corpus: ");
+}
+
+TEST(Corpus, OfConfigJsonIsReadOrRefusedAsItsNamesSay) {
+  RunCorpus("config_json", FuzzConfigJson, "corpus: ");
 }
 
 }  // namespace
