@@ -83,29 +83,35 @@ absl::Status CheckpointFiles::AddShards(const std::string& directory,
   BANYAN_RETURN_IF_ERROR(in.status());
   std::map<std::string, const Safetensors*> open;
   for (const auto& [name, shard] : shards) {
-    const auto fail = [&](absl::string_view what) {
-      in.Fail("weight_map", absl::StrCat(QuotedName(name), ": ", what));
-      return in.status();
-    };
-    if (!IsPlainName(shard))
-      return fail(absl::StrCat("expected the name of a file beside this one, ",
-                               "found ", QuotedName(shard)));
-    const Safetensors*& file = open[shard];
-    if (file == nullptr) {
-      const std::string path = absl::StrCat(directory, "/", shard);
-      absl::StatusOr<std::unique_ptr<Safetensors>> opened =
-          Safetensors::Open(path);
-      if (absl::IsNotFound(opened.status()))
-        return fail(absl::StrCat("its file is missing: ", path));
-      BANYAN_RETURN_IF_ERROR(opened.status());
-      file = opened->get();
-      files_.push_back(*std::move(opened));
-    }
-    const StoredTensor* tensor = file->Find(name);
-    if (tensor == nullptr)
-      return fail(absl::StrCat(file->path(), " has no such tensor"));
-    places_[name] = {file, tensor};
+    const absl::Status added = AddTensor(directory, name, shard, open);
+    if (added.ok()) continue;
+    in.Fail("weight_map",
+            absl::StrCat(QuotedName(name), ": ", added.message()));
+    return in.status();
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckpointFiles::AddTensor(
+    const std::string& directory, const std::string& name,
+    const std::string& shard, std::map<std::string, const Safetensors*>& open) {
+  if (!IsPlainName(shard))
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected the name of a file beside this one, found ",
+                     QuotedName(shard)));
+  const Safetensors*& file = open[shard];
+  if (file == nullptr) {
+    BANYAN_ASSIGN_OR_RETURN(
+        std::unique_ptr<Safetensors> opened,
+        Safetensors::Open(absl::StrCat(directory, "/", shard)));
+    file = opened.get();
+    files_.push_back(std::move(opened));
+  }
+  const StoredTensor* tensor = file->Find(name);
+  if (tensor == nullptr)
+    return absl::InvalidArgumentError(
+        absl::StrCat(file->path(), " has no such tensor"));
+  places_[name] = {file, tensor};
   return absl::OkStatus();
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/model/safetensors.h"
@@ -39,6 +40,10 @@ class CheckpointFiles {
   absl::Status AddFile(const std::string& path);
   absl::Status AddShards(const std::string& directory,
                          const std::string& index_path);
+  // `open`: the shards so far, by name.
+  absl::Status AddTensor(const std::string& directory, const std::string& name,
+                         const std::string& shard,
+                         std::map<std::string, const Safetensors*>& open);
 
   std::vector<std::unique_ptr<Safetensors>> files_;
   std::map<std::string, Place, std::less<>> places_;
