@@ -24,10 +24,11 @@ using testing::HasSubstr;
 
 // The number with `exponent_bits` and `fraction_bits`, by the definition of
 // IEEE 754 and in double; it is not a NaN.
-double ByDefinition(std::uint16_t bits, int exponent_bits, int fraction_bits) {
+double ByDefinition(std::uint32_t bits, int exponent_bits, int fraction_bits) {
   const int bias = (1 << (exponent_bits - 1)) - 1;
-  const int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1);
-  const int fraction = bits & ((1 << fraction_bits) - 1);
+  const auto whole = static_cast<int>(bits);
+  const int exponent = whole >> fraction_bits & ((1 << exponent_bits) - 1);
+  const int fraction = whole & ((1 << fraction_bits) - 1);
   const double sign = bits >> 15 ? -1 : 1;
   if (exponent == (1 << exponent_bits) - 1)
     return sign * std::numeric_limits<double>::infinity();
@@ -86,8 +87,8 @@ std::string StoredAs(DType dtype, std::int64_t count) {
       size = 2;
     } else if (dtype == DType::kF16) {
       size = 2;
-      for (bits = 0; FloatFromF16(static_cast<std::uint16_t>(bits)) != number;)
-        ++bits;
+      bits = 0;
+      while (bits < 0x10000 && ByDefinition(bits, 5, 10) != number) ++bits;
     }
     for (std::size_t byte = 0; byte < size; ++byte)
       data.push_back(static_cast<char>(bits >> 8 * byte & 0xff));
