@@ -147,11 +147,27 @@ absl::StatusOr<TransformerLayer> ReadLayer(const Loader& loader,
 
 }  // namespace
 
-std::size_t TransformerWeights::streamed_bytes() const {
-  std::size_t bytes = head().bytes();
+std::vector<const Weight*> TransformerWeights::streamed() const {
+  std::vector<const Weight*> matrices;
   for (const TransformerLayer& layer : layers)
-    bytes += layer.query_key_value->bytes() + layer.output->bytes() +
-             layer.gate_up->bytes() + layer.down->bytes();
+    for (const Weight* weight :
+         {layer.query_key_value.get(), layer.output.get(), layer.gate_up.get(),
+          layer.down.get()})
+      matrices.push_back(weight);
+  matrices.push_back(&head());
+  return matrices;
+}
+
+double TransformerWeights::streamed_numbers() const {
+  double numbers = 0;
+  for (const Weight* weight : streamed())
+    numbers += double{1} * weight->rows() * weight->columns();
+  return numbers;
+}
+
+std::size_t TransformerWeights::streamed_bytes() const {
+  std::size_t bytes = 0;
+  for (const Weight* weight : streamed()) bytes += weight->bytes();
   return bytes;
 }
 

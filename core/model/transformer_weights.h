@@ -48,7 +48,10 @@ struct TransformerWeights {
   std::unique_ptr<Weight> own_head;  // null if the embedding is the head
 
   const Weight& head() const { return own_head ? *own_head : *embedding; }
-  // What a pass over all layers and the head reads, and what all takes.
+  // The matrices a pass reads: all but the embedding's, and their numbers.
+  std::vector<const Weight*> streamed() const;
+  double streamed_numbers() const;
+  // Their bytes, and those of all matrices.
   std::size_t streamed_bytes() const;
   std::size_t total_bytes() const;
 };

@@ -42,6 +42,11 @@ class CpuBackend : public Backend {
   std::string description() const override;
   const std::string& instruction_set() const { return instruction_set_; }
   int threads() const { return pool_.threads(); }
+  // Calls task(thread, kernel) on every thread; `kernel` is the place of this
+  // backend's instruction set in Highway's tables.
+  void RunOnAll(absl::FunctionRef<void(int, std::size_t)> task) {
+    pool_.Run([&](int thread) { task(thread, kernel_); });
+  }
 
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(std::size_t bytes) override;
   absl::Status Upload(absl::Span<const std::byte> from, Buffer& to,

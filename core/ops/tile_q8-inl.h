@@ -202,8 +202,8 @@ HWY_NOINLINE void RunQ8Tile(const Q8Weights& w, const Q8Rows& x, float* sums,
   }
 }
 
-// Sums are registers: twelve of 32 leave room for what ends a block (sixteen were
-// seen to be slower).
+// Sums are registers: twelve of 32 leave room for what ends a block (sixteen
+// were seen to be slower).
 inline constexpr int kQ8TileRows = 3;
 
 // Panels that a tile of so many rows takes at once, at most.
@@ -242,7 +242,7 @@ HWY_INLINE void RunQ8Tile(const Q8Weights& w, int rows, int panels,
 }
 
 // All `rows` by `panels`.
-HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
+inline HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
                              const Q8Rows& x, float* sums,
                              std::size_t sums_stride) {
   const Pieces tiles(rows, kQ8TileRows);
@@ -261,6 +261,28 @@ HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
                 sums + row * sums_stride + panel * kLane, sums_stride);
     }
   }
+}
+
+// For the probe: `rounds` times twelve steps of sums, from registers.
+inline HWY_NOINLINE std::int32_t MultiplyBytes(std::size_t rounds) {
+  constexpr int kSumsAtOnce = 12;
+  alignas(64) std::uint8_t weights[kLane * 4];
+  std::memset(weights, 3, sizeof(weights));
+  const Q8Bytes bytes(weights);
+  Q8Sum sums[kSumsAtOnce];
+  for (Q8Sum& sum : sums) sum = StartQ8(0);
+  for (std::size_t i = 0; i < rounds * kQ8Parts; ++i) {
+#pragma GCC unroll 12
+    for (int j = 0; j < kSumsAtOnce; ++j)
+      sums[j] = AddQ8(sums[j], bytes, 0x01010101);
+  }
+  std::int32_t odd = 0;
+  for (const Q8Sum& sum : sums) {
+    std::int32_t lane = 0;
+    std::memcpy(&lane, &sum, sizeof(lane));
+    odd |= lane & 1;
+  }
+  return odd;
 }
 
 }  // namespace banyan::HWY_NAMESPACE

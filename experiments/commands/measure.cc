@@ -1,0 +1,227 @@
+// banyan measure: how long a target pass takes, and what bounds it.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/base/clock.h"
+#include "core/base/status_macros.h"
+#include "core/ops/cpu_backend.h"
+#include "experiments/commands/commands.h"
+#include "experiments/measure/pass_timing.h"
+#include "experiments/models/loaded_model.h"
+#include "nlohmann/json.hpp"
+
+namespace banyan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  ModelSpec model;
+  CpuOptions cpu;
+  TimingOptions timing;
+  std::string out;
+  bool json = false;
+};
+
+// What was measured, with what it is held against.
+struct Report {
+  std::string backend;
+  std::string weights;
+  double bytes = 0;       // that a pass reads
+  double operations = 0;  // of one token
+  std::vector<PassTiming> timings;
+};
+
+// One token's time at the same context, or 0 if it was not measured.
+double OneToken(const Report& report, int context) {
+  for (const PassTiming& timing : report.timings)
+    if (timing.context == context && timing.tokens == 1)
+      return timing.median_ms();
+  return 0;
+}
+
+// Medians over all probes.
+TimedPass MedianProbe(const Report& report) {
+  std::vector<double> bandwidths;
+  std::vector<double> peaks;
+  for (const PassTiming& timing : report.timings)
+    for (const TimedPass& pass : timing.passes) {
+      bandwidths.push_back(pass.bandwidth);
+      peaks.push_back(pass.peak);
+    }
+  const auto median = [](std::vector<double>& values) {
+    const auto half =
+        values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), half, values.end());
+    return *half;
+  };
+  return {0, median(bandwidths), median(peaks)};
+}
+
+Json ToJson(const Options& options, const Report& report) {
+  Json rows = Json::array();
+  for (const PassTiming& timing : report.timings) {
+    const double operations = report.operations * timing.tokens;
+    Json passes = Json::array();
+    for (const TimedPass& pass : timing.passes)
+      passes.push_back({{"ms", pass.ms},
+                        {"bytes_per_s", pass.bandwidth},
+                        {"operations_per_s", pass.peak}});
+    rows.push_back(
+        {{"context", timing.context},
+         {"tokens", timing.tokens},
+         {"median_ms", timing.median_ms()},
+         {"least_ms", timing.least_ms()},
+         {"most_ms", timing.most_ms()},
+         {"share_of_bandwidth", timing.median_bandwidth_share(report.bytes)},
+         {"share_of_limit", timing.median_share(report.bytes, operations)},
+         {"passes", passes}});
+  }
+  return {{"model", options.model.directory},
+          {"weights", report.weights},
+          {"backend", report.backend},
+          {"bytes", report.bytes},
+          {"operations_per_token", report.operations},
+          {"timings", rows}};
+}
+
+void PrintText(const Options& options, const Report& report) {
+  const TimedPass probe = MedianProbe(report);
+  std::cout << absl::StreamFormat(
+      "%s, %s, %s\n%.1f MB of weights and %.3g operations a token; this "
+      "machine reads %.1f GB/s\nand makes %.0f G operations/s of that kind "
+      "(medians beside the passes)\n",
+      options.model.directory, report.weights, report.backend,
+      report.bytes / 1e6, report.operations, probe.bandwidth / 1e9,
+      probe.peak / 1e9);
+  int context = -1;
+  for (const PassTiming& timing : report.timings) {
+    if (timing.context != context) {
+      context = timing.context;
+      std::cout << absl::StreamFormat(
+          "\ncontext %d\n%7s %10s %21s %7s %8s %11s %10s\n", context, "tokens",
+          "ms", "least .. most", "of 1", "GB/s", "bandwidth %", "limit %");
+    }
+    const double ms = timing.median_ms();
+    const double one = OneToken(report, context);
+    std::cout << absl::StreamFormat(
+        "%7d %10.3f %10.3f..%9.3f %7s %8.1f %11.0f %10.0f\n", timing.tokens, ms,
+        timing.least_ms(), timing.most_ms(),
+        one > 0 ? absl::StrFormat("%.2f", ms / one) : "-",
+        report.bytes / ms / 1e6,
+        100 * timing.median_bandwidth_share(report.bytes),
+        100 * timing.median_share(report.bytes,
+                                  report.operations * timing.tokens));
+  }
+  std::cout
+      << "\nbandwidth %: time to read the weights over the pass's; limit "
+         "%: the longer of\nreading and multiplying over it. Each pass is "
+         "held against the probes before it.\n";
+}
+
+// The curve at the first context, for a policy's `target_ms`.
+absl::Status WriteCurve(const Options& options, const Report& report) {
+  std::ofstream file(options.out);
+  file << "# Milliseconds of a pass by its tokens, medians of "
+       << options.timing.rounds << " rounds: " << options.model.directory
+       << ", " << report.weights << ",\n# " << report.backend << ", context "
+       << report.timings.front().context
+       << ". A policy reads it as `target_ms: !include FILE`.\n";
+  for (const PassTiming& timing : report.timings)
+    if (timing.context == report.timings.front().context)
+      file << timing.tokens << ": "
+           << absl::StrFormat("%.4f", timing.median_ms()) << "\n";
+  file.close();
+  if (!file)
+    return absl::InternalError(
+        absl::StrCat(options.out, ": the curve could not be written"));
+  return absl::OkStatus();
+}
+
+void ShowProgress(int done, int all) {
+  std::cerr << "\rmeasuring " << done << "/" << all << std::flush;
+  if (done == all) std::cerr << "\r\033[K";
+}
+
+absl::Status Measure(const Options& options) {
+  const SteadyClock clock;
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<CpuBackend> backend,
+                          CpuBackend::Create(options.cpu));
+  BANYAN_ASSIGN_OR_RETURN(const LoadedModel loaded,
+                          LoadModel(options.model, backend));
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  const Transformer& model = *loaded.model;
+  Report report = {
+      .backend = backend->description(),
+      .weights = std::string(Name(model.options().format)),
+      .bytes = static_cast<double>(model.weights().streamed_bytes()),
+      .operations = 2 * model.weights().streamed_numbers()};
+  BANYAN_ASSIGN_OR_RETURN(report.timings,
+                          TimePasses(model, *backend, options.timing, clock,
+                                     [&](int done, int all) {
+                                       if (terminal) ShowProgress(done, all);
+                                     }));
+  if (options.json)
+    std::cout << ToJson(options, report).dump(2) << "\n";
+  else
+    PrintText(options, report);
+  return options.out.empty() ? absl::OkStatus() : WriteCurve(options, report);
+}
+
+}  // namespace
+
+void AddMeasureCommand(CLI::App& app, absl::Status& status) {
+  CLI::App* command = app.add_subcommand("measure",
+                                         "Times target passes by their number "
+                                         "of tokens, beside what the machine's "
+                                         "memory and arithmetic allow.");
+  const auto options = std::make_shared<Options>();
+  command
+      ->add_option("--model", options->model.directory, "The model's directory")
+      ->required();
+  command
+      ->add_option("--weights", options->model.weights,
+                   "In memory: auto, f32, bf16 or q8")
+      ->capture_default_str();
+  command
+      ->add_option("--batch", options->timing.batches,
+                   "Tokens in a pass, separated by commas")
+      ->delimiter(',')
+      ->capture_default_str();
+  command
+      ->add_option("--context", options->timing.contexts,
+                   "Committed tokens before it, separated by commas")
+      ->delimiter(',')
+      ->capture_default_str();
+  command
+      ->add_option("--rounds", options->timing.rounds,
+                   "Passes of each size; sizes take turns")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--threads", options->cpu.threads,
+                   "Threads; 0: all there are")
+      ->capture_default_str();
+  command->add_option("--instruction-set", options->cpu.instruction_set,
+                      "One the processor has, instead of the best");
+  command->add_option("--out", options->out,
+                      "Write the curve at the first context as YAML, for a "
+                      "policy's target_ms");
+  command->add_flag("--json", options->json, "Print JSON, every pass in it.");
+  command->callback([options, &status] { status = Measure(*options); });
+}
+
+}  // namespace banyan

@@ -1,0 +1,150 @@
+#include "experiments/measure/pass_timing.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/model/transformer.h"
+#include "core/ops/cpu_backend.h"
+#include "core/ops/probe.h"
+#include "core/ops/weight.h"
+
+namespace banyan {
+namespace {
+
+// Bandwidth is probed on a buffer of the weights' own size, so that a model
+// that fits a cache is held against that cache; beyond this one nothing does.
+constexpr std::size_t kLargestProbe = std::size_t{1} << 30;
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half]
+                                : (values[half - 1] + values[half]) / 2;
+}
+
+std::vector<double> Milliseconds(const PassTiming& timing) {
+  std::vector<double> values;
+  for (const TimedPass& pass : timing.passes) values.push_back(pass.ms);
+  return values;
+}
+
+// Made-up tokens: timing does not look at them.
+TokenId AnyToken(int i, int vocab) { return (7 + i * 31) % vocab; }
+
+// A session with `context` tokens committed.
+absl::StatusOr<std::unique_ptr<Session>> Filled(const Transformer& model,
+                                                int context) {
+  std::vector<TokenId> tokens;
+  for (int i = 0; i < context; ++i)
+    tokens.push_back(AnyToken(i, model.vocab_size()));
+  std::unique_ptr<Session> session = model.NewSession();
+  BANYAN_RETURN_IF_ERROR(session->Prefill(tokens));
+  return session;
+}
+
+absl::StatusOr<double> TimePass(const Transformer& model, Session& session,
+                                int tokens, const Clock& clock) {
+  TokenBatch batch;
+  for (int i = 0; i < tokens; ++i) {
+    batch.tokens.push_back(AnyToken(i, model.vocab_size()));
+    batch.positions.push_back(session.length() + i);
+    batch.parents.push_back(i - 1);  // kCommitted is -1
+  }
+  const std::int64_t start = clock.NowNs();
+  BANYAN_RETURN_IF_ERROR(ScoreOne(model, session, batch).status());
+  const std::int64_t end = clock.NowNs();
+  BANYAN_RETURN_IF_ERROR(session.Commit({}));
+  return static_cast<double>(end - start) / 1e6;
+}
+
+absl::Status CheckSizes(const Transformer& model,
+                        const TimingOptions& options) {
+  for (int context : options.contexts)
+    for (int tokens : options.batches)
+      if (context < 0 || tokens < 1 || context + tokens > model.context_limit())
+        return absl::InvalidArgumentError(absl::StrCat(
+            "a batch of ", tokens, " after a context of ", context,
+            ": expected at least 1 and 0, together at most the model's ",
+            model.context_limit()));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+double PassTiming::median_ms() const { return Median(Milliseconds(*this)); }
+
+double PassTiming::least_ms() const {
+  const std::vector<double> ms = Milliseconds(*this);
+  return *std::min_element(ms.begin(), ms.end());
+}
+
+double PassTiming::most_ms() const {
+  const std::vector<double> ms = Milliseconds(*this);
+  return *std::max_element(ms.begin(), ms.end());
+}
+
+double PassTiming::median_share(double bytes, double operations) const {
+  std::vector<double> shares;
+  for (const TimedPass& pass : passes)
+    shares.push_back(1e3 *
+                     std::max(bytes / pass.bandwidth, operations / pass.peak) /
+                     pass.ms);
+  return Median(shares);
+}
+
+double PassTiming::median_bandwidth_share(double bytes) const {
+  std::vector<double> shares;
+  for (const TimedPass& pass : passes)
+    shares.push_back(1e3 * bytes / pass.bandwidth / pass.ms);
+  return Median(shares);
+}
+
+absl::StatusOr<std::vector<PassTiming>> TimePasses(
+    const Transformer& model, CpuBackend& backend, const TimingOptions& options,
+    const Clock& clock, absl::FunctionRef<void(int done, int all)> progress) {
+  BANYAN_RETURN_IF_ERROR(CheckSizes(model, options));
+  std::vector<PassTiming> timings;
+  std::vector<std::unique_ptr<Session>> sessions;  // by timing
+  for (int context : options.contexts) {
+    for (int tokens : options.batches) {
+      timings.push_back({.context = context, .tokens = tokens});
+      BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                              Filled(model, context));
+      sessions.push_back(std::move(session));
+      // The first pass of a size makes its room.
+      BANYAN_RETURN_IF_ERROR(
+          TimePass(model, *sessions.back(), tokens, clock).status());
+    }
+  }
+  const std::size_t bytes =
+      std::min(model.weights().streamed_bytes(), kLargestProbe);
+  BANYAN_ASSIGN_OR_RETURN(Probe probe, Probe::Create(backend, bytes, clock));
+  const bool int8 = model.options().format == WeightFormat::kQ8;
+  int done = 0;
+  for (int round = 0; round < options.rounds; ++round) {
+    for (std::size_t i = 0; i < timings.size(); ++i) {
+      TimedPass pass;
+      pass.bandwidth = probe.ReadBandwidth();
+      pass.peak = int8 ? probe.Int8Peak() : probe.F32Peak();
+      BANYAN_ASSIGN_OR_RETURN(
+          pass.ms, TimePass(model, *sessions[i], timings[i].tokens, clock));
+      timings[i].passes.push_back(pass);
+      progress(++done, options.rounds * static_cast<int>(timings.size()));
+    }
+  }
+  return timings;
+}
+
+}  // namespace banyan
