@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -65,22 +67,16 @@ absl::Status Read(const std::string& text,
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<Params> LoadYamlFile(const std::string& path) {
-  BANYAN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxBytes));
-  return ParseYaml(text, path);
-}
-
-absl::StatusOr<Params> ParseYaml(absl::string_view text,
-                                 const std::string& file_name) {
+absl::StatusOr<Params> Parse(absl::string_view text,
+                             const std::string& file_name,
+                             ParamsBuilder::Include include) {
   const auto file = std::make_shared<const std::string>(file_name);
   const Origin start{file, 1, 1};
   if (text.size() > kMaxBytes)
     return ErrorAt(
         start, absl::StrCat("the file is larger than ", kMaxBytes, " bytes"));
   BANYAN_RETURN_IF_ERROR(CheckText(text, file));
-  ParamsBuilder builder(file);
+  ParamsBuilder builder(file, std::move(include));
   const absl::Status read = Read(WithEnd(text), file, builder);
   // The builder's fault came first: afterwards it ignores what it hears.
   BANYAN_RETURN_IF_ERROR(builder.status());
@@ -89,6 +85,26 @@ absl::StatusOr<Params> ParseYaml(absl::string_view text,
   if (root.kind() == Params::Kind::kNull)
     return ErrorAt(start, "the file is empty; expected a map");
   return root;
+}
+
+}  // namespace
+
+absl::StatusOr<Params> LoadYamlFile(const std::string& path) {
+  BANYAN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxBytes));
+  const std::filesystem::path folder =
+      std::filesystem::path(path).parent_path();
+  return Parse(text, path,
+               [&](const std::string& name) -> absl::StatusOr<Params> {
+                 const std::string included = (folder / name).string();
+                 BANYAN_ASSIGN_OR_RETURN(const std::string inner,
+                                         ReadFile(included, kMaxBytes));
+                 return Parse(inner, included, nullptr);
+               });
+}
+
+absl::StatusOr<Params> ParseYaml(absl::string_view text,
+                                 const std::string& file_name) {
+  return Parse(text, file_name, nullptr);
 }
 
 }  // namespace banyan

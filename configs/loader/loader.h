@@ -5,12 +5,14 @@
 // counts bytes, from 1). `null`, `~` and nothing at all are Kind::kNull if
 // unquoted; every other scalar is its text, and a component's own Convert
 // decides what it means. An alias becomes a copy of the anchored value, which
-// keeps the place where it was written.
+// keeps the place where it was written. In a file, `!include PATH` stands for
+// the configuration in another one, relative to this one's folder, which may
+// not include further ones; its values keep the places they have there.
 //
 // Refused, each as an InvalidArgument error "file:line:column: message":
 //   a key given twice in one map (both places are named); a key that is no
 //   text, or an alias, or anchored; an empty file; a second document; a
-//   directive (%YAML); an explicit tag (!!python/tuple, !!str); an undefined
+//   directive (%YAML); any other tag (!!python/tuple, !!str); an undefined
 //   alias, or one inside its own anchor; more than 64 levels of lists and maps;
 //   more than 1,000,000 values and keys, with those copied for aliases (64
 //   bytes of a long text count as one more); more than 16 MiB; bytes that are

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "configs/loader/text_check.h"
@@ -31,10 +32,24 @@ bool IsSamePlace(const Origin& a, const Origin& b) {
   return a.line == b.line && a.column == b.column;
 }
 
+// What a value costs, with everything in it, and its levels.
+void Measure(const Params& value, int level, int& size, int& height) {
+  size += 1 + static_cast<int>(value.text().size() / kBytesPerValue);
+  if (value.kind() == Params::Kind::kList || value.kind() == Params::Kind::kMap)
+    height = std::max(height, level + 1);
+  for (const Params& item : value.items())
+    Measure(item, level + 1, size, height);
+  for (const Params::Entry& entry : value.entries()) {
+    size += TextSize(entry.key);
+    Measure(entry.value, level + 1, size, height);
+  }
+}
+
 }  // namespace
 
-ParamsBuilder::ParamsBuilder(std::shared_ptr<const std::string> file)
-    : file_(std::move(file)) {}
+ParamsBuilder::ParamsBuilder(std::shared_ptr<const std::string> file,
+                             Include include)
+    : file_(std::move(file)), include_(std::move(include)) {}
 
 Origin ParamsBuilder::At(const YAML::Mark& mark) const {
   return {file_, mark.line + 1, mark.column + 1};
@@ -113,8 +128,14 @@ void ParamsBuilder::OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) {
 
 void ParamsBuilder::OnScalar(const YAML::Mark& mark, const std::string& tag,
                              YAML::anchor_t anchor, const std::string& text) {
-  if (!Accepts(mark, tag)) return;
+  if (!status_.ok()) return;
   const Origin at = At(mark);
+  if (tag == "!include" && include_ != nullptr && !AwaitsKey()) {
+    if (anchor != YAML::NullAnchor)
+      return Fail(at, "an anchor on an included file is not supported");
+    return IncludeFile(text, at);
+  }
+  if (!Accepts(mark, tag)) return;
   // yaml-cpp 0.7 turns two escapes into bare Latin-1 bytes.
   if (!IsUtf8(text))
     return Fail(at, "the escapes \\N and \\_ are not supported");
@@ -124,6 +145,18 @@ void ParamsBuilder::OnScalar(const YAML::Mark& mark, const std::string& tag,
   if (anchor != YAML::NullAnchor)
     return Fail(at, "an anchor on a key is not supported");
   TakeKey(text, at);
+}
+
+void ParamsBuilder::IncludeFile(const std::string& path, const Origin& at) {
+  absl::StatusOr<Params> file = include_(path);
+  if (!file.ok())
+    return Fail(at, absl::StrCat("!include: ", file.status().message()));
+  Value value = {*std::move(file), 0, 0};
+  Measure(value.params, 0, value.size, value.height);
+  if (static_cast<int>(open_.size()) + value.height > kMaxLevels)
+    return Fail(at, absl::StrCat("more than ", kMaxLevels,
+                                 " levels once the file is included"));
+  if (Charge(value.size, at)) Deliver(std::move(value), YAML::NullAnchor);
 }
 
 void ParamsBuilder::OnSequenceStart(const YAML::Mark& mark,

@@ -10,6 +10,7 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/mark.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/params.h"
 
@@ -25,7 +27,12 @@ namespace banyan {
 
 class ParamsBuilder : public YAML::EventHandler {
  public:
-  explicit ParamsBuilder(std::shared_ptr<const std::string> file);
+  // Gives the configuration in another file, for `!include PATH`.
+  using Include =
+      std::function<absl::StatusOr<Params>(const std::string& path)>;
+
+  // Without `include`, the tag is refused.
+  ParamsBuilder(std::shared_ptr<const std::string> file, Include include);
 
   // The first fault, or OK.
   const absl::Status& status() const { return status_; }
@@ -78,6 +85,7 @@ class ParamsBuilder : public YAML::EventHandler {
   // Whether the innermost open value is a map whose next event is a key.
   bool AwaitsKey() const;
   bool Charge(int size, const Origin& at);
+  void IncludeFile(const std::string& path, const Origin& at);
   void Open(Params::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor,
             YAML::EmitterStyle::value style);
   void Close();
@@ -86,6 +94,7 @@ class ParamsBuilder : public YAML::EventHandler {
   void Deliver(Value value, YAML::anchor_t anchor);
 
   std::shared_ptr<const std::string> file_;
+  Include include_;
   absl::Status status_;
   bool started_ = false;
   int total_size_ = 0;

@@ -147,6 +147,47 @@ TEST(Loader, LoadsAFileAndNamesItByItsPath) {
             path + ":1:8: expected a whole number, found 'x'");
 }
 
+// Writes a file in the tests' folder and gives its path.
+std::string Written(const std::string& name, const std::string& text) {
+  const std::string path = testing::TempDir() + "/" + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(Loader, IncludesAnotherFileWithItsPlaces) {
+  const std::string curve = Written("curve.yaml", "1: 10.5\n64: x\n");
+  const std::string path = Written(
+      "includes.yaml", "a: !include curve.yaml\nb: [!include curve.yaml]");
+  const absl::StatusOr<Params> params = LoadYamlFile(path);
+  ASSERT_TRUE(params.ok()) << params.status();
+  EXPECT_EQ(params->Find("a")->Find("1")->text(), "10.5");
+  EXPECT_EQ(params->Find("b")->items()[0].Find("64")->Error("no").message(),
+            curve + ":2:5: no");
+}
+
+TEST(Loader, RefusesWhatCannotBeIncluded) {
+  const auto refusal = [](const std::string& name, const std::string& text) {
+    return std::string(LoadYamlFile(Written(name, text)).status().message());
+  };
+  Written("inner.yaml", "a: !include curve.yaml\n");
+  Written("broken.yaml", "a: [\n");
+  EXPECT_THAT(refusal("i.yaml", "a: !include none.yaml"),
+              HasSubstr("i.yaml:1:4: !include: "));
+  EXPECT_THAT(refusal("i.yaml", "a: !include none.yaml"),
+              HasSubstr("none.yaml: No such file or directory"));
+  EXPECT_THAT(refusal("i.yaml", "a: !include inner.yaml"),
+              HasSubstr("inner.yaml:1:4: tag '!include' is not supported"));
+  EXPECT_THAT(refusal("i.yaml", "a: !include broken.yaml"),
+              HasSubstr("broken.yaml:"));
+  EXPECT_THAT(refusal("i.yaml", "a: &x !include curve.yaml"),
+              HasSubstr("an anchor on an included file"));
+  EXPECT_THAT(refusal("i.yaml", "!include curve.yaml : 1"),
+              HasSubstr("tag '!include' is not supported"));
+  EXPECT_THAT(
+      std::string(ParseYaml("a: !include c.yaml", "t").status().message()),
+      HasSubstr("t:1:4: tag '!include' is not supported"));
+}
+
 TEST(Loader, SaysThatAMissingFileIsMissing) {
   const absl::Status status = LoadYamlFile("no/such.yaml").status();
   EXPECT_TRUE(absl::IsNotFound(status)) << status;
