@@ -47,10 +47,11 @@ void ToFloats(DType dtype, const std::byte* from, std::size_t count,
 }
 
 // A stored row holds one column of `source`. It is read a strip of rows at a
-// time, so that both the strip and the lines written to stay in the cache.
+// time, few enough that the lines written to seldom drive each other out of the
+// nearest cache.
 void ReadTransposed(const StoredTensor& tensor, const WeightSource& source,
                     int first, int count, float* out) {
-  constexpr int kStrip = 64;
+  constexpr int kStrip = 16;
   std::array<float, kStrip> strip;
   const auto size = static_cast<std::size_t>(DTypeBytes(tensor.dtype));
   const auto all_rows = static_cast<std::size_t>(tensor.shape[1]);
