@@ -243,8 +243,8 @@ HWY_INLINE void RunQ8Tile(const Q8Weights& w, int rows, int panels,
 
 // All `rows` by `panels`.
 inline HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
-                             const Q8Rows& x, float* sums,
-                             std::size_t sums_stride) {
+                                    const Q8Rows& x, float* sums,
+                                    std::size_t sums_stride) {
   const Pieces tiles(rows, kQ8TileRows);
   const Pieces groups(panels, Q8PanelsFor(tiles.largest()));
   for (int g = 0; g < groups.count; ++g) {
