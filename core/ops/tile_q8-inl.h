@@ -152,17 +152,28 @@ HWY_INLINE std::int32_t Four(const Q8Rows& x, std::size_t row,
   return four;
 }
 
-// The sums of `kRows` rows and `kPanels` panels, all blocks; row r, panel p at
+// A stretch of blocks, and where its sums go: row r, panel p at
 // sums + r * sums_stride + p * 16.
+struct Q8TileArgs {
+  Q8Weights weights;
+  Q8Rows x;
+  std::size_t first_block;
+  std::size_t end_block;
+  float* sums;
+  std::size_t sums_stride;
+};
+
+// Adds the blocks of a stretch to the sums of `kRows` rows and `kPanels`
+// panels, which the first stretch sets to 0.
 template <int kRows, int kPanels>
-HWY_NOINLINE void RunQ8Tile(const Q8Weights& w, const Q8Rows& x, float* sums,
-                            std::size_t sums_stride) {
+HWY_NOINLINE void RunQ8Tile(const Q8TileArgs& args) {
   constexpr std::size_t kStep = kLane * 4;  // bytes of four k
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r)
-    std::memset(sums + static_cast<std::size_t>(r) * sums_stride, 0,
+  const Q8Weights& w = args.weights;
+  const Q8Rows& x = args.x;
+  for (int r = 0; args.first_block == 0 && r < kRows; ++r)
+    std::memset(args.sums + static_cast<std::size_t>(r) * args.sums_stride, 0,
                 kPanels * kLane * sizeof(float));
-  for (std::size_t block = 0; block < w.blocks; ++block) {
+  for (std::size_t block = args.first_block; block < args.end_block; ++block) {
     Q8Sum ints[kRows][kPanels * kQ8Parts];
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
@@ -197,7 +208,7 @@ HWY_NOINLINE void RunQ8Tile(const Q8Weights& w, const Q8Rows& x, float* sums,
                  reinterpret_cast<const std::uint16_t*>(w.at + panel * w.panel +
                                                         w.scales_offset) +
                      block * kLane,
-                 sums + row * sums_stride + panel * kLane);
+                 args.sums + row * args.sums_stride + panel * kLane);
       }
   }
 }
@@ -216,49 +227,55 @@ constexpr int Q8PanelsFor(int rows) {
 }
 
 template <int kRows>
-HWY_INLINE void RunQ8Rows(const Q8Weights& w, int panels, const Q8Rows& x,
-                          float* sums, std::size_t sums_stride) {
+HWY_INLINE void RunQ8Rows(int panels, const Q8TileArgs& args) {
   constexpr int kMost = Q8PanelsFor(kRows);
   if constexpr (kMost >= 4)
-    if (panels == 4) return RunQ8Tile<kRows, 4>(w, x, sums, sums_stride);
+    if (panels == 4) return RunQ8Tile<kRows, 4>(args);
   if constexpr (kMost >= 3)
-    if (panels == 3) return RunQ8Tile<kRows, 3>(w, x, sums, sums_stride);
+    if (panels == 3) return RunQ8Tile<kRows, 3>(args);
   if constexpr (kMost >= 2)
-    if (panels == 2) return RunQ8Tile<kRows, 2>(w, x, sums, sums_stride);
-  RunQ8Tile<kRows, 1>(w, x, sums, sums_stride);
+    if (panels == 2) return RunQ8Tile<kRows, 2>(args);
+  RunQ8Tile<kRows, 1>(args);
 }
 
-HWY_INLINE void RunQ8Tile(const Q8Weights& w, int rows, int panels,
-                          const Q8Rows& x, float* sums,
-                          std::size_t sums_stride) {
+HWY_INLINE void RunQ8Tile(int rows, int panels, const Q8TileArgs& args) {
   switch (rows) {
     case 1:
-      return RunQ8Rows<1>(w, panels, x, sums, sums_stride);
+      return RunQ8Rows<1>(panels, args);
     case 2:
-      return RunQ8Rows<2>(w, panels, x, sums, sums_stride);
+      return RunQ8Rows<2>(panels, args);
     default:
-      return RunQ8Rows<3>(w, panels, x, sums, sums_stride);
+      return RunQ8Rows<3>(panels, args);
   }
 }
 
-// All `rows` by `panels`.
+// All `rows` by `panels`, all blocks, in stretches short enough that the
+// panels' part stays in the first-level cache from one tile to the next.
 inline HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
                                     const Q8Rows& x, float* sums,
                                     std::size_t sums_stride) {
+  constexpr std::size_t kStretch = 10;  // of four panels, 22 kilobytes
   const Pieces tiles(rows, kQ8TileRows);
   const Pieces groups(panels, Q8PanelsFor(tiles.largest()));
+  const std::size_t stretch = tiles.count == 1 ? w.blocks : kStretch;
   for (int g = 0; g < groups.count; ++g) {
     const auto panel = static_cast<std::size_t>(groups.first(g));
     Q8Weights group = w;
     group.at += panel * w.panel;
-    for (int t = 0; t < tiles.count; ++t) {
-      const auto row = static_cast<std::size_t>(tiles.first(t));
-      const Q8Rows from = {x.quants + row * x.blocks * kQ8Block,
-                           x.scales + row * x.blocks,
-                           x.corrections + row * x.blocks, x.blocks};
-      RunQ8Tile(group, tiles.first(t + 1) - tiles.first(t),
-                groups.first(g + 1) - groups.first(g), from,
-                sums + row * sums_stride + panel * kLane, sums_stride);
+    for (std::size_t block = 0; block < w.blocks; block += stretch) {
+      for (int t = 0; t < tiles.count; ++t) {
+        const auto row = static_cast<std::size_t>(tiles.first(t));
+        RunQ8Tile(
+            tiles.first(t + 1) - tiles.first(t),
+            groups.first(g + 1) - groups.first(g),
+            {group,
+             {x.quants + row * x.blocks * kQ8Block, x.scales + row * x.blocks,
+              x.corrections + row * x.blocks, x.blocks},
+             block,
+             std::min(block + stretch, w.blocks),
+             sums + row * sums_stride + panel * kLane,
+             sums_stride});
+      }
     }
   }
 }
