@@ -17,6 +17,7 @@ void RegisterVerify(const MadeUpLaws& laws);
 void RegisterTree(const MadeUpLaws& laws);
 void RegisterOptimize();
 void RegisterRow(const MadeUpLaws& laws);
+void RegisterOps();
 
 }  // namespace banyan
 

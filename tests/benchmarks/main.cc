@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   banyan::RegisterTree(laws);
   banyan::RegisterOptimize();
   banyan::RegisterRow(laws);
+  banyan::RegisterOps();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;
