@@ -15,7 +15,7 @@ namespace {
 
 // The ops of one pass follow each other within microseconds: worth spinning
 // for. A processor lost to others is not: after some microseconds the thread
-// offers its own.
+// offers its own to them.
 constexpr int kSpins = 2000;
 constexpr int kYields = 200;
 
@@ -43,39 +43,64 @@ bool SpinWhile(const std::atomic<T>& value, T old) {
 
 ThreadPool::ThreadPool(int threads) {
   Check(threads >= 1, "a thread pool needs a thread");
-  for (int number = 1; number < threads; ++number)
-    workers_.emplace_back([this, number] { Work(number); });
+  for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { Work(); });
 }
 
 ThreadPool::~ThreadPool() {
   stopping_ = true;
-  round_.fetch_add(1, std::memory_order_release);
-  round_.notify_all();
+  jobs_.fetch_add(1, std::memory_order_release);
+  jobs_.notify_all();
   for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadPool::Run(absl::FunctionRef<void(int)> task) {
-  if (workers_.empty()) return task(0);
+void ThreadPool::Run(int pieces, absl::FunctionRef<void(int)> task) {
+  if (workers_.empty() || pieces <= 1) {
+    for (int i = 0; i < pieces; ++i) task(i);
+    return;
+  }
   const std::lock_guard<std::mutex> lock(turn_);
-  task_ = &task;
-  busy_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-  round_.fetch_add(1, std::memory_order_release);
-  round_.notify_all();
-  task(0);
-  int busy = busy_.load(std::memory_order_acquire);
-  while (busy != 0) {
-    if (!SpinWhile(busy_, busy)) busy_.wait(busy, std::memory_order_acquire);
-    busy = busy_.load(std::memory_order_acquire);
+  const std::uint32_t job = jobs_.load(std::memory_order_relaxed) + 1;
+  task_.store(&task, std::memory_order_relaxed);
+  total_.store(pieces, std::memory_order_relaxed);
+  unfinished_.store(pieces, std::memory_order_relaxed);
+  open_.store({job, static_cast<std::uint32_t>(pieces)},
+              std::memory_order_release);
+  jobs_.store(job, std::memory_order_release);
+  jobs_.notify_all();
+  Help(job);
+  int left = unfinished_.load(std::memory_order_acquire);
+  while (left != 0) {
+    if (!SpinWhile(unfinished_, left))
+      unfinished_.wait(left, std::memory_order_acquire);
+    left = unfinished_.load(std::memory_order_acquire);
   }
 }
 
-void ThreadPool::Work(int number) {
-  for (std::uint32_t seen = 0;; ++seen) {
-    if (!SpinWhile(round_, seen)) round_.wait(seen, std::memory_order_acquire);
-    if (stopping_) return;
-    (*task_)(number);
-    // The last one out may find its caller asleep.
-    if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
+void ThreadPool::Help(std::uint32_t job) {
+  Open open = open_.load(std::memory_order_acquire);
+  while (open.job == job && open.pieces > 0) {
+    // Both belong to `job` if the piece is got: the next job's are stored only
+    // when no piece of this one is left.
+    const Task* task = task_.load(std::memory_order_relaxed);
+    const int total = total_.load(std::memory_order_relaxed);
+    if (!open_.compare_exchange_weak(open, {job, open.pieces - 1},
+                                     std::memory_order_acq_rel,
+                                     std::memory_order_acquire))
+      continue;
+    (*task)(total - static_cast<int>(open.pieces));
+    // Its caller may be asleep.
+    if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      unfinished_.notify_one();
+    open = open_.load(std::memory_order_acquire);
+  }
+}
+
+void ThreadPool::Work() {
+  std::uint32_t seen = 0;
+  while (!stopping_) {
+    if (!SpinWhile(jobs_, seen)) jobs_.wait(seen, std::memory_order_acquire);
+    seen = jobs_.load(std::memory_order_acquire);
+    Help(seen);
   }
 }
 

@@ -1,4 +1,5 @@
-// ThreadPool: a fixed team of threads that runs one task at a time.
+// ThreadPool: a fixed team of threads that shares out the pieces of one task at
+// a time.
 #ifndef BANYAN_CORE_DEVICE_THREAD_POOL_H_
 #define BANYAN_CORE_DEVICE_THREAD_POOL_H_
 
@@ -13,7 +14,8 @@
 namespace banyan {
 
 // Safe for concurrent use: callers take turns. The caller works too, so a pool
-// of one thread starts none.
+// of one thread starts none, and a thread that the system keeps waiting is not
+// waited for unless it has begun a piece: the others do its share.
 class ThreadPool {
  public:
   // Requires threads >= 1.
@@ -23,18 +25,32 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
-  // Runs task(0), ..., task(threads() - 1), each on a thread of its own, and
-  // returns when all have. A task must not call Run.
-  void Run(absl::FunctionRef<void(int)> task);
+  // Runs task(0), ..., task(pieces - 1), once each, on whichever threads are
+  // free, lower pieces first, and returns when all have run. A task must not
+  // call Run.
+  void Run(int pieces, absl::FunctionRef<void(int)> task);
 
  private:
-  void Work(int number);
+  using Task = absl::FunctionRef<void(int)>;
+
+  // The job under way and the pieces of it that nobody has begun, in one word,
+  // so that a piece is taken only from the job it was seen in.
+  struct Open {
+    std::uint32_t job;
+    std::uint32_t pieces;
+  };
+
+  void Work();
+  // Runs pieces of job `job` until none is left.
+  void Help(std::uint32_t job);
 
   std::mutex turn_;
-  const absl::FunctionRef<void(int)>* task_ = nullptr;
-  bool stopping_ = false;
-  std::atomic<std::uint32_t> round_ = 0;  // counts tasks
-  std::atomic<int> busy_ = 0;
+  std::atomic<Open> open_ = Open{0, 0};
+  std::atomic<const Task*> task_ = nullptr;
+  std::atomic<int> total_ = 0;           // pieces of the job
+  std::atomic<int> unfinished_ = 0;      // of them
+  std::atomic<std::uint32_t> jobs_ = 0;  // begun so far; what workers wait for
+  std::atomic<bool> stopping_ = false;
   std::vector<std::thread> workers_;
 };
 

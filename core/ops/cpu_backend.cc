@@ -33,6 +33,9 @@ constexpr int kMostThreads = 256;
 // Below this many operations a task takes about a microsecond, what it takes to
 // hand it out.
 constexpr double kWorthSharing = 50000;
+// A piece of this size takes some ten microseconds, long beside handing it out.
+constexpr double kPieceWork = 500000;
+constexpr int kMostRounds = 8;
 
 // The place of a target's kernels in Highway's tables.
 std::size_t TableIndex(std::int64_t target) {
@@ -88,14 +91,18 @@ std::string CpuBackend::description() const {
 
 void CpuBackend::Split(int size, double work,
                        absl::FunctionRef<void(int first, int end)> task) {
-  const int parts = std::min(size, threads());
-  if (parts <= 1 || work < kWorthSharing) return task(0, size);
-  pool_.Run([&](int number) {
-    if (number >= parts) return;
+  if (threads() == 1 || work < kWorthSharing) return task(0, size);
+  // Equal pieces, a multiple of the threads, so that they end together; several
+  // a thread where they are large, so that one that is held up gives up its
+  // share to the others.
+  const int rounds = static_cast<int>(
+      std::clamp(work / kPieceWork / threads(), 1.0, double{kMostRounds}));
+  const int pieces = std::min(size, rounds * threads());
+  pool_.Run(pieces, [&](int piece) {
     const auto at = [&](int i) {
-      return static_cast<int>(std::int64_t{size} * i / parts);
+      return static_cast<int>(std::int64_t{size} * i / pieces);
     };
-    task(at(number), at(number + 1));
+    task(at(piece), at(piece + 1));
   });
 }
 

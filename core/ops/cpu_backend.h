@@ -42,10 +42,10 @@ class CpuBackend : public Backend {
   std::string description() const override;
   const std::string& instruction_set() const { return instruction_set_; }
   int threads() const { return pool_.threads(); }
-  // Calls task(thread, kernel) on every thread; `kernel` is the place of this
-  // backend's instruction set in Highway's tables.
-  void RunOnAll(absl::FunctionRef<void(int, std::size_t)> task) {
-    pool_.Run([&](int thread) { task(thread, kernel_); });
+  // Calls task(piece, kernel) for as many pieces as there are threads; `kernel`
+  // is the place of this backend's instruction set in Highway's tables.
+  void RunPieces(absl::FunctionRef<void(int, std::size_t)> task) {
+    pool_.Run(threads(), [&](int piece) { task(piece, kernel_); });
   }
 
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(std::size_t bytes) override;
@@ -69,8 +69,8 @@ class CpuBackend : public Backend {
  private:
   CpuBackend(std::string instruction_set, std::size_t kernel, int threads);
 
-  // Calls task(first, end) on pieces of [0, size), one a thread; on this thread
-  // alone if `work`, in arithmetic operations, is not worth waking the others.
+  // Calls task(first, end) on pieces of [0, size), shared out to the threads;
+  // on this thread alone if `work`, in arithmetic operations, is not worth it.
   void Split(int size, double work,
              absl::FunctionRef<void(int first, int end)> task);
 

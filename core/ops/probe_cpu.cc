@@ -104,9 +104,9 @@ double Probe::ReadBandwidth() {
   const std::int64_t start = clock_.NowNs();
   std::int64_t now = start;
   for (; now - start < kLeastNs; now = clock_.NowNs()) {
-    backend_.RunOnAll([&](int thread, std::size_t kernel) {
+    backend_.RunPieces([&](int piece, std::size_t kernel) {
       const float sum = HWY_DISPATCH_TABLE(ReadAll)[kernel](
-          numbers + static_cast<std::size_t>(thread) * each, each);
+          numbers + static_cast<std::size_t>(piece) * each, each);
       if (sum != 0) ++odd;
     });
     bytes += static_cast<double>(each * threads * sizeof(float));
@@ -121,7 +121,7 @@ double Probe::F32Peak() {
   const std::int64_t start = clock_.NowNs();
   std::int64_t now = start;
   for (; now - start < kLeastNs; now = clock_.NowNs()) {
-    backend_.RunOnAll([&](int /*thread*/, std::size_t kernel) {
+    backend_.RunPieces([&](int /*piece*/, std::size_t kernel) {
       if (HWY_DISPATCH_TABLE(MultiplyFloats)[kernel](kRounds) < 0) ++odd;
     });
     operations += 2.0 * kRounds * kStep * backend_.threads();
@@ -136,7 +136,7 @@ double Probe::Int8Peak() {
   const std::int64_t start = clock_.NowNs();
   std::int64_t now = start;
   for (; now - start < kLeastNs; now = clock_.NowNs()) {
-    backend_.RunOnAll([&](int /*thread*/, std::size_t kernel) {
+    backend_.RunPieces([&](int /*piece*/, std::size_t kernel) {
       if (HWY_DISPATCH_TABLE(MultiplyBytes)[kernel](kRounds) == 1) ++odd;
     });
     // Each step of a sum takes four products in each of sixteen lanes.
