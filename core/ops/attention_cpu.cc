@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -144,7 +145,7 @@ void ReadSeen(const AttentionArgs& args, int row, std::vector<int>& seen) {
 
 // Where a task keeps what it computes, one row per query row and head.
 struct Scratch {
-  Scratch(const AttentionTask& task, std::vector<float>& memory)
+  explicit Scratch(const AttentionTask& task)
       : group(task.args->heads / task.args->pending->kv_heads),
         rows(task.rows * group),
         slots(task.args->first_pending + task.first_row + task.rows),
@@ -154,8 +155,9 @@ struct Scratch {
         out_stride(
             static_cast<std::size_t>(PadToLane(task.args->pending->head_dim))) {
     const auto all = static_cast<std::size_t>(rows);
-    memory.resize(all * (size + scores_stride + out_stride));
-    queries = memory.data();
+    memory = std::make_unique_for_overwrite<float[]>(
+        all * (size + scores_stride + out_stride));
+    queries = memory.get();
     scores = queries + all * size;
     out = scores + all * scores_stride;
   }
@@ -167,6 +169,7 @@ struct Scratch {
   std::size_t pending_at;
   std::size_t scores_stride;
   std::size_t out_stride;
+  std::unique_ptr<float[]> memory;
   float* queries;
   float* scores;
   float* out;
@@ -191,10 +194,10 @@ void MultiplyValues(const KvCache& cache, int head, int slots, const Scratch& s,
             s.out_stride, resume});
 }
 
-void Attend(const AttentionTask& task, std::vector<float>& memory) {
+void Attend(const AttentionTask& task) {
   const FloatTag d;
   const AttentionArgs& args = *task.args;
-  const Scratch s(task, memory);
+  const Scratch s(task);
   const std::size_t width = static_cast<std::size_t>(s.group) * s.size;
   const std::size_t first = static_cast<std::size_t>(task.kv_head) * width;
   for (int i = 0; i < task.rows; ++i)
@@ -260,12 +263,10 @@ absl::Status CpuBackend::Attention(const AttentionArgs& args) {
   const double work = 2.0 * rows * slots * args.heads * cache.head_dim;
   // Heads vary slowest: a thread stays with the heads it has in its cache.
   Split(cache.kv_heads * blocks, work, [&](int first, int end) {
-    std::vector<float> scratch;
     for (int i = first; i < end; ++i) {
       const int row = i % blocks * per_task;
       HWY_DISPATCH_TABLE(Attend)
-      [kernel_]({&args, i / blocks, row, std::min(per_task, rows - row)},
-                scratch);
+      [kernel_]({&args, i / blocks, row, std::min(per_task, rows - row)});
     }
   });
   return absl::OkStatus();
