@@ -55,6 +55,7 @@ int main(int argc, char** argv) {
   banyan::AddLawCommand(app, status);
   banyan::AddTreeCommand(app, status);
   banyan::AddMeasureCommand(app, status);
+  banyan::AddTokenizeCommand(app, status);
   if (UnknownCommand(app, argc, argv)) return kBadInput;
   try {  // the command line library throws
     app.parse(argc, argv);

@@ -13,6 +13,7 @@ void AddListCommand(CLI::App& app, absl::Status& status);
 void AddLawCommand(CLI::App& app, absl::Status& status);
 void AddTreeCommand(CLI::App& app, absl::Status& status);
 void AddMeasureCommand(CLI::App& app, absl::Status& status);
+void AddTokenizeCommand(CLI::App& app, absl::Status& status);
 
 }  // namespace banyan
 

@@ -1,0 +1,124 @@
+// banyan tokenize: text to token ids and back.
+#include <cstddef>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/tokenizer/tokenizer.h"
+#include "experiments/commands/commands.h"
+#include "nlohmann/json.hpp"
+
+namespace banyan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string model;
+  bool decode = false;
+  bool no_special = false;
+  bool json = false;
+};
+
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  printf 'Hello world' | banyan tokenize --model models/gpt2\n"
+    "  echo 15496 995 | banyan tokenize --model models/gpt2 --decode\n"
+    "  banyan tokenize --model models/gpt2 --json < prompt.txt\n";
+
+absl::StatusOr<std::vector<TokenId>> ParseIds(absl::string_view text) {
+  std::vector<TokenId> ids;
+  const std::vector<absl::string_view> words =
+      absl::StrSplit(text, absl::ByAnyChar(" \t\r\n,"), absl::SkipEmpty());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    TokenId id = 0;
+    if (!absl::SimpleAtoi(words[i], &id))
+      return absl::InvalidArgumentError(absl::StrCat(
+          "standard input: word ", i + 1, ": expected a token id, found '",
+          words[i].substr(0, 40), "'"));
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+absl::StatusOr<Json> ToJson(const Tokenizer& tokenizer,
+                            const std::vector<TokenId>& ids,
+                            const std::string& text) {
+  Json tokens = Json::array();
+  for (const TokenId id : ids) {
+    BANYAN_ASSIGN_OR_RETURN(const absl::string_view token,
+                            tokenizer.TokenText(id));
+    tokens.push_back(std::string(token));
+  }
+  Json out;
+  out["text"] = text;
+  out["ids"] = ids;
+  out["tokens"] = std::move(tokens);
+  return out;
+}
+
+absl::Status Tokenize(const Options& options) {
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer,
+                          Tokenizer::Load(options.model));
+  std::string text{std::istreambuf_iterator<char>(std::cin),
+                   std::istreambuf_iterator<char>()};
+  std::vector<TokenId> ids;
+  if (options.decode) {
+    BANYAN_ASSIGN_OR_RETURN(ids, ParseIds(text));
+    BANYAN_ASSIGN_OR_RETURN(text, tokenizer->Decode(ids, options.no_special));
+  } else {
+    BANYAN_ASSIGN_OR_RETURN(
+        ids, tokenizer->Encode(text, {.add_special = !options.no_special,
+                                      .parse_special = !options.no_special}));
+  }
+  if (options.json) {
+    BANYAN_ASSIGN_OR_RETURN(const Json json, ToJson(*tokenizer, ids, text));
+    std::cout << json.dump() << "\n";
+  } else if (options.decode) {
+    std::cout << text;
+  } else {
+    std::cout << absl::StrJoin(ids, " ") << "\n";
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddTokenizeCommand(CLI::App& app, absl::Status& status) {
+  CLI::App* command = app.add_subcommand(
+      "tokenize",
+      "Turns the text on standard input into token ids, on one line, or ids "
+      "back into text, to the byte.");
+  const auto options = std::make_shared<Options>();
+  command
+      ->add_option("--model", options->model,
+                   "Directory with tokenizer.json, and tokenizer_config.json "
+                   "if there is one")
+      ->required();
+  command->add_flag("--decode", options->decode,
+                    "Read ids, with spaces, commas or lines between them; "
+                    "print their text and nothing after it.");
+  command->add_flag("--no-special", options->no_special,
+                    "Neither add special tokens nor look for them in the "
+                    "text; when decoding, leave them out.");
+  command->add_flag("--json", options->json,
+                    "Print one JSON object: text, ids, and the tokens as the "
+                    "vocabulary writes them.");
+  command->footer(kExamples);
+  command->callback([options, &status] { status = Tokenize(*options); });
+}
+
+}  // namespace banyan
