@@ -69,5 +69,9 @@ TEST(Corpus, OfConfigJsonIsReadOrRefusedAsItsNamesSay) {
   RunCorpus("config_json", FuzzConfigJson, "corpus: ");
 }
 
+TEST(Corpus, OfTokenizerJsonIsReadOrRefusedAsItsNamesSay) {
+  RunCorpus("tokenizer_json", FuzzTokenizerJson, "corpus:([0-9]+:[0-9]+:)? ");
+}
+
 }  // namespace
 }  // namespace banyan

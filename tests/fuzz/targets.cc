@@ -7,12 +7,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/model/tokenizer/stream_decoder.h"
+#include "core/model/tokenizer/tokenizer.h"
+#include "core/model/tokenizer/unicode.h"
 #include "tree/paths_json.h"
 
 namespace banyan {
@@ -60,6 +65,48 @@ void CheckParams(const Params& value, int levels, absl::string_view text) {
   }
 }
 
+// "corpus: place in the JSON: message", or a place in the text.
+void CheckTokenizerMessage(const absl::Status& status, absl::string_view text) {
+  if (!absl::StartsWith(status.message(), "corpus: ")) {
+    CheckMessage(status, text);
+    return;
+  }
+  Check(absl::IsInvalidArgument(status), "the error is InvalidArgument");
+  Check(FindInvalidUtf8(status.message()) == absl::string_view::npos,
+        "the message is UTF-8");
+}
+
+void CheckDecoding(const Tokenizer& tokenizer, const std::vector<TokenId>& ids,
+                   bool skip_special) {
+  const absl::StatusOr<std::string> whole = tokenizer.Decode(ids, skip_special);
+  Check(whole.ok(), "ids of tokens have a text");
+  Check(FindInvalidUtf8(*whole) == absl::string_view::npos,
+        "the decoded text is UTF-8");
+  StreamDecoder stream(tokenizer, skip_special);
+  std::string text;
+  for (const TokenId id : ids) {
+    text += stream.Push(id).value();
+    Check(FindInvalidUtf8(text) == absl::string_view::npos,
+          "no push gives a part of a character");
+  }
+  Check(text + stream.Finish() == *whole, "the parts make up the whole");
+}
+
+void CheckEncoding(const Tokenizer& tokenizer, absl::string_view text,
+                   const EncodeOptions& options) {
+  const absl::StatusOr<std::vector<TokenId>> ids =
+      tokenizer.Encode(text, options);
+  if (!ids.ok()) {
+    Check(absl::IsInvalidArgument(ids.status()), "the text was at fault");
+    return;
+  }
+  for (const TokenId id : *ids) {
+    Check(id >= 0 && id < tokenizer.vocab_size(), "ids are in range");
+    Check(tokenizer.TokenText(id).ok(), "ids have a token");
+  }
+  CheckDecoding(tokenizer, *ids, options.add_special);
+}
+
 }  // namespace
 
 absl::Status FuzzYaml(absl::string_view text) {
@@ -82,6 +129,31 @@ absl::Status FuzzPathsJson(absl::string_view text) {
   }
   const auto again = ParsePathsJson(PathsToJson(*paths), kFile, "");
   Check(again.ok() && *again == *paths, "paths survive writing and reading");
+  return absl::OkStatus();
+}
+
+absl::Status FuzzTokenizerJson(absl::string_view text) {
+  const auto tokenizer = Tokenizer::FromJson(text, kFile);
+  if (!tokenizer.ok()) {
+    CheckTokenizerMessage(tokenizer.status(), text);
+    return tokenizer.status();
+  }
+  constexpr absl::string_view kTexts[] = {
+      "",
+      "a",
+      "ab abab  b\n\n a",
+      "<s>a</s> <s>\tb",
+      "it's 12345 WE'LL\r\n",
+      "\u00e9\u2581\U0001F333 \u00a0\u3000x e\u0301 \U0001F469\u200D"};
+  for (absl::string_view each : kTexts)
+    for (const bool special : {false, true})
+      CheckEncoding(**tokenizer, each, {special, special});
+  Check(!(*tokenizer)->Encode("\xff").ok(), "what is not UTF-8 is refused");
+  std::vector<TokenId> ids;
+  for (TokenId id = 0; id < (*tokenizer)->vocab_size() && ids.size() < 300;
+       ++id)
+    if ((*tokenizer)->TokenText(id).ok()) ids.push_back(id);
+  CheckDecoding(**tokenizer, ids, false);
   return absl::OkStatus();
 }
 

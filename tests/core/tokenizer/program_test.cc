@@ -1,0 +1,103 @@
+// `banyan tokenize` as a user meets it.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "tests/core/tokenizer/support.h"
+
+namespace banyan {
+namespace {
+
+using testing::HasSubstr;
+
+struct Outcome {
+  int code = -1;
+  std::string output;  // both streams
+};
+
+// Runs the command with `input`, on the small tokenizer.
+class TokenizeCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    dir_ = testing::TempDir() + "/tokenize_" +
+           testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::create_directories(dir_);
+    std::ofstream(dir_ + "/tokenizer.json") << SmallTokenizer().dump();
+  }
+
+  Outcome Run(const std::string& arguments, const std::string& input) {
+    std::ofstream(dir_ + "/input", std::ios::binary) << input;
+    const std::string command = std::string(BANYAN_PROGRAM) +
+                                " tokenize --model " + dir_ + " " + arguments +
+                                " < " + dir_ + "/input 2>&1";
+    Outcome outcome;
+    FILE* pipe = popen(command.c_str(), "r");
+    if (pipe == nullptr) return outcome;
+    std::array<char, 4096> buffer;
+    while (const std::size_t read =
+               std::fread(buffer.data(), 1, buffer.size(), pipe))
+      outcome.output.append(buffer.data(), read);
+    const int status = pclose(pipe);
+    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return outcome;
+  }
+
+  std::string dir_;
+};
+
+TEST_F(TokenizeCommand, PrintsIdsOnOneLine) {
+  const Outcome outcome = Run("", "ab\n</s>");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.output, "256 258 10 257\n");
+  EXPECT_EQ(Run("--no-special", "ab<s>").output, "258 60 115 62\n");
+  EXPECT_EQ(Run("--no-special", "").output, "\n");
+}
+
+TEST_F(TokenizeCommand, GivesTheTextBackToTheByte) {
+  const std::string text = std::string("a\0b\r\n é\n\n", 11);
+  const Outcome ids = Run("", text);
+  const Outcome back = Run("--decode --no-special", ids.output);
+  EXPECT_EQ(back.code, 0);
+  EXPECT_EQ(back.output, text);
+  EXPECT_EQ(Run("--decode", "256,258\n257").output, "<s>ab</s>");
+}
+
+TEST_F(TokenizeCommand, PrintsJson) {
+  const Outcome outcome = Run("--json", "ab ");
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  const Json json = Json::parse(outcome.output);
+  EXPECT_EQ(json.at("ids"), (Ids{256, 258, 32}));
+  EXPECT_EQ(json.at("tokens"), Json({"<s>", "ab", "Ġ"}));
+  EXPECT_EQ(json.at("text"), "ab ");
+}
+
+TEST_F(TokenizeCommand, SaysWhatIsWrong) {
+  const Outcome word = Run("--decode", "1 x2");
+  EXPECT_EQ(word.code, 2);
+  EXPECT_EQ(word.output,
+            "banyan: standard input: word 2: expected a token id, found "
+            "'x2'\n");
+  EXPECT_THAT(Run("--decode", "4711").output, HasSubstr("out of range"));
+  EXPECT_THAT(Run("", "a\xff").output, HasSubstr("not UTF-8 at byte 1"));
+  std::filesystem::remove(dir_ + "/tokenizer.json");
+  const Outcome missing = Run("", "a");
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.output,
+              HasSubstr("tokenizer.json: No such file or directory"));
+}
+
+TEST_F(TokenizeCommand, ExplainsItselfWithExamples) {
+  const Outcome outcome = Run("--help", "");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("banyan tokenize --model"));
+}
+
+}  // namespace
+}  // namespace banyan

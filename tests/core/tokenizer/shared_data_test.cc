@@ -1,0 +1,140 @@
+// Against real vocabularies and the ids that llama.cpp publishes for them. The
+// data does not come with the project: without it these tests are skipped.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "core/base/token.h"
+#include "core/model/tokenizer/split_pattern.h"
+#include "core/model/tokenizer/tokenizer.h"
+#include "tests/core/tokenizer/support.h"
+
+namespace banyan {
+namespace {
+
+class SharedTokenizers : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (SharedData().empty())
+      GTEST_SKIP() << "needs the folder shared/data beside the project";
+  }
+
+  static std::vector<std::string> Texts(const std::string& name) {
+    const std::string file =
+        ReadText(SharedData() + "/tokenizers/ggml-vocab-" + name + ".gguf.inp");
+    return absl::StrSplit(file, "\n__ggml_vocab_test__\n");
+  }
+
+  static std::vector<Ids> ExpectedIds(const std::string& name) {
+    const std::string file =
+        ReadText(SharedData() + "/tokenizers/ggml-vocab-" + name + ".gguf.out");
+    std::vector<Ids> all;
+    for (absl::string_view line : absl::StrSplit(file, '\n')) {
+      Ids ids;
+      for (absl::string_view word :
+           absl::StrSplit(line, ' ', absl::SkipEmpty())) {
+        TokenId id = 0;
+        EXPECT_TRUE(absl::SimpleAtoi(word, &id)) << word;
+        ids.push_back(id);
+      }
+      all.push_back(ids);
+    }
+    return all;
+  }
+
+  static void ExpectPublishedIds(const Tokenizer& tokenizer,
+                                 const std::string& name) {
+    const std::vector<std::string> texts = Texts(name);
+    const std::vector<Ids> expected = ExpectedIds(name);
+    ASSERT_EQ(texts.size(), 47u);  // the last is what stands after the last
+    ASSERT_GE(expected.size(), texts.size() - 1);
+    for (std::size_t i = 0; i + 1 < texts.size(); ++i) {
+      SCOPED_TRACE(absl::StrCat(i, ": ", texts[i]));
+      const auto ids = tokenizer.Encode(texts[i], {.add_special = false});
+      ASSERT_TRUE(ids.ok()) << ids.status();
+      EXPECT_EQ(*ids, expected[i]);
+      const auto text = tokenizer.Decode(*ids);
+      ASSERT_TRUE(text.ok()) << text.status();
+      EXPECT_EQ(*text, texts[i]);
+      ExpectStreamGivesTheSame(tokenizer, *ids);
+    }
+  }
+};
+
+// The file at hand has runs of spaces as added tokens, which GPT-2 has not.
+TEST_F(SharedTokenizers, Gpt2GivesThePublishedIds) {
+  Json json =
+      Json::parse(ReadText(SharedData() + "/tokenizers/gpt2/tokenizer.json"));
+  Json& added = json.at("added_tokens");
+  ASSERT_EQ(added.at(0).at("content"), "<|endoftext|>");
+  added = Json::array({added.at(0)});
+  const auto tokenizer = MakeTokenizer(json);
+  ASSERT_NE(tokenizer, nullptr);
+  ExpectPublishedIds(*tokenizer, "gpt-2");
+}
+
+// The file at hand has spaces where Llama-2 has no-break spaces, so that three
+// merges have more than two parts: neither we nor the reference read it.
+TEST_F(SharedTokenizers, Llama2GivesThePublishedIds) {
+  const std::string text =
+      ReadText(SharedData() + "/tokenizers/llama2/tokenizer.json");
+  EXPECT_EQ(RefusalOfText(text),
+            "tokenizer.json: model.merges[18917]: expected two tokens with one "
+            "space between them, found \"   \"");
+  const std::string nbsp = "\u00a0";
+  Json json = Json::parse(text);
+  Json vocabulary = Json::object();
+  for (const auto& [token, id] : json.at("model").at("vocab").items())
+    vocabulary[absl::StrReplaceAll(token, {{" ", nbsp}})] = id;
+  json["model"]["vocab"] = vocabulary;
+  Json& merges = json["model"]["merges"];
+  merges.at(18917) = nbsp + " " + nbsp;
+  merges.at(38142) = nbsp + nbsp + " " + nbsp + nbsp;
+  merges.at(42805) = "▁ " + nbsp;
+  const auto tokenizer = MakeTokenizer(json);
+  ASSERT_NE(tokenizer, nullptr);
+  ExpectPublishedIds(*tokenizer, "llama-spm");
+}
+
+// Their vocabularies are not here; but no two words share an id.
+TEST_F(SharedTokenizers, PatternsGiveNoMoreWordsThanThePublishedIds) {
+  struct Case {
+    const char* name;
+    SplitPattern pattern;
+  };
+  for (const Case& each : {Case{"llama-bpe", SplitPattern::kLlama3},
+                           Case{"qwen2", SplitPattern::kQwen2}}) {
+    const std::vector<std::string> texts = Texts(each.name);
+    const std::vector<Ids> expected = ExpectedIds(each.name);
+    for (std::size_t i = 0; i + 1 < texts.size(); ++i) {
+      std::size_t words = 0;
+      for (std::size_t at = 0; at < texts[i].size(); ++words)
+        at = WordEnd(each.pattern, texts[i], at);
+      EXPECT_LE(words, expected[i].size()) << each.name << ": " << texts[i];
+    }
+  }
+}
+
+TEST_F(SharedTokenizers, StoriesCanBeEncodedAndDecoded) {
+  const auto tokenizer = Tokenizer::Load(SharedData() + "/models/stories260K");
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
+  EXPECT_EQ((*tokenizer)->vocab_size(), 512);
+  EXPECT_EQ((*tokenizer)->bos_id(), 1);
+  EXPECT_EQ((*tokenizer)->eos_id(), 2);
+  // "Once upon a time" as the reference cuts it.
+  const auto ids = (*tokenizer)->Encode("Once upon a time");
+  ASSERT_TRUE(ids.ok()) << ids.status();
+  EXPECT_EQ(*ids, (Ids{1, 403, 407, 261, 378}));
+  EXPECT_EQ(*(*tokenizer)->Decode(*ids, true), "Once upon a time");
+}
+
+}  // namespace
+}  // namespace banyan
