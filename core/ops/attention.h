@@ -22,8 +22,8 @@ namespace banyan {
 // Seen slots are taken in the order of their positions: a slot of the prefix is
 // its own, the j-th seen pending one has committed + j. The sum of the p runs
 // over sixteen lanes, a position in lane position % 16, added in halves at the
-// end. Slots that are not seen add nothing, as long as what is stored there is
-// finite.
+// end. A sum of zero is +0. Slots that are not seen add nothing, as long as
+// what is stored there is finite.
 struct AttentionArgs {
   Tensor queries;
   int heads;

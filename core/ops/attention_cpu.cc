@@ -232,9 +232,12 @@ void Attend(const AttentionTask& task) {
     const int query = task.first_row + static_cast<int>(row) / s.group;
     float* y = host::Row(args.y, query) + first + head * s.size;
     const Float total = hn::Set(d, totals[row]);
-    for (std::size_t i = 0; i < s.size; i += kWidth)
-      StoreUpTo(hn::Div(hn::LoadU(d, s.out + row * s.out_stride + i), total), y,
-                i, s.size);
+    for (std::size_t i = 0; i < s.size; i += kWidth) {
+      // Slots not seen were added as zeros: plus 0, as in linear_cpu.cc.
+      const Float sum =
+          hn::Add(hn::LoadU(d, s.out + row * s.out_stride + i), hn::Zero(d));
+      StoreUpTo(hn::Div(sum, total), y, i, s.size);
+    }
   }
 }
 

@@ -77,7 +77,8 @@ HWY_INLINE void QuantiseBlock(const float* x, std::size_t size, std::size_t at,
     most = hn::Max(most, hn::Abs(value[i]));
   }
   const float largest = hn::GetLane(hn::MaxOfLanes(d, most));
-  const Float inverse = hn::Set(d, largest > 0 ? 127.0F / largest : 0.0F);
+  const Float inverse =
+      hn::Set(d, largest >= kQ8Least ? 127.0F / largest : 0.0F);
   const Float magic = hn::Set(d, 12582912.0F);  // rounds to whole numbers
   const hn::Rebind<std::int8_t, FloatTag> bytes;
   auto sum = hn::Zero(IntTag());
@@ -122,7 +123,9 @@ void Finish(const Job& job, int first, int rows, int panel, int panels,
     float* y =
         job.y + static_cast<std::size_t>(first + row) * job.y_stride + column;
     for (std::size_t i = 0; i < width; i += kWidth) {
-      Float sum = hn::LoadU(d, from + i);
+      // Plus 0, which turns the -0 of an underflow into +0: a zero that is
+      // added or left out changes nothing else.
+      Float sum = hn::Add(hn::LoadU(d, from + i), hn::Zero(d));
       if (job.bias != nullptr)
         sum = hn::Add(sum, LoadUpTo(job.bias + column, i, width));
       if (job.add) sum = hn::Add(LoadUpTo(y, i, width), sum);

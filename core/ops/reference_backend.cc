@@ -37,7 +37,7 @@ double QuantProduct(const float* x, const HostWeight& weight, int row) {
     float largest = 0;
     for (int k = begin; k < end; ++k)
       largest = std::max(largest, std::fabs(x[k]));
-    const float inverse = largest > 0 ? 127.0F / largest : 0.0F;
+    const float inverse = largest >= kQ8Least ? 127.0F / largest : 0.0F;
     double products = 0;
     for (int k = begin; k < end; ++k)
       products += std::nearbyint(x[k] * inverse) * weight.Quant(row, k);

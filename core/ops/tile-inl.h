@@ -142,8 +142,8 @@ HWY_NOINLINE void RunTile(const PairWeights& w, const TileArgs& args) {
   const std::uint32_t* at = w.at;
   const auto high = hn::Set(dw, 0xffff0000U);
   // An odd last k has a pair of its own, whose second weights are zeros; they
-  // are multiplied by what follows the row, which is finite, and a sum that
-  // started at +0 is never -0, so nothing changes.
+  // are multiplied by what follows the row, which is finite, so nothing changes
+  // but the sign of a sum of zero.
   for (std::size_t k = 0; k < args.count; k += 2, at += kLane) {
     Float even[kVectors];
     Float odd[kVectors];
