@@ -1,0 +1,166 @@
+// StoreKv, CopyKv and GrowKv, read back through host::KvView.
+#include "core/ops/kv_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/ops/backend.h"
+#include "core/ops/host.h"
+#include "core/ops/tensor.h"
+#include "tests/core/ops/twins.h"
+#include "tests/support/dice.h"
+
+namespace banyan {
+namespace {
+
+struct Slots {
+  Numbers keys;
+  Numbers values;
+};
+
+// What slots [0, count) hold.
+Slots Read(const KvCache& cache, int count) {
+  const host::KvView view(cache);
+  const int columns = cache.kv_heads * cache.head_dim;
+  Slots slots = {Numbers(count, columns), Numbers(count, columns)};
+  for (int slot = 0; slot < count; ++slot)
+    for (int head = 0; head < cache.kv_heads; ++head)
+      for (int d = 0; d < cache.head_dim; ++d) {
+        const int at = head * cache.head_dim + d;
+        slots.keys.at(slot, at) =
+            view.Key(head, slot)[static_cast<std::size_t>(d) * kLane];
+        slots.values.at(slot, at) = view.Value(head, slot)[d];
+      }
+  return slots;
+}
+
+Slots RandomSlots(int count, const KvCache& cache, Dice& dice) {
+  const int columns = cache.kv_heads * cache.head_dim;
+  return {HardNumbers(count, columns, 100, dice),
+          HardNumbers(count, columns, 100, dice)};
+}
+
+void ExpectHolds(const KvCache& cache, const Slots& expected,
+                 const std::string& what) {
+  const Slots slots = Read(cache, expected.keys.rows);
+  EXPECT_TRUE(SameBits(slots.keys, expected.keys)) << what << ", keys";
+  EXPECT_TRUE(SameBits(slots.values, expected.values)) << what << ", values";
+}
+
+void Overwrite(const Slots& from, const std::vector<int>& rows, Slots& to,
+               int first) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const int slot = first + static_cast<int>(i);
+    std::copy_n(from.keys.row(rows[i]), from.keys.columns, to.keys.row(slot));
+    std::copy_n(from.values.row(rows[i]), from.values.columns,
+                to.values.row(slot));
+  }
+}
+
+void Store(Backend& backend, Desk& desk, const Slots& slots, int first,
+           KvCache& cache, Dice& dice) {
+  // Keys and values stand side by side, as a projection leaves them.
+  const int columns = slots.keys.columns;
+  Numbers both(slots.keys.rows, 2 * columns);
+  for (int i = 0; i < both.rows; ++i) {
+    std::copy_n(slots.keys.row(i), columns, both.row(i));
+    std::copy_n(slots.values.row(i), columns, both.row(i) + columns);
+  }
+  const Tensor matrix = desk.Put(both, RandomPlace(dice));
+  const auto status =
+      backend.StoreKv({.keys = matrix.Columns(0, columns),
+                       .values = matrix.Columns(columns, columns),
+                       .cache = &cache,
+                       .first_slot = first});
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+// A walk of growing, storing and copying, and what every slot must then hold.
+void Wander(Backend& backend, int kv_heads, int head_dim, Dice& dice) {
+  Desk desk(backend);
+  KvCache cache = {.kv_heads = kv_heads, .head_dim = head_dim};
+  KvCache other = {.kv_heads = kv_heads, .head_dim = head_dim};
+  const std::string what = absl::StrCat(backend.description(), ", ", kv_heads,
+                                        " heads of ", head_dim);
+  ASSERT_TRUE(backend.GrowKv(other, 50, 0).ok());
+  ASSERT_GE(other.capacity, 50);
+  const Slots source = RandomSlots(50, other, dice);
+  Store(backend, desk, source, 0, other, dice);
+  Slots model = RandomSlots(0, cache, dice);
+  for (int step = 0; step < 12; ++step) {
+    const int used = model.keys.rows;
+    const int count = dice.Between(1, 20);
+    const int first = dice.OneIn(2) ? used : dice.Below(used + 1);
+    const int end = std::max(used, first + count);
+    ASSERT_TRUE(backend.GrowKv(cache, end, used).ok());
+    ASSERT_GE(cache.capacity, end) << what;
+    Slots grown = RandomSlots(end, cache, dice);
+    std::vector<int> all(static_cast<std::size_t>(used));
+    for (int i = 0; i < used; ++i) all[static_cast<std::size_t>(i)] = i;
+    Overwrite(model, all, grown, 0);
+    std::vector<int> rows;
+    for (int i = 0; i < count; ++i) rows.push_back(dice.Below(50));
+    if (dice.OneIn(2)) {
+      const auto status = backend.CopyKv(
+          {.from = &other, .slots = rows, .to = &cache, .first_slot = first});
+      ASSERT_TRUE(status.ok()) << status;
+    } else {
+      Slots batch = RandomSlots(count, cache, dice);
+      Overwrite(source, rows, batch, 0);
+      Store(backend, desk, batch, first, cache, dice);
+    }
+    Overwrite(source, rows, grown, first);
+    model = std::move(grown);
+    ExpectHolds(cache, model, absl::StrCat(what, ", step ", step));
+  }
+  ExpectHolds(other, source, what);
+}
+
+TEST(KvCache, HoldsWhatWasStoredCopiedAndGrown) {
+  Fleet fleet;
+  Dice dice(1);
+  std::vector<Backend*> backends = {&fleet.reference};
+  for (auto& cpu : fleet.cpus) backends.push_back(cpu.get());
+  for (Backend* backend : backends)
+    for (int kv_heads : {1, 2, 3, 4})
+      for (int head_dim : {2, 6, 8, 10, 64, 80, 128})
+        Wander(*backend, kv_heads, head_dim, dice);
+}
+
+TEST(KvCache, HoldsFiniteNumbersWhereNothingWasStored) {
+  Fleet fleet;
+  for (auto& cpu : fleet.cpus) {
+    KvCache cache = {.kv_heads = 2, .head_dim = 6};
+    ASSERT_TRUE(cpu->GrowKv(cache, 37, 0).ok());
+    const Slots slots = Read(cache, cache.capacity);
+    for (float x : slots.keys.data) ASSERT_TRUE(std::isfinite(x));
+    for (float x : slots.values.data) ASSERT_TRUE(std::isfinite(x));
+  }
+}
+
+// Growing to what there is room for keeps everything, used or not.
+TEST(KvCache, NeverShrinks) {
+  Fleet fleet;
+  Dice dice(2);
+  for (auto& cpu : fleet.cpus) {
+    Desk desk(*cpu);
+    KvCache cache = {.kv_heads = 2, .head_dim = 6};
+    ASSERT_TRUE(cpu->GrowKv(cache, 40, 0).ok());
+    const Slots slots = RandomSlots(40, cache, dice);
+    Store(*cpu, desk, slots, 0, cache, dice);
+    const int capacity = cache.capacity;
+    ASSERT_TRUE(cpu->GrowKv(cache, 3, 40).ok());
+    EXPECT_EQ(cache.capacity, capacity);
+    ExpectHolds(cache, slots, cpu->description());
+  }
+}
+
+}  // namespace
+}  // namespace banyan

@@ -1,0 +1,133 @@
+// One op on every backend: the matrices it reads and writes, laid out awkwardly
+// and among rubbish, and the comparisons.
+#ifndef BANYAN_TESTS_CORE_OPS_TWINS_H_
+#define BANYAN_TESTS_CORE_OPS_TWINS_H_
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "core/device/buffer.h"
+#include "core/ops/backend.h"
+#include "core/ops/cpu_backend.h"
+#include "core/ops/reference_backend.h"
+#include "core/ops/tensor.h"
+#include "core/ops/weight.h"
+#include "tests/support/dice.h"
+
+namespace banyan {
+
+// Half the distance of 1 to the next 32-bit float: what one rounding may move
+// a number by, relatively. Below 2^-126 a rounding moves it by up to kTiny / 2.
+inline constexpr double kUnit = 0x1p-24;
+inline constexpr double kTiny = 0x1p-149;
+
+// A matrix without gaps.
+struct Numbers {
+  Numbers() = default;
+  Numbers(int some_rows, int some_columns)
+      : rows(some_rows),
+        columns(some_columns),
+        data(static_cast<std::size_t>(some_rows) *
+             static_cast<std::size_t>(some_columns)) {}
+
+  float* row(int i) {
+    return data.data() +
+           static_cast<std::size_t>(i) * static_cast<std::size_t>(columns);
+  }
+  const float* row(int i) const { return const_cast<Numbers*>(this)->row(i); }
+  float& at(int i, int j) { return row(i)[j]; }
+  float at(int i, int j) const { return row(i)[j]; }
+  Numbers Rows(int first, int count) const;
+
+  int rows = 0;
+  int columns = 0;
+  std::vector<float> data;
+};
+
+// Numbers that are hard to add up: magnitudes up to 2^spread and down to
+// 2^-spread, zeros of both signs, denormals; ordinary rows in between, and rows
+// of zeros or denormals only.
+Numbers HardNumbers(int rows, int columns, int spread, Dice& dice);
+// Uniform in [-size, size).
+Numbers SoftNumbers(int rows, int columns, float size, Dice& dice);
+
+// Where a matrix stands in its buffer: from column `first` on, with whole lanes
+// between its last column and the next row.
+struct Place {
+  int first = 0;
+  int lanes = 0;
+};
+Place RandomPlace(Dice& dice);
+
+// Memory of one backend, full of finite rubbish that no other desk has.
+// Failures end the program.
+class Desk {
+ public:
+  explicit Desk(Backend& backend);
+
+  Tensor Put(const Numbers& numbers, Place place = {});
+  Tensor Room(int rows, int columns, Place place = {});
+  Ints List(const std::vector<int>& values);
+
+  // What stands there now; a failure if anything around it has changed.
+  Numbers Take(const Tensor& tensor);
+
+ private:
+  Buffer* Upload(const void* data, std::size_t bytes);
+
+  Backend& backend_;
+  Dice dice_;
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+  std::map<Buffer*, std::vector<float>> uploaded_;
+};
+
+// A weight on every backend that asks for it.
+class Everywhere {
+ public:
+  Everywhere(WeightFormat format, Numbers numbers)
+      : format_(format), numbers_(std::move(numbers)) {}
+  const Weight* On(Backend& backend);
+  const Numbers& numbers() const { return numbers_; }
+
+ private:
+  WeightFormat format_;
+  Numbers numbers_;
+  std::map<Backend*, std::unique_ptr<Weight>> packed_;
+};
+
+// The reference, and CpuBackend on every instruction set with 1, 2 and 3
+// threads.
+struct Fleet {
+  Fleet();
+
+  ReferenceBackend reference;
+  std::vector<std::unique_ptr<CpuBackend>> cpus;
+};
+
+// Equal to the last bit.
+testing::AssertionResult SameBits(const Numbers& got, const Numbers& expected);
+// No further from `expected` than `bound` says, number by number. NaN fails.
+testing::AssertionResult Within(const Numbers& got, const Numbers& expected,
+                                const std::vector<double>& bound);
+
+// Runs an op for rows [first, first + count) of its inputs.
+using RunRows =
+    absl::FunctionRef<Numbers(Backend& backend, int first, int count)>;
+// What may lie between the reference's numbers and another backend's.
+using BoundOf = absl::FunctionRef<std::vector<double>(const Numbers& expected)>;
+
+// Expects CpuBackend's numbers within bounds of the reference's, the same bits
+// on all of `fleet`, and the same bits for a row alone. Returns them.
+Numbers ExpectTwins(Fleet& fleet, int rows, RunRows run, BoundOf bound,
+                    const std::string& what);
+
+}  // namespace banyan
+
+#endif  // BANYAN_TESTS_CORE_OPS_TWINS_H_
