@@ -57,6 +57,7 @@ class Scores {
 
 // Where a hidden state is taken: after so many of the model's layers, 0 being
 // the embedding, or after the final norm, which is what the output head reads.
+// A view has none after a layer that it does not run.
 inline constexpr int kAfterFinalNorm = -1;
 
 struct ScoreRequest {

@@ -23,12 +23,17 @@
 namespace banyan {
 namespace {
 
-absl::Status CheckTaps(const Transformer& model, const ScoreRequest& request) {
-  for (int tap : request.taps)
-    if (tap != kAfterFinalNorm && (tap < 0 || tap > model.layers()))
-      return absl::InvalidArgumentError(
-          absl::StrCat("score: expected hidden states after 0 to ",
-                       model.layers(), " layers, found ", tap));
+// A view has no hidden state after a layer that it does not run.
+absl::Status CheckTaps(const TransformerSession& session,
+                       const std::vector<int>& taps) {
+  const std::vector<int>& layers = session.layers();
+  for (int tap : taps)
+    if (tap != kAfterFinalNorm && tap != 0 &&
+        std::none_of(layers.begin(), layers.end(),
+                     [tap](int layer) { return layer + 1 == tap; }))
+      return absl::InvalidArgumentError(absl::StrCat(
+          "score: expected hidden states after 0 to ", session.model().layers(),
+          " layers, the last of them run by the session, found ", tap));
   return absl::OkStatus();
 }
 
@@ -79,7 +84,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Transformer::Score(
     if (request.batch->size() == 0)
       return absl::InvalidArgumentError("score: a batch without tokens");
     BANYAN_RETURN_IF_ERROR(session->CheckBatch(*request.batch));
-    BANYAN_RETURN_IF_ERROR(CheckTaps(*this, request));
+    BANYAN_RETURN_IF_ERROR(CheckTaps(*session, request.taps));
     sessions.push_back(session);
   }
   // Sessions that run the same layers share a pass.

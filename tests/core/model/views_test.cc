@@ -168,6 +168,23 @@ TEST_P(Views, RefuseLayersThatAreNone) {
   }
 }
 
+// After a layer that the view skips there is no hidden state.
+TEST_P(Views, TapTheLayersTheyRun) {
+  const auto model = LoadGolden(GetParam(), Best());
+  const auto session = model->NewSession();
+  const auto view = MustView(*session, {1});
+  const TokenBatch batch = ChainAfter(*view, {1, 2});
+  const ScoreRequest fine = {view.get(), &batch, {2, kAfterFinalNorm, 0}};
+  const ScoreRequest skipped = {view.get(), &batch, {0, 1}};
+  EXPECT_EQ(model->Score({&skipped, 1}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(view->pending(), 0);
+  const auto scores = model->Score({&fine, 1});
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  for (int tap = 0; tap < 3; ++tap)
+    EXPECT_EQ(scores->front()->Hidden(tap, 1).size(), model->hidden_size());
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Views, testing::ValuesIn(GoldenNames()),
                          [](const auto& row) { return row.param; });
 
