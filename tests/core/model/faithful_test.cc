@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -192,6 +193,36 @@ TEST_P(Faithful, InAnyCompany) {
           walk.Commit(walk.RandomPath(dice));
       }
     }
+  });
+}
+
+// Several threads ask one model at once, each for a session of its own. What
+// they were told is compared when they are done.
+TEST_P(Faithful, FromSeveralThreads) {
+  Everywhere([](const Transformer& model, Oracle& oracle, Dice& /*dice*/,
+                const std::string& what) {
+    struct Told {
+      std::vector<TokenId> text;
+      Logits logits;
+    };
+    std::vector<std::vector<Told>> told(3);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < told.size(); ++i)
+      threads.emplace_back([&, i] {
+        Dice dice(i);
+        Walk walk(model);
+        walk.Prefill(RandomText(model, 7, dice));
+        for (int round = 0; round < 6; ++round) {
+          const auto scores = walk.Score(walk.RandomBatch(12, dice));
+          for (int row = 0; row < 12; ++row)
+            told[i].push_back({walk.Text(row), ReadRow(*scores, row)});
+          walk.Commit(round < 4 ? walk.RandomPath(dice) : std::vector<int>{});
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& thread : told)
+      for (const Told& one : thread)
+        EXPECT_TRUE(SameBits(one.logits, oracle.After(one.text))) << what;
   });
 }
 
