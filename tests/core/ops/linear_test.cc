@@ -233,8 +233,9 @@ TEST_P(LinearTwins, AgreeOnBatchesOfAnySize) {
 // Large enough that threads share the rows of the weight, and that columns are
 // taken in several stretches.
 TEST_P(LinearTwins, AgreeWhereThreadsShareTheWork) {
-  for (const Shape& shape : {Shape{1, 401, 257}, Shape{5, 300, 83},
-                             Shape{19, 257, 100}, Shape{65, 150, 33}}) {
+  for (const Shape& shape :
+       {Shape{1, 401, 257}, Shape{5, 300, 83}, Shape{19, 257, 100},
+        Shape{65, 150, 33}, Shape{7, 997, 40}, Shape{64, 1100, 18}}) {
     Product product(GetParam(), shape, true, true, dice_);
     ExpectAsContracted(fleet_, product);
   }
