@@ -146,6 +146,27 @@ TEST(Tokenizer, LoadsADirectory) {
   EXPECT_EQ((*whole)->chat_template(), "new");
 }
 
+// Before "b" and "c" could merge, at rank 1, "c" has become "cd". What is at
+// that place now, "b" and "cd", waits for its own rank, after "a" and "b".
+TEST(Tokenizer, MergesByTheRankOfThePairThatIsThereNow) {
+  const auto tokenizer = MakeTokenizer(Json::parse(R"({"model": {
+      "vocab": {"a": 0, "b": 1, "c": 2, "d": 3, "cd": 4, "bc": 5, "ab": 6,
+                "bcd": 7},
+      "merges": ["c d", "b c", "a b", "b cd"]}})"));
+  EXPECT_EQ(*tokenizer->Encode("abcd"), (Ids{6, 4}));
+  EXPECT_EQ(*tokenizer->Encode("bcd"), Ids{7});
+}
+
+TEST(Tokenizer, PrependsTheFirstMarkAtTheStartOfTheTextOnly) {
+  const auto tokenizer = MakeTokenizer(Json::parse(R"({
+      "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+        {"type": "Split", "pattern": {"String": "x"}, "behavior": "Isolated"},
+        {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first"}]},
+      "model": {"vocab": {"a": 0, "x": 1, "▁": 2}, "merges": []}})"));
+  EXPECT_EQ(*tokenizer->Encode("axa"), (Ids{2, 0, 1, 0}));
+  EXPECT_EQ(*tokenizer->Encode("xa"), (Ids{2, 1, 0}));
+}
+
 // A merge a pair and a search for the next best would be 10^11 steps here.
 TEST(Tokenizer, MergesLongWordsInLessThanQuadraticTime) {
   Json json = SmallTokenizer();
