@@ -81,7 +81,7 @@ TEXTS = [
     "▁ ▁▁ a▁b ▁",
     "<0x41><0xE6> <0x0A>",
     "left <l> mid<l>x  <l>  <r>  <r>x <lr>  y",
-    "word <w> xw<w> <w>y <w>, é<w> ①<w> _<w>",
+    "word <w> xw<w> <w>y <w>, é<w> ①<w> ⓐ<w> 🄰<w> _<w>",
     "Añ Añ <n> ▁<n>  <n>x caf\u0065\u0301! CAF\u00c9",
     "<n><n> <l><r>   <l>   <w><w>",
     "\U0010ffff\U000e0001\ue000\u0378",
