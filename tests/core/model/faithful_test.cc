@@ -3,7 +3,6 @@
 // thread and two.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +14,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/check.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/model/transformer.h"

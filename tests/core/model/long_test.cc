@@ -2,10 +2,7 @@
 // work to share.
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

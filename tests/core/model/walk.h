@@ -11,7 +11,6 @@
 
 #include "core/base/token.h"
 #include "core/model/model.h"
-#include "core/ops/backend.h"
 #include "core/ops/cpu_backend.h"
 #include "tests/support/dice.h"
 

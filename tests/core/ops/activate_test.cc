@@ -5,9 +5,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"

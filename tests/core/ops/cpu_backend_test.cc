@@ -5,14 +5,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/device/buffer.h"
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
 #include "tests/core/ops/twins.h"

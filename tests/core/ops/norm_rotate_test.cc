@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"

@@ -14,7 +14,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/device/buffer.h"
 #include "core/ops/backend.h"

@@ -11,8 +11,6 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
