@@ -13,9 +13,10 @@
 
 namespace banyan {
 
-// Safe for concurrent use: callers take turns. The caller works too, so a pool
-// of one thread starts none, and a thread that the system keeps waiting is not
-// waited for unless it has begun a piece: the others do its share.
+// Safe for concurrent use: callers that share a task out take turns. The caller
+// works too, so a pool of one thread starts none, and a thread that the system
+// keeps waiting is not waited for unless it has begun a piece: the others do
+// its share.
 class ThreadPool {
  public:
   // Requires threads >= 1.

@@ -36,9 +36,9 @@ class Session {
 
   // A reader of the same committed cache that runs only `layers`, ascending, of
   // the model's layers (drafting by early exit or by skipping). It scores with
-  // pending rows of its own, which vanish when this session commits, and never
-  // changes this session; it cannot prefill or commit a path. Unimplemented
-  // where a model has no layers.
+  // pending rows of its own, which vanish when this session commits a path, and
+  // never changes this session; it cannot prefill or commit a path.
+  // Unimplemented where a model has no layers.
   virtual absl::StatusOr<std::unique_ptr<Session>> View(
       absl::Span<const int> layers);
 };
