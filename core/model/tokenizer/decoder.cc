@@ -27,8 +27,8 @@ constexpr std::size_t kMaxStages = 16;
 
 void DecodeStage::Finish(std::vector<Fragment>&) {}
 
-absl::StatusOr<Decoder> Decoder::FromJson(const JsonAt& json) {
-  Decoder result;
+absl::StatusOr<TextDecoder> TextDecoder::FromJson(const JsonAt& json) {
+  TextDecoder result;
   if (json.is_null()) {
     result.makers_.emplace_back(MakeJoinStage);
   } else {
@@ -37,7 +37,7 @@ absl::StatusOr<Decoder> Decoder::FromJson(const JsonAt& json) {
   return result;
 }
 
-absl::Status Decoder::Add(const JsonAt& json) {
+absl::Status TextDecoder::Add(const JsonAt& json) {
   if (makers_.size() >= kMaxStages)
     return json.Error(
         absl::StrCat("expected at most ", kMaxStages, " decoders"));
@@ -53,7 +53,7 @@ absl::Status Decoder::Add(const JsonAt& json) {
   return absl::OkStatus();
 }
 
-absl::Status Decoder::AddReplace(const JsonAt& json) {
+absl::Status TextDecoder::AddReplace(const JsonAt& json) {
   BANYAN_ASSIGN_OR_RETURN(Replacement replacement,
                           ReadReplacement(json, growth_));
   if (is_fused_ &&
@@ -66,7 +66,7 @@ absl::Status Decoder::AddReplace(const JsonAt& json) {
   return absl::OkStatus();
 }
 
-absl::Status Decoder::AddStrip(const JsonAt& json) {
+absl::Status TextDecoder::AddStrip(const JsonAt& json) {
   BANYAN_RETURN_IF_ERROR(json.HasOnly({"type", "content", "start", "stop"}));
   BANYAN_ASSIGN_OR_RETURN(std::string content, json.At("content").Character());
   BANYAN_ASSIGN_OR_RETURN(const std::int64_t start, json.At("start").Int());
@@ -79,7 +79,7 @@ absl::Status Decoder::AddStrip(const JsonAt& json) {
   return absl::OkStatus();
 }
 
-absl::Status Decoder::AddMetaspace(const JsonAt& json) {
+absl::Status TextDecoder::AddMetaspace(const JsonAt& json) {
   BANYAN_ASSIGN_OR_RETURN(Metaspace metaspace, ReadMetaspace(json));
   makers_.emplace_back([metaspace = std::move(metaspace)]() {
     return MakeMetaspaceStage(metaspace);
@@ -87,7 +87,8 @@ absl::Status Decoder::AddMetaspace(const JsonAt& json) {
   return absl::OkStatus();
 }
 
-absl::Status Decoder::AddPlain(const std::string& type, const JsonAt& json) {
+absl::Status TextDecoder::AddPlain(const std::string& type,
+                                   const JsonAt& json) {
   if (type == "ByteLevel") {
     BANYAN_RETURN_IF_ERROR(json.HasOnly(
         {"type", "add_prefix_space", "trim_offsets", "use_regex"}));
@@ -110,7 +111,7 @@ absl::Status Decoder::AddPlain(const std::string& type, const JsonAt& json) {
   return absl::OkStatus();
 }
 
-std::vector<std::unique_ptr<DecodeStage>> Decoder::MakeStages() const {
+std::vector<std::unique_ptr<DecodeStage>> TextDecoder::MakeStages() const {
   std::vector<std::unique_ptr<DecodeStage>> stages;
   stages.reserve(makers_.size());
   for (const Maker& make : makers_) stages.push_back(make());

@@ -38,10 +38,10 @@ class DecodeStage {
   virtual void Finish(std::vector<Fragment>& out);
 };
 
-class Decoder {
+class TextDecoder {
  public:
   // Refuses what it does not know.
-  static absl::StatusOr<Decoder> FromJson(const JsonAt& json);
+  static absl::StatusOr<TextDecoder> FromJson(const JsonAt& json);
 
   // New stages, in order, for one stream.
   std::vector<std::unique_ptr<DecodeStage>> MakeStages() const;

@@ -86,8 +86,8 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::FromSections(
   BANYAN_ASSIGN_OR_RETURN(Bpe bpe, Bpe::FromJson(json.At("model")));
   BANYAN_ASSIGN_OR_RETURN(PostProcessor post_processor,
                           ReadPostProcessor(json.At("post_processor")));
-  BANYAN_ASSIGN_OR_RETURN(Decoder decoder,
-                          Decoder::FromJson(json.At("decoder")));
+  BANYAN_ASSIGN_OR_RETURN(TextDecoder decoder,
+                          TextDecoder::FromJson(json.At("decoder")));
   std::unique_ptr<Tokenizer> tokenizer(new Tokenizer(
       std::move(normalizer), std::move(pre_tokenizer), std::move(bpe),
       std::move(post_processor), std::move(decoder)));
@@ -98,7 +98,7 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::FromSections(
 }
 
 Tokenizer::Tokenizer(Normalizer normalizer, PreTokenizer pre_tokenizer, Bpe bpe,
-                     PostProcessor post_processor, Decoder decoder)
+                     PostProcessor post_processor, TextDecoder decoder)
     : normalizer_(std::move(normalizer)),
       pre_tokenizer_(std::move(pre_tokenizer)),
       bpe_(std::move(bpe)),

@@ -83,7 +83,7 @@ class Tokenizer {
   std::optional<TokenId> eos_id() const { return eos_id_; }
   // The Jinja text; empty if the model has none.
   const std::string& chat_template() const { return chat_template_; }
-  const Decoder& decoder() const { return decoder_; }
+  const TextDecoder& decoder() const { return decoder_; }
 
  private:
   struct Token {
@@ -92,7 +92,7 @@ class Tokenizer {
   };
 
   Tokenizer(Normalizer normalizer, PreTokenizer pre_tokenizer, Bpe bpe,
-            PostProcessor post_processor, Decoder decoder);
+            PostProcessor post_processor, TextDecoder decoder);
 
   static absl::StatusOr<std::unique_ptr<Tokenizer>> FromSections(
       const JsonAt& json);
@@ -108,7 +108,7 @@ class Tokenizer {
   PreTokenizer pre_tokenizer_;
   Bpe bpe_;
   PostProcessor post_processor_;
-  Decoder decoder_;
+  TextDecoder decoder_;
   TokenFinder raw_tokens_;         // in the text as it is
   TokenFinder normalized_tokens_;  // in the text normalized
   std::vector<Token> tokens_;      // by id
