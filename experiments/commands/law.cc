@@ -21,6 +21,7 @@
 #include "experiments/commands/commands.h"
 #include "experiments/law/exact_law.h"
 #include "experiments/law/law_file.h"
+#include "experiments/method/method_json.h"
 #include "nlohmann/json.hpp"
 #include "tree/draft_tree.h"
 
@@ -54,20 +55,11 @@ Json ToJson(const StringLaw& law) {
   return object;
 }
 
-Json Trunks(const Method& method) {
-  Json trunks = Json::array();
-  for (const Trunk& trunk : method.trunks)
-    trunks.push_back({{"drafter", trunk.drafter_name},
-                      {"policy", trunk.policy_name},
-                      {"law", std::string(Name(trunk.law))}});
-  return trunks;
-}
-
 Json ToJson(const LawFile& file, const ExactLaw& law) {
   const Method& method = file.decoder->method();
   Json out;
   out["verifier"] = method.verifier_name;
-  out["trunks"] = Trunks(method);
+  out["trunks"] = TrunksToJson(method);
   if (!file.control.empty()) out["control"] = file.control;
   out["lossless_claimed"] = ClaimsLossless(file);
   out["max_abs_error"] = law.max_abs_error;

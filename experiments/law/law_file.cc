@@ -14,12 +14,11 @@
 #include "core/base/status_macros.h"
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
-#include "decode/decoder.h"
 #include "decode/method.h"
 #include "drafters/small_model/small_model.h"
 #include "experiments/controls/controls.h"
 #include "experiments/law/exact_law.h"
-#include "verifiers/catalogue.h"
+#include "experiments/method/method_sections.h"
 
 namespace banyan {
 namespace {
@@ -87,55 +86,10 @@ absl::StatusOr<TableDrafter> ReadDrafter(const Params& section, int number,
   return drafter;
 }
 
-// Which drafter a trunk uses, and its policy section.
-struct TrunkSection {
-  int drafter = 0;
-  const Params* policy = nullptr;
-};
-
-absl::StatusOr<std::vector<TrunkSection>> ReadTrunks(const Params* trunks,
-                                                     const Params* policy,
-                                                     const Params& file,
-                                                     std::size_t drafters) {
-  std::vector<TrunkSection> result;
-  if (trunks == nullptr) {
-    if (policy == nullptr && drafters > 0)
-      return file.Error("law file: missing key 'policy' (or 'trunks')");
-    if (policy != nullptr && drafters == 0)
-      return policy->Error("law file: a policy needs 'drafters'");
-    for (std::size_t i = 0; i < drafters; ++i)
-      result.push_back({static_cast<int>(i), policy});
-    return result;
-  }
-  if (trunks->kind() != Params::Kind::kList)
-    return trunks->Error("trunks: expected a list");
-  for (const Params& item : trunks->items()) {
-    ParamsReader in(item, absl::StrCat("trunk ", result.size()));
-    TrunkSection trunk;
-    in.Required("drafter", trunk.drafter);
-    in.Ensure(
-        trunk.drafter >= 0 &&
-            static_cast<std::size_t>(trunk.drafter) < drafters,
-        "drafter",
-        absl::StrCat("must number one of the ", drafters, " drafters, from 0"));
-    trunk.policy = in.Take("policy");
-    BANYAN_RETURN_IF_ERROR(in.Finish());
-    if (trunk.policy == nullptr) trunk.policy = policy;
-    if (trunk.policy == nullptr)
-      return item.Error("trunk: missing key 'policy', and the file has none");
-    result.push_back(trunk);
-  }
-  return result;
-}
-
 // The sections of the file, read and not yet understood.
 struct Sections {
   Params target;
-  Params verifier;
-  std::vector<Params> drafters;
-  const Params* policy = nullptr;
-  const Params* trunks = nullptr;
-  const Params* sampling = nullptr;
+  MethodSections method;
   const Params* control = nullptr;
 };
 
@@ -154,11 +108,7 @@ absl::StatusOr<Sections> ReadSections(const Params& file, LawFile& law) {
   in.Ensure(max_branches >= 1, "max_branches", "must be at least 1");
   law.options.max_branches = max_branches;
   in.Required("target", sections.target);
-  in.Optional("drafters", sections.drafters);
-  sections.policy = in.Take("policy");
-  sections.trunks = in.Take("trunks");
-  in.Required("verifier", sections.verifier);
-  sections.sampling = in.Take("sampling");
+  sections.method = TakeMethodSections(in);
   sections.control = in.Take("control");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return sections;
@@ -175,8 +125,8 @@ absl::Status Break(const Params& control, LawFile& law, Method& method) {
   return absl::OkStatus();
 }
 
-absl::Status ReadMethodTrunks(const Params& file, const Sections& sections,
-                              int vocab_size, Method& method) {
+absl::Status AddTableTrunks(const MethodSections& sections, int vocab_size,
+                            Method& method) {
   std::vector<TableDrafter> tables;
   for (const Params& section : sections.drafters) {
     BANYAN_ASSIGN_OR_RETURN(
@@ -185,20 +135,12 @@ absl::Status ReadMethodTrunks(const Params& file, const Sections& sections,
                     method.rule));
     tables.push_back(std::move(drafter));
   }
-  BANYAN_ASSIGN_OR_RETURN(
-      const std::vector<TrunkSection> trunks,
-      ReadTrunks(sections.trunks, sections.policy, file, tables.size()));
-  for (const TrunkSection& section : trunks) {
-    const TableDrafter& table =
-        tables[static_cast<std::size_t>(section.drafter)];
-    BANYAN_ASSIGN_OR_RETURN(
-        Trunk trunk,
-        MakeTrunk(absl::StrCat(section.drafter),
-                  std::make_unique<SmallModel>(table.model, table.rule),
-                  *section.policy, method));
-    method.trunks.push_back(std::move(trunk));
-  }
-  return absl::OkStatus();
+  const auto make = [&](int number) -> absl::StatusOr<NamedDrafter> {
+    const TableDrafter& table = tables[static_cast<std::size_t>(number)];
+    return NamedDrafter{absl::StrCat(number),
+                        std::make_unique<SmallModel>(table.model, table.rule)};
+  };
+  return AddTrunks(sections, make, method);
 }
 
 }  // namespace
@@ -209,22 +151,15 @@ absl::StatusOr<LawFile> ReadLawFile(const Params& file) {
   ParamsReader target(sections.target, "target");
   BANYAN_ASSIGN_OR_RETURN(law.target, ReadTable(target, law.vocab_size));
 
-  Method method;
-  if (sections.sampling != nullptr) {
-    BANYAN_ASSIGN_OR_RETURN(method.rule,
-                            SamplingRule::FromParams(*sections.sampling));
-  }
-  BANYAN_ASSIGN_OR_RETURN(method.verifier, BuildVerifier(sections.verifier));
-  method.verifier_name = sections.verifier.Find("name")->text();
+  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, ReadSampling(sections.method));
+  BANYAN_ASSIGN_OR_RETURN(Method method,
+                          StartMethod(sections.method, std::move(rule)));
   if (sections.control != nullptr)
     BANYAN_RETURN_IF_ERROR(Break(*sections.control, law, method));
   BANYAN_RETURN_IF_ERROR(
-      ReadMethodTrunks(file, sections, law.vocab_size, method));
-
-  absl::StatusOr<Decoder> decoder =
-      Decoder::Create(*law.target, std::move(method));
-  if (!decoder.ok()) return sections.verifier.Error(decoder.status().message());
-  law.decoder = std::make_unique<Decoder>(*std::move(decoder));
+      AddTableTrunks(sections.method, law.vocab_size, method));
+  BANYAN_ASSIGN_OR_RETURN(law.decoder, MakeDecoder(sections.method, *law.target,
+                                                   std::move(method)));
   return law;
 }
 
