@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
   banyan::AddTreeCommand(app, status);
   banyan::AddMeasureCommand(app, status);
   banyan::AddTokenizeCommand(app, status);
+  banyan::AddScoreCommand(app, status);
   if (UnknownCommand(app, argc, argv)) return kBadInput;
   try {  // the command line library throws
     app.parse(argc, argv);

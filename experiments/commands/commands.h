@@ -11,6 +11,7 @@ namespace banyan {
 // Both must outlive the parse.
 void AddListCommand(CLI::App& app, absl::Status& status);
 void AddLawCommand(CLI::App& app, absl::Status& status);
+void AddScoreCommand(CLI::App& app, absl::Status& status);
 void AddTreeCommand(CLI::App& app, absl::Status& status);
 void AddMeasureCommand(CLI::App& app, absl::Status& status);
 void AddTokenizeCommand(CLI::App& app, absl::Status& status);

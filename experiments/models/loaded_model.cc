@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -37,14 +38,20 @@ absl::StatusOr<bool> AllBf16(const Checkpoint& checkpoint) {
   return all;
 }
 
-absl::StatusOr<WeightFormat> ReadFormat(const std::string& name,
-                                        const Checkpoint& checkpoint) {
+// The format of this name; nothing if it has none.
+std::optional<WeightFormat> FindFormat(absl::string_view name) {
   for (WeightFormat format :
        {WeightFormat::kF32, WeightFormat::kBf16, WeightFormat::kQ8})
     if (name == Name(format)) return format;
-  if (name != "auto")
+  return std::nullopt;
+}
+
+absl::StatusOr<WeightFormat> ReadFormat(const std::string& name,
+                                        const Checkpoint& checkpoint) {
+  if (!IsWeightsName(name))
     return absl::InvalidArgumentError(absl::StrCat(
-        "weights: expected auto, f32, bf16 or q8, found '", name, "'"));
+        "weights: expected ", kWeightsNames, ", found '", name, "'"));
+  if (const auto format = FindFormat(name); format.has_value()) return *format;
   BANYAN_ASSIGN_OR_RETURN(const bool all_bf16, AllBf16(checkpoint));
   return all_bf16 ? WeightFormat::kBf16 : WeightFormat::kF32;
 }
@@ -61,6 +68,16 @@ absl::string_view Name(WeightFormat format) {
       return "q8";
   }
   return "";
+}
+
+bool IsWeightsName(absl::string_view name) {
+  return name == "auto" || FindFormat(name).has_value();
+}
+
+absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec) {
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
+                          Checkpoint::Open(spec.directory));
+  return ReadFormat(spec.weights, *checkpoint);
 }
 
 absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,

@@ -3,7 +3,6 @@
 #define BANYAN_EXPERIMENTS_MODELS_LOADED_MODEL_H_
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -22,6 +21,10 @@ struct ModelSpec {
   std::string weights = "auto";
 };
 
+// The formats that ModelSpec may name, for messages, and whether `name` is one.
+inline constexpr char kWeightsNames[] = "auto, f32, bf16 or q8";
+bool IsWeightsName(absl::string_view name);
+
 struct LoadedModel {
   std::shared_ptr<const Transformer> model;
   std::shared_ptr<const Tokenizer> tokenizer;  // null: no tokenizer.json
@@ -29,6 +32,10 @@ struct LoadedModel {
 
 // "f32", "bf16" or "q8".
 absl::string_view Name(WeightFormat format);
+
+// The format that `spec` asks for, without reading the weights. Fails if it is
+// none of ModelSpec's, and as Checkpoint::Open.
+absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec);
 
 // Fails if the format is none of ModelSpec's, as Checkpoint::Open, Tokenizer's
 // Load and Transformer::Load do, and if the tokenizer has more tokens than the

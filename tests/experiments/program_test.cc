@@ -1,15 +1,13 @@
 // The program as a user meets it: exit codes, messages with their place, JSON.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "nlohmann/json.hpp"
+#include "tests/experiments/run_program.h"
 
 namespace banyan {
 namespace {
@@ -18,33 +16,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Outcome {
-  int code = -1;
-  std::string output;  // both streams
-};
-
-Outcome RunProgram(const std::string& arguments) {
-  Outcome outcome;
-  const std::string command =
-      std::string(BANYAN_PROGRAM) + " " + arguments + " 2>&1";
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  std::array<char, 4096> buffer;
-  while (const std::size_t read =
-             std::fread(buffer.data(), 1, buffer.size(), pipe))
-    outcome.output.append(buffer.data(), read);
-  const int status = pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
-
 // Writes a file and runs a command on it.
 Outcome RunOn(const std::string& command, const std::string& text) {
-  const std::string path =
-      testing::TempDir() + "/program_test_" +
-      testing::UnitTest::GetInstance()->current_test_info()->name() + ".yaml";
-  std::ofstream(path) << text;
-  return RunProgram(command + " " + path);
+  return RunProgram(command + " " + WriteTestFile(text));
 }
 
 constexpr char kTables[] =
@@ -84,7 +58,7 @@ TEST(Program, SuggestsTheNearestCommand) {
 
 TEST(Program, HelpsEverywhere) {
   for (const char* arguments :
-       {"--help", "law --help", "tree --help", "list --help"}) {
+       {"--help", "law --help", "tree --help", "list --help", "score --help"}) {
     const Outcome outcome = RunProgram(arguments);
     EXPECT_EQ(outcome.code, 0) << arguments;
     EXPECT_THAT(outcome.output, HasSubstr("Usage")) << arguments;

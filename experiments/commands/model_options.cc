@@ -1,0 +1,45 @@
+#include "experiments/commands/model_options.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "CLI/App.hpp"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/status_macros.h"
+#include "core/ops/cpu_backend.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/model_shelf.h"
+
+namespace banyan {
+
+void AddModelOptions(CLI::App& command, ModelOptions& options) {
+  command
+      .add_option("--model", options.spec.directory,
+                  "The model's directory: config.json, *.safetensors and, for "
+                  "text, tokenizer.json.")
+      ->required();
+  command.add_option(
+      "--weights", options.spec.weights,
+      absl::StrCat("How weights are kept in memory: ", kWeightsNames,
+                   ". auto, the default, loses nothing: bf16 if every matrix "
+                   "is stored so, else f32."));
+  command.add_option("--threads", options.threads,
+                     "Threads; 0, the default, is all.");
+  command.add_option(
+      "--instruction-set", options.instruction_set,
+      absl::StrCat("One of ", absl::StrJoin(CpuBackend::InstructionSets(), " "),
+                   "; the default is the first. Results are the same."));
+}
+
+absl::StatusOr<ModelShelf> OpenShelf(const ModelOptions& options) {
+  BANYAN_ASSIGN_OR_RETURN(
+      std::shared_ptr<Backend> backend,
+      CpuBackend::Create({.threads = options.threads,
+                          .instruction_set = options.instruction_set}));
+  return ModelShelf(std::move(backend));
+}
+
+}  // namespace banyan

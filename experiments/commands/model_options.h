@@ -1,0 +1,28 @@
+// The options that every command on a model has.
+#ifndef BANYAN_EXPERIMENTS_COMMANDS_MODEL_OPTIONS_H_
+#define BANYAN_EXPERIMENTS_COMMANDS_MODEL_OPTIONS_H_
+
+#include <string>
+
+#include "CLI/App.hpp"
+#include "absl/status/statusor.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/model_shelf.h"
+
+namespace banyan {
+
+struct ModelOptions {
+  ModelSpec spec;
+  int threads = 0;              // 0: all the process may use
+  std::string instruction_set;  // empty: the best
+};
+
+// `options` must outlive the parse.
+void AddModelOptions(CLI::App& command, ModelOptions& options);
+
+// A shelf on the backend asked for. Fails as CpuBackend::Create.
+absl::StatusOr<ModelShelf> OpenShelf(const ModelOptions& options);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_COMMANDS_MODEL_OPTIONS_H_

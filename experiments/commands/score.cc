@@ -1,0 +1,182 @@
+// banyan score: how likely a text is under a model.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <iostream>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "experiments/commands/commands.h"
+#include "experiments/commands/model_options.h"
+#include "experiments/commands/token_input.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/model_shelf.h"
+#include "experiments/models/scoring.h"
+#include "experiments/models/token_text.h"
+#include "nlohmann/json.hpp"
+
+namespace banyan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ScoreOptions {
+  ModelOptions model;
+  TokenInput input;
+  bool logits = false;
+  bool json = false;
+};
+
+struct Scored {
+  LoadedModel model;
+  std::vector<TokenId> ids;
+  TextScores scores;
+
+  double Total() const {
+    double total = 0;
+    for (const TokenScore& token : scores.tokens)
+      total += token.log_probability;
+    return total;
+  }
+  // Nothing if nothing was scored.
+  std::optional<double> Mean() const {
+    if (scores.tokens.empty()) return std::nullopt;
+    return Total() / static_cast<double>(scores.tokens.size());
+  }
+};
+
+Json ToJson(const Scored& scored, bool logits) {
+  Json out;
+  out["ids"] = scored.ids;
+  out["tokens"] = nullptr;
+  if (const Tokenizer* tokenizer = scored.model.tokenizer.get()) {
+    out["tokens"] = Json::array();
+    for (TokenId id : scored.ids)
+      out["tokens"].push_back(ShownToken(tokenizer, id));
+  }
+  out["log_probabilities"] = Json::array();
+  out["ranks"] = Json::array();
+  for (const TokenScore& token : scored.scores.tokens) {
+    out["log_probabilities"].push_back(token.log_probability);
+    out["ranks"].push_back(token.rank);
+  }
+  const std::optional<double> mean = scored.Mean();
+  out["total"] = scored.Total();
+  out["mean"] = mean.has_value() ? Json(*mean) : Json();
+  out["perplexity"] = mean.has_value() ? Json(std::exp(-*mean)) : Json();
+  if (logits) out["logits"] = scored.scores.last_logits;
+  out["weights"] = std::string(Name(scored.model.model->options().format));
+  out["backend"] = scored.model.model->backend().description();
+  return out;
+}
+
+// The column of token texts is as wide as the widest, within reason.
+constexpr int kTextWidth = 16;
+
+void PrintTokens(const Scored& scored) {
+  const Tokenizer* tokenizer = scored.model.tokenizer.get();
+  std::cout << absl::StreamFormat("%8s%9s  %s%12s%8s\n", "position", "id",
+                                  PadTo("token", kTextWidth), "log p", "rank");
+  for (std::size_t i = 0; i < scored.ids.size(); ++i) {
+    const TokenId id = scored.ids[i];
+    std::cout << absl::StreamFormat("%8d%9d  ", i, id)
+              << PadTo(ShownToken(tokenizer, id), kTextWidth);
+    if (i == 0) {
+      std::cout << absl::StreamFormat("%12s%8s\n", "-", "-");
+      continue;
+    }
+    const TokenScore& token = scored.scores.tokens[i - 1];
+    std::cout << absl::StreamFormat("%12.6f%8d\n", token.log_probability,
+                                    token.rank);
+  }
+}
+
+void PrintTotals(const Scored& scored) {
+  const std::optional<double> mean = scored.Mean();
+  std::cout << absl::StreamFormat("\n  %-18s%d\n", "tokens scored",
+                                  scored.scores.tokens.size());
+  if (!mean.has_value()) {
+    std::cout << "  nothing to score: the first token has none before it\n";
+    return;
+  }
+  std::cout << absl::StreamFormat("  %-18s%.6f\n", "total log p",
+                                  scored.Total());
+  std::cout << absl::StreamFormat("  %-18s%.6f\n", "mean log p", *mean);
+  std::cout << absl::StreamFormat("  %-18s%.6f\n", "perplexity",
+                                  std::exp(-*mean));
+}
+
+// The likeliest tokens after the text.
+void PrintNext(const Scored& scored) {
+  constexpr std::size_t kShown = 10;
+  const std::vector<double>& logits = scored.scores.last_logits;
+  std::vector<TokenId> order(logits.size());
+  std::iota(order.begin(), order.end(), TokenId{0});
+  const std::size_t shown = std::min(kShown, order.size());
+  const auto logit = [&](TokenId id) {
+    return logits[static_cast<std::size_t>(id)];
+  };
+  std::partial_sort(order.begin(),
+                    order.begin() + static_cast<std::ptrdiff_t>(shown),
+                    order.end(), [&](TokenId a, TokenId b) {
+                      return logit(a) != logit(b) ? logit(a) > logit(b) : a < b;
+                    });
+  const double norm = LogSumExp(logits);
+  std::cout << absl::StreamFormat("\n%8s%9s  %s%12s%12s\n", "next", "id",
+                                  PadTo("token", kTextWidth), "logit", "log p");
+  for (std::size_t i = 0; i < shown; ++i)
+    std::cout << absl::StreamFormat("%8d%9d  ", i + 1, order[i])
+              << PadTo(ShownToken(scored.model.tokenizer.get(), order[i]),
+                       kTextWidth)
+              << absl::StreamFormat("%12.6f%12.6f\n", logit(order[i]),
+                                    logit(order[i]) - norm);
+}
+
+absl::Status Score(const ScoreOptions& options) {
+  BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
+  Scored scored;
+  BANYAN_ASSIGN_OR_RETURN(scored.model, shelf.Open(options.model.spec));
+  BANYAN_ASSIGN_OR_RETURN(InputTokens input,
+                          ReadTokens(options.input, scored.model));
+  scored.ids = std::move(input.ids);
+  BANYAN_ASSIGN_OR_RETURN(scored.scores,
+                          ScoreText(*scored.model.model, scored.ids));
+  if (options.json) {
+    std::cout << ToJson(scored, options.logits).dump(2) << "\n";
+    return absl::OkStatus();
+  }
+  PrintTokens(scored);
+  PrintTotals(scored);
+  if (options.logits) PrintNext(scored);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddScoreCommand(CLI::App& app, absl::Status& status) {
+  CLI::App* command = app.add_subcommand(
+      "score",
+      "Gives the log-probability (natural) of each token of a text given those "
+      "before it, their total and mean, and the perplexity.");
+  const auto options = std::make_shared<ScoreOptions>();
+  AddModelOptions(*command, options->model);
+  AddTokenInput(*command, "--text", options->input);
+  command->add_flag("--logits", options->logits,
+                    "Also the logits of what follows the text: the ten "
+                    "largest, with --json all.");
+  command->add_flag("--json", options->json, "Print JSON.");
+  command->callback([options, &status] { status = Score(*options); });
+}
+
+}  // namespace banyan

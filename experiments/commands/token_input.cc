@@ -1,0 +1,129 @@
+#include "experiments/commands/token_input.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/tokenizer/chat_template.h"
+#include "core/model/tokenizer/tokenizer.h"
+#include "experiments/models/loaded_model.h"
+
+namespace banyan {
+namespace {
+
+absl::StatusOr<std::vector<TokenId>> ParseIds(const std::string& text,
+                                              int vocab_size) {
+  std::vector<TokenId> ids;
+  for (absl::string_view item : absl::StrSplit(text, ',')) {
+    item = absl::StripAsciiWhitespace(item);
+    TokenId id = 0;
+    if (!absl::SimpleAtoi(item, &id))
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--ids: expected token ids as in 1,2,3, found '", item, "'"));
+    if (id < 0 || id >= vocab_size)
+      return absl::InvalidArgumentError(
+          absl::StrCat("--ids: expected ids from 0 to ", vocab_size - 1,
+                       ", the model's vocabulary, found ", id));
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+// `status` said of `option`.
+absl::Status At(absl::string_view option, const absl::Status& status) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(option, ": ", status.message()));
+}
+
+absl::StatusOr<InputTokens> EncodeChat(const TokenInput& input,
+                                       const Tokenizer& tokenizer) {
+  if (input.no_special)
+    return absl::InvalidArgumentError(
+        "--no-special does not go with --chat, whose special tokens make it a "
+        "chat");
+  const absl::StatusOr<ChatTemplate> chat =
+      ChatTemplate::ForModel(tokenizer, *input.chat);
+  if (!chat.ok()) return At("--chat", chat.status());
+  const absl::StatusOr<std::string> text =
+      chat->Render({{.role = "user", .content = *input.text}});
+  if (!text.ok()) return At("--chat", text.status());
+  absl::StatusOr<std::vector<TokenId>> ids = tokenizer.EncodePrompt(*text);
+  if (!ids.ok()) return At(input.text_option, ids.status());
+  return InputTokens{*std::move(ids), std::string(chat->name())};
+}
+
+absl::StatusOr<InputTokens> Encode(const TokenInput& input,
+                                   const Tokenizer* tokenizer) {
+  if (input.text->empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat(input.text_option, ": the text is empty"));
+  if (tokenizer == nullptr)
+    return absl::InvalidArgumentError(absl::StrCat(
+        input.text_option,
+        ": the model's directory has no tokenizer.json; give --ids"));
+  if (input.chat.has_value()) return EncodeChat(input, *tokenizer);
+  absl::StatusOr<std::vector<TokenId>> ids = tokenizer->Encode(
+      *input.text,
+      {.add_special = !input.no_special, .parse_special = !input.no_special});
+  if (!ids.ok()) return At(input.text_option, ids.status());
+  if (ids->empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat(input.text_option, ": the text gives no token"));
+  return InputTokens{.ids = *std::move(ids)};
+}
+
+}  // namespace
+
+void AddTokenInput(CLI::App& command, const std::string& text_option,
+                   TokenInput& input) {
+  input.text_option = text_option;
+  command.add_option(text_option, input.text,
+                     "The text; special tokens in it are tokens.");
+  command.add_option("--ids", input.ids,
+                     "Token ids instead, as in 1,2,3; nothing is added.");
+  command.add_flag("--no-special", input.no_special,
+                   "Neither add special tokens, such as one for the begin, nor "
+                   "look for them in the text.");
+}
+
+void AddChatOption(CLI::App& command, TokenInput& input) {
+  command
+      .add_option("--chat", input.chat,
+                  "The text is a user's message in a chat: in the template "
+                  "named, or without a name in the model's own.")
+      ->expected(0, 1);
+}
+
+absl::StatusOr<InputTokens> ReadTokens(const TokenInput& input,
+                                       const LoadedModel& model) {
+  if (input.text.has_value() == input.ids.has_value())
+    return absl::InvalidArgumentError(
+        absl::StrCat("give either ", input.text_option, " or --ids",
+                     input.text.has_value() ? ", not both" : ""));
+  if (input.text.has_value()) return Encode(input, model.tokenizer.get());
+  if (input.no_special || input.chat.has_value())
+    return absl::InvalidArgumentError(
+        absl::StrCat(input.no_special ? "--no-special" : "--chat",
+                     " goes with ", input.text_option, ", not with --ids"));
+  InputTokens read;
+  BANYAN_ASSIGN_OR_RETURN(read.ids,
+                          ParseIds(*input.ids, model.model->vocab_size()));
+  if (model.tokenizer == nullptr) return read;
+  for (TokenId id : read.ids) {
+    const absl::Status known = model.tokenizer->TokenText(id).status();
+    if (!known.ok()) return At("--ids", known);
+  }
+  return read;
+}
+
+}  // namespace banyan

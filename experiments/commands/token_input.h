@@ -1,0 +1,47 @@
+// Tokens as a user gives them: a text, or ids.
+#ifndef BANYAN_EXPERIMENTS_COMMANDS_TOKEN_INPUT_H_
+#define BANYAN_EXPERIMENTS_COMMANDS_TOKEN_INPUT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "absl/status/statusor.h"
+#include "core/base/token.h"
+#include "experiments/models/loaded_model.h"
+
+namespace banyan {
+
+struct TokenInput {
+  std::string text_option;  // "--text" or "--prompt"
+  std::optional<std::string> text;
+  std::optional<std::string> ids;
+  bool no_special = false;
+  // The text is a user's message in a chat, in the template of this name or, if
+  // it is empty, in the model's own.
+  std::optional<std::string> chat;
+};
+
+// `input` must outlive the parse.
+void AddTokenInput(CLI::App& command, const std::string& text_option,
+                   TokenInput& input);
+
+// The option `--chat`.
+void AddChatOption(CLI::App& command, TokenInput& input);
+
+struct InputTokens {
+  // At least one, all of the model's vocabulary and with a token if there is a
+  // tokenizer.
+  std::vector<TokenId> ids;
+  std::string chat;  // the template's name; empty: no chat
+};
+
+// Fails unless exactly one of text and ids is given, and on options that do not
+// go with it.
+absl::StatusOr<InputTokens> ReadTokens(const TokenInput& input,
+                                       const LoadedModel& model);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_COMMANDS_TOKEN_INPUT_H_

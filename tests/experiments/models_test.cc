@@ -1,0 +1,126 @@
+// What the commands on models stand on: the shelf, and scoring.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
+#include "core/model/table_model.h"
+#include "core/ops/cpu_backend.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/model_shelf.h"
+#include "experiments/models/scoring.h"
+#include "experiments/models/token_text.h"
+#include "tests/support/golden_model.h"
+
+namespace banyan {
+namespace {
+
+ModelShelf Shelf() {
+  auto backend = CpuBackend::Create({.threads = 1});
+  EXPECT_TRUE(backend.ok()) << backend.status();
+  return ModelShelf(*std::move(backend));
+}
+
+TEST(ModelShelf, LoadsADirectoryAndFormatOnce) {
+  ModelShelf shelf = Shelf();
+  const auto open = [&](const std::string& directory,
+                        const std::string& weights) {
+    const auto loaded =
+        shelf.Open({.directory = directory, .weights = weights});
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    return loaded.ok() ? loaded->model : nullptr;
+  };
+  // Every matrix of this one is stored as BF16.
+  const std::string folder = GoldenFolder("llama");
+  const auto first = open(folder, "bf16");
+  EXPECT_EQ(first, open(folder, "auto"));
+  EXPECT_EQ(first, open(folder + "/../llama", "auto"));
+  EXPECT_NE(first, open(folder, "q8"));
+  EXPECT_EQ(open(folder, "q8"), open(folder, "q8"));
+  EXPECT_NE(first, open(GoldenFolder("qwen2"), "bf16"));
+}
+
+TEST(ModelShelf, SaysThatADirectoryIsMissing) {
+  ModelShelf shelf = Shelf();
+  for (const char* none : {"no_such_folder", "CMakeLists.txt", ""}) {
+    const absl::Status status = shelf.Open({.directory = none}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << none;
+    EXPECT_EQ(status.message(),
+              std::string("model: '") + none + "' is not a directory");
+  }
+}
+
+// The mass of the next token hangs on how many tokens there are, so that a
+// piece scored at the wrong place shows.
+std::vector<double> Masses(std::size_t length) {
+  const double first = 1.0 / static_cast<double>(length + 1);
+  return {first, 1 - first};
+}
+
+TEST(ScoreText, GoesOnAcrossPieces) {
+  const TableModel model(
+      2, [](absl::Span<const TokenId> text) { return Masses(text.size()); });
+  // Of one token, about one piece of 128, and over several.
+  for (std::size_t length : {1u, 2u, 127u, 128u, 129u, 256u, 300u}) {
+    std::vector<TokenId> text(length);
+    for (std::size_t i = 0; i < length; ++i)
+      text[i] = static_cast<TokenId>(i % 3 % 2);
+    const absl::StatusOr<TextScores> scores = ScoreText(model, text);
+    ASSERT_TRUE(scores.ok()) << scores.status();
+    ASSERT_EQ(scores->tokens.size(), length - 1);
+    for (std::size_t i = 1; i < length; ++i) {
+      const std::vector<double> masses = Masses(i);
+      const auto token = static_cast<std::size_t>(text[i]);
+      // Two logarithms and an exponential, each off by an ulp or so.
+      EXPECT_NEAR(scores->tokens[i - 1].log_probability,
+                  std::log(masses[token]), 1e-14)
+          << i << " of " << length;
+      // Equal masses, at i = 1: the lower id comes first.
+      EXPECT_EQ(
+          scores->tokens[i - 1].rank,
+          1 + (masses[1 - token] > masses[token] || (i == 1 && token == 1)))
+          << i << " of " << length;
+    }
+    EXPECT_EQ(scores->last_logits.size(), 2u);
+    EXPECT_NEAR(scores->last_logits[0], std::log(Masses(length)[0]), 1e-15);
+  }
+}
+
+TEST(ScoreText, RefusesWhatCannotBeScored) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const TableModel broken(
+      2,
+      [nan](absl::Span<const TokenId> /*text*/) {
+        return std::vector<double>{nan, 0.5};
+      },
+      4);
+  EXPECT_FALSE(ScoreText(broken, {}).ok());
+  EXPECT_EQ(ScoreText(broken, {0, 0, 0, 0, 0}).status().message(),
+            "the text has 5 tokens, the context holds 4");
+  EXPECT_EQ(ScoreText(broken, {0}).status().message(),
+            "the logit of token 0 is nan, expected a number");
+}
+
+TEST(LogSumExp, NeitherOverflowsNorInventsMass) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_DOUBLE_EQ(LogSumExp({1000, 1000}), 1000 + std::log(2));
+  EXPECT_DOUBLE_EQ(LogSumExp({-infinity, -2000}), -2000);
+  EXPECT_EQ(LogSumExp({-infinity, -infinity}), -infinity);
+}
+
+TEST(TokenText, PadsByCharactersNotBytes) {
+  EXPECT_EQ(PadTo("\u2581a", 4), "\u2581a  ");
+  EXPECT_EQ(PadTo("abc", 2), "abc");
+}
+
+}  // namespace
+}  // namespace banyan

@@ -1,0 +1,155 @@
+// banyan score, as a user meets it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "nlohmann/json.hpp"
+#include "tests/experiments/run_program.h"
+#include "tests/support/golden_model.h"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string On(const std::string& golden) {
+  return "score --model " + GoldenFolder(golden) + " ";
+}
+
+double LogProbability(const std::vector<double>& logits, std::size_t token) {
+  double sum = 0;
+  for (double logit : logits) sum += std::exp(logit);
+  return logits[token] - std::log(sum);
+}
+
+// The golden logits were computed in float64, ours in float32, off by up to
+// 150 * 2^-24 times the largest (tests/core/model), some 1e-4.
+constexpr double kOff = 1e-3;
+
+class ScoreGolden : public testing::TestWithParam<std::string> {};
+
+TEST_P(ScoreGolden, GivesTheLogProbabilitiesOfAnotherImplementation) {
+  const GoldenNumbers golden = ReadGolden(GetParam());
+  const nlohmann::json json =
+      RunForJson(On(GetParam()) + "--weights f32 --logits --json --ids " +
+                 absl::StrJoin(golden.ids, ","));
+  ASSERT_FALSE(json.is_null());
+  EXPECT_EQ(json.at("ids"), nlohmann::json(golden.ids));
+  EXPECT_TRUE(json.at("tokens").is_null());
+  EXPECT_EQ(json.at("weights"), "f32");
+  const auto& given = json.at("log_probabilities");
+  ASSERT_EQ(given.size(), golden.ids.size() - 1);
+  double total = 0;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const auto& logits = golden.logits64[i];
+    const auto token = static_cast<std::size_t>(golden.ids[i + 1]);
+    EXPECT_NEAR(given[i].get<double>(), LogProbability(logits, token), kOff)
+        << i;
+    total += given[i].get<double>();
+    int rank = 1;
+    for (double logit : logits) rank += logit > logits[token] ? 1 : 0;
+    EXPECT_EQ(json.at("ranks")[i], rank) << i;
+  }
+  const auto count = static_cast<double>(given.size());
+  EXPECT_NEAR(json.at("total").get<double>(), total, 1e-9);
+  EXPECT_NEAR(json.at("mean").get<double>(), total / count, 1e-9);
+  EXPECT_NEAR(json.at("perplexity").get<double>(), std::exp(-total / count),
+              1e-9 * std::exp(-total / count));
+  const auto& last = json.at("logits");
+  ASSERT_EQ(last.size(), golden.logits64.back().size());
+  for (std::size_t i = 0; i < last.size(); ++i)
+    EXPECT_NEAR(last[i].get<double>(), golden.logits64.back()[i], kOff) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, ScoreGolden,
+                         testing::ValuesIn(GoldenNames()),
+                         [](const auto& row) { return row.param; });
+
+TEST(Score, PrintsATableWithTotals) {
+  const Outcome outcome = RunProgram(On("llama") + "--ids 1,2,3 --logits");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("position"), HasSubstr("tokens scored     2"),
+                    HasSubstr("mean log p"), HasSubstr("perplexity"),
+                    HasSubstr("\n      10")));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("\n      11")));
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST(Score, GivesTheLogitsAfterOneTokenThoughNothingIsScored) {
+  const nlohmann::json json =
+      RunForJson(On("llama") + "--ids 1 --logits --json");
+  ASSERT_FALSE(json.is_null());
+  EXPECT_EQ(json.at("logits").size(), 83u);
+  EXPECT_TRUE(json.at("log_probabilities").empty());
+  EXPECT_EQ(json.at("total"), 0.0);
+  EXPECT_TRUE(json.at("mean").is_null());
+  EXPECT_TRUE(json.at("perplexity").is_null());
+  const Outcome outcome = RunProgram(On("llama") + "--ids 1 --logits");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("nothing to score"), HasSubstr("logit")));
+}
+
+TEST(Score, IsTheSameOnEveryInstructionSetAndThreadCount) {
+  const std::string command = On("llama") + "--ids 1,2,3,4 --logits --json ";
+  nlohmann::json best = RunForJson(command);
+  for (const char* options : {"--threads 1", "--instruction-set SCALAR"}) {
+    const nlohmann::json other = RunForJson(command + options);
+    EXPECT_EQ(best.at("logits"), other.at("logits")) << options;
+  }
+}
+
+TEST(Score, RefusesBadInput) {
+  struct Case {
+    std::string arguments;
+    std::string reason;
+  };
+  const std::string llama = On("llama");
+  std::string long_ids = "1";
+  for (int i = 0; i < 64; ++i) long_ids += ",1";
+  for (const Case& bad : std::vector<Case>{
+           {"score --ids 1", "--model is required"},
+           {"score --model no_such_folder --ids 1",
+            "'no_such_folder' is not a directory"},
+           {"score --model tests --ids 1", "tests/config.json"},
+           {llama, "give either --text or --ids"},
+           {llama + "--text a --ids 1", "not both"},
+           {llama + "--text ''", "--text: the text is empty"},
+           {llama + "--text a", "no tokenizer.json"},
+           {llama + "--ids ''", "found ''"},
+           {llama + "--ids 1,,2", "found ''"},
+           {llama + "--ids 1,b", "found 'b'"},
+           {llama + "--ids 1,2.5", "found '2.5'"},
+           {llama + "--ids 83", "from 0 to 82, the model's vocabulary, found"},
+           {llama + "--ids -1", "found -1"},
+           {llama + "--ids 99999999999", "found '99999999999'"},
+           {llama + "--ids 1 --no-special", "--no-special goes with --text"},
+           {llama + "--ids " + long_ids,
+            "the text has 65 tokens, the context holds 64"},
+           {llama + "--ids 1 --weights q4", "auto, f32, bf16 or q8"},
+           {llama + "--ids 1 --threads -1", "threads: expected 0 to"},
+           {llama + "--ids 1 --instruction-set MMX", "found \"MMX\""},
+       }) {
+    const Outcome outcome = RunProgram(bad.arguments);
+    EXPECT_EQ(outcome.code, 2) << bad.arguments << "\n" << outcome.output;
+    EXPECT_THAT(outcome.err, HasSubstr(bad.reason)) << bad.arguments;
+    EXPECT_EQ(outcome.out, "") << bad.arguments;
+  }
+}
+
+TEST(Score, SaysThatTheOutputCouldNotBeWritten) {
+  const Outcome outcome = RunProgram(On("llama") + "--ids 1,2 >/dev/full");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("could not be written"));
+}
+
+}  // namespace
+}  // namespace banyan
