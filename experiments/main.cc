@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
   banyan::AddMeasureCommand(app, status);
   banyan::AddTokenizeCommand(app, status);
   banyan::AddScoreCommand(app, status);
+  banyan::AddGenerateCommand(app, status);
   if (UnknownCommand(app, argc, argv)) return kBadInput;
   try {  // the command line library throws
     app.parse(argc, argv);

@@ -1,0 +1,201 @@
+// banyan generate: a text, by plain decoding or by a speculative method.
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "CLI/Validators.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "configs/loader/loader.h"
+#include "core/base/clock.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/prob/sampling_rule.h"
+#include "core/random/seeded_source.h"
+#include "decode/sequence.h"
+#include "experiments/commands/commands.h"
+#include "experiments/commands/model_options.h"
+#include "experiments/commands/token_input.h"
+#include "experiments/generate/generation.h"
+#include "experiments/generate/report.h"
+#include "experiments/generate/token_stream.h"
+#include "experiments/method/method_file.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/model_shelf.h"
+
+namespace banyan {
+namespace {
+
+struct SamplingFlag {
+  const char* option;
+  const char* key;  // of a `sampling` section
+  const char* help;
+};
+constexpr std::array<SamplingFlag, 5> kSamplingFlags = {{
+    {"--temperature", "temperature",
+     "Divides the logits; 0 takes the likeliest token. Without it, as without "
+     "the four below, the method file's `sampling` decides, and without that "
+     "the temperature is 1."},
+    {"--top-k", "top_k", "Only the k likeliest tokens; 0 is off."},
+    {"--top-p", "top_p", "Only the fewest likeliest that reach mass p; 1: off"},
+    {"--min-p", "min_p", "Only those with min_p of the largest mass; 0: off"},
+    {"--repetition-penalty", "repetition_penalty",
+     "Divides the logits of tokens already in the text; 1 is off."},
+}};
+
+struct GenerateOptions {
+  ModelOptions model;
+  TokenInput prompt;
+  std::array<std::optional<std::string>, kSamplingFlags.size()> sampling;
+  int max_new_tokens = 128;
+  bool ignore_eos = false;
+  std::string seed = "0";
+  std::string method;  // a file; empty: plain decoding
+  std::string color = "auto";
+  bool json = false;
+};
+
+// The sampling options given, each checked by itself so that the message names
+// it.
+absl::StatusOr<std::vector<Params::Entry>> SamplingEntries(
+    const GenerateOptions& options) {
+  std::vector<Params::Entry> entries;
+  for (std::size_t i = 0; i < kSamplingFlags.size(); ++i) {
+    if (!options.sampling[i].has_value()) continue;
+    entries.push_back(
+        {kSamplingFlags[i].key, {}, Params::Scalar(*options.sampling[i])});
+    const absl::Status alone =
+        SamplingRule::FromParams(Params::Map({entries.back()})).status();
+    if (!alone.ok())
+      return absl::InvalidArgumentError(
+          absl::StrCat(kSamplingFlags[i].option, ": ", alone.message()));
+  }
+  return entries;
+}
+
+bool Colours(const std::string& color) {
+  if (color != "auto") return color == "always";
+  const char* refused = std::getenv("NO_COLOR");  // no-color.org
+  return isatty(STDOUT_FILENO) != 0 && (refused == nullptr || *refused == '\0');
+}
+
+std::string Legend() {
+  return absl::StrCat("banyan: ", Painted("prompt", Ink::kPrompt), ", ",
+                      Painted("accepted", Ink::kAccepted), ", ",
+                      Painted("corrected", Ink::kCorrected), ", ",
+                      Painted("bonus", Ink::kBonus));
+}
+
+// The command line library would wrap a negative number around.
+absl::StatusOr<std::uint64_t> ReadSeed(const std::string& text) {
+  std::uint64_t seed = 0;
+  if (!absl::SimpleAtoi(text, &seed))
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--seed: expected a whole number from 0 to 2^64 - 1, found '", text,
+        "'"));
+  return seed;
+}
+
+absl::StatusOr<LoadedMethod> OpenMethod(const std::string& path,
+                                        const MethodContext& context) {
+  if (path.empty()) return PlainMethod(context);
+  BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
+  return ReadMethodFile(file, context);
+}
+
+absl::Status RunGenerate(const GenerateOptions& options) {
+  if (options.max_new_tokens < 1)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--max-new-tokens: expected at least 1, found ",
+                     options.max_new_tokens));
+  BANYAN_ASSIGN_OR_RETURN(const std::uint64_t seed, ReadSeed(options.seed));
+  BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
+  MethodContext context = {.target = options.model.spec, .shelf = shelf};
+  BANYAN_ASSIGN_OR_RETURN(context.sampling, SamplingEntries(options));
+  BANYAN_ASSIGN_OR_RETURN(const LoadedModel model, shelf.Open(context.target));
+  BANYAN_ASSIGN_OR_RETURN(InputTokens prompt,
+                          ReadTokens(options.prompt, model));
+  BANYAN_ASSIGN_OR_RETURN(const LoadedMethod loaded,
+                          OpenMethod(options.method, context));
+  StopRule stop = {.max_new_tokens = options.max_new_tokens};
+  if (!options.ignore_eos)
+    stop.end_of_text = model.model->architecture().end_of_text;
+
+  const Method& method = loaded.decoder->method();
+  const bool colour = !options.json && Colours(options.color);
+  if (colour && !method.trunks.empty()) std::cerr << Legend() << "\n";
+  TokenStream stream({.tokenizer = model.tokenizer.get(),
+                      .out = options.json ? nullptr : &std::cout,
+                      .colour = colour});
+  SeededSource random(seed);
+  BANYAN_ASSIGN_OR_RETURN(const Generation generation,
+                          Generate(*loaded.decoder,
+                                   {.prompt = {.tokens = std::move(prompt.ids)},
+                                    .stop = std::move(stop),
+                                    .random = random,
+                                    .clock = *context.clock},
+                                   stream));
+  const GenerationSetting setting = {
+      .target = *model.model,
+      .method = method,
+      .method_name =
+          options.method.empty()
+              ? "plain"
+              : std::filesystem::path(options.method).stem().string(),
+      .chat = prompt.chat,
+      .seed = seed,
+      .has_text = model.tokenizer != nullptr};
+  if (options.json)
+    std::cout << ToJson(generation, setting).dump(2) << "\n";
+  else
+    std::cerr << "banyan: " << Summary(generation, setting) << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddGenerateCommand(CLI::App& app, absl::Status& status) {
+  CLI::App* command = app.add_subcommand(
+      "generate",
+      "Generates a text by plain decoding, or by a speculative method. Text "
+      "goes to standard output as it comes, a summary to standard error.");
+  const auto options = std::make_shared<GenerateOptions>();
+  AddModelOptions(*command, options->model);
+  AddTokenInput(*command, "--prompt", options->prompt);
+  AddChatOption(*command, options->prompt);
+  command->add_option("--max-new-tokens", options->max_new_tokens,
+                      "The most tokens to generate; 128 if not given.");
+  command->add_flag("--ignore-eos", options->ignore_eos,
+                    "Go on after a token that ends the text.");
+  for (std::size_t i = 0; i < kSamplingFlags.size(); ++i)
+    command->add_option(kSamplingFlags[i].option, options->sampling[i],
+                        kSamplingFlags[i].help);
+  command->add_option("--seed", options->seed,
+                      "Every seed gives a text of its own; 0 if not given.");
+  command->add_option("--method", options->method,
+                      "YAML: a speculative method (docs/formats.md; examples "
+                      "in configs/methods); without, plain decoding.");
+  command
+      ->add_option("--color", options->color,
+                   "auto (the default: if a terminal shows it), always, never.")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  command->add_flag("--json", options->json,
+                    "Print JSON instead of the text and the summary.");
+  command->callback([options, &status] { status = RunGenerate(*options); });
+}
+
+}  // namespace banyan

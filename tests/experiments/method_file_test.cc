@@ -1,0 +1,172 @@
+// Method files, as `banyan generate` reads them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "tests/experiments/run_program.h"
+#include "tests/support/golden_model.h"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr char kGood[] =
+    "models:\n"
+    "  copy: {directory: target, weights: q8}\n"
+    "drafters: [{name: small_model, model: copy}]\n"
+    "policy: {name: chain, gamma: 2}\n"
+    "verifier: {name: leviathan}\n"
+    "sampling: {temperature: 0}\n";
+
+std::string Command(const std::string& text) {
+  return "generate --model " + GoldenFolder("llama") +
+         " --ids 1,5 --ignore-eos --method " + WriteTestFile(text);
+}
+
+// The good file with one text in the place of another.
+std::string With(const std::string& from, const std::string& to) {
+  std::string text = kGood;
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+void ExpectRefused(const std::string& text, const std::string& place,
+                   const std::string& reason) {
+  const Outcome outcome = RunProgram(Command(text));
+  EXPECT_EQ(outcome.code, 2) << text << outcome.output;
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr(".yaml:" + place + ": "), HasSubstr(reason)))
+      << text;
+  EXPECT_EQ(outcome.out, "") << text;
+}
+
+TEST(MethodFile, GivesTheSamplingUnlessAnOptionOverridesIt) {
+  const auto ids = [](const std::string& command) {
+    return RunForJson(command + " --json").at("ids");
+  };
+  const std::string greedy = Command(kGood);
+  const nlohmann::json coldest = ids(greedy);
+  EXPECT_EQ(coldest, ids(greedy + " --seed 5"));
+  EXPECT_NE(coldest, ids(greedy + " --seed 5 --temperature 1"));
+  // Keys that are not overridden stay.
+  EXPECT_EQ(coldest, ids(greedy + " --seed 5 --top-k 3"));
+  EXPECT_EQ(coldest, ids(Command(With("temperature: 0", "top_k: 1")) +
+                         " --seed 5 --temperature 2"));
+  // Without the section the temperature is 1.
+  const std::string warm = Command(With("sampling: {temperature: 0}\n", ""));
+  EXPECT_EQ(ids(warm + " --seed 5"), ids(warm + " --seed 5 --temperature 1"));
+  EXPECT_NE(ids(warm + " --seed 5"), coldest);
+}
+
+TEST(MethodFile, FindsDirectoriesRelativeToItself) {
+  const std::string folder =
+      std::filesystem::absolute(GoldenFolder("llama")).string();
+  const std::string here =
+      std::filesystem::relative(folder, testing::TempDir()).string();
+  const Outcome outcome =
+      RunProgram(Command(With("directory: target", "directory: " + here)));
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_EQ(
+      RunProgram(Command(With("directory: target", "directory: " + folder)))
+          .out,
+      outcome.out);
+  ExpectRefused(With("directory: target", "directory: no_such_folder"), "2:21",
+                "no_such_folder' is not a directory");
+}
+
+TEST(MethodFile, SaysOfALossyMethodThatItIsLossy) {
+  const std::string lossy = Command(With("leviathan", "typical"));
+  const Outcome outcome = RunProgram(lossy);
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.err, HasSubstr("verifier typical, LOSSY ("));
+  EXPECT_EQ(RunForJson(lossy + " --json").at("lossless"), false);
+}
+
+TEST(MethodFile, TakesSeveralTrunks) {
+  const std::string text =
+      "models: {copy: {directory: target, weights: q8}}\n"
+      "drafters: [{name: small_model, model: copy}]\n"
+      "trunks:\n"
+      "  - {drafter: 0, policy: {name: chain, gamma: 2}}\n"
+      "  - {drafter: 0, policy: {name: expansion, branching: [3]}}\n"
+      "verifier: {name: match}\n";
+  const nlohmann::json json =
+      RunForJson(Command(text) + " --temperature 0 --json");
+  EXPECT_EQ(json.at("method").at("trunks").size(), 2u);
+  EXPECT_EQ(json.at("ids"), RunForJson(Command(kGood) + " --json").at("ids"));
+}
+
+TEST(MethodFile, RefusesUnknownNamesAndKeysWithTheNearestKnown) {
+  ExpectRefused(With("models:", "model:"), "1:1", "did you mean 'models'?");
+  ExpectRefused(With("weights: q8", "weigths: q8"), "2:29",
+                "did you mean 'weights'?");
+  ExpectRefused(With("name: small_model", "name: smal_model"), "3:19",
+                "did you mean 'small_model'?");
+  ExpectRefused(With("model: copy", "model: coppy"), "3:39",
+                "did you mean 'copy'?");
+  ExpectRefused(With("temperature", "temprature"), "6:12",
+                "did you mean 'temperature'?");
+  ExpectRefused(With("leviathan", "leviatan"), "5:18",
+                "did you mean 'leviathan'?");
+}
+
+TEST(MethodFile, RefusesWhatCannotBe) {
+  ExpectRefused(With("weights: q8", "weights: q4"), "2:38",
+                "must be auto, f32, bf16 or q8, found 'q4'");
+  ExpectRefused(With("  copy: {directory: target, weights: q8}\n",
+                     "  copy: {weights: q8}\n"),
+                "2:9", "missing key 'directory'");
+  ExpectRefused(With("models:\n  copy: {directory: target, weights: q8}\n",
+                     "models: [1]\n"),
+                "1:9", "expected a map from names to models");
+  ExpectRefused(With("verifier: {name: leviathan}\n", ""), "1:1",
+                "missing key 'verifier'");
+  ExpectRefused(With("policy: {name: chain, gamma: 2}\n", ""), "1:1",
+                "missing key 'policy'");
+  ExpectRefused(With("drafters: [{name: small_model, model: copy}]\n", ""),
+                "3:9", "a policy needs 'drafters'");
+  ExpectRefused(std::string(kGood) + "trunks: []\n", "3:12",
+                "no trunk uses drafter 0");
+  ExpectRefused(With("chain, gamma: 2", "expansion, branching: [2]"), "5:11",
+                "verifier leviathan does not go with policy expansion");
+}
+
+TEST(MethodFile, RefusesADrafterOfAnotherVocabulary) {
+  const std::string other =
+      std::filesystem::absolute(GoldenFolder("llama_biased")).string();
+  ExpectRefused(With("directory: target", "directory: " + other), "3:39",
+                "the drafter has a vocabulary of 53, the target one of 83");
+}
+
+TEST(MethodFile, RefusesAnOverrideThatTheVerifierCannotHave) {
+  const Outcome outcome =
+      RunProgram(Command(With("leviathan", "greedy")) + " --temperature 1");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(
+      outcome.err,
+      HasSubstr("verifier greedy does not go with sampling at temperature 1"));
+}
+
+// What configs/methods ships can be read.
+TEST(MethodFile, EveryExampleRuns) {
+  int count = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("configs/methods")) {
+    const Outcome outcome = RunProgram(
+        "generate --model " + GoldenFolder("qwen2") +
+        " --ids 1 --max-new-tokens 5 --method " + entry.path().string());
+    EXPECT_EQ(outcome.code, 0) << entry.path() << outcome.output;
+    ++count;
+  }
+  EXPECT_GE(count, 3);
+}
+
+}  // namespace
+}  // namespace banyan
