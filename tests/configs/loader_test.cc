@@ -2,6 +2,7 @@
 // in loader_errors_test.cc.
 #include "configs/loader/loader.h"
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -149,7 +150,8 @@ TEST(Loader, LoadsAFileAndNamesItByItsPath) {
 
 // Writes a file in the tests' folder and gives its path.
 std::string Written(const std::string& name, const std::string& text) {
-  const std::string path = testing::TempDir() + "/" + name;
+  const std::string path =
+      (std::filesystem::path(testing::TempDir()) / name).string();
   std::ofstream(path) << text;
   return path;
 }
