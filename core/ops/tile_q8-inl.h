@@ -125,21 +125,30 @@ HWY_INLINE void ToFloats(const Q8Sum* sum, Float* out) {
 #endif
 }
 
+// Sixteen scales of a weight.
+HWY_INLINE void LoadScales(const std::uint16_t* from, Float* out) {
+#pragma GCC unroll 16
+  for (int part = 0; part < kParts; ++part) {
+    const auto words = hn::PromoteTo(
+        WordTag(), hn::LoadU(hn::Rebind<std::uint16_t, WordTag>(),
+                             from + static_cast<std::size_t>(part) * kWidth));
+    out[part] = hn::BitCast(FloatTag(), hn::ShiftLeft<16>(words));
+  }
+}
+
 // Adds one block to the sums of one row and panel.
-HWY_INLINE void AddBlock(const Q8Sum* ints, float x_scale,
-                         const std::uint16_t* scales, float* sums) {
+HWY_INLINE void AddBlock(const Q8Sum* ints, float x_scale, const Float* scales,
+                         float* sums) {
   const FloatTag d;
   Float whole[kParts];
   ToFloats(ints, whole);
   const Float scale = hn::Set(d, x_scale);
-#pragma GCC unroll 4
+#pragma GCC unroll 16
   for (int part = 0; part < kParts; ++part) {
-    const std::size_t i = static_cast<std::size_t>(part) * kWidth;
-    const auto words = hn::PromoteTo(
-        WordTag(), hn::LoadU(hn::Rebind<std::uint16_t, WordTag>(), scales + i));
-    const Float weight = hn::BitCast(d, hn::ShiftLeft<16>(words));
-    hn::StoreU(Fma(hn::Mul(whole[part], scale), weight, hn::LoadU(d, sums + i)),
-               d, sums + i);
+    float* sum = sums + static_cast<std::size_t>(part) * kWidth;
+    hn::StoreU(
+        Fma(hn::Mul(whole[part], scale), scales[part], hn::LoadU(d, sum)), d,
+        sum);
   }
 }
 
@@ -168,12 +177,16 @@ struct Q8TileArgs {
 template <int kRows, int kPanels>
 HWY_NOINLINE void RunQ8Tile(const Q8TileArgs& args) {
   constexpr std::size_t kStep = kLane * 4;  // bytes of four k
-  const Q8Weights& w = args.weights;
-  const Q8Rows& x = args.x;
+  // Copies, which no store of a sum can change.
+  const Q8Weights w = args.weights;
+  const Q8Rows x = args.x;
+  float* const sums = args.sums;
+  const std::size_t sums_stride = args.sums_stride;
+  const std::size_t end_block = args.end_block;
   for (int r = 0; args.first_block == 0 && r < kRows; ++r)
-    std::memset(args.sums + static_cast<std::size_t>(r) * args.sums_stride, 0,
+    std::memset(sums + static_cast<std::size_t>(r) * sums_stride, 0,
                 kPanels * kLane * sizeof(float));
-  for (std::size_t block = args.first_block; block < args.end_block; ++block) {
+  for (std::size_t block = args.first_block; block < end_block; ++block) {
     Q8Sum ints[kRows][kPanels * kQ8Parts];
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
@@ -199,28 +212,31 @@ HWY_NOINLINE void RunQ8Tile(const Q8TileArgs& args) {
         }
     }
 #pragma GCC unroll 4
-    for (int p = 0; p < kPanels; ++p)
+    for (int p = 0; p < kPanels; ++p) {
+      const auto panel = static_cast<std::size_t>(p);
+      Float scales[kParts];
+      LoadScales(reinterpret_cast<const std::uint16_t*>(w.at + panel * w.panel +
+                                                        w.scales_offset) +
+                     block * kLane,
+                 scales);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         const auto row = static_cast<std::size_t>(r);
-        const auto panel = static_cast<std::size_t>(p);
         AddBlock(&ints[r][p * kQ8Parts], x.scales[row * x.blocks + block],
-                 reinterpret_cast<const std::uint16_t*>(w.at + panel * w.panel +
-                                                        w.scales_offset) +
-                     block * kLane,
-                 args.sums + row * args.sums_stride + panel * kLane);
+                 scales, sums + row * sums_stride + panel * kLane);
       }
+    }
   }
 }
 
-// Sums are registers: twelve of 32 leave room for what ends a block (sixteen
-// were seen to be slower).
-inline constexpr int kQ8TileRows = 3;
+// Four rows by two panels were seen to be fastest: more sums leave too few
+// registers for what ends a block, fewer do not hide an instruction's delay.
+inline constexpr int kQ8TileRows = 4;
 
 // Panels that a tile of so many rows takes at once, at most.
 constexpr int Q8PanelsFor(int rows) {
 #if HWY_TARGET == HWY_AVX3_DL
-  return rows > 0 ? kTilePanels : 0;
+  return rows <= 3 ? kTilePanels : 2;
 #else
   return rows <= 2 ? 2 : 1;
 #endif
@@ -244,8 +260,10 @@ HWY_INLINE void RunQ8Tile(int rows, int panels, const Q8TileArgs& args) {
       return RunQ8Rows<1>(panels, args);
     case 2:
       return RunQ8Rows<2>(panels, args);
-    default:
+    case 3:
       return RunQ8Rows<3>(panels, args);
+    default:
+      return RunQ8Rows<4>(panels, args);
   }
 }
 
