@@ -135,7 +135,7 @@ void Finish(const Job& job, int first, int rows, int panel, int panels,
 }
 
 void RunPanels(const Job& job, int first_panel, int panels, int first_row,
-               int rows, float* sums) {
+               int rows, bool follows, float* sums) {
   const HostWeight& weight = *job.weight;
   const std::byte* at = weight.panel(static_cast<std::size_t>(first_panel));
   const auto row = static_cast<std::size_t>(first_row);
@@ -145,7 +145,8 @@ void RunPanels(const Job& job, int first_panel, int panels, int first_row,
                          .count = static_cast<std::size_t>(weight.columns()),
                          .sums = sums,
                          .sums_stride = kSumsStride,
-                         .resume = false};
+                         .resume = false,
+                         .follows = follows};
   switch (weight.format()) {
     case WeightFormat::kF32:
       RunTiles(FloatWeights{reinterpret_cast<const float*>(at), kLane,
@@ -165,7 +166,7 @@ void RunPanels(const Job& job, int first_panel, int panels, int first_row,
           rows, panels,
           {x.quants + row * x.blocks * kQ8Block, x.scales + row * x.blocks,
            x.corrections + row * x.blocks, x.blocks},
-          sums, kSumsStride);
+          sums, kSumsStride, follows);
     }
   }
 }
@@ -181,7 +182,9 @@ void MultiplyPanels(const Job& job, int first, int end) {
     for (int b = 0; b < blocks.count; ++b) {
       const int row = blocks.first(b);
       const int rows = blocks.first(b + 1) - row;
-      RunPanels(job, panel, panels, row, rows, sums);
+      // With further rows the same panels come next.
+      const bool follows = g + 1 < groups.count && b + 1 == blocks.count;
+      RunPanels(job, panel, panels, row, rows, follows, sums);
       Finish(job, row, rows, panel, panels, sums);
     }
   }

@@ -48,6 +48,10 @@ struct FloatWeights {
   FloatWeights Panel(std::size_t number) const {
     return {at + number * panel, step, panel};
   }
+  static constexpr std::size_t kBytesOfK = kLane * sizeof(float);
+  const std::byte* Bytes(std::size_t number, std::size_t k) const {
+    return reinterpret_cast<const std::byte*>(at + number * panel + k * step);
+  }
   FloatWeights From(std::size_t k) const {
     return {at + k * step, step, panel};
   }
@@ -61,6 +65,10 @@ struct PairWeights {
   PairWeights Panel(std::size_t number) const {
     return {at + number * panel, panel};
   }
+  static constexpr std::size_t kBytesOfK = kLane * sizeof(std::uint16_t);
+  const std::byte* Bytes(std::size_t number, std::size_t k) const {
+    return reinterpret_cast<const std::byte*>(From(k).at + number * panel);
+  }
   PairWeights From(std::size_t k) const { return {at + k / 2 * kLane, panel}; }
 };
 
@@ -71,6 +79,9 @@ struct TileArgs {
   float* sums;        // row r, panel p: sums + r * sums_stride + p * 16
   std::size_t sums_stride;
   bool resume;  // go on from what is in sums, else from 0
+  // Of RunTiles: whether the weights of as many panels follow in memory and
+  // are wanted next.
+  bool follows = false;
 };
 
 template <int kRows, int kPanels>
@@ -208,6 +219,22 @@ struct Pieces {
   int count;
 };
 
+// Asks for part `part` of `parts` of `bytes` bytes, into the second-level
+// cache. While several tiles of rows share a stretch of weights, nothing reads
+// memory: the processor's own prefetching stands still, and this goes on
+// instead. A single tile reads all the time and is better left alone.
+HWY_INLINE void Prefetch(const std::byte* from, std::size_t bytes, int part,
+                         int parts) {
+  constexpr std::size_t kLine = 64;
+  const std::size_t lines = bytes / kLine;
+  const auto at = [&](int i) {
+    return lines * static_cast<std::size_t>(i) /
+           static_cast<std::size_t>(parts);
+  };
+  for (std::size_t line = at(part); line < at(part + 1); ++line)
+    __builtin_prefetch(from + line * kLine, 0, 2);
+}
+
 // All `rows` by `panels`, the sums of row r and panel p at
 // sums + r * sums_stride + p * 16: k in stretches short enough that the
 // panels' part stays in the first-level cache from one tile to the next.
@@ -221,8 +248,15 @@ HWY_INLINE void RunTiles(const Weights& w, int rows, int panels,
       row_tiles.count == 1 ? std::max<std::size_t>(args.count, 1) : kStretch;
   for (int g = 0; g < groups.count; ++g) {
     const int panel = groups.first(g);
+    const int end_panel = groups.first(g + 1);
     const Weights group = w.Panel(static_cast<std::size_t>(panel));
     for (std::size_t k = 0; k < args.count; k += stretch) {
+      // What is wanted next: these panels further on, or those after them.
+      const bool further = k + stretch < args.count;
+      const std::size_t next_k = further ? k + stretch : 0;
+      const int next_panel = further ? panel : end_panel;
+      const bool ahead = row_tiles.count > 1 &&
+                         (further || g + 1 < groups.count || args.follows);
       for (int t = 0; t < row_tiles.count; ++t) {
         const auto row = static_cast<std::size_t>(row_tiles.first(t));
         TileArgs tile = args;
@@ -231,8 +265,12 @@ HWY_INLINE void RunTiles(const Weights& w, int rows, int panels,
         tile.sums +=
             row * args.sums_stride + static_cast<std::size_t>(panel) * kLane;
         tile.resume = args.resume || k > 0;
+        for (int p = 0; ahead && p < end_panel - panel; ++p)
+          Prefetch(w.Bytes(static_cast<std::size_t>(next_panel + p), next_k),
+                   std::min(stretch, args.count - next_k) * Weights::kBytesOfK,
+                   t, row_tiles.count);
         RunTile(group.From(k), row_tiles.first(t + 1) - row_tiles.first(t),
-                groups.first(g + 1) - panel, tile);
+                end_panel - panel, tile);
       }
     }
   }

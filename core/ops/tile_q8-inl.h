@@ -269,29 +269,43 @@ HWY_INLINE void RunQ8Tile(int rows, int panels, const Q8TileArgs& args) {
 
 // All `rows` by `panels`, all blocks, in stretches short enough that the
 // panels' part stays in the first-level cache from one tile to the next.
+// `follows`: as in TileArgs.
 inline HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
                                     const Q8Rows& x, float* sums,
-                                    std::size_t sums_stride) {
-  constexpr std::size_t kStretch = 10;  // of four panels, 22 kilobytes
+                                    std::size_t sums_stride, bool follows) {
+  constexpr std::size_t kStretch = 16;  // of two panels, 16 kilobytes
+  constexpr std::size_t kBlockBytes = kLane * kQ8Block;
   const Pieces tiles(rows, kQ8TileRows);
   const Pieces groups(panels, Q8PanelsFor(tiles.largest()));
   const std::size_t stretch = tiles.count == 1 ? w.blocks : kStretch;
   for (int g = 0; g < groups.count; ++g) {
-    const auto panel = static_cast<std::size_t>(groups.first(g));
+    const int panel = groups.first(g);
+    const int end_panel = groups.first(g + 1);
     Q8Weights group = w;
-    group.at += panel * w.panel;
+    group.at += static_cast<std::size_t>(panel) * w.panel;
     for (std::size_t block = 0; block < w.blocks; block += stretch) {
+      const bool further = block + stretch < w.blocks;
+      const std::size_t next_block = further ? block + stretch : 0;
+      const int next_panel = further ? panel : end_panel;
+      const bool ahead =
+          tiles.count > 1 && (further || g + 1 < groups.count || follows);
       for (int t = 0; t < tiles.count; ++t) {
+        for (int p = 0; ahead && p < end_panel - panel; ++p)
+          Prefetch(
+              reinterpret_cast<const std::byte*>(
+                  w.at + static_cast<std::size_t>(next_panel + p) * w.panel +
+                  next_block * kBlockBytes),
+              std::min(stretch, w.blocks - next_block) * kBlockBytes, t,
+              tiles.count);
         const auto row = static_cast<std::size_t>(tiles.first(t));
         RunQ8Tile(
-            tiles.first(t + 1) - tiles.first(t),
-            groups.first(g + 1) - groups.first(g),
+            tiles.first(t + 1) - tiles.first(t), end_panel - panel,
             {group,
              {x.quants + row * x.blocks * kQ8Block, x.scales + row * x.blocks,
               x.corrections + row * x.blocks, x.blocks},
              block,
              std::min(block + stretch, w.blocks),
-             sums + row * sums_stride + panel * kLane,
+             sums + row * sums_stride + static_cast<std::size_t>(panel) * kLane,
              sums_stride});
       }
     }
