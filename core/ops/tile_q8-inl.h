@@ -229,22 +229,24 @@ HWY_NOINLINE void RunQ8Tile(const Q8TileArgs& args) {
   }
 }
 
-// Four rows by two panels were seen to be fastest: more sums leave too few
-// registers for what ends a block, fewer do not hide an instruction's delay.
+// Four rows by two panels were seen to be fastest from a cache: more sums leave
+// too few registers for what ends a block, fewer do not hide an instruction's
+// delay. A tile that is alone reads memory all the time and does better with
+// four streams.
 inline constexpr int kQ8TileRows = 4;
 
 // Panels that a tile of so many rows takes at once, at most.
-constexpr int Q8PanelsFor(int rows) {
+constexpr int Q8PanelsFor(int rows, bool alone) {
 #if HWY_TARGET == HWY_AVX3_DL
-  return rows <= 3 ? kTilePanels : 2;
+  return alone || rows <= 3 ? kTilePanels : 2;
 #else
-  return rows <= 2 ? 2 : 1;
+  return rows <= 2 || alone ? 2 : 1;
 #endif
 }
 
 template <int kRows>
 HWY_INLINE void RunQ8Rows(int panels, const Q8TileArgs& args) {
-  constexpr int kMost = Q8PanelsFor(kRows);
+  constexpr int kMost = Q8PanelsFor(kRows, /*alone=*/true);
   if constexpr (kMost >= 4)
     if (panels == 4) return RunQ8Tile<kRows, 4>(args);
   if constexpr (kMost >= 3)
@@ -276,7 +278,7 @@ inline HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
   constexpr std::size_t kStretch = 16;  // of two panels, 16 kilobytes
   constexpr std::size_t kBlockBytes = kLane * kQ8Block;
   const Pieces tiles(rows, kQ8TileRows);
-  const Pieces groups(panels, Q8PanelsFor(tiles.largest()));
+  const Pieces groups(panels, Q8PanelsFor(tiles.largest(), tiles.count == 1));
   const std::size_t stretch = tiles.count == 1 ? w.blocks : kStretch;
   for (int g = 0; g < groups.count; ++g) {
     const int panel = groups.first(g);
