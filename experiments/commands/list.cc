@@ -14,6 +14,7 @@
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/model/families/catalogue.h"
 #include "drafters/catalogue.h"
 #include "experiments/commands/commands.h"
 #include "experiments/controls/controls.h"
@@ -86,6 +87,13 @@ Json Drafters() {
   return rows;
 }
 
+Json Families() {
+  Json rows = Json::array();
+  for (const FamilyRow& row : FamilyCatalogue())
+    rows.push_back(Row(row.name, row.sentence));
+  return rows;
+}
+
 Json Controls() {
   Json rows = Json::array();
   for (const ControlRow& row : ControlCatalogue())
@@ -127,6 +135,7 @@ absl::Status List(bool json) {
   catalogues["drafters"] = Drafters();
   BANYAN_ASSIGN_OR_RETURN(catalogues["policies"], Policies());
   BANYAN_ASSIGN_OR_RETURN(catalogues["verifiers"], Verifiers());
+  catalogues["model families"] = Families();
   catalogues["controls (wrong on purpose)"] = Controls();
   if (!json) {
     Print(catalogues);
@@ -142,7 +151,8 @@ absl::Status List(bool json) {
 
 void AddListCommand(CLI::App& app, absl::Status& status) {
   CLI::App* command = app.add_subcommand(
-      "list", "Lists drafters, tree policies, verifiers and controls.");
+      "list",
+      "Lists drafters, tree policies, verifiers, model families and controls.");
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print JSON.");
   command->callback([json, &status] { status = List(*json); });

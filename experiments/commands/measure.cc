@@ -19,6 +19,7 @@
 #include "core/base/status_macros.h"
 #include "core/ops/cpu_backend.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/model_options.h"
 #include "experiments/measure/pass_timing.h"
 #include "experiments/models/loaded_model.h"
 #include "nlohmann/json.hpp"
@@ -29,8 +30,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  ModelSpec model;
-  CpuOptions cpu;
+  ModelOptions model;
   TimingOptions timing;
   std::string out;
   bool json = false;
@@ -90,7 +90,7 @@ Json ToJson(const Options& options, const Report& report) {
          {"share_of_limit", timing.median_share(report.bytes, operations)},
          {"passes", passes}});
   }
-  return {{"model", options.model.directory},
+  return {{"model", options.model.spec.directory},
           {"weights", report.weights},
           {"backend", report.backend},
           {"bytes", report.bytes},
@@ -104,7 +104,7 @@ void PrintText(const Options& options, const Report& report) {
       "%s, %s, %s\n%.1f MB of weights and %.3g operations a token; this "
       "machine reads %.1f GB/s\nand makes %.0f G operations/s of that kind "
       "(medians beside the passes)\n",
-      options.model.directory, report.weights, report.backend,
+      options.model.spec.directory, report.weights, report.backend,
       report.bytes / 1e6, report.operations, probe.bandwidth / 1e9,
       probe.peak / 1e9);
   int context = -1;
@@ -136,7 +136,7 @@ void PrintText(const Options& options, const Report& report) {
 absl::Status WriteCurve(const Options& options, const Report& report) {
   std::ofstream file(options.out);
   file << "# Milliseconds of a pass by its tokens, medians of "
-       << options.timing.rounds << " rounds: " << options.model.directory
+       << options.timing.rounds << " rounds: " << options.model.spec.directory
        << ", " << report.weights << ",\n# " << report.backend << ", context "
        << report.timings.front().context
        << ". A policy reads it as `target_ms: !include FILE`.\n";
@@ -158,10 +158,15 @@ void ShowProgress(int done, int all) {
 
 absl::Status Measure(const Options& options) {
   const SteadyClock clock;
+  // Before the work, not after it.
+  if (!options.out.empty() && !std::ofstream(options.out, std::ios::app))
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.out, ": the file cannot be written"));
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<CpuBackend> backend,
-                          CpuBackend::Create(options.cpu));
+                          CpuBackend::Create({options.model.threads,
+                                              options.model.instruction_set}));
   BANYAN_ASSIGN_OR_RETURN(const LoadedModel loaded,
-                          LoadModel(options.model, backend));
+                          LoadModel(options.model.spec, backend));
   const bool terminal = isatty(STDERR_FILENO) == 1;
   const Transformer& model = *loaded.model;
   Report report = {
@@ -189,13 +194,7 @@ void AddMeasureCommand(CLI::App& app, absl::Status& status) {
                                          "of tokens, beside what the machine's "
                                          "memory and arithmetic allow.");
   const auto options = std::make_shared<Options>();
-  command
-      ->add_option("--model", options->model.directory, "The model's directory")
-      ->required();
-  command
-      ->add_option("--weights", options->model.weights,
-                   "In memory: auto, f32, bf16 or q8")
-      ->capture_default_str();
+  AddModelOptions(*command, options->model);
   command
       ->add_option("--batch", options->timing.batches,
                    "Tokens in a pass, separated by commas")
@@ -211,12 +210,6 @@ void AddMeasureCommand(CLI::App& app, absl::Status& status) {
                    "Passes of each size; sizes take turns")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command
-      ->add_option("--threads", options->cpu.threads,
-                   "Threads; 0: all there are")
-      ->capture_default_str();
-  command->add_option("--instruction-set", options->cpu.instruction_set,
-                      "One the processor has, instead of the best");
   command->add_option("--out", options->out,
                       "Write the curve at the first context as YAML, for a "
                       "policy's target_ms");
