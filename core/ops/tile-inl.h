@@ -48,7 +48,6 @@ struct FloatWeights {
   FloatWeights Panel(std::size_t number) const {
     return {at + number * panel, step, panel};
   }
-  static constexpr std::size_t kBytesOfK = kLane * sizeof(float);
   const std::byte* Bytes(std::size_t number, std::size_t k) const {
     return reinterpret_cast<const std::byte*>(at + number * panel + k * step);
   }
@@ -65,11 +64,27 @@ struct PairWeights {
   PairWeights Panel(std::size_t number) const {
     return {at + number * panel, panel};
   }
-  static constexpr std::size_t kBytesOfK = kLane * sizeof(std::uint16_t);
   const std::byte* Bytes(std::size_t number, std::size_t k) const {
     return reinterpret_cast<const std::byte*>(From(k).at + number * panel);
   }
   PairWeights From(std::size_t k) const { return {at + k / 2 * kLane, panel}; }
+};
+
+// Panels wanted next. While several tiles of rows share a stretch of weights,
+// nothing reads memory unless it is asked for; a tile that is alone reads all
+// the time and is better left alone.
+struct Wanted {
+  const std::byte* at = nullptr;
+  std::size_t panel = 0;  // bytes from one to the next
+  int count = 0;
+
+  // Asks for a cache line of each, into the second-level cache.
+  HWY_INLINE void Ask(std::size_t line) const {
+    constexpr std::size_t kLine = 64;
+    for (int i = 0; i < count; ++i)
+      __builtin_prefetch(
+          at + static_cast<std::size_t>(i) * panel + line * kLine, 0, 2);
+  }
 };
 
 struct TileArgs {
@@ -82,6 +97,7 @@ struct TileArgs {
   // Of RunTiles: whether the weights of as many panels follow in memory and
   // are wanted next.
   bool follows = false;
+  Wanted wanted = {};  // of RunTile: what to ask for meanwhile
 };
 
 template <int kRows, int kPanels>
@@ -131,6 +147,7 @@ HWY_NOINLINE void RunTile(const FloatWeights& w, const TileArgs& args) {
   Tile<kRows, kPanels> tile(args);
   const float* at = w.at;
   for (std::size_t k = 0; k < args.count; ++k, at += w.step) {
+    args.wanted.Ask(k);
     Float weights[kPanels * kParts];
 #pragma GCC unroll 4
     for (int p = 0; p < kPanels; ++p)
@@ -156,6 +173,7 @@ HWY_NOINLINE void RunTile(const PairWeights& w, const TileArgs& args) {
   // are multiplied by what follows the row, which is finite, so nothing changes
   // but the sign of a sum of zero.
   for (std::size_t k = 0; k < args.count; k += 2, at += kLane) {
+    args.wanted.Ask(k / 2);
     Float even[kVectors];
     Float odd[kVectors];
 #pragma GCC unroll 4
@@ -219,22 +237,6 @@ struct Pieces {
   int count;
 };
 
-// Asks for part `part` of `parts` of `bytes` bytes, into the second-level
-// cache. While several tiles of rows share a stretch of weights, nothing reads
-// memory: the processor's own prefetching stands still, and this goes on
-// instead. A single tile reads all the time and is better left alone.
-HWY_INLINE void Prefetch(const std::byte* from, std::size_t bytes, int part,
-                         int parts) {
-  constexpr std::size_t kLine = 64;
-  const std::size_t lines = bytes / kLine;
-  const auto at = [&](int i) {
-    return lines * static_cast<std::size_t>(i) /
-           static_cast<std::size_t>(parts);
-  };
-  for (std::size_t line = at(part); line < at(part + 1); ++line)
-    __builtin_prefetch(from + line * kLine, 0, 2);
-}
-
 // All `rows` by `panels`, the sums of row r and panel p at
 // sums + r * sums_stride + p * 16: k in stretches short enough that the
 // panels' part stays in the first-level cache from one tile to the next.
@@ -265,10 +267,14 @@ HWY_INLINE void RunTiles(const Weights& w, int rows, int panels,
         tile.sums +=
             row * args.sums_stride + static_cast<std::size_t>(panel) * kLane;
         tile.resume = args.resume || k > 0;
-        for (int p = 0; ahead && p < end_panel - panel; ++p)
-          Prefetch(w.Bytes(static_cast<std::size_t>(next_panel + p), next_k),
-                   std::min(stretch, args.count - next_k) * Weights::kBytesOfK,
-                   t, row_tiles.count);
+        if (ahead) {  // every tile asks for some of the panels
+          const int first = (end_panel - panel) * t / row_tiles.count;
+          const int end = (end_panel - panel) * (t + 1) / row_tiles.count;
+          tile.wanted = {
+              w.Bytes(static_cast<std::size_t>(next_panel + first), next_k),
+              static_cast<std::size_t>(w.Bytes(1, 0) - w.Bytes(0, 0)),
+              end - first};
+        }
         RunTile(group.From(k), row_tiles.first(t + 1) - row_tiles.first(t),
                 end_panel - panel, tile);
       }

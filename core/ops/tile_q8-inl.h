@@ -170,6 +170,7 @@ struct Q8TileArgs {
   std::size_t end_block;
   float* sums;
   std::size_t sums_stride;
+  Wanted wanted;
 };
 
 // Adds the blocks of a stretch to the sums of `kRows` rows and `kPanels`
@@ -183,6 +184,7 @@ HWY_NOINLINE void RunQ8Tile(const Q8TileArgs& args) {
   float* const sums = args.sums;
   const std::size_t sums_stride = args.sums_stride;
   const std::size_t end_block = args.end_block;
+  const Wanted wanted = args.wanted;
   for (int r = 0; args.first_block == 0 && r < kRows; ++r)
     std::memset(sums + static_cast<std::size_t>(r) * sums_stride, 0,
                 kPanels * kLane * sizeof(float));
@@ -195,6 +197,8 @@ HWY_NOINLINE void RunQ8Tile(const Q8TileArgs& args) {
         ints[r][v] = StartQ8(
             x.corrections[static_cast<std::size_t>(r) * x.blocks + block]);
     const std::uint8_t* at = w.at + block * kLane * kQ8Block;
+    for (std::size_t line = 0; wanted.count > 0 && line < kQ8Block / 4; ++line)
+      wanted.Ask((block - args.first_block) * (kQ8Block / 4) + line);
     for (std::size_t step = 0; step < kQ8Block / 4; ++step) {
 #pragma GCC unroll 4
       for (int p = 0; p < kPanels; ++p)
@@ -292,13 +296,16 @@ inline HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
       const bool ahead =
           tiles.count > 1 && (further || g + 1 < groups.count || follows);
       for (int t = 0; t < tiles.count; ++t) {
-        for (int p = 0; ahead && p < end_panel - panel; ++p)
-          Prefetch(
-              reinterpret_cast<const std::byte*>(
-                  w.at + static_cast<std::size_t>(next_panel + p) * w.panel +
-                  next_block * kBlockBytes),
-              std::min(stretch, w.blocks - next_block) * kBlockBytes, t,
-              tiles.count);
+        Wanted wanted;
+        if (ahead) {  // every tile asks for some of the panels
+          const int first = (end_panel - panel) * t / tiles.count;
+          const int end = (end_panel - panel) * (t + 1) / tiles.count;
+          wanted = {reinterpret_cast<const std::byte*>(
+                        w.at +
+                        static_cast<std::size_t>(next_panel + first) * w.panel +
+                        next_block * kBlockBytes),
+                    w.panel, end - first};
+        }
         const auto row = static_cast<std::size_t>(tiles.first(t));
         RunQ8Tile(
             tiles.first(t + 1) - tiles.first(t), end_panel - panel,
