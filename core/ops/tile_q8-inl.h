@@ -233,24 +233,24 @@ HWY_NOINLINE void RunQ8Tile(const Q8TileArgs& args) {
   }
 }
 
-// Four rows by two panels were seen to be fastest from a cache: more sums leave
-// too few registers for what ends a block, fewer do not hide an instruction's
-// delay. A tile that is alone reads memory all the time and does better with
-// four streams.
-inline constexpr int kQ8TileRows = 4;
+// Three rows by four panels were seen to be fastest: more sums leave too few
+// registers for what ends a block, fewer do not hide an instruction's delay.
+// Four rows are one tile all the same, which reads the weights without a pause.
+inline constexpr int kQ8TileRows = 3;
+inline constexpr int kQ8AloneRows = 4;
 
 // Panels that a tile of so many rows takes at once, at most.
-constexpr int Q8PanelsFor(int rows, bool alone) {
+constexpr int Q8PanelsFor(int rows) {
 #if HWY_TARGET == HWY_AVX3_DL
-  return alone || rows <= 3 ? kTilePanels : 2;
+  return rows > 0 ? kTilePanels : 0;
 #else
-  return rows <= 2 || alone ? 2 : 1;
+  return rows <= 2 ? 2 : 1;
 #endif
 }
 
 template <int kRows>
 HWY_INLINE void RunQ8Rows(int panels, const Q8TileArgs& args) {
-  constexpr int kMost = Q8PanelsFor(kRows, /*alone=*/true);
+  constexpr int kMost = Q8PanelsFor(kRows);
   if constexpr (kMost >= 4)
     if (panels == 4) return RunQ8Tile<kRows, 4>(args);
   if constexpr (kMost >= 3)
@@ -279,10 +279,10 @@ HWY_INLINE void RunQ8Tile(int rows, int panels, const Q8TileArgs& args) {
 inline HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
                                     const Q8Rows& x, float* sums,
                                     std::size_t sums_stride, bool follows) {
-  constexpr std::size_t kStretch = 16;  // of two panels, 16 kilobytes
+  constexpr std::size_t kStretch = 12;  // of four panels, 24 kilobytes
   constexpr std::size_t kBlockBytes = kLane * kQ8Block;
-  const Pieces tiles(rows, kQ8TileRows);
-  const Pieces groups(panels, Q8PanelsFor(tiles.largest(), tiles.count == 1));
+  const Pieces tiles(rows, rows <= kQ8AloneRows ? kQ8AloneRows : kQ8TileRows);
+  const Pieces groups(panels, Q8PanelsFor(tiles.largest()));
   const std::size_t stretch = tiles.count == 1 ? w.blocks : kStretch;
   for (int g = 0; g < groups.count; ++g) {
     const int panel = groups.first(g);
