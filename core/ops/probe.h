@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
 #include "core/device/host_buffer.h"
@@ -31,6 +32,9 @@ class Probe {
  private:
   Probe(CpuBackend& backend, std::unique_ptr<HostBuffer> buffer,
         const Clock& clock);
+
+  double Measure(double amount,
+                 absl::FunctionRef<bool(int, std::size_t)> piece);
 
   CpuBackend& backend_;
   std::unique_ptr<HostBuffer> buffer_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
@@ -75,6 +76,8 @@ HWY_EXPORT(MultiplyBytes);
 
 // Numbers that every thread reads in one go.
 constexpr std::size_t kStep = kLane * 12;
+// Steps of arithmetic in a piece, some ten microseconds.
+constexpr std::size_t kRounds = 20000;
 // A measurement takes at least this long.
 constexpr std::int64_t kLeastNs = 4'000'000;
 
@@ -94,55 +97,51 @@ Probe::Probe(CpuBackend& backend, std::unique_ptr<HostBuffer> buffer,
              const Clock& clock)
     : backend_(backend), buffer_(std::move(buffer)), clock_(clock) {}
 
+// `amount` a round of pieces, again and again, a second. A piece says whether
+// its result is one that cannot be, so that no compiler leaves it out.
+double Probe::Measure(double amount,
+                      absl::FunctionRef<bool(int, std::size_t)> piece) {
+  std::atomic<int> odd = 0;
+  double total = 0;
+  const std::int64_t start = clock_.NowNs();
+  std::int64_t now = start;
+  for (; now - start < kLeastNs; now = clock_.NowNs()) {
+    backend_.RunPieces([&](int number, std::size_t kernel) {
+      if (piece(number, kernel)) ++odd;
+    });
+    total += amount;
+  }
+  return odd > 0 ? 0 : total / static_cast<double>(now - start) * 1e9;
+}
+
 double Probe::ReadBandwidth() {
   const auto threads = static_cast<std::size_t>(backend_.threads());
   const std::size_t each =
       buffer_->bytes() / sizeof(float) / threads / kStep * kStep;
   const auto* numbers = reinterpret_cast<const float*>(buffer_->data());
-  std::atomic<int> odd = 0;  // keeps the sums from being left out
-  double bytes = 0;
-  const std::int64_t start = clock_.NowNs();
-  std::int64_t now = start;
-  for (; now - start < kLeastNs; now = clock_.NowNs()) {
-    backend_.RunPieces([&](int piece, std::size_t kernel) {
-      const float sum = HWY_DISPATCH_TABLE(ReadAll)[kernel](
-          numbers + static_cast<std::size_t>(piece) * each, each);
-      if (sum != 0) ++odd;
-    });
-    bytes += static_cast<double>(each * threads * sizeof(float));
-  }
-  return odd > 0 ? 0 : bytes / static_cast<double>(now - start) * 1e9;
+  return Measure(static_cast<double>(each * threads * sizeof(float)),
+                 [&](int piece, std::size_t kernel) {
+                   return HWY_DISPATCH_TABLE(ReadAll)[kernel](
+                              numbers + static_cast<std::size_t>(piece) * each,
+                              each) != 0;
+                 });
 }
 
 double Probe::F32Peak() {
-  constexpr std::size_t kRounds = 20000;
-  std::atomic<int> odd = 0;
-  double operations = 0;
-  const std::int64_t start = clock_.NowNs();
-  std::int64_t now = start;
-  for (; now - start < kLeastNs; now = clock_.NowNs()) {
-    backend_.RunPieces([&](int /*piece*/, std::size_t kernel) {
-      if (HWY_DISPATCH_TABLE(MultiplyFloats)[kernel](kRounds) < 0) ++odd;
-    });
-    operations += 2.0 * kRounds * kStep * backend_.threads();
-  }
-  return odd > 0 ? 0 : operations / static_cast<double>(now - start) * 1e9;
+  return Measure(2.0 * kRounds * kStep * backend_.threads(),
+                 [](int /*piece*/, std::size_t kernel) {
+                   return HWY_DISPATCH_TABLE(MultiplyFloats)[kernel](kRounds) <
+                          0;
+                 });
 }
 
 double Probe::Int8Peak() {
-  constexpr std::size_t kRounds = 20000;
-  std::atomic<int> odd = 0;
-  double operations = 0;
-  const std::int64_t start = clock_.NowNs();
-  std::int64_t now = start;
-  for (; now - start < kLeastNs; now = clock_.NowNs()) {
-    backend_.RunPieces([&](int /*piece*/, std::size_t kernel) {
-      if (HWY_DISPATCH_TABLE(MultiplyBytes)[kernel](kRounds) == 1) ++odd;
-    });
-    // Each step of a sum takes four products in each of sixteen lanes.
-    operations += 2.0 * kRounds * 4 * kStep * backend_.threads();
-  }
-  return odd > 0 ? 0 : operations / static_cast<double>(now - start) * 1e9;
+  // Each step of a sum takes four products in each of sixteen lanes.
+  return Measure(2.0 * kRounds * 4 * kStep * backend_.threads(),
+                 [](int /*piece*/, std::size_t kernel) {
+                   return HWY_DISPATCH_TABLE(MultiplyBytes)[kernel](kRounds) ==
+                          1;
+                 });
 }
 
 }  // namespace banyan

@@ -127,10 +127,11 @@ absl::Status RunGenerate(const GenerateOptions& options) {
   MethodContext context = {.target = options.model.spec, .shelf = shelf};
   BANYAN_ASSIGN_OR_RETURN(context.sampling, SamplingEntries(options));
   BANYAN_ASSIGN_OR_RETURN(const LoadedModel model, shelf.Open(context.target));
-  BANYAN_ASSIGN_OR_RETURN(InputTokens prompt,
-                          ReadTokens(options.prompt, model));
   BANYAN_ASSIGN_OR_RETURN(const LoadedMethod loaded,
                           OpenMethod(options.method, context));
+  TokenInput input = options.prompt;
+  if (input.chat == "") input.chat = loaded.chat_template;
+  BANYAN_ASSIGN_OR_RETURN(InputTokens prompt, ReadTokens(input, model));
   StopRule stop = {.max_new_tokens = options.max_new_tokens};
   if (!options.ignore_eos)
     stop.end_of_text = model.model->architecture().end_of_text;

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/model/tokenizer/chat_template.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/method.h"
 #include "drafters/catalogue.h"
@@ -85,15 +86,22 @@ absl::StatusOr<SamplingRule> Override(const MethodSections& sections,
 
 absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
                                             const MethodContext& context) {
+  LoadedMethod loaded;
   ParamsReader in(file, "method file");
   const Params* models = in.Take("models");
+  const Params* chat = in.Take("chat_template");
   const MethodSections sections = TakeMethodSections(in);
   BANYAN_RETURN_IF_ERROR(in.Finish());
+  if (chat != nullptr) {
+    BANYAN_RETURN_IF_ERROR(Convert(*chat, loaded.chat_template));
+    const absl::Status known =
+        ChatTemplate::Named(loaded.chat_template).status();
+    if (!known.ok()) return chat->Error(known.message());
+  }
   BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule,
                           Override(sections, context.sampling));
   BANYAN_ASSIGN_OR_RETURN(Method method, StartMethod(sections, rule));
 
-  LoadedMethod loaded;
   BANYAN_ASSIGN_OR_RETURN(const LoadedModel target,
                           context.shelf.Open(context.target));
   loaded.target = target.model;

@@ -30,6 +30,9 @@ struct MethodContext {
 
 // A method with what it stands on.
 struct LoadedMethod {
+  // How chats are written for the target; empty: as the target's own directory
+  // says. Methods do not look at it.
+  std::string chat_template;
   std::shared_ptr<const Model> target;
   std::unique_ptr<Workbench> bench;
   std::unique_ptr<Decoder> decoder;

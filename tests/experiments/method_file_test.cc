@@ -136,6 +136,8 @@ TEST(MethodFile, RefusesWhatCannotBe) {
                 "no trunk uses drafter 0");
   ExpectRefused(With("chain, gamma: 2", "expansion, branching: [2]"), "5:11",
                 "verifier leviathan does not go with policy expansion");
+  ExpectRefused(std::string(kGood) + "chat_template: lama2\n", "7:16",
+                "did you mean 'llama2'?");
 }
 
 TEST(MethodFile, RefusesADrafterOfAnotherVocabulary) {

@@ -124,6 +124,12 @@ TEST_F(Stories, PutsThePromptIntoAChat) {
   EXPECT_EQ(raw.at("ids"), plain.at("ids"));
   const nlohmann::json vicuna = RunForJson(command + "--chat vicuna");
   EXPECT_GT(vicuna.at("prompt_ids").size(), raw.at("prompt_ids").size());
+  const std::string method =
+      WriteTestFile("verifier: {name: match}\nchat_template: vicuna\n");
+  const nlohmann::json chosen =
+      RunForJson(command + "--method " + method + " --chat");
+  EXPECT_EQ(chosen.at("chat"), "vicuna");
+  EXPECT_EQ(chosen.at("prompt_ids"), vicuna.at("prompt_ids"));
   struct Case {
     std::string options;
     std::string reason;
