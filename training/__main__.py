@@ -1,0 +1,48 @@
+"""python -m training RECIPE ..."""
+
+import argparse
+import importlib
+import sys
+
+from training.errors import UserError
+
+RECIPES = {
+    "corpus": "text files into training, validation and test splits",
+    "tokenizer": "a byte-level BPE tokenizer from a corpus",
+    "pretrain": "a Llama-shaped model from scratch",
+    "distill": "a small drafter from a target's laws",
+    "boost": "a drafter for what earlier drafters miss",
+    "medusa": "heads on a frozen target",
+    "convert": "published pickled heads to safetensors",
+    "measure": "agreement of drafters and heads on held-out text",
+    "card": "a model's README.md from what was measured",
+    "shipped": "everything in models/, made again",
+}
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(
+        prog="python -m training",
+        description="Recipes that train models, drafters and heads.")
+    commands = parser.add_subparsers(dest="command", required=True,
+                                     metavar="RECIPE")
+    wanted = arguments[0] if arguments else None
+    for name, summary in RECIPES.items():
+        command = commands.add_parser(name, help=summary)
+        if name == wanted:  # PyTorch is slow to load
+            module = importlib.import_module(f"training.{name}")
+            command.description = module.__doc__
+            command.formatter_class = argparse.RawDescriptionHelpFormatter
+            module.add_arguments(command)
+            command.set_defaults(handler=module.run)
+    options = parser.parse_args(arguments)
+    try:
+        options.handler(options)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 130 if str(error).startswith("stopped at") else 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,138 @@
+"""card: a model's README.md, from what its training and measuring left.
+
+Every figure in it is read from training.json, corpus.json and the file that
+`measure` wrote; whose the text is, `--about` says.
+"""
+
+import pathlib
+
+from training.corpus import describe
+from training.errors import UserError
+from training.files import read_json, write_text
+from training.measure import TEMPERATURES
+
+TITLES = {"pretrain": "A model trained from scratch.",
+          "distill": "A drafter distilled from {target}.",
+          "boost": "A drafter for {target}, boosted on what {before} miss.",
+          "medusa": "Medusa heads on {target}."}
+
+
+def add_arguments(parser):
+    parser.add_argument("--model", required=True, metavar="DIR",
+                        help="the directory that gets the card")
+    parser.add_argument("--measured", required=True, metavar="FILE",
+                        help="what `measure` wrote")
+    parser.add_argument("--corpus", required=True, metavar="DIR")
+    parser.add_argument("--about", required=True, metavar="TEXT",
+                        help="what the text is and whose")
+    parser.add_argument("--stages", nargs="*", default=[], metavar="DIR",
+                        help="runs before the last one")
+
+
+def run(options):
+    folder = pathlib.Path(options.model)
+    measured = read_json(options.measured)
+    training = read_json(folder / "training.json")
+    if training["recipe"] not in TITLES:
+        raise UserError(f"{folder / 'training.json'}: recipe: expected one of "
+                        f"{', '.join(TITLES)}, found {training['recipe']!r}")
+    runs = [read_json(pathlib.Path(stage) / "training.json")
+            for stage in options.stages] + [training]
+    lines = [f"# {folder.name}", "", _title(folder, training), "",
+             f"{training['parameters']:,} parameters.", "",
+             "## Data", "", options.about,
+             _corpus(describe(options.corpus)), "", "## Training", ""]
+    for stage in runs:
+        lines += _stage(stage)
+    lines += ["## Measured", ""] + _measured(folder.name, training, measured)
+    lines += ["", "Made and measured by the recipes in `training/`; "
+              "`scripts/train shipped` makes all shipped models again.", ""]
+    write_text(folder / "README.md", "\n".join(lines))
+    print(folder / "README.md")
+
+
+def _words(training, name):
+    """What follows an option in the command, as base names."""
+    words = training["command"].split()
+    if f"--{name}" not in words:
+        return []
+    values = []
+    for word in words[words.index(f"--{name}") + 1:]:
+        if word.startswith("--"):
+            break
+        values.append(f"`{pathlib.Path(word).name}`")
+    return values
+
+
+def _title(folder, training):
+    return TITLES[training["recipe"]].format(
+        target=" ".join(_words(training, "target")),
+        before=" and ".join(_words(training, "before")))
+
+
+def _corpus(corpus):
+    train = corpus["train"]
+    held = ", ".join(f"`{prefix}`" for prefix in
+                     corpus["test_prefixes"] + corpus["validation_prefixes"])
+    dropped = ", ".join(f"{count} {reason}" for reason, count in
+                        corpus["dropped"].items() if reason != "excluded")
+    return (f"{train['files']:,} files, {train['bytes']:,} bytes; held out: "
+            f"{held or 'files by a hash of their path'}. "
+            f"Dropped: {dropped or 'none'}.")
+
+
+def _stage(stage):
+    minutes = stage["seconds"] / 60
+    losses = ", ".join(f"{name} {stage[name]:.3f}" for name in stage
+                       if name in ("loss", "last", "early", "overlap", "same",
+                                   "missed") or name.startswith("head"))
+    return ["```", f"scripts/train {stage['command']}", "```", "",
+            f"{stage['tokens']:,} tokens in {stage['steps']:,} steps, "
+            f"{minutes:.1f} minutes on {stage['machine']}; over the last "
+            f"logged steps: {losses}.", ""]
+
+
+def _measured(name, training, measured):
+    held = (f"On {measured['tokens']:,} tokens ({measured['bytes']:,} bytes, "
+            f"{measured['documents']} files) of text held out by directory.")
+    if training["recipe"] == "pretrain":
+        return [held, ""] + _bits(measured) + ["", "Leaving early against "
+               "reading all layers:", ""] + _table(
+                   [row for row in measured["agreement"]
+                    if row.startswith("exit")], measured)
+    rules = ("`overlap` is the mean of sum(min(p, q)), the share of drafts "
+             "that survive; `same` says how often the likeliest token is the "
+             "target's.")
+    if training["recipe"] == "medusa":
+        rows = [row for row in measured["agreement"]
+                if row.startswith("head")]
+        rules += (" Head i is compared with the target once it has read the "
+                  "true tokens between; a pair table is counted over the same "
+                  "distance.")
+    else:
+        rows = [name, "bigram table", "longest match"]
+    lines = [held, rules, ""] + _table(rows, measured)
+    if training["recipe"] == "boost" and "any_drafter_same" in measured:
+        lines += ["", "The likeliest token of at least one drafter is the "
+                  f"target's at {measured['any_drafter_same']:.1%} of places."]
+    return lines
+
+
+def _bits(measured):
+    lines = ["| | bits per byte |", "| --- | ---: |"]
+    return lines + [f"| {name} | {bits:.3f} |"
+                    for name, bits in measured["bits_per_byte"].items()]
+
+
+def _table(rows, measured):
+    tops = [key for key in measured["agreement"][rows[0]]
+            if key.startswith("top")]
+    heads = (["same"] +
+             [f"overlap at {t:g}" for t in TEMPERATURES] + tops)
+    lines = ["| | " + " | ".join(heads) + " |",
+             "| --- |" + " ---: |" * len(heads)]
+    for row in rows:
+        figures = measured["agreement"][row]
+        cells = [f"{figures[h]:.3f}" if h in figures else "" for h in heads]
+        lines.append(f"| {row} | " + " | ".join(cells) + " |")
+    return lines

@@ -1,0 +1,185 @@
+"""corpus: text files into training, validation and test splits.
+
+A split is decided by file. `--validation` and `--test` name directories (or
+files) under the source that are held out whole, for near-duplicates across
+files flatter every figure; without them, files are held out by a hash of their
+path. Duplicates are dropped: a file that says what another says, or most of
+whose lines stand in files already kept. Held-out files come first there, so
+that what is near to them leaves the training split.
+"""
+
+import dataclasses
+import hashlib
+import json
+import pathlib
+
+from training.errors import UserError
+from training.files import read_json, replaced, write_json
+
+SPLITS = ("train", "validation", "test")
+
+
+@dataclasses.dataclass
+class Document:
+    path: str  # relative to its source
+    text: str
+
+
+def add_arguments(parser):
+    parser.add_argument("--source", nargs="+", required=True, metavar="PATH",
+                        help="directories or files to read")
+    parser.add_argument("--out", required=True, metavar="DIR")
+    parser.add_argument("--suffix", nargs="+", default=[".py"], metavar="S",
+                        help="endings of the files wanted (default: .py)")
+    parser.add_argument("--exclude", nargs="+", default=[], metavar="PREFIX",
+                        help="leave out paths that begin so")
+    parser.add_argument("--validation", nargs="+", default=[], metavar="PREFIX",
+                        help="hold out paths that begin so")
+    parser.add_argument("--test", nargs="+", default=[], metavar="PREFIX",
+                        help="hold out paths that begin so")
+    parser.add_argument("--held-out-share", type=float, default=0.02,
+                        metavar="X", help="without --validation and --test: "
+                        "the share of files in each (default: %(default)s)")
+    parser.add_argument("--max-bytes", type=int, default=400_000, metavar="N",
+                        help="drop longer files (default: %(default)s)")
+    parser.add_argument("--max-seen", type=float, default=0.6, metavar="X",
+                        help="drop a file if more of its lines were seen "
+                        "before (default: %(default)s)")
+    parser.add_argument("--max-symbols", type=float, default=0.5, metavar="X",
+                        help="drop a file, as a generated table, if more of "
+                        "its characters are neither letters nor blank "
+                        "(default: %(default)s)")
+
+
+def run(options):
+    documents, dropped = _read(options)
+    if not documents:
+        raise UserError(f"{' '.join(options.source)}: no file ending in "
+                        f"{' or '.join(options.suffix)} was kept")
+    splits = {name: [] for name in SPLITS}
+    for document in documents:
+        splits[_split_of(document.path, options)].append(document)
+    splits = _without_duplicates(splits, options.max_seen, dropped)
+    if not splits["train"]:
+        raise UserError("every file was held out; there is nothing to train on")
+    out = pathlib.Path(options.out)
+    for name, kept in splits.items():
+        with replaced(out / f"{name}.jsonl") as path:
+            with open(path, "w", encoding="utf-8") as file:
+                for document in kept:
+                    file.write(json.dumps(dataclasses.asdict(document)) + "\n")
+    summary = {
+        name: {"files": len(kept),
+               "bytes": sum(len(d.text.encode()) for d in kept)}
+        for name, kept in splits.items()}
+    summary["dropped"] = dropped
+    summary["validation_prefixes"] = options.validation
+    summary["test_prefixes"] = options.test
+    write_json(out / "corpus.json", summary)
+    for name in SPLITS:
+        print(f"{name:<12}{summary[name]['files']:>8} files"
+              f"{summary[name]['bytes']:>14,} bytes")
+    for reason, count in dropped.items():
+        print(f"dropped     {count:>8} files: {reason}")
+
+
+def read_split(directory, split):
+    """The documents of one split."""
+    path = pathlib.Path(directory) / f"{split}.jsonl"
+    if not path.exists():
+        raise UserError(f"{path}: there is no such file; `corpus` writes it")
+    documents = []
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                fields = json.loads(line)
+                documents.append(Document(fields["path"], fields["text"]))
+            except (ValueError, KeyError, TypeError) as error:
+                raise UserError(f"{path}:{number}: expected an object with "
+                                f"path and text: {error}") from error
+    if not documents:
+        raise UserError(f"{path}: the {split} split is empty")
+    return documents
+
+
+def describe(directory):
+    return read_json(pathlib.Path(directory) / "corpus.json")
+
+
+def _read(options):
+    documents = []
+    dropped = {}
+
+    def drop(reason):
+        dropped[reason] = dropped.get(reason, 0) + 1
+
+    for source in options.source:
+        for relative, path in _paths(pathlib.Path(source), options.suffix):
+            if _begins(relative, options.exclude):
+                drop("excluded")
+                continue
+            raw = path.read_bytes()
+            if len(raw) > options.max_bytes:
+                drop(f"longer than {options.max_bytes:,} bytes")
+                continue
+            try:
+                text = raw.decode("utf-8")
+            except UnicodeDecodeError:
+                drop("not UTF-8")
+                continue
+            text = text.replace("\r\n", "\n")
+            if not text.strip() or "\0" in text:
+                drop("empty or binary")
+            elif _symbols(text) > options.max_symbols:
+                drop("mostly digits and symbols")
+            else:
+                documents.append(Document(relative, text))
+    return documents, dropped
+
+
+def _paths(source, suffixes):
+    if source.is_file():
+        return [(source.name, source)]
+    if not source.is_dir():
+        raise UserError(f"{source}: there is no such file or directory")
+    return sorted((path.relative_to(source).as_posix(), path)
+                  for path in source.rglob("*")
+                  if path.is_file() and path.suffix in suffixes)
+
+
+def _begins(path, prefixes):
+    return any(path.startswith(prefix) for prefix in prefixes)
+
+
+def _symbols(text):
+    dense = [c for c in text if not c.isspace()]
+    return sum(not c.isalpha() and c != "_" for c in dense) / len(dense)
+
+
+def _split_of(path, options):
+    if options.validation or options.test:
+        if _begins(path, options.test):
+            return "test"
+        return "validation" if _begins(path, options.validation) else "train"
+    place = int(hashlib.sha256(path.encode()).hexdigest()[:8], 16) / 2**32
+    if place < options.held_out_share:
+        return "test"
+    return "validation" if place < 2 * options.held_out_share else "train"
+
+
+def _without_duplicates(splits, max_seen, dropped):
+    seen = set()
+    kept = {}
+    for name in ("test", "validation", "train"):
+        kept[name] = []
+        for document in splits[name]:
+            lines = [hash(line.strip()) for line in document.text.split("\n")
+                     if len(line.strip()) >= 20]
+            known = sum(line in seen for line in lines)
+            if lines and known > max_seen * len(lines):
+                reason = "most lines seen before"
+                dropped[reason] = dropped.get(reason, 0) + 1
+                continue
+            seen.update(lines)
+            kept[name].append(document)
+    return {name: kept[name] for name in SPLITS}

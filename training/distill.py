@@ -1,0 +1,143 @@
+"""distill: a small drafter from a target's laws.
+
+The drafter learns the target's law at every position of corpus text and, for a
+share of the batches, of texts that the target wrote itself (DistillSpec). It
+starts from a model of its own (`--student`): `pretrain` makes one in minutes,
+and distilling from random weights ends worse.
+"""
+
+import pathlib
+
+import torch
+
+from training import optimizers, trainer
+from training.data import Windows, end_of_text_id, generator_of, read_ids
+from training.divergences import DIVERGENCES, agreement
+from training.errors import UserError
+from training.files import read_json
+from training.model import read_model, write_model
+from training.pretrain import command, copy_tokenizer
+from training.sampling import sample
+from training.tokenizer import read_tokenizer
+
+
+def add_arguments(parser):
+    parser.add_argument("--student", required=True, metavar="DIR",
+                        help="the drafter to start from")
+    add_teaching(parser)
+
+
+def add_teaching(parser):
+    """What distill and boost share."""
+    parser.add_argument("--target", required=True, metavar="DIR")
+    parser.add_argument("--corpus", required=True, metavar="DIR")
+    trainer.add_arguments(parser, steps=2000)
+    optimizers.add_arguments(parser, rate=2e-3, muon_rate=0.01)
+    parser.add_argument("--loss", choices=sorted(DIVERGENCES),
+                        default="total-variation",
+                        help="what is made small (default: %(default)s)")
+    parser.add_argument("--batch", type=int, default=16, metavar="N",
+                        help="windows a step (default: %(default)s)")
+    parser.add_argument("--window", type=int, default=256, metavar="N",
+                        help="tokens in a window (default: %(default)s)")
+    parser.add_argument("--own-share", type=float, default=0.2, metavar="X",
+                        help="share of steps on the target's own texts "
+                        "(default: %(default)s)")
+    parser.add_argument("--temperature", type=float, default=1.0, metavar="X",
+                        help="at which the target writes them "
+                        "(default: %(default)s)")
+
+
+def run(options):
+    if trainer.already_done(options):
+        return
+    teaching = Teaching(options)
+    teach(options, "distill", teaching, teaching.loss)
+
+
+def teach(options, recipe, teaching, loss):
+    student = teaching.student
+    run = trainer.Trainer(
+        options, student,
+        optimizers.optimizers_of(student.named_parameters(), options),
+        teaching.columns)
+    figures = run.train(loss)
+    write_model(student, options.out, teaching.end)
+    copy_tokenizer(options.target, options.out)
+    run.finish(recipe, {
+        **figures, "parameters": student.size(),
+        "tokens": options.steps * options.batch * options.window,
+        "command": command(recipe, options)})
+
+
+def check_same_vocabulary(first, second):
+    """Fails unless the two directories' tokenizers give the same ids."""
+    ours, theirs = (read_tokenizer(path).get_vocab(with_added_tokens=True)
+                    for path in (first, second))
+    if ours == theirs:
+        return
+    different = sum(theirs.get(token) != id for token, id in ours.items())
+    raise UserError(
+        f"{second}: its vocabulary of {len(theirs):,} tokens is not that of "
+        f"{first}, which has {len(ours):,}; {different:,} differ")
+
+
+class Teaching:
+    """A frozen target, its student, and batches with the target's law."""
+
+    columns = ("overlap", "same")
+
+    def __init__(self, options):
+        self.options = options
+        self.device = trainer.device_of(options)
+        check_same_vocabulary(options.target, options.student)
+        self.target = read_model(options.target, self.device).eval()
+        self.target.requires_grad_(False)
+        self.student = read_model(options.student, self.device)
+        if self.target.shape.vocab_size != self.student.shape.vocab_size:
+            raise UserError(
+                f"{options.student}: vocab_size: expected the target's "
+                f"{self.target.shape.vocab_size}, found "
+                f"{self.student.shape.vocab_size}")
+        config = read_json(pathlib.Path(options.target) / "config.json")
+        self.end = end_of_text_id(read_tokenizer(options.target), config)
+        ids = read_ids(options.corpus, "train", options.target, self.end)
+        self.windows = Windows(ids, options.window, options.seed)
+        self.divergence = DIVERGENCES[options.loss]
+        if options.compile:
+            for layer in (*self.target.layers, *self.student.layers):
+                layer.compile()
+            self.divergence = torch.compile(self.divergence)
+        print(f"target {self.target.size():,}, student "
+              f"{self.student.size():,} parameters; "
+              f"{len(ids):,} training tokens")
+
+    def batch(self, step):
+        """Ids to read, some of them the target's own."""
+        ids = self.windows.batch(step, self.options.batch)[:, :-1]
+        ids = ids.to(self.device)
+        generator = generator_of(self.options.seed, "own", step)
+        if float(torch.rand((), generator=generator)) >= self.options.own_share:
+            return ids
+        return sample(self.target, ids[:, :self.options.window // 8],
+                      self.options.window, self.options.temperature, generator)
+
+    def laws(self, ids):
+        """The target's and the student's logits."""
+        with trainer.autocast(self.options, self.device):
+            with torch.no_grad():
+                wanted = self.target(ids)
+            return wanted, self.student(ids)
+
+    def loss(self, step):
+        wanted, found = self.laws(self.batch(step))
+        return (self.divergence(wanted, found).mean(),
+                self.figures(step, wanted, found))
+
+    def figures(self, step, wanted, found):
+        """Of one batch a log line, for they cost more than the loss."""
+        if step % self.options.log_every == 0 or not hasattr(self, "_figures"):
+            with torch.no_grad():
+                overlap, same = agreement(wanted, found)
+            self._figures = {"overlap": overlap.mean(), "same": same.mean()}
+        return self._figures

@@ -1,0 +1,253 @@
+"""measure: how well drafters agree with their target on held-out text.
+
+At every place of the held-out text, which both read, the drafter's law q is
+compared with the target's law p: sum(min(p, q)), the share of drafts that
+survive; and whether the likeliest token is the same. Head i of Medusa heads is
+compared with the law that the target has once it has read the true tokens
+between. Prints a table and writes FILE as JSON.
+"""
+
+import pathlib
+
+import numpy
+import torch
+import tqdm
+
+from training import baselines, trainer
+from training.corpus import read_split
+from training.data import end_of_text_id, read_ids
+from training.distill import check_same_vocabulary
+from training.divergences import agreement
+from training.files import read_json, write_json
+from training.medusa import read_heads
+from training.model import read_model
+from training.tokenizer import read_tokenizer
+
+TEMPERATURES = (1.0, 0.7, 0.0)
+
+
+def add_arguments(parser):
+    parser.add_argument("--target", required=True, metavar="DIR")
+    parser.add_argument("--corpus", required=True, metavar="DIR")
+    parser.add_argument("--drafters", nargs="*", default=[], metavar="DIR")
+    parser.add_argument("--heads", metavar="DIR", help="Medusa heads")
+    parser.add_argument("--split", choices=("validation", "test"),
+                        default="test", help="default: %(default)s")
+    parser.add_argument("--exclude", nargs="*", default=[], metavar="PREFIX",
+                        help="leave out documents whose path begins so")
+    parser.add_argument("--limit", type=int, default=0, metavar="N",
+                        help="tokens to judge at most (default: all)")
+    parser.add_argument("--compress", action="store_true",
+                        help="compare with gzip and xz too: a minute")
+    parser.add_argument("--device", default="auto", metavar="D")
+    parser.add_argument("--threads", type=int, default=0, metavar="N")
+    parser.add_argument("--out", required=True, metavar="FILE")
+
+
+def run(options):
+    measurement = Measurement(options)
+    figures = measurement.measure()
+    if options.compress:
+        figures["bits_per_byte"].update(measurement.compressors())
+    write_json(options.out, figures)
+    print_figures(figures)
+
+
+class Sums:
+    """Means of many figures, by name."""
+
+    def __init__(self):
+        self.totals = {}
+
+    def add(self, name, values):
+        total, count = self.totals.get(name, (0.0, 0))
+        self.totals[name] = (total + float(values.double().sum()),
+                             count + values.numel())
+
+    def mean(self, name):
+        total, count = self.totals[name]
+        return total / count
+
+    def total(self, name):
+        return self.totals[name][0]
+
+
+class Measurement:
+    def __init__(self, options):
+        self.options = options
+        self.device = trainer.device_of(options)
+        self.target = read_model(options.target, self.device).eval()
+        self.drafters = {}
+        for directory in options.drafters:
+            check_same_vocabulary(options.target, directory)
+            self.drafters[pathlib.Path(directory).name] = read_model(
+                directory, self.device).eval()
+        self.heads = []
+        if options.heads:
+            self.heads = read_heads(options.heads).to(self.device).heads
+        tokenizer = read_tokenizer(options.target)
+        config = read_json(pathlib.Path(options.target) / "config.json")
+        self.end = end_of_text_id(tokenizer, config)
+        self.documents = [
+            d.text for d in read_split(options.corpus, options.split)
+            if not any(d.path.startswith(p) for p in options.exclude)]
+        parts = []
+        for text in self.documents:
+            ids = tokenizer.encode(text, add_special_tokens=False).ids
+            parts.append(numpy.array([self.end] + ids, dtype=numpy.int32))
+        self.ids = numpy.concatenate(parts + [numpy.array([self.end],
+                                                          numpy.int32)])
+        self.bytes = sum(len(text.encode()) for text in self.documents)
+        if options.limit and options.limit < len(self.ids):
+            self.bytes *= options.limit / len(self.ids)
+            self.ids = self.ids[:options.limit]
+        train = read_ids(options.corpus, "train", options.target, self.end)
+        vocabulary = self.target.shape.vocab_size
+        self.tables = [baselines.PairTable(train, vocabulary, distance + 1)
+                       for distance in range(1 + len(self.heads))]
+        self.matches = baselines.longest_match(self.ids, self.end)
+        self.sums = Sums()
+
+    @torch.no_grad()
+    def measure(self):
+        ids = torch.from_numpy(self.ids).long()
+        window = min(self.target.shape.context,
+                     *(d.shape.context for d in self.drafters.values()),
+                     1024)
+        half = window // 2
+        starts = range(0, max(1, len(ids) - 1 - half), half)
+        for start in tqdm.tqdm(starts, desc="measure", unit="window",
+                               mininterval=1):
+            piece = ids[start:start + window + 1]
+            skip = half if start else 0
+            self._window(piece[None].to(self.device), skip, start)
+        return self._figures()
+
+    def compressors(self):
+        text = "".join(self.documents).encode()
+        training = "".join(
+            d.text for d in read_split(self.options.corpus, "train")).encode()
+        return baselines.compressed_bits_per_byte(text, training)
+
+    def _window(self, piece, skip, start):
+        """Judges the places from `skip` on of a window; earlier ones are
+        context, judged in the window before."""
+        ids, wanted = piece[:, :-1], piece[0, 1:]
+        exits = tuple(range(1, self.target.shape.layers))
+        hidden, early = self.target.hidden(ids, exits)
+        p = self.target.logits(hidden)[0]
+        loss = torch.nn.functional.cross_entropy(
+            p[skip:].float(), wanted[skip:], reduction="none")
+        self.sums.add("nats", loss)
+        best = p.argmax(-1)
+        covered = torch.zeros_like(best[skip:], dtype=torch.bool)
+        for name, drafter in self.drafters.items():
+            q = drafter(ids)[0]
+            self._compare(name, p[skip:], q[skip:])
+            covered |= (q.argmax(-1) == best)[skip:]
+            self.sums.add("any drafter", covered.float())
+        for layer, state in early.items():
+            self._compare(f"exit after layer {layer}", p[skip:],
+                          self.target.logits(state)[0][skip:])
+        self._compare("bigram table", p[skip:],
+                      self.tables[0](ids[0].cpu())[skip:].to(p.device))
+        copied = self._copied(0, start, len(wanted)).to(p.device)
+        self._compare_points("longest match", p[skip:], copied[skip:])
+        self._heads(hidden, ids, p, best, skip, start)
+
+    def _compare(self, name, p, q):
+        for temperature in TEMPERATURES:
+            if temperature:
+                overlap, same = agreement(p / temperature, q / temperature)
+                self.sums.add(f"{name}/overlap/{temperature}", overlap)
+        self.sums.add(f"{name}/same", same)
+        self.sums.add(f"{name}/overlap/0.0", same)
+
+    def _compare_points(self, name, p, tokens):
+        """A drafter that proposes one token, or none (-1)."""
+        known = tokens >= 0
+        place = tokens.clamp(min=0)[:, None]
+        same = (p.argmax(-1) == tokens).float()
+        for temperature in TEMPERATURES:
+            chance = same
+            if temperature:
+                law = torch.softmax(p / temperature, dim=-1)
+                chance = law.gather(1, place)[:, 0] * known
+            self.sums.add(f"{name}/overlap/{temperature}", chance)
+        self.sums.add(f"{name}/same", same)
+
+    def _copied(self, further, start, count):
+        """What copying the longest match proposes `further` places past the
+        next, at each of `count` places."""
+        places = numpy.arange(start, start + count)
+        # What lies between match and place repeats.
+        period = places + 1 - self.matches[places]
+        source = self.matches[places] + further % period
+        tokens = numpy.where(self.matches[places] >= 0, self.ids[source], -1)
+        return torch.from_numpy(tokens)
+
+    def _heads(self, hidden, ids, p, best, skip, start):
+        shared = (self.target.lm_head or self.target.embed_tokens).weight
+        for i, head in enumerate(self.heads):
+            ahead = i + 1
+            q = head(hidden, shared)[0]
+            name = f"head {i + 1}"
+            # The places judged are those where the target speaks, as above.
+            first = max(skip, ahead)
+            told, said = p[first:], q[first - ahead:len(q) - ahead]
+            self._compare(name, told, said)
+            ranked = said.topk(10, dim=-1).indices
+            hit = ranked == best[first:, None]
+            for k in (1, 2, 3, 5, 10):
+                self.sums.add(f"{name}/top{k}", hit[:, :k].any(-1).float())
+            table = self.tables[ahead](ids[0].cpu()).to(p.device)
+            self._compare(f"{name}, pair table", told,
+                          table[first - ahead:len(q) - ahead])
+            copied = self._copied(ahead, start, len(q)).to(p.device)
+            self._compare_points(f"{name}, longest match", told,
+                                 copied[first - ahead:len(q) - ahead])
+
+    def _figures(self):
+        sums = self.sums
+        names = [n.removesuffix("/same") for n in sums.totals
+                 if n.endswith("/same")]
+        rows = {}
+        for name in names:
+            rows[name] = {"same": round(sums.mean(f"{name}/same"), 4)}
+            for temperature in TEMPERATURES:
+                rows[name][f"overlap at {temperature:g}"] = round(
+                    sums.mean(f"{name}/overlap/{temperature}"), 4)
+            for k in (1, 2, 3, 5, 10):
+                if f"{name}/top{k}" in sums.totals:
+                    rows[name][f"top {k}"] = round(
+                        sums.mean(f"{name}/top{k}"), 4)
+        figures = {
+            "split": self.options.split,
+            "excluded": self.options.exclude,
+            "documents": len(self.documents),
+            "bytes": round(self.bytes),
+            "tokens": len(self.ids) - 1,
+            "bits_per_byte": {
+                pathlib.Path(self.options.target).name:
+                    sums.total("nats") / numpy.log(2) / self.bytes},
+            "agreement": rows,
+        }
+        if len(self.drafters) > 1:
+            figures["any_drafter_same"] = round(sums.mean("any drafter"), 4)
+        return figures
+
+
+def print_figures(figures):
+    print(f"{figures['split']} split, {figures['documents']} documents, "
+          f"{figures['tokens']:,} tokens, {figures['bytes']:,} bytes")
+    for name, bits in figures["bits_per_byte"].items():
+        print(f"  {bits:.3f} bits per byte  {name}")
+    print(f"{'':<26}{'same':>8}" + "".join(
+        f"{f'at {t:g}':>9}" for t in TEMPERATURES) + "   (overlap)")
+    for name, row in figures["agreement"].items():
+        print(f"{name:<26}{row['same']:>8.3f}" + "".join(
+            f"{row[f'overlap at {t:g}']:>9.3f}" for t in TEMPERATURES) +
+            "".join(f"  top {k} {row[f'top {k}']:.3f}" for k in (1, 10)
+                    if f"top {k}" in row))
+    if "any_drafter_same" in figures:
+        print(f"{'any drafter':<26}{figures['any_drafter_same']:>8.3f}")

@@ -1,0 +1,194 @@
+"""medusa: heads on a frozen target, each for a token further ahead.
+
+Head i reads the target's hidden state after the final norm and gives the law of
+the token i + 2 places on: x + SiLU(W x + b) once or more, then an output matrix
+of its own or, with `--share-output`, the target's. It learns the law that the
+target itself has there. Tensors are named as published: `i.j.linear.weight`,
+`i.j.linear.bias`, and `i.L.weight` for the output matrix.
+"""
+
+import pathlib
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from training import optimizers, trainer
+from training.data import Windows, end_of_text_id, read_ids
+from training.divergences import forward_kl
+from training.errors import UserError
+from training.files import read_json, write_json
+from training.model import read_model, read_tensors, write_tensors
+from training.pretrain import command
+from training.tokenizer import read_tokenizer
+
+
+def add_arguments(parser):
+    parser.add_argument("--target", required=True, metavar="DIR")
+    parser.add_argument("--corpus", required=True, metavar="DIR")
+    trainer.add_arguments(parser, steps=2000)
+    optimizers.add_arguments(parser, rate=3e-3, muon_rate=0.01)
+    parser.add_argument("--heads", type=int, default=4, metavar="N",
+                        help="default: %(default)s")
+    parser.add_argument("--blocks", type=int, default=1, metavar="N",
+                        help="blocks in a head (default: %(default)s)")
+    parser.add_argument("--share-output", action="store_true",
+                        help="let heads use the target's output matrix")
+    parser.add_argument("--decay", type=float, default=0.8, metavar="X",
+                        help="weight of each head's loss by the one's before "
+                        "(default: %(default)s)")
+    parser.add_argument("--batch", type=int, default=16, metavar="N",
+                        help="windows a step (default: %(default)s)")
+    parser.add_argument("--window", type=int, default=256, metavar="N",
+                        help="tokens in a window (default: %(default)s)")
+
+
+class Head(nn.Module):
+    def __init__(self, size, blocks, output):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(size, size)
+                                    for _ in range(blocks))
+        for linear in self.layers:
+            nn.init.zeros_(linear.weight)
+            nn.init.zeros_(linear.bias)
+        self.own = nn.Parameter(output.clone()) if output is not None else None
+
+    def forward(self, x, shared):
+        for linear in self.layers:
+            x = x + functional.silu(linear(x))
+        return functional.linear(x, shared if self.own is None else self.own)
+
+
+class Heads(nn.Module):
+    def __init__(self, count, size, blocks, output):
+        """`output`: where each head's own matrix starts; None to share."""
+        super().__init__()
+        self.heads = nn.ModuleList(Head(size, blocks, output)
+                                   for _ in range(count))
+
+    def forward(self, hidden, shared):
+        return [head(hidden, shared) for head in self.heads]
+
+    def published(self):
+        """The tensors by their published names."""
+        tensors = {}
+        for i, head in enumerate(self.heads):
+            for j, linear in enumerate(head.layers):
+                tensors[f"{i}.{j}.linear.weight"] = linear.weight
+                tensors[f"{i}.{j}.linear.bias"] = linear.bias
+            if head.own is not None:
+                tensors[f"{i}.{len(head.layers)}.weight"] = head.own
+        return tensors
+
+
+def describe_heads(tensors, source):
+    """How many heads, blocks in each, and how wide, told by the tensors."""
+    try:
+        heads = 1 + max(int(name.split(".")[0]) for name in tensors)
+        blocks = sum(name.startswith("0.") and name.endswith(".linear.weight")
+                     for name in tensors)
+        size = tensors["0.0.linear.weight"].shape[0]
+    except (KeyError, ValueError, IndexError) as error:
+        raise UserError(f"{source}: not Medusa heads: no tensor "
+                        "'0.0.linear.weight', or others beside them") from error
+    wanted = {}
+    for i in range(heads):
+        for j in range(blocks):
+            wanted[f"{i}.{j}.linear.weight"] = [size, size]
+            wanted[f"{i}.{j}.linear.bias"] = [size]
+    for name, shape in wanted.items():
+        found = list(tensors[name].shape) if name in tensors else "no tensor"
+        if found != shape:
+            raise UserError(f"{source}: tensor {name!r}: expected {shape}, "
+                            f"found {found}")
+    outputs = [f"{i}.{blocks}.weight" for i in range(heads)]
+    present = [name for name in outputs if name in tensors]
+    if present and present != outputs:
+        raise UserError(f"{source}: some heads have an output matrix of their "
+                        f"own, others have not: {', '.join(present)}")
+    others = set(tensors) - set(wanted) - set(outputs)
+    if others:
+        raise UserError(f"{source}: tensor {min(others)!r} is not of Medusa "
+                        "heads")
+    return heads, blocks, size
+
+
+def read_heads(directory):
+    """Heads as published."""
+    tensors = read_tensors(directory)
+    count, blocks, size = describe_heads(tensors, directory)
+    heads = Heads(count, size, blocks, tensors.get(f"0.{blocks}.weight"))
+    for name, parameter in heads.published().items():
+        parameter.data = tensors[name].float()
+    return heads
+
+
+def write_heads(heads, directory, target, dtype=torch.bfloat16):
+    directory = pathlib.Path(directory)
+    blocks = len(heads.heads[0].layers)
+    write_tensors(heads.published(), directory / "medusa_lm_head.safetensors",
+                  dtype)
+    write_json(directory / "config.json", {
+        "base_model_name_or_path": pathlib.Path(target).name,
+        "medusa_num_heads": len(heads.heads),
+        "medusa_num_layers": blocks,
+        "hidden_size": heads.heads[0].layers[0].weight.shape[0],
+        "torch_dtype": str(dtype).removeprefix("torch."),
+    })
+
+
+def run(options):
+    if trainer.already_done(options):
+        return
+    teaching = HeadTeaching(options)
+    run = trainer.Trainer(
+        options, teaching.heads,
+        optimizers.optimizers_of(teaching.heads.named_parameters(), options),
+        [f"head{i}" for i in range(options.heads)])
+    figures = run.train(teaching.loss)
+    write_heads(teaching.heads, options.out, options.target)
+    run.finish("medusa", {
+        **figures,
+        "parameters": sum(w.numel() for w in teaching.heads.parameters()),
+        "tokens": options.steps * options.batch * options.window,
+        "command": command("medusa", options)})
+
+
+class HeadTeaching:
+    def __init__(self, options):
+        self.options = options
+        self.device = trainer.device_of(options)
+        self.target = read_model(options.target, self.device).eval()
+        self.target.requires_grad_(False)
+        head = self.target.lm_head or self.target.embed_tokens
+        self.output = head.weight.detach()
+        self.heads = Heads(options.heads, self.target.shape.hidden_size,
+                           options.blocks,
+                           None if options.share_output else self.output)
+        self.heads.to(self.device)
+        config = read_json(pathlib.Path(options.target) / "config.json")
+        end = end_of_text_id(read_tokenizer(options.target), config)
+        ids = read_ids(options.corpus, "train", options.target, end)
+        self.windows = Windows(ids, options.window, options.seed)
+        self.divergence = forward_kl
+        if options.compile:
+            for layer in self.target.layers:
+                layer.compile()
+            self.divergence = torch.compile(forward_kl)
+
+    def loss(self, step):
+        ids = self.windows.batch(step, self.options.batch)[:, :-1]
+        ids = ids.to(self.device)
+        with trainer.autocast(self.options, self.device):
+            with torch.no_grad():
+                hidden, _ = self.target.hidden(ids)
+                wanted = self.target.logits(hidden)
+            found = self.heads(hidden, self.output)
+        total, figures = 0, {}
+        for i, logits in enumerate(found):
+            # At t a head says what the target itself says at t + i + 1.
+            loss = self.divergence(wanted[:, i + 1:],
+                                   logits[:, :-(i + 1)]).mean()
+            total = total + self.options.decay ** i * loss
+            figures[f"head{i}"] = loss.detach()
+        return total, figures

@@ -1,0 +1,169 @@
+"""pretrain: a Llama-shaped model from scratch.
+
+With `--exit-scale` one early exit a step is trained beside the last: the state
+after some layer, through the final norm and the output matrix, predicts too.
+With `--layer-dropout` layers are left out at random, the later the likelier.
+Both together let a model draft for itself from its lower layers (LayerSkip).
+"""
+
+import shutil
+
+import pathlib
+import torch
+from torch.nn import functional
+
+from training import optimizers, trainer
+from training.data import Windows, end_of_text_id, generator_of, read_ids
+from training.errors import UserError
+from training.model import Decoder, Shape, write_model
+from training.tokenizer import read_tokenizer
+
+
+def add_arguments(parser):
+    parser.add_argument("--corpus", required=True, metavar="DIR")
+    parser.add_argument("--tokenizer", required=True, metavar="DIR")
+    trainer.add_arguments(parser, steps=4000)
+    optimizers.add_arguments(parser, rate=3e-3, muon_rate=0.02)
+    add_shape(parser)
+    parser.add_argument("--batch", type=int, default=16, metavar="N",
+                        help="windows a step (default: %(default)s)")
+    parser.add_argument("--window", type=int, default=512, metavar="N",
+                        help="tokens in a window (default: %(default)s)")
+    parser.add_argument("--long-share", type=float, default=0.1, metavar="X",
+                        help="the last share of the steps, with windows as "
+                        "long as the context (default: %(default)s)")
+    parser.add_argument("--exit-scale", type=float, default=0.0, metavar="X",
+                        help="weight of the early exit's loss "
+                        "(default: %(default)s)")
+    parser.add_argument("--layer-dropout", type=float, default=0.0,
+                        metavar="X", help="chance that the last layer is left "
+                        "out of a step; less for earlier ones "
+                        "(default: %(default)s)")
+
+
+def add_shape(parser):
+    for name, default, what in (
+            ("hidden", 192, "size of the hidden state"),
+            ("layers", 4, "number of layers"),
+            ("heads", 3, "attention heads"),
+            ("kv-heads", 0, "heads of keys and values; 0: as many"),
+            ("feed-forward", 512, "inner size of the feed-forward part"),
+            ("context", 1024, "most tokens the model can read")):
+        parser.add_argument(f"--{name}", type=int, default=default, metavar="N",
+                            help=f"{what} (default: %(default)s)")
+
+
+def run(options):
+    if trainer.already_done(options):
+        return
+    device = trainer.device_of(options)
+    tokenizer = read_tokenizer(options.tokenizer)
+    end = end_of_text_id(tokenizer)
+    ids = read_ids(options.corpus, "train", options.tokenizer, end)
+    model = Decoder(shape_of(options, tokenizer.get_vocab_size()))
+    model.initialise(generator_of(options.seed, "weights"))
+    model.to(device)
+    print(f"{model.size():,} parameters, {len(ids):,} training tokens")
+    recipe = Pretraining(options, model, ids, device)
+    run = trainer.Trainer(
+        options, model,
+        optimizers.optimizers_of(model.named_parameters(), options),
+        recipe.columns)
+    figures = run.train(recipe.loss)
+    write_model(model, options.out, end)
+    copy_tokenizer(options.tokenizer, options.out)
+    run.finish("pretrain", {
+        **figures, "parameters": model.size(),
+        "tokens": options.steps * options.batch * options.window,
+        "command": command("pretrain", options)})
+
+
+def shape_of(options, vocab_size):
+    if options.hidden % options.heads:
+        raise UserError(f"--heads: {options.heads} does not divide --hidden "
+                        f"{options.hidden}")
+    kv_heads = options.kv_heads or options.heads
+    if options.heads % kv_heads:
+        raise UserError(f"--kv-heads: {kv_heads} does not divide --heads "
+                        f"{options.heads}")
+    return Shape(vocab_size=vocab_size, hidden_size=options.hidden,
+                 layers=options.layers, heads=options.heads, kv_heads=kv_heads,
+                 head_dim=options.hidden // options.heads,
+                 feed_forward=options.feed_forward, context=options.context)
+
+
+class Pretraining:
+    def __init__(self, options, model, ids, device):
+        self.options = options
+        self.model = model
+        self.device = device
+        self.short = Windows(ids, options.window, options.seed)
+        self.long_from = round(options.steps * (1 - options.long_share))
+        if options.long_share > 0:
+            self.long = Windows(ids, options.context, options.seed)
+        self.cross_entropy = cross_entropy
+        self.columns = ("last", "early") if options.exit_scale else ("last",)
+        if options.compile:
+            for layer in model.layers:
+                layer.compile()
+            self.cross_entropy = torch.compile(cross_entropy)
+
+    def loss(self, step):
+        ids = self._batch(step).to(self.device)
+        generator = generator_of(self.options.seed, "layers", step)
+        last_layer = self.model.shape.layers
+        exits = ()
+        if self.options.exit_scale and last_layer > 1:
+            exits = (int(torch.randint(1, last_layer, (1,),
+                                       generator=generator)),)
+        chances = torch.rand(last_layer, generator=generator)
+        skipped = [number for number in range(1, last_layer)
+                   if chances[number] <
+                   self.options.layer_dropout * number / (last_layer - 1)]
+        with trainer.autocast(self.options, self.device):
+            hidden, early = self.model.hidden(ids[:, :-1], exits, skipped)
+            wanted = ids[:, 1:]
+            last = self._cross_entropy(hidden, wanted)
+            if not exits:
+                return last, {"last": last.detach()}
+            other = self._cross_entropy(early[exits[0]], wanted)
+        loss = last + self.options.exit_scale * other
+        return loss, {"last": last.detach(), "early": other.detach()}
+
+    def _cross_entropy(self, hidden, wanted):
+        head = (self.model.embed_tokens if self.model.lm_head is None
+                else self.model.lm_head)
+        return self.cross_entropy(hidden, head.weight, wanted)
+
+    def _batch(self, step):
+        if step < self.long_from:
+            return self.short.batch(step, self.options.batch)
+        size = max(1, self.options.batch * self.options.window //
+                   self.options.context)
+        return self.long.batch(step - self.long_from, size)
+
+
+def cross_entropy(hidden, head, wanted):
+    logits = functional.linear(hidden, head)
+    return functional.cross_entropy(logits.flatten(0, 1).float(),
+                                    wanted.flatten())
+
+
+def copy_tokenizer(source, target):
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        path = pathlib.Path(source) / name
+        if path.exists():
+            shutil.copyfile(path, pathlib.Path(target) / name)
+
+
+def command(recipe, options):
+    """The command that was run, for the card."""
+    words = [recipe]
+    for name, value in vars(options).items():
+        if name in ("command", "handler") or value in (None, False, ""):
+            continue
+        words.append("--" + name.replace("_", "-"))
+        if value is not True:
+            words.extend(str(v) for v in
+                         (value if isinstance(value, list) else [value]))
+    return " ".join(words)

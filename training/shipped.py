@@ -1,0 +1,170 @@
+"""shipped: everything in models/, made again from the sources of the Python
+standard library that this Python came with.
+
+About two hours on two cores; a run that was stopped goes on where it was.
+`--smoke` does the same with tiny models in minutes, to see that every recipe
+works. With `--install` the result takes the place of models/.
+"""
+
+import argparse
+import importlib
+import pathlib
+import platform
+import shutil
+import sysconfig
+
+from training.errors import UserError
+
+TEST = ["asyncio/", "http/", "json/", "tomllib/", "wsgiref/", "zoneinfo/",
+        "test/test_asyncio/", "test/test_json/", "test/test_tomllib/",
+        "test/test_zoneinfo/"]
+VALIDATION = ["email/", "logging/", "test/test_email/"]
+ABOUT = ("The sources of the Python {version} standard library and of its "
+         "tests (Python Software Foundation Licence).")
+INSTALLED = ("config.json", "model.safetensors", "medusa_lm_head.safetensors",
+             "tokenizer.json", "tokenizer_config.json", "training.json",
+             "README.md")
+
+
+def add_arguments(parser):
+    parser.add_argument("--out", default="build/training", metavar="DIR",
+                        help="default: %(default)s")
+    parser.add_argument("--smoke", action="store_true",
+                        help="tiny models from a little text")
+    parser.add_argument("--install", metavar="DIR",
+                        help="copy the finished models there")
+    parser.add_argument("--precision", choices=("auto", "f32", "bf16"),
+                        default="bf16", help="default: %(default)s")
+    parser.add_argument("--device", default="auto", metavar="D")
+    parser.add_argument("--no-compile", action="store_true",
+                        help="do without torch.compile, which needs a C++ "
+                        "compiler")
+
+
+def run(options):
+    stages = Stages(options)
+    for stage in (stages.text, stages.target, stages.drafters, stages.heads,
+                  stages.measure, stages.cards):
+        stage()
+    if options.install:
+        stages.install()
+
+
+class Stages:
+    def __init__(self, options):
+        self.options = options
+        self.out = pathlib.Path(options.out)
+        if options.smoke:
+            self.out /= "smoke"
+        self.quick = options.smoke
+
+    def path(self, name):
+        return str(self.out / name)
+
+    def text(self):
+        library = pathlib.Path(sysconfig.get_paths()["stdlib"])
+        if not (library / "test" / "test_json").is_dir():
+            raise UserError(f"{library}: this Python came without the tests "
+                            "of its library, which are half of the corpus")
+        if not (self.out / "corpus" / "corpus.json").exists():
+            source = [library]
+            if self.quick:
+                source = [library / "unittest", library / "http",
+                          library / "json", library / "email"]
+            held = ({"test": ["server", "scanner"], "validation": ["client"]}
+                    if self.quick else
+                    {"test": TEST, "validation": VALIDATION})
+            self.call("corpus", "--source", *source, "--out",
+                      self.path("corpus"), "--exclude", "site-packages/",
+                      "--test", *held["test"],
+                      "--validation", *held["validation"])
+        if not (self.out / "tokenizer" / "tokenizer.json").exists():
+            self.call("tokenizer", "--corpus", self.path("corpus"),
+                      "--vocab-size", 512 if self.quick else 2048,
+                      "--out", self.path("tokenizer"))
+
+    def target(self):
+        size = (["--hidden", 32, "--layers", 3, "--heads", 2,
+                 "--feed-forward", 64, "--context", 256, "--window", 128]
+                if self.quick else [])
+        self.train("pretrain", "pycode-target", 5500,
+                   "--tokenizer", self.path("tokenizer"), *size,
+                   "--exit-scale", 0.2, "--layer-dropout", 0.05,
+                   "--rate", 1.5e-2, "--muon-rate", 0.025)
+
+    def drafters(self):
+        for name, hidden, heads, inner in (("draft-1", 64, 2, 176),
+                                           ("draft-2", 96, 3, 256)):
+            if self.quick:
+                hidden, heads, inner = 16, 2, 32
+            self.train("pretrain", f"{name}-start", 1200,
+                       "--tokenizer", self.path("tokenizer"),
+                       "--hidden", hidden, "--layers", 2, "--heads", heads,
+                       "--feed-forward", inner, "--window", 256,
+                       "--context", 256 if self.quick else 1024,
+                       "--long-share", 0.0,
+                       "--rate", 1.5e-2, "--muon-rate", 0.025)
+        self.train("distill", "pycode-draft-1", 3000,
+                   "--target", self.path("pycode-target"),
+                   "--student", self.path("draft-1-start"))
+        self.train("boost", "pycode-draft-2", 3000,
+                   "--target", self.path("pycode-target"),
+                   "--student", self.path("draft-2-start"),
+                   "--before", self.path("pycode-draft-1"))
+
+    def heads(self):
+        self.train("medusa", "pycode-medusa", 2000,
+                   "--target", self.path("pycode-target"))
+
+    def measure(self):
+        if (self.out / "measured.json").exists():
+            return
+        limit = ["--limit", 4000] if self.quick else ["--compress"]
+        self.call("measure", "--target", self.path("pycode-target"),
+                  "--corpus", self.path("corpus"),
+                  "--drafters", self.path("pycode-draft-1"),
+                  self.path("pycode-draft-2"),
+                  "--heads", self.path("pycode-medusa"),
+                  "--exclude", "test/", *limit,
+                  "--out", self.path("measured.json"))
+
+    def cards(self):
+        about = ABOUT.format(version=platform.python_version())
+        for name, stages in (("pycode-target", []),
+                             ("pycode-draft-1", ["draft-1-start"]),
+                             ("pycode-draft-2", ["draft-2-start"]),
+                             ("pycode-medusa", [])):
+            self.call("card", "--model", self.path(name),
+                      "--measured", self.path("measured.json"),
+                      "--corpus", self.path("corpus"), "--about", about,
+                      "--stages", *(self.path(stage) for stage in stages))
+
+    def install(self):
+        for name in ("pycode-target", "pycode-draft-1", "pycode-draft-2",
+                     "pycode-medusa"):
+            to = pathlib.Path(self.options.install) / name
+            to.mkdir(parents=True, exist_ok=True)
+            for file in INSTALLED:
+                if (self.out / name / file).exists():
+                    shutil.copyfile(self.out / name / file, to / file)
+            print(to)
+
+    def train(self, recipe, name, steps, *arguments):
+        quick = ["--steps", 20, "--batch", 4] if self.quick else [
+            "--steps", steps]
+        if self.quick and "--window" not in arguments:
+            quick += ["--window", 128]
+        compiled = [] if self.options.no_compile or self.quick else [
+            "--compile"]
+        self.call(recipe, "--corpus", self.path("corpus"), "--out",
+                  self.path(name), "--precision", self.options.precision,
+                  "--device", self.options.device, *compiled, *quick,
+                  *arguments)
+
+    def call(self, recipe, *arguments):
+        """Runs another recipe as its command would."""
+        print(f"== {recipe} {' '.join(str(a) for a in arguments)}", flush=True)
+        module = importlib.import_module(f"training.{recipe}")
+        parser = argparse.ArgumentParser(prog=recipe)
+        module.add_arguments(parser)
+        module.run(parser.parse_args([str(a) for a in arguments]))

@@ -1,0 +1,281 @@
+"""The loop that every recipe shares: rates, log, progress, kills, resuming.
+
+A recipe gives the loss of a step; whatever is random in it comes from the seed
+and the step's number, so that a run that was killed and resumed takes the same
+steps as one that was not.
+"""
+
+import contextlib
+import csv
+import hashlib
+import os
+import pathlib
+import pickle
+import signal
+import sys
+import time
+
+import torch
+import tqdm
+
+from training.errors import UserError
+from training.files import read_json, replaced, write_json
+from training.optimizers import share_of_peak
+
+STATE = "state.pt"
+SUMMARY = "training.json"
+# Options that change how a run goes, not what comes of it.
+PASSING = ("command", "handler", "out", "device", "compile", "save_minutes",
+           "log_every", "threads")
+# Options that name directories: what is in them counts, not where they are.
+INPUTS = ("corpus", "tokenizer", "target", "student", "before")
+CONTENTS = ("train.jsonl", "tokenizer.json", "model.safetensors")
+
+
+def add_arguments(parser, steps):
+    parser.add_argument("--out", required=True, metavar="DIR",
+                        help="where the result goes, its log.csv and, while "
+                        "training, state.pt, from which a run goes on")
+    parser.add_argument("--steps", type=int, default=steps, metavar="N",
+                        help="default: %(default)s")
+    parser.add_argument("--seed", type=int, default=1, metavar="N")
+    parser.add_argument("--device", default="auto", metavar="D",
+                        help="auto, cpu, cuda (default: %(default)s)")
+    parser.add_argument("--precision", choices=("auto", "f32", "bf16"),
+                        default="auto", help="of products; auto: bf16 on a "
+                        "GPU, f32 elsewhere")
+    parser.add_argument("--compile", action="store_true",
+                        help="compile layers with torch.compile: a fifth "
+                        "faster, after a minute")
+    parser.add_argument("--threads", type=int, default=0, metavar="N",
+                        help="CPU threads (default: all)")
+    parser.add_argument("--save-minutes", type=float, default=2.0, metavar="X",
+                        help="how often state.pt is written "
+                        "(default: %(default)s)")
+    parser.add_argument("--log-every", type=int, default=20, metavar="N",
+                        help="steps to a line of log.csv "
+                        "(default: %(default)s)")
+
+
+def device_of(options):
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    if options.device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if options.device.startswith("cuda") and not torch.cuda.is_available():
+        raise UserError("--device cuda: PyTorch finds no GPU")
+    return options.device
+
+
+def autocast(options, device):
+    """The precision of the products of a recipe."""
+    kind = device.split(":")[0]
+    narrow = (options.precision == "bf16" or
+              options.precision == "auto" and kind == "cuda")
+    return torch.autocast(kind, torch.bfloat16, enabled=narrow)
+
+
+def machine(options):
+    """What computed it, in a few words."""
+    if device_of(options) != "cpu":
+        return torch.cuda.get_device_name()
+    return f"{torch.get_num_threads()} CPU cores"
+
+
+def already_done(options):
+    """True if `--out` holds the result of these very options."""
+    path = pathlib.Path(options.out) / SUMMARY
+    if not path.exists():
+        return False
+    if read_json(path)["options"] != lasting(options):
+        raise UserError(f"{path}: made with other options; give another --out "
+                        "or remove the directory")
+    print(f"{options.out}: trained already with these options")
+    return True
+
+
+def lasting(options):
+    """The options that decide the result, as training.json keeps them."""
+    return {name: fingerprint(value) if name in INPUTS else value
+            for name, value in sorted(vars(options).items())
+            if name not in PASSING}
+
+
+def fingerprint(directories):
+    """What lies in a directory, in a few letters."""
+    if isinstance(directories, list):
+        return [fingerprint(directory) for directory in directories]
+    digest = hashlib.sha256()
+    for name in CONTENTS:
+        path = pathlib.Path(directories) / name
+        if path.exists():
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+class Trainer:
+    def __init__(self, options, module, optimizers, columns=()):
+        self.options = options
+        self.out = pathlib.Path(options.out)
+        self.module = module
+        self.optimizers = optimizers
+        self.columns = ("step", "loss", *columns, "rate", "seconds")
+        self.lasting = lasting(options)
+        self.step = 0
+        self.seconds = 0.0
+        self.saved_step = 0
+        self.recent = []
+        self.last = {}
+        self.interrupted = None
+
+    def train(self, loss_of_step):
+        """Takes all steps; `loss_of_step(step)` gives the loss and a dict of
+        figures to log. Returns what is worth keeping in training.json."""
+        self._resume()
+        bar = tqdm.tqdm(total=self.options.steps, initial=self.step,
+                        desc=self.out.name, unit="step", smoothing=0.05,
+                        mininterval=1 if sys.stderr.isatty() else 30)
+        with bar, self._signals():
+            saved_at = started = time.monotonic()
+            before = self.seconds
+            while self.step < self.options.steps:
+                self._take_step(loss_of_step)
+                now = time.monotonic()
+                self.seconds = before + now - started
+                if (self.step % self.options.log_every == 0 or
+                        self.step == self.options.steps):
+                    self._log()
+                    bar.set_postfix(loss=f"{self.last['loss']:.4f}")
+                bar.update()
+                if (now - saved_at > self.options.save_minutes * 60 or
+                        self.interrupted):
+                    self._save()
+                    saved_at = time.monotonic()
+                if self.interrupted:
+                    raise UserError(f"stopped at step {self.step} by "
+                                    f"{self.interrupted}; the same command "
+                                    "goes on from there")
+        return {"steps": self.step, "seconds": round(self.seconds, 1),
+                **{name: round(value, 5) for name, value in self.last.items()}}
+
+    def finish(self, recipe, figures):
+        """Says that the result is whole."""
+        write_json(self.out / SUMMARY, {
+            "recipe": recipe, "options": self.lasting,
+            "machine": machine(self.options), "torch": torch.__version__,
+            **figures})
+        with contextlib.suppress(FileNotFoundError):
+            (self.out / STATE).unlink()
+
+    def _take_step(self, loss_of_step):
+        share = share_of_peak(self.step, self.options.steps,
+                              self.options.warmup)
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = group["peak"] * share
+        loss, figures = loss_of_step(self.step)
+        value = float(loss.detach())
+        if value != value or value in (float("inf"), float("-inf")):
+            where = (f"the state of step {self.saved_step} is kept in "
+                     f"{self.out / STATE}" if self.saved_step else
+                     "nothing was saved yet")
+            raise UserError(f"step {self.step}: the loss is {value}; {where}; "
+                            "try lower rates")
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.module.parameters(), 1.0)
+        for optimizer in self.optimizers:
+            optimizer.step()
+        self.step += 1
+        self.recent.append({"loss": value, **figures})
+
+    def _log(self):
+        self.last = {name: sum(float(r[name]) for r in self.recent) /
+                     len(self.recent) for name in self.recent[0]}
+        self.recent = []
+        row = {"step": self.step, **self.last,
+               "rate": self.optimizers[0].param_groups[0]["lr"],
+               "seconds": self.seconds}
+        path = self.out / "log.csv"
+        try:
+            fresh = not path.exists()
+            with open(path, "a", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file)
+                if fresh:
+                    writer.writerow(self.columns)
+                writer.writerow([row["step"]] + [f"{row[name]:.6g}" for name
+                                                 in self.columns[1:]])
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror}") from error
+
+    def _save(self):
+        state = {
+            "step": self.step,
+            "seconds": self.seconds,
+            "recent": self.recent,
+            "options": self.lasting,
+            "module": self.module.state_dict(),
+            "optimizers": [o.state_dict() for o in self.optimizers],
+        }
+        with replaced(self.out / STATE) as name:
+            try:
+                torch.save(state, name)
+            except RuntimeError as error:  # how PyTorch tells of a full disk
+                raise UserError(f"{self.out / STATE}: cannot be written: "
+                                f"{error}; the state of step "
+                                f"{self.saved_step} is kept") from error
+        self.saved_step = self.step
+
+    def _resume(self):
+        path = self.out / STATE
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{self.out}: {error.strerror}") from error
+        if not path.exists():
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.out / "log.csv")
+            return
+        try:
+            state = torch.load(path, weights_only=True)
+        except (RuntimeError, pickle.UnpicklingError, EOFError) as error:
+            raise UserError(f"{path}: not a state of this program: "
+                            f"{error}") from error
+        if state["options"] != self.lasting:
+            raise UserError(f"{path}: a run with other options stopped here; "
+                            "give those, another --out, or remove it")
+        self.module.load_state_dict(state["module"])
+        for optimizer, stored in zip(self.optimizers, state["optimizers"]):
+            optimizer.load_state_dict(stored)
+        self.step = self.saved_step = state["step"]
+        self.seconds = state["seconds"]
+        self.recent = state["recent"]
+        self._cut_log()
+        print(f"{self.out}: goes on from step {self.step}")
+
+    def _cut_log(self):
+        path = self.out / "log.csv"
+        if not path.exists():
+            return
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        kept = rows[:1] + [row for row in rows[1:]
+                           if row and row[0].isdigit() and
+                           int(row[0]) <= self.step]
+        with replaced(path) as name:
+            with open(name, "w", encoding="utf-8", newline="") as file:
+                csv.writer(file).writerows(kept)
+
+    @contextlib.contextmanager
+    def _signals(self):
+        def note(number, _):
+            self.interrupted = signal.Signals(number).name
+
+        before = {number: signal.signal(number, note)
+                  for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
