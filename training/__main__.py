@@ -36,6 +36,7 @@ def main(arguments):
             module.add_arguments(command)
             command.set_defaults(handler=module.run)
     options = parser.parse_args(arguments)
+    options.words = arguments[1:]
     try:
         options.handler(options)
     except UserError as error:

@@ -16,7 +16,7 @@ from training.divergences import DIVERGENCES, agreement
 from training.errors import UserError
 from training.files import read_json
 from training.model import read_model, write_model
-from training.pretrain import command, copy_tokenizer
+from training.pretrain import copy_tokenizer
 from training.sampling import sample
 from training.tokenizer import read_tokenizer
 
@@ -66,8 +66,7 @@ def teach(options, recipe, teaching, loss):
     copy_tokenizer(options.target, options.out)
     run.finish(recipe, {
         **figures, "parameters": student.size(),
-        "tokens": options.steps * options.batch * options.window,
-        "command": command(recipe, options)})
+        "tokens": options.steps * options.batch * options.window})
 
 
 def check_same_vocabulary(first, second):

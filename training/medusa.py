@@ -19,7 +19,6 @@ from training.divergences import forward_kl
 from training.errors import UserError
 from training.files import read_json, write_json
 from training.model import read_model, read_tensors, write_tensors
-from training.pretrain import command
 from training.tokenizer import read_tokenizer
 
 
@@ -150,8 +149,7 @@ def run(options):
     run.finish("medusa", {
         **figures,
         "parameters": sum(w.numel() for w in teaching.heads.parameters()),
-        "tokens": options.steps * options.batch * options.window,
-        "command": command("medusa", options)})
+        "tokens": options.steps * options.batch * options.window})
 
 
 class HeadTeaching:

@@ -74,8 +74,7 @@ def run(options):
     copy_tokenizer(options.tokenizer, options.out)
     run.finish("pretrain", {
         **figures, "parameters": model.size(),
-        "tokens": options.steps * options.batch * options.window,
-        "command": command("pretrain", options)})
+        "tokens": options.steps * options.batch * options.window})
 
 
 def shape_of(options, vocab_size):
@@ -154,16 +153,3 @@ def copy_tokenizer(source, target):
         path = pathlib.Path(source) / name
         if path.exists():
             shutil.copyfile(path, pathlib.Path(target) / name)
-
-
-def command(recipe, options):
-    """The command that was run, for the card."""
-    words = [recipe]
-    for name, value in vars(options).items():
-        if name in ("command", "handler") or value in (None, False, ""):
-            continue
-        words.append("--" + name.replace("_", "-"))
-        if value is not True:
-            words.extend(str(v) for v in
-                         (value if isinstance(value, list) else [value]))
-    return " ".join(words)

@@ -163,8 +163,11 @@ class Stages:
 
     def call(self, recipe, *arguments):
         """Runs another recipe as its command would."""
-        print(f"== {recipe} {' '.join(str(a) for a in arguments)}", flush=True)
+        words = [str(argument) for argument in arguments]
+        print(f"== {recipe} {' '.join(words)}", flush=True)
         module = importlib.import_module(f"training.{recipe}")
         parser = argparse.ArgumentParser(prog=recipe)
         module.add_arguments(parser)
-        module.run(parser.parse_args([str(a) for a in arguments]))
+        options = parser.parse_args(words)
+        options.words = words
+        module.run(options)

@@ -25,7 +25,7 @@ from training.optimizers import share_of_peak
 STATE = "state.pt"
 SUMMARY = "training.json"
 # Options that change how a run goes, not what comes of it.
-PASSING = ("command", "handler", "out", "device", "compile", "save_minutes",
+PASSING = ("command", "handler", "words", "out", "device", "compile", "save_minutes",
            "log_every", "threads")
 # Options that name directories: what is in them counts, not where they are.
 INPUTS = ("corpus", "tokenizer", "target", "student", "before")
@@ -161,7 +161,9 @@ class Trainer:
     def finish(self, recipe, figures):
         """Says that the result is whole."""
         write_json(self.out / SUMMARY, {
-            "recipe": recipe, "options": self.lasting,
+            "recipe": recipe, "command": " ".join([recipe,
+                                                   *self.options.words]),
+            "options": self.lasting,
             "machine": machine(self.options), "torch": torch.__version__,
             **figures})
         with contextlib.suppress(FileNotFoundError):

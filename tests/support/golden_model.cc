@@ -42,6 +42,25 @@ std::vector<std::vector<double>> Cut(const std::vector<double>& numbers,
   return rows;
 }
 
+std::unique_ptr<Safetensors> OpenTensors(const std::string& path) {
+  auto file = Safetensors::Open(path);
+  Check(file.ok(), std::string(file.status().message()).c_str());
+  return *std::move(file);
+}
+
+const StoredTensor& Find(const Safetensors& file, const std::string& name) {
+  const StoredTensor* found = file.Find(name);
+  Check(found != nullptr, name.c_str());
+  return *found;
+}
+
+std::vector<TokenId> Ids(const StoredTensor& tensor) {
+  std::vector<TokenId> ids;
+  for (double id : Numbers<std::int64_t>(tensor))
+    ids.push_back(static_cast<TokenId>(id));
+  return ids;
+}
+
 }  // namespace
 
 const std::vector<std::string>& GoldenNames() {
@@ -56,17 +75,12 @@ std::string GoldenFolder(const std::string& name) {
 }
 
 GoldenNumbers ReadGolden(const std::string& name) {
-  const auto file =
-      Safetensors::Open(GoldenFolder(name) + "/logits.safetensors");
-  Check(file.ok(), std::string(file.status().message()).c_str());
+  const auto file = OpenTensors(GoldenFolder(name) + "/logits.safetensors");
   const auto find = [&](const char* tensor) -> const StoredTensor& {
-    const StoredTensor* found = (*file)->Find(tensor);
-    Check(found != nullptr, tensor);
-    return *found;
+    return Find(*file, tensor);
   };
   GoldenNumbers golden;
-  for (double id : Numbers<std::int64_t>(find("ids")))
-    golden.ids.push_back(static_cast<TokenId>(id));
+  golden.ids = Ids(find("ids"));
   const std::int64_t vocab = find("logits32").shape[1];
   golden.logits32 = Cut(Numbers<float>(find("logits32")), vocab);
   golden.logits64 = Cut(Numbers<double>(find("logits64")), vocab);
@@ -77,10 +91,30 @@ GoldenNumbers ReadGolden(const std::string& name) {
   return golden;
 }
 
+std::vector<ShippedGolden> ReadShippedGoldens(const std::string& name) {
+  const auto file =
+      OpenTensors("tests/goldens/shipped/" + name + ".safetensors");
+  std::vector<ShippedGolden> goldens;
+  for (int i = 0; file->Find(absl::StrCat("ids.", i)) != nullptr; ++i) {
+    const std::string kind =
+        file->Find("heads.0") != nullptr ? "heads." : "logits.";
+    const StoredTensor& rows = Find(*file, absl::StrCat(kind, i));
+    goldens.push_back({Ids(Find(*file, absl::StrCat("ids.", i))),
+                       Cut(Numbers<float>(rows), rows.shape[1])});
+  }
+  return goldens;
+}
+
 std::unique_ptr<Transformer> LoadGolden(const std::string& name,
                                         std::shared_ptr<Backend> backend,
                                         WeightFormat format) {
-  const auto checkpoint = Checkpoint::Open(GoldenFolder(name));
+  return LoadModel(GoldenFolder(name), std::move(backend), format);
+}
+
+std::unique_ptr<Transformer> LoadModel(const std::string& directory,
+                                       std::shared_ptr<Backend> backend,
+                                       WeightFormat format) {
+  const auto checkpoint = Checkpoint::Open(directory);
   Check(checkpoint.ok(), std::string(checkpoint.status().message()).c_str());
   auto model =
       Transformer::Load(**checkpoint, {.format = format}, std::move(backend));

@@ -1,4 +1,5 @@
-// The tiny checkpoints of tests/goldens/checkpoints, opened and loaded.
+// The tiny checkpoints of tests/goldens/checkpoints and the models that ship,
+// opened and loaded, and what other implementations make of them.
 #ifndef BANYAN_TESTS_SUPPORT_GOLDEN_MODEL_H_
 #define BANYAN_TESTS_SUPPORT_GOLDEN_MODEL_H_
 
@@ -32,6 +33,19 @@ std::string GoldenFolder(const std::string& name);
 // The model. Ends the program if it cannot be loaded.
 std::unique_ptr<Transformer> LoadGolden(
     const std::string& name, std::shared_ptr<Backend> backend,
+    WeightFormat format = WeightFormat::kF32);
+
+// What PyTorch made of a prompt with one of models/ (shipped.py).
+struct ShippedGolden {
+  std::vector<TokenId> ids;
+  // Logits: of a model after its last tokens, of Medusa heads a row a head.
+  std::vector<std::vector<double>> rows;
+};
+std::vector<ShippedGolden> ReadShippedGoldens(const std::string& name);
+
+// The model in `directory`. Ends the program if it cannot be loaded.
+std::unique_ptr<Transformer> LoadModel(
+    const std::string& directory, std::shared_ptr<Backend> backend,
     WeightFormat format = WeightFormat::kF32);
 
 // A batch that continues a session's prefix as a chain.

@@ -1,0 +1,73 @@
+// Medusa heads as published: the tensors of a heads' directory.
+//
+// Head i guesses the token i + 2 places on from the target's hidden state after
+// the final norm. It has blocks j = 0 .. L - 1, x + SiLU(W x + b), of
+// `i.j.linear.weight` [h, h] and `i.j.linear.bias` [h], and then the output
+// matrix `i.L.weight` [V, h]; without that, it shares the target's. How many
+// heads there are the tensors say: published configs say something else.
+#ifndef BANYAN_CORE_MODEL_MEDUSA_FILE_H_
+#define BANYAN_CORE_MODEL_MEDUSA_FILE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/model/architecture.h"
+#include "core/model/safetensors.h"
+#include "core/model/stored_tensor.h"
+
+namespace banyan {
+
+class MedusaFile {
+ public:
+  // Opens DIRECTORY/model.safetensors or, without that,
+  // DIRECTORY/medusa_lm_head.safetensors. Fails with NotFound if there is
+  // neither, and with InvalidArgument, which names file and tensor, unless its
+  // tensors are the heads of a target of this hidden size and vocabulary, every
+  // one and nothing else, as F32, F16 or BF16.
+  static absl::StatusOr<std::unique_ptr<MedusaFile>> Open(
+      const std::string& directory, int hidden_size, int vocab_size);
+
+  int heads() const { return heads_; }
+  int blocks() const { return blocks_; }  // of each head
+  // Each head has an output matrix of its own.
+  bool own_outputs() const { return own_outputs_; }
+
+  WeightSource Linear(int head, int block) const;
+  WeightSource Bias(int head, int block) const;
+  WeightSource Output(int head) const;
+
+  // The stored tensor of one of those.
+  const StoredTensor& Tensor(const WeightSource& source) const;
+  // Rows [first, first + count) of it as f32 to `out`.
+  void ReadRows(const WeightSource& source, int first, int count,
+                float* out) const;
+  // Gives its memory back; it is read again when next asked for.
+  void Release(const WeightSource& source) const;
+
+ private:
+  MedusaFile(std::unique_ptr<Safetensors> file, int hidden_size, int vocab_size)
+      : file_(std::move(file)),
+        hidden_size_(hidden_size),
+        vocab_size_(vocab_size) {}
+
+  absl::Status Error(absl::string_view tensor, absl::string_view what) const;
+  absl::Status Count();
+  absl::Status CheckTensors() const;
+  absl::Status CheckTensor(const WeightSource& source) const;
+
+  std::unique_ptr<Safetensors> file_;
+  int hidden_size_;
+  int vocab_size_;
+  int heads_ = 0;
+  int blocks_ = 0;
+  bool own_outputs_ = false;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_MODEL_MEDUSA_FILE_H_

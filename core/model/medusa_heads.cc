@@ -1,0 +1,148 @@
+#include "core/model/medusa_heads.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
+#include "core/model/architecture.h"
+#include "core/model/medusa_file.h"
+#include "core/model/transformer.h"
+#include "core/model/transformer_weights.h"
+#include "core/ops/activate.h"
+#include "core/ops/backend.h"
+#include "core/ops/linear.h"
+#include "core/ops/tensor.h"
+#include "core/ops/weight.h"
+
+namespace banyan {
+namespace {
+
+absl::Span<std::byte> AsBytes(std::vector<float>& numbers) {
+  return {reinterpret_cast<std::byte*>(numbers.data()),
+          numbers.size() * sizeof(float)};
+}
+
+absl::StatusOr<RowVector> NewRow(int size, Backend& backend) {
+  RowVector row;
+  BANYAN_ASSIGN_OR_RETURN(
+      row.buffer, backend.Allocate(static_cast<std::size_t>(PadToLane(size)) *
+                                   sizeof(float)));
+  row.size = size;
+  return row;
+}
+
+absl::StatusOr<std::unique_ptr<Weight>> PackSource(const MedusaFile& file,
+                                                   const WeightSource& source,
+                                                   WeightFormat format,
+                                                   Backend& backend) {
+  auto weight = backend.Pack(format, source.rows, source.columns,
+                             [&](int first, int count, float* out) {
+                               file.ReadRows(source, first, count, out);
+                               return absl::OkStatus();
+                             });
+  file.Release(source);
+  return weight;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MedusaHeads>> MedusaHeads::Load(
+    const std::string& directory, const Transformer& target,
+    WeightFormat format) {
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<MedusaFile> file,
+                          MedusaFile::Open(directory, target.hidden_size(),
+                                           target.vocab_size()));
+  auto heads = absl::WrapUnique(new MedusaHeads(target));
+  for (int number = 0; number < file->heads(); ++number)
+    BANYAN_RETURN_IF_ERROR(heads->LoadHead(*file, number, format));
+  return heads;
+}
+
+absl::Status MedusaHeads::LoadHead(const MedusaFile& file, int number,
+                                   WeightFormat format) {
+  Backend& backend = target_.backend();
+  Head head;
+  for (int i = 0; i < file.blocks(); ++i) {
+    Block block;
+    BANYAN_ASSIGN_OR_RETURN(
+        block.weight,
+        PackSource(file, file.Linear(number, i), format, backend));
+    const WeightSource source = file.Bias(number, i);
+    std::vector<float> bias(static_cast<std::size_t>(source.rows));
+    file.ReadRows(source, 0, source.rows, bias.data());
+    BANYAN_ASSIGN_OR_RETURN(block.bias, NewRow(source.rows, backend));
+    BANYAN_RETURN_IF_ERROR(
+        backend.Upload(AsBytes(bias), *block.bias.buffer, 0));
+    head.blocks.push_back(std::move(block));
+  }
+  if (file.own_outputs()) {
+    BANYAN_ASSIGN_OR_RETURN(
+        head.own_output,
+        PackSource(file, file.Output(number), format, backend));
+  }
+  heads_.push_back(std::move(head));
+  return absl::OkStatus();
+}
+
+absl::Status MedusaHeads::Score(
+    absl::Span<const float> hidden,
+    std::vector<std::vector<double>>& logits) const {
+  Check(hidden.size() == static_cast<std::size_t>(target_.hidden_size()),
+        "a hidden state of another size");
+  Backend& backend = target_.backend();
+  const int vocab = target_.vocab_size();
+  BANYAN_ASSIGN_OR_RETURN(const RowVector x,
+                          NewRow(target_.hidden_size(), backend));
+  BANYAN_ASSIGN_OR_RETURN(const RowVector y,
+                          NewRow(target_.hidden_size(), backend));
+  BANYAN_ASSIGN_OR_RETURN(const RowVector scores, NewRow(vocab, backend));
+  std::vector<float> numbers(static_cast<std::size_t>(vocab));
+  logits.resize(heads_.size());
+  for (std::size_t i = 0; i < heads_.size(); ++i) {
+    std::vector<float> state(hidden.begin(), hidden.end());
+    BANYAN_RETURN_IF_ERROR(RunBlocks(heads_[i], x.view(), y.view(), state));
+    const Weight* output = heads_[i].own_output
+                               ? heads_[i].own_output.get()
+                               : &target_.weights().head();
+    BANYAN_RETURN_IF_ERROR(backend.Linear(
+        {.x = x.view(), .weight = output, .bias = {}, .y = scores.view()}));
+    BANYAN_RETURN_IF_ERROR(
+        backend.Download(*scores.buffer, 0, AsBytes(numbers)));
+    logits[i].assign(numbers.begin(), numbers.end());
+    std::fill(logits[i].begin() + target_.options().used_vocab, logits[i].end(),
+              -std::numeric_limits<double>::infinity());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MedusaHeads::RunBlocks(const Head& head, const Tensor& x,
+                                    const Tensor& y,
+                                    std::vector<float>& state) const {
+  Backend& backend = target_.backend();
+  BANYAN_RETURN_IF_ERROR(backend.Upload(AsBytes(state), *x.buffer, 0));
+  std::vector<float> change(state.size());
+  for (const Block& block : head.blocks) {
+    BANYAN_RETURN_IF_ERROR(backend.Linear({.x = x,
+                                           .weight = block.weight.get(),
+                                           .bias = block.bias.view(),
+                                           .y = y}));
+    BANYAN_RETURN_IF_ERROR(backend.Activate(
+        {.function = Nonlinearity::kSilu, .x = y, .up = {}, .y = y}));
+    BANYAN_RETURN_IF_ERROR(backend.Download(*y.buffer, 0, AsBytes(change)));
+    for (std::size_t i = 0; i < state.size(); ++i) state[i] += change[i];
+    BANYAN_RETURN_IF_ERROR(backend.Upload(AsBytes(state), *x.buffer, 0));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace banyan

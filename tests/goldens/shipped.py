@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Writes tests/goldens/shipped: what PyTorch makes of the models in models/.
+
+  build/training-python/bin/python tests/goldens/shipped.py
+
+`scripts/train --setup` makes that Python. Each NAME.safetensors holds, computed
+in float32 from the stored weights,
+
+  ids.P      I64 [n]              a prompt, for P = 0, 1, 2
+  logits.P   F32 [shown, vocab]   of a model, after its last tokens
+  heads.P    F32 [heads, vocab]   of Medusa heads, after its last token
+
+The PyTorch model itself is held against transformers by tests/training.
+"""
+
+import pathlib
+import sys
+
+import torch
+from safetensors.torch import save_file
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from training.medusa import read_heads  # noqa: E402
+from training.model import read_model  # noqa: E402
+from training.tokenizer import read_tokenizer  # noqa: E402
+
+SHOWN = 2
+PROMPTS = (
+    "def fibonacci(n):\n    ",
+    "class Stack:\n    def __init__(self):\n        self._items = []\n\n"
+    "    def push(self, item):\n        self._items.append(item)\n\n"
+    "    def pop(self):\n        if not self._items:\n"
+    "            raise IndexError('pop from an empty stack')\n",
+    "import unittest\n\nclass RangeTest(unittest.TestCase):\n"
+    "    def test_empty(self):\n        self.assertEqual(list(range(0)), [])\n",
+)
+
+
+@torch.no_grad()
+def main():
+    models = ROOT / "models"
+    out = ROOT / "tests" / "goldens" / "shipped"
+    out.mkdir(exist_ok=True)
+    target = read_model(models / "pycode-target")
+    heads = read_heads(models / "pycode-medusa")
+    for name in ("pycode-target", "pycode-draft-1", "pycode-draft-2",
+                 "pycode-medusa"):
+        tensors = {}
+        tokenizer = read_tokenizer(models / "pycode-target")
+        for number, prompt in enumerate(PROMPTS):
+            ids = torch.tensor(tokenizer.encode(prompt).ids)
+            tensors[f"ids.{number}"] = ids
+            if name == "pycode-medusa":
+                hidden, _ = target.hidden(ids[None])
+                laws = heads(hidden[0, -1], target.embed_tokens.weight)
+                tensors[f"heads.{number}"] = torch.stack(laws).contiguous()
+            else:
+                model = read_model(models / name)
+                logits = model(ids[None])[0, -SHOWN:]
+                tensors[f"logits.{number}"] = logits.contiguous()
+        save_file(tensors, out / f"{name}.safetensors")
+        print(out / f"{name}.safetensors")
+
+
+if __name__ == "__main__":
+    main()
