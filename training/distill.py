@@ -6,17 +6,14 @@ starts from a model of its own (`--student`): `pretrain` makes one in minutes,
 and distilling from random weights ends worse.
 """
 
-import pathlib
-
 import torch
 
 from training import optimizers, trainer
 from training.data import Windows, end_of_text_id, generator_of, read_ids
 from training.divergences import DIVERGENCES, agreement
 from training.errors import UserError
-from training.files import read_json
 from training.model import read_model, write_model
-from training.pretrain import copy_tokenizer
+from training.pretrain import config_beside, copy_tokenizer
 from training.sampling import sample
 from training.tokenizer import read_tokenizer
 
@@ -98,7 +95,7 @@ class Teaching:
                 f"{options.student}: vocab_size: expected the target's "
                 f"{self.target.shape.vocab_size}, found "
                 f"{self.student.shape.vocab_size}")
-        config = read_json(pathlib.Path(options.target) / "config.json")
+        config = config_beside(options.target)
         self.end = end_of_text_id(read_tokenizer(options.target), config)
         ids = read_ids(options.corpus, "train", options.target, self.end)
         self.windows = Windows(ids, options.window, options.seed)

@@ -18,9 +18,10 @@ from training.corpus import read_split
 from training.data import end_of_text_id, read_ids
 from training.distill import check_same_vocabulary
 from training.divergences import agreement
-from training.files import read_json, write_json
+from training.files import write_json
 from training.medusa import read_heads
 from training.model import read_model
+from training.pretrain import config_beside
 from training.tokenizer import read_tokenizer
 
 TEMPERATURES = (1.0, 0.7, 0.0)
@@ -86,7 +87,7 @@ class Measurement:
         if options.heads:
             self.heads = read_heads(options.heads).to(self.device).heads
         tokenizer = read_tokenizer(options.target)
-        config = read_json(pathlib.Path(options.target) / "config.json")
+        config = config_beside(options.target)
         self.end = end_of_text_id(tokenizer, config)
         self.documents = [
             d.text for d in read_split(options.corpus, options.split)

@@ -17,8 +17,9 @@ from training import optimizers, trainer
 from training.data import Windows, end_of_text_id, read_ids
 from training.divergences import forward_kl
 from training.errors import UserError
-from training.files import read_json, write_json
+from training.files import write_json
 from training.model import read_model, read_tensors, write_tensors
+from training.pretrain import config_beside
 from training.tokenizer import read_tokenizer
 
 
@@ -164,7 +165,7 @@ class HeadTeaching:
                            options.blocks,
                            None if options.share_output else self.output)
         self.heads.to(self.device)
-        config = read_json(pathlib.Path(options.target) / "config.json")
+        config = config_beside(options.target)
         end = end_of_text_id(read_tokenizer(options.target), config)
         ids = read_ids(options.corpus, "train", options.target, end)
         self.windows = Windows(ids, options.window, options.seed)

@@ -6,22 +6,25 @@ With `--layer-dropout` layers are left out at random, the later the likelier.
 Both together let a model draft for itself from its lower layers (LayerSkip).
 """
 
+import pathlib
 import shutil
 
-import pathlib
 import torch
 from torch.nn import functional
 
 from training import optimizers, trainer
 from training.data import Windows, end_of_text_id, generator_of, read_ids
 from training.errors import UserError
+from training.files import read_json
 from training.model import Decoder, Shape, write_model
 from training.tokenizer import read_tokenizer
 
 
 def add_arguments(parser):
     parser.add_argument("--corpus", required=True, metavar="DIR")
-    parser.add_argument("--tokenizer", required=True, metavar="DIR")
+    parser.add_argument("--tokenizer", required=True, metavar="DIR",
+                        help="what `tokenizer` wrote, or a model whose "
+                        "vocabulary this one shares")
     trainer.add_arguments(parser, steps=4000)
     optimizers.add_arguments(parser, rate=3e-3, muon_rate=0.02)
     add_shape(parser)
@@ -58,9 +61,12 @@ def run(options):
         return
     device = trainer.device_of(options)
     tokenizer = read_tokenizer(options.tokenizer)
-    end = end_of_text_id(tokenizer)
+    config = config_beside(options.tokenizer)
+    end = end_of_text_id(tokenizer, config)
     ids = read_ids(options.corpus, "train", options.tokenizer, end)
-    model = Decoder(shape_of(options, tokenizer.get_vocab_size()))
+    # A model's matrix may have more rows than its tokenizer has tokens.
+    vocab_size = config.get("vocab_size", tokenizer.get_vocab_size())
+    model = Decoder(shape_of(options, vocab_size))
     model.initialise(generator_of(options.seed, "weights"))
     model.to(device)
     print(f"{model.size():,} parameters, {len(ids):,} training tokens")
@@ -75,6 +81,12 @@ def run(options):
     run.finish("pretrain", {
         **figures, "parameters": model.size(),
         "tokens": options.steps * options.batch * options.window})
+
+
+def config_beside(directory):
+    """The config.json of a model's directory; empty if there is none."""
+    path = pathlib.Path(directory) / "config.json"
+    return read_json(path) if path.exists() else {}
 
 
 def shape_of(options, vocab_size):
