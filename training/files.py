@@ -22,7 +22,8 @@ def replaced(path):
         os.close(handle)
         os.chmod(name, 0o644)
     except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror}") from error
+        raise UserError(
+            f"{path}: cannot be written: {error.strerror}") from error
     try:
         yield name
         with open(name, "rb") as written:

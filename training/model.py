@@ -268,7 +268,8 @@ def shape_of_config(config, path):
             mlp_bias=config.get("mlp_bias", False),
             tied=config.get("tie_word_embeddings", False))
     except KeyError as error:
-        raise UserError(f"{path}: {error.args[0]}: the key is missing") from error
+        raise UserError(
+            f"{path}: {error.args[0]}: the key is missing") from error
 
 
 def read_model(directory, device="cpu"):

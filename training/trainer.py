@@ -25,8 +25,8 @@ from training.optimizers import share_of_peak
 STATE = "state.pt"
 SUMMARY = "training.json"
 # Options that change how a run goes, not what comes of it.
-PASSING = ("command", "handler", "words", "out", "device", "compile", "save_minutes",
-           "log_every", "threads")
+PASSING = ("command", "handler", "words", "out", "device", "compile",
+           "save_minutes", "log_every", "threads")
 # Options that name directories: what is in them counts, not where they are.
 INPUTS = ("corpus", "tokenizer", "target", "student", "before")
 CONTENTS = ("train.jsonl", "tokenizer.json", "model.safetensors")
