@@ -78,6 +78,12 @@ struct Architecture {
   WeightSource head;  // the embedding's own where the two are tied
   bool tied_head = false;
   std::vector<LayerSources> layers;
+
+  // A model made larger without changing what it computes (docs/formats.md):
+  // the name of the one it was made from, empty for any other model, and the
+  // layers that take time but change nothing, ascending.
+  std::string grown_from;
+  std::vector<int> inert_layers;
 };
 
 }  // namespace banyan

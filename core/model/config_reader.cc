@@ -285,6 +285,25 @@ std::vector<TokenId> ConfigReader::Tokens(absl::string_view key,
   return tokens;
 }
 
+std::vector<int> ConfigReader::Indices(absl::string_view key, int end) {
+  const Json* value = Find(key);
+  if (value == nullptr) return {};
+  if (!value->is_array()) Unexpected(key, "a list of numbers");
+  std::vector<int> indices;
+  std::int64_t least = 0;
+  for (std::size_t i = 0; value->is_array() && i < value->size(); ++i) {
+    const std::optional<std::int64_t> index = Integer((*value)[i]);
+    if (!index.has_value() || *index < least || *index >= end) {
+      Fail(key, absl::StrCat("expected ascending numbers below ", end,
+                             ", found ", Found((*value)[i]), " at place ", i));
+      return {};
+    }
+    least = *index + 1;
+    indices.push_back(static_cast<int>(*index));
+  }
+  return indices;
+}
+
 ConfigReader ConfigReader::Section(absl::string_view key) {
   const Json* value = Find(key);
   if (value != nullptr && !value->is_object()) {

@@ -63,6 +63,9 @@ class ConfigReader {
   // A token id or a list of them, each below `vocab_size`; empty if none.
   std::vector<TokenId> Tokens(absl::string_view key, int vocab_size);
 
+  // A list of ascending numbers from 0 to `end` - 1; empty if there is none.
+  std::vector<int> Indices(absl::string_view key, int end);
+
   // The object under `key`, or one without keys. Its errors are told here too,
   // as "FILE: key.inner: ...".
   ConfigReader Section(absl::string_view key);

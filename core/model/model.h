@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
 
@@ -38,7 +39,9 @@ class Session {
   // the model's layers (drafting by early exit or by skipping). It scores with
   // pending rows of its own, which vanish when this session commits a path, and
   // never changes this session; it cannot prefill or commit a path.
-  // Unimplemented where a model has no layers.
+  // Unimplemented where a model has no layers; FailedPrecondition without an
+  // inert layer of a grown model: what such a reader drafts would be accepted
+  // always, which says nothing about a model trained at that size.
   virtual absl::StatusOr<std::unique_ptr<Session>> View(
       absl::Span<const int> layers);
 };
@@ -78,6 +81,9 @@ class Model {
   // Transformer layers and the size of a hidden state; 0 if it has none.
   virtual int layers() const { return 0; }
   virtual int hidden_size() const { return 0; }
+  // The name of the model that this one is grown from: it computes the same,
+  // at the cost of its own size. Empty for any other model.
+  virtual absl::string_view grown_from() const { return {}; }
   virtual std::unique_ptr<Session> NewSession() const = 0;
 
   // Scores one batch for each of several distinct sessions in one pass; their

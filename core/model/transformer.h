@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/model/architecture.h"
@@ -43,6 +44,9 @@ class Transformer : public Model {
     return static_cast<int>(weights_.layers.size());
   }
   int hidden_size() const override { return architecture_.hidden_size; }
+  absl::string_view grown_from() const override {
+    return architecture_.grown_from;
+  }
   std::unique_ptr<Session> NewSession() const override;
   absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
       absl::Span<const ScoreRequest> requests) const override;

@@ -14,8 +14,10 @@
 #include "absl/types/span.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/model/architecture.h"
 #include "core/model/model.h"
 #include "core/model/pending_rows.h"
+#include "core/model/stored_tensor.h"
 #include "core/model/transformer.h"
 #include "core/ops/backend.h"
 #include "core/ops/kv_cache.h"
@@ -35,6 +37,18 @@ KvCache EmptyCache(const Architecture& architecture) {
   cache.kv_heads = architecture.kv_heads;
   cache.head_dim = architecture.head_dim;
   return cache;
+}
+
+// A layer that changes nothing is skipped without loss, as no trained one is.
+absl::Status CheckInertLayers(const Architecture& architecture,
+                              absl::Span<const int> layers) {
+  for (int inert : architecture.inert_layers)
+    if (!std::binary_search(layers.begin(), layers.end(), inert))
+      return absl::FailedPreconditionError(absl::StrCat(
+          "view: the model is grown from ", QuotedName(architecture.grown_from),
+          " and its layer ", inert, " is inert: a draft that skips it would ",
+          "be accepted as no draft of a model trained at this size is"));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -70,6 +84,7 @@ absl::StatusOr<std::unique_ptr<Session>> TransformerSession::View(
           ", found layer ", layer, " after layer ", previous));
     previous = layer;
   }
+  BANYAN_RETURN_IF_ERROR(CheckInertLayers(model_.architecture(), layers));
   return absl::WrapUnique<Session>(new TransformerSession(*this, layers));
 }
 

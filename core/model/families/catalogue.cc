@@ -43,6 +43,8 @@ absl::StatusOr<Architecture> ReadArchitecture(ConfigReader& in,
     if (row.name != name) continue;
     Architecture result = row.read(in, has_tensor);
     BANYAN_RETURN_IF_ERROR(in.status());
+    ReadGrowth(in, result);
+    BANYAN_RETURN_IF_ERROR(in.status());
     return result;
   }
   constexpr std::size_t kShown = 80;  // the name may be anything

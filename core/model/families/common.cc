@@ -90,4 +90,15 @@ void ReadWindows(ConfigReader& in, std::vector<LayerSources>& layers) {
   }
 }
 
+void ReadGrowth(ConfigReader& in, Architecture& architecture) {
+  if (!in.Has("grown_from") && !in.Has("inert_layers")) return;
+  if (!in.Has("grown_from"))
+    in.Unexpected("grown_from", "an object, as inert_layers is given");
+  if (!in.Has("inert_layers"))
+    in.Unexpected("inert_layers", "a list, as grown_from is given");
+  architecture.grown_from = in.Section("grown_from").Text("name");
+  architecture.inert_layers =
+      in.Indices("inert_layers", static_cast<int>(architecture.layers.size()));
+}
+
 }  // namespace banyan

@@ -44,6 +44,10 @@ void RefuseQuantized(ConfigReader& in);
 // `max_window_layers` and `layer_types`, as qwen2 and qwen3 have them.
 void ReadWindows(ConfigReader& in, std::vector<LayerSources>& layers);
 
+// `grown_from` and `inert_layers`, of which a file has both or neither. The
+// layers are known.
+void ReadGrowth(ConfigReader& in, Architecture& architecture);
+
 }  // namespace banyan
 
 #endif  // BANYAN_CORE_MODEL_FAMILIES_COMMON_H_
