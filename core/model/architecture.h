@@ -67,6 +67,7 @@ struct Architecture {
   int context_limit = 0;
   Norm norm = Norm::kRms;
   double norm_epsilon = 1e-5;
+  double head_norm_epsilon = 1e-5;  // of query_norm and key_norm
   Activation activation = Activation::kSilu;
   std::optional<Rope> rope;          // absent: learnt positions
   std::vector<TokenId> end_of_text;  // generation_config.json's, else config's

@@ -212,7 +212,7 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
       .head_dim = size,
       .angles = angles_,
       .norm_weight = layer.query_norm.view(),
-      .epsilon = static_cast<float>(architecture_.norm_epsilon),
+      .epsilon = static_cast<float>(architecture_.head_norm_epsilon),
       .scale = static_cast<float>(facts.attention_scale)};
   BANYAN_RETURN_IF_ERROR(backend_.Rotate(rotate));
   rotate.x = projected.Columns(queries, keys);

@@ -97,6 +97,9 @@ Architecture ReadLlamaKind(ConfigReader& in, const LlamaKind& kind) {
   result.context_limit = in.Size("max_position_embeddings");
   result.norm = Architecture::Norm::kRms;
   result.norm_epsilon = in.PositiveOr("rms_norm_eps", kDefaultEpsilon);
+  // The same, but in a grown model, whose heads did not grow.
+  result.head_norm_epsilon =
+      in.PositiveOr("head_norm_eps", result.norm_epsilon);
   if (in.TextOr("hidden_act", "silu") != "silu")
     in.Unexpected("hidden_act", "\"silu\"");
   result.activation = Architecture::Activation::kSilu;

@@ -45,6 +45,18 @@ TEST(GrowthConfig, IsAbsentInAnyOtherModel) {
   EXPECT_THAT(plain->inert_layers, IsEmpty());
 }
 
+TEST(GrowthConfig, MayGiveTheNormsOfHeadsAnEpsilonOfTheirOwn) {
+  const Json config =
+      With(With(Config(), "model_type", "qwen3"), "rms_norm_eps", 1e-5);
+  const auto shared = ReadConfig(config);
+  ASSERT_TRUE(shared.ok()) << shared.status();
+  EXPECT_EQ(shared->head_norm_epsilon, 1e-5);
+  const auto own = ReadConfig(With(config, "head_norm_eps", 4e-5));
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(own->norm_epsilon, 1e-5);
+  EXPECT_EQ(own->head_norm_epsilon, 4e-5);
+}
+
 TEST(GrowthConfig, RefusesWhatItCannotMean) {
   struct Case {
     Json layers;
