@@ -38,6 +38,8 @@ struct Options {
 
 // What was measured, with what it is held against.
 struct Report {
+  std::string grown_note;
+  std::string grown_from;  // empty: not grown
   std::string backend;
   std::string weights;
   double bytes = 0;       // that a pass reads
@@ -91,6 +93,8 @@ Json ToJson(const Options& options, const Report& report) {
          {"passes", passes}});
   }
   return {{"model", options.model.spec.directory},
+          {"grown_from",
+           report.grown_from.empty() ? Json() : Json(report.grown_from)},
           {"weights", report.weights},
           {"backend", report.backend},
           {"bytes", report.bytes},
@@ -101,12 +105,12 @@ Json ToJson(const Options& options, const Report& report) {
 void PrintText(const Options& options, const Report& report) {
   const TimedPass probe = MedianProbe(report);
   std::cout << absl::StreamFormat(
-      "%s, %s, %s\n%.1f MB of weights and %.3g operations a token; this "
+      "%s%s, %s, %s\n%.1f MB of weights and %.3g operations a token; this "
       "machine reads %.1f GB/s\nand makes %.0f G operations/s of that kind "
       "(medians beside the passes)\n",
-      options.model.spec.directory, report.weights, report.backend,
-      report.bytes / 1e6, report.operations, probe.bandwidth / 1e9,
-      probe.peak / 1e9);
+      options.model.spec.directory, report.grown_note, report.weights,
+      report.backend, report.bytes / 1e6, report.operations,
+      probe.bandwidth / 1e9, probe.peak / 1e9);
   int context = -1;
   for (const PassTiming& timing : report.timings) {
     if (timing.context != context) {
@@ -137,8 +141,8 @@ absl::Status WriteCurve(const Options& options, const Report& report) {
   std::ofstream file(options.out);
   file << "# Milliseconds of a pass by its tokens, medians of "
        << options.timing.rounds << " rounds: " << options.model.spec.directory
-       << ", " << report.weights << ",\n# " << report.backend << ", context "
-       << report.timings.front().context
+       << report.grown_note << ", " << report.weights << ",\n# "
+       << report.backend << ", context " << report.timings.front().context
        << ". A policy reads it as `target_ms: !include FILE`.\n";
   for (const PassTiming& timing : report.timings)
     if (timing.context == report.timings.front().context)
@@ -170,6 +174,8 @@ absl::Status Measure(const Options& options) {
   const bool terminal = isatty(STDERR_FILENO) == 1;
   const Transformer& model = *loaded.model;
   Report report = {
+      .grown_note = GrownNote(model),
+      .grown_from = std::string(model.grown_from()),
       .backend = backend->description(),
       .weights = std::string(Name(model.options().format)),
       .bytes = static_cast<double>(model.weights().streamed_bytes()),

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "experiments/commands/commands.h"
@@ -76,6 +77,8 @@ Json ToJson(const Scored& scored, bool logits) {
   out["mean"] = mean.has_value() ? Json(*mean) : Json();
   out["perplexity"] = mean.has_value() ? Json(std::exp(-*mean)) : Json();
   if (logits) out["logits"] = scored.scores.last_logits;
+  const absl::string_view origin = scored.model.model->grown_from();
+  out["grown_from"] = origin.empty() ? Json() : Json(std::string(origin));
   out["weights"] = std::string(Name(scored.model.model->options().format));
   out["backend"] = scored.model.model->backend().description();
   return out;
@@ -115,6 +118,13 @@ void PrintTotals(const Scored& scored) {
   std::cout << absl::StreamFormat("  %-18s%.6f\n", "mean log p", *mean);
   std::cout << absl::StreamFormat("  %-18s%.6f\n", "perplexity",
                                   std::exp(-*mean));
+}
+
+void PrintOrigin(const ScoreOptions& options, const Scored& scored) {
+  const std::string note = GrownNote(*scored.model.model);
+  if (note.empty()) return;
+  std::cout << absl::StreamFormat("  %-18s%s%s\n", "model",
+                                  options.model.spec.directory, note);
 }
 
 // The likeliest tokens after the text.
@@ -158,6 +168,7 @@ absl::Status Score(const ScoreOptions& options) {
   }
   PrintTokens(scored);
   PrintTotals(scored);
+  PrintOrigin(options, scored);
   if (options.logits) PrintNext(scored);
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "decode/method.h"
 #include "decode/sequence.h"
 #include "experiments/generate/generation.h"
@@ -67,6 +68,8 @@ Json ToJson(const Generation& generation, const GenerationSetting& setting) {
   out["ms_per_token"] = generation.MsPerToken();
   for (const auto& [phase, ms] : PhasesMs(generation.times))
     out["phases_ms"][phase] = ms;
+  const absl::string_view origin = setting.target.grown_from();
+  out["grown_from"] = origin.empty() ? Json() : Json(std::string(origin));
   out["weights"] = std::string(Name(setting.target.options().format));
   out["backend"] = setting.target.backend().description();
   return out;
@@ -90,7 +93,8 @@ std::string Summary(const Generation& generation,
       IsLossless(setting.method)
           ? "lossless"
           : "LOSSY (the text does not follow the target's law)",
-      "; ", Name(setting.target.options().format), " weights on ",
+      "; ", Name(setting.target.options().format), " weights",
+      GrownNote(setting.target), " on ",
       setting.target.backend().description());
 }
 

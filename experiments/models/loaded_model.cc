@@ -9,10 +9,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
 #include "core/model/checkpoint.h"
+#include "core/model/model.h"
 #include "core/model/stored_tensor.h"
 #include "core/model/tokenizer/tokenizer.h"
 #include "core/model/transformer.h"
@@ -72,6 +74,13 @@ absl::string_view Name(WeightFormat format) {
 
 bool IsWeightsName(absl::string_view name) {
   return name == "auto" || FindFormat(name).has_value();
+}
+
+std::string GrownNote(const Model& model) {
+  if (model.grown_from().empty()) return "";
+  // The name stands in a file and may be anything.
+  return absl::StrCat(" (grown from ",
+                      absl::Utf8SafeCHexEscape(model.grown_from()), ")");
 }
 
 absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/model/model.h"
 #include "core/model/tokenizer/tokenizer.h"
 #include "core/model/transformer.h"
 #include "core/ops/backend.h"
@@ -32,6 +33,10 @@ struct LoadedModel {
 
 // "f32", "bf16" or "q8".
 absl::string_view Name(WeightFormat format);
+
+// " (grown from NAME)" for a grown model, else nothing: what every report says
+// after the model it names.
+std::string GrownNote(const Model& model);
 
 // The format that `spec` asks for, without reading the weights. Fails if it is
 // none of ModelSpec's, and as Checkpoint::Open.
