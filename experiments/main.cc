@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
   banyan::AddTokenizeCommand(app, status);
   banyan::AddScoreCommand(app, status);
   banyan::AddGenerateCommand(app, status);
+  banyan::AddGrowCommand(app, status);
   if (UnknownCommand(app, argc, argv)) return kBadInput;
   try {  // the command line library throws
     app.parse(argc, argv);

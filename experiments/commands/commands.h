@@ -13,6 +13,7 @@ void AddListCommand(CLI::App& app, absl::Status& status);
 void AddLawCommand(CLI::App& app, absl::Status& status);
 void AddScoreCommand(CLI::App& app, absl::Status& status);
 void AddGenerateCommand(CLI::App& app, absl::Status& status);
+void AddGrowCommand(CLI::App& app, absl::Status& status);
 void AddTreeCommand(CLI::App& app, absl::Status& status);
 void AddMeasureCommand(CLI::App& app, absl::Status& status);
 void AddTokenizeCommand(CLI::App& app, absl::Status& status);

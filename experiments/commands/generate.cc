@@ -17,7 +17,6 @@
 #include "CLI/Validators.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "configs/loader/loader.h"
 #include "core/base/clock.h"
@@ -98,16 +97,6 @@ std::string Legend() {
                       Painted("accepted", Ink::kAccepted), ", ",
                       Painted("corrected", Ink::kCorrected), ", ",
                       Painted("bonus", Ink::kBonus));
-}
-
-// The command line library would wrap a negative number around.
-absl::StatusOr<std::uint64_t> ReadSeed(const std::string& text) {
-  std::uint64_t seed = 0;
-  if (!absl::SimpleAtoi(text, &seed))
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--seed: expected a whole number from 0 to 2^64 - 1, found '", text,
-        "'"));
-  return seed;
 }
 
 absl::StatusOr<LoadedMethod> OpenMethod(const std::string& path,

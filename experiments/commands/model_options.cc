@@ -1,11 +1,14 @@
 #include "experiments/commands/model_options.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "CLI/App.hpp"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
@@ -40,6 +43,15 @@ absl::StatusOr<ModelShelf> OpenShelf(const ModelOptions& options) {
       CpuBackend::Create({.threads = options.threads,
                           .instruction_set = options.instruction_set}));
   return ModelShelf(std::move(backend));
+}
+
+absl::StatusOr<std::uint64_t> ReadSeed(const std::string& text) {
+  std::uint64_t seed = 0;
+  if (!absl::SimpleAtoi(text, &seed))
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--seed: expected a whole number from 0 to 2^64 - 1, found '", text,
+        "'"));
+  return seed;
 }
 
 }  // namespace banyan

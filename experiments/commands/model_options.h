@@ -2,6 +2,7 @@
 #ifndef BANYAN_EXPERIMENTS_COMMANDS_MODEL_OPTIONS_H_
 #define BANYAN_EXPERIMENTS_COMMANDS_MODEL_OPTIONS_H_
 
+#include <cstdint>
 #include <string>
 
 #include "CLI/App.hpp"
@@ -22,6 +23,10 @@ void AddModelOptions(CLI::App& command, ModelOptions& options);
 
 // A shelf on the backend asked for. Fails as CpuBackend::Create.
 absl::StatusOr<ModelShelf> OpenShelf(const ModelOptions& options);
+
+// A seed as a command line gives it: the command line library would wrap a
+// negative number around.
+absl::StatusOr<std::uint64_t> ReadSeed(const std::string& text);
 
 }  // namespace banyan
 

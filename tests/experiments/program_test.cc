@@ -59,7 +59,7 @@ TEST(Program, SuggestsTheNearestCommand) {
 TEST(Program, HelpsEverywhere) {
   for (const char* arguments :
        {"--help", "law --help", "tree --help", "list --help", "score --help",
-        "generate --help"}) {
+        "generate --help", "grow --help"}) {
     const Outcome outcome = RunProgram(arguments);
     EXPECT_EQ(outcome.code, 0) << arguments;
     EXPECT_THAT(outcome.output, HasSubstr("Usage")) << arguments;

@@ -3,6 +3,7 @@
 #define BANYAN_TESTS_CORE_MODEL_MADE_MODEL_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/model/transformer.h"
@@ -22,6 +23,7 @@ struct MadeModelOptions {
 class MadeModel {
  public:
   explicit MadeModel(const MadeModelOptions& options);
+  const std::string& path() const { return folder_.path(); }
   // Ends the program if it cannot be loaded.
   std::unique_ptr<Transformer> Load(
       std::shared_ptr<Backend> backend,

@@ -1,0 +1,208 @@
+// banyan grow: a model's function at the cost of a larger one.
+#include <unistd.h>
+
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "CLI/App.hpp"
+#include "CLI/Validators.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/base/clock.h"
+#include "core/base/status_macros.h"
+#include "core/model/checkpoint.h"
+#include "experiments/commands/commands.h"
+#include "experiments/commands/model_options.h"
+#include "experiments/grow/grow_heads.h"
+#include "experiments/grow/grow_model.h"
+#include "experiments/grow/model_size.h"
+#include "experiments/grow/output_folder.h"
+#include "experiments/grow/write_tensors.h"
+#include "nlohmann/json.hpp"
+
+namespace banyan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string model;
+  SizeWish wish;
+  std::string out;
+  std::string heads_from;
+  std::string heads_out;
+  WriteOptions write;
+  std::string seed = "0";
+  bool json = false;
+};
+
+struct Grown {
+  std::string name;
+  GrownModel model;
+  std::optional<GrownHeads> heads;
+  double seconds = 0;
+};
+
+Json ToJson(const ModelSize& size, std::int64_t parameters) {
+  return {{"hidden", size.hidden},
+          {"layers", size.layers},
+          {"heads", size.heads},
+          {"kv_heads", size.kv_heads},
+          {"feed_forward", size.feed_forward},
+          {"parameters", parameters}};
+}
+
+Json ToJson(const Options& options, const Grown& grown) {
+  Json out;
+  out["grown_from"] = grown.name;
+  out["before"] = ToJson(grown.model.before, grown.model.parameters_before);
+  out["after"] = ToJson(grown.model.after, grown.model.parameters);
+  out["out"] = options.out;
+  out["bytes"] = grown.model.bytes;
+  out["heads"] = nullptr;
+  if (grown.heads.has_value())
+    out["heads"] = {{"heads", grown.heads->heads},
+                    {"blocks", grown.heads->blocks},
+                    {"own_matrices", grown.heads->own_matrices},
+                    {"out", options.heads_out},
+                    {"bytes", grown.heads->bytes}};
+  out["seed"] = options.write.seed;
+  out["seconds"] = grown.seconds;
+  return out;
+}
+
+std::string Line(const ModelSize& size, std::int64_t parameters) {
+  return absl::StrFormat(
+      "%7d %7d %6d %9d %13d %12.1f M\n", size.hidden, size.layers, size.heads,
+      size.kv_heads, size.feed_forward, static_cast<double>(parameters) / 1e6);
+}
+
+void PrintText(const Options& options, const Grown& grown) {
+  const GrownModel& model = grown.model;
+  std::cout << absl::StreamFormat("%s: grown from %s\n", options.out,
+                                  grown.name)
+            << absl::StreamFormat("%8s%7s %7s %6s %9s %13s %14s\n", "",
+                                  "hidden", "layers", "heads", "kv heads",
+                                  "feed-forward", "parameters")
+            << "  before" << Line(model.before, model.parameters_before)
+            << "  after " << Line(model.after, model.parameters);
+  if (grown.heads.has_value())
+    std::cout << absl::StreamFormat(
+        "%s: %d Medusa heads of %d blocks, %s, %.1f MB\n", options.heads_out,
+        grown.heads->heads, grown.heads->blocks,
+        grown.heads->own_matrices ? "each with an output matrix"
+                                  : "with the model's output matrix",
+        static_cast<double>(grown.heads->bytes) / 1e6);
+  std::cout << absl::StreamFormat("%.1f MB in %.1f s\n",
+                                  static_cast<double>(model.bytes) / 1e6,
+                                  grown.seconds);
+}
+
+void ShowProgress(std::int64_t done, std::int64_t all) {
+  std::cerr << absl::StreamFormat("\rwriting %.1f of %.1f MB",
+                                  static_cast<double>(done) / 1e6,
+                                  static_cast<double>(all) / 1e6)
+            << std::flush;
+  if (done == all) std::cerr << "\r\033[K";
+}
+
+absl::Status Grow(Options options) {
+  if (options.heads_from.empty() != options.heads_out.empty())
+    return absl::InvalidArgumentError(
+        "--heads-from and --heads-out go together");
+  BANYAN_ASSIGN_OR_RETURN(options.write.seed, ReadSeed(options.seed));
+  const SteadyClock clock;
+  const std::int64_t begin = clock.NowNs();
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
+                          Checkpoint::Open(options.model));
+  BANYAN_ASSIGN_OR_RETURN(
+      const ModelSize size,
+      ResolveSize(checkpoint->architecture(), options.wish));
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFolder> folder,
+                          OutputFolder::Make(options.out));
+  Grown grown = {.name = BaseName(options.model)};
+  std::unique_ptr<OutputFolder> heads_folder;
+  if (!options.heads_from.empty()) {  // the shorter work first
+    BANYAN_ASSIGN_OR_RETURN(heads_folder,
+                            OutputFolder::Make(options.heads_out));
+    BANYAN_ASSIGN_OR_RETURN(
+        grown.heads,
+        GrowHeads(options.heads_from,
+                  {.hidden = checkpoint->architecture().hidden_size,
+                   .new_hidden = size.hidden,
+                   .vocab = checkpoint->architecture().vocab_size},
+                  options.write, *heads_folder));
+  }
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  BANYAN_ASSIGN_OR_RETURN(grown.model,
+                          GrowModel(*checkpoint, size, options.write, *folder,
+                                    [&](std::int64_t done, std::int64_t all) {
+                                      if (terminal) ShowProgress(done, all);
+                                    }));
+  folder->Keep();
+  if (heads_folder != nullptr) heads_folder->Keep();
+  grown.seconds = static_cast<double>(clock.NowNs() - begin) / 1e9;
+  if (options.json)
+    std::cout << ToJson(options, grown).dump(2) << "\n";
+  else
+    PrintText(options, grown);
+  return absl::OkStatus();
+}
+
+void AddSizes(CLI::App& command, SizeWish& wish) {
+  command.add_option(
+      "--like", wish.like,
+      absl::StrCat("A shape, ", kShapeNames,
+                   ": hidden 768, 12 layers, feed-forward 2048; 2048, 22, 5632 "
+                   "(TinyLlama's); 4096, 32, 11008. Heads keep their "
+                   "dimensions: as many as fit the hidden size, on 12, 4 and "
+                   "64 key heads if each has 64, or as many as come near that "
+                   "width; never fewer than the model's."));
+  const auto size = [&](const char* name, int& value, const char* help) {
+    command.add_option(name, value, help)->check(CLI::PositiveNumber);
+  };
+  size("--hidden", wish.sizes.hidden,
+       "Hidden size. A size given replaces the shape's; without a shape, those "
+       "left out stay the model's. Logits stay the same to the last bit if "
+       "this is 4, 16, 64... times the model's, else they are rounded "
+       "elsewhere.");
+  size("--layers", wish.sizes.layers, "Layers; new ones come last.");
+  size("--heads", wish.sizes.heads, "Query heads.");
+  size("--kv-heads", wish.sizes.kv_heads, "Key heads.");
+  size("--feed-forward", wish.sizes.feed_forward, "Feed-forward size.");
+}
+
+}  // namespace
+
+void AddGrowCommand(CLI::App& app, absl::Status& status) {
+  CLI::App* command = app.add_subcommand(
+      "grow",
+      "Writes a checkpoint that computes what a small one does at the cost of "
+      "a larger one: padded with zeros where it would be read, with noise "
+      "elsewhere. For real acceptance at any ratio of costs.");
+  const auto options = std::make_shared<Options>();
+  command
+      ->add_option("--model", options->model,
+                   "The small model's directory: llama, mistral, qwen2, qwen3.")
+      ->required();
+  command
+      ->add_option("--out", options->out,
+                   "The folder to write: made, or empty so far.")
+      ->required();
+  AddSizes(*command, options->wish);
+  command->add_option("--heads-from", options->heads_from,
+                      "A directory of Medusa heads of the small model.");
+  command->add_option("--heads-out", options->heads_out,
+                      "The folder to write the grown heads to.");
+  command->add_option("--seed", options->seed, "Of the noise.")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON.");
+  command->callback([options, &status] { status = Grow(*options); });
+}
+
+}  // namespace banyan

@@ -1,0 +1,26 @@
+// FNV-1a (Fowler, Noll, Vo), 64 bits: a name for bytes, no proof against
+// malice.
+#ifndef BANYAN_EXPERIMENTS_GROW_FNV1A_H_
+#define BANYAN_EXPERIMENTS_GROW_FNV1A_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/types/span.h"
+
+namespace banyan {
+
+inline constexpr std::uint64_t kFnv1aStart = 0xcbf29ce484222325;
+
+// Goes on from the name of the bytes before.
+inline std::uint64_t Fnv1a(absl::Span<const std::byte> bytes,
+                           std::uint64_t before = kFnv1aStart) {
+  std::uint64_t name = before;
+  for (std::byte byte : bytes)
+    name = (name ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
+  return name;
+}
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_GROW_FNV1A_H_

@@ -1,0 +1,332 @@
+// A grown model computes what it is grown from: every family that can grow.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/model/stored_tensor.h"
+#include "core/model/transformer.h"
+#include "core/ops/backend.h"
+#include "core/ops/cpu_backend.h"
+#include "core/ops/reference_backend.h"
+#include "core/ops/weight.h"
+#include "experiments/grow/model_size.h"
+#include "nlohmann/json.hpp"
+#include "tests/core/model/made_model.h"
+#include "tests/core/model/walk.h"
+#include "tests/experiments/growing.h"
+#include "tests/support/dice.h"
+#include "tests/support/golden_model.h"
+
+namespace banyan {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::shared_ptr<Backend> Cpu() { return Backends().front(); }
+
+// The folder of a golden, or of MadeModel.
+std::string FolderOf(const std::string& name) {
+  static const MadeModel made({});
+  return name == "made" ? made.path() : GoldenFolder(name);
+}
+
+// Every size larger, and no two by the same factor but the two of hidden and
+// heads: `factor` times as wide, three layers and two key heads more, and five
+// query heads more for each key head.
+SizeWish Larger(const std::string& name, int factor) {
+  const ModelSize own = SizeOf(MustOpen(FolderOf(name))->architecture());
+  ModelSize size = {.hidden = own.hidden * factor,
+                    .layers = own.layers + 3,
+                    .kv_heads = own.kv_heads + 2,
+                    .feed_forward = own.feed_forward + 37};
+  size.heads = size.kv_heads * (own.heads / own.kv_heads + 5);
+  return {.sizes = size};
+}
+
+// The logits of every token of a text, and its hidden states at every tap that
+// the model grown from has.
+struct Numbers {
+  std::vector<Logits> logits;
+  std::vector<std::vector<float>> hidden;  // by tap and row
+};
+
+Numbers Compute(const Transformer& model, const std::vector<TokenId>& text,
+                int layers) {
+  const auto session = model.NewSession();
+  const TokenBatch batch = ChainAfter(*session, text);
+  ScoreRequest request = {session.get(), &batch, {kAfterFinalNorm}};
+  for (int tap = 0; tap <= layers; ++tap) request.taps.push_back(tap);
+  const auto scores = model.Score({&request, 1});
+  Check(scores.ok(), scores.status().message());
+  Numbers numbers;
+  for (int row = 0; row < batch.size(); ++row)
+    numbers.logits.push_back(ReadRow(*scores->front(), row));
+  for (std::size_t tap = 0; tap < request.taps.size(); ++tap)
+    for (int row = 0; row < batch.size(); ++row) {
+      const absl::Span<const float> hidden =
+          scores->front()->Hidden(static_cast<int>(tap), row);
+      numbers.hidden.emplace_back(hidden.begin(), hidden.end());
+    }
+  return numbers;
+}
+
+std::vector<std::vector<TokenId>> Texts(const Model& model) {
+  Dice dice(7);
+  return {{1}, RandomText(model, 9, dice), RandomText(model, 40, dice)};
+}
+
+double Largest(const std::vector<Logits>& rows) {
+  double largest = 0;
+  for (const Logits& row : rows)
+    for (double logit : row) largest = std::max(largest, std::fabs(logit));
+  return largest;
+}
+
+// NaN if there is one.
+double Difference(const std::vector<Logits>& a, const std::vector<Logits>& b) {
+  double largest = 0;
+  for (std::size_t row = 0; row < a.size(); ++row)
+    for (std::size_t i = 0; i < a[row].size(); ++i) {
+      const double difference = std::fabs(a[row][i] - b[row][i]);
+      if (!(difference <= largest)) largest = difference;
+    }
+  return largest;
+}
+
+class Growth : public testing::TestWithParam<std::string> {};
+
+void ExpectEveryBit(const Transformer& before, const Transformer& after,
+                    const std::vector<std::vector<TokenId>>& texts) {
+  for (const std::vector<TokenId>& text : texts) {
+    const Numbers expected = Compute(before, text, before.layers());
+    const Numbers got = Compute(after, text, before.layers());
+    for (std::size_t row = 0; row < text.size(); ++row)
+      ASSERT_TRUE(SameBits(got.logits[row], expected.logits[row])) << row;
+    for (std::size_t i = 0; i < expected.hidden.size(); ++i) {
+      std::vector<float> padded = expected.hidden[i];
+      padded.resize(got.hidden[i].size());
+      ASSERT_EQ(got.hidden[i], padded) << i;
+    }
+  }
+}
+
+// At D = 4 d and 16 d every product and sum that counts is the same, or exactly
+// half, and adding a zero changes no bit: sums have one order, that of the
+// columns, and old columns keep theirs (norm.h, attention.h, linear.h).
+TEST_P(Growth, ToAPowerOfFourKeepsEveryBit) {
+  for (int factor : {1, 4, 16}) {
+    SCOPED_TRACE(factor);
+    const Grown grown(FolderOf(GetParam()), Larger(GetParam(), factor));
+    for (WeightFormat format : {WeightFormat::kF32, WeightFormat::kBf16}) {
+      const auto before = MustLoad(FolderOf(GetParam()), Cpu(), format);
+      const auto after = MustLoad(grown.path(), Cpu(), format);
+      ASSERT_EQ(after->hidden_size(), factor * before->hidden_size());
+      ExpectEveryBit(*before, *after, Texts(*before));
+    }
+  }
+}
+
+// The plain loops, which are slow.
+TEST_P(Growth, ToFourTimesTheSizeKeepsEveryBitOfTheReference) {
+  const Grown grown(FolderOf(GetParam()), Larger(GetParam(), 4));
+  const auto backend = std::make_shared<ReferenceBackend>();
+  const auto before = MustLoad(FolderOf(GetParam()), backend);
+  const auto after = MustLoad(grown.path(), backend);
+  ExpectEveryBit(*before, *after, {Texts(*before)[1]});
+}
+
+// Elsewhere each of the two is as far from the function that both round as the
+// golden tests allow, 150 * 2^-24 times the largest logit
+// (tests/core/model/transformer_golden_test.cc). Seen are up to 27 such units.
+TEST_P(Growth, ToAnyOtherSizeChangesRoundingsOnly) {
+  double most = 0;
+  for (int factor : {2, 3}) {
+    const Grown grown(FolderOf(GetParam()), Larger(GetParam(), factor));
+    const auto before = MustLoad(FolderOf(GetParam()), Cpu());
+    const auto after = MustLoad(grown.path(), Cpu());
+    for (const std::vector<TokenId>& text : Texts(*before)) {
+      const Numbers expected = Compute(*before, text, 0);
+      const Numbers got = Compute(*after, text, 0);
+      const double unit = std::ldexp(Largest(expected.logits), -24);
+      const double units = Difference(got.logits, expected.logits) / unit;
+      EXPECT_LE(units, 2 * 150) << factor;
+      most = std::max(most, units);
+    }
+  }
+  RecordProperty("units", std::to_string(most));  // in the XML output
+}
+
+TEST_P(Growth, SaysTheSameGreedily) {
+  const auto before = MustLoad(FolderOf(GetParam()), Cpu());
+  for (int factor : {2, 3, 4}) {
+    const Grown grown(FolderOf(GetParam()), Larger(GetParam(), factor));
+    const auto after = MustLoad(grown.path(), Cpu());
+    std::vector<std::vector<TokenId>> texts;
+    for (const Transformer* model : {before.get(), after.get()}) {
+      std::vector<TokenId> text = {1, 5};
+      while (text.size() < 40) {
+        const Logits last = Compute(*model, text, 0).logits.back();
+        text.push_back(static_cast<TokenId>(
+            std::max_element(last.begin(), last.end()) - last.begin()));
+      }
+      texts.push_back(text);
+    }
+    EXPECT_EQ(texts[0], texts[1]) << factor;
+  }
+}
+
+// What may be noise is noise, and changes nothing.
+TEST_P(Growth, DoesNotHangOnTheSeed) {
+  const SizeWish wish = Larger(GetParam(), 2);
+  const Grown zero(FolderOf(GetParam()), wish);
+  const Grown again(FolderOf(GetParam()), wish);
+  const Grown one(FolderOf(GetParam()), wish, {.seed = 1});
+  EXPECT_EQ(zero.Read("model.safetensors"), again.Read("model.safetensors"));
+  EXPECT_NE(zero.Read("model.safetensors"), one.Read("model.safetensors"));
+  const auto first = MustLoad(zero.path(), Cpu());
+  const auto second = MustLoad(one.path(), Cpu());
+  for (const std::vector<TokenId>& text : Texts(*first)) {
+    const Numbers expected = Compute(*first, text, 0);
+    const Numbers got = Compute(*second, text, 0);
+    for (std::size_t row = 0; row < text.size(); ++row)
+      EXPECT_TRUE(SameBits(got.logits[row], expected.logits[row]));
+  }
+}
+
+TEST_P(Growth, LendsNoViewWithoutAnInertLayer) {
+  const Grown grown(FolderOf(GetParam()), Larger(GetParam(), 2));
+  const auto model = MustLoad(grown.path(), Cpu());
+  const auto session = model->NewSession();
+  std::vector<int> layers(static_cast<std::size_t>(model->layers()));
+  std::iota(layers.begin(), layers.end(), 0);
+  EXPECT_TRUE(session->View(layers).ok());
+  const auto all = session->View(layers);
+  ASSERT_TRUE(all.ok());
+  layers.pop_back();
+  for (Session* from : {session.get(), all->get()}) {
+    const absl::Status status = from->View(layers).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(
+        std::string(status.message()),
+        HasSubstr("layer " + std::to_string(layers.size()) + " is inert"));
+  }
+  EXPECT_FALSE(session->View({}).ok());
+  // Wider only: no layer is inert.
+  SizeWish wish = Larger(GetParam(), 2);
+  wish.sizes.layers = 0;
+  const Grown wider(FolderOf(GetParam()), wish);
+  const auto other = MustLoad(wider.path(), Cpu());
+  EXPECT_EQ(other->grown_from(), model->grown_from());
+  EXPECT_TRUE(other->NewSession()->View({0}).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Growth,
+                         testing::Values("llama", "llama_biased",
+                                         "llama_linear", "llama_llama3",
+                                         "mistral", "qwen2", "qwen3", "made"),
+                         [](const auto& row) { return row.param; });
+
+// All sizes multiples of 32, or kept: q8's blocks are the old ones.
+TEST(Grow, KeepsEveryBitUnderQ8WhereBlocksDo) {
+  const Grown grown(
+      FolderOf("made"),
+      {.sizes = {.hidden = 384, .layers = 3, .heads = 24, .kv_heads = 6}});
+  const auto before = MustLoad(FolderOf("made"), Cpu(), WeightFormat::kQ8);
+  const auto after = MustLoad(grown.path(), Cpu(), WeightFormat::kQ8);
+  for (const std::vector<TokenId>& text : Texts(*before)) {
+    const Numbers expected = Compute(*before, text, 0);
+    const Numbers got = Compute(*after, text, 0);
+    for (std::size_t row = 0; row < text.size(); ++row)
+      ASSERT_TRUE(SameBits(got.logits[row], expected.logits[row])) << row;
+  }
+}
+
+TEST(Grow, CutsALargeModelIntoShards) {
+  const SizeWish wish = Larger("qwen3", 4);
+  const Grown whole(FolderOf("qwen3"), wish);
+  const Grown cut(FolderOf("qwen3"), wish, {.shard_bytes = 40000});
+  const auto index =
+      nlohmann::json::parse(cut.Read("model.safetensors.index.json"));
+  EXPECT_EQ(index.at("metadata").at("total_size"), whole.report().bytes);
+  EXPECT_FALSE(std::filesystem::exists(cut.path() + "/model.safetensors"));
+  EXPECT_TRUE(
+      std::filesystem::exists(cut.path() + "/model-00021-of-00021.safetensors"))
+      << index.dump(1);
+  const auto first = MustLoad(whole.path(), Cpu());
+  const auto second = MustLoad(cut.path(), Cpu());
+  for (const std::vector<TokenId>& text : Texts(*first))
+    EXPECT_EQ(Compute(*first, text, 0).logits,
+              Compute(*second, text, 0).logits);
+}
+
+TEST(Grow, KeepsTheKeysOfTheConfigAndItsCompanions) {
+  const Grown grown(FolderOf("qwen2"), {.sizes = {.hidden = 80, .layers = 6}});
+  const auto read = [](const std::string& text) {
+    return nlohmann::json::parse(text);
+  };
+  nlohmann::json expected;
+  std::ifstream(FolderOf("qwen2") + "/config.json") >> expected;
+  const nlohmann::json got = read(grown.Read("config.json"));
+  expected["hidden_size"] = 80;
+  expected["num_hidden_layers"] = 6;
+  expected["head_dim"] = 4;
+  expected["rms_norm_eps"] = 1e-5 / 4;
+  expected["layer_types"] = {"full_attention",    "sliding_attention",
+                             "sliding_attention", "sliding_attention",
+                             "sliding_attention", "sliding_attention"};
+  expected["inert_layers"] = {3, 4, 5};
+  expected["grown_from"] = got.at("grown_from");
+  EXPECT_EQ(got, expected);
+  const nlohmann::json& origin = got.at("grown_from");
+  EXPECT_EQ(origin.at("name"), "qwen2");
+  EXPECT_EQ(origin.at("hidden_size"), 20);
+  EXPECT_EQ(origin.at("num_hidden_layers"), 3);
+  EXPECT_EQ(origin.at("num_attention_heads"), 5);
+  EXPECT_EQ(origin.at("num_key_value_heads"), 1);
+  EXPECT_EQ(origin.at("intermediate_size"), 28);
+  EXPECT_EQ(origin.at("weights_fnv1a").get<std::string>().size(), 16u);
+  nlohmann::json generation;
+  std::ifstream(FolderOf("qwen2") + "/generation_config.json") >> generation;
+  EXPECT_EQ(read(grown.Read("generation_config.json")), generation);
+  const auto checkpoint = MustOpen(grown.path());
+  EXPECT_EQ(checkpoint->architecture().grown_from, "qwen2");
+  EXPECT_THAT(checkpoint->architecture().inert_layers, ElementsAre(3, 4, 5));
+}
+
+// BF16 stays BF16 where halving is exact; F16 has too few exponents.
+TEST(Grow, StoresScaledNormsAsF32WhereTheyNeedIt) {
+  const auto types = [](const std::string& name, int factor) {
+    const Grown grown(FolderOf(name), Larger(name, factor));
+    const auto checkpoint = MustOpen(grown.path());
+    const LayerSources& layer = checkpoint->architecture().layers.back();
+    std::vector<std::string> found;
+    for (const WeightSource* source :
+         {&layer.attention_norm, &layer.query, &layer.query_norm})
+      if (source->present())
+        found.emplace_back(DTypeName(checkpoint->Tensor(*source)->dtype));
+    return found;
+  };
+  EXPECT_THAT(types("llama", 4), ElementsAre("BF16", "BF16"));
+  EXPECT_THAT(types("llama", 2), ElementsAre("F32", "BF16"));
+  EXPECT_THAT(types("llama_biased", 4), ElementsAre("F32", "F32"));
+  EXPECT_THAT(types("qwen3", 4), ElementsAre("F32", "F16", "F16"));
+  EXPECT_THAT(types("qwen3", 1), ElementsAre("F16", "F16", "F16"));
+}
+
+}  // namespace
+}  // namespace banyan

@@ -1,0 +1,134 @@
+// banyan grow, as a user meets it, and how other commands name what it wrote.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "tests/core/checkpoint/files.h"
+#include "tests/experiments/run_program.h"
+#include "tests/support/golden_model.h"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string On(const std::string& golden) {
+  return "grow --model " + GoldenFolder(golden) + " ";
+}
+
+// Twice the width, two heads and two layers more.
+constexpr char kSizes[] = "--hidden 72 --heads 8 --layers 4 --feed-forward 60 ";
+
+TEST(GrowCommand, SaysWhatItWrote) {
+  const TestFolder folder;
+  const std::string out = folder.path() + "/large";
+  const Outcome outcome = RunProgram(On("llama") + kSizes + "--out " + out);
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr(out + ": grown from llama\n"),
+                                 HasSubstr("before     36       2      6"),
+                                 HasSubstr("after      72       4      8")));
+  const nlohmann::json json =
+      RunForJson(On("llama") + kSizes + "--seed 7 --json --out " + out + "2");
+  ASSERT_FALSE(json.is_null());
+  EXPECT_EQ(json.at("grown_from"), "llama");
+  EXPECT_EQ(json.at("before").at("hidden"), 36);
+  EXPECT_EQ(json.at("after").at("heads"), 8);
+  EXPECT_EQ(json.at("after").at("kv_heads"), 2);
+  EXPECT_EQ(json.at("seed"), 7);
+  EXPECT_TRUE(json.at("heads").is_null());
+  EXPECT_GT(json.at("bytes").get<double>(),
+            2 * json.at("before").at("parameters").get<double>());
+}
+
+TEST(GrowCommand, IsNamedByEveryCommandThatRunsTheModel) {
+  const TestFolder folder;
+  const std::string out = folder.path() + "/large";
+  ASSERT_EQ(RunProgram(On("llama") + kSizes + "--out " + out).code, 0);
+  const std::string on = " --model " + out + " ";
+  EXPECT_THAT(RunProgram("score" + on + "--ids 1,2,3").out,
+              HasSubstr(out + " (grown from llama)"));
+  EXPECT_THAT(
+      RunProgram("generate" + on + "--ids 1,2,3 --max-new-tokens 3").err,
+      HasSubstr("weights (grown from llama) on"));
+  EXPECT_THAT(
+      RunProgram("measure" + on + "--batch 1 --context 0 --rounds 1").out,
+      HasSubstr(out + " (grown from llama), "));
+  for (const std::string command :
+       {"score --ids 1,2,3", "generate --ids 1,2,3 --max-new-tokens 3",
+        "measure --batch 1 --context 0 --rounds 1"}) {
+    const nlohmann::json grown = RunForJson(command + " --json" + on);
+    EXPECT_EQ(grown.at("grown_from"), "llama") << command;
+    const nlohmann::json plain =
+        RunForJson(command + " --json --model " + GoldenFolder("llama"));
+    EXPECT_TRUE(plain.at("grown_from").is_null()) << command;
+  }
+}
+
+TEST(GrowCommand, GrowsMedusaHeadsWithTheModel) {
+  const TestFolder folder;
+  folder.Write("config.json", "{}");
+  folder.Write(
+      "model.safetensors",
+      SafetensorsFile(MadeTensors{
+          {"0.0.linear.weight",
+           {"BF16", {36, 36}, std::string(36 * 36 * 2, '\0')}},
+          {"0.0.linear.bias", {"BF16", {36}, std::string(36 * 2, '\0')}}}));
+  const std::string heads = " --heads-from " + folder.path();
+  const std::string out = folder.path() + "/large";
+  const nlohmann::json json =
+      RunForJson(On("llama") + kSizes + "--json --out " + out + heads +
+                 " --heads-out " + out + "_heads");
+  ASSERT_FALSE(json.is_null());
+  EXPECT_EQ(json.at("heads").at("heads"), 1);
+  EXPECT_EQ(json.at("heads").at("bytes"), (72 * 72 + 72) * 2);
+  EXPECT_TRUE(std::filesystem::exists(out + "_heads/config.json"));
+  // Where the model cannot be written, nor are its heads.
+  const Outcome outcome = RunProgram(On("llama") + kSizes + "--out " + out +
+                                     heads + " --heads-out " + out + "3");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_FALSE(std::filesystem::exists(out + "3"));
+}
+
+TEST(GrowCommand, RefusesBadInput) {
+  const TestFolder folder;
+  const std::string out = "--out " + folder.path() + "/new ";
+  struct Case {
+    std::string arguments;
+    std::string reason;
+  };
+  for (const Case& bad : std::vector<Case>{
+           {"grow --like 110m " + out, "--model is required"},
+           {On("llama") + "--like 110m", "--out is required"},
+           {"grow --model no_such_folder --like 110m " + out,
+            "no_such_folder/config.json"},
+           {On("gpt2") + "--like 110m " + out, "family gpt2 cannot grow"},
+           {On("llama") + out, "has that size already"},
+           {On("llama") + "--like 3b " + out, "110m, 1b or 7b, found '3b'"},
+           {On("llama") + "--layers 1 " + out, "--layers: the model has 2"},
+           {On("llama") + "--layers 0 " + out, "--layers"},
+           {On("llama") + "--heads 7 " + out, "a multiple of the 2 key heads"},
+           {On("llama") + "--layers 3 --seed -1 " + out, "--seed: expected"},
+           {On("llama") + "--layers 3 --heads-from x " + out, "go together"},
+           {On("llama") + "--layers 3 --heads-out x " + out, "go together"},
+           {On("llama") + "--layers 3 --heads-from x --heads-out " +
+                folder.path() + "/h " + out,
+            "x/config.json"},
+           {On("llama") + "--layers 3 --out " + GoldenFolder("llama"),
+            "expected an empty folder"},
+       }) {
+    const Outcome outcome = RunProgram(bad.arguments);
+    EXPECT_EQ(outcome.code, 2) << bad.arguments << "\n" << outcome.output;
+    EXPECT_THAT(outcome.err, HasSubstr(bad.reason)) << bad.arguments;
+    EXPECT_EQ(outcome.out, "") << bad.arguments;
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << bad.arguments;
+  }
+}
+
+}  // namespace
+}  // namespace banyan
