@@ -95,10 +95,6 @@ void MedusaFile::ReadRows(const WeightSource& source, int first, int count,
   banyan::ReadRows(Tensor(source), source, first, count, out);
 }
 
-void MedusaFile::Release(const WeightSource& source) const {
-  file_->Release(Tensor(source));
-}
-
 absl::Status MedusaFile::Error(absl::string_view tensor,
                                absl::string_view what) const {
   return absl::InvalidArgumentError(absl::StrCat(

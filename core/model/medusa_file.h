@@ -46,8 +46,8 @@ class MedusaFile {
   // Rows [first, first + count) of it as f32 to `out`.
   void ReadRows(const WeightSource& source, int first, int count,
                 float* out) const;
-  // Gives its memory back; it is read again when next asked for.
-  void Release(const WeightSource& source) const;
+  // Gives a tensor's memory back; it is read again when next asked for.
+  void Release(const StoredTensor& tensor) const { file_->Release(tensor); }
 
  private:
   MedusaFile(std::unique_ptr<Safetensors> file, int hidden_size, int vocab_size)

@@ -50,7 +50,7 @@ absl::StatusOr<std::unique_ptr<Weight>> PackSource(const MedusaFile& file,
                                file.ReadRows(source, first, count, out);
                                return absl::OkStatus();
                              });
-  file.Release(source);
+  file.Release(file.Tensor(source));
   return weight;
 }
 

@@ -1,10 +1,7 @@
 // Medusa heads grown with their target: the same proposals from the larger
 // hidden state.
 //
-// The published layout: head i has blocks j = 0 .. L - 1 of `i.j.linear.weight`
-// [h, h] and `i.j.linear.bias` [h], x + SiLU(W x + b) each, and then
-// `i.L.weight` [V, h]; without that it shares the target's output matrix. The
-// input is the target's hidden state after the final norm, whose new
+// Their input is the target's hidden state after the final norm, whose new
 // coordinates are zero in a grown model. The blocks keep them so: their new
 // rows and biases are zero. Columns over them are noise.
 #ifndef BANYAN_EXPERIMENTS_GROW_GROW_HEADS_H_
@@ -32,12 +29,10 @@ struct GrownHeads {
   std::int64_t bytes = 0;
 };
 
-// Reads `from`/config.json and `from`/model.safetensors or, without that,
-// `from`/medusa_lm_head.safetensors, and writes to `folder` config.json with
-// the new `hidden_size`, if it has one, and `grown_from`, and
-// model.safetensors. Heads are counted by their tensors. Fails with NotFound or
-// InvalidArgument if a file or tensor is missing, one is none of those above,
-// or a shape or type is another, and as OutputFolder and SafetensorsWriter do.
+// Reads `from`/config.json and the heads (core/model/medusa_file.h), and writes
+// to `folder` config.json with the new `hidden_size`, if it has one, and
+// `grown_from`, and model.safetensors. Fails as MedusaFile::Open, OutputFolder
+// and SafetensorsWriter do.
 absl::StatusOr<GrownHeads> GrowHeads(const std::string& from,
                                      const HeadsGrowth& growth,
                                      const WriteOptions& options,
