@@ -97,8 +97,8 @@ void MedusaFile::ReadRows(const WeightSource& source, int first, int count,
 
 absl::Status MedusaFile::Error(absl::string_view tensor,
                                absl::string_view what) const {
-  return absl::InvalidArgumentError(absl::StrCat(
-      file_->path(), ": tensor ", QuotedName(tensor), ": ", what));
+  return absl::InvalidArgumentError(
+      absl::StrCat(file_->path(), ": tensor ", QuotedName(tensor), ": ", what));
 }
 
 absl::Status MedusaFile::Count() {

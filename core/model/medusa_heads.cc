@@ -59,9 +59,9 @@ absl::StatusOr<std::unique_ptr<Weight>> PackSource(const MedusaFile& file,
 absl::StatusOr<std::unique_ptr<MedusaHeads>> MedusaHeads::Load(
     const std::string& directory, const Transformer& target,
     WeightFormat format) {
-  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<MedusaFile> file,
-                          MedusaFile::Open(directory, target.hidden_size(),
-                                           target.vocab_size()));
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<MedusaFile> file,
+      MedusaFile::Open(directory, target.hidden_size(), target.vocab_size()));
   auto heads = absl::WrapUnique(new MedusaHeads(target));
   for (int number = 0; number < file->heads(); ++number)
     BANYAN_RETURN_IF_ERROR(heads->LoadHead(*file, number, format));
@@ -111,9 +111,8 @@ absl::Status MedusaHeads::Score(
   for (std::size_t i = 0; i < heads_.size(); ++i) {
     std::vector<float> state(hidden.begin(), hidden.end());
     BANYAN_RETURN_IF_ERROR(RunBlocks(heads_[i], x.view(), y.view(), state));
-    const Weight* output = heads_[i].own_output
-                               ? heads_[i].own_output.get()
-                               : &target_.weights().head();
+    const Weight* output = heads_[i].own_output ? heads_[i].own_output.get()
+                                                : &target_.weights().head();
     BANYAN_RETURN_IF_ERROR(backend.Linear(
         {.x = x.view(), .weight = output, .bias = {}, .y = scores.view()}));
     BANYAN_RETURN_IF_ERROR(

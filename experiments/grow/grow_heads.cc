@@ -71,9 +71,8 @@ absl::StatusOr<GrownHeads> GrowHeads(const std::string& from,
                                      OutputFolder& folder) {
   BANYAN_ASSIGN_OR_RETURN(Json config,
                           ReadConfig(absl::StrCat(from, "/config.json")));
-  BANYAN_ASSIGN_OR_RETURN(
-      const std::unique_ptr<MedusaFile> file,
-      MedusaFile::Open(from, growth.hidden, growth.vocab));
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<MedusaFile> file,
+                          MedusaFile::Open(from, growth.hidden, growth.vocab));
   const std::vector<GrownTensor> tensors = Plan(*file, growth);
   const GrownHeads grown = {.heads = file->heads(),
                             .blocks = file->blocks(),

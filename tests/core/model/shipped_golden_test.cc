@@ -75,8 +75,8 @@ INSTANTIATE_TEST_SUITE_P(All, ShippedModel,
 
 TEST(ShippedHeads, LogitsAgree) {
   const auto target = Load("pycode-target");
-  const auto heads = MedusaHeads::Load("models/pycode-medusa", *target,
-                                       WeightFormat::kF32);
+  const auto heads =
+      MedusaHeads::Load("models/pycode-medusa", *target, WeightFormat::kF32);
   ASSERT_TRUE(heads.ok()) << heads.status();
   for (const ShippedGolden& golden : ReadShippedGoldens("pycode-medusa")) {
     const std::unique_ptr<Session> session = target->NewSession();

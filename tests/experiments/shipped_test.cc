@@ -1,0 +1,119 @@
+// The models that ship: the set, the target grown, and the target with its
+// drafters.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/model/tokenizer/tokenizer.h"
+#include "core/model/transformer.h"
+#include "core/ops/backend.h"
+#include "core/ops/weight.h"
+#include "nlohmann/json.hpp"
+#include "tests/core/model/walk.h"
+#include "tests/experiments/growing.h"
+#include "tests/experiments/run_program.h"
+#include "tests/support/golden_model.h"
+
+namespace banyan {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kTarget = "models/pycode-target";
+
+TEST(Shipped, IsSmallAndHasCards) {
+  std::uintmax_t bytes = 0;
+  for (const auto& file :
+       std::filesystem::recursive_directory_iterator("models"))
+    if (file.is_regular_file()) bytes += file.file_size();
+  EXPECT_GT(bytes, 4'000'000u);
+  EXPECT_LT(bytes, 24'000'000u);
+  for (const char* name :
+       {"pycode-target", "pycode-draft-1", "pycode-draft-2", "pycode-medusa"}) {
+    const std::string folder = absl::StrCat("models/", name, "/");
+    EXPECT_TRUE(std::filesystem::exists(folder + "config.json")) << name;
+    EXPECT_TRUE(std::filesystem::exists(folder + "training.json")) << name;
+    std::ifstream card(folder + "README.md");
+    std::string text{std::istreambuf_iterator<char>(card), {}};
+    EXPECT_THAT(text, HasSubstr("## Measured")) << name;
+    EXPECT_THAT(text, HasSubstr("held out by directory")) << name;
+  }
+}
+
+std::vector<std::string> Prompts() {
+  std::vector<std::string> prompts;
+  std::ifstream file("experiments/workloads/pycode.jsonl");
+  for (std::string line; std::getline(file, line);)
+    prompts.push_back(nlohmann::json::parse(line)["prompt"]);
+  return prompts;
+}
+
+std::vector<std::vector<double>> Logits(const Model& model,
+                                        const std::vector<TokenId>& text) {
+  const auto session = model.NewSession();
+  const TokenBatch batch = ChainAfter(*session, text);
+  const auto scores = ScoreOne(model, *session, batch);
+  EXPECT_TRUE(scores.ok()) << scores.status();
+  std::vector<std::vector<double>> rows(text.size());
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    (*scores)->Read(static_cast<int>(row), rows[row]);
+  return rows;
+}
+
+// 768 is 4 times 192, so the grown target is the same to the last bit, and so
+// is whatever it writes. Every third prompt: all kinds.
+TEST(Shipped, TargetGrownToThe110mShapeKeepsEveryBitOnThePrompts) {
+  const Grown grown(kTarget, {.like = "110m"});
+  const auto backend = Backends().front();
+  const auto before = MustLoad(kTarget, backend);
+  const auto after = MustLoad(grown.path(), backend);
+  ASSERT_EQ(after->hidden_size(), 768);
+  ASSERT_EQ(after->layers(), 12);
+  const auto tokenizer = Tokenizer::Load(kTarget);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
+  const std::vector<std::string> prompts = Prompts();
+  ASSERT_GE(prompts.size(), 120u);
+  for (std::size_t i = 0; i < prompts.size(); i += 3) {
+    const auto ids = (*tokenizer)->Encode(prompts[i]);
+    ASSERT_TRUE(ids.ok()) << ids.status();
+    ASSERT_EQ(Logits(*after, *ids), Logits(*before, *ids)) << prompts[i];
+  }
+}
+
+// Greedy drafts of any shape leave the greedy text as it is.
+TEST(Shipped, DraftersLeaveGreedyTextAsItIs) {
+  const std::string models = std::filesystem::absolute("models").string();
+  const std::string both = absl::StrCat(
+      "models:\n  one: {directory: ", models, "/pycode-draft-1}\n",
+      "  two: {directory: ", models, "/pycode-draft-2}\n",
+      "drafters:\n  - {name: small_model, model: one}\n",
+      "  - {name: small_model, model: two}\n", "verifier: {name: greedy}\n");
+  const std::string command =
+      "generate --model models/pycode-target --temperature 0 "
+      "--max-new-tokens 40 --prompt 'def fibonacci(n):' ";
+  const Outcome plain = RunProgram(command + "2>/dev/null");
+  ASSERT_EQ(plain.code, 0) << plain.output;
+  EXPECT_THAT(plain.out, HasSubstr("\n    "));
+  for (const char* policy :
+       {"{name: chain, gamma: 4}", "{name: expansion, branching: [2, 2, 1]}"}) {
+    const std::string method =
+        WriteTestFile(absl::StrCat(both, "policy: ", policy, "\n"));
+    const Outcome drafted =
+        RunProgram(command + "--method " + method + " 2>/dev/null");
+    ASSERT_EQ(drafted.code, 0) << drafted.output;
+    EXPECT_EQ(drafted.out, plain.out) << policy;
+  }
+}
+
+}  // namespace
+}  // namespace banyan
