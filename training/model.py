@@ -40,6 +40,7 @@ class Shape:
     rope_theta: float = 10000.0
     rope_scaling: dict | None = None
     window: int | None = None
+    wide: tuple = ()  # the layers that the window does not bind
     qkv_bias: bool = False
     output_bias: bool = False
     mlp_bias: bool = False
@@ -133,6 +134,8 @@ class Decoder(nn.Module):
         if not shape.tied:
             self.lm_head = nn.Linear(shape.hidden_size, shape.vocab_size, False)
         self.frequencies = rope_frequencies(shape)
+        self.windows = [None if number in shape.wide else shape.window
+                        for number in range(shape.layers)]
 
     def initialise(self, generator):
         """Weights to start training from."""
@@ -154,12 +157,13 @@ class Decoder(nn.Module):
             raise UserError(f"{length} tokens do not fit the model's context "
                             f"of {self.shape.context}")
         rotation = rotation_of(self.frequencies, 0, length, ids.device)
-        mask = window_mask(self.shape.window, length, ids.device)
+        masks = {window: window_mask(window, length, ids.device)
+                 for window in set(self.windows)}
         x = self.embed_tokens(ids)
         early = {}
         for number, layer in enumerate(self.layers):
             if number not in skipped:
-                x = layer(x, rotation, mask)
+                x = layer(x, rotation, masks[self.windows[number]])
             if number + 1 in exits:
                 early[number + 1] = self.norm(x)
         return self.norm(x), early
@@ -169,13 +173,11 @@ class Decoder(nn.Module):
         keys and values are in `caches`, a dict a layer; adds theirs."""
         length = ids.shape[1]
         rotation = rotation_of(self.frequencies, start, length, ids.device)
-        mask = None
-        if self.shape.window is not None or start > 0 and length > 1:
-            mask = window_mask(self.shape.window or start + length,
-                               start + length, ids.device, always=True)[start:]
+        masks = {window: step_mask(window, start, length, ids.device)
+                 for window in set(self.windows)}
         x = self.embed_tokens(ids)
-        for layer, cache in zip(self.layers, caches):
-            x = layer(x, rotation, mask, cache)
+        for layer, window, cache in zip(self.layers, self.windows, caches):
+            x = layer(x, rotation, masks[window], cache)
         return self.norm(x)
 
     def logits(self, hidden):
@@ -228,12 +230,23 @@ def _after(before, x):
     return x if before is None else torch.cat((before, x), dim=1)
 
 
-def window_mask(window, length, device, always=False):
+def window_mask(window, length, device):
     """None where plain causal attention will do."""
-    if not always and (window is None or window >= length):
+    if window is None or window >= length:
         return None
-    position = torch.arange(length, device=device)
-    behind = position[:, None] - position[None]
+    return _within(window, 0, length, device)
+
+
+def step_mask(window, start, length, device):
+    """The same for `length` tokens after `start` others."""
+    if window is None and (start == 0 or length == 1):
+        return None
+    return _within(window or start + length, start, length, device)
+
+
+def _within(window, start, length, device):
+    position = torch.arange(start + length, device=device)
+    behind = position[start:, None] - position[None]
     return (behind >= 0) & (behind < window)
 
 
@@ -245,7 +258,7 @@ def shape_of_config(config, path):
                         f"{', '.join(FAMILIES)}, found {family!r}")
     try:
         rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
-        windowed = family == "mistral" or config.get("use_sliding_window")
+        window, wide = windows_of_config(config, path)
         return Shape(
             vocab_size=config["vocab_size"],
             hidden_size=config["hidden_size"],
@@ -262,7 +275,8 @@ def shape_of_config(config, path):
             rope_theta=config.get("rope_theta") or
             rope.get("rope_theta", 10000.0),
             rope_scaling=rope or None,
-            window=config.get("sliding_window") if windowed else None,
+            window=window,
+            wide=wide,
             qkv_bias=config.get("attention_bias", FAMILIES[family][1]),
             output_bias=config.get("attention_bias", False),
             mlp_bias=config.get("mlp_bias", False),
@@ -270,6 +284,26 @@ def shape_of_config(config, path):
     except KeyError as error:
         raise UserError(
             f"{path}: {error.args[0]}: the key is missing") from error
+
+
+def windows_of_config(config, path):
+    """The sliding window, None if there is none, and the layers without."""
+    window = config.get("sliding_window", 4096)
+    if config["model_type"] == "mistral":
+        return window, ()
+    if config["model_type"] == "llama" or not config.get("use_sliding_window"):
+        return None, ()
+    layers = config["num_hidden_layers"]
+    types = config.get("layer_types")
+    if types is None:
+        return window, tuple(range(min(layers,
+                                       config.get("max_window_layers", 28))))
+    known = {"full_attention", "sliding_attention"}
+    if len(types) != layers or set(types) - known:
+        raise UserError(f"{path}: layer_types: expected {layers} of "
+                        f"{' and '.join(sorted(known))}, found {types}")
+    return window, tuple(number for number, kind in enumerate(types)
+                         if kind == "full_attention")
 
 
 def read_model(directory, device="cpu"):
@@ -335,14 +369,18 @@ def write_model(model, directory, end_of_text, dtype=torch.bfloat16):
     }
     if shape.rope_scaling:
         config["rope_scaling"] = shape.rope_scaling
-    if shape.family == "llama":
+    if shape.family in ("llama", "qwen3"):
         config["attention_bias"] = shape.qkv_bias
+    if shape.family == "llama":
         config["mlp_bias"] = shape.mlp_bias
     if shape.family == "mistral":
         config["sliding_window"] = shape.window
     elif shape.window:
         config["sliding_window"] = shape.window
         config["use_sliding_window"] = True
+        config["layer_types"] = [
+            "full_attention" if number in shape.wide else "sliding_attention"
+            for number in range(shape.layers)]
     write_json(directory / "config.json", config)
 
 
