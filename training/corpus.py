@@ -89,11 +89,14 @@ def read_split(directory, split):
     if not path.exists():
         raise UserError(f"{path}: there is no such file; `corpus` writes it")
     documents = []
-    with open(path, encoding="utf-8") as file:
+    with open(path, "rb") as file:
         for number, line in enumerate(file, start=1):
             try:
-                fields = json.loads(line)
-                documents.append(Document(fields["path"], fields["text"]))
+                fields = json.loads(line.decode("utf-8"))
+                document = Document(fields["path"], fields["text"])
+                if not isinstance(document.text, str):
+                    raise TypeError("text is not a string")
+                documents.append(document)
             except (ValueError, KeyError, TypeError) as error:
                 raise UserError(f"{path}:{number}: expected an object with "
                                 f"path and text: {error}") from error
