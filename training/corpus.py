@@ -179,10 +179,11 @@ def _without_duplicates(splits, max_seen, dropped):
             lines = [hash(line.strip()) for line in document.text.split("\n")
                      if len(line.strip()) >= 20]
             known = sum(line in seen for line in lines)
-            if lines and known > max_seen * len(lines):
+            whole = hash(document.text)  # tells where all lines are short
+            if whole in seen or known > max_seen * len(lines):
                 reason = "most lines seen before"
                 dropped[reason] = dropped.get(reason, 0) + 1
                 continue
-            seen.update(lines)
+            seen.update(lines + [whole])
             kept[name].append(document)
     return {name: kept[name] for name in SPLITS}
