@@ -193,8 +193,12 @@ class Trainer:
         self.recent.append({"loss": value, **figures})
 
     def _log(self):
-        self.last = {name: sum(float(r[name]) for r in self.recent) /
-                     len(self.recent) for name in self.recent[0]}
+        self.last = {}
+        for name in ("loss", *self.columns[2:-2]):
+            # Some figures are not of every step.
+            values = [float(r[name]) for r in self.recent if name in r]
+            if values:
+                self.last[name] = sum(values) / len(values)
         self.recent = []
         row = {"step": self.step, **self.last,
                "rate": self.optimizers[0].param_groups[0]["lr"],
@@ -206,8 +210,9 @@ class Trainer:
                 writer = csv.writer(file)
                 if fresh:
                     writer.writerow(self.columns)
-                writer.writerow([row["step"]] + [f"{row[name]:.6g}" for name
-                                                 in self.columns[1:]])
+                writer.writerow([row["step"]] + [
+                    f"{row[name]:.6g}" if name in row else ""
+                    for name in self.columns[1:]])
         except OSError as error:
             raise UserError(f"{path}: {error.strerror}") from error
 
