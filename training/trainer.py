@@ -8,6 +8,7 @@ steps as one that was not.
 import contextlib
 import csv
 import hashlib
+import math
 import os
 import pathlib
 import pickle
@@ -123,7 +124,7 @@ class Trainer:
         self.lasting = lasting(options)
         self.step = 0
         self.seconds = 0.0
-        self.saved_step = 0
+        self.saved_step = None
         self.recent = []
         self.last = {}
         self.interrupted = None
@@ -139,22 +140,26 @@ class Trainer:
             saved_at = started = time.monotonic()
             before = self.seconds
             while self.step < self.options.steps:
-                self._take_step(loss_of_step)
-                now = time.monotonic()
-                self.seconds = before + now - started
+                loss, figures = self._loss(loss_of_step)
+                # Only now it is known that these weights are sound.
+                if self.interrupted:
+                    self._stop()
+                if (time.monotonic() - saved_at >
+                        self.options.save_minutes * 60):
+                    self._save()
+                    saved_at = time.monotonic()
+                self._update(loss, figures)
+                self.seconds = before + time.monotonic() - started
                 if (self.step % self.options.log_every == 0 or
                         self.step == self.options.steps):
                     self._log()
                     bar.set_postfix(loss=f"{self.last['loss']:.4f}")
                 bar.update()
-                if (now - saved_at > self.options.save_minutes * 60 or
-                        self.interrupted):
-                    self._save()
-                    saved_at = time.monotonic()
-                if self.interrupted:
-                    raise UserError(f"stopped at step {self.step} by "
-                                    f"{self.interrupted}; the same command "
-                                    "goes on from there")
+            if not all(bool(torch.isfinite(weight).all())
+                       for weight in self.module.parameters()):
+                raise self._diverged("the weights are not finite")
+            if self.interrupted:
+                self._stop()
         return {"steps": self.step, "seconds": round(self.seconds, 1),
                 **{name: round(value, 5) for name, value in self.last.items()}}
 
@@ -169,20 +174,30 @@ class Trainer:
         with contextlib.suppress(FileNotFoundError):
             (self.out / STATE).unlink()
 
-    def _take_step(self, loss_of_step):
+    def _stop(self):
+        self._save()
+        raise UserError(f"stopped at step {self.step} by {self.interrupted}; "
+                        "the same command goes on from there")
+
+    def _loss(self, loss_of_step):
+        loss, figures = loss_of_step(self.step)
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            raise self._diverged(f"the loss is {value}")
+        return loss, {"loss": value, **figures}
+
+    def _diverged(self, what):
+        where = (f"the state of step {self.saved_step} is kept in "
+                 f"{self.out / STATE}" if self.saved_step is not None else
+                 "nothing was saved yet")
+        return UserError(f"step {self.step}: {what}; {where}; try lower rates")
+
+    def _update(self, loss, figures):
         share = share_of_peak(self.step, self.options.steps,
                               self.options.warmup)
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = group["peak"] * share
-        loss, figures = loss_of_step(self.step)
-        value = float(loss.detach())
-        if value != value or value in (float("inf"), float("-inf")):
-            where = (f"the state of step {self.saved_step} is kept in "
-                     f"{self.out / STATE}" if self.saved_step else
-                     "nothing was saved yet")
-            raise UserError(f"step {self.step}: the loss is {value}; {where}; "
-                            "try lower rates")
         for optimizer in self.optimizers:
             optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -190,7 +205,7 @@ class Trainer:
         for optimizer in self.optimizers:
             optimizer.step()
         self.step += 1
-        self.recent.append({"loss": value, **figures})
+        self.recent.append(figures)
 
     def _log(self):
         self.last = {}
@@ -229,9 +244,10 @@ class Trainer:
             try:
                 torch.save(state, name)
             except RuntimeError as error:  # how PyTorch tells of a full disk
+                kept = ("" if self.saved_step is None else
+                        f"; the state of step {self.saved_step} is kept")
                 raise UserError(f"{self.out / STATE}: cannot be written: "
-                                f"{error}; the state of step "
-                                f"{self.saved_step} is kept") from error
+                                f"{error}{kept}") from error
         self.saved_step = self.step
 
     def _resume(self):
