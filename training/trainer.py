@@ -236,6 +236,7 @@ class Trainer:
             "step": self.step,
             "seconds": self.seconds,
             "recent": self.recent,
+            "last": self.last,
             "options": self.lasting,
             "module": self.module.state_dict(),
             "optimizers": [o.state_dict() for o in self.optimizers],
@@ -274,6 +275,7 @@ class Trainer:
         self.step = self.saved_step = state["step"]
         self.seconds = state["seconds"]
         self.recent = state["recent"]
+        self.last = state.get("last", {})
         self._cut_log()
         print(f"{self.out}: goes on from step {self.step}")
 
