@@ -285,8 +285,9 @@ class Trainer:
             return
         with open(path, encoding="utf-8", newline="") as file:
             rows = list(csv.reader(file))
+        # A kill may leave half a line: of a later step, cut to an earlier one.
         kept = rows[:1] + [row for row in rows[1:]
-                           if row and row[0].isdigit() and
+                           if len(row) == len(self.columns) and
                            int(row[0]) <= self.step]
         with replaced(path) as name:
             with open(name, "w", encoding="utf-8", newline="") as file:
