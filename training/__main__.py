@@ -42,6 +42,9 @@ def main(arguments):
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 130 if str(error).startswith("stopped at") else 1
+    except OSError as error:  # says which file
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import tempfile
 
 from training.errors import UserError
@@ -35,6 +36,11 @@ def replaced(path):
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
+
+
+def copy_file(source, target):
+    with replaced(target) as name:
+        shutil.copyfile(source, name)
 
 
 def write_text(path, text):

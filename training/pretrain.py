@@ -7,7 +7,6 @@ Both together let a model draft for itself from its lower layers (LayerSkip).
 """
 
 import pathlib
-import shutil
 
 import torch
 from torch.nn import functional
@@ -15,7 +14,7 @@ from torch.nn import functional
 from training import optimizers, trainer
 from training.data import Windows, end_of_text_id, generator_of, read_ids
 from training.errors import UserError
-from training.files import read_json
+from training.files import copy_file, read_json
 from training.model import Decoder, Shape, write_model
 from training.tokenizer import read_tokenizer
 
@@ -164,4 +163,4 @@ def copy_tokenizer(source, target):
     for name in ("tokenizer.json", "tokenizer_config.json"):
         path = pathlib.Path(source) / name
         if path.exists():
-            shutil.copyfile(path, pathlib.Path(target) / name)
+            copy_file(path, pathlib.Path(target) / name)

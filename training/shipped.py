@@ -10,10 +10,10 @@ import argparse
 import importlib
 import pathlib
 import platform
-import shutil
 import sysconfig
 
 from training.errors import UserError
+from training.files import copy_file
 
 TEST = ["asyncio/", "http/", "json/", "tomllib/", "wsgiref/", "zoneinfo/",
         "test/test_asyncio/", "test/test_json/", "test/test_tomllib/",
@@ -143,10 +143,9 @@ class Stages:
         for name in ("pycode-target", "pycode-draft-1", "pycode-draft-2",
                      "pycode-medusa"):
             to = pathlib.Path(self.options.install) / name
-            to.mkdir(parents=True, exist_ok=True)
             for file in INSTALLED:
                 if (self.out / name / file).exists():
-                    shutil.copyfile(self.out / name / file, to / file)
+                    copy_file(self.out / name / file, to / file)
             print(to)
 
     def train(self, recipe, name, steps, *arguments):

@@ -32,7 +32,11 @@ def run(options):
     trained = train(texts, options.vocab_size)
     out = pathlib.Path(options.out)
     with replaced(out / "tokenizer.json") as path:
-        trained.save(path)
+        try:
+            trained.save(path)
+        except Exception as error:  # the library raises nothing narrower
+            raise UserError(f"{out / 'tokenizer.json'}: cannot be written: "
+                            f"{error}") from error
     with replaced(out / "tokenizer_config.json") as path:
         pathlib.Path(path).write_text(json.dumps({
             "tokenizer_class": "PreTrainedTokenizerFast",
