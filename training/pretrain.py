@@ -92,6 +92,11 @@ def shape_of(options, vocab_size):
     if options.hidden % options.heads:
         raise UserError(f"--heads: {options.heads} does not divide --hidden "
                         f"{options.hidden}")
+    if options.hidden // options.heads % 2:
+        raise UserError(f"--heads: {options.heads} of --hidden "
+                        f"{options.hidden} give heads of odd size "
+                        f"{options.hidden // options.heads}, which cannot be "
+                        "rotated by halves")
     kv_heads = options.kv_heads or options.heads
     if options.heads % kv_heads:
         raise UserError(f"--kv-heads: {kv_heads} does not divide --heads "
