@@ -50,7 +50,9 @@ class Boosting(Teaching):
         wanted, found = self.laws(ids)
         missed = self.missed(ids, wanted.argmax(-1))
         weight = torch.where(missed, 1.0, self.options.weight_hit)
-        loss = (self.divergence(wanted, found) * weight).sum() / weight.sum()
+        # With --weight-hit 0 there may be nothing to learn in a batch.
+        total = weight.sum().clamp(min=1e-6)
+        loss = (self.divergence(wanted, found) * weight).sum() / total
         return loss, {**self.figures(step, wanted, found),
                       "missed": missed.float().mean()}
 

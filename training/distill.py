@@ -115,7 +115,8 @@ class Teaching:
         generator = generator_of(self.options.seed, "own", step)
         if float(torch.rand((), generator=generator)) >= self.options.own_share:
             return ids
-        return sample(self.target, ids[:, :self.options.window // 8],
+        prompt = ids[:, :max(1, self.options.window // 8)]
+        return sample(self.target, prompt,
                       self.options.window, self.options.temperature, generator)
 
     def laws(self, ids):
