@@ -96,13 +96,15 @@ def describe_heads(tensors, source):
         for j in range(blocks):
             wanted[f"{i}.{j}.linear.weight"] = [size, size]
             wanted[f"{i}.{j}.linear.bias"] = [size]
+    outputs = [f"{i}.{blocks}.weight" for i in range(heads)]
+    present = [name for name in outputs if name in tensors]
+    for name in present:  # all as long as the first
+        wanted[name] = [*tensors[present[0]].shape[:1], size]
     for name, shape in wanted.items():
         found = list(tensors[name].shape) if name in tensors else "no tensor"
         if found != shape:
             raise UserError(f"{source}: tensor {name!r}: expected {shape}, "
                             f"found {found}")
-    outputs = [f"{i}.{blocks}.weight" for i in range(heads)]
-    present = [name for name in outputs if name in tensors]
     if present and present != outputs:
         raise UserError(f"{source}: some heads have an output matrix of their "
                         f"own, others have not: {', '.join(present)}")
