@@ -54,6 +54,9 @@ def read_pickled(path):
     if not isinstance(loaded, dict):
         raise UserError(f"{path}: expected tensors by name, found a "
                         f"{type(loaded).__name__}")
+    unnamed = [name for name in loaded if not isinstance(name, str)]
+    if unnamed:
+        raise UserError(f"{path}: expected names, found {unnamed[0]!r}")
     inner = {name.removeprefix(PREFIX): value
              for name, value in loaded.items() if name.startswith(PREFIX)}
     tensors = inner or loaded

@@ -388,7 +388,8 @@ def write_tensors(tensors, path, dtype):
     with replaced(path) as name:
         try:
             safetensors.torch.save_file(
-                {key: value.detach().to("cpu", dtype).contiguous()
+                # Copied, for tensors in a file may not share memory.
+                {key: value.detach().to("cpu", dtype, copy=True).contiguous()
                  for key, value in tensors.items()}, name,
                 metadata={"format": "pt"})
         except safetensors.SafetensorError as error:
