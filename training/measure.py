@@ -18,6 +18,7 @@ from training.corpus import read_split
 from training.data import end_of_text_id, read_ids
 from training.distill import check_same_vocabulary
 from training.divergences import agreement
+from training.errors import UserError
 from training.files import write_json
 from training.medusa import read_heads
 from training.model import read_model
@@ -92,6 +93,9 @@ class Measurement:
         self.documents = [
             d.text for d in read_split(options.corpus, options.split)
             if not any(d.path.startswith(p) for p in options.exclude)]
+        if not self.documents:
+            raise UserError(f"{options.corpus}: every document of the "
+                            f"{options.split} split is excluded")
         parts = []
         for text in self.documents:
             ids = tokenizer.encode(text, add_special_tokens=False).ids
@@ -116,6 +120,7 @@ class Measurement:
                      *(d.shape.context for d in self.drafters.values()),
                      1024)
         half = window // 2
+        window = 2 * half  # so that each place is judged once
         starts = range(0, max(1, len(ids) - 1 - half), half)
         for start in tqdm.tqdm(starts, desc="measure", unit="window",
                                mininterval=1):
