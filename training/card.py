@@ -96,10 +96,11 @@ def _measured(name, training, measured):
     held = (f"On {measured['tokens']:,} tokens ({measured['bytes']:,} bytes, "
             f"{measured['documents']} files) of text held out by directory.")
     if training["recipe"] == "pretrain":
-        return [held, ""] + _bits(measured) + ["", "Leaving early against "
-               "reading all layers:", ""] + _table(
-                   [row for row in measured["agreement"]
-                    if row.startswith("exit")], measured)
+        exits = [row for row in measured["agreement"]
+                 if row.startswith("exit")]
+        early = ["", "Leaving early against reading all layers:", ""]
+        return [held, ""] + _bits(measured) + (
+            early + _table(exits, measured) if exits else [])
     rules = ("`overlap` is the mean of sum(min(p, q)), the share of drafts "
              "that survive; `same` says how often the likeliest token is the "
              "target's.")
@@ -125,6 +126,11 @@ def _bits(measured):
 
 
 def _table(rows, measured):
+    unknown = [row for row in rows if row not in measured["agreement"]]
+    if unknown or not rows:
+        raise UserError("the measured file has no row "
+                        f"{', '.join(unknown) or 'for this model'}; measure "
+                        "the model with its target first")
     tops = [key for key in measured["agreement"][rows[0]]
             if key.startswith("top")]
     heads = (["same"] +
