@@ -4,7 +4,6 @@ A pickle can run anything; this reads tensors only and refuses the rest.
 """
 
 import pathlib
-import pickle
 
 import torch
 
@@ -47,8 +46,8 @@ def read_pickled(path):
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise UserError(f"{path}: there is no such file") from error
-    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
-        reason = str(error).splitlines()[0]
+    except Exception as error:  # a broken pickle can raise anything
+        reason = (str(error) or type(error).__name__).splitlines()[0]
         raise UserError(f"{path}: holds more than tensors, or is broken: "
                         f"{reason}") from error
     if not isinstance(loaded, dict):

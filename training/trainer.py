@@ -11,7 +11,6 @@ import hashlib
 import math
 import os
 import pathlib
-import pickle
 import signal
 import sys
 import time
@@ -263,7 +262,7 @@ class Trainer:
             return
         try:
             state = torch.load(path, weights_only=True)
-        except (RuntimeError, pickle.UnpicklingError, EOFError) as error:
+        except Exception as error:  # a broken pickle can raise anything
             raise UserError(f"{path}: not a state of this program: "
                             f"{error}") from error
         if state["options"] != self.lasting:
