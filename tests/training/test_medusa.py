@@ -1,0 +1,169 @@
+"""Medusa heads: names as published, what they are compared with, and files that
+are none."""
+
+import argparse
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from tests.training import support
+from training.errors import UserError
+from training.files import read_json
+from training.medusa import Heads, HeadTeaching, read_heads, write_heads
+
+SIZE, VOCABULARY = 6, 11
+
+
+def random_heads(count=2, blocks=2, own=True, seed=1):
+    torch.manual_seed(seed)
+    heads = Heads(count, SIZE, blocks,
+                  torch.zeros(VOCABULARY, SIZE) if own else None)
+    for weight in heads.parameters():
+        torch.nn.init.normal_(weight)
+    return heads
+
+
+def published(count=2, blocks=2, own=True):
+    """The tensors of FasterDecoding/Medusa, by name."""
+    tensors = {}
+    for i in range(count):
+        for j in range(blocks):
+            tensors[f"{i}.{j}.linear.weight"] = torch.randn(SIZE, SIZE)
+            tensors[f"{i}.{j}.linear.bias"] = torch.randn(SIZE)
+        if own:
+            tensors[f"{i}.{blocks}.weight"] = torch.randn(VOCABULARY, SIZE)
+    return tensors
+
+
+class Files(support.FolderTest):
+
+    def test_names_and_shapes_are_as_published(self):
+        for own in (True, False):
+            write_heads(random_heads(own=own), self.folder, "a/target")
+            stored = load_file(self.folder / "medusa_lm_head.safetensors")
+            self.assertEqual({n: list(t.shape) for n, t in stored.items()},
+                             {n: list(t.shape) for n, t in
+                              published(own=own).items()})
+            config = read_json(self.folder / "config.json")
+            self.assertEqual(config["medusa_num_heads"], 2)
+            self.assertEqual(config["medusa_num_layers"], 2)
+            self.assertEqual(config["hidden_size"], SIZE)
+            self.assertEqual(config["base_model_name_or_path"], "target")
+
+    def test_heads_come_back_equal(self):
+        for own in (True, False):
+            heads = random_heads(own=own)
+            write_heads(heads, self.folder, "target", torch.float32)
+            again = read_heads(self.folder)
+            x, shared = torch.randn(3, SIZE), torch.randn(VOCABULARY, SIZE)
+            for found, wanted in zip(again(x, shared), heads(x, shared),
+                                     strict=True):
+                self.assertTrue(torch.equal(found, wanted))
+
+    def test_a_head_is_blocks_and_an_output(self):
+        tensors = published(count=1)
+        save_file(tensors, self.folder / "heads.safetensors")
+        x = torch.randn(SIZE)
+        with torch.no_grad():
+            [found] = read_heads(self.folder)(x, None)
+        for j in range(2):
+            inner = (tensors[f"0.{j}.linear.weight"] @ x +
+                     tensors[f"0.{j}.linear.bias"])
+            x = x + inner / (1 + (-inner).exp())
+        wanted = tensors["0.2.weight"] @ x
+        # Twenty roundings of numbers below 100.
+        self.assertLess(float((found - wanted).abs().max()), 1e-4)
+
+    def assert_refused(self, tensors, message):
+        save_file(tensors, self.folder / "heads.safetensors")
+        with self.assertRaisesRegex(UserError, message):
+            read_heads(self.folder)
+
+    def test_files_that_are_no_heads_are_refused(self):
+        for lacking in ("1.0.linear.weight", "1.1.linear.bias"):
+            tensors = published()
+            del tensors[lacking]
+            self.assert_refused(tensors, f"{lacking}.*found no tensor")
+        self.assert_refused({"model.norm.weight": torch.ones(2)},
+                            "not Medusa heads")
+        self.assert_refused({**published(), "0.9.weight": torch.ones(2)},
+                            "'0.9.weight' is not of Medusa heads")
+
+    def test_wrong_shapes_are_refused(self):
+        for name, shape in (("0.1.linear.weight", (SIZE, 5)),
+                            ("1.0.linear.weight", (5, 5)),
+                            ("1.1.linear.bias", (SIZE, 1)),
+                            ("0.2.weight", (VOCABULARY, 5)),
+                            ("1.2.weight", (VOCABULARY - 1, SIZE)),
+                            ("1.2.weight", (VOCABULARY,))):
+            with self.subTest(name, shape=shape):
+                self.assert_refused({**published(), name: torch.ones(shape)},
+                                    f"tensor '{name}': expected .*, found "
+                                    rf"\[{', '.join(map(str, shape))}\]")
+
+    def test_outputs_of_some_heads_only_are_refused(self):
+        tensors = published()
+        del tensors["0.2.weight"]
+        self.assert_refused(tensors, "some heads have an output matrix")
+
+
+class Stub:
+    """A target and heads whose logits are the places where they speak."""
+
+    def hidden(self, ids):
+        rows, length = ids.shape
+        return torch.arange(length).expand(rows, -1), None
+
+    def logits(self, hidden):
+        return hidden
+
+    def __call__(self, hidden, _):
+        return [hidden] * 3
+
+
+class Lesson(support.FolderTest):
+
+    def test_head_i_learns_what_the_target_says_i_plus_1_places_on(self):
+        lesson = object.__new__(HeadTeaching)
+        lesson.options = argparse.Namespace(batch=2, precision="f32", decay=0.5)
+        lesson.device = "cpu"
+        lesson.target = lesson.heads = Stub()
+        lesson.output = None
+        lesson.windows = argparse.Namespace(
+            batch=lambda step, size: torch.zeros(size, 9))
+        compared = []
+
+        def divergence(wanted, found):
+            compared.append((wanted, found))
+            return torch.full(wanted.shape, 1.0 + len(compared))
+
+        lesson.divergence = divergence
+        loss, figures = lesson.loss(0)
+        for i, (wanted, found) in enumerate(compared):
+            self.assertEqual(found[0].tolist(), list(range(8 - i - 1)))
+            self.assertTrue(torch.equal(wanted, found + i + 1))
+        self.assertEqual(len(compared), 3)
+        self.assertEqual(float(loss), 2 + 0.5 * 3 + 0.25 * 4)
+        self.assertEqual([float(figures[f"head{i}"]) for i in range(3)],
+                         [2, 3, 4])
+
+
+class Training(support.FolderTest):
+
+    def test_heads_learn(self):
+        self.train(*support.heads("--out", self.folder, "--log-every", 5,
+                                  steps=30))
+        log = support.read_log(self.folder)
+        for i in range(3):
+            self.assertLess(float(log[-1][f"head{i}"]),
+                            0.9 * float(log[0][f"head{i}"]))
+        self.assertEqual(set(load_file(self.folder /
+                                       "medusa_lm_head.safetensors")),
+                         set(published(count=3, blocks=1)))
+
+    def test_shared_outputs_are_not_written(self):
+        self.train(*support.heads("--out", self.folder, "--share-output",
+                                  "--blocks", 2, steps=2))
+        self.assertEqual(set(load_file(self.folder /
+                                       "medusa_lm_head.safetensors")),
+                         set(published(count=3, blocks=2, own=False)))

@@ -1,0 +1,74 @@
+"""Reading token by token through caches, and drawing from it."""
+
+import unittest
+
+import torch
+
+from tests.training import support
+from tests.training.test_model import bound, furthest
+from training.data import generator_of
+from training.model import read_model
+from training.sampling import sample
+
+# One without a window, one with, and one where a layer is without.
+MODELS = ("llama", "mistral", "qwen2")
+
+
+class Steps(unittest.TestCase):
+
+    def test_steps_give_the_logits_of_the_whole(self):
+        for name in MODELS:
+            for cuts in ([1] * 20, [7, 1, 9, 3], [20], [1, 19]):
+                with self.subTest(name, cuts=cuts), torch.no_grad():
+                    golden = support.golden(name)
+                    model = read_model(support.GOLDENS / name)
+                    logits = self.by_steps(model, golden["ids"], cuts)
+                    wanted = golden["logits64"]
+                    self.assertLessEqual(furthest(logits, wanted),
+                                         bound(wanted))
+
+    def by_steps(self, model, ids, cuts):
+        caches = [{} for _ in range(model.shape.layers)]
+        pieces, start = [], 0
+        for count in cuts:
+            hidden = model.step(ids[None, start:start + count], start, caches)
+            pieces.append(model.logits(hidden)[0])
+            start += count
+        self.assertEqual(start, len(ids))
+        return torch.cat(pieces)
+
+
+class Sampling(unittest.TestCase):
+
+    def test_a_cold_model_says_its_likeliest_tokens(self):
+        model = read_model(support.GOLDENS / "mistral")
+        prompt = torch.tensor([[3, 1, 4], [2, 7, 18]])
+        # The two likeliest lie 0.001 apart at least: exp(-100) is nothing.
+        ids = sample(model, prompt, 12, 1e-5, generator_of(1))
+        self.assertTrue(torch.equal(ids[:, :3], prompt))
+        self.assertEqual(ids.shape, (2, 12))
+        with torch.no_grad():
+            first, second = model(ids)[:, 2:-1].topk(2).values.unbind(-1)
+            self.assertGreater(float((first - second).min()), 0.001)
+            self.assertTrue(torch.equal(model(ids)[:, 2:-1].argmax(-1),
+                                        ids[:, 3:]))
+
+    def test_a_warm_model_follows_its_law(self):
+        model = support.tiny_model(vocab_size=5, layers=1)
+        rows = 4000
+        ids = sample(model, torch.full((rows, 1), 2), 2, 0.7, generator_of(2))
+        with torch.no_grad():
+            law = torch.softmax(model(torch.tensor([[2]]))[0, 0] / 0.7, -1)
+        found = torch.bincount(ids[:, 1], minlength=5) / rows
+        # 5 standard deviations of a share: false alarm below 5 in a million.
+        allowed = 5 * (law * (1 - law) / rows).sqrt()
+        self.assertTrue(bool(((found - law).abs() <= allowed).all()),
+                        f"{found} for {law}")
+
+    def test_the_same_generator_gives_the_same_text(self):
+        model = support.tiny_model()
+        prompt = torch.tensor([[1, 2]])
+        one, same, other = (sample(model, prompt, 30, 1.0, generator_of(seed))
+                            for seed in (1, 1, 2))
+        self.assertTrue(torch.equal(one, same))
+        self.assertFalse(torch.equal(one, other))
