@@ -93,27 +93,27 @@ class Stages:
                    "--rate", 1.5e-2, "--muon-rate", 0.025)
 
     def drafters(self):
-        for name, hidden, heads, inner in (("draft-1", 64, 2, 176),
-                                           ("draft-2", 96, 3, 256)):
+        for name, steps, hidden, heads, inner in (
+                ("draft-1", 4000, 64, 2, 176), ("draft-2", 3000, 96, 3, 256)):
             if self.quick:
                 hidden, heads, inner = 16, 2, 32
-            self.train("pretrain", f"{name}-start", 1200,
+            self.train("pretrain", f"{name}-start", steps,
                        "--tokenizer", self.path("tokenizer"),
                        "--hidden", hidden, "--layers", 2, "--heads", heads,
                        "--feed-forward", inner, "--window", 256,
                        "--context", 256 if self.quick else 1024,
                        "--long-share", 0.0,
                        "--rate", 1.5e-2, "--muon-rate", 0.025)
-        self.train("distill", "pycode-draft-1", 3000,
-                   "--target", self.path("pycode-target"),
+        teaching = ["--target", self.path("pycode-target"), "--rate", 5e-3,
+                    "--muon-rate", 0.015, "--own-share", 0.05]
+        self.train("distill", "pycode-draft-1", 4000, *teaching,
                    "--student", self.path("draft-1-start"))
-        self.train("boost", "pycode-draft-2", 3000,
-                   "--target", self.path("pycode-target"),
+        self.train("boost", "pycode-draft-2", 3500, *teaching,
                    "--student", self.path("draft-2-start"),
                    "--before", self.path("pycode-draft-1"))
 
     def heads(self):
-        self.train("medusa", "pycode-medusa", 2000,
+        self.train("medusa", "pycode-medusa", 1200,
                    "--target", self.path("pycode-target"))
 
     def measure(self):
