@@ -106,14 +106,14 @@ class Stages:
                        "--rate", 1.5e-2, "--muon-rate", 0.025)
         teaching = ["--target", self.path("pycode-target"), "--rate", 5e-3,
                     "--muon-rate", 0.015, "--own-share", 0.05]
-        self.train("distill", "pycode-draft-1", 4000, *teaching,
+        self.train("distill", "pycode-draft-1", 3000, *teaching,
                    "--student", self.path("draft-1-start"))
-        self.train("boost", "pycode-draft-2", 3500, *teaching,
+        self.train("boost", "pycode-draft-2", 2500, *teaching,
                    "--student", self.path("draft-2-start"),
                    "--before", self.path("pycode-draft-1"))
 
     def heads(self):
-        self.train("medusa", "pycode-medusa", 1200,
+        self.train("medusa", "pycode-medusa", 1000,
                    "--target", self.path("pycode-target"))
 
     def measure(self):
