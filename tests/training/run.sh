@@ -8,4 +8,6 @@ if [[ ! -x $python ]]; then
   echo "no build/training-python; scripts/train --setup makes it"
   exit 77
 fi
+# Tests run side by side; and one thread adds in one order.
+export OMP_NUM_THREADS=1
 exec "$python" -m unittest discover -s tests/training -t .
