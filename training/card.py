@@ -94,7 +94,8 @@ def _stage(stage):
 
 def _measured(name, training, measured):
     held = (f"On {measured['tokens']:,} tokens ({measured['bytes']:,} bytes, "
-            f"{measured['documents']} files) of text held out by directory.")
+            f"{measured['documents']} files) of text held out by directory, "
+            f"read in windows of {measured['window']} tokens.")
     if training["recipe"] == "pretrain":
         exits = [row for row in measured["agreement"]
                  if row.startswith("exit")]

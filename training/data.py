@@ -80,6 +80,35 @@ class Windows:
         return self.ids[start:start + self.length + 1]
 
 
+class Batches:
+    """Batches of one size in tokens: windows of `options.window`, and for the
+    last `options.long_share` of the steps windows of `longest`."""
+
+    def __init__(self, ids, options, longest):
+        self.options = options
+        self.short = Windows(ids, options.window, options.seed)
+        self.long_from = round(options.steps * (1 - options.long_share))
+        if self.long_from < options.steps:
+            self.long = Windows(ids, longest, options.seed)
+
+    def batch(self, step):
+        options = self.options
+        if step < self.long_from:
+            return self.short.batch(step, options.batch)
+        size = max(1, options.batch * options.window // self.long.length)
+        return self.long.batch(step - self.long_from, size)
+
+
+def add_arguments(parser, batch, window):
+    parser.add_argument("--batch", type=int, default=batch, metavar="N",
+                        help="windows a step (default: %(default)s)")
+    parser.add_argument("--window", type=int, default=window, metavar="N",
+                        help="tokens in a window (default: %(default)s)")
+    parser.add_argument("--long-share", type=float, default=0.1, metavar="X",
+                        help="the last share of the steps, with fewer windows "
+                        "as long as the context (default: %(default)s)")
+
+
 def generator_of(seed, *names):
     """A generator of its own for every purpose."""
     digest = hashlib.sha256(repr((seed,) + names).encode()).digest()

@@ -8,8 +8,8 @@ and distilling from random weights ends worse.
 
 import torch
 
-from training import optimizers, trainer
-from training.data import Windows, end_of_text_id, generator_of, read_ids
+from training import data, optimizers, trainer
+from training.data import end_of_text_id, generator_of, read_ids
 from training.divergences import DIVERGENCES, agreement
 from training.errors import UserError
 from training.model import read_model, write_model
@@ -33,10 +33,7 @@ def add_teaching(parser):
     parser.add_argument("--loss", choices=sorted(DIVERGENCES),
                         default="total-variation",
                         help="what is made small (default: %(default)s)")
-    parser.add_argument("--batch", type=int, default=16, metavar="N",
-                        help="windows a step (default: %(default)s)")
-    parser.add_argument("--window", type=int, default=256, metavar="N",
-                        help="tokens in a window (default: %(default)s)")
+    data.add_arguments(parser, batch=8, window=512)
     parser.add_argument("--own-share", type=float, default=0.2, metavar="X",
                         help="share of steps on the target's own texts "
                         "(default: %(default)s)")
@@ -98,7 +95,8 @@ class Teaching:
         config = config_beside(options.target)
         self.end = end_of_text_id(read_tokenizer(options.target), config)
         ids = read_ids(options.corpus, "train", options.target, self.end)
-        self.windows = Windows(ids, options.window, options.seed)
+        context = min(self.target.shape.context, self.student.shape.context)
+        self.batches = data.Batches(ids, options, context)
         self.divergence = DIVERGENCES[options.loss]
         if options.compile:
             for layer in (*self.target.layers, *self.student.layers):
@@ -110,14 +108,14 @@ class Teaching:
 
     def batch(self, step):
         """Ids to read, some of them the target's own."""
-        ids = self.windows.batch(step, self.options.batch)[:, :-1]
+        ids = self.batches.batch(step)[:, :-1]
         ids = ids.to(self.device)
         generator = generator_of(self.options.seed, "own", step)
         if float(torch.rand((), generator=generator)) >= self.options.own_share:
             return ids
-        prompt = ids[:, :max(1, self.options.window // 8)]
-        return sample(self.target, prompt,
-                      self.options.window, self.options.temperature, generator)
+        length = ids.shape[1]
+        return sample(self.target, ids[:, :max(1, length // 8)], length,
+                      self.options.temperature, generator)
 
     def laws(self, ids):
         """The target's and the student's logits."""

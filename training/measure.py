@@ -4,7 +4,9 @@ At every place of the held-out text, which both read, the drafter's law q is
 compared with the target's law p: sum(min(p, q)), the share of drafts that
 survive; and whether the likeliest token is the same. Head i of Medusa heads is
 compared with the law that the target has once it has read the true tokens
-between. Prints a table and writes FILE as JSON.
+between. The text is read in windows, each from nothing: the longer the window,
+the more the target knows and the harder it is to follow, so `--window` goes
+with the figures. Prints a table and writes FILE as JSON.
 """
 
 import pathlib
@@ -37,6 +39,9 @@ def add_arguments(parser):
                         default="test", help="default: %(default)s")
     parser.add_argument("--exclude", nargs="*", default=[], metavar="PREFIX",
                         help="leave out documents whose path begins so")
+    parser.add_argument("--window", type=int, default=512, metavar="N",
+                        help="tokens read together (default: %(default)s, or "
+                        "what the models can read)")
     parser.add_argument("--limit", type=int, default=0, metavar="N",
                         help="tokens to judge at most (default: all)")
     parser.add_argument("--compress", action="store_true",
@@ -116,17 +121,12 @@ class Measurement:
     @torch.no_grad()
     def measure(self):
         ids = torch.from_numpy(self.ids).long()
-        window = min(self.target.shape.context,
-                     *(d.shape.context for d in self.drafters.values()),
-                     1024)
-        half = window // 2
-        window = 2 * half  # so that each place is judged once
-        starts = range(0, max(1, len(ids) - 1 - half), half)
-        for start in tqdm.tqdm(starts, desc="measure", unit="window",
-                               mininterval=1):
+        window = min(self.options.window, self.target.shape.context,
+                     *(d.shape.context for d in self.drafters.values()))
+        for start in tqdm.tqdm(range(0, len(ids) - 1, window), desc="measure",
+                               unit="window", mininterval=1):
             piece = ids[start:start + window + 1]
-            skip = half if start else 0
-            self._window(piece[None].to(self.device), skip, start)
+            self._window(piece[None].to(self.device), start)
         return self._figures()
 
     def compressors(self):
@@ -135,31 +135,28 @@ class Measurement:
             d.text for d in read_split(self.options.corpus, "train")).encode()
         return baselines.compressed_bits_per_byte(text, training)
 
-    def _window(self, piece, skip, start):
-        """Judges the places from `skip` on of a window; earlier ones are
-        context, judged in the window before."""
+    def _window(self, piece, start):
         ids, wanted = piece[:, :-1], piece[0, 1:]
         exits = tuple(range(1, self.target.shape.layers))
         hidden, early = self.target.hidden(ids, exits)
         p = self.target.logits(hidden)[0]
-        loss = torch.nn.functional.cross_entropy(
-            p[skip:].float(), wanted[skip:], reduction="none")
-        self.sums.add("nats", loss)
+        self.sums.add("nats", torch.nn.functional.cross_entropy(
+            p.float(), wanted, reduction="none"))
         best = p.argmax(-1)
-        covered = torch.zeros_like(best[skip:], dtype=torch.bool)
+        covered = torch.zeros_like(best, dtype=torch.bool)
         for name, drafter in self.drafters.items():
             q = drafter(ids)[0]
-            self._compare(name, p[skip:], q[skip:])
-            covered |= (q.argmax(-1) == best)[skip:]
-            self.sums.add("any drafter", covered.float())
+            self._compare(name, p, q)
+            covered |= q.argmax(-1) == best
+        self.sums.add("any drafter", covered.float())
         for layer, state in early.items():
-            self._compare(f"exit after layer {layer}", p[skip:],
-                          self.target.logits(state)[0][skip:])
-        self._compare("bigram table", p[skip:],
-                      self.tables[0](ids[0].cpu())[skip:].to(p.device))
+            self._compare(f"exit after layer {layer}", p,
+                          self.target.logits(state)[0])
+        self._compare("bigram table", p,
+                      self.tables[0](ids[0].cpu()).to(p.device))
         copied = self._copied(0, start, len(wanted)).to(p.device)
-        self._compare_points("longest match", p[skip:], copied[skip:])
-        self._heads(hidden, ids, p, best, skip, start)
+        self._compare_points("longest match", p, copied)
+        self._heads(hidden, ids, p, best, start)
 
     def _compare(self, name, p, q):
         for temperature in TEMPERATURES:
@@ -192,26 +189,25 @@ class Measurement:
         tokens = numpy.where(self.matches[places] >= 0, self.ids[source], -1)
         return torch.from_numpy(tokens)
 
-    def _heads(self, hidden, ids, p, best, skip, start):
+    def _heads(self, hidden, ids, p, best, start):
         shared = (self.target.lm_head or self.target.embed_tokens).weight
         for i, head in enumerate(self.heads):
             ahead = i + 1
             q = head(hidden, shared)[0]
             name = f"head {i + 1}"
-            # The places judged are those where the target speaks, as above.
-            first = max(skip, ahead)
-            told, said = p[first:], q[first - ahead:len(q) - ahead]
+            # At t a head says what the target itself says at t + ahead.
+            told, said = p[ahead:], q[:len(q) - ahead]
             self._compare(name, told, said)
             ranked = said.topk(10, dim=-1).indices
-            hit = ranked == best[first:, None]
+            hit = ranked == best[ahead:, None]
             for k in (1, 2, 3, 5, 10):
                 self.sums.add(f"{name}/top{k}", hit[:, :k].any(-1).float())
             table = self.tables[ahead](ids[0].cpu()).to(p.device)
             self._compare(f"{name}, pair table", told,
-                          table[first - ahead:len(q) - ahead])
+                          table[:len(q) - ahead])
             copied = self._copied(ahead, start, len(q)).to(p.device)
             self._compare_points(f"{name}, longest match", told,
-                                 copied[first - ahead:len(q) - ahead])
+                                 copied[:len(q) - ahead])
 
     def _figures(self):
         sums = self.sums
@@ -233,6 +229,7 @@ class Measurement:
             "documents": len(self.documents),
             "bytes": round(self.bytes),
             "tokens": len(self.ids) - 1,
+            "window": self.options.window,
             "bits_per_byte": {
                 pathlib.Path(self.options.target).name:
                     sums.total("nats") / numpy.log(2) / self.bytes},
@@ -245,7 +242,8 @@ class Measurement:
 
 def print_figures(figures):
     print(f"{figures['split']} split, {figures['documents']} documents, "
-          f"{figures['tokens']:,} tokens, {figures['bytes']:,} bytes")
+          f"{figures['tokens']:,} tokens, {figures['bytes']:,} bytes, "
+          f"windows of {figures['window']}")
     for name, bits in figures["bits_per_byte"].items():
         print(f"  {bits:.3f} bits per byte  {name}")
     print(f"{'':<26}{'same':>8}" + "".join(

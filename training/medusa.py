@@ -13,8 +13,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from training import optimizers, trainer
-from training.data import Windows, end_of_text_id, read_ids
+from training import data, optimizers, trainer
+from training.data import end_of_text_id, read_ids
 from training.divergences import forward_kl
 from training.errors import UserError
 from training.files import write_json
@@ -37,10 +37,7 @@ def add_arguments(parser):
     parser.add_argument("--decay", type=float, default=0.8, metavar="X",
                         help="weight of each head's loss by the one's before "
                         "(default: %(default)s)")
-    parser.add_argument("--batch", type=int, default=16, metavar="N",
-                        help="windows a step (default: %(default)s)")
-    parser.add_argument("--window", type=int, default=256, metavar="N",
-                        help="tokens in a window (default: %(default)s)")
+    data.add_arguments(parser, batch=8, window=512)
 
 
 class Head(nn.Module):
@@ -170,7 +167,7 @@ class HeadTeaching:
         config = config_beside(options.target)
         end = end_of_text_id(read_tokenizer(options.target), config)
         ids = read_ids(options.corpus, "train", options.target, end)
-        self.windows = Windows(ids, options.window, options.seed)
+        self.batches = data.Batches(ids, options, self.target.shape.context)
         self.divergence = forward_kl
         if options.compile:
             for layer in self.target.layers:
@@ -178,7 +175,7 @@ class HeadTeaching:
             self.divergence = torch.compile(forward_kl)
 
     def loss(self, step):
-        ids = self.windows.batch(step, self.options.batch)[:, :-1]
+        ids = self.batches.batch(step)[:, :-1]
         ids = ids.to(self.device)
         with trainer.autocast(self.options, self.device):
             with torch.no_grad():

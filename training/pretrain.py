@@ -11,8 +11,8 @@ import pathlib
 import torch
 from torch.nn import functional
 
-from training import optimizers, trainer
-from training.data import Windows, end_of_text_id, generator_of, read_ids
+from training import data, optimizers, trainer
+from training.data import end_of_text_id, generator_of, read_ids
 from training.errors import UserError
 from training.files import copy_file, read_json
 from training.model import Decoder, Shape, write_model
@@ -27,13 +27,7 @@ def add_arguments(parser):
     trainer.add_arguments(parser, steps=4000)
     optimizers.add_arguments(parser, rate=3e-3, muon_rate=0.02)
     add_shape(parser)
-    parser.add_argument("--batch", type=int, default=16, metavar="N",
-                        help="windows a step (default: %(default)s)")
-    parser.add_argument("--window", type=int, default=512, metavar="N",
-                        help="tokens in a window (default: %(default)s)")
-    parser.add_argument("--long-share", type=float, default=0.1, metavar="X",
-                        help="the last share of the steps, with windows as "
-                        "long as the context (default: %(default)s)")
+    data.add_arguments(parser, batch=16, window=512)
     parser.add_argument("--exit-scale", type=float, default=0.0, metavar="X",
                         help="weight of the early exit's loss "
                         "(default: %(default)s)")
@@ -112,10 +106,7 @@ class Pretraining:
         self.options = options
         self.model = model
         self.device = device
-        self.short = Windows(ids, options.window, options.seed)
-        self.long_from = round(options.steps * (1 - options.long_share))
-        if options.long_share > 0:
-            self.long = Windows(ids, options.context, options.seed)
+        self.batches = data.Batches(ids, options, options.context)
         self.cross_entropy = cross_entropy
         self.columns = ("last", "early") if options.exit_scale else ("last",)
         if options.compile:
@@ -124,7 +115,7 @@ class Pretraining:
             self.cross_entropy = torch.compile(cross_entropy)
 
     def loss(self, step):
-        ids = self._batch(step).to(self.device)
+        ids = self.batches.batch(step).to(self.device)
         generator = generator_of(self.options.seed, "layers", step)
         last_layer = self.model.shape.layers
         exits = ()
@@ -149,13 +140,6 @@ class Pretraining:
         head = (self.model.embed_tokens if self.model.lm_head is None
                 else self.model.lm_head)
         return self.cross_entropy(hidden, head.weight, wanted)
-
-    def _batch(self, step):
-        if step < self.long_from:
-            return self.short.batch(step, self.options.batch)
-        size = max(1, self.options.batch * self.options.window //
-                   self.options.context)
-        return self.long.batch(step - self.long_from, size)
 
 
 def cross_entropy(hidden, head, wanted):

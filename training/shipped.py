@@ -105,10 +105,11 @@ class Stages:
                        "--long-share", 0.0,
                        "--rate", 1.5e-2, "--muon-rate", 0.025)
         teaching = ["--target", self.path("pycode-target"), "--rate", 5e-3,
-                    "--muon-rate", 0.015, "--own-share", 0.05]
-        self.train("distill", "pycode-draft-1", 3000, *teaching,
+                    "--muon-rate", 0.015, "--own-share", 0.05,
+                    "--long-share", 0.2]
+        self.train("distill", "pycode-draft-1", 6500, *teaching,
                    "--student", self.path("draft-1-start"))
-        self.train("boost", "pycode-draft-2", 2500, *teaching,
+        self.train("boost", "pycode-draft-2", 5500, *teaching,
                    "--student", self.path("draft-2-start"),
                    "--before", self.path("pycode-draft-1"))
 

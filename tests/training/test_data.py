@@ -1,12 +1,14 @@
 """Streams of ids, and the windows cut from them."""
 
+import argparse
 import unittest
 
 import numpy
 import torch
 
 from tests.training import support
-from training.data import Windows, end_of_text_id, generator_of, read_ids
+from training.data import (Batches, Windows, end_of_text_id, generator_of,
+                           read_ids)
 from training.errors import UserError
 from training.tokenizer import read_tokenizer
 
@@ -87,6 +89,24 @@ class ReadIds(support.FolderTest):
         ids = read_ids(self.folder, "train", tiny.tokenizer, 7)
         self.assertEqual(ids.tolist(), [7] + read_tokenizer(
             tiny.tokenizer).encode("y").ids)
+
+
+class BatchesTest(unittest.TestCase):
+
+    def batches(self, long_share):
+        return Batches(IDS, argparse.Namespace(
+            steps=10, batch=4, window=LENGTH // 2, long_share=long_share,
+            seed=1), LENGTH)
+
+    def test_the_last_steps_have_as_many_tokens_in_longer_windows(self):
+        batches = self.batches(0.2)
+        for step in range(8):
+            self.assertEqual(batches.batch(step).shape, (4, LENGTH // 2 + 1))
+        for step in (8, 9):
+            self.assertEqual(batches.batch(step).shape, (2, LENGTH + 1))
+
+    def test_without_a_share_all_windows_are_short(self):
+        self.assertEqual(self.batches(0).batch(9).shape, (4, LENGTH // 2 + 1))
 
 
 class EndOfText(unittest.TestCase):

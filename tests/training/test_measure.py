@@ -88,8 +88,16 @@ class Measure(MeasureTest):
                              figures["tokens"])
             self.assertEqual(measurement.sums.totals["student/same"][1],
                              figures["tokens"])
+            # In each window head 2 says nothing of the first two places.
+            whole, rest = divmod(figures["tokens"], context)
             self.assertEqual(measurement.sums.totals["head 2/same"][1],
-                             figures["tokens"] - 2)
+                             whole * (context - 2) + max(0, rest - 2))
+
+    def test_any_drafter_is_one_or_the_other(self):
+        tiny = support.tiny()
+        figures = self.measured("--drafters", tiny.student, tiny.target)
+        self.assertEqual(figures["any_drafter_same"], 1)
+        self.assertLess(figures["agreement"]["student"]["same"], 1)
 
     def test_bits_are_of_the_bytes_judged(self):
         figures = self.measured()

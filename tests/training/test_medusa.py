@@ -125,12 +125,12 @@ class Lesson(support.FolderTest):
 
     def test_head_i_learns_what_the_target_says_i_plus_1_places_on(self):
         lesson = object.__new__(HeadTeaching)
-        lesson.options = argparse.Namespace(batch=2, precision="f32", decay=0.5)
+        lesson.options = argparse.Namespace(precision="f32", decay=0.5)
         lesson.device = "cpu"
         lesson.target = lesson.heads = Stub()
         lesson.output = None
-        lesson.windows = argparse.Namespace(
-            batch=lambda step, size: torch.zeros(size, 9))
+        lesson.batches = argparse.Namespace(
+            batch=lambda step: torch.zeros(2, 9))
         compared = []
 
         def divergence(wanted, found):

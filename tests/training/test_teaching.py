@@ -71,7 +71,7 @@ class Learning(support.FolderTest):
     def distance(self, student):
         with torch.no_grad():
             lesson = teaching(Teaching, "distill", "--student", student)
-            wanted, found = lesson.laws(lesson.windows.batch(99, 16)[:, :-1])
+            wanted, found = lesson.laws(lesson.batches.short.batch(99, 16)[:, :-1])
             return float(total_variation(wanted, found).mean())
 
     def test_the_student_keeps_the_targets_tokenizer(self):
@@ -85,7 +85,7 @@ class Batches(support.FolderTest):
 
     def test_own_texts_go_on_from_the_corpus(self):
         lesson = teaching(Teaching, "distill", "--own-share", 1)
-        corpus = lesson.windows.batch(3, 4)[:, :-1]
+        corpus = lesson.batches.short.batch(3, 4)[:, :-1]
         own = lesson.batch(3)
         self.assertEqual(own.shape, corpus.shape)
         self.assertTrue(torch.equal(own[:, :2], corpus[:, :2]))  # 16 // 8
