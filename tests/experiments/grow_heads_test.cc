@@ -220,7 +220,7 @@ TEST(GrowHeads, SaysWhichFileIsMissingOrGrownAlready) {
   from.Write("config.json", "{}");
   EXPECT_THAT(refusal(), HasSubstr("medusa_lm_head.safetensors"));
   from.Write("model.safetensors", SafetensorsFile(MadeTensors()));
-  EXPECT_THAT(refusal(), HasSubstr("there are no heads"));
+  EXPECT_THAT(refusal(), HasSubstr("0.0.linear.weight"));
   from.Write("config.json", R"({"grown_from": {"name": "a"}})");
   EXPECT_THAT(refusal(), HasSubstr("config.json: grown_from: the heads are"));
 }

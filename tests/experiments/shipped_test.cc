@@ -13,11 +13,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/token.h"
+#include "core/model/medusa_heads.h"
 #include "core/model/model.h"
 #include "core/model/tokenizer/tokenizer.h"
 #include "core/model/transformer.h"
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
+#include "experiments/grow/grow_heads.h"
+#include "experiments/grow/output_folder.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/model/walk.h"
 #include "tests/experiments/growing.h"
@@ -88,6 +91,41 @@ TEST(Shipped, TargetGrownToThe110mShapeKeepsEveryBitOnThePrompts) {
     ASSERT_TRUE(ids.ok()) << ids.status();
     ASSERT_EQ(Logits(*after, *ids), Logits(*before, *ids)) << prompts[i];
   }
+}
+
+// The hidden state at the last token, and the heads' logits there.
+std::vector<std::vector<double>> HeadLogits(const std::string& heads,
+                                            const Transformer& target,
+                                            const std::vector<TokenId>& text) {
+  const auto loaded = MedusaHeads::Load(heads, target, WeightFormat::kF32);
+  EXPECT_TRUE(loaded.ok()) << loaded.status();
+  const auto session = target.NewSession();
+  const TokenBatch batch = ChainAfter(*session, text);
+  const ScoreRequest request = {session.get(), &batch, {kAfterFinalNorm}};
+  const auto scores = target.Score({&request, 1});
+  EXPECT_TRUE(scores.ok()) << scores.status();
+  std::vector<std::vector<double>> logits;
+  const auto status = (*loaded)->Score(
+      scores->front()->Hidden(0, static_cast<int>(text.size()) - 1), logits);
+  EXPECT_TRUE(status.ok()) << status;
+  return logits;
+}
+
+TEST(Shipped, HeadsGrownWithTheTargetKeepEveryBit) {
+  const std::string heads = "models/pycode-medusa";
+  const Grown grown(kTarget, {.like = "110m"});
+  const auto folder = OutputFolder::Make(grown.path() + "-heads");
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  const auto report = GrowHeads(heads, {192, 768, 2048}, {}, **folder);
+  ASSERT_TRUE(report.ok()) << report.status();
+  (*folder)->Keep();
+  const auto backend = Backends().front();
+  const auto before = MustLoad(kTarget, backend);
+  const auto after = MustLoad(grown.path(), backend);
+  const std::vector<TokenId> text = {300, 12, 45, 7, 1023, 511};
+  const auto expected = HeadLogits(heads, *before, text);
+  ASSERT_EQ(expected.size(), static_cast<std::size_t>(report->heads));
+  EXPECT_EQ(HeadLogits(grown.path() + "-heads", *after, text), expected);
 }
 
 // Greedy drafts of any shape leave the greedy text as it is.
