@@ -1,7 +1,7 @@
 """shipped: everything in models/, made again from the sources of the Python
 standard library that this Python came with.
 
-About two hours on two cores; a run that was stopped goes on where it was.
+Hours on two cores; a run that was stopped goes on where it was.
 `--smoke` does the same with tiny models in minutes, to see that every recipe
 works. With `--install` the result takes the place of models/.
 """
