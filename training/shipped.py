@@ -114,7 +114,7 @@ class Stages:
                    "--before", self.path("pycode-draft-1"))
 
     def heads(self):
-        self.train("medusa", "pycode-medusa", 1000,
+        self.train("medusa", "pycode-medusa", 2000,
                    "--target", self.path("pycode-target"))
 
     def measure(self):

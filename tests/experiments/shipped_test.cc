@@ -13,10 +13,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/token.h"
+#include "core/model/medusa_heads.h"
 #include "core/model/model.h"
 #include "core/model/tokenizer/tokenizer.h"
 #include "core/model/transformer.h"
 #include "core/ops/backend.h"
+#include "core/ops/weight.h"
+#include "experiments/grow/grow_heads.h"
+#include "experiments/grow/output_folder.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/model/walk.h"
 #include "tests/experiments/growing.h"
@@ -30,19 +34,23 @@ using testing::HasSubstr;
 
 const std::string kTarget = "models/pycode-target";
 
-TEST(Shipped, IsSmallAndWhole) {
+TEST(Shipped, IsSmallAndHasCards) {
   std::uintmax_t bytes = 0;
   for (const auto& file :
        std::filesystem::recursive_directory_iterator("models"))
     if (file.is_regular_file()) bytes += file.file_size();
   EXPECT_GT(bytes, 4'000'000u);
   EXPECT_LT(bytes, 24'000'000u);
-  for (const char* name : {"pycode-target", "pycode-draft-1"})
-    for (const char* file : {"config.json", "model.safetensors",
-                             "tokenizer.json", "training.json"})
-      EXPECT_TRUE(
-          std::filesystem::exists(absl::StrCat("models/", name, "/", file)))
-          << name << " " << file;
+  for (const char* name :
+       {"pycode-target", "pycode-draft-1", "pycode-draft-2", "pycode-medusa"}) {
+    const std::string folder = absl::StrCat("models/", name, "/");
+    EXPECT_TRUE(std::filesystem::exists(folder + "config.json")) << name;
+    EXPECT_TRUE(std::filesystem::exists(folder + "training.json")) << name;
+    std::ifstream card(folder + "README.md");
+    std::string text{std::istreambuf_iterator<char>(card), {}};
+    EXPECT_THAT(text, HasSubstr("## Measured")) << name;
+    EXPECT_THAT(text, HasSubstr("held out by directory")) << name;
+  }
 }
 
 std::vector<std::string> Prompts() {
@@ -85,13 +93,49 @@ TEST(Shipped, TargetGrownToThe110mShapeKeepsEveryBitOnThePrompts) {
   }
 }
 
+// The hidden state at the last token, and the heads' logits there.
+std::vector<std::vector<double>> HeadLogits(const std::string& heads,
+                                            const Transformer& target,
+                                            const std::vector<TokenId>& text) {
+  const auto loaded = MedusaHeads::Load(heads, target, WeightFormat::kF32);
+  EXPECT_TRUE(loaded.ok()) << loaded.status();
+  const auto session = target.NewSession();
+  const TokenBatch batch = ChainAfter(*session, text);
+  const ScoreRequest request = {session.get(), &batch, {kAfterFinalNorm}};
+  const auto scores = target.Score({&request, 1});
+  EXPECT_TRUE(scores.ok()) << scores.status();
+  std::vector<std::vector<double>> logits;
+  const auto status = (*loaded)->Score(
+      scores->front()->Hidden(0, static_cast<int>(text.size()) - 1), logits);
+  EXPECT_TRUE(status.ok()) << status;
+  return logits;
+}
+
+TEST(Shipped, HeadsGrownWithTheTargetKeepEveryBit) {
+  const std::string heads = "models/pycode-medusa";
+  const Grown grown(kTarget, {.like = "110m"});
+  const auto folder = OutputFolder::Make(grown.path() + "-heads");
+  ASSERT_TRUE(folder.ok()) << folder.status();
+  const auto report = GrowHeads(heads, {192, 768, 2048}, {}, **folder);
+  ASSERT_TRUE(report.ok()) << report.status();
+  (*folder)->Keep();
+  const auto backend = Backends().front();
+  const auto before = MustLoad(kTarget, backend);
+  const auto after = MustLoad(grown.path(), backend);
+  const std::vector<TokenId> text = {300, 12, 45, 7, 1023, 511};
+  const auto expected = HeadLogits(heads, *before, text);
+  ASSERT_EQ(expected.size(), static_cast<std::size_t>(report->heads));
+  EXPECT_EQ(HeadLogits(grown.path() + "-heads", *after, text), expected);
+}
+
 // Greedy drafts of any shape leave the greedy text as it is.
 TEST(Shipped, DraftersLeaveGreedyTextAsItIs) {
   const std::string models = std::filesystem::absolute("models").string();
-  const std::string drafter =
-      absl::StrCat("models:\n  one: {directory: ", models, "/pycode-draft-1}\n",
-                   "drafters:\n  - {name: small_model, model: one}\n",
-                   "verifier: {name: greedy}\n");
+  const std::string both = absl::StrCat(
+      "models:\n  one: {directory: ", models, "/pycode-draft-1}\n",
+      "  two: {directory: ", models, "/pycode-draft-2}\n",
+      "drafters:\n  - {name: small_model, model: one}\n",
+      "  - {name: small_model, model: two}\n", "verifier: {name: greedy}\n");
   const std::string command =
       "generate --model models/pycode-target --temperature 0 "
       "--max-new-tokens 40 --prompt 'def fibonacci(n):' ";
@@ -101,7 +145,7 @@ TEST(Shipped, DraftersLeaveGreedyTextAsItIs) {
   for (const char* policy :
        {"{name: chain, gamma: 4}", "{name: expansion, branching: [2, 2, 1]}"}) {
     const std::string method =
-        WriteTestFile(absl::StrCat(drafter, "policy: ", policy, "\n"));
+        WriteTestFile(absl::StrCat(both, "policy: ", policy, "\n"));
     const Outcome drafted =
         RunProgram(command + "--method " + method + " 2>/dev/null");
     ASSERT_EQ(drafted.code, 0) << drafted.output;

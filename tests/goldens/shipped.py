@@ -20,7 +20,7 @@ import torch
 from safetensors.torch import save_file
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path[0] = str(ROOT)  # not this folder, which has a tokenizers.py
 
 from training.medusa import read_heads  # noqa: E402
 from training.model import read_model  # noqa: E402

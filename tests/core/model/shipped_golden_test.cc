@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/token.h"
+#include "core/model/medusa_heads.h"
 #include "core/model/model.h"
 #include "core/model/transformer.h"
 #include "core/ops/cpu_backend.h"
@@ -64,12 +65,36 @@ TEST_P(ShippedModel, LogitsAgree) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ShippedModel,
-                         testing::Values("pycode-target", "pycode-draft-1"),
+                         testing::Values("pycode-target", "pycode-draft-1",
+                                         "pycode-draft-2"),
                          [](const auto& row) {
                            std::string name = row.param;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+TEST(ShippedHeads, LogitsAgree) {
+  const auto target = Load("pycode-target");
+  const auto heads =
+      MedusaHeads::Load("models/pycode-medusa", *target, WeightFormat::kF32);
+  ASSERT_TRUE(heads.ok()) << heads.status();
+  for (const ShippedGolden& golden : ReadShippedGoldens("pycode-medusa")) {
+    const std::unique_ptr<Session> session = target->NewSession();
+    const TokenBatch batch = ChainAfter(*session, golden.ids);
+    const ScoreRequest request = {session.get(), &batch, {kAfterFinalNorm}};
+    const auto scores = target->Score({&request, 1});
+    ASSERT_TRUE(scores.ok()) << scores.status();
+    std::vector<std::vector<double>> logits;
+    const auto status = (*heads)->Score(
+        scores->front()->Hidden(0, static_cast<int>(golden.ids.size()) - 1),
+        logits);
+    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_EQ(logits.size(), golden.rows.size());
+    for (std::size_t head = 0; head < logits.size(); ++head)
+      ExpectClose(logits[head], golden.rows[head],
+                  "head " + std::to_string(head + 1));
+  }
+}
 
 }  // namespace
 }  // namespace banyan
