@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -27,14 +28,19 @@ absl::StatusOr<Decoder> Decoder::Create(const Model& target, Method method,
 Decoder::Decoder(const Model& target, Method method,
                  std::shared_ptr<const Clock> clock)
     : target_(&target), method_(std::move(method)), clock_(std::move(clock)) {
-  for (const Trunk& trunk : method_.trunks)
+  std::set<int> taps;
+  for (const Trunk& trunk : method_.trunks) {
     first_states_.push_back(trunk.policy->State());
+    for (int tap : trunk.drafter->taps()) taps.insert(tap);
+  }
+  taps_.assign(taps.begin(), taps.end());
 }
 
 absl::StatusOr<Sequence> Decoder::Begin(const Prompt& prompt,
                                         const StopRule& stop) {
   BANYAN_ASSIGN_OR_RETURN(Sequence sequence,
-                          Sequence::Start(*target_, prompt, stop));
+                          Sequence::Start(*target_, prompt, stop, taps_));
+  sequence.keep_facts = keep_facts_;
   for (std::size_t i = 0; i < method_.trunks.size(); ++i) {
     method_.trunks[i].policy->SetState(first_states_[i]);
     BANYAN_RETURN_IF_ERROR(method_.trunks[i].drafter->Begin(sequence.context));

@@ -45,6 +45,9 @@ class Decoder {
                                               RandomSource& random,
                                               RoundSink sink);
 
+  // From the next Begin on, rounds carry RoundRecord::facts.
+  void KeepFacts() { keep_facts_ = true; }
+
   Method& method() { return method_; }
 
  private:
@@ -55,6 +58,8 @@ class Decoder {
   Method method_;
   std::shared_ptr<const Clock> clock_;
   std::vector<std::vector<double>> first_states_;  // of the policies
+  std::vector<int> taps_;                          // that the drafters read
+  bool keep_facts_ = false;
 };
 
 }  // namespace banyan

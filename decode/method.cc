@@ -93,7 +93,11 @@ absl::StatusOr<Trunk> MakeTrunk(const std::string& drafter_name,
 
 absl::StatusOr<DraftLaw> PreferredLaw(const Trunk& trunk,
                                       const Method& method) {
-  const std::vector<DraftLaw> wanted = method.verifier->traits().laws;
+  std::vector<DraftLaw> wanted = method.verifier->traits().laws;
+  if (method.rule.greedy())
+    std::stable_partition(wanted.begin(), wanted.end(), [](DraftLaw law) {
+      return law == DraftLaw::kDeterministic;
+    });
   const std::vector<DraftLaw> grown = trunk.policy->traits().laws;
   const std::vector<DraftLaw> given = trunk.drafter->laws();
   for (DraftLaw law : wanted)

@@ -34,14 +34,15 @@ struct Method {
 };
 
 // A trunk from a drafter and a policy section. The law is the section's `law`,
-// or else the first in the order of preference of `method`'s verifier that both
-// drafter and policy can give.
+// or else the preferred one.
 absl::StatusOr<Trunk> MakeTrunk(const std::string& drafter_name,
                                 std::unique_ptr<Drafter> drafter,
                                 const Params& policy, const Method& method);
 
 // The first law in the verifier's order of preference that both drafter and
-// policy can give; an error naming all three if there is none.
+// policy can give; an error naming all three if there is none. At temperature 0
+// ranked candidates come first: a drafter's own law knows one token there, and
+// a second draw from it would be that token again.
 absl::StatusOr<DraftLaw> PreferredLaw(const Trunk& trunk, const Method& method);
 
 // OK, or which two components do not go together and why.

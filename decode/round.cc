@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "core/random/random_source.h"
 #include "decode/method.h"
 #include "decode/sequence.h"
+#include "decode/target_facts.h"
 #include "decode/target_rows.h"
 #include "drafters/grow.h"
 #include "tree/derive.h"
@@ -67,7 +67,8 @@ absl::StatusOr<DraftTree> DraftRound(Method& method, const Sequence& sequence,
 
 // Commit, the only step that changes committed state, and record.
 absl::StatusOr<RoundRecord> CommitRound(Method& method, Sequence& sequence,
-                                        DraftTree tree, Verdict verdict) {
+                                        const Scores& scores, DraftTree tree,
+                                        Verdict verdict) {
   std::vector<TokenId> tokens;
   for (int node : verdict.path) tokens.push_back(tree.node(node).token);
   tokens.push_back(verdict.next);
@@ -79,6 +80,7 @@ absl::StatusOr<RoundRecord> CommitRound(Method& method, Sequence& sequence,
   rows.insert(rows.end(), verdict.path.begin(),
               verdict.path.begin() +
                   static_cast<std::ptrdiff_t>(kept.tokens.size()) - 1);
+  if (!sequence.taps.empty()) sequence.KeepFeatures(scores, rows);
   BANYAN_RETURN_IF_ERROR(sequence.session->Commit(rows));
   sequence.Append(kept);
   RoundRecord record = {.tree = std::move(tree),
@@ -111,18 +113,24 @@ absl::StatusOr<RoundRecord> RunRound(Method& method, Sequence& sequence,
       CheckLawful(method.verifier_name, method.verifier->traits(), tree));
   const TokenBatch batch = ToBatch(tree, session.length());
   times.derive_ns = lap();
-  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Scores> scores,
-                          ScoreOne(sequence.target, session, batch));
+  const ScoreRequest request = {&session, &batch, sequence.taps};
+  BANYAN_ASSIGN_OR_RETURN(const auto all, sequence.target.Score({&request, 1}));
+  const Scores& scores = *all.front();
   times.target_ns = lap();
-  TargetRows rows(*scores, method.rule, sequence.context, tree);
+  TargetRows rows(scores, method.rule, sequence.context, tree);
   Verdict verdict = method.verifier->Verify(tree, rows, chance);
   BANYAN_RETURN_IF_ERROR(rows.status());
   times.verify_ns = lap();
-  BANYAN_ASSIGN_OR_RETURN(
-      RoundRecord record,
-      CommitRound(method, sequence, std::move(tree), std::move(verdict)));
+  TargetFacts facts;
+  if (sequence.keep_facts) facts = GatherFacts(scores, tree, verdict, rows);
+  BANYAN_RETURN_IF_ERROR(rows.status());
+  lap();  // gathering facts is no part of the round
+  BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
+                          CommitRound(method, sequence, scores, std::move(tree),
+                                      std::move(verdict)));
   times.commit_ns = lap();
   record.times = std::move(times);
+  record.facts = std::move(facts);
   return record;
 }
 

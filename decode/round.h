@@ -11,6 +11,7 @@
 #include "core/random/random_source.h"
 #include "decode/method.h"
 #include "decode/sequence.h"
+#include "decode/target_facts.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 
@@ -32,6 +33,7 @@ struct RoundRecord {
   std::vector<TokenId> emitted;  // after the cut
   StopReason stopped = StopReason::kNone;
   PhaseTimes times = {};
+  TargetFacts facts = {};  // where the sequence keeps them
 };
 
 // Runs one round and commits it. Requires sequence.stopped == kNone. On an

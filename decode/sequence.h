@@ -6,8 +6,10 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "core/base/context.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
@@ -38,11 +40,14 @@ struct Sequence {
   Context context;
   StopRule stop;
   StopReason stopped = StopReason::kNone;
+  std::vector<int> taps = {};  // of the features its context holds
+  bool keep_facts = false;     // RoundRecord::facts are gathered
 
   // Prefills a prompt. Fails if it is empty or longer than the context.
   static absl::StatusOr<Sequence> Start(const Model& target,
                                         const Prompt& prompt,
-                                        const StopRule& stop);
+                                        const StopRule& stop,
+                                        std::vector<int> taps = {});
 
   // What would be kept of these tokens: cut at the length limit and after the
   // first end of text. `stopped` says why nothing may follow.
@@ -53,6 +58,12 @@ struct Sequence {
   Kept Cut(std::vector<TokenId> emitted) const;
   // Ends a round: the context grows by what was kept.
   void Append(const Kept& kept);
+  // The features of these rows of a batch, in their order, become the
+  // context's. The batch was scored with the sequence's taps.
+  void KeepFeatures(const Scores& scores, absl::Span<const int> rows);
+
+ private:
+  absl::Status PrefillWithFeatures(absl::Span<const TokenId> tokens);
 };
 
 }  // namespace banyan

@@ -10,6 +10,7 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "drafters/drafter.h"
+#include "drafters/medusa/medusa.h"
 #include "drafters/small_model/small_model.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
@@ -24,6 +25,13 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
         DraftLaw::kDeterministic},
        SmallModel::Build,
        {"{model: draft}"}},
+      {"medusa",
+       "Heads on the target's last hidden state, one a depth; no pass of its "
+       "own.",
+       {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
+        DraftLaw::kDeterministic},
+       Medusa::Build,
+       {"{heads: heads}"}},
   };
   return rows;
 }

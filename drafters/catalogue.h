@@ -22,7 +22,8 @@ struct DrafterRow {
   // Reads all keys but `name`.
   absl::StatusOr<std::unique_ptr<Drafter>> (*build)(ParamsReader& in,
                                                     Workbench& bench);
-  // Sections that conformance builds, in YAML; a model named `draft` exists.
+  // Sections that conformance builds, in YAML; a model named `draft`
+  // and heads named `heads` exist.
   std::vector<absl::string_view> examples;
 };
 

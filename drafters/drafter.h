@@ -30,6 +30,10 @@ class Drafter {
   // scores.
   virtual std::vector<DraftLaw> laws() const = 0;
 
+  // The hidden states of the target that it reads in context.features, by tap
+  // (core/model/model.h); ascending.
+  virtual std::vector<int> taps() const { return {}; }
+
   // A new prompt. Forgets the previous one.
   virtual absl::Status Begin(const Context& context) = 0;
 

@@ -1,5 +1,6 @@
 #include "drafters/workbench.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,24 +11,46 @@
 #include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/model/medusa_heads.h"
 #include "core/model/model.h"
 
 namespace banyan {
+namespace {
+
+// The entry that `name` names; `what` is what the map holds.
+template <typename T>
+absl::StatusOr<std::shared_ptr<const T>> Find(
+    const std::map<std::string, std::shared_ptr<const T>>& known,
+    absl::string_view what, const Params& name) {
+  std::string text;
+  BANYAN_RETURN_IF_ERROR(Convert(name, text));
+  const auto found = known.find(text);
+  if (found != known.end()) return found->second;
+  std::vector<absl::string_view> names;
+  for (const auto& entry : known) names.emplace_back(entry.first);
+  return name.Error(UnknownName(what, text, names));
+}
+
+}  // namespace
 
 void Workbench::AddModel(const std::string& name,
                          std::shared_ptr<const Model> model) {
   models_[name] = std::move(model);
 }
 
+void Workbench::AddHeads(const std::string& name,
+                         std::shared_ptr<const MedusaHeads> heads) {
+  heads_[name] = std::move(heads);
+}
+
 absl::StatusOr<std::shared_ptr<const Model>> Workbench::Open(
     const Params& name) const {
-  std::string text;
-  BANYAN_RETURN_IF_ERROR(Convert(name, text));
-  const auto found = models_.find(text);
-  if (found != models_.end()) return found->second;
-  std::vector<absl::string_view> known;
-  for (const auto& entry : models_) known.emplace_back(entry.first);
-  return name.Error(UnknownName("model", text, known));
+  return Find(models_, "model", name);
+}
+
+absl::StatusOr<std::shared_ptr<const MedusaHeads>> Workbench::OpenHeads(
+    const Params& name) const {
+  return Find(heads_, "heads", name);
 }
 
 }  // namespace banyan

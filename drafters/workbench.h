@@ -1,5 +1,5 @@
-// Workbench: what drafters are built with: the target, and models by name, each
-// opened once.
+// Workbench: what drafters are built with: the target, and models and heads by
+// name, each opened once.
 #ifndef BANYAN_DRAFTERS_WORKBENCH_H_
 #define BANYAN_DRAFTERS_WORKBENCH_H_
 
@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
+#include "core/model/medusa_heads.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
 
@@ -23,16 +24,22 @@ class Workbench {
       : target_(target), rule_(std::move(rule)) {}
 
   void AddModel(const std::string& name, std::shared_ptr<const Model> model);
+  void AddHeads(const std::string& name,
+                std::shared_ptr<const MedusaHeads> heads);
 
   const Model& target() const { return target_; }
   const SamplingRule& rule() const { return rule_; }
   // The model of this name; an error at `name`, with the nearest known one.
   absl::StatusOr<std::shared_ptr<const Model>> Open(const Params& name) const;
+  // The heads of this name; likewise.
+  absl::StatusOr<std::shared_ptr<const MedusaHeads>> OpenHeads(
+      const Params& name) const;
 
  private:
   const Model& target_;
   SamplingRule rule_;
   std::map<std::string, std::shared_ptr<const Model>> models_;
+  std::map<std::string, std::shared_ptr<const MedusaHeads>> heads_;
 };
 
 }  // namespace banyan

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/features.h"
 #include "core/base/token.h"
 
 namespace banyan {
@@ -16,6 +17,10 @@ struct Context {
   int prompt_length = 0;
   std::uint32_t prompt = 0;  // which prompt, which round: both key the chance
   std::uint32_t round = 0;
+  // What the drafters asked for (Drafter::taps), of the tokens that were
+  // committed last: the prompt's in Begin, a round's kept path in Observe. The
+  // last row is that of the token before the root.
+  Features features = {};
 
   TokenId root() const { return tokens.back(); }
   int emitted() const {

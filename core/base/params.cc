@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -140,6 +141,13 @@ absl::Status Convert(const Params& value, std::map<int, double>& out) {
                      absl::StrCat("key ", key, " is given twice"));
   }
   return absl::OkStatus();
+}
+
+std::string Beside(const Params& value, const std::string& path) {
+  const std::filesystem::path written(path);
+  if (written.is_absolute() || value.origin().file == nullptr) return path;
+  return (std::filesystem::path(*value.origin().file).parent_path() / written)
+      .string();
 }
 
 ParamsReader::ParamsReader(const Params& section, std::string what)

@@ -104,6 +104,10 @@ absl::Status Convert(const Params& value, std::vector<T>& out) {
   return absl::OkStatus();
 }
 
+// A path that stands at `value`, as the program finds it: a relative one is
+// relative to the folder of the file that names it.
+std::string Beside(const Params& value, const std::string& path);
+
 // Reads one section, a map. Keeps the first error and gives it at the end, so
 // that a component reads straight through. An empty (null) section is a map
 // without keys. The Params must outlive the reader.
@@ -134,6 +138,9 @@ class ParamsReader {
   // An error at the value of `key` (or at the section) unless `holds`.
   void Ensure(bool holds, absl::string_view key, absl::string_view message);
 
+  // Keeps an error found elsewhere, unless there was one before.
+  void Note(const absl::Status& status);
+
   bool ok() const { return status_.ok(); }
   const Params& section() const { return section_; }
   const std::string& what() const { return what_; }
@@ -141,7 +148,6 @@ class ParamsReader {
   absl::Status Finish() const;
 
  private:
-  void Note(const absl::Status& status);
   void Missing(absl::string_view key);
 
   const Params& section_;

@@ -20,6 +20,7 @@
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/ranking_rule.h"
 #include "drafters/workbench.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
@@ -27,16 +28,6 @@
 #include "tree/verdict.h"
 
 namespace banyan {
-namespace {
-
-// The rule whose masses rank candidates. Argmax alone would rank one token.
-SamplingRule RankingRule(const SamplingRule& rule) {
-  if (!rule.greedy()) return rule;
-  return SamplingRule({.repetition_penalty = rule.options().repetition_penalty,
-                       .banned = rule.options().banned});
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Drafter>> SmallModel::Build(ParamsReader& in,
                                                            Workbench& bench) {
@@ -66,11 +57,9 @@ std::vector<DraftLaw> SmallModel::laws() const {
           DraftLaw::kDeterministic};
 }
 
-absl::Status SmallModel::Begin(const Context& /*context*/) {
+absl::Status SmallModel::Begin(const Context& context) {
   session_ = model_->NewSession();
-  rows_.clear();
-  row_of_.clear();
-  return absl::OkStatus();
+  return StartRound(context);
 }
 
 // Drops what an abandoned round left, and reads the committed text up to the

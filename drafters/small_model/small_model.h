@@ -1,10 +1,11 @@
 // A language model as drafter: its own session follows the committed text, and
 // all open nodes of a level are scored in one tree pass.
 //
-// After a round it keeps the rows of the accepted path. What it has not seen
-// (the token after the path; another trunk's nodes; the last node of a fully
-// accepted chain, which it drafted but never read) it reads before the next
-// proposal, so its cache has no holes.
+// It reads the prompt when it begins, as the target does. After a round it
+// keeps the rows of the accepted path. What it has not seen (the token after
+// the path; another trunk's nodes; the last node of a fully accepted chain,
+// which it drafted but never read) it reads before the next proposal, so its
+// cache has no holes.
 //
 // Proposals are its sampling rule's laws. To rank candidates at temperature 0,
 // where that law knows one token only, it takes the masses of temperature 1.

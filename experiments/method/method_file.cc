@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -27,17 +26,24 @@ namespace {
 
 constexpr char kTarget[] = "target";  // as a directory: the target's own
 
-// A relative directory is relative to the file that names it.
-std::string BesideFile(const std::string& directory, const Params& value) {
-  const std::filesystem::path path(directory);
-  if (path.is_absolute() || value.origin().file == nullptr) return directory;
-  return (std::filesystem::path(*value.origin().file).parent_path() / path)
-      .string();
+absl::Status AddHeads(const Params::Entry& entry, const Params& place,
+                      const LoadedModel& target, const MethodContext& context,
+                      Workbench& bench) {
+  std::string directory;
+  BANYAN_RETURN_IF_ERROR(Convert(place, directory));
+  auto heads = context.shelf.OpenHeads(Beside(place, directory), target);
+  if (!heads.ok()) return place.Error(heads.status().message());
+  bench.AddHeads(entry.key, *std::move(heads));
+  return absl::OkStatus();
 }
 
-absl::Status AddModel(const Params::Entry& entry, const MethodContext& context,
-                      Workbench& bench) {
+absl::Status AddModel(const Params::Entry& entry, const LoadedModel& target,
+                      const MethodContext& context, Workbench& bench) {
   ParamsReader in(entry.value, absl::StrCat("model ", entry.key));
+  if (const Params* heads = in.Take("heads")) {
+    BANYAN_RETURN_IF_ERROR(in.Finish());
+    return AddHeads(entry, *heads, target, context, bench);
+  }
   ModelSpec spec;
   in.Required("directory", spec.directory);
   in.Optional("weights", spec.weights);
@@ -45,22 +51,21 @@ absl::Status AddModel(const Params::Entry& entry, const MethodContext& context,
             absl::StrCat("must be ", kWeightsNames));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   const Params& place = *entry.value.Find("directory");
-  spec.directory = spec.directory == kTarget
-                       ? context.target.directory
-                       : BesideFile(spec.directory, place);
+  spec.directory = spec.directory == kTarget ? context.target.directory
+                                             : Beside(place, spec.directory);
   const absl::StatusOr<LoadedModel> loaded = context.shelf.Open(spec);
   if (!loaded.ok()) return place.Error(loaded.status().message());
   bench.AddModel(entry.key, loaded->model);
   return absl::OkStatus();
 }
 
-absl::Status AddModels(const Params* models, const MethodContext& context,
-                       Workbench& bench) {
+absl::Status AddModels(const Params* models, const LoadedModel& target,
+                       const MethodContext& context, Workbench& bench) {
   if (models == nullptr) return absl::OkStatus();
   if (models->kind() != Params::Kind::kMap)
     return models->Expected("a map from names to models");
   for (const Params::Entry& entry : models->entries())
-    BANYAN_RETURN_IF_ERROR(AddModel(entry, context, bench));
+    BANYAN_RETURN_IF_ERROR(AddModel(entry, target, context, bench));
   return absl::OkStatus();
 }
 
@@ -106,7 +111,7 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
                           context.shelf.Open(context.target));
   loaded.target = target.model;
   loaded.bench = std::make_unique<Workbench>(*loaded.target, rule);
-  BANYAN_RETURN_IF_ERROR(AddModels(models, context, *loaded.bench));
+  BANYAN_RETURN_IF_ERROR(AddModels(models, target, context, *loaded.bench));
   const auto make = [&](int number) -> absl::StatusOr<NamedDrafter> {
     const Params& section = sections.drafters[static_cast<std::size_t>(number)];
     BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Drafter> drafter,

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "core/model/medusa_heads.h"
+#include "core/model/transformer.h"
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
 #include "experiments/models/loaded_model.h"
@@ -25,11 +27,19 @@ class ModelShelf {
   // NotFound if there is no such directory.
   absl::StatusOr<LoadedModel> Open(const ModelSpec& spec);
 
+  // The heads of a directory, for a target that this shelf gave, in its format;
+  // loaded once. Fails as MedusaHeads::Load.
+  absl::StatusOr<std::shared_ptr<const MedusaHeads>> OpenHeads(
+      const std::string& directory, const LoadedModel& target);
+
   Backend& backend() const { return *backend_; }
 
  private:
   std::shared_ptr<Backend> backend_;
   std::map<std::pair<std::string, WeightFormat>, LoadedModel> models_;
+  std::map<std::pair<std::string, const Transformer*>,
+           std::shared_ptr<const MedusaHeads>>
+      heads_;
 };
 
 }  // namespace banyan

@@ -175,6 +175,15 @@ TEST(PreferredLaw, IsTheFirstOfTheVerifiersThatDrafterAndPolicyGive) {
   EXPECT_EQ(*preferred("match", any(), "sequences {count: 2, gamma: 1}"),
             DraftLaw::kIndependent)
       << "or the policy";
+  const Method greedy = {.verifier_name = "multi_round",
+                         .verifier = VerifierOf("multi_round"),
+                         .rule = SamplingRule({.temperature = 0})};
+  EXPECT_EQ(*PreferredLaw(TrunkOf(any(), "chain {gamma: 1}"), greedy),
+            DraftLaw::kDeterministic)
+      << "at temperature 0";
+  EXPECT_EQ(
+      *PreferredLaw(TrunkOf(any(), "sequences {count: 2, gamma: 1}"), greedy),
+      DraftLaw::kIndependent);
   const absl::Status none =
       preferred("k_seq", std::make_unique<Ranker>(), "chain {gamma: 1}")
           .status();

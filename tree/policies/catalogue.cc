@@ -17,6 +17,7 @@
 #include "core/base/status_macros.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/adaptive_chain.h"
+#include "tree/policies/auto_shape.h"
 #include "tree/policies/best_first.h"
 #include "tree/policies/expand_rerank.h"
 #include "tree/policies/fixed_shape.h"
@@ -101,6 +102,14 @@ absl::Span<const PolicyRow> PolicyCatalogue() {
                     "{gamma: 2, on_low: stop_before, threshold: 0.5}",
                     "{gamma: 1, threshold: 0, adjust: true, max_gamma: 2}",
                     "{gamma: 3, on_low: drop, threshold: 0.3}"}},
+      {.name = "auto",
+       .sentence = "Each round the fastest tree, down to none, by the running "
+                   "acceptance and measured costs.",
+       .build = AutoShape::Build,
+       .examples = {"{acceptance: [0.6, 0.2], budget: 2, target_ms: {1: 1, 3: "
+                    "1.2}}",
+                    "{acceptance: [0.4, 0.3], budget: 3, max_depth: 2, "
+                    "target_ms: {1: 1, 4: 1.1}, memory: 1}"}},
   };
   return rows;
 }

@@ -1,6 +1,5 @@
 #include "tree/policies/plans.h"
 
-#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -8,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "tree/optimize/cost_curve.h"
@@ -19,6 +19,22 @@
 
 namespace banyan {
 namespace {
+
+// The numbers at `key`, or those of that name in a calibration: what `banyan
+// calibrate` writes. Returns whether there are any.
+template <typename T>
+bool TakeMeasured(ParamsReader& in, const char* key, std::vector<T>& out) {
+  const Params* calibration = in.Take("calibration");
+  if (calibration == nullptr) return in.Optional(key, out);
+  const Params* measured = calibration->Find(key);
+  in.Ensure(measured != nullptr, "calibration",
+            absl::StrCat("has no '", key, "'"));
+  in.Ensure(in.section().Find(key) == nullptr, "calibration",
+            absl::StrCat("and '", key, "' exclude each other"));
+  in.Take(key);
+  if (measured != nullptr) in.Note(Convert(*measured, out));
+  return true;
+}
 
 // The optimisers know nothing of files: their errors get the section's place.
 absl::Status At(const ParamsReader& in, const absl::Status& error) {
@@ -37,14 +53,6 @@ absl::StatusOr<ShapePlan> FromPaths(const ParamsReader& in,
   absl::StatusOr<Shape> shape = Shape::FromPaths(std::move(paths));
   if (!shape.ok()) return At(in, shape.status());
   return ShapePlan{.shape = *std::move(shape)};
-}
-
-// Relative to the folder of the configuration that names it.
-std::string Beside(const Params& value, const std::string& file) {
-  const std::filesystem::path path(file);
-  if (path.is_absolute() || value.origin().file == nullptr) return file;
-  return (std::filesystem::path(*value.origin().file).parent_path() / path)
-      .string();
 }
 
 absl::StatusOr<ShapePlan> FromFile(const ParamsReader& in, const Params& file,
@@ -67,18 +75,8 @@ absl::StatusOr<CostCurve> ReadCurve(const Params& value,
 }
 
 absl::StatusOr<ShapePlan> ForHardware(const ParamsReader& in,
-                                      SequoiaOptions limits,
-                                      const Params& target_ms,
-                                      const Params* draft_ms) {
-  HardwareOptions options = {.limits = std::move(limits)};
-  BANYAN_ASSIGN_OR_RETURN(options.target_ms, ReadCurve(target_ms, "target_ms"));
-  if (draft_ms != nullptr && draft_ms->kind() == Params::Kind::kMap) {
-    BANYAN_ASSIGN_OR_RETURN(options.draft_ms, ReadCurve(*draft_ms, "draft_ms"));
-  } else if (draft_ms != nullptr) {
-    double a_level = 0;
-    BANYAN_RETURN_IF_ERROR(Convert(*draft_ms, a_level));
-    options.draft_ms = a_level;
-  }
+                                      const HardwareSection& section) {
+  BANYAN_ASSIGN_OR_RETURN(const HardwareOptions options, ReadHardware(section));
   absl::StatusOr<HardwareChoice> choice = FastestTree(options);
   if (!choice.ok()) return At(in, choice.status());
   return ShapePlan{.shape = choice->shape,
@@ -115,7 +113,7 @@ absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in) {
   const bool has_paths = in.Optional("paths", paths);
   const Params* file = in.Take("file");
   in.Optional("tree", tree);
-  const bool has_accuracies = in.Optional("accuracies", medusa.accuracies);
+  const bool has_accuracies = TakeMeasured(in, "accuracies", medusa.accuracies);
   const bool has_budget = in.Optional("budget", medusa.budget);
   BANYAN_RETURN_IF_ERROR(in.Finish());
   if (has_paths + (file != nullptr) + has_accuracies != 1)
@@ -129,20 +127,41 @@ absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in) {
   return FromPaths(in, std::move(paths));
 }
 
+HardwareSection TakeHardware(ParamsReader& in) {
+  HardwareSection section;
+  SequoiaOptions& limits = section.limits;
+  if (!TakeMeasured(in, "acceptance", limits.acceptance))
+    in.Required("acceptance", limits.acceptance);
+  in.Required("budget", limits.budget);
+  in.Optional("max_depth", limits.max_depth);
+  in.Optional("max_branching", limits.max_branching);
+  section.target_ms = in.Take("target_ms");
+  section.draft_ms = in.Take("draft_ms");
+  return section;
+}
+
+absl::StatusOr<HardwareOptions> ReadHardware(const HardwareSection& section) {
+  HardwareOptions options = {.limits = section.limits};
+  BANYAN_ASSIGN_OR_RETURN(options.target_ms,
+                          ReadCurve(*section.target_ms, "target_ms"));
+  const Params* draft_ms = section.draft_ms;
+  if (draft_ms != nullptr && draft_ms->kind() == Params::Kind::kMap) {
+    BANYAN_ASSIGN_OR_RETURN(options.draft_ms, ReadCurve(*draft_ms, "draft_ms"));
+  } else if (draft_ms != nullptr) {
+    double a_level = 0;
+    BANYAN_RETURN_IF_ERROR(Convert(*draft_ms, a_level));
+    options.draft_ms = a_level;
+  }
+  return options;
+}
+
 absl::StatusOr<ShapePlan> PlanSequoia(ParamsReader& in) {
-  SequoiaOptions options;
-  in.Required("acceptance", options.acceptance);
-  in.Required("budget", options.budget);
-  in.Optional("max_depth", options.max_depth);
-  in.Optional("max_branching", options.max_branching);
-  const Params* target_ms = in.Take("target_ms");
-  const Params* draft_ms = in.Take("draft_ms");
+  const HardwareSection section = TakeHardware(in);
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  if (target_ms != nullptr)
-    return ForHardware(in, std::move(options), *target_ms, draft_ms);
-  if (draft_ms != nullptr)
-    return draft_ms->Error(in.what() + ": draft_ms needs target_ms");
-  return Rated(in, BestTree(options));
+  if (section.target_ms != nullptr) return ForHardware(in, section);
+  if (section.draft_ms != nullptr)
+    return section.draft_ms->Error(in.what() + ": draft_ms needs target_ms");
+  return Rated(in, BestTree(section.limits));
 }
 
 }  // namespace banyan

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "tree/optimize/hardware.h"
+#include "tree/optimize/sequoia.h"
 #include "tree/optimize/shape.h"
 
 namespace banyan {
@@ -32,8 +33,21 @@ absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in);
 
 // A stated tree: `paths`, lists of child ranks from 0; or `file`, a JSON file
 // of them beside the configuration, with `tree` if it holds several; or grown
-// greedily from `accuracies` by head and rank, to `budget` nodes (Medusa).
+// greedily from `accuracies` by head and rank (or a `calibration` that has
+// them), to `budget` nodes (Medusa).
 absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in);
+
+// What sequoia and auto read: `acceptance` by rank, or `calibration`, a map
+// that has it; `budget`, `max_depth`, `max_branching`, `target_ms`, `draft_ms`.
+// The reader keeps errors; ReadHardware comes after its Finish() and requires
+// target_ms.
+struct HardwareSection {
+  SequoiaOptions limits;
+  const Params* target_ms = nullptr;
+  const Params* draft_ms = nullptr;
+};
+HardwareSection TakeHardware(ParamsReader& in);
+absl::StatusOr<HardwareOptions> ReadHardware(const HardwareSection& section);
 
 // The best tree for an acceptance by rank. Keys: `acceptance`, `budget`,
 // `max_depth`, `max_branching`; with `target_ms` also the size and depth are

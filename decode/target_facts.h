@@ -1,0 +1,35 @@
+// What the target said about a round's tree: kept for records and pictures, not
+// needed by decoding.
+#ifndef BANYAN_DECODE_TARGET_FACTS_H_
+#define BANYAN_DECODE_TARGET_FACTS_H_
+
+#include <vector>
+
+#include "core/model/model.h"
+#include "core/prob/row_source.h"
+#include "tree/draft_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+
+struct TargetFacts {
+  // By node: the probability of its token after its parent, as the sampling
+  // rule makes it; 1 for the root.
+  std::vector<double> probability;
+  // By node, then by draw list: sum over x of min(p(x), q(x)), q being the law
+  // that the first draw is judged by: how likely that draw is accepted alone.
+  std::vector<std::vector<double>> overlap;
+  // By token of the verdict (its path, then the next one): the log-probability
+  // at temperature 1 without truncation, and how far the largest logit lies
+  // above the second (0 with one token to choose from).
+  std::vector<double> log_probability;
+  std::vector<double> logit_gap;
+};
+
+// Row i of `scores` and of `rows` belongs to node i. Probes have nothing.
+TargetFacts GatherFacts(const Scores& scores, const DraftTree& tree,
+                        const Verdict& verdict, RowSource& rows);
+
+}  // namespace banyan
+
+#endif  // BANYAN_DECODE_TARGET_FACTS_H_

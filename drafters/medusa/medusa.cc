@@ -1,0 +1,96 @@
+#include "drafters/medusa/medusa.h"
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/context.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/model/medusa_heads.h"
+#include "core/model/model.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/drafter.h"
+#include "drafters/ranking_rule.h"
+#include "drafters/workbench.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Medusa::Build(ParamsReader& in,
+                                                       Workbench& bench) {
+  Params name;
+  in.Required("heads", name);
+  const Params* sampling = in.Take("sampling");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const MedusaHeads> heads,
+                          bench.OpenHeads(name));
+  SamplingRule rule = bench.rule();
+  if (sampling != nullptr) {
+    BANYAN_ASSIGN_OR_RETURN(rule, SamplingRule::FromParams(*sampling));
+  }
+  return std::make_unique<Medusa>(std::move(heads), std::move(rule));
+}
+
+Medusa::Medusa(std::shared_ptr<const MedusaHeads> heads, SamplingRule rule)
+    : heads_(std::move(heads)),
+      rule_(std::move(rule)),
+      ranking_(RankingRule(rule_)) {}
+
+std::vector<DraftLaw> Medusa::laws() const {
+  return {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
+          DraftLaw::kDeterministic};
+}
+
+std::vector<int> Medusa::taps() const { return {kAfterFinalNorm}; }
+
+absl::Status Medusa::Begin(const Context& /*context*/) {
+  logits_.clear();
+  return absl::OkStatus();
+}
+
+absl::Status Medusa::ReadHeads(const Context& context) {
+  if (!logits_.empty() || context.features.rows == 0) return absl::OkStatus();
+  return heads_->Score(
+      context.features.At(kAfterFinalNorm, context.features.rows - 1), logits_);
+}
+
+absl::StatusOr<std::vector<Distribution>> Medusa::Propose(
+    const Context& context, const GrowingTree& tree,
+    absl::Span<const int> nodes) {
+  BANYAN_RETURN_IF_ERROR(ReadHeads(context));
+  const bool ranked = tree.law() == DraftLaw::kDeterministic;
+  const SamplingRule& rule = ranked ? ranking_ : rule_;
+  std::map<int, Distribution> laws;  // by depth; nodes of one depth share it
+  std::vector<Distribution> proposals;
+  for (int node : nodes) {
+    const int depth = tree.node(node).depth;
+    const auto head = static_cast<std::size_t>(depth);
+    if (head >= logits_.size()) {
+      proposals.emplace_back();
+      continue;
+    }
+    if (laws.count(depth) == 0) {
+      BANYAN_ASSIGN_OR_RETURN(laws[depth],
+                              rule.Apply(logits_[head], context.tokens, {}));
+    }
+    proposals.push_back(laws[depth]);
+  }
+  return proposals;
+}
+
+absl::Status Medusa::Observe(const Context& /*context*/,
+                             const RoundOutcome& /*outcome*/) {
+  logits_.clear();
+  return absl::OkStatus();
+}
+
+}  // namespace banyan

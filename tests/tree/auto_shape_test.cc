@@ -1,0 +1,159 @@
+#include "tree/policies/auto_shape.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/check.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/merge.h"
+#include "tree/optimize/cost_curve.h"
+#include "tree/optimize/hardware.h"
+#include "tree/optimize/shape.h"
+#include "tree/tree_policy.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+namespace {
+
+// A GPU's: many tokens cost what one does. A small CPU's: each costs more.
+CostCurve Flat() { return *CostCurve::FromMap("flat", {{1, 10}, {65, 11}}); }
+CostCurve Steep() {
+  return *CostCurve::FromMap("steep", {{1, 1}, {4, 1.5}, {16, 4}, {65, 16}});
+}
+
+AutoOptions Options(CostCurve target_ms, double draft_ms = 0.05) {
+  AutoOptions options;
+  options.hardware.limits = {
+      .acceptance = {0.5, 0.2, 0.08, 0.04}, .budget = 32, .max_depth = 8};
+  options.hardware.target_ms = std::move(target_ms);
+  options.hardware.draft_ms = draft_ms;
+  return options;
+}
+
+std::unique_ptr<AutoShape> Make(const AutoOptions& options) {
+  auto policy = AutoShape::Make(options);
+  Check(policy.ok(), policy.status().message());
+  return *std::move(policy);
+}
+
+// One round of a policy in which the first `accepted` tokens of the leftmost
+// path are accepted. Returns its drafted nodes.
+int Play(AutoShape& policy, int accepted) {
+  const Distribution uniform =
+      Distribution::Dense(std::vector<double>(16, 1.0 / 16));
+  GrowingTree growing(0, 0, DraftLaw::kWithoutReplacement);
+  for (auto next = policy.Next(growing); !next.empty();
+       next = policy.Next(growing))
+    for (const Expansion& expansion : next) {
+      growing.SetProposal(expansion.node, uniform);
+      for (TokenId token = 0; token < expansion.draws; ++token)
+        growing.AddDraw(expansion.node, token, uniform);
+    }
+  const DraftTree tree = Merge({&growing, 1});
+  Verdict verdict;
+  int at = 0;
+  while (static_cast<int>(verdict.path.size()) < accepted &&
+         !tree.node(at).children.empty()) {
+    at = tree.node(at).children.front();
+    verdict.path.push_back(at);
+  }
+  policy.Observe({tree, verdict, 0});
+  return tree.size() - 1;
+}
+
+TEST(AutoShape, BeginsWithTheCalibrationsBestShape) {
+  for (const CostCurve& curve : {Flat(), Steep()}) {
+    const AutoOptions options = Options(curve);
+    EXPECT_EQ(Make(options)->shape().parents,
+              FastestTree(options.hardware)->shape.parents);
+  }
+}
+
+TEST(AutoShape, DraftsATreeWhereWideCostsLittleAndAChainWhereItCostsMuch) {
+  const Shape wide = Make(Options(Flat()))->shape();
+  EXPECT_GT(wide.size(), 20);
+  const auto children = Children(wide);
+  EXPECT_GT(children[0].size(), 1U);
+  const Shape narrow = Make(Options(Steep()))->shape();
+  EXPECT_LT(narrow.size(), 8);
+}
+
+// Predicted tokens a millisecond of a shape.
+double Speed(const Shape& shape, const AutoOptions& options) {
+  const double yield =
+      ExpectedTokens(shape, options.hardware.limits.acceptance);
+  const double ms = *options.hardware.target_ms.At(shape.size()) +
+                    Height(shape) * std::get<double>(options.hardware.draft_ms);
+  return yield / ms;
+}
+
+TEST(AutoShape, OnAFlatCurveBeatsEveryChain) {
+  const AutoOptions options = Options(Flat());
+  double chain = 0;
+  for (int gamma = 0; gamma <= 32; ++gamma)
+    chain = std::max(chain, Speed(Shape::Chain(gamma), options));
+  EXPECT_GT(Speed(Make(options)->shape(), options), 1.1 * chain);
+}
+
+TEST(AutoShape, GivesUpOnAUselessDrafterAndAsksAgainAtTimes) {
+  const AutoOptions options = Options(Steep(), 0.4);
+  const auto policy = Make(options);
+  double ms = 0;
+  int drafted = 0;
+  std::vector<int> probes;
+  constexpr int kRounds = 400;
+  for (int round = 0; round < kRounds; ++round) {
+    const int height = Height(policy->shape());
+    const int nodes = Play(*policy, 0);
+    ms += *options.hardware.target_ms.At(nodes + 1) + height * 0.4;
+    drafted += nodes;
+    if (nodes > 0 && round > 50) probes.push_back(round);
+  }
+  // Each round gives a token, as plain decoding's do, at 1 ms.
+  EXPECT_LT(ms, 1.1 * kRounds);
+  EXPECT_GT(probes.size(), 1U);
+  for (std::size_t i = 2; i < probes.size(); ++i)
+    EXPECT_EQ(probes[i] - probes[i - 1], 8 * options.probe + 1);
+}
+
+TEST(AutoShape, ComesBackWhenTheDrafterDoes) {
+  const auto policy = Make(Options(Steep(), 0.1));
+  for (int round = 0; round < 200; ++round) Play(*policy, 0);
+  ASSERT_EQ(policy->shape().size(), 1);
+  int drafted = 0;
+  for (int round = 0; round < 400; ++round) drafted = Play(*policy, 32);
+  EXPECT_GT(drafted, 2);
+}
+
+TEST(AutoShape, DraftsDeeperWhereEverythingIsAccepted) {
+  const auto policy = Make(Options(Steep()));
+  const int before = Height(policy->shape());
+  for (int round = 0; round < 50; ++round) Play(*policy, 32);
+  EXPECT_GT(Height(policy->shape()), before);
+}
+
+TEST(AutoShape, KeepsAllItKnowsInItsState) {
+  const auto policy = Make(Options(Steep()));
+  const std::vector<double> first = policy->State();
+  for (int round = 0; round < 20; ++round) Play(*policy, round % 3);
+  const std::vector<double> later = policy->State();
+  const auto other = Make(Options(Steep()));
+  other->SetState(later);
+  EXPECT_EQ(other->shape().parents, policy->shape().parents);
+  policy->SetState(first);
+  EXPECT_EQ(policy->shape().parents, Make(Options(Steep()))->shape().parents);
+}
+
+}  // namespace
+}  // namespace banyan
