@@ -31,9 +31,12 @@ foreach(folder IN LISTS folders)
 endforeach()
 
 # The consumer needs the packages that the libraries, not the program, link.
+# Targets are named after their package, up to case (protobuf:: of Protobuf).
 set(BANYAN_FIND_DEPENDENCIES "")
+string(TOLOWER "${deps}" lower_deps)
 foreach(package IN LISTS BANYAN_PACKAGES)
-  if(deps MATCHES "(^|;)${package}(::|;|$)")
+  string(TOLOWER ${package} lower_package)
+  if(lower_deps MATCHES "(^|;)${lower_package}(::|;|$)")
     string(APPEND BANYAN_FIND_DEPENDENCIES "find_dependency(${package})\n")
   endif()
 endforeach()

@@ -30,6 +30,10 @@ class Drafter {
   // scores.
   virtual std::vector<DraftLaw> laws() const = 0;
 
+  // True if what it learnt from one prompt stays for the next: runs with it
+  // depend on the order of the prompts.
+  virtual bool carries_state() const { return false; }
+
   // The hidden states of the target that it reads in context.features, by tap
   // (core/model/model.h); ascending.
   virtual std::vector<int> taps() const { return {}; }

@@ -59,6 +59,9 @@ int main(int argc, char** argv) {
   banyan::AddScoreCommand(app, status);
   banyan::AddGenerateCommand(app, status);
   banyan::AddGrowCommand(app, status);
+  banyan::AddCalibrateCommand(app, status);
+  banyan::AddCheckCommand(app, status);
+  banyan::AddRunCommand(app, status);
   if (UnknownCommand(app, argc, argv)) return kBadInput;
   try {  // the command line library throws
     app.parse(argc, argv);

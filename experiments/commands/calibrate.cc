@@ -1,0 +1,143 @@
+// banyan calibrate: how often a drafter's draws are accepted, by rank.
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "CLI/Validators.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "configs/loader/loader.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "experiments/calibrate/calibration.h"
+#include "experiments/commands/commands.h"
+#include "experiments/commands/model_options.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/model_shelf.h"
+#include "experiments/runner/prepared_cells.h"
+#include "experiments/workloads/workload.h"
+
+namespace banyan {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  std::string method;
+  std::string workload;
+  std::string out;
+  std::string temperature;
+  std::string seed = "0";
+  int prompts = 0;
+  int max_new_tokens = 64;
+  int ranks = 8;
+};
+
+absl::StatusOr<std::vector<Prompt>> ReadPrompts(const Options& options,
+                                                const LoadedModel& target) {
+  BANYAN_ASSIGN_OR_RETURN(const Workload workload,
+                          ReadWorkload(options.workload));
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::vector<int> chosen,
+      ChoosePrompts({options.workload, {}, options.prompts}, workload));
+  std::vector<Prompt> prompts;
+  for (int number : chosen) {
+    const WorkloadPrompt& prompt =
+        workload.prompts[static_cast<std::size_t>(number)];
+    BANYAN_ASSIGN_OR_RETURN(std::vector<TokenId> tokens,
+                            TokensOf(prompt, target));
+    prompts.push_back({static_cast<std::uint32_t>(number), std::move(tokens)});
+  }
+  return prompts;
+}
+
+std::string About(const Options& options) {
+  return absl::StrCat(
+      "# How often draws are accepted, by their rank (banyan calibrate): ",
+      options.method, "\n# on ", options.workload, ", target ",
+      options.model.spec.directory, ", seed ", options.seed, ", ",
+      options.prompts == 0 ? "all" : absl::StrCat(options.prompts),
+      " prompts, ", options.max_new_tokens,
+      " tokens each. A policy reads it as\n# `calibration: !include FILE`.\n");
+}
+
+absl::Status Run(const Options& options) {
+  // Before the work, not after it.
+  if (!std::ofstream(options.out, std::ios::app))
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.out, ": the file cannot be written"));
+  BANYAN_ASSIGN_OR_RETURN(const std::uint64_t seed, ReadSeed(options.seed));
+  BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
+  BANYAN_ASSIGN_OR_RETURN(const LoadedModel target,
+                          shelf.Open(options.model.spec));
+  CalibrationTask task = {
+      .context = {.target = options.model.spec, .shelf = shelf},
+      .ranks = options.ranks,
+      .seed = seed};
+  BANYAN_ASSIGN_OR_RETURN(task.method, LoadYamlFile(options.method));
+  BANYAN_ASSIGN_OR_RETURN(task.prompts, ReadPrompts(options, target));
+  task.stop = {.end_of_text = target.model->architecture().end_of_text,
+               .max_new_tokens = options.max_new_tokens};
+  if (!options.temperature.empty())
+    task.context.sampling = {
+        {"temperature", {}, Params::Scalar(options.temperature)}};
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  BANYAN_ASSIGN_OR_RETURN(
+      const Calibration calibration, Calibrate(task, [&](int done, int all) {
+        if (!terminal) return;
+        std::cerr << "\rcalibrating " << done << "/" << all << std::flush;
+        if (done == all) std::cerr << "\r\033[K";
+      }));
+  const std::string text = ToYaml(calibration, About(options));
+  std::ofstream file(options.out);
+  file << text;
+  file.close();
+  if (!file)
+    return absl::InternalError(
+        absl::StrCat(options.out, ": the calibration could not be written"));
+  std::cout << text;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddCalibrateCommand(CLI::App& app, absl::Status& status) {
+  CLI::App* command = app.add_subcommand(
+      "calibrate",
+      "Measures how often a method's draws are accepted, by their rank, and how "
+      "often heads are right; policies shape trees by it.");
+  const auto options = std::make_shared<Options>();
+  AddModelOptions(*command, options->model);
+  command->add_option("--method", options->method,
+                      "The method, YAML, with one drafter.")
+      ->required();
+  command->add_option("--workload", options->workload,
+                      "Prompts: .jsonl, or text with one a line.")
+      ->required();
+  command->add_option("--out", options->out, "The calibration, YAML.")
+      ->required();
+  command->add_option("--temperature", options->temperature,
+                      "Instead of the method's.");
+  command->add_option("--ranks", options->ranks, "Draws at a node")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command->add_option("--prompts", options->prompts,
+                      "So many of the workload; 0, the default, is all.")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--max-new-tokens", options->max_new_tokens,
+                      "Tokens after each prompt")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "0 if not given.");
+  command->callback([options, &status] { status = Run(*options); });
+}
+
+}  // namespace banyan

@@ -1,0 +1,208 @@
+// banyan run: an experiment, into a record file. banyan check: what would run.
+#include <unistd.h>
+
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "configs/loader/loader.h"
+#include "core/base/clock.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/ops/cpu_backend.h"
+#include "experiments/commands/commands.h"
+#include "experiments/experiment/experiment.h"
+#include "experiments/measure/pass_timing.h"
+#include "experiments/models/model_shelf.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/runner/prepared_cells.h"
+#include "experiments/runner/progress.h"
+#include "experiments/runner/run_context.h"
+#include "experiments/runner/runner.h"
+#include "experiments/workloads/workload.h"
+
+namespace banyan {
+namespace {
+
+struct Options {
+  std::string file;
+  std::vector<std::string> settings;
+  int threads = 0;
+  std::string instruction_set;
+  std::string out;
+  std::string shard = "0/1";
+  bool resolved = false;
+};
+
+// Everything there is before the first token.
+struct Opened {
+  Experiment experiment;
+  Workload workload;
+  std::shared_ptr<CpuBackend> backend;
+  PreparedRun run;
+};
+
+absl::StatusOr<Opened> Open(const Options& options,
+                            const std::shared_ptr<const Clock>& clock) {
+  BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(options.file));
+  std::vector<std::pair<std::string, Params>> settings;
+  for (const std::string& text : options.settings) {
+    BANYAN_ASSIGN_OR_RETURN(auto setting, ReadSetting(text));
+    settings.push_back(std::move(setting));
+  }
+  Opened opened;
+  BANYAN_ASSIGN_OR_RETURN(opened.experiment, ReadExperiment(file, settings));
+  BANYAN_ASSIGN_OR_RETURN(opened.workload,
+                          ReadWorkload(opened.experiment.workload.file));
+  BANYAN_ASSIGN_OR_RETURN(
+      opened.backend,
+      CpuBackend::Create({options.threads, options.instruction_set}));
+  ModelShelf shelf(opened.backend);
+  BANYAN_ASSIGN_OR_RETURN(opened.run,
+                          PrepareRun(opened.experiment, opened.workload, shelf,
+                                     clock));
+  return opened;
+}
+
+absl::StatusOr<Shard> ReadShard(const std::string& text) {
+  const std::pair<std::string, std::string> parts = absl::StrSplit(text, '/');
+  Shard shard;
+  if (!absl::SimpleAtoi(parts.first, &shard.number) ||
+      !absl::SimpleAtoi(parts.second, &shard.count) || shard.count < 1 ||
+      shard.number < 0 || shard.number >= shard.count)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--shard: expected I/N with I from 0 to N - 1, found '", text, "'"));
+  return shard;
+}
+
+absl::Status Run(const Options& options) {
+  const auto clock = std::make_shared<SteadyClock>();
+  BANYAN_ASSIGN_OR_RETURN(const Shard shard, ReadShard(options.shard));
+  BANYAN_ASSIGN_OR_RETURN(Opened opened, Open(options, clock));
+  BANYAN_ASSIGN_OR_RETURN(
+      const records::Context context,
+      DescribeRun(opened.experiment, opened.workload, opened.run, shard,
+                  *opened.backend, *clock));
+  BANYAN_ASSIGN_OR_RETURN(RunFile file, OpenRunFile(options.out, context));
+  const std::string path = RecordPath(options.out, shard);
+  if (file.torn_bytes > 0)
+    std::cerr << "banyan: " << path << ": cut a torn record of "
+              << file.torn_bytes << " bytes\n";
+  if (!file.done.empty())
+    std::cerr << "banyan: " << path << ": going on after " << file.done.size()
+              << " records\n";
+  RunProgress progress(
+      context, {std::cerr, *clock, isatty(STDERR_FILENO) == 1});
+  for (const records::PromptRecord& record : file.done)
+    progress.Add(record, /*fresh=*/false);
+  BANYAN_RETURN_IF_ERROR(RunCells(
+      {opened.run, opened.experiment.hash, shard, file, *clock},
+      [&](const records::PromptRecord& record, int done, int all) {
+        progress.Add(record, /*fresh=*/true);
+        progress.Show(done, all);
+      }));
+  progress.Finish();
+  std::cout << path << "\n";
+  return absl::OkStatus();
+}
+
+// Milliseconds of one token's pass, by target.
+absl::StatusOr<double> PassMs(const PreparedCell& cell, CpuBackend& backend,
+                              const Clock& clock) {
+  TimingOptions timing;
+  timing.batches = {1};
+  timing.rounds = 3;
+  timing.contexts = {0};
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::vector<PassTiming> timings,
+      TimePasses(*cell.target.model, backend, timing, clock, [](int, int) {}));
+  return timings.front().median_ms();
+}
+
+absl::Status Check(const Options& options) {
+  const auto clock = std::make_shared<SteadyClock>();
+  BANYAN_ASSIGN_OR_RETURN(const Opened opened, Open(options, clock));
+  if (options.resolved) {
+    std::cout << opened.experiment.resolved;
+    return absl::OkStatus();
+  }
+  std::cout << opened.experiment.question << "\n\n"
+            << opened.run.cells.size() << " cells on "
+            << opened.run.prompts.size() << " prompts of "
+            << opened.workload.path << "\n\n";
+  std::map<std::string, double> pass_ms;
+  double seconds = 0;
+  for (const PreparedCell& cell : opened.run.cells) {
+    const records::Cell& about = cell.description;
+    const std::string target = absl::StrCat(about.target().directory(), "/",
+                                            about.target().weights());
+    if (pass_ms.count(target) == 0) {
+      BANYAN_ASSIGN_OR_RETURN(pass_ms[target],
+                              PassMs(cell, *opened.backend, *clock));
+    }
+    seconds += pass_ms[target] / 1e3 * cell.stop.max_new_tokens *
+               static_cast<double>(opened.run.prompts.size());
+    std::cout << absl::StreamFormat(
+        "%-56s %s%s\n", about.name(), about.lossless() ? "" : "LOSSY ",
+        about.target().grown_from().empty()
+            ? ""
+            : absl::StrCat("grown (", about.target().grown_from(), ")"));
+  }
+  std::cout << absl::StreamFormat(
+      "\nAbout %.0f s if every cell takes what plain decoding takes: methods "
+      "that are faster take less.\n",
+      seconds);
+  return absl::OkStatus();
+}
+
+void AddCommon(CLI::App& command, Options& options) {
+  command.add_option("FILE", options.file, "The experiment, YAML.")->required();
+  command.add_option("--set", options.settings,
+                     "PATH=VALUE: a setting instead of the file's; may be "
+                     "given again.");
+  command.add_option("--threads", options.threads,
+                     "Threads; 0, the default, is all.");
+  command.add_option("--instruction-set", options.instruction_set,
+                     "The best if not given. Results are the same.");
+}
+
+}  // namespace
+
+void AddRunCommand(CLI::App& app, absl::Status& status) {
+  CLI::App* command = app.add_subcommand(
+      "run",
+      "Runs an experiment: every method on every prompt, interleaved, each "
+      "round recorded. Run again, it goes on where it stopped.");
+  const auto options = std::make_shared<Options>();
+  AddCommon(*command, *options);
+  command->add_option("--out", options->out, "The folder of the record file.")
+      ->required();
+  command->add_option("--shard", options->shard,
+                      "I/N: only every Nth prompt, from the Ith on, counted "
+                      "from 0. The union of all shards is the whole run.");
+  command->callback([options, &status] { status = Run(*options); });
+}
+
+void AddCheckCommand(CLI::App& app, absl::Status& status) {
+  CLI::App* command = app.add_subcommand(
+      "check",
+      "Checks an experiment: keys, models, methods, prompts; lists its cells "
+      "and estimates the time.");
+  const auto options = std::make_shared<Options>();
+  AddCommon(*command, *options);
+  command->add_flag("--resolved", options->resolved,
+                    "Print the file with presets and settings put in instead.");
+  command->callback([options, &status] { status = Check(*options); });
+}
+
+}  // namespace banyan

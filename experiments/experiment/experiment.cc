@@ -1,0 +1,343 @@
+#include "experiments/experiment/experiment.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "configs/loader/loader.h"
+#include "core/base/nearest.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/prob/sampling_rule.h"
+#include "experiments/experiment/axes.h"
+#include "experiments/experiment/params_edit.h"
+#include "experiments/grow/fnv1a.h"
+#include "experiments/models/loaded_model.h"
+
+namespace banyan {
+namespace {
+
+using Settings = std::vector<std::pair<std::string, Params>>;
+using Axes = std::vector<std::pair<std::string, std::string>>;
+
+// The top-level sections, with every setting in them.
+struct Sections {
+  Params target;
+  Params workload;
+  Params methods;
+  const Params* models = nullptr;
+  const Params* sampling = nullptr;
+  const Params* limits = nullptr;
+  const Params* matrix = nullptr;
+  std::vector<std::string> seeds = {"0"};
+  std::string question;
+};
+
+absl::StatusOr<Sections> ReadSections(const Params& file) {
+  ParamsReader in(file, "experiment");
+  Sections sections;
+  in.Required("question", sections.question);
+  in.Required("target", sections.target);
+  in.Required("workload", sections.workload);
+  in.Required("methods", sections.methods);
+  in.Optional("seeds", sections.seeds);
+  in.Ensure(!sections.seeds.empty(), "seeds", "must hold a seed");
+  sections.models = in.Take("models");
+  sections.sampling = in.Take("sampling");
+  sections.limits = in.Take("limits");
+  sections.matrix = in.Take("matrix");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  return sections;
+}
+
+// A method with its preset under it.
+absl::StatusOr<Params> WithPreset(const Params::Entry& method) {
+  if (method.value.kind() != Params::Kind::kMap)
+    return method.value.Expected("a method: a preset, or its sections");
+  const Params* preset = method.value.Find("preset");
+  if (preset == nullptr) return method.value;
+  std::string path;
+  BANYAN_RETURN_IF_ERROR(Convert(*preset, path));
+  const absl::StatusOr<Params> base = LoadYamlFile(Beside(*preset, path));
+  if (!base.ok()) return preset->Error(base.status().message());
+  return Overlay(*base, Without(method.value, "preset"));
+}
+
+// The file with settings and presets put in.
+absl::StatusOr<Params> Resolve(const Params& file, const Settings& settings) {
+  const Params* methods = file.Find("methods");
+  Params resolved = file;
+  if (methods != nullptr && methods->kind() == Params::Kind::kMap) {
+    std::vector<Params::Entry> entries;
+    for (const Params::Entry& entry : methods->entries()) {
+      if (entry.key == kPlainMethod)
+        return ErrorAt(entry.key_origin,
+                       "'plain' is the name of the baseline, which every "
+                       "experiment has");
+      BANYAN_ASSIGN_OR_RETURN(Params section, WithPreset(entry));
+      entries.push_back({entry.key, entry.key_origin, std::move(section)});
+    }
+    BANYAN_ASSIGN_OR_RETURN(
+        resolved, WithValue(resolved, "methods",
+                            Params::Map(std::move(entries), methods->origin())));
+  }
+  for (const auto& [path, value] : settings) {
+    BANYAN_ASSIGN_OR_RETURN(resolved, WithValue(resolved, path, value));
+  }
+  return resolved;
+}
+
+absl::StatusOr<WorkloadSpec> ReadWorkloadSpec(const Params& section) {
+  ParamsReader in(section, "workload");
+  WorkloadSpec spec;
+  Params file;
+  in.Required("file", file);
+  in.Optional("kinds", spec.kinds);
+  in.Optional("prompts", spec.prompts);
+  in.Ensure(spec.prompts >= 0, "prompts", "must not be negative; 0 is all");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  BANYAN_RETURN_IF_ERROR(Convert(file, spec.file));
+  spec.file = Beside(file, spec.file);
+  return spec;
+}
+
+absl::StatusOr<ModelSpec> ReadTarget(const Params& section) {
+  ParamsReader in(section, "target");
+  ModelSpec spec;
+  Params directory;
+  in.Required("directory", directory);
+  in.Optional("weights", spec.weights);
+  in.Ensure(IsWeightsName(spec.weights), "weights",
+            absl::StrCat("must be ", kWeightsNames));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  BANYAN_RETURN_IF_ERROR(Convert(directory, spec.directory));
+  spec.directory = Beside(directory, spec.directory);
+  return spec;
+}
+
+// What the cells of one combination share.
+absl::StatusOr<ExperimentCell> ReadCommon(const Sections& sections) {
+  ExperimentCell cell;
+  BANYAN_ASSIGN_OR_RETURN(cell.target, ReadTarget(sections.target));
+  cell.max_new_tokens = 64;
+  if (sections.limits != nullptr) {
+    ParamsReader in(*sections.limits, "limits");
+    in.Optional("max_new_tokens", cell.max_new_tokens);
+    in.Ensure(cell.max_new_tokens >= 1, "max_new_tokens", "must be at least 1");
+    in.Optional("ignore_eos", cell.ignore_eos);
+    BANYAN_RETURN_IF_ERROR(in.Finish());
+  }
+  if (sections.sampling != nullptr) {
+    BANYAN_RETURN_IF_ERROR(
+        SamplingRule::FromParams(*sections.sampling).status());
+    cell.sampling.assign(sections.sampling->entries().begin(),
+                         sections.sampling->entries().end());
+  }
+  return cell;
+}
+
+// The experiment's models instead of a method's own of the same names.
+absl::StatusOr<Params> WithModels(const Params& method, const Params* models,
+                                  std::set<std::string>& used) {
+  const Params* own = method.Find("models");
+  if (models == nullptr || own == nullptr) return method;
+  if (models->kind() != Params::Kind::kMap)
+    return models->Expected("a map from names to models");
+  Params merged = *own;
+  for (const Params::Entry& entry : models->entries()) {
+    if (own->Find(entry.key) == nullptr) continue;
+    used.insert(entry.key);
+    BANYAN_ASSIGN_OR_RETURN(merged,
+                            WithValue(merged, entry.key, entry.value));
+  }
+  return WithValue(method, "models", merged);
+}
+
+class Expander {
+ public:
+  Expander(const Params& root, std::vector<MatrixAxis> axes, Experiment& out)
+      : root_(root), axes_(std::move(axes)), out_(out) {}
+
+  absl::Status Run() {
+    std::vector<const MatrixAxis*> common;
+    for (const MatrixAxis& axis : axes_) {
+      BANYAN_RETURN_IF_ERROR(CheckMethod(axis));
+      if (axis.method.empty()) common.push_back(&axis);
+    }
+    BANYAN_RETURN_IF_ERROR(ForEachCombination(
+        common, [&](const std::vector<const AxisValue*>& values) {
+          return Combine(common, values);
+        }));
+    return CheckModels();
+  }
+
+ private:
+  absl::Status CheckMethod(const MatrixAxis& axis) const {
+    const Params* methods = root_.Find("methods");
+    if (axis.method.empty() || methods->Find(axis.method) != nullptr)
+      return absl::OkStatus();
+    std::vector<absl::string_view> known;
+    for (const Params::Entry& entry : methods->entries())
+      known.emplace_back(entry.key);
+    return axis.values.front().settings.front().value.Error(
+        UnknownName("method", axis.method, known));
+  }
+
+  // Every model that the experiment names was some method's.
+  absl::Status CheckModels() const {
+    const Params* models = root_.Find("models");
+    if (models == nullptr) return absl::OkStatus();
+    for (const Params::Entry& entry : models->entries())
+      if (used_models_.count(entry.key) == 0)
+        return ErrorAt(entry.key_origin,
+                       absl::StrCat("no method has a model '", entry.key, "'"));
+    return absl::OkStatus();
+  }
+
+  static absl::StatusOr<Params> Apply(
+      const Params& root, const std::vector<const AxisValue*>& values) {
+    Params result = root;
+    for (const AxisValue* value : values)
+      for (const Setting& setting : value->settings) {
+        BANYAN_ASSIGN_OR_RETURN(
+            result, WithValue(result, setting.path, setting.value));
+      }
+    return result;
+  }
+
+  static void Label(const std::vector<const MatrixAxis*>& axes,
+                    const std::vector<const AxisValue*>& values, Axes& labels) {
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      labels.emplace_back(axes[i]->name, values[i]->label);
+  }
+
+  absl::Status Combine(const std::vector<const MatrixAxis*>& axes,
+                       const std::vector<const AxisValue*>& values) {
+    BANYAN_ASSIGN_OR_RETURN(const Params root, Apply(root_, values));
+    BANYAN_ASSIGN_OR_RETURN(const Sections sections, ReadSections(root));
+    BANYAN_ASSIGN_OR_RETURN(const ExperimentCell common, ReadCommon(sections));
+    for (const std::string& seed : sections.seeds) {
+      ExperimentCell cell = common;
+      Label(axes, values, cell.axes);
+      if (!absl::SimpleAtoi(seed, &cell.seed))
+        return root.Find("seeds")->Error(absl::StrCat(
+            "expected whole numbers from 0 to 2^64 - 1, found '", seed, "'"));
+      if (sections.seeds.size() > 1) cell.axes.emplace_back("seed", seed);
+      cell.baseline = Baseline(cell, sections);
+      for (const Params::Entry& method : sections.methods.entries())
+        BANYAN_RETURN_IF_ERROR(AddMethod(root, method.key, cell));
+    }
+    return absl::OkStatus();
+  }
+
+  // The number of the baseline of `cell`, made if there is none.
+  int Baseline(const ExperimentCell& cell, const Sections& sections) {
+    const auto text = [](const Params* section) {
+      return section == nullptr ? std::string() : ToYaml(*section);
+    };
+    const std::string key = absl::StrCat(
+        cell.seed, "\n", ToYaml(sections.target), "\n",
+        text(sections.sampling), "\n", text(sections.limits));
+    const auto [at, is_new] =
+        baselines_.emplace(key, static_cast<int>(out_.cells.size()));
+    if (is_new) {
+      ExperimentCell plain = cell;
+      plain.method = kPlainMethod;
+      plain.baseline = at->second;
+      Add(std::move(plain));
+    }
+    return at->second;
+  }
+
+  absl::Status AddMethod(const Params& root, const std::string& name,
+                         const ExperimentCell& common) {
+    std::vector<const MatrixAxis*> own;
+    for (const MatrixAxis& axis : axes_)
+      if (axis.method == name) own.push_back(&axis);
+    return ForEachCombination(
+        own, [&](const std::vector<const AxisValue*>& values) -> absl::Status {
+          BANYAN_ASSIGN_OR_RETURN(const Params with, Apply(root, values));
+          ExperimentCell cell = common;
+          Label(own, values, cell.axes);
+          cell.method = name;
+          BANYAN_ASSIGN_OR_RETURN(
+              cell.section,
+              WithModels(*with.Find("methods")->Find(name),
+                         with.Find("models"), used_models_));
+          Add(std::move(cell));
+          return absl::OkStatus();
+        });
+  }
+
+  void Add(ExperimentCell cell) {
+    cell.name = cell.method;
+    for (const auto& [axis, label] : cell.axes)
+      absl::StrAppend(&cell.name, ", ", axis, "=", label);
+    out_.cells.push_back(std::move(cell));
+  }
+
+  const Params& root_;
+  std::vector<MatrixAxis> axes_;
+  Experiment& out_;
+  std::map<std::string, int> baselines_;
+  std::set<std::string> used_models_;
+};
+
+absl::Status CheckNames(const Experiment& experiment, const Params& file) {
+  std::set<std::string> names;
+  for (const ExperimentCell& cell : experiment.cells)
+    if (!names.insert(cell.name).second)
+      return file.Error(absl::StrCat("two cells are called '", cell.name,
+                                     "': give the axis other labels"));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::pair<std::string, Params>> ReadSetting(
+    const std::string& text) {
+  const std::string place = absl::StrCat("--set ", text);
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat(place, ": expected PATH=VALUE"));
+  BANYAN_ASSIGN_OR_RETURN(Params value,
+                          ParseYaml(text.substr(equals + 1), place));
+  return std::pair(text.substr(0, equals), std::move(value));
+}
+
+absl::StatusOr<Experiment> ReadExperiment(const Params& file,
+                                          const Settings& settings) {
+  BANYAN_ASSIGN_OR_RETURN(const Params root, Resolve(file, settings));
+  BANYAN_ASSIGN_OR_RETURN(const Sections sections, ReadSections(root));
+  if (sections.methods.kind() != Params::Kind::kMap)
+    return sections.methods.Expected("a map from names to methods");
+  Experiment experiment = {.question = sections.question,
+                           .workload = {},
+                           .cells = {},
+                           .resolved = ToYaml(root),
+                           .hash = {}};
+  BANYAN_ASSIGN_OR_RETURN(experiment.workload,
+                          ReadWorkloadSpec(sections.workload));
+  experiment.hash = absl::StrFormat(
+      "%016x",
+      Fnv1a({reinterpret_cast<const std::byte*>(experiment.resolved.data()),
+             experiment.resolved.size()}));
+  BANYAN_ASSIGN_OR_RETURN(std::vector<MatrixAxis> axes,
+                          ReadAxes(sections.matrix));
+  BANYAN_RETURN_IF_ERROR(Expander(root, std::move(axes), experiment).Run());
+  BANYAN_RETURN_IF_ERROR(CheckNames(experiment, file));
+  return experiment;
+}
+
+}  // namespace banyan

@@ -1,0 +1,161 @@
+#include "experiments/records/record_check.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/status_macros.h"
+#include "experiments/records/record.pb.h"
+
+namespace banyan {
+namespace {
+
+absl::Status Wrong(absl::string_view what) {
+  return absl::InvalidArgumentError(what);
+}
+
+bool AllOrNone(int count, int all) { return count == 0 || count == all; }
+
+absl::Status CheckTree(const records::Round& round) {
+  const int nodes = round.tokens_size();
+  if (nodes == 0 || round.parents_size() != nodes)
+    return Wrong(absl::StrCat("a tree of ", nodes, " tokens has ",
+                              round.parents_size(), " parents"));
+  if (!AllOrNone(round.target_probability_size(), nodes))
+    return Wrong(absl::StrCat("a tree of ", nodes, " tokens has ",
+                              round.target_probability_size(),
+                              " target probabilities"));
+  if (round.parents(0) != -1) return Wrong("node 0 has a parent");
+  for (int node = 1; node < nodes; ++node)
+    if (round.parents(node) < 0 || round.parents(node) >= node)
+      return Wrong(
+          absl::StrCat("node ", node, " has the parent ", round.parents(node)));
+  return absl::OkStatus();
+}
+
+absl::Status CheckList(const records::DrawList& list,
+                       const records::Round& round, int trunks) {
+  const int draws = list.tokens_size();
+  if (list.node() < 0 || list.node() >= round.tokens_size() ||
+      list.trunk() < 0 || list.trunk() >= trunks)
+    return Wrong(absl::StrCat("a draw list stands at node ", list.node(),
+                              " of trunk ", list.trunk()));
+  if (list.children_size() != draws || list.q_size() != draws)
+    return Wrong(absl::StrCat("a list of ", draws, " draws has ",
+                              list.children_size(), " children and ",
+                              list.q_size(), " masses"));
+  for (int draw = 0; draw < draws; ++draw) {
+    const int child = list.children(draw);
+    if (child == -1) continue;
+    if (child < 1 || child >= round.tokens_size() ||
+        round.parents(child) != list.node() ||
+        round.tokens(child) != list.tokens(draw))
+      return Wrong(absl::StrCat("draw ", draw, " at node ", list.node(),
+                                " points to node ", child,
+                                ", which is no child with its token"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPath(const records::Round& round) {
+  int last = 0;
+  for (const int node : round.path()) {
+    if (node < 1 || node >= round.tokens_size() || round.parents(node) != last)
+      return Wrong(absl::StrCat("the path goes from node ", last, " to node ",
+                                node, ", which is no child of it"));
+    last = node;
+  }
+  if (static_cast<std::int64_t>(round.emitted()) > round.path_size() + 1)
+    return Wrong(absl::StrCat("a path of ", round.path_size(), " emitted ",
+                              round.emitted(), " tokens"));
+  return absl::OkStatus();
+}
+
+absl::Status CheckTimes(const records::Round& round, int trunks) {
+  if (round.draft_ns_size() != trunks)
+    return Wrong(absl::StrCat(trunks, " trunks have ", round.draft_ns_size(),
+                              " times of drafting"));
+  std::int64_t least = std::min({round.derive_ns(), round.target_ns(),
+                                 round.verify_ns(), round.commit_ns()});
+  for (const std::int64_t ns : round.draft_ns()) least = std::min(least, ns);
+  return least < 0 ? Wrong(absl::StrCat("a phase took ", least, " ns"))
+                   : absl::OkStatus();
+}
+
+absl::Status CheckRound(const records::Round& round, int trunks) {
+  BANYAN_RETURN_IF_ERROR(CheckTree(round));
+  for (const records::DrawList& list : round.lists())
+    BANYAN_RETURN_IF_ERROR(CheckList(list, round, trunks));
+  BANYAN_RETURN_IF_ERROR(CheckPath(round));
+  return CheckTimes(round, trunks);
+}
+
+// Whether the round's emitted tokens are those of the record from `first` on.
+bool EmitsFrom(const records::Round& round, int first,
+               const records::PromptRecord& record) {
+  const int emitted = static_cast<int>(round.emitted());
+  if (emitted > record.tokens_size() - first) return false;
+  for (int i = 0; i < emitted; ++i) {
+    const std::uint32_t token =
+        i < round.path_size() ? round.tokens(round.path(i)) : round.next();
+    if (record.tokens(first + i) != token) return false;
+  }
+  return true;
+}
+
+absl::Status CheckTokens(const records::PromptRecord& record) {
+  int counted = 0;
+  for (int i = 0; i < record.rounds_size(); ++i) {
+    if (!EmitsFrom(record.rounds(i), counted, record))
+      return Wrong(
+          absl::StrCat("round ", i, ": what it emitted is not the record's"));
+    counted += static_cast<int>(record.rounds(i).emitted());
+  }
+  const int tokens = record.tokens_size();
+  if (counted != tokens)
+    return Wrong(absl::StrCat("its rounds emitted ", counted, " of its ",
+                              tokens, " tokens"));
+  if (!AllOrNone(record.log_probability_size(), tokens) ||
+      !AllOrNone(record.logit_gap_size(), tokens))
+    return Wrong(absl::StrCat(
+        tokens, " tokens have ", record.log_probability_size(),
+        " log-probabilities and ", record.logit_gap_size(), " gaps"));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckContext(const records::Context& context) {
+  std::set<std::string> names;
+  for (const records::Cell& cell : context.cells()) {
+    if (cell.name().empty() || !names.insert(cell.name()).second)
+      return Wrong(
+          absl::StrCat("two cells have the name '", cell.name(), "', or none"));
+    if (cell.baseline() >= static_cast<std::uint32_t>(context.cells_size()) ||
+        context.cells(static_cast<int>(cell.baseline())).trunks_size() > 0)
+      return Wrong(absl::StrCat("cell '", cell.name(), "': the baseline ",
+                                cell.baseline(), " is no cell without trunks"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRecord(const records::PromptRecord& record,
+                         const records::Context& context) {
+  if (record.cell() >= static_cast<std::uint32_t>(context.cells_size()))
+    return Wrong(absl::StrCat("its cell ", record.cell(), " is none of the ",
+                              context.cells_size(), " there are"));
+  const int trunks =
+      context.cells(static_cast<int>(record.cell())).trunks_size();
+  for (int i = 0; i < record.rounds_size(); ++i) {
+    const absl::Status round = CheckRound(record.rounds(i), trunks);
+    if (!round.ok())
+      return Wrong(absl::StrCat("round ", i, ": ", round.message()));
+  }
+  return CheckTokens(record);
+}
+
+}  // namespace banyan

@@ -1,0 +1,82 @@
+// Record files: a context and then prompt records, appended one by one.
+//
+//   8 bytes   "BANYANR1"
+//   entries:  u32 length of the payload, u32 CRC-32 of these four bytes,
+//             u32 CRC-32 of the payload, payload (little-endian)
+//
+// The first entry is a Context, all others PromptRecords. Every entry is handed
+// to the system before the next is begun, so that a process that is killed
+// leaves whole entries and at most one torn tail. The length has a checksum of
+// its own: a damaged one would pass for a torn tail, and whole entries with it.
+#ifndef BANYAN_EXPERIMENTS_RECORDS_RECORD_FILE_H_
+#define BANYAN_EXPERIMENTS_RECORDS_RECORD_FILE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "experiments/records/record.pb.h"
+
+namespace banyan {
+
+struct RecordFile {
+  std::string path;
+  records::Context context;
+  std::vector<records::PromptRecord> prompts;
+  // Bytes of whole entries, and what follows them: an entry that was being
+  // written when the process ended.
+  std::int64_t whole_bytes = 0;
+  std::int64_t torn_bytes = 0;
+};
+
+// Reads a file. An incomplete last entry is a torn tail, not an error; a file
+// that does not begin as a record file, whose first entry is no context, or in
+// which a complete entry does not match its checksum, its message or what
+// record_check.h asks is refused, naming the byte. A file that ends before its
+// context does has nothing to give: DataLoss, and it may be removed.
+absl::StatusOr<RecordFile> ReadRecordFile(const std::string& path);
+
+// Appends to one file. Not safe for concurrent use. Another writer of the same
+// file, in this process or another, is kept out by a lock.
+class RecordWriter {
+ public:
+  // A new file, which must not exist (AlreadyExists), with its context. If that
+  // cannot be written, no file is left.
+  static absl::StatusOr<std::unique_ptr<RecordWriter>> Create(
+      const std::string& path, const records::Context& context);
+  // Goes on with a file after its last whole entry, and cuts what follows.
+  // Fails if another writer has it (FailedPrecondition), or if it is no longer
+  // as long as it was read.
+  static absl::StatusOr<std::unique_ptr<RecordWriter>> Resume(
+      const RecordFile& file);
+  RecordWriter(const RecordWriter&) = delete;
+  RecordWriter& operator=(const RecordWriter&) = delete;
+  ~RecordWriter();
+
+  // Writes one entry. After an error (a full disk), which names the file and
+  // the reason, what was written before is whole and nothing more can be
+  // appended.
+  absl::Status Append(const records::PromptRecord& record);
+
+ private:
+  RecordWriter(std::string path, int descriptor)
+      : path_(std::move(path)), descriptor_(descriptor) {}
+
+  absl::Status Lock();
+  // Writes after the last whole entry, or leaves nothing and fails for good.
+  absl::Status Write(absl::string_view bytes);
+
+  std::string path_;
+  int descriptor_;
+  std::int64_t end_ = 0;  // of the last whole entry
+  absl::Status failed_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_RECORDS_RECORD_FILE_H_

@@ -1,0 +1,245 @@
+#include "experiments/records/record_set.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "core/base/status_macros.h"
+#include "experiments/records/prompt_pair.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/records/record_file.h"
+
+namespace banyan {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kShownOfHash = 8;
+
+// One experiment's files, and their records by cell and prompt.
+struct Experiment {
+  std::vector<const RecordFile*> files;
+  struct Found {
+    const records::PromptRecord* record;
+    const RecordFile* file;
+  };
+  std::vector<std::map<std::uint32_t, Found>> cells;
+
+  const records::Context& context() const { return files.front()->context; }
+};
+
+absl::StatusOr<std::vector<std::string>> FilesIn(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error))
+    if (it->path().extension() == kRecordEnding)
+      files.push_back(it->path().string());
+  if (error)
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder, ": ", error.message()));
+  if (files.empty())
+    return absl::NotFoundError(
+        absl::StrCat(folder, ": has no record file (*", kRecordEnding, ")"));
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+absl::Status ReadFolder(const std::string& folder, RecordSet& set) {
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                          FilesIn(folder));
+  for (const std::string& path : paths) {
+    absl::StatusOr<RecordFile> file = ReadRecordFile(path);
+    if (absl::IsDataLoss(file.status())) {
+      set.warnings.emplace_back(file.status().message());
+      continue;
+    }
+    if (!file.ok()) return file.status();
+    set.files.push_back(*std::move(file));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadFiles(const std::vector<std::string>& paths, RecordSet& set) {
+  for (const std::string& path : paths) {
+    std::error_code ignored;  // reading the file will say what is wrong
+    if (fs::is_directory(path, ignored)) {
+      BANYAN_RETURN_IF_ERROR(ReadFolder(path, set));
+      continue;
+    }
+    BANYAN_ASSIGN_OR_RETURN(RecordFile file, ReadRecordFile(path));
+    set.files.push_back(std::move(file));
+  }
+  if (set.files.empty())
+    return absl::DataLossError(absl::StrJoin(set.warnings, "\n"));
+  std::stable_sort(
+      set.files.begin(), set.files.end(),
+      [](const RecordFile& a, const RecordFile& b) { return a.path < b.path; });
+  return absl::OkStatus();
+}
+
+std::vector<std::string> CellNames(const records::Context& context) {
+  std::vector<std::string> names;
+  for (const records::Cell& cell : context.cells())
+    names.push_back(cell.name());
+  return names;
+}
+
+// Adds a file to its experiment.
+absl::Status AddFile(const RecordFile& file, Experiment& experiment) {
+  if (experiment.files.empty())
+    experiment.cells.resize(
+        static_cast<std::size_t>(file.context.cells_size()));
+  else if (CellNames(file.context) != CellNames(experiment.context()))
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.path, " and ", experiment.files.front()->path,
+                     ": one experiment, but other cells"));
+  experiment.files.push_back(&file);
+  for (const records::PromptRecord& record : file.prompts) {
+    const auto [place, is_new] = experiment.cells[record.cell()].try_emplace(
+        record.prompt(), Experiment::Found{&record, &file});
+    if (!is_new)
+      return absl::InvalidArgumentError(absl::StrCat(
+          file.path, ": prompt ", record.prompt(), " of cell '",
+          file.context.cells(static_cast<int>(record.cell())).name(),
+          "' is recorded already, in ", place->second.file->path));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Experiment>> Experiments(const RecordSet& set,
+                                                    bool mixed) {
+  std::vector<Experiment> experiments;
+  std::map<std::string, std::size_t> numbers;  // by hash
+  for (const RecordFile& file : set.files) {
+    const auto [place, is_new] =
+        numbers.try_emplace(file.context.experiment_hash(), experiments.size());
+    if (is_new) experiments.emplace_back();
+    if (experiments.size() > 1 && !mixed)
+      return absl::InvalidArgumentError(absl::StrCat(
+          set.files.front().path, " and ", file.path,
+          ": different experiments (", set.files.front().context.question(),
+          " | ", file.context.question(), "); --mixed puts them side by side"));
+    BANYAN_RETURN_IF_ERROR(AddFile(file, experiments[place->second]));
+  }
+  return experiments;
+}
+
+// Names of cells by experiment and cell, no two alike.
+std::vector<std::vector<std::string>> UniqueNames(
+    const std::vector<Experiment>& experiments) {
+  std::map<std::string, int> uses;
+  for (const Experiment& experiment : experiments)
+    for (const std::string& name : CellNames(experiment.context()))
+      ++uses[name];
+  std::vector<std::vector<std::string>> names;
+  for (const Experiment& experiment : experiments) {
+    names.push_back(CellNames(experiment.context()));
+    for (std::string& name : names.back())
+      if (uses[name] > 1)
+        absl::StrAppend(
+            &name, "@",
+            experiment.context().experiment_hash().substr(0, kShownOfHash));
+  }
+  return names;
+}
+
+void AddCells(const Experiment& experiment,
+              const std::vector<std::string>& names, RecordSet& set) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const records::Cell& cell = experiment.context().cells(static_cast<int>(i));
+    CellRecords records = {
+        .name = names[i], .context = &experiment.context(), .cell = &cell};
+    if (cell.baseline() != i) records.baseline = names[cell.baseline()];
+    const auto& baselines = experiment.cells[cell.baseline()];
+    for (const auto& [prompt, found] : experiment.cells[i]) {
+      const auto baseline = baselines.find(prompt);
+      records.pairs.push_back(
+          {&cell, found.record,
+           baseline == baselines.end() ? nullptr : baseline->second.record});
+    }
+    set.cells.push_back(std::move(records));
+  }
+}
+
+void WarnOfShards(const Experiment& experiment,
+                  std::vector<std::string>& warnings) {
+  std::set<std::uint32_t> here;
+  for (const RecordFile* file : experiment.files)
+    here.insert(file->context.shard());
+  for (std::uint32_t i = 0; i < experiment.context().shards(); ++i)
+    if (here.count(i) == 0)
+      warnings.push_back(absl::StrCat("shard ", i, " of ",
+                                      experiment.context().shards(),
+                                      " is not among the files"));
+}
+
+void WarnOfMachines(const Experiment& experiment,
+                    std::vector<std::string>& warnings) {
+  const records::Machine& first = experiment.context().machine();
+  for (const RecordFile* file : experiment.files) {
+    const records::Machine& machine = file->context.machine();
+    if (machine.cpu() != first.cpu() ||
+        machine.instruction_set() != first.instruction_set())
+      warnings.push_back(
+          absl::StrCat(file->path, " and ", experiment.files.front()->path,
+                       " come from different machines: times mix them"));
+  }
+}
+
+void WarnOfPrompts(const Experiment& experiment,
+                   const std::vector<std::string>& names,
+                   std::vector<std::string>& warnings) {
+  const std::size_t all = experiment.context().workload().prompts();
+  std::map<std::size_t, std::vector<std::string>> short_of;  // by count
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (experiment.cells[i].size() < all)
+      short_of[experiment.cells[i].size()].push_back(names[i]);
+  for (const auto& [count, cells] : short_of)
+    warnings.push_back(absl::StrCat(count, " of ", all,
+                                    " prompts are recorded for ",
+                                    absl::StrJoin(cells, ", ")));
+}
+
+}  // namespace
+
+const CellRecords* RecordSet::Find(const std::string& name) const {
+  for (const CellRecords& cell : cells)
+    if (cell.name == name) return &cell;
+  return nullptr;
+}
+
+absl::StatusOr<RecordSet> ReadRecordSet(const std::vector<std::string>& paths,
+                                        bool mixed) {
+  RecordSet set;
+  BANYAN_RETURN_IF_ERROR(ReadFiles(paths, set));
+  for (const RecordFile& file : set.files)
+    if (file.torn_bytes > 0)
+      set.warnings.push_back(
+          absl::StrCat(file.path, ": ends in a torn entry (", file.torn_bytes,
+                       " bytes), which is left out: the run was stopped"));
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<Experiment> experiments,
+                          Experiments(set, mixed));
+  const std::vector<std::vector<std::string>> names = UniqueNames(experiments);
+  for (std::size_t i = 0; i < experiments.size(); ++i) {
+    AddCells(experiments[i], names[i], set);
+    WarnOfShards(experiments[i], set.warnings);
+    WarnOfMachines(experiments[i], set.warnings);
+    WarnOfPrompts(experiments[i], names[i], set.warnings);
+  }
+  return set;
+}
+
+}  // namespace banyan

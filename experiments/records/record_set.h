@@ -1,0 +1,56 @@
+// Record files read together: the shards of one experiment, or several
+// experiments side by side.
+#ifndef BANYAN_EXPERIMENTS_RECORDS_RECORD_SET_H_
+#define BANYAN_EXPERIMENTS_RECORDS_RECORD_SET_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "experiments/records/prompt_pair.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/records/record_file.h"
+
+namespace banyan {
+
+// What all files say of one cell.
+struct CellRecords {
+  // The cell's, with the beginning of the experiment's hash behind it if two
+  // experiments have cells of one name.
+  std::string name;
+  std::string baseline;  // that name of its baseline; empty: it is its own
+  const records::Context* context = nullptr;  // of the experiment's first file
+  const records::Cell* cell = nullptr;
+  std::vector<PromptPair> pairs;  // by number of the prompt
+};
+
+// Movable; the cells point into the files.
+struct RecordSet {
+  RecordSet() = default;
+  RecordSet(RecordSet&&) = default;
+  RecordSet& operator=(RecordSet&&) = default;
+
+  std::vector<RecordFile> files;   // at least one, in the order of their names
+  std::vector<CellRecords> cells;  // experiment by experiment
+  // A sentence for each thing a reader of the numbers should know: torn tails,
+  // shards and prompts that are missing, machines that differ.
+  std::vector<std::string> warnings;
+
+  // The cell of this name, or null.
+  const CellRecords* Find(const std::string& name) const;
+};
+
+// The ending of record files.
+inline constexpr char kRecordEnding[] = ".banyan";
+
+// Reads files, and of directories the files that end in .banyan. In a
+// directory, a file that ends before its context is passed over with a warning.
+// Fails as ReadRecordFile; if a directory has no record file; if a prompt of a
+// cell is recorded twice; and, unless `mixed`, if the files are of different
+// experiments. Errors name the files.
+absl::StatusOr<RecordSet> ReadRecordSet(const std::vector<std::string>& paths,
+                                        bool mixed);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_RECORDS_RECORD_SET_H_

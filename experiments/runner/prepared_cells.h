@@ -1,0 +1,64 @@
+// An experiment's cells, ready to decode.
+#ifndef BANYAN_EXPERIMENTS_RUNNER_PREPARED_CELLS_H_
+#define BANYAN_EXPERIMENTS_RUNNER_PREPARED_CELLS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/base/token.h"
+#include "decode/sequence.h"
+#include "experiments/experiment/experiment.h"
+#include "experiments/method/method_file.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/model_shelf.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/workloads/workload.h"
+
+namespace banyan {
+
+struct PreparedCell {
+  records::Cell description;
+  LoadedModel target;
+  LoadedMethod method;
+  StopRule stop;
+  bool carries_state = false;  // some drafter's, from prompt to prompt
+};
+
+// A prompt in the tokens of the experiment's targets, which have one tokenizer.
+struct PreparedPrompt {
+  int number = 0;  // in the workload
+  std::string id;
+  std::string kind;
+  std::vector<TokenId> tokens;
+};
+
+struct PreparedRun {
+  std::vector<PreparedCell> cells;
+  std::vector<PreparedPrompt> prompts;
+};
+
+// Opens every model and builds every method, in memory that they share. What
+// is wrong with any cell or prompt is told at once, one line each: what a
+// method file can get wrong, prompts that do not fit a context with the tokens
+// wanted, targets that cut the workload into different tokens.
+absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
+                                       const Workload& workload,
+                                       ModelShelf& shelf,
+                                       std::shared_ptr<const Clock> clock);
+
+// The prompts that an experiment takes of a workload: those of its kinds, and
+// of these as many as it wants, evenly spread. Their numbers.
+absl::StatusOr<std::vector<int>> ChoosePrompts(const WorkloadSpec& spec,
+                                               const Workload& workload);
+
+// A prompt in the tokens of a target. Fails if it is text and the target has no
+// tokenizer, or if it has no token.
+absl::StatusOr<std::vector<TokenId>> TokensOf(const WorkloadPrompt& prompt,
+                                              const LoadedModel& target);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_RUNNER_PREPARED_CELLS_H_

@@ -1,0 +1,30 @@
+// Where and how an experiment runs: the context of its records.
+#ifndef BANYAN_EXPERIMENTS_RUNNER_RUN_CONTEXT_H_
+#define BANYAN_EXPERIMENTS_RUNNER_RUN_CONTEXT_H_
+
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/ops/cpu_backend.h"
+#include "experiments/experiment/experiment.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/runner/prepared_cells.h"
+#include "experiments/workloads/workload.h"
+
+namespace banyan {
+
+struct Shard {
+  int number = 0;  // from 0
+  int count = 1;
+};
+
+// Measures the memory's bandwidth on the way, for some 50 milliseconds.
+absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
+                                             const Workload& workload,
+                                             const PreparedRun& run,
+                                             const Shard& shard,
+                                             CpuBackend& backend,
+                                             const Clock& clock);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_RUNNER_RUN_CONTEXT_H_

@@ -1,0 +1,295 @@
+// Experiment files and workloads: what they expand to, and what is refused.
+#include "experiments/experiment/experiment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "configs/loader/loader.h"
+#include "core/base/params.h"
+#include "experiments/experiment/params_edit.h"
+#include "experiments/runner/prepared_cells.h"
+#include "experiments/workloads/workload.h"
+#include "tests/experiments/run_program.h"
+
+namespace banyan {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Params Parse(const std::string& text) {
+  absl::StatusOr<Params> params = ParseYaml(text, "file.yaml");
+  EXPECT_TRUE(params.ok()) << params.status();
+  return *std::move(params);
+}
+
+constexpr char kFile[] =
+    "question: Does it?\n"
+    "target: {directory: some/target}\n"
+    "workload: {file: prompts.jsonl}\n"
+    "models:\n"
+    "  draft: {directory: other}\n"
+    "sampling: {temperature: 1}\n"
+    "methods:\n"
+    "  chain:\n"
+    "    models: {draft: {directory: own}}\n"
+    "    drafters: [{name: small_model, model: draft}]\n"
+    "    policy: {name: chain, gamma: 4}\n"
+    "    verifier: {name: multi_round}\n"
+    "  ngram:\n"
+    "    drafters: [{name: ngram}]\n"
+    "    policy: {name: chain, gamma: 3}\n"
+    "    verifier: {name: multi_round}\n"
+    "matrix:\n"
+    "  sampling.temperature: [0, 1]\n"
+    "  methods.chain.policy.gamma: [2, 4]\n";
+
+absl::StatusOr<Experiment> Read(
+    const std::string& text,
+    const std::vector<std::pair<std::string, Params>>& settings = {}) {
+  return ReadExperiment(Parse(text), settings);
+}
+
+std::vector<std::string> Names(const Experiment& experiment) {
+  std::vector<std::string> names;
+  for (const ExperimentCell& cell : experiment.cells)
+    names.push_back(cell.name);
+  return names;
+}
+
+std::string With(const std::string& from, const std::string& to) {
+  EXPECT_THAT(kFile, HasSubstr(from));
+  return absl::StrReplaceAll(kFile, {{from, to}});
+}
+
+TEST(Experiment, CrossesAxesAndGivesEveryCombinationItsBaseline) {
+  const auto experiment = Read(kFile);
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_THAT(
+      Names(*experiment),
+      ElementsAre("plain, sampling.temperature=0",
+                  "chain, sampling.temperature=0, methods.chain.policy.gamma=2",
+                  "chain, sampling.temperature=0, methods.chain.policy.gamma=4",
+                  "ngram, sampling.temperature=0",
+                  "plain, sampling.temperature=1",
+                  "chain, sampling.temperature=1, methods.chain.policy.gamma=2",
+                  "chain, sampling.temperature=1, methods.chain.policy.gamma=4",
+                  "ngram, sampling.temperature=1"));
+  std::vector<int> baselines;
+  for (const ExperimentCell& cell : experiment->cells)
+    baselines.push_back(cell.baseline);
+  EXPECT_THAT(baselines, ElementsAre(0, 0, 0, 0, 4, 4, 4, 4));
+  const ExperimentCell& cell = experiment->cells[2];
+  EXPECT_EQ(cell.section.Find("policy")->Find("gamma")->text(), "4");
+  EXPECT_EQ(cell.sampling.front().value.text(), "0");
+  EXPECT_EQ(cell.target.directory, "some/target");
+  EXPECT_EQ(cell.max_new_tokens, 64);
+}
+
+TEST(Experiment, PutsItsModelsInTheMethodsThatHaveThem) {
+  const auto experiment = Read(kFile);
+  ASSERT_TRUE(experiment.ok());
+  EXPECT_EQ(experiment->cells[1]
+                .section.Find("models")
+                ->Find("draft")
+                ->Find("directory")
+                ->text(),
+            "other");
+  EXPECT_EQ(experiment->cells[3].section.Find("models"), nullptr);
+  EXPECT_THAT(std::string(Read(With("  draft: {directory: other}",
+                                    "  drift: {directory: other}"))
+                              .status()
+                              .message()),
+              HasSubstr("file.yaml:5:3: no method has a model 'drift'"));
+}
+
+TEST(Experiment, ZipsTheSettingsOfALabel) {
+  const auto experiment = Read(With(
+      "  sampling.temperature: [0, 1]\n",
+      "  size:\n"
+      "    small: {target.directory: a, methods.chain.policy.gamma: 1}\n"
+      "    large: {target.directory: b, methods.chain.policy.gamma: 9}\n"));
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_EQ(experiment->cells.size(), 8U);
+  EXPECT_EQ(experiment->cells[0].name, "plain, size=small");
+  EXPECT_EQ(experiment->cells[4].target.directory, "b");
+  // The axis of the method comes after: it has the last word.
+  EXPECT_EQ(experiment->cells[6].section.Find("policy")->Find("gamma")->text(),
+            "4");
+}
+
+TEST(Experiment, SharesABaselineWhereOnlyDraftersDiffer) {
+  const auto experiment = Read(
+      With("  sampling.temperature: [0, 1]\n",
+           "  draft:\n    one: {models.draft.directory: a}\n"
+           "    two: {models.draft.directory: b}\n"));
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  int plain = 0;
+  for (const ExperimentCell& cell : experiment->cells)
+    plain += cell.method == kPlainMethod ? 1 : 0;
+  EXPECT_EQ(plain, 1);
+  EXPECT_EQ(experiment->cells.back().baseline, 0);
+}
+
+TEST(Experiment, TakesSettingsAndNamesTheResultByAHash) {
+  const auto setting = ReadSetting("limits.max_new_tokens=7");
+  ASSERT_TRUE(setting.ok()) << setting.status();
+  const auto changed = Read(kFile, {*setting});
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(changed->cells[0].max_new_tokens, 7);
+  const auto experiment = Read(kFile);
+  EXPECT_NE(changed->hash, experiment->hash);
+  // The resolved text says it all: read again, it is the same experiment.
+  const auto again = Read(changed->resolved);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->hash, changed->hash);
+  EXPECT_EQ(Names(*again), Names(*changed));
+  for (const char* broken : {"limits", "=3", "limits.max_new_tokens=[1"})
+    EXPECT_FALSE(ReadSetting(broken).ok()) << broken;
+}
+
+TEST(Experiment, LaysOverridesOnAPreset) {
+  const std::string preset = WriteTestFile(
+      "drafters: [{name: ngram}]\npolicy: {name: chain, gamma: 3}\n"
+      "verifier: {name: multi_round}\n");
+  const auto experiment =
+      Read(absl::StrCat("question: q\ntarget: {directory: t}\n"
+                        "workload: {file: w}\nmethods: {mine: {preset: ",
+                        preset, ", policy: {gamma: 8}}}\n"));
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  const Params& section = experiment->cells[1].section;
+  EXPECT_EQ(section.Find("policy")->Find("gamma")->text(), "8");
+  EXPECT_EQ(section.Find("policy")->Find("name")->text(), "chain");
+  EXPECT_EQ(section.Find("preset"), nullptr);
+  EXPECT_THAT(*section.Find("policy")->Find("name")->origin().file,
+              HasSubstr(preset));
+}
+
+struct Refusal {
+  std::string from;
+  std::string to;
+  std::string message;
+};
+
+TEST(Experiment, RefusesWhatItCannotMean) {
+  const std::vector<Refusal> refusals = {
+      {"question: Does it?\n", "", "missing key 'question'"},
+      {"sampling:", "samplin:", "unknown key 'samplin'"},
+      {"temperature: 1}", "temprature: 1}", "file.yaml:6:12"},
+      {"methods.chain.policy", "methods.chian.policy",
+       "did you mean 'chain'"},
+      {"[0, 1]", "[]", "no value"},
+      {"[0, 1]", "[0, 0]", "two cells are called"},
+      {"  ngram:\n", "  plain:\n", "name of the baseline"},
+      {"{file: prompts.jsonl}", "{file: a, prompts: -1}",
+       "must not be negative"},
+      {"question: Does it?\n", "question: q\nseeds: [-1]\n",
+       "whole numbers from 0"},
+      {"question: Does it?\n", "question: q\nlimits: {max_new_tokens: 0}\n",
+       "must be at least 1"},
+      {"sampling.temperature: [0", "sampling..temperature: [0", "empty part"},
+      {"{name: chain, gamma: 4}\n    ver", "chain\n    ver",
+       "which has no parts"},
+      {"  chain:\n    models", "  chain:\n    preset: none.yaml\n    models",
+       "none.yaml"},
+  };
+  for (const Refusal& refusal : refusals) {
+    const auto experiment = Read(With(refusal.from, refusal.to));
+    EXPECT_THAT(std::string(experiment.status().message()),
+                HasSubstr(refusal.message))
+        << refusal.to;
+  }
+}
+
+TEST(ParamsEdit, ReachesIntoMapsAndLists) {
+  const Params root = Parse("a: {b: [1, {c: 2}]}\n");
+  const auto at = [&](const std::string& path) {
+    const auto with = WithValue(root, path, Params::Scalar("9"));
+    return with.ok() ? ToYaml(*with) : std::string(with.status().message());
+  };
+  EXPECT_EQ(at("a.b.1.c"), "a:\n  b:\n    - 1\n    -\n      c: 9\n");
+  EXPECT_EQ(at("a.d"), "a:\n  b:\n    - 1\n    -\n      c: 2\n  d: 9\n");
+  EXPECT_EQ(at("a.b.0"), "a:\n  b:\n    - 9\n    -\n      c: 2\n");
+  EXPECT_THAT(at("a.b.2"), HasSubstr("no item of a list of 2"));
+  EXPECT_THAT(at("a.b.0.c"), HasSubstr("goes into '1'"));
+}
+
+TEST(ParamsEdit, WritesYamlThatReadsBack) {
+  for (const char* text :
+       {"a: {b: [1, {c: 2}], d: ~, e: {}, f: []}\n", "[[1, 2], [], [x: y]]\n",
+        "a: \"null\"\nb: \"~\"\nc: \"- x\"\nd: \"a: b\"\ne: \"\"\n",
+        "a: \"two\\nlines # no comment\"\nb: \"---\"\n\"k: 1\": 'it''s'\n",
+        "word\n"}) {
+    const Params value = Parse(text);
+    const std::string written = ToYaml(value);
+    const auto again = ParseYaml(written, "again");
+    ASSERT_TRUE(again.ok()) << written << again.status();
+    EXPECT_EQ(ToYaml(*again), written) << text;
+  }
+  EXPECT_EQ(Parse(ToYaml(Parse("a: \"null\"\n"))).Find("a")->kind(),
+            Params::Kind::kScalar);
+}
+
+TEST(Workload, ReadsEveryForm) {
+  const auto read = [](const std::string& text, const std::string& ending) {
+    const std::string path = WriteTestFile(text, ending);
+    const auto workload = ReadWorkload(path);
+    EXPECT_TRUE(workload.ok()) << workload.status();
+    return *workload;
+  };
+  const Workload ours = read(
+      "{\"id\": \"a\", \"kind\": \"edit\", \"prompt\": \"x = 1\"}\n\n"
+      "{\"question_id\": 81, \"category\": \"math\", \"turns\": [\"Why?\", "
+      "\"And?\"]}\r\n"
+      "{\"ids\": [3, 5]}\n",
+      ".jsonl");
+  ASSERT_EQ(ours.prompts.size(), 3U);
+  EXPECT_EQ(ours.prompts[0].text, "x = 1");
+  EXPECT_EQ(ours.prompts[1].id, "81");
+  EXPECT_EQ(ours.prompts[1].kind, "math");
+  EXPECT_EQ(ours.prompts[1].text, "Why?");
+  EXPECT_EQ(ours.prompts[2].id, "line-4");
+  EXPECT_THAT(ours.prompts[2].ids, ElementsAre(3, 5));
+  const Workload plain = read("one\n\ntwo", ".txt");
+  ASSERT_EQ(plain.prompts.size(), 2U);
+  EXPECT_EQ(plain.prompts[1].text, "two");
+  EXPECT_NE(plain.hash, ours.hash);
+}
+
+TEST(Workload, NamesTheBrokenLine) {
+  const auto refusal = [](const std::string& text) {
+    return std::string(
+        ReadWorkload(WriteTestFile(text, ".jsonl")).status().message());
+  };
+  const std::string good = "{\"id\": \"a\", \"prompt\": \"x\"}\n";
+  EXPECT_THAT(refusal(absl::StrCat(good, "{\"id\": ")), HasSubstr(".jsonl:2: "));
+  EXPECT_THAT(refusal(absl::StrCat(good, good)), HasSubstr(":2: the id 'a' came before"));
+  EXPECT_THAT(refusal("[]\n"), HasSubstr("expected a JSON object"));
+  EXPECT_THAT(refusal("{\"id\": \"a\"}\n"), HasSubstr("found none"));
+  EXPECT_THAT(refusal("{\"ids\": [1, -1]}\n"), HasSubstr("found -1"));
+  EXPECT_THAT(refusal("\n"), HasSubstr("no prompt"));
+  EXPECT_EQ(ReadWorkload("no/such.jsonl").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST(Workload, SpreadsThePromptsWantedOverTheKindsWanted) {
+  Workload workload;
+  for (char kind : std::string("aaaaaabbbbbb"))
+    workload.prompts.push_back({"", std::string(1, kind), "text", {}});
+  EXPECT_THAT(*ChoosePrompts({"", {}, 4}, workload), ElementsAre(0, 3, 6, 9));
+  EXPECT_THAT(*ChoosePrompts({"", {"b"}, 2}, workload), ElementsAre(6, 9));
+  EXPECT_EQ(ChoosePrompts({"", {}, 0}, workload)->size(), 12U);
+  EXPECT_FALSE(ChoosePrompts({"", {"b"}, 7}, workload).ok());
+  EXPECT_FALSE(ChoosePrompts({"", {"c"}, 0}, workload).ok());
+}
+
+}  // namespace
+}  // namespace banyan

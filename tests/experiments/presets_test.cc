@@ -1,0 +1,178 @@
+// The presets of configs/methods on the models that ship: at temperature 0, in
+// every size and format of weights, the text is that of plain decoding.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "configs/loader/loader.h"
+#include "core/base/check.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/ops/cpu_backend.h"
+#include "core/random/seeded_source.h"
+#include "decode/decoder.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+#include "experiments/experiment/params_edit.h"
+#include "experiments/method/method_file.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/model_shelf.h"
+#include "experiments/runner/prepared_cells.h"
+#include "experiments/workloads/workload.h"
+
+namespace banyan {
+namespace {
+
+constexpr int kPrompts = 30;
+constexpr int kTokens = 24;
+constexpr char kTarget[] = "models/pycode-target";
+
+// What makes a preset smaller and larger: settings, in YAML.
+struct Sizes {
+  std::string path;
+  std::vector<std::string> values;
+};
+
+const std::map<std::string, Sizes>& SizesOfPresets() {
+  static const auto& sizes = *new std::map<std::string, Sizes>{
+      {"auto", {"policy.budget", {"4", "12", "24"}}},
+      {"best_first", {"policy.budget", {"3", "8", "20"}}},
+      {"chain", {"policy.gamma", {"1", "4", "9"}}},
+      {"copy", {"policy.gamma", {"1", "4", "12"}}},
+      {"medusa", {"policy.budget", {"3", "8", "20"}}},
+      {"merged_all", {"trunks.0.policy.gamma", {"1", "4", "8"}}},
+      {"ngram", {"policy.gamma", {"1", "4", "9"}}},
+      {"self_q8_chain", {"policy.gamma", {"1", "4", "9"}}},
+      {"self_q8_tree", {"policy.branching", {"[2]", "[2, 2, 1]", "[3, 2, 2]"}}},
+      {"sequences", {"policy.gamma", {"1", "3", "6"}}},
+      {"sequoia", {"policy.budget", {"3", "8", "20"}}},
+      {"specinfer_1", {"policy.branching", {"[2]", "[2, 1, 1]", "[3, 2, 2]"}}},
+      {"specinfer_2", {"policy.gamma", {"1", "4", "9"}}},
+  };
+  return sizes;
+}
+
+class Bench {
+ public:
+  Bench() : shelf_(MustCreate()) {
+    const auto workload = ReadWorkload("experiments/workloads/pycode.jsonl");
+    Check(workload.ok(), workload.status().message());
+    const auto target = shelf_.Open({kTarget, "auto"});
+    Check(target.ok(), target.status().message());
+    for (int number : *ChoosePrompts({"", {}, kPrompts}, *workload)) {
+      const auto& prompt = workload->prompts[static_cast<std::size_t>(number)];
+      auto tokens = TokensOf(prompt, *target);
+      Check(tokens.ok(), tokens.status().message());
+      prompts_.push_back(
+          {static_cast<std::uint32_t>(number), *std::move(tokens)});
+    }
+  }
+
+  LoadedMethod Open(const Params& file, const std::string& weights) {
+    auto method = ReadMethodFile(
+        file, {.target = {kTarget, weights},
+               .shelf = shelf_,
+               .sampling = {{"temperature", {}, Params::Scalar("0")}}});
+    Check(method.ok(), method.status().message());
+    return *std::move(method);
+  }
+
+  // The texts after all prompts.
+  std::vector<std::vector<TokenId>> Decode(const LoadedMethod& method) {
+    std::vector<std::vector<TokenId>> texts;
+    for (const Prompt& prompt : prompts_) {
+      SeededSource random(1);
+      auto text = method.decoder->Decode(
+          prompt, {.max_new_tokens = kTokens}, random,
+          [&](const RoundRecord& round) {
+            ++rounds_;
+            drafted_ += static_cast<std::size_t>(round.tree.size()) - 1;
+            accepted_ += round.verdict.path.size();
+          });
+      Check(text.ok(), text.status().message());
+      texts.push_back(*std::move(text));
+    }
+    return texts;
+  }
+
+  std::size_t rounds_ = 0;
+  std::size_t drafted_ = 0;
+  std::size_t accepted_ = 0;
+
+ private:
+  static std::shared_ptr<CpuBackend> MustCreate() {
+    auto backend = CpuBackend::Create({.threads = 1});
+    Check(backend.ok(), backend.status().message());
+    return *std::move(backend);
+  }
+
+  ModelShelf shelf_;
+  std::vector<Prompt> prompts_;
+};
+
+Params Preset(const std::string& name) {
+  auto file = LoadYamlFile(absl::StrCat("configs/methods/", name, ".yaml"));
+  Check(file.ok(), file.status().message());
+  return *std::move(file);
+}
+
+TEST(Presets, AllStandInTheTestsTable) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator("configs/methods")) {
+    const std::string name = entry.path().stem().string();
+    if (name != "plain") {
+      EXPECT_EQ(SizesOfPresets().count(name), 1U) << name;
+    }
+    std::ifstream file(entry.path());
+    std::string first;
+    std::getline(file, first);
+    EXPECT_EQ(first.substr(0, 2), "# ") << "a preset opens with its question";
+    std::string all = first;
+    for (std::string line; std::getline(file, line) && line[0] == '#';)
+      all += line;
+    EXPECT_NE(all.find('?'), std::string::npos) << name;
+  }
+}
+
+class EveryPreset : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryPreset, LeavesGreedyTextAsItIsInEverySizeAndFormat) {
+  Bench bench;
+  const Sizes& sizes = SizesOfPresets().at(GetParam());
+  for (const char* weights : {"f32", "bf16", "q8"}) {
+    const auto plain = bench.Decode(bench.Open(Preset("plain"), weights));
+    bench.rounds_ = bench.drafted_ = bench.accepted_ = 0;
+    for (const std::string& value : sizes.values) {
+      const auto parsed = ParseYaml(value, "size");
+      ASSERT_TRUE(parsed.ok());
+      const auto file = WithValue(Preset(GetParam()), sizes.path, *parsed);
+      ASSERT_TRUE(file.ok()) << file.status();
+      const auto texts = bench.Decode(bench.Open(*file, weights));
+      EXPECT_EQ(texts, plain) << weights << " " << sizes.path << " " << value;
+    }
+    // It drafted, and some of it was right: else nothing was tested.
+    EXPECT_GT(bench.drafted_, bench.rounds_ / 4) << weights;
+    EXPECT_GT(bench.accepted_, bench.rounds_ / 10) << weights;
+  }
+}
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const auto& entry : SizesOfPresets()) names.push_back(entry.first);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryPreset, testing::ValuesIn(Names()),
+                         [](const auto& row) { return row.param; });
+
+}  // namespace
+}  // namespace banyan

@@ -1,0 +1,223 @@
+"""banyan run: killed, continued, in shards, refused; always the same tokens.
+
+    run_resume_test.py PROGRAM
+
+PROGRAM is the built banyan; the working directory is the project's root.
+"""
+
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = sys.argv.pop(1)
+TARGET = pathlib.Path("tests/goldens/checkpoints/llama").resolve()
+KILLS = 20
+
+EXPERIMENT = f"""
+question: Does a run survive?
+target: {{directory: {TARGET}}}
+workload: {{file: prompts.jsonl}}
+limits: {{max_new_tokens: 24, ignore_eos: true}}
+methods:
+  copy:
+    models: {{copy: {{directory: target, weights: q8}}}}
+    drafters: [{{name: small_model, model: copy}}]
+    policy: {{name: expansion, branching: [2, 1, 1]}}
+    verifier: {{name: multi_round}}
+matrix:
+  sampling.temperature: [0, 1]
+"""
+
+
+def run(*arguments, **options):
+    return subprocess.run([PROGRAM, *map(str, arguments)], text=True,
+                          capture_output=True, check=False, **options)
+
+
+class RunTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.file = self.folder / "experiment.yaml"
+        self.file.write_text(EXPERIMENT)
+        dice = random.Random(1)
+        self.prompts([[1] + [dice.randrange(3, 40) for _ in range(5)]
+                      for _ in range(24)])
+
+    def prompts(self, lists):
+        (self.folder / "prompts.jsonl").write_text("".join(
+            json.dumps({"id": f"p{i}", "ids": ids}) + "\n"
+            for i, ids in enumerate(lists)))
+
+    def run_all(self, out, *more):
+        done = run("run", self.file, "--out", out, *more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def tokens(self, *outs):
+        """By cell and prompt; every record once."""
+        found = {}
+        for out in outs:
+            for path in sorted(out.glob("*.banyan")):
+                done = run("export", path, "--format", "jsonl")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                for line in done.stdout.splitlines():
+                    record = json.loads(line)
+                    key = (record["cellName"], record["id"])
+                    self.assertNotIn(key, found)
+                    found[key] = record["tokens"]
+        return found
+
+    def test_kills_at_random_instants_lose_nothing(self):
+        whole = self.folder / "whole"
+        start = time.monotonic()
+        self.run_all(whole)
+        seconds = time.monotonic() - start
+        expected = self.tokens(whole)
+        self.assertEqual(len(expected), 4 * 24)
+        dice = random.Random(2)
+        out = self.folder / "killed"
+        counts = []
+        for _ in range(KILLS):
+            process = subprocess.Popen(
+                [PROGRAM, "run", str(self.file), "--out", str(out)],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(dice.uniform(0, 0.6 * seconds))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            if any(out.glob("*.banyan")):
+                found = self.tokens(out) if self.readable(out) else {}
+                for key, tokens in found.items():
+                    self.assertEqual(tokens, expected[key])
+                counts.append(len(found))
+                # What was recorded before is still there.
+                self.assertEqual(counts, sorted(counts))
+        self.run_all(out)
+        self.assertEqual(self.tokens(out), expected)
+        self.assertGreater(len(counts), KILLS // 2)
+
+    def readable(self, out):
+        """False where the kill came before the context was whole."""
+        path = next(out.glob("*.banyan"))
+        return run("export", path, "--format", "jsonl").returncode == 0
+
+    def test_a_torn_tail_is_cut_and_said(self):
+        out = self.folder / "out"
+        self.run_all(out)
+        expected = self.tokens(out)
+        path = next(out.glob("*.banyan"))
+        path.write_bytes(path.read_bytes()[:-7])
+        again = self.run_all(out)
+        self.assertRegex(again.stderr, r"cut a torn record of \d+ bytes")
+        self.assertRegex(again.stderr, r"going on after \d+ records")
+        self.assertEqual(self.tokens(out), expected)
+
+    def test_shards_are_the_whole_run(self):
+        whole = self.folder / "whole"
+        self.run_all(whole)
+        parts = self.folder / "parts"
+        for shard in ("0/2", "1/2"):
+            self.run_all(parts, "--shard", shard)
+        self.assertEqual(len(list(parts.glob("*.banyan"))), 2)
+        self.assertEqual(self.tokens(parts), self.tokens(whole))
+
+    def test_the_order_and_the_threads_change_no_token(self):
+        one = self.folder / "one"
+        self.run_all(one, "--threads", "1")
+        two = self.folder / "two"
+        self.run_all(two, "--threads", "2")
+        self.assertEqual(self.tokens(one), self.tokens(two))
+        # The prompts the other way round: the same texts by their number, as
+        # chance is keyed by it.
+        three = self.folder / "three"
+        self.run_all(three, "--set", "limits.max_new_tokens=23")
+        shorter = {key: value[:23] for key, value in self.tokens(one).items()
+                   if "temperature=0" in key[0]}
+        for key, value in self.tokens(three).items():
+            if key in shorter:
+                self.assertEqual(value, shorter[key])
+
+    def test_greedy_methods_say_what_plain_says(self):
+        out = self.folder / "out"
+        self.run_all(out)
+        tokens = self.tokens(out)
+        plain = {key[1]: value for key, value in tokens.items()
+                 if key[0].startswith("plain") and key[0].endswith("=0")}
+        copy = {key[1]: value for key, value in tokens.items()
+                if key[0].startswith("copy") and key[0].endswith("=0")}
+        self.assertEqual(len(plain), 24)
+        self.assertEqual(plain, copy)
+
+    def test_another_experiment_is_not_mixed_in(self):
+        out = self.folder / "out"
+        self.run_all(out)
+        before = next(out.glob("*.banyan")).read_bytes()
+        done = run("run", self.file, "--out", out, "--set", "seeds=[1]")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("another experiment", done.stderr)
+        (self.folder / "prompts.jsonl").write_text('{"id": "x", "ids": [1]}\n')
+        done = run("run", self.file, "--out", out)
+        self.assertIn("another workload", done.stderr)
+        next(out.glob("*.banyan")).write_bytes(b"something else entirely")
+        done = run("run", self.file, "--out", out)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(".banyan", done.stderr)
+        next(out.glob("*.banyan")).write_bytes(before)
+
+    def test_everything_wrong_is_told_at_once(self):
+        self.prompts([[1, 2], [1] * 100, [1] * 101])
+        self.file.write_text(
+            EXPERIMENT.replace("model: copy}", "model: cpy}")
+            .replace("matrix:", "sampling: {}\nmatrix:"))
+        done = run("check", self.file)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("did you mean 'copy'", done.stderr)
+        self.assertEqual(len(re.findall("do not fit the context", done.stderr)),
+                         2, done.stderr)
+
+    def test_check_lists_the_cells_and_the_time(self):
+        done = run("check", self.file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("4 cells on 24 prompts", done.stdout)
+        self.assertIn("copy, sampling.temperature=1", done.stdout)
+        self.assertRegex(done.stdout, r"About \d+ s")
+        resolved = run("check", self.file, "--resolved")
+        copy = self.folder / "copy.yaml"
+        copy.write_text(resolved.stdout)
+        self.assertEqual(run("check", copy, "--resolved").stdout,
+                         resolved.stdout)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_a_full_disk_stops_the_run(self):
+        out = self.folder / "out"
+        out.mkdir()
+        self.run_all(out)
+        path = next(out.glob("*.banyan"))
+        size = path.stat().st_size
+        records = len(self.tokens(out))
+        path.write_bytes(path.read_bytes()[:size // 2])
+        # A limit on the size of files is a full disk to the program.
+        limited = subprocess.run(
+            ["bash", "-c",
+             f"trap '' XFSZ; ulimit -f {(size // 2 + 8192) // 1024}; "
+             f"exec {PROGRAM} run {self.file} --out {out}"],
+            text=True, capture_output=True, check=False)
+        self.assertNotEqual(limited.returncode, 0)
+        self.assertIn(path.name, limited.stderr)
+        self.assertLess(len(self.tokens(out)), records)
+        self.run_all(out)
+        self.assertEqual(len(self.tokens(out)), records)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,47 @@
+// A model that remembers: rows by the text they follow.
+#ifndef BANYAN_TESTS_SUPPORT_ROW_CACHE_H_
+#define BANYAN_TESTS_SUPPORT_ROW_CACHE_H_
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+
+namespace banyan {
+
+// Gives what the model behind it gives, which is asked once for every text. For
+// decoding one prompt again and again. For one thread.
+class RowCache : public Model {
+ public:
+  explicit RowCache(const Model& model) : model_(model) {}
+
+  int vocab_size() const override { return model_.vocab_size(); }
+  int context_limit() const override { return model_.context_limit(); }
+  int layers() const override { return model_.layers(); }
+  int hidden_size() const override { return model_.hidden_size(); }
+  std::unique_ptr<Session> NewSession() const override;
+  absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
+      absl::Span<const ScoreRequest> requests) const override;
+
+  // Texts whose rows are known.
+  int size() const { return static_cast<int>(rows_.size()); }
+
+  struct Row {
+    std::vector<double> logits;
+    std::vector<float> last_state;  // after the final norm
+  };
+
+ private:
+  absl::StatusOr<const Row*> Find(const std::vector<TokenId>& text) const;
+
+  const Model& model_;
+  mutable std::map<std::vector<TokenId>, Row> rows_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_TESTS_SUPPORT_ROW_CACHE_H_
