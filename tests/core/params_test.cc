@@ -70,6 +70,15 @@ TEST(Params, PutsThePlaceIntoAnError) {
   EXPECT_EQ(Text("x").Error("is bad").message(), "c.yaml:1:2: is bad");
 }
 
+TEST(Params, FindsPathsBesideTheFileThatNamesThem) {
+  const Params value = Params::Scalar(
+      "x", {std::make_shared<const std::string>("configs/a/c.yaml"), 1, 2});
+  EXPECT_EQ(Beside(value, "x/y"), "configs/a/x/y");
+  EXPECT_EQ(Beside(value, "/x/y"), "/x/y");
+  EXPECT_EQ(Beside(Text("x"), "x/y"), "x/y") << "c.yaml has no folder";
+  EXPECT_EQ(Beside(Params(), "x/y"), "x/y") << "from nowhere";
+}
+
 TEST(Convert, ReadsWholeNumbers) {
   EXPECT_EQ(Converted<int>(Text("-7")), -7);
   EXPECT_EQ(Converted<int>(Text("2147483647")), 2147483647);
