@@ -38,7 +38,7 @@ class Drafter {
   // (core/model/model.h); ascending.
   virtual std::vector<int> taps() const { return {}; }
 
-  // A new prompt. Forgets the previous one.
+  // A new prompt. Forgets the previous one, unless it carries state.
   virtual absl::Status Begin(const Context& context) = 0;
 
   // One proposal for each of `nodes`, in their order: the law of the token

@@ -13,6 +13,7 @@
 #include "core/base/status_macros.h"
 #include "core/model/medusa_heads.h"
 #include "core/model/model.h"
+#include "core/prob/sampling_rule.h"
 
 namespace banyan {
 namespace {
@@ -41,6 +42,12 @@ void Workbench::AddModel(const std::string& name,
 void Workbench::AddHeads(const std::string& name,
                          std::shared_ptr<const MedusaHeads> heads) {
   heads_[name] = std::move(heads);
+}
+
+absl::StatusOr<SamplingRule> Workbench::TakeRule(ParamsReader& in) const {
+  const Params* sampling = in.Take("sampling");
+  if (sampling == nullptr) return rule_;
+  return SamplingRule::FromParams(*sampling);
 }
 
 absl::StatusOr<std::shared_ptr<const Model>> Workbench::Open(

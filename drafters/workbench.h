@@ -29,6 +29,8 @@ class Workbench {
 
   const Model& target() const { return target_; }
   const SamplingRule& rule() const { return rule_; }
+  // The rule of the section's `sampling`, or else rule().
+  absl::StatusOr<SamplingRule> TakeRule(ParamsReader& in) const;
   // The model of this name; an error at `name`, with the nearest known one.
   absl::StatusOr<std::shared_ptr<const Model>> Open(const Params& name) const;
   // The heads of this name; likewise.

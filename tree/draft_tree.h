@@ -18,6 +18,7 @@
 #ifndef BANYAN_TREE_DRAFT_TREE_H_
 #define BANYAN_TREE_DRAFT_TREE_H_
 
+#include <array>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -36,6 +37,11 @@ enum class DraftLaw {
   kWithoutReplacement,  // drawn from what the earlier draws left of it
   kDeterministic,       // fixed by the context: ranked, retrieved, copied
 };
+
+// In the order of their declaration.
+inline constexpr std::array<DraftLaw, 3> kEveryLaw = {
+    DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
+    DraftLaw::kDeterministic};
 
 // "independent", "without_replacement", "deterministic".
 absl::string_view Name(DraftLaw law);

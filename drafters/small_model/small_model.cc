@@ -33,17 +33,13 @@ absl::StatusOr<std::unique_ptr<Drafter>> SmallModel::Build(ParamsReader& in,
                                                            Workbench& bench) {
   Params name;
   in.Required("model", name);
-  const Params* sampling = in.Take("sampling");
+  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, bench.Open(name));
   if (model->vocab_size() != bench.target().vocab_size())
     return name.Error(absl::StrCat("the drafter has a vocabulary of ",
                                    model->vocab_size(), ", the target one of ",
                                    bench.target().vocab_size()));
-  SamplingRule rule = bench.rule();
-  if (sampling != nullptr) {
-    BANYAN_ASSIGN_OR_RETURN(rule, SamplingRule::FromParams(*sampling));
-  }
   return std::make_unique<SmallModel>(std::move(model), std::move(rule));
 }
 
@@ -53,8 +49,7 @@ SmallModel::SmallModel(std::shared_ptr<const Model> model, SamplingRule rule)
       ranking_(RankingRule(rule_)) {}
 
 std::vector<DraftLaw> SmallModel::laws() const {
-  return {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
-          DraftLaw::kDeterministic};
+  return {kEveryLaw.begin(), kEveryLaw.end()};
 }
 
 absl::Status SmallModel::Begin(const Context& context) {

@@ -2,7 +2,6 @@
 #ifndef BANYAN_TESTS_SUPPORT_GROWING_H_
 #define BANYAN_TESTS_SUPPORT_GROWING_H_
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -33,11 +32,6 @@ absl::StatusOr<GrowingTree> TryGrow(Drafter& drafter, const TreePolicy& policy,
 // A failure ends the program.
 GrowingTree MustGrow(Drafter& drafter, const TreePolicy& policy,
                      const GrowOptions& options = {});
-
-// Every law, in the order of their declaration.
-inline constexpr std::array<DraftLaw, 3> kEveryLaw = {
-    DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
-    DraftLaw::kDeterministic};
 
 }  // namespace banyan
 
