@@ -22,8 +22,8 @@ struct DrafterRow {
   // Reads all keys but `name`.
   absl::StatusOr<std::unique_ptr<Drafter>> (*build)(ParamsReader& in,
                                                     Workbench& bench);
-  // Sections that conformance builds, in YAML; a model named `draft`
-  // and heads named `heads` exist.
+  // Sections that conformance builds, in YAML; a model named `draft`, heads
+  // named `heads`, and a file of counts beside them exist.
   std::vector<absl::string_view> examples;
 };
 

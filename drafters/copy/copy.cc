@@ -1,0 +1,129 @@
+#include "drafters/copy/copy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "core/base/context.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+#include "drafters/drafter.h"
+#include "drafters/recent_grams.h"
+#include "drafters/workbench.h"
+#include "tree/derive.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+namespace {
+
+// Each length costs a look-up a token, and longer matches say little more.
+constexpr int kMostMatch = 64;
+
+// The scores halve: one of 2^-64 is never worth a node.
+constexpr std::size_t kMostCandidates = 64;
+
+Distribution Halving(int vocab_size, const std::vector<TokenId>& ranked) {
+  std::vector<std::pair<TokenId, double>> entries;
+  for (std::size_t rank = 0; rank < ranked.size(); ++rank)
+    entries.emplace_back(ranked[rank],
+                         std::ldexp(1.0, -static_cast<int>(rank) - 1));
+  std::sort(entries.begin(), entries.end());
+  std::vector<TokenId> tokens;
+  std::vector<double> scores;
+  for (const auto& [token, score] : entries) {
+    tokens.push_back(token);
+    scores.push_back(score);
+  }
+  return Distribution::Sparse(vocab_size, std::move(tokens), std::move(scores));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Drafter>> Copy::Build(ParamsReader& in,
+                                                     Workbench& bench) {
+  CopyOptions options;
+  in.Optional("max_match", options.max_match);
+  in.Ensure(options.max_match >= 1 && options.max_match <= kMostMatch,
+            "max_match", absl::StrCat("must lie between 1 and ", kMostMatch));
+  in.Optional("min_match", options.min_match);
+  in.Ensure(options.min_match >= 1 && options.min_match <= options.max_match,
+            "min_match",
+            absl::StrCat("must lie between 1 and max_match, which is ",
+                         options.max_match));
+  in.Optional("history", options.history);
+  in.Ensure(options.history == 0 || options.history > options.max_match,
+            "history",
+            absl::StrCat("must be more than max_match, which is ",
+                         options.max_match, ", or 0 for all"));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  return std::make_unique<Copy>(bench.target().vocab_size(), options);
+}
+
+Copy::Copy(int vocab_size, const CopyOptions& options)
+    : vocab_size_(vocab_size),
+      options_(options),
+      grams_({.vocab_size = vocab_size,
+              .shortest = options.min_match,
+              .longest = options.max_match,
+              .history = options.history}) {}
+
+std::vector<DraftLaw> Copy::laws() const { return {DraftLaw::kDeterministic}; }
+
+absl::Status Copy::Begin(const Context& context) {
+  grams_.Clear();
+  grams_.Follow(context.tokens);
+  return absl::OkStatus();
+}
+
+// Best first. A token's match is longest where it is met first.
+std::vector<TokenId> Copy::Candidates(absl::Span<const TokenId> text) const {
+  std::vector<TokenId> ranked;
+  const int length = static_cast<int>(text.size());
+  for (int size = std::min(options_.max_match, length);
+       size >= options_.min_match; --size) {
+    const absl::Span<const Continuation> row =
+        grams_.After(text.last(static_cast<std::size_t>(size)));
+    std::vector<Continuation> latest(row.begin(), row.end());
+    std::sort(latest.begin(), latest.end(),
+              [](const Continuation& a, const Continuation& b) {
+                return a.last_seen > b.last_seen;  // no two are equal
+              });
+    for (const Continuation& seen : latest) {
+      if (ranked.size() == kMostCandidates) return ranked;
+      if (std::find(ranked.begin(), ranked.end(), seen.token) == ranked.end())
+        ranked.push_back(seen.token);
+    }
+  }
+  return ranked;
+}
+
+absl::StatusOr<std::vector<Distribution>> Copy::Propose(
+    const Context& context, const GrowingTree& tree,
+    absl::Span<const int> nodes) {
+  std::vector<Distribution> proposals;
+  for (int node : nodes) {
+    const std::vector<TokenId> text =
+        LastTokens(context, TokensTo(tree, node), options_.max_match);
+    proposals.push_back(Halving(vocab_size_, Candidates(text)));
+  }
+  return proposals;
+}
+
+absl::Status Copy::Observe(const Context& context,
+                           const RoundOutcome& /*outcome*/) {
+  grams_.Follow(context.tokens);
+  return absl::OkStatus();
+}
+
+}  // namespace banyan
