@@ -1,0 +1,89 @@
+#include "tests/drafters/asking.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "configs/loader/loader.h"
+#include "core/base/check.h"
+#include "core/base/context.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/table_model.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/catalogue.h"
+#include "drafters/drafter.h"
+#include "drafters/workbench.h"
+#include "tests/conformance/pairing.h"
+#include "tests/conformance/toys.h"
+#include "tests/support/models.h"
+#include "tests/support/tree_text.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+
+absl::StatusOr<std::unique_ptr<Drafter>> TryBuild(const std::string& spec,
+                                                  const AskedFor& asked) {
+  const std::shared_ptr<TableModel> target =
+      Toy({.vocab_size = asked.vocab_size});
+  Workbench bench(*target, SamplingRule(asked.sampling));
+  BANYAN_ASSIGN_OR_RETURN(const Params section,
+                          ParseYaml(Section(spec), asked.file));
+  return BuildDrafter(section, bench);
+}
+
+std::unique_ptr<Drafter> MustBuild(const std::string& spec,
+                                   const AskedFor& asked) {
+  absl::StatusOr<std::unique_ptr<Drafter>> drafter = TryBuild(spec, asked);
+  Check(drafter.ok(), drafter.status().message());
+  return *std::move(drafter);
+}
+
+std::string Refusal(const std::string& spec, const AskedFor& asked) {
+  return std::string(TryBuild(spec, asked).status().message());
+}
+
+Context BeginWith(Drafter& drafter, std::vector<TokenId> prompt) {
+  Context context = ContextOf(std::move(prompt));
+  Check(drafter.Begin(context).ok(), "a prompt can be begun");
+  return context;
+}
+
+void Commit(Drafter& drafter, std::vector<TokenId> tokens, Context& context) {
+  context.tokens.insert(context.tokens.end(), tokens.begin(), tokens.end());
+  ++context.round;
+  const DraftTree tree = ParseTree("0");
+  const Verdict verdict = {.next = tokens.back()};
+  Check(drafter.Observe(context, {tree, verdict, 0}).ok(),
+        "a round can be observed");
+}
+
+Distribution AtRoot(Drafter& drafter, const Context& context, DraftLaw law) {
+  const GrowingTree tree(context.root(), 0, law);
+  const std::vector<int> root = {0};
+  absl::StatusOr<std::vector<Distribution>> proposals =
+      drafter.Propose(context, tree, root);
+  Check(proposals.ok(), proposals.status().message());
+  Check(proposals->size() == 1, "one proposal a node");
+  return proposals->front();
+}
+
+std::vector<TokenId> Ranked(const Distribution& proposal) {
+  std::vector<std::pair<double, TokenId>> entries;
+  proposal.ForEach(
+      [&](TokenId token, double mass) { entries.emplace_back(-mass, token); });
+  std::sort(entries.begin(), entries.end());
+  std::vector<TokenId> tokens;
+  for (const auto& entry : entries) tokens.push_back(entry.second);
+  return tokens;
+}
+
+}  // namespace banyan
