@@ -1,0 +1,163 @@
+"use strict";
+// The page as a whole: what is chosen, the summary, the details. Loaded last.
+
+// What is chosen. Empty texts choose all.
+const view = {target: "", temperature: "", cell: null};
+
+function shownCells() {
+  return allCells.filter(
+      (cell) => (!view.target || cell.target === view.target) &&
+                (!view.temperature ||
+                 String(cell.temperature) === view.temperature));
+}
+
+// The one way to change `view`; everything that depends on it is drawn anew.
+function choose(change) {
+  Object.assign(view, change);
+  settle();
+  drawControls();
+  drawTable();
+  if ("target" in change || "temperature" in change) {
+    drawPlots();
+  } else {
+    drawPlotsOfChosen();
+  }
+  drawViewer();
+}
+
+// Makes the choice one that exists: temperatures that the target has, and the
+// same method and settings as before, or else the best cell that is shown.
+function settle() {
+  if (shownCells().length === 0) view.temperature = "";
+  const cells = shownCells();
+  if (cells.includes(view.cell)) return;
+  const axesOf = (cell) => JSON.stringify(varyingAxes(cells).map(
+      (axis) => cell.axes?.[axis]));
+  const alike = cells.filter((cell) => cell.method === view.cell?.method);
+  view.cell = alike.find((cell) => axesOf(cell) === axesOf(view.cell)) ??
+              alike[0] ?? bestCell(cells) ?? cells[0] ?? null;
+}
+
+// The lossless cell with the highest speed, or null.
+function bestCell(cells) {
+  let best = null;
+  for (const cell of cells) {
+    if (isBaseline(cell) || !cell.lossless) continue;
+    const speed = measured(cell, "speed");
+    if (speed && speed.value > (measured(best ?? {}, "speed")?.value ?? 0))
+      best = cell;
+  }
+  return best;
+}
+
+function drawControls() {
+  fillSelect(byId("target"),
+             [...distinct(allCells, (c) => c.target).map((target) => [
+               target, targetText(allCells.find((c) => c.target === target)),
+             ]), ["", "all"]], view.target);
+  const ofTarget = allCells.filter(
+      (cell) => !view.target || cell.target === view.target);
+  const temperatures = distinct(ofTarget, (c) => String(c.temperature));
+  fillSelect(byId("temperature"),
+             [...temperatures.map((value) => [value, value]), ["", "all"]],
+             view.temperature);
+  byId("count").textContent =
+      `${shownCells().length} of ${allCells.length} cells`;
+}
+
+// --- summary -----------------------------------------------------------------
+
+function baselineText(cell) {
+  const baseline = allCells.find((other) => other.name === cell.baseline);
+  return baseline?.method ?? cell.baseline;
+}
+
+// What the interval of the best cell's speed says of it.
+function conclusion(speed) {
+  const said = {
+    faster: "", slower: " No lossless method is faster than plain decoding.",
+    open: hasInterval(speed) ? " The interval holds 1: no gain is shown." : "",
+  };
+  return said[speedVerdict(speed)];
+}
+
+function summaryOf(target) {
+  const cells = allCells.filter((cell) => cell.target === target);
+  const name = element("strong", {}, targetText(cells[0]));
+  const best = bestCell(cells);
+  if (!best) {
+    return element("li", {}, "On ", name,
+                   ": no lossless cell whose speed was measured.");
+  }
+  const speed = measured(best, "speed");
+  const tokens = measured(best, "tokens_per_pass");
+  const range = interval(speed);
+  return element(
+      "li", {}, "On ", name, ", ",
+      element("strong", {}, labelsOf(cells.filter(
+          (cell) => cell.temperature === best.temperature)).get(best)),
+      ` at temperature ${best.temperature} is the fastest lossless cell: `,
+      element("strong", {}, `${written(speed.value)} times`),
+      `${range && ` (${range})`} the speed of ${baselineText(best)}` +
+          (tokens ? `, ${written(tokens.value)} tokens a pass` : "") + ".",
+      conclusion(speed));
+}
+
+function counted(number, noun) {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function drawSummary() {
+  const lossy = allCells.filter((cell) => !cell.lossless).length;
+  const prompts = Math.max(0, ...allCells.map((cell) => cell.prompts ?? 0));
+  byId("lead").textContent = [
+    counted(allCells.length, "cell"),
+    counted(distinct(allCells, (cell) => cell.method).length, "method"),
+    counted(distinct(allCells, (cell) => cell.target).length, "target"),
+    `${counted(prompts, "prompt")} each`,
+    ...(lossy ? [`${lossy} lossy, never counted as best`] : []),
+  ].join(" · ");
+  byId("summary").replaceChildren(
+      ...distinct(allCells, (cell) => cell.target).map(summaryOf));
+}
+
+// --- details -----------------------------------------------------------------
+
+// Nested plain fields as nested description lists.
+function fields(object) {
+  return element("dl", {}, ...Object.entries(object).flatMap(
+      ([name, value]) => [
+        element("dt", {}, words(name)),
+        element("dd", {}, value !== null && typeof value === "object"
+                              ? fields(value) : String(value)),
+      ]));
+}
+
+function drawDetails() {
+  byId("context").replaceChildren(fields(report.context ?? {}));
+  byId("experiment").textContent = report.experiment ?? "";
+  byId("hash").textContent = report.experiment_hash ?? "";
+  byId("metrics").replaceChildren(...(report.metrics ?? []).flatMap(
+      ({name, sentence, unit}) => [
+        element("dt", {}, words(name) + (unit ? ` [${unit}]` : "")),
+        element("dd", {}, sentence),
+      ]));
+}
+
+// --- start -------------------------------------------------------------------
+
+byId("target").addEventListener(
+    "change", (event) => choose({target: event.target.value}));
+byId("temperature").addEventListener(
+    "change", (event) => choose({temperature: event.target.value}));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  drawPlots();
+  drawViewer();
+});
+drawSummary();
+drawDetails();
+listenInViewer();
+choose({
+  target: allCells[0]?.target ?? "",
+  temperature: String(allCells[0]?.temperature ?? ""),
+});

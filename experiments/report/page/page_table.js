@@ -1,0 +1,207 @@
+"use strict";
+// The table of cells.
+
+// Columns that stand in this order if the report has them; every other metric
+// of one number follows.
+const tableOrder = [
+  "speed", "predicted_speed", "ms_per_token", "tokens_per_pass",
+  "accepted_per_pass", "alpha", "drafted_nodes", "nodes_saved", "drafter_cost",
+];
+
+const tableTitles = {
+  predicted_speed: "predicted",
+  ms_per_token: "ms a token",
+  tokens_per_pass: "tokens a pass",
+  accepted_per_pass: "accepted a pass",
+};
+
+const sorting = {column: "speed", ascending: false};
+
+function scalarMetrics(cells) {
+  const present = distinct(
+      cells.flatMap((cell) => Object.keys(cell.metrics ?? {})),
+      (name) => name).filter((name) => cells.some((c) => measured(c, name)));
+  return [
+    ...tableOrder.filter((name) => present.includes(name)),
+    ...present.filter((name) => !tableOrder.includes(name)),
+  ];
+}
+
+// {id, title, hint, key, draw}: key sorts, and is null where nothing is known.
+function tableColumns(cells) {
+  const columns = [
+    {id: "method", title: "method", hint: "", key: (c) => c.method,
+     draw: methodCell},
+  ];
+  if (distinct(cells, (c) => c.target).length > 1) {
+    columns.push({...textColumn("target", (c) => c.target), draw: targetCell});
+  }
+  if (distinct(cells, (c) => c.temperature).length > 1) {
+    columns.push(textColumn("temperature", (c) => c.temperature,
+                            (c) => String(c.temperature)));
+  }
+  for (const axis of varyingAxes(cells)) {
+    columns.push(textColumn(axis, (c) => axisKey(c.axes?.[axis]),
+                            (c) => c.axes?.[axis] ?? ""));
+  }
+  return columns.concat(
+      scalarMetrics(cells).map((name) => metricColumn(name, cells)));
+}
+
+function textColumn(id, key, text) {
+  return {id, title: words(id), hint: "", key, style: "words",
+          draw: (cell) => element("td", {class: "words"}, text(cell))};
+}
+
+function targetCell(cell) {
+  return element("td", {class: "words"}, cell.target, element(
+      "small", {}, cell.grown_from ? `grown from ${cell.grown_from}` : ""));
+}
+
+// Numbers sort as numbers.
+function axisKey(text) {
+  if (text === undefined) return null;
+  const number = Number(text);
+  return text.trim() === "" || Number.isNaN(number) ? text : number;
+}
+
+function metricColumn(name, cells) {
+  const unit = metricNamed(name)?.unit ?? "";
+  const title = tableTitles[name] ?? words(name);
+  const draw = name === "speed" ? speedDrawer(cells) : numberDrawer(name);
+  return {id: name, title, hint: sentenceOf(name) + (unit && ` [${unit}]`),
+          key: (cell) => measured(cell, name)?.value ?? null, draw};
+}
+
+function numberDrawer(name) {
+  return (cell) => {
+    const found = measured(cell, name);
+    if (!found) return element("td", {class: "quiet"}, "–");
+    return element("td", {}, written(found.value),
+                   element("small", {}, interval(found)));
+  };
+}
+
+// Value, interval, and a bar on one scale for all cells that are shown.
+function speedDrawer(cells) {
+  const found = cells.map((cell) => measured(cell, "speed")).filter(Boolean);
+  const top = 1.05 * Math.max(1.2, ...found.map(topOf));
+  const draw = numberDrawer("speed");
+  return (cell) => {
+    const drawn = draw(cell);
+    drawn.classList.add("speed");
+    const speed = measured(cell, "speed");
+    if (speed) drawn.append(speedBar(speed, top));
+    return drawn;
+  };
+}
+
+function speedBar(speed, top) {
+  const percent = (value) => `${Math.max(0, 100 * value / top).toFixed(2)}%`;
+  const bar = element("span", {class: `speedbar ${speedVerdict(speed)}`,
+                               "aria-hidden": "true"});
+  const part = (name, left, width) => {
+    const made = element("span", {class: name});
+    made.style.left = percent(left);
+    made.style.width = percent(width);
+    bar.append(made);
+  };
+  part("fill", 0, speed.value);
+  if (hasInterval(speed)) part("range", speed.low, speed.high - speed.low);
+  part("one", 1, 0);
+  return bar;
+}
+
+// Whether its interval says that the cell is faster or slower than plain.
+function speedVerdict(speed) {
+  if (!hasInterval(speed)) return "open";
+  if (speed.low > 1) return "faster";
+  return speed.high < 1 ? "slower" : "open";
+}
+
+function methodCell(cell) {
+  const button = element("button", {
+    type: "button", class: "link", "data-focus": `cell ${cell.name}`,
+    title: `${cell.name}: show its rounds`,
+    click: () => choose({cell}),
+  }, cell.method);
+  const head = element("th", {scope: "row"}, button);
+  if (!cell.lossless) head.append(" ", element("b", {class: "lossy"}, "LOSSY"));
+  if (isBaseline(cell)) {
+    head.append(" ", element("span", {class: "badge"}, "baseline"));
+  }
+  head.append(element("small", {}, madeOf(cell)));
+  return head;
+}
+
+// Drafters, policies and the verifier in few words.
+function madeOf(cell) {
+  const trunks = cell.trunks ?? [];
+  if (trunks.length === 0) return "nothing drafted";
+  const policies = distinct(trunks, (trunk) => trunk.policy);
+  return `${trunks.map((trunk) => trunk.drafter).join(" + ")}, ` +
+         `${policies.join(" + ")}, ${cell.verifier}`;
+}
+
+// Cells without the value stand last either way; ties keep the report's order.
+function sortedCells(cells, columns) {
+  const column = columns.find((c) => c.id === sorting.column);
+  if (!column) return cells;
+  const sign = sorting.ascending ? 1 : -1;
+  return [...cells].sort((left, right) => {
+    const [a, b] = [column.key(left), column.key(right)];
+    if (a === null || b === null) return (a === null) - (b === null);
+    return sign * (typeof a === "string" || typeof b === "string"
+                       ? String(a).localeCompare(String(b))
+                       : a - b);
+  });
+}
+
+function sortBy(column) {
+  const same = sorting.column === column.id;
+  const numbers = allCells.some((c) => typeof column.key(c) === "number");
+  sorting.ascending = same ? !sorting.ascending : !numbers;
+  sorting.column = column.id;
+  drawTable();
+}
+
+function columnHead(column) {
+  const sorted = sorting.column === column.id;
+  const direction = sorting.ascending ? "ascending" : "descending";
+  return element(
+      "th", {scope: "col", class: column.style ?? null,
+             "aria-sort": sorted ? direction : null},
+      element("button", {
+        type: "button", "data-focus": `column ${column.id}`,
+        title: column.hint || null,
+        click: () => sortBy(column),
+      }, column.title));
+}
+
+// What all shown cells have in common.
+function sharedText(cells) {
+  const shared = [];
+  const targets = distinct(cells, targetText);
+  if (targets.length === 1) shared.push(`target ${targets[0]}`);
+  const temperatures = distinct(cells, (cell) => cell.temperature);
+  if (temperatures.length === 1) shared.push(`temperature ${temperatures[0]}`);
+  const prompts = distinct(cells, (cell) => cell.prompts);
+  if (prompts.length === 1) shared.push(`${prompts[0]} prompts a cell`);
+  return shared.join(", ");
+}
+
+function drawTable() {
+  const cells = shownCells();
+  const columns = tableColumns(cells);
+  byId("shared").textContent = sharedText(cells);
+  const table = byId("table");
+  const focused = document.activeElement?.dataset.focus;
+  table.tHead.replaceChildren(element("tr", {}, ...columns.map(columnHead)));
+  table.tBodies[0].replaceChildren(...sortedCells(cells, columns).map(
+      (cell) => element("tr", {class: cell === view.cell ? "chosen" : null},
+                        ...columns.map((column) => column.draw(cell)))));
+  // A key that was held must not fall to the top of the page.
+  if (focused) {
+    table.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+  }
+}

@@ -1,0 +1,241 @@
+"use strict";
+// The viewer: a sample's text coloured by how each token came about, and the
+// tree and times of one of its rounds.
+
+const inks = {
+  accepted: "drafted and accepted",
+  corrected: "the target's, after a refusal",
+  bonus: "the target's, after a path fully accepted",
+  plain: "the target's, nothing drafted",
+};
+
+// The sample that is shown, its round, and the round under the pointer or -1.
+const viewed = {sample: null, round: 0, preview: -1};
+
+function samplesOf(cell) {
+  return (report.samples ?? []).filter((s) => s.cell === cell?.name);
+}
+
+// --- text --------------------------------------------------------------------
+
+// A line feed keeps breaking the line; the style sheet draws a sign before it.
+function tokenSpan(token) {
+  const text = token.text.replace(/[^\n\t]+/g, printable);
+  const breaks = token.text.includes("\n") ? " breaks" : "";
+  return element("span", {class: `token ${token.how}${breaks}`,
+                          "data-round": token.round}, text);
+}
+
+function drawText() {
+  const {prompt, tokens} = viewed.sample;
+  byId("text").replaceChildren(
+      element("span", {class: "prompt"}, prompt), ...tokens.map(tokenSpan));
+}
+
+function drawInks() {
+  const present = distinct(viewed.sample.tokens, (token) => token.how);
+  byId("inks").replaceChildren(
+      element("li", {class: "quiet"}, "prompt"),
+      ...Object.keys(inks).filter((ink) => present.includes(ink)).map(
+          (ink) => element("li", {},
+                           element("span", {class: `token ${ink}`}, ink), " ",
+                           element("small", {}, inks[ink]))));
+}
+
+// Marks the tokens of a round; `follow` brings them into the box's view.
+function markRound(number, follow) {
+  const box = byId("text");
+  const marked = box.querySelectorAll(`[data-round="${number}"]`);
+  for (const span of box.querySelectorAll(".current")) {
+    span.classList.remove("current");
+  }
+  for (const span of marked) span.classList.add("current");
+  if (!follow || marked.length === 0) return;
+  const top = marked[0].offsetTop - box.offsetTop;
+  if (top < box.scrollTop || top > box.scrollTop + box.clientHeight - 40) {
+    box.scrollTop = top - box.clientHeight / 2;
+  }
+}
+
+// --- round -------------------------------------------------------------------
+
+// How the token after the path came about; null if the text was cut before it.
+function inkOfNext(number) {
+  const round = viewed.sample.rounds[number];
+  const kept = viewed.sample.tokens.filter((t) => t.round === number);
+  const path = round.nodes.slice(1).filter((node) => node.accepted).length;
+  return round.emitted > path ? kept.at(-1)?.how ?? null : null;
+}
+
+function drawRound(number) {
+  const {rounds} = viewed.sample;
+  const round = rounds[number];
+  byId("round").textContent = `Round ${number + 1} of ${rounds.length}`;
+  // Not `disabled`: a button that is would lose the focus and the arrow keys.
+  byId("previous").ariaDisabled = number <= 0;
+  byId("next").ariaDisabled = number >= rounds.length - 1;
+  const ink = inkOfNext(number);
+  const boxes = drawTree(byId("tree").firstChild, round, ink, ink !== null);
+  showPath(boxes);
+  byId("round-note").textContent = roundNote(round);
+  drawTimes(round.ms ?? {}, round.emitted);
+}
+
+function roundNote(round) {
+  const drafted = round.nodes.length - 1;
+  const accepted = round.nodes.slice(1).filter((node) => node.accepted).length;
+  if (drafted === 0) return "nothing drafted";
+  const cut = round.emitted < accepted + 1
+      ? `, cut to ${counted(round.emitted, "token")} where the text ends` : "";
+  return `${accepted} of ${drafted} drafted accepted${cut}`;
+}
+
+// Scrolls the tree's box so that the root and what follows are seen.
+function showPath(boxes) {
+  const box = byId("tree");
+  box.scrollLeft = 0;
+  box.scrollTop = boxes[0].y - box.clientHeight / 2;
+}
+
+function drawTimes(ms, emitted) {
+  const known = phases.filter((phase) => Number.isFinite(ms[phase]));
+  const sum = known.reduce((total, phase) => total + ms[phase], 0);
+  if (known.length === 0 || sum <= 0) {
+    byId("times").replaceChildren("No times recorded.");
+    return;
+  }
+  const bar = element("div", {class: "timebar", "aria-hidden": "true"});
+  const list = element("ul", {class: "legend"});
+  for (const phase of known) {
+    const part = element("span", {class: `phase-${phase}`});
+    part.style.flexGrow = ms[phase];
+    bar.append(part);
+    list.append(element("li", {},
+                        element("span", {class: `swatch phase-${phase}`}), " ",
+                        `${phase} ${written(ms[phase])} ms`));
+  }
+  list.append(element("li", {}, element("strong", {}, `${written(sum)} ms`),
+                      emitted > 0 ? `, ${written(sum / emitted)} ms a token`
+                                  : ""));
+  byId("times").replaceChildren(bar, list);
+}
+
+function drawTrunks() {
+  const trunks = view.cell.trunks ?? [];
+  const made = trunks.map((trunk, i) => {
+    const ring = element("span", {class: "swatch ringed"});
+    ring.style.borderColor = seriesColour(i);
+    ring.style.borderStyle = ["solid", "dashed", "dotted", "double"][i % 4];
+    return element("li", {}, ring, ` trunk ${i}: `,
+                   element("strong", {}, trunk.drafter),
+                   `, ${trunk.policy}, ${words(trunk.law)}`);
+  });
+  const key = element("li", {class: "quiet"}, "below a token the target's " +
+                                              "probability of it");
+  byId("trunks").replaceChildren(...made, ...(trunks.length ? [key] : []));
+}
+
+function showRound(number, follow = true) {
+  viewed.preview = -1;
+  viewed.round = Math.max(
+      0, Math.min(number, viewed.sample.rounds.length - 1));
+  drawRound(viewed.round);
+  markRound(viewed.round, follow);
+}
+
+// Shows a round for as long as the pointer is on its tokens.
+function previewRound(number) {
+  if (number === viewed.preview) return;
+  viewed.preview = number;
+  const shown = number < 0 ? viewed.round : number;
+  drawRound(shown);
+  markRound(shown, false);
+}
+
+// --- choosing ----------------------------------------------------------------
+
+function drawChoices(samples) {
+  const labels = labelsOf(shownCells());
+  fillSelect(byId("viewer-cell"),
+             [...labels].map(([cell, label]) => [cell.name, label]),
+             view.cell?.name);
+  fillSelect(byId("viewer-prompt"), samples.map(
+      (sample, i) => [i, promptLabel(sample)]), samples.indexOf(viewed.sample));
+}
+
+function promptLabel({id, kind, prompt}) {
+  const start = [...prompt.trim().replace(/\s+/g, " ")].slice(0, 40).join("");
+  return `${id}${kind ? ` (${kind})` : ""}: ${start}`;
+}
+
+// Draws the chosen cell; stays on the same prompt where the cell has it.
+function drawViewer() {
+  const samples = samplesOf(view.cell).filter((s) => s.rounds?.length > 0);
+  const held = samples.find((sample) => sample.id === viewed.sample?.id);
+  const stays = held !== undefined && held === viewed.sample;
+  viewed.sample = held ?? samples[0] ?? null;
+  drawChoices(samples);
+  const none = viewed.sample === null;
+  byId("viewer-none").hidden = !none;
+  byId("viewer-body").hidden = none;
+  byId("viewer-none").textContent =
+      "No text of this cell was kept in the report.";
+  if (none) return;
+  drawSample(stays ? viewed.round : firstTelling());
+}
+
+// The first round that accepts something and refuses something, or 0.
+function firstTelling() {
+  const telling = viewed.sample.rounds.findIndex(({nodes}) => {
+    const accepted = nodes.slice(1).filter((node) => node.accepted).length;
+    return accepted > 0 && accepted < nodes.length - 1;
+  });
+  return Math.max(0, telling);
+}
+
+function drawSample(round) {
+  drawText();
+  drawInks();
+  drawTrunks();
+  showRound(round);
+}
+
+function roundUnder(event) {
+  const span = event.target.closest("[data-round]");
+  return span ? Number(span.dataset.round) : -1;
+}
+
+function arrowKeys(event) {
+  const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+  const modified = event.altKey || event.ctrlKey || event.metaKey;
+  if (!step || modified || !viewed.sample ||
+      event.target.tagName === "SELECT") {
+    return;
+  }
+  event.preventDefault();
+  showRound(viewed.round + step);
+}
+
+// Called once.
+function listenInViewer() {
+  byId("viewer-cell").addEventListener("change", (event) => choose(
+      {cell: allCells.find((cell) => cell.name === event.target.value)}));
+  byId("viewer-prompt").addEventListener("change", (event) => {
+    const samples = samplesOf(view.cell).filter((s) => s.rounds?.length > 0);
+    viewed.sample = samples[Number(event.target.value)];
+    drawSample(firstTelling());
+  });
+  byId("previous").addEventListener("click", () => showRound(viewed.round - 1));
+  byId("next").addEventListener("click", () => showRound(viewed.round + 1));
+  byId("text").addEventListener("pointerover", (event) => {
+    if (event.pointerType === "mouse") previewRound(roundUnder(event));
+  });
+  byId("text").addEventListener("pointerleave", () => {
+    if (viewed.sample) previewRound(-1);
+  });
+  byId("text").addEventListener("click", (event) => {
+    const round = roundUnder(event);
+    if (round >= 0) showRound(round, false);
+  });
+  byId("viewer").addEventListener("keydown", arrowKeys);
+}
