@@ -1,0 +1,131 @@
+// The page of `banyan report`, as text. That it draws is looked at in a browser
+// with tests/goldens/report_sample.py.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "experiments/report/html_page.h"
+#include "experiments/report/page_files.h"
+#include "nlohmann/json.hpp"
+
+namespace banyan {
+namespace {
+
+using nlohmann::ordered_json;
+using testing::HasSubstr;
+using testing::Not;
+
+ordered_json Report(const std::string& text) {
+  return {{"question", text},
+          {"experiment", text},
+          {"cells", ordered_json::array()},
+          {"metrics", ordered_json::array()},
+          {"samples", {{{"prompt", text}}}}};
+}
+
+int Count(absl::string_view text, absl::string_view part) {
+  int count = 0;
+  for (auto at = text.find(part); at != absl::string_view::npos;
+       at = text.find(part, at + part.size())) {
+    ++count;
+  }
+  return count;
+}
+
+// What a browser takes for the report: up to the first end of a script.
+std::string EmbeddedJson(absl::string_view page) {
+  page.remove_prefix(page.find(R"(<script type="application/json")"));
+  page.remove_prefix(page.find('>') + 1);
+  return std::string(page.substr(0, page.find("</script")));
+}
+
+TEST(ReportPage, HoldsTheReport) {
+  const ordered_json report = Report("Does a tree pay?");
+  const std::string page = HtmlPage(report);
+  EXPECT_EQ(ordered_json::parse(EmbeddedJson(page)), report);
+  EXPECT_THAT(page, HasSubstr("<title>Does a tree pay?</title>"));
+  EXPECT_THAT(page, HasSubstr("<h1>Does a tree pay?</h1>"));
+}
+
+TEST(ReportPage, HoldsEveryFileWhole) {
+  const std::string page = HtmlPage(Report(""));
+  for (const char* name :
+       {"chart.min.js", "page.css", "page.js", "page_data.js", "page_plots.js",
+        "page_table.js", "page_tree.js", "page_viewer.js"}) {
+    const std::optional<absl::string_view> file = PageFile(name);
+    ASSERT_TRUE(file.has_value()) << name;
+    EXPECT_GT(file->size(), 1000u) << name;
+    EXPECT_EQ(Count(page, *file), 1) << name;
+  }
+  EXPECT_FALSE(PageFile("page.txt").has_value());
+  // The last thing in the file that is longest.
+  EXPECT_TRUE(PageFile("chart.min.js")->find("window.Chart") !=
+              absl::string_view::npos);
+}
+
+TEST(ReportPage, FillsEveryPlaceholderOfTheTemplateAndNoOther) {
+  // A text that looks like a placeholder is a text.
+  const std::string page = HtmlPage(Report("{{page.css}} {{nothing}}"));
+  EXPECT_THAT(page, HasSubstr("<h1>{{page.css}} {{nothing}}</h1>"));
+  EXPECT_EQ(Count(page, *PageFile("page.css")), 1);
+  const std::string plain = HtmlPage(Report(""));
+  for (const std::string name : {"title", "report", "page.css", "page.js"}) {
+    EXPECT_THAT(plain, Not(HasSubstr("{{" + name))) << name;
+  }
+}
+
+TEST(ReportPage, IsNotEndedByAnyText) {
+  const std::string plain = HtmlPage(Report(""));
+  const std::vector<std::string> texts = {
+      "</script><script>alert(1)</script>",
+      "</SCRIPT >",
+      "<!-- <script> ",
+      "]]> --> & \"'` \\ \\u003c",
+      std::string("\0\n\t\x7f\x1b", 5),
+      "\xE2\x80\xA8 \xE2\x80\xA9 \xF0\x9F\x98\x80",
+  };
+  for (const std::string& text : texts) {
+    const ordered_json report = Report(text);
+    const std::string page = HtmlPage(report);
+    const std::string json = EmbeddedJson(page);
+    EXPECT_EQ(ordered_json::parse(json), report) << json;
+    EXPECT_EQ(Count(json, "<"), 0) << json;
+    for (const char* part : {"<script", "</script", "<!--", "<style"}) {
+      EXPECT_EQ(Count(page, part), Count(plain, part)) << part << json;
+    }
+  }
+}
+
+TEST(ReportPage, EscapesTheTitle) {
+  EXPECT_THAT(HtmlPage(Report("a < b & \"c\" </title>")),
+              HasSubstr("<title>a &lt; b &amp; &quot;c&quot; &lt;/title&gt;"
+                        "</title>"));
+}
+
+TEST(ReportPage, TakesBytesThatAreNoText) {
+  const std::string page = HtmlPage(Report("a\xFFz"));
+  const ordered_json held = ordered_json::parse(EmbeddedJson(page));
+  EXPECT_EQ(held["samples"][0]["prompt"], "a\xEF\xBF\xBDz");
+  EXPECT_THAT(page, HasSubstr("<h1>a\xEF\xBF\xBDz</h1>"));
+}
+
+TEST(ReportPage, LoadsNothing) {
+  std::string page = HtmlPage(Report(""));
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  for (const char* part :
+       {"<script src", "<img", "@import", "url(", "fetch(", "XMLHttpRequest"}) {
+    EXPECT_THAT(page, Not(HasSubstr(part)));
+  }
+  // Addresses stand in the comments of Chart.js alone, which name its licence
+  // and its authors.
+  page = absl::StrReplaceAll(page, {{*PageFile("chart.min.js"), ""}});
+  EXPECT_THAT(page, Not(HasSubstr("://")));
+}
+
+}  // namespace
+}  // namespace banyan
