@@ -68,7 +68,9 @@ class Bench {
     Check(workload.ok(), workload.status().message());
     const auto target = shelf_.Open({kTarget, "auto"});
     Check(target.ok(), target.status().message());
-    for (int number : *ChoosePrompts({"", {}, kPrompts}, *workload)) {
+    const auto chosen = ChoosePrompts({"", {}, kPrompts}, *workload);
+    Check(chosen.ok(), chosen.status().message());
+    for (int number : *chosen) {
       const auto& prompt = workload->prompts[static_cast<std::size_t>(number)];
       auto tokens = TokensOf(prompt, *target);
       Check(tokens.ok(), tokens.status().message());

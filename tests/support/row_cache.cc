@@ -52,19 +52,25 @@ class TextSession : public Session {
   PendingRows rows_;
 };
 
+// Rows are looked up when they are read: a verifier reads few of a tree's.
 class KnownScores : public Scores {
  public:
-  explicit KnownScores(std::vector<const RowCache::Row*> rows)
-      : rows_(std::move(rows)) {}
+  KnownScores(const RowCache& cache, std::vector<std::vector<TokenId>> texts)
+      : cache_(cache), texts_(std::move(texts)) {}
   void Read(int row, std::vector<double>& logits) const override {
-    logits = rows_[static_cast<std::size_t>(row)]->logits;
+    logits = At(row).logits;
   }
   absl::Span<const float> Hidden(int /*tap*/, int row) const override {
-    return rows_[static_cast<std::size_t>(row)]->last_state;
+    return At(row).last_state;
   }
 
  private:
-  std::vector<const RowCache::Row*> rows_;
+  const RowCache::Row& At(int row) const {
+    return cache_.After(texts_[static_cast<std::size_t>(row)]);
+  }
+
+  const RowCache& cache_;
+  std::vector<std::vector<TokenId>> texts_;
 };
 
 }  // namespace
@@ -73,26 +79,24 @@ std::unique_ptr<Session> RowCache::NewSession() const {
   return std::make_unique<TextSession>();
 }
 
-absl::StatusOr<const RowCache::Row*> RowCache::Find(
-    const std::vector<TokenId>& text) const {
+const RowCache::Row& RowCache::After(const std::vector<TokenId>& text) const {
   if (const auto found = rows_.find(text); found != rows_.end())
-    return &found->second;
+    return found->second;
   const auto session = model_.NewSession();
   const absl::Span<const TokenId> tokens(text);
-  BANYAN_RETURN_IF_ERROR(session->Prefill(tokens.first(text.size() - 1)));
+  const absl::Status filled = session->Prefill(tokens.first(text.size() - 1));
+  Check(filled.ok(), filled.message());
   const TokenBatch batch = {.tokens = {text.back()},
                             .positions = {session->length()},
                             .parents = {TokenBatch::kCommitted}};
-  ScoreRequest request = {session.get(), &batch};
-  if (model_.hidden_size() > 0) request.taps = {kAfterFinalNorm};
-  BANYAN_ASSIGN_OR_RETURN(const auto scores, model_.Score({&request, 1}));
+  const ScoreRequest request = {session.get(), &batch, {kAfterFinalNorm}};
+  const auto scores = model_.Score({&request, 1});
+  Check(scores.ok(), scores.status().message());
   Row row;
-  scores.front()->Read(0, row.logits);
-  if (model_.hidden_size() > 0) {
-    const auto state = scores.front()->Hidden(0, 0);
-    row.last_state.assign(state.begin(), state.end());
-  }
-  return &rows_.emplace(text, std::move(row)).first->second;
+  scores->front()->Read(0, row.logits);
+  const auto state = scores->front()->Hidden(0, 0);
+  row.last_state.assign(state.begin(), state.end());
+  return rows_.emplace(text, std::move(row)).first->second;
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Scores>>> RowCache::Score(
@@ -101,13 +105,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> RowCache::Score(
   for (const ScoreRequest& request : requests) {
     for (int tap : request.taps)
       Check(tap == kAfterFinalNorm, "a state that is not remembered");
-    std::vector<const Row*> rows;
-    for (const auto& text :
-         static_cast<TextSession*>(request.session)->Add(*request.batch)) {
-      BANYAN_ASSIGN_OR_RETURN(const Row* row, Find(text));
-      rows.push_back(row);
-    }
-    result.push_back(std::make_unique<KnownScores>(std::move(rows)));
+    result.push_back(std::make_unique<KnownScores>(
+        *this, static_cast<TextSession*>(request.session)->Add(*request.batch)));
   }
   return result;
 }

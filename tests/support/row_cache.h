@@ -13,8 +13,9 @@
 
 namespace banyan {
 
-// Gives what the model behind it gives, which is asked once for every text. For
-// decoding one prompt again and again. For one thread.
+// Gives what the model behind it, which has hidden states, gives; it is asked
+// once for every text that is read. For decoding one prompt again and again, in
+// one thread.
 class RowCache : public Model {
  public:
   explicit RowCache(const Model& model) : model_(model) {}
@@ -27,17 +28,14 @@ class RowCache : public Model {
   absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
       absl::Span<const ScoreRequest> requests) const override;
 
-  // Texts whose rows are known.
-  int size() const { return static_cast<int>(rows_.size()); }
-
   struct Row {
     std::vector<double> logits;
     std::vector<float> last_state;  // after the final norm
   };
+  // Ends the program if the model fails.
+  const Row& After(const std::vector<TokenId>& text) const;
 
  private:
-  absl::StatusOr<const Row*> Find(const std::vector<TokenId>& text) const;
-
   const Model& model_;
   mutable std::map<std::vector<TokenId>, Row> rows_;
 };
