@@ -1,0 +1,120 @@
+// What a record may not say of itself.
+#include "experiments/records/record_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "experiments/records/record.pb.h"
+#include "tests/support/made_records.h"
+
+namespace banyan {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int kMergedCell = 2;
+
+// A record whose first round has a path, changed by `change`, is refused so.
+void ExpectRefused(const std::string& reason,
+                   const std::function<void(records::PromptRecord&)>& change) {
+  const MadeOptions options;
+  const records::Context context = MadeContext(options);
+  int prompt = 0;
+  records::PromptRecord record = MadePrompt(options, kMergedCell, prompt);
+  while (record.rounds(0).path_size() < 2)
+    record = MadePrompt(options, kMergedCell, ++prompt);
+  ASSERT_TRUE(CheckRecord(record, context).ok())
+      << CheckRecord(record, context);
+  change(record);
+  EXPECT_THAT(std::string(CheckRecord(record, context).message()),
+              HasSubstr(reason));
+}
+
+TEST(RecordCheck, AcceptsWhatIsMadeUp) {
+  const MadeOptions options;
+  const records::Context context = MadeContext(options);
+  EXPECT_TRUE(CheckContext(context).ok()) << CheckContext(context);
+  for (int prompt = 0; prompt < options.prompts; ++prompt)
+    for (int cell = 0; cell < context.cells_size(); ++cell)
+      EXPECT_TRUE(CheckRecord(MadePrompt(options, cell, prompt), context).ok());
+}
+
+TEST(RecordCheck, RefusesTreesThatAreNone) {
+  using Record = records::PromptRecord;
+  ExpectRefused("round 0: a tree of 0 tokens", [](Record& record) {
+    record.mutable_rounds(0)->clear_tokens();
+  });
+  ExpectRefused("node 1 has the parent 1", [](Record& record) {
+    record.mutable_rounds(0)->set_parents(1, 1);
+  });
+  ExpectRefused("node 0 has a parent", [](Record& record) {
+    record.mutable_rounds(0)->set_parents(0, 0);
+  });
+  ExpectRefused("target probabilities", [](Record& record) {
+    record.mutable_rounds(0)->add_target_probability(0.5);
+  });
+}
+
+TEST(RecordCheck, RefusesDrawsThatLeadNowhere) {
+  using Record = records::PromptRecord;
+  ExpectRefused("a draw list stands at node 999", [](Record& record) {
+    record.mutable_rounds(0)->mutable_lists(0)->set_node(999);
+  });
+  ExpectRefused("of trunk 2", [](Record& record) {
+    record.mutable_rounds(0)->mutable_lists(0)->set_trunk(2);
+  });
+  ExpectRefused("points to node 0", [](Record& record) {
+    records::DrawList& list = *record.mutable_rounds(0)->mutable_lists(0);
+    list.add_tokens(1);
+    list.add_q(1);
+    list.add_children(0);
+  });
+  ExpectRefused("masses", [](Record& record) {
+    record.mutable_rounds(0)->mutable_lists(0)->add_q(1);
+  });
+}
+
+TEST(RecordCheck, RefusesTokensThatAreCountedTwoWays) {
+  using Record = records::PromptRecord;
+  ExpectRefused("the path goes from node", [](Record& record) {
+    record.mutable_rounds(0)->set_path(1, record.rounds(0).path(0));
+  });
+  ExpectRefused(
+      "round 0: what it emitted is not the record's",
+      [](Record& record) { record.mutable_rounds(0)->set_next(499'999); });
+  ExpectRefused("its rounds emitted",
+                [](Record& record) { record.add_tokens(1); });
+  ExpectRefused("log-probabilities",
+                [](Record& record) { record.add_log_probability(-1); });
+}
+
+TEST(RecordCheck, RefusesTimesAndCellsThatCannotBe) {
+  using Record = records::PromptRecord;
+  ExpectRefused("a phase took -5 ns", [](Record& record) {
+    record.mutable_rounds(0)->set_verify_ns(-5);
+  });
+  ExpectRefused("2 trunks have 3 times", [](Record& record) {
+    record.mutable_rounds(0)->add_draft_ns(1);
+  });
+  ExpectRefused("its cell 5 is none",
+                [](Record& record) { record.set_cell(5); });
+}
+
+TEST(RecordCheck, RefusesCellsWithoutNamesOrBaselines) {
+  records::Context context = MadeContext({});
+  context.mutable_cells(1)->set_name("plain");
+  EXPECT_THAT(std::string(CheckContext(context).message()),
+              HasSubstr("two cells have the name 'plain'"));
+  context = MadeContext({});
+  context.mutable_cells(1)->set_baseline(2);  // which drafts
+  EXPECT_THAT(std::string(CheckContext(context).message()),
+              HasSubstr("cell 'chain': the baseline 2"));
+  context.mutable_cells(1)->set_baseline(9);
+  EXPECT_FALSE(CheckContext(context).ok());
+}
+
+}  // namespace
+}  // namespace banyan

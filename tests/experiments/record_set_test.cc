@@ -1,0 +1,173 @@
+// Shards and experiments read together.
+#include "experiments/records/record_set.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "experiments/records/record.pb.h"
+#include "tests/experiments/test_files.h"
+#include "tests/support/made_records.h"
+
+namespace banyan {
+namespace {
+
+class RecordSetTest : public FolderTest {};
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string Path(const std::string& name) {
+  return absl::StrCat(TestFolder(), "/", name, ".banyan");
+}
+
+std::string WriteShard(std::uint32_t shard, std::uint32_t shards) {
+  const std::string path = Path(absl::StrCat("shard", shard));
+  WriteMadeRecords(path, {.shard = shard, .shards = shards});
+  return path;
+}
+
+// Another experiment with cells of the same names.
+std::string WriteOther() {
+  const std::string path = Path("other");
+  records::Context context = MadeContext({});
+  context.set_experiment_hash("aabbccddeeff");
+  context.set_question("Another?");
+  WriteMadeRecords(path, {}, context);
+  return path;
+}
+
+std::string Message(const absl::StatusOr<RecordSet>& set) {
+  return std::string(set.status().message());
+}
+
+TEST_F(RecordSetTest, OfShardsIsThatOfTheWholeRun) {
+  const std::string whole = Path("whole");
+  WriteMadeRecords(whole, {});
+  const auto one = ReadRecordSet({whole}, false);
+  const auto two = ReadRecordSet({WriteShard(1, 2), WriteShard(0, 2)}, false);
+  ASSERT_TRUE(one.ok()) << one.status();
+  ASSERT_TRUE(two.ok()) << two.status();
+  EXPECT_THAT(one->warnings, IsEmpty());
+  EXPECT_THAT(two->warnings, IsEmpty());
+  ASSERT_EQ(one->cells.size(), two->cells.size());
+  for (std::size_t i = 0; i < one->cells.size(); ++i) {
+    EXPECT_EQ(one->cells[i].name, two->cells[i].name);
+    ASSERT_EQ(one->cells[i].pairs.size(), two->cells[i].pairs.size());
+    for (std::size_t j = 0; j < one->cells[i].pairs.size(); ++j) {
+      const PromptPair& a = one->cells[i].pairs[j];
+      const PromptPair& b = two->cells[i].pairs[j];
+      EXPECT_EQ(a.record->SerializeAsString(), b.record->SerializeAsString());
+      EXPECT_EQ(a.baseline->SerializeAsString(),
+                b.baseline->SerializeAsString());
+    }
+  }
+}
+
+TEST_F(RecordSetTest, PairsEveryPromptWithItsBaseline) {
+  const std::string path = Path("run");
+  WriteMadeRecords(path, {.gaps = true});
+  const auto set = ReadRecordSet({TestFolder()}, false);
+  ASSERT_TRUE(set.ok()) << set.status();
+  const CellRecords& plain = *set->Find("plain");
+  EXPECT_EQ(plain.baseline, "");
+  for (const PromptPair& pair : plain.pairs)
+    EXPECT_EQ(pair.baseline, pair.record);
+  const CellRecords& chain = *set->Find("chain");
+  EXPECT_EQ(chain.baseline, "plain");
+  ASSERT_EQ(chain.pairs.size(), 6);
+  for (const PromptPair& pair : chain.pairs)
+    if (pair.record->prompt() == 2)
+      EXPECT_EQ(pair.baseline, nullptr);
+    else
+      EXPECT_EQ(pair.baseline->prompt(), pair.record->prompt());
+  EXPECT_EQ(set->Find("no such cell"), nullptr);
+}
+
+TEST_F(RecordSetTest, WarnsOfWhatIsMissing) {
+  WriteMadeRecords(Path("run"), {.gaps = true, .shards = 1});
+  const auto gaps = ReadRecordSet({Path("run")}, false);
+  ASSERT_TRUE(gaps.ok()) << gaps.status();
+  EXPECT_THAT(gaps->warnings,
+              ElementsAre("5 of 6 prompts are recorded for plain, "
+                          "lossy_merged 1"));
+  const auto shard = ReadRecordSet({WriteShard(1, 3)}, false);
+  ASSERT_TRUE(shard.ok()) << shard.status();
+  EXPECT_THAT(
+      absl::StrJoin(shard->warnings, "\n"),
+      AllOf(HasSubstr("shard 0 of 3 is not"), HasSubstr("shard 2 of 3 is not"),
+            HasSubstr("2 of 6 prompts")));
+}
+
+TEST_F(RecordSetTest, WarnsOfTornTailsAndPassesOverFilesWithoutContext) {
+  WriteMadeRecords(Path("run"), {});
+  WriteText(Path("run"), FileText(Path("run")) + "abc");
+  WriteText(Path("begun"), "BANYANR1");
+  const auto set = ReadRecordSet({TestFolder()}, false);
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_EQ(set->files.size(), 1);
+  EXPECT_THAT(absl::StrJoin(set->warnings, "\n"),
+              AllOf(HasSubstr("run.banyan: ends in a torn entry (3 bytes)"),
+                    HasSubstr("begun.banyan: ends before its context")));
+  EXPECT_TRUE(absl::IsDataLoss(ReadRecordSet({Path("begun")}, false).status()));
+}
+
+TEST_F(RecordSetTest, RefusesAPromptThatIsRecordedTwice) {
+  WriteMadeRecords(Path("a"), {});
+  WriteMadeRecords(Path("b"), {});
+  EXPECT_THAT(Message(ReadRecordSet({TestFolder()}, false)),
+              AllOf(HasSubstr("a.banyan"), HasSubstr("b.banyan"),
+                    HasSubstr("prompt 0 of cell 'plain'")));
+}
+
+TEST_F(RecordSetTest, RefusesDifferentExperimentsUnlessMixed) {
+  WriteMadeRecords(Path("run"), {});
+  const std::vector<std::string> paths = {Path("run"), WriteOther()};
+  EXPECT_THAT(Message(ReadRecordSet(paths, false)),
+              AllOf(HasSubstr("run.banyan"), HasSubstr("other.banyan"),
+                    HasSubstr("Another?"), HasSubstr("--mixed")));
+  const auto mixed = ReadRecordSet(paths, true);
+  ASSERT_TRUE(mixed.ok()) << mixed.status();
+  EXPECT_EQ(mixed->cells.size(), 10);
+  ASSERT_NE(mixed->Find("chain@aabbccdd"), nullptr);
+  ASSERT_NE(mixed->Find("chain@00112233"), nullptr);
+  EXPECT_EQ(mixed->Find("chain@aabbccdd")->baseline, "plain@aabbccdd");
+}
+
+TEST_F(RecordSetTest, RefusesAnExperimentWithOtherCells) {
+  WriteMadeRecords(Path("a"), {.shard = 0, .shards = 2});
+  records::Context context = MadeContext({.shard = 1, .shards = 2});
+  context.mutable_cells(1)->set_name("another");
+  WriteMadeRecords(Path("b"), {.shard = 1, .shards = 2}, context);
+  EXPECT_THAT(Message(ReadRecordSet({TestFolder()}, false)),
+              AllOf(HasSubstr("a.banyan"), HasSubstr("b.banyan"),
+                    HasSubstr("other cells")));
+}
+
+TEST_F(RecordSetTest, RefusesFoldersWithoutRecords) {
+  EXPECT_THAT(Message(ReadRecordSet({TestFolder()}, false)),
+              HasSubstr("has no record file"));
+  EXPECT_THAT(Message(ReadRecordSet({"no/such/folder"}, false)),
+              HasSubstr("no/such/folder"));
+}
+
+// Cells point into the files: moving the set must not leave them behind.
+TEST_F(RecordSetTest, CanBeMoved) {
+  WriteMadeRecords(Path("run"), {});
+  auto read = ReadRecordSet({TestFolder()}, false);
+  ASSERT_TRUE(read.ok()) << read.status();
+  const RecordSet set = *std::move(read);
+  EXPECT_EQ(set.cells[1].cell, &set.files[0].context.cells(1));
+  EXPECT_EQ(set.cells[1].context, &set.files[0].context);
+}
+
+}  // namespace
+}  // namespace banyan
