@@ -18,6 +18,8 @@
 #include "drafters/catalogue.h"
 #include "experiments/commands/commands.h"
 #include "experiments/controls/controls.h"
+#include "experiments/metrics/catalogue.h"
+#include "experiments/metrics/metric.h"
 #include "nlohmann/json.hpp"
 #include "tree/draft_tree.h"
 #include "tree/policies/catalogue.h"
@@ -94,6 +96,16 @@ Json Families() {
   return rows;
 }
 
+Json Metrics() {
+  Json rows = Json::array();
+  for (const MetricRow& row : MetricCatalogue()) {
+    Json entry = Row(row.name, row.sentence);
+    entry["unit"] = std::string(row.unit);
+    rows.push_back(entry);
+  }
+  return rows;
+}
+
 Json Controls() {
   Json rows = Json::array();
   for (const ControlRow& row : ControlCatalogue())
@@ -107,6 +119,8 @@ std::string Facts(const Json& row) {
     facts.push_back(absl::StrCat(
         "laws: ",
         absl::StrJoin(row["laws"].get<std::vector<std::string>>(), ", ")));
+  if (!row.value("unit", "").empty())
+    facts.push_back("in " + row["unit"].get<std::string>());
   if (row.contains("exactness"))
     facts.push_back(row["exactness"].get<std::string>());
   if (row.value("chains_only", false)) facts.push_back("chains only");
@@ -136,6 +150,7 @@ absl::Status List(bool json) {
   BANYAN_ASSIGN_OR_RETURN(catalogues["policies"], Policies());
   BANYAN_ASSIGN_OR_RETURN(catalogues["verifiers"], Verifiers());
   catalogues["model families"] = Families();
+  catalogues["metrics"] = Metrics();
   catalogues["controls (wrong on purpose)"] = Controls();
   if (!json) {
     Print(catalogues);
@@ -152,7 +167,8 @@ absl::Status List(bool json) {
 void AddListCommand(CLI::App& app, absl::Status& status) {
   CLI::App* command = app.add_subcommand(
       "list",
-      "Lists drafters, tree policies, verifiers, model families and controls.");
+      "Lists drafters, tree policies, verifiers, model families, metrics and "
+      "controls.");
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print JSON.");
   command->callback([json, &status] { status = List(*json); });

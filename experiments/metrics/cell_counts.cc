@@ -1,0 +1,82 @@
+#include "experiments/metrics/cell_counts.h"
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/metric.h"
+#include "experiments/records/prompt_pair.h"
+
+namespace banyan {
+
+KeyedParts CountPrompts(const MetricRow& metric,
+                        absl::Span<const PromptPair> pairs) {
+  KeyedParts keyed;
+  std::vector<Part> every;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    Counts counts;
+    metric.count(pairs[i], counts);
+    every.push_back(counts.every);
+    for (const auto& [key, part] : counts.parts) {
+      std::vector<Part>& parts = keyed[key];
+      parts.resize(pairs.size());
+      parts[i] = part;
+    }
+  }
+  for (auto& [key, parts] : keyed)
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+      Add(metric.form, every[i], parts[i]);
+  return keyed;
+}
+
+KeyedEstimates EstimateAll(const MetricRow& metric,
+                           absl::Span<const PromptPair> pairs,
+                           Bootstrap& bootstrap) {
+  KeyedEstimates estimates;
+  for (const auto& [key, parts] : CountPrompts(metric, pairs)) {
+    const std::optional<Estimate> estimate = bootstrap.Of(metric.form, parts);
+    if (estimate.has_value()) estimates.emplace(key, *estimate);
+  }
+  return estimates;
+}
+
+std::pair<std::vector<PromptPair>, std::vector<PromptPair>> CommonPrompts(
+    absl::Span<const PromptPair> a, absl::Span<const PromptPair> b) {
+  std::pair<std::vector<PromptPair>, std::vector<PromptPair>> common;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    const records::PromptRecord& left = *a[i].record;
+    const records::PromptRecord& right = *b[j].record;
+    if (left.prompt() == right.prompt() && left.id() == right.id()) {
+      common.first.push_back(a[i]);
+      common.second.push_back(b[j]);
+    }
+    if (left.prompt() <= right.prompt()) ++i;
+    if (right.prompt() <= left.prompt()) ++j;
+  }
+  return common;
+}
+
+KeyedEstimates EstimateDifferences(const MetricRow& metric,
+                                   absl::Span<const PromptPair> a,
+                                   absl::Span<const PromptPair> b,
+                                   Bootstrap& bootstrap) {
+  const auto [left, right] = CommonPrompts(a, b);
+  const KeyedParts parts = CountPrompts(metric, left);
+  const KeyedParts others = CountPrompts(metric, right);
+  KeyedEstimates estimates;
+  for (const auto& [key, part] : parts) {
+    const auto other = others.find(key);
+    if (other == others.end()) continue;
+    const std::optional<Estimate> estimate =
+        bootstrap.Difference(metric.form, part, other->second);
+    if (estimate.has_value()) estimates.emplace(key, *estimate);
+  }
+  return estimates;
+}
+
+}  // namespace banyan

@@ -1,0 +1,18 @@
+// The size of the trees.
+#include "experiments/metrics/counters.h"
+#include "experiments/metrics/metric.h"
+#include "experiments/metrics/rounds.h"
+#include "experiments/records/prompt_pair.h"
+#include "experiments/records/record.pb.h"
+
+namespace banyan {
+
+void CountDraftedNodes(const PromptPair& pair, Counts& counts) {
+  Part& part = counts.parts[""];
+  for (const records::Round& round : pair.record->rounds()) {
+    part.over += DraftedNodes(round);
+    part.under += 1;
+  }
+}
+
+}  // namespace banyan

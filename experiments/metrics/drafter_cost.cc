@@ -1,0 +1,30 @@
+// The papers' c: what drafting costs in target passes of the baseline. "" is by
+// level of the tree, which for a chain is by token; "pass" is by target pass.
+#include "experiments/metrics/counters.h"
+#include "experiments/metrics/metric.h"
+#include "experiments/metrics/rounds.h"
+#include "experiments/records/prompt_pair.h"
+#include "experiments/records/record.pb.h"
+
+namespace banyan {
+
+void CountDrafterCost(const PromptPair& pair, Counts& counts) {
+  if (pair.baseline == nullptr || pair.cell->trunks_size() == 0) return;
+  double draft_ns = 0;
+  double levels = 0;
+  for (const records::Round& round : pair.record->rounds()) {
+    draft_ns += static_cast<double>(DraftNs(round));
+    levels += Levels(round);
+  }
+  const double base_ns = static_cast<double>(TargetNs(*pair.baseline));
+  const double base_passes = pair.baseline->rounds_size();
+  for (const char* key : {"", "pass"}) {
+    Part& part = counts.parts[key];
+    part.over += draft_ns;
+    part.under += *key == 0 ? levels : pair.record->rounds_size();
+    part.base_over += base_ns;
+    part.base_under += base_passes;
+  }
+}
+
+}  // namespace banyan

@@ -1,0 +1,28 @@
+// The speed that the measured acceptance and costs predict. With m tokens a
+// pass, d the mean time to draft, t that of a target pass and t1 that of the
+// baseline's,
+//
+//   predicted = m t1 / (d + t) = (tokens / (draft + target time))
+//                                / (baseline's passes / its target time).
+//
+// The measured speed differs from it by what either side spends in between:
+// flattening, verifying, committing.
+#include "experiments/metrics/counters.h"
+#include "experiments/metrics/metric.h"
+#include "experiments/metrics/rounds.h"
+#include "experiments/records/prompt_pair.h"
+#include "experiments/records/record.pb.h"
+
+namespace banyan {
+
+void CountPredictedSpeed(const PromptPair& pair, Counts& counts) {
+  if (pair.baseline == nullptr) return;
+  Part& part = counts.parts[""];
+  part.over += pair.record->tokens_size();
+  for (const records::Round& round : pair.record->rounds())
+    part.under += static_cast<double>(DraftNs(round) + round.target_ns());
+  part.base_over += pair.baseline->rounds_size();
+  part.base_under += static_cast<double>(TargetNs(*pair.baseline));
+}
+
+}  // namespace banyan

@@ -1,0 +1,81 @@
+#include "experiments/metrics/rounds.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "experiments/records/record.pb.h"
+
+namespace banyan {
+
+std::int64_t DraftNs(const records::Round& round) {
+  return std::accumulate(round.draft_ns().begin(), round.draft_ns().end(),
+                         std::int64_t{0});
+}
+
+std::int64_t RoundNs(const records::Round& round) {
+  return DraftNs(round) + round.derive_ns() + round.target_ns() +
+         round.verify_ns() + round.commit_ns();
+}
+
+std::int64_t RoundsNs(const records::PromptRecord& record) {
+  std::int64_t ns = 0;
+  for (const records::Round& round : record.rounds()) ns += RoundNs(round);
+  return ns;
+}
+
+std::int64_t TargetNs(const records::PromptRecord& record) {
+  std::int64_t ns = 0;
+  for (const records::Round& round : record.rounds()) ns += round.target_ns();
+  return ns;
+}
+
+int DraftedNodes(const records::Round& round) {
+  return round.tokens_size() - 1;
+}
+
+int Levels(const records::Round& round) {
+  std::vector<int> depths(static_cast<std::size_t>(round.parents_size()), 0);
+  int deepest = 0;
+  for (int node = 1; node < round.parents_size(); ++node) {
+    const auto parent = static_cast<std::size_t>(round.parents(node));
+    const int depth = depths[parent] + 1;
+    depths[static_cast<std::size_t>(node)] = depth;
+    deepest = std::max(deepest, depth);
+  }
+  return deepest;
+}
+
+int PathNode(const records::Round& round, int depth) {
+  return depth == 0 ? 0 : round.path(depth - 1);
+}
+
+int KeptOfPath(const records::Round& round) {
+  return std::min(round.path_size(), static_cast<int>(round.emitted()));
+}
+
+void ForReachedLists(
+    const records::Round& round,
+    absl::FunctionRef<void(const records::DrawList&, int)> visit) {
+  for (const records::DrawList& list : round.lists())
+    for (int depth = 0; depth <= round.path_size(); ++depth)
+      if (PathNode(round, depth) == list.node())
+        visit(list, depth < round.path_size() ? round.path(depth) : -1);
+}
+
+int FirstDrawOf(const records::DrawList& list, int child) {
+  for (int draw = 0; draw < list.children_size(); ++draw)
+    if (list.children(draw) == child) return draw;
+  return -1;
+}
+
+std::string TrunkKey(const records::Cell& cell, int trunk) {
+  return absl::StrCat("trunk ", trunk, " ", cell.trunks(trunk).drafter());
+}
+
+}  // namespace banyan

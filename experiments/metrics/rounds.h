@@ -1,0 +1,44 @@
+// What several metrics ask of a round.
+#ifndef BANYAN_EXPERIMENTS_METRICS_ROUNDS_H_
+#define BANYAN_EXPERIMENTS_METRICS_ROUNDS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "experiments/records/record.pb.h"
+
+namespace banyan {
+
+// Nanoseconds of drafting, over all trunks.
+std::int64_t DraftNs(const records::Round& round);
+// Nanoseconds of all phases.
+std::int64_t RoundNs(const records::Round& round);
+// Of all rounds; the prefill is not in it.
+std::int64_t RoundsNs(const records::PromptRecord& record);
+std::int64_t TargetNs(const records::PromptRecord& record);
+
+// Drafted nodes: all but the root.
+int DraftedNodes(const records::Round& round);
+// The depth of the deepest node; the root has none.
+int Levels(const records::Round& round);
+// The node of depth `depth` on the accepted path; 0 is the root.
+int PathNode(const records::Round& round, int depth);
+// Accepted tokens that were kept: fewer than the path if a stop rule cut.
+int KeptOfPath(const records::Round& round);
+
+// Calls `visit` with every list of draws at the root or on the accepted path,
+// and with the accepted child of its node, or -1.
+void ForReachedLists(
+    const records::Round& round,
+    absl::FunctionRef<void(const records::DrawList&, int)> visit);
+
+// The place of the first draw that was kept as node `child`; -1: none was.
+int FirstDrawOf(const records::DrawList& list, int child);
+
+// "trunk 0 ngram".
+std::string TrunkKey(const records::Cell& cell, int trunk);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_METRICS_ROUNDS_H_

@@ -1,0 +1,370 @@
+// What each metric counts, on rounds small enough to count by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/catalogue.h"
+#include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/metric.h"
+#include "experiments/records/prompt_pair.h"
+#include "experiments/records/record.pb.h"
+
+namespace banyan {
+namespace {
+
+using testing::DoubleEq;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+using Values = std::map<std::string, double, KeyLess>;
+
+struct List {
+  int node = 0;
+  int trunk = 0;
+  std::vector<std::int32_t> children;  // -1: dropped
+  double overlap = 0.5;
+};
+
+// Adds a round. Node i has token i; a dropped draw has token 99.
+records::Round& AddRound(const std::vector<std::int32_t>& parents,
+                         const std::vector<List>& lists,
+                         const std::vector<std::int32_t>& path,
+                         records::PromptRecord& record) {
+  records::Round& round = *record.add_rounds();
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    round.add_tokens(static_cast<std::uint32_t>(i));
+    round.add_parents(parents[i]);
+  }
+  for (const List& list : lists) {
+    records::DrawList& added = *round.add_lists();
+    added.set_node(list.node);
+    added.set_trunk(list.trunk);
+    added.set_overlap(list.overlap);
+    for (const std::int32_t child : list.children) {
+      added.add_children(child);
+      added.add_tokens(child < 0 ? 99 : static_cast<std::uint32_t>(child));
+      added.add_q(0.5);
+    }
+  }
+  for (const std::int32_t node : path) {
+    round.add_path(node);
+    record.add_tokens(static_cast<std::uint32_t>(node));
+  }
+  round.set_next(7);
+  record.add_tokens(7);
+  round.set_emitted(static_cast<std::uint32_t>(path.size() + 1));
+  return round;
+}
+
+void SetTimes(std::int64_t draft, std::int64_t target, std::int64_t other,
+              records::Round& round) {
+  if (draft > 0) round.add_draft_ns(draft);
+  round.set_target_ns(target);
+  round.set_derive_ns(other);
+  round.set_verify_ns(2 * other);
+  round.set_commit_ns(3 * other);
+}
+
+records::Cell CellOf(int trunks) {
+  records::Cell cell;
+  for (int i = 0; i < trunks; ++i)
+    cell.add_trunks()->set_drafter(i == 0 ? "model" : "ngram");
+  return cell;
+}
+
+// The baseline of one token a round, 10 us each, 8 of them in the target.
+records::PromptRecord Plain(int tokens) {
+  records::PromptRecord record;
+  for (int i = 0; i < tokens; ++i) {
+    records::Round& round = AddRound({-1}, {}, {}, record);
+    round.set_target_ns(8'000);
+    round.set_verify_ns(2'000);
+  }
+  return record;
+}
+
+Values Measure(const std::string& name, const records::Cell& cell,
+               const std::vector<records::PromptRecord>& records,
+               const std::vector<records::PromptRecord>& baselines = {}) {
+  std::vector<PromptPair> pairs;
+  for (std::size_t i = 0; i < records.size(); ++i)
+    pairs.push_back(
+        {&cell, &records[i], baselines.empty() ? nullptr : &baselines[i]});
+  const absl::StatusOr<const MetricRow*> metric = FindMetric(name);
+  EXPECT_TRUE(metric.ok()) << metric.status();
+  Bootstrap bootstrap;
+  Values values;
+  for (const auto& [key, estimate] : EstimateAll(**metric, pairs, bootstrap))
+    values[key] = estimate.value;
+  return values;
+}
+
+// Two trunks. The root's children are 1 and 4; 2 and 3 are those of 1. Both
+// trunks propose 1, the second twice; 2 is the first trunk's alone and 3 the
+// second's. Accepted: 1, 3.
+records::PromptRecord Tree() {
+  records::PromptRecord record;
+  records::Round& round = AddRound({-1, 0, 1, 1, 0},
+                                   {{0, 0, {4, 1}, 0.6},
+                                    {0, 1, {-1, 1, 1}, 0.2},
+                                    {1, 0, {2}, 0.4},
+                                    {1, 1, {3, 2}, 0.8},
+                                    {4, 0, {}, 0.9}},
+                                   {1, 3}, record);
+  SetTimes(3'000, 10'000, 500, round);
+  round.add_draft_ns(1'000);
+  return record;
+}
+
+// The same cell refuses everything, and then has nothing drafted.
+records::PromptRecord Refusals() {
+  records::PromptRecord record;
+  records::Round& refused =
+      AddRound({-1, 0}, {{0, 0, {1}, 0.1}, {0, 1, {-1}, 0.3}}, {}, record);
+  SetTimes(1'000, 9'000, 0, refused);
+  refused.add_draft_ns(1'000);
+  records::Round& bare = AddRound({-1}, {}, {}, record);
+  SetTimes(0, 8'000, 0, bare);
+  bare.add_draft_ns(0);
+  bare.add_draft_ns(0);
+  return record;
+}
+
+TEST(Metrics, CountTokensAndAcceptedTokensOfAPass) {
+  const records::Cell cell = CellOf(2);
+  // 3 tokens in 1 round, 2 in 2.
+  EXPECT_THAT(Measure("tokens_per_pass", cell, {Tree(), Refusals()}),
+              ElementsAre(Pair("", DoubleEq(5.0 / 3))));
+  EXPECT_THAT(Measure("accepted_per_pass", cell, {Tree(), Refusals()}),
+              ElementsAre(Pair("", DoubleEq(2.0 / 3))));
+  EXPECT_THAT(Measure("tokens", cell, {Tree(), Refusals()}),
+              ElementsAre(Pair("", 5)));
+  EXPECT_THAT(Measure("rounds", cell, {Tree(), Refusals()}),
+              ElementsAre(Pair("", 3)));
+}
+
+// What a stop rule cut is not a token; it was accepted all the same.
+TEST(Metrics, CountNoTokensPastTheCut) {
+  records::PromptRecord cut = Tree();
+  cut.mutable_rounds(0)->set_emitted(1);
+  cut.mutable_tokens()->Truncate(1);
+  const records::Cell cell = CellOf(2);
+  EXPECT_THAT(Measure("tokens_per_pass", cell, {cut}),
+              ElementsAre(Pair("", 1)));
+  EXPECT_THAT(Measure("accepted_per_pass", cell, {cut}),
+              ElementsAre(Pair("", 1)));
+  EXPECT_THAT(Measure("accepted_lengths", cell, {cut}),
+              ElementsAre(Pair("length 2", 1)));
+}
+
+TEST(Metrics, CountAcceptanceByDepthOverAllRounds) {
+  const Values values =
+      Measure("acceptance_by_depth", CellOf(2), {Tree(), Refusals()});
+  EXPECT_THAT(values, ElementsAre(Pair("depth 1", DoubleEq(1.0 / 3)),
+                                  Pair("depth 2", DoubleEq(1.0 / 3))));
+}
+
+TEST(Metrics, CountConditionalAcceptanceWhereSomethingWasDrafted) {
+  const Values values = Measure("conditional_acceptance_by_depth", CellOf(2),
+                                {Tree(), Refusals()});
+  // The round without draft is left out.
+  EXPECT_THAT(values,
+              ElementsAre(Pair("depth 1", DoubleEq(0.5)), Pair("depth 2", 1)));
+}
+
+TEST(Metrics, CountAcceptanceByRankOverReachedLists) {
+  const Values values =
+      Measure("acceptance_by_rank", CellOf(2), {Tree(), Refusals()});
+  // Reached: four lists of the tree and two that were refused. Accepted were
+  // the second draws at the root and the first of the second trunk below.
+  EXPECT_THAT(values, ElementsAre(Pair("rank 1", DoubleEq(1.0 / 6)),
+                                  Pair("rank 2", DoubleEq(2.0 / 6)),
+                                  Pair("rank 3", 0)));
+}
+
+TEST(Metrics, CountAcceptanceAndGainByTrunk) {
+  const records::Cell cell = CellOf(2);
+  EXPECT_THAT(Measure("acceptance_by_trunk", cell, {Tree(), Refusals()}),
+              ElementsAre(Pair("trunk 0 model", DoubleEq(0.5)),
+                          Pair("trunk 1 ngram", DoubleEq(0.5))));
+  EXPECT_THAT(Measure("gain_by_trunk", cell, {Tree(), Refusals()}),
+              ElementsAre(Pair("trunk 0 model", 0),
+                          Pair("trunk 1 ngram", DoubleEq(1.0 / 3))));
+}
+
+TEST(Metrics, CountAlphaWhereVerificationLooked) {
+  EXPECT_THAT(Measure("alpha", CellOf(2), {Tree()}),
+              ElementsAre(Pair("", DoubleEq((0.6 + 0.2 + 0.4 + 0.8) / 4))));
+  records::PromptRecord no_law = Tree();
+  no_law.mutable_rounds(0)->mutable_lists(3)->set_overlap(
+      std::numeric_limits<double>::quiet_NaN());
+  EXPECT_THAT(Measure("alpha", CellOf(2), {no_law}),
+              ElementsAre(Pair("", DoubleEq((0.6 + 0.2 + 0.4) / 3))));
+}
+
+TEST(Metrics, CountNodesAndWhatMergingSaves) {
+  const records::Cell cell = CellOf(2);
+  EXPECT_THAT(Measure("drafted_nodes", cell, {Tree(), Refusals()}),
+              ElementsAre(Pair("", DoubleEq(5.0 / 3))));
+  // Seven draws of the tree were kept, in four nodes.
+  EXPECT_THAT(Measure("nodes_saved", cell, {Tree()}), ElementsAre(Pair("", 3)));
+}
+
+TEST(Metrics, CountTime) {
+  const records::Cell cell = CellOf(2);
+  // 4 + 10 + 6 * 0.5 us and 3 tokens.
+  EXPECT_THAT(Measure("ms_per_token", cell, {Tree()}),
+              ElementsAre(Pair("", DoubleEq(0.017 / 3))));
+  EXPECT_THAT(Measure("time_shares", cell, {Tree()}),
+              ElementsAre(Pair("commit", DoubleEq(1.5 / 17)),
+                          Pair("derive", DoubleEq(0.5 / 17)),
+                          Pair("draft", DoubleEq(4.0 / 17)),
+                          Pair("target", DoubleEq(10.0 / 17)),
+                          Pair("verify", DoubleEq(1.0 / 17))));
+}
+
+TEST(Metrics, CompareWithTheBaseline) {
+  const records::Cell cell = CellOf(2);
+  // Plain tokens take 10 us, and their passes 8 us.
+  EXPECT_THAT(Measure("speed", cell, {Tree()}, {Plain(4)}),
+              ElementsAre(Pair("", DoubleEq(3 / 17.0 * 10))));
+  EXPECT_THAT(Measure("predicted_speed", cell, {Tree()}, {Plain(4)}),
+              ElementsAre(Pair("", DoubleEq(3 / 14.0 * 8))));
+  EXPECT_THAT(Measure("drafter_cost", cell, {Tree()}, {Plain(4)}),
+              ElementsAre(Pair("", DoubleEq(2.0 / 8)),
+                          Pair("pass", DoubleEq(4.0 / 8))));
+  // Without a baseline there is nothing to say.
+  for (const char* name : {"speed", "predicted_speed", "drafter_cost"})
+    EXPECT_THAT(Measure(name, cell, {Tree()}), IsEmpty()) << name;
+}
+
+TEST(Metrics, GiveTheBaselineASpeedOfOne) {
+  const std::vector<records::PromptRecord> plain = {Plain(3), Plain(5)};
+  for (const char* name : {"speed", "predicted_speed"}) {
+    const records::Cell cell = CellOf(0);
+    std::vector<PromptPair> pairs;
+    for (const records::PromptRecord& record : plain)
+      pairs.push_back({&cell, &record, &record});
+    Bootstrap bootstrap;
+    const KeyedEstimates estimates =
+        EstimateAll(**FindMetric(name), pairs, bootstrap);
+    if (std::string(name) == "speed") {
+      EXPECT_EQ(estimates.at("").value, 1);
+      EXPECT_EQ(estimates.at("").interval->low, 1);
+      EXPECT_EQ(estimates.at("").interval->high, 1);
+    } else {
+      EXPECT_DOUBLE_EQ(estimates.at("").value, 1);
+    }
+  }
+}
+
+TEST(Metrics, FindTheFirstTokenThatIsNotTheBaselines) {
+  records::Cell cell = CellOf(1);
+  records::PromptRecord plain = Plain(4);
+  for (const double gap : {0.5, 0.25, 3.0, 2.0}) plain.add_logit_gap(gap);
+  records::PromptRecord other = plain;
+  other.set_tokens(2, 8);
+  records::PromptRecord shorter = plain;
+  shorter.mutable_tokens()->Truncate(1);
+  EXPECT_THAT(Measure("divergence", cell, {plain, other, shorter, plain},
+                      {plain, plain, plain, plain}),
+              ElementsAre(Pair("logit gap", DoubleEq((3.0 + 0.25) / 2)),
+                          Pair("place", DoubleEq(1.5)), Pair("prompts", 0.5)));
+  cell.set_temperature(1);
+  EXPECT_THAT(Measure("divergence", cell, {other}, {plain}), IsEmpty());
+}
+
+TEST(Metrics, TakeTheLargestMemoryAndTheMeanLogProbability) {
+  const records::Cell cell = CellOf(1);
+  records::PromptRecord one = Plain(2);
+  records::PromptRecord two = Plain(1);
+  one.set_peak_memory_bytes(3 << 20);
+  two.set_peak_memory_bytes(2 << 20);
+  EXPECT_THAT(Measure("peak_memory", cell, {one, two}),
+              ElementsAre(Pair("", 3)));
+  one.add_log_probability(-1);
+  one.add_log_probability(-2);
+  EXPECT_THAT(Measure("log_probability", cell, {one, two}),
+              ElementsAre(Pair("", -1.5)));
+}
+
+TEST(Metrics, SayNothingOfWhatCannotBeCounted) {
+  const records::Cell plain = CellOf(0);
+  for (const char* name :
+       {"accepted_per_pass", "alpha", "acceptance_by_depth",
+        "conditional_acceptance_by_depth", "acceptance_by_rank",
+        "acceptance_by_trunk", "gain_by_trunk", "accepted_lengths",
+        "nodes_saved", "log_probability", "peak_memory"})
+    EXPECT_THAT(Measure(name, plain, {Plain(3)}), IsEmpty()) << name;
+  for (const MetricRow& row : MetricCatalogue())
+    EXPECT_THAT(Measure(std::string(row.name), plain, {}), IsEmpty())
+        << row.name;
+}
+
+// Prompts by number and id.
+std::vector<records::PromptRecord> Prompts(
+    const std::vector<std::pair<int, std::string>>& prompts) {
+  std::vector<records::PromptRecord> records;
+  for (const auto& [number, id] : prompts) {
+    records.push_back(Plain(number + 1));
+    records.back().set_prompt(static_cast<std::uint32_t>(number));
+    records.back().set_id(id);
+  }
+  return records;
+}
+
+std::vector<PromptPair> Pairs(
+    const std::vector<records::PromptRecord>& records) {
+  std::vector<PromptPair> pairs;
+  for (const records::PromptRecord& record : records)
+    pairs.push_back({.record = &record});
+  return pairs;
+}
+
+TEST(Metrics, DifferOverThePromptsOfOneNumberAndId) {
+  const auto a = Prompts({{0, "a"}, {1, "b"}, {3, "c"}, {4, "d"}});
+  const auto b = Prompts({{1, "b"}, {2, "x"}, {3, "another"}, {4, "d"}});
+  const auto [left, right] = CommonPrompts(Pairs(a), Pairs(b));
+  ASSERT_EQ(left.size(), 2);
+  ASSERT_EQ(right.size(), 2);
+  EXPECT_EQ(left[0].record, &a[1]);
+  EXPECT_EQ(right[0].record, &b[0]);
+  EXPECT_EQ(left[1].record, &a[3]);
+  EXPECT_EQ(right[1].record, &b[3]);
+  Bootstrap bootstrap;
+  EXPECT_EQ(
+      EstimateDifferences(**FindMetric("tokens"), Pairs(a), Pairs(b), bootstrap)
+          .at("")
+          .prompts,
+      2);
+}
+
+TEST(Metrics, KeepKeysInTheOrderOfTheirNumbers) {
+  const KeyLess less;
+  EXPECT_TRUE(less("depth 2", "depth 10"));
+  EXPECT_FALSE(less("depth 10", "depth 2"));
+  EXPECT_TRUE(less("trunk 0 ngram", "trunk 1 model"));
+  EXPECT_TRUE(less("", "pass"));
+  EXPECT_FALSE(less("depth 2", "depth 2"));
+  EXPECT_TRUE(less("depth 02", "depth 2") != less("depth 2", "depth 02"));
+}
+
+TEST(Metrics, AreFoundByNameOrTheNearestIsNamed) {
+  EXPECT_TRUE(FindMetric("speed").ok());
+  EXPECT_THAT(std::string(FindMetric("sped").status().message()),
+              HasSubstr("did you mean 'speed'?"));
+}
+
+}  // namespace
+}  // namespace banyan
