@@ -62,6 +62,9 @@ int main(int argc, char** argv) {
   banyan::AddCalibrateCommand(app, status);
   banyan::AddCheckCommand(app, status);
   banyan::AddRunCommand(app, status);
+  banyan::AddReportCommand(app, status);
+  banyan::AddCompareCommand(app, status);
+  banyan::AddExportCommand(app, status);
   if (UnknownCommand(app, argc, argv)) return kBadInput;
   try {  // the command line library throws
     app.parse(argc, argv);

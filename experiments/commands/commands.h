@@ -20,6 +20,9 @@ void AddRunCommand(CLI::App& app, absl::Status& status);
 void AddTreeCommand(CLI::App& app, absl::Status& status);
 void AddMeasureCommand(CLI::App& app, absl::Status& status);
 void AddTokenizeCommand(CLI::App& app, absl::Status& status);
+void AddReportCommand(CLI::App& app, absl::Status& status);
+void AddCompareCommand(CLI::App& app, absl::Status& status);
+void AddExportCommand(CLI::App& app, absl::Status& status);
 
 }  // namespace banyan
 

@@ -1,0 +1,65 @@
+// banyan compare: two runs of the same cells held against each other.
+#include "experiments/report/compare.h"
+
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "CLI/App.hpp"
+#include "absl/status/status.h"
+#include "core/base/status_macros.h"
+#include "experiments/commands/commands.h"
+#include "experiments/records/record_set.h"
+#include "experiments/report/table.h"
+
+namespace banyan {
+namespace {
+
+struct Options {
+  std::string a;
+  std::string b;
+  CompareOptions compare;
+  bool json = false;
+};
+
+void Warn(const RecordSet& set) {
+  for (const std::string& warning : set.warnings)
+    std::cerr << "banyan: warning: " << warning << "\n";
+}
+
+absl::Status CompareRuns(const Options& options) {
+  BANYAN_ASSIGN_OR_RETURN(const RecordSet a,
+                          ReadRecordSet({options.a}, options.compare.mixed));
+  BANYAN_ASSIGN_OR_RETURN(const RecordSet b,
+                          ReadRecordSet({options.b}, options.compare.mixed));
+  Warn(a);
+  Warn(b);
+  BANYAN_ASSIGN_OR_RETURN(const Comparison comparison,
+                          Compare(a, b, options.compare));
+  if (options.json)
+    std::cout << ToJson(comparison).dump(2) << "\n";
+  else
+    std::cout << "a: " << options.a << "\nb: " << options.b << "\n\n"
+              << ToText(ToTable(comparison));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddCompareCommand(CLI::App& app, absl::Status& status) {
+  CLI::App* command = app.add_subcommand(
+      "compare",
+      "Holds two runs against each other, cell by cell, over the prompts that "
+      "both have.");
+  const auto options = std::make_shared<Options>();
+  command->add_option("A", options->a, "Record file, or a directory of them")
+      ->required();
+  command->add_option("B", options->b, "What is held against it")->required();
+  command->add_option("--cell", options->compare.cell, "Only this cell");
+  command->add_flag("--mixed", options->compare.mixed,
+                    "Even if workloads or instruction sets differ");
+  command->add_flag("--json", options->json, "Print JSON.");
+  command->callback([options, &status] { status = CompareRuns(*options); });
+}
+
+}  // namespace banyan

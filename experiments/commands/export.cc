@@ -1,0 +1,79 @@
+// banyan export: records for other programs.
+#include "experiments/report/export.h"
+
+#include <iostream>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/nearest.h"
+#include "core/base/status_macros.h"
+#include "experiments/commands/commands.h"
+#include "experiments/records/record_set.h"
+#include "experiments/report/output.h"
+#include "experiments/report/token_texts.h"
+
+namespace banyan {
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string format = "jsonl";
+  std::string cell;
+  std::string out;
+};
+
+// Leaves out every other cell.
+absl::Status KeepOnly(const std::string& name, RecordSet& set) {
+  std::vector<absl::string_view> known;
+  for (const CellRecords& cell : set.cells) known.push_back(cell.name);
+  if (set.Find(name) == nullptr)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--cell: ", UnknownName("cell", name, known)));
+  std::vector<CellRecords> kept = {*set.Find(name)};
+  set.cells = std::move(kept);
+  return absl::OkStatus();
+}
+
+absl::Status Export(const Options& options) {
+  BANYAN_ASSIGN_OR_RETURN(RecordSet set,
+                          ReadRecordSet(options.paths, /*mixed=*/true));
+  for (const std::string& warning : set.warnings)
+    std::cerr << "banyan: warning: " << warning << "\n";
+  if (!options.cell.empty())
+    BANYAN_RETURN_IF_ERROR(KeepOnly(options.cell, set));
+  return WriteOutput(options.out, [&](std::ostream& out) {
+    if (options.format == "jsonl") return ExportJsonLines(set, out);
+    TokenTexts texts;
+    return ExportSpecBench(set, texts, out);
+  });
+}
+
+}  // namespace
+
+void AddExportCommand(CLI::App& app, absl::Status& status) {
+  CLI::App* command = app.add_subcommand(
+      "export", "Writes records for other programs, one prompt a line.");
+  const auto options = std::make_shared<Options>();
+  command
+      ->add_option("PATH", options->paths,
+                   "Record files, or directories of them")
+      ->required();
+  command
+      ->add_option("--format", options->format,
+                   "jsonl: all that was recorded (scripts/banyan_records.py "
+                   "reads it); spec-bench: Spec-Bench's answers")
+      ->check(CLI::IsMember({"jsonl", "spec-bench"}))
+      ->capture_default_str();
+  command->add_option("--cell", options->cell, "Only this cell");
+  command->add_option("--out", options->out, "Write to this file");
+  command->callback([options, &status] { status = Export(*options); });
+}
+
+}  // namespace banyan

@@ -1,0 +1,120 @@
+// banyan report: what was recorded, as tables, files and a page.
+#include "experiments/report/report.h"
+
+#include <iostream>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/status_macros.h"
+#include "experiments/commands/commands.h"
+#include "experiments/records/record_set.h"
+#include "experiments/report/html_page.h"
+#include "experiments/report/output.h"
+#include "experiments/report/report_csv.h"
+#include "experiments/report/report_json.h"
+#include "experiments/report/report_table.h"
+#include "experiments/report/table.h"
+#include "experiments/report/token_texts.h"
+
+namespace banyan {
+namespace {
+
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  banyan report out/specinfer_vs_chain\n"
+    "  banyan report out/specinfer_vs_chain --format html --out report.html\n"
+    "  banyan report out/ablation --group temperature --reference chain\n"
+    "  banyan report out/ablation --metrics acceptance_by_depth --format csv";
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string format = "table";
+  ReportOptions report;
+  int samples = 2;
+  bool mixed = false;
+  std::string out;
+};
+
+// The table's own few metrics, or all that were asked for.
+absl::StatusOr<Table> ReportTable(const RecordSet& set,
+                                  const ReportOptions& asked) {
+  ReportOptions options = asked;
+  if (asked.metrics.empty()) options.metrics = DefaultMetrics();
+  BANYAN_ASSIGN_OR_RETURN(const Report report, MakeReport(set, options));
+  return MakeTable(report,
+                   asked.metrics.empty() ? Detail::kBrief : Detail::kFull);
+}
+
+absl::StatusOr<std::string> ReportText(const RecordSet& set,
+                                       const Options& options) {
+  if (options.format == "csv" || options.format == "html") {
+    BANYAN_ASSIGN_OR_RETURN(const Report report,
+                            MakeReport(set, options.report));
+    if (options.format == "csv") return ToCsv(report);
+    TokenTexts texts;
+    return HtmlPage(ToJson(set, report, options.samples, texts));
+  }
+  BANYAN_ASSIGN_OR_RETURN(const Table table, ReportTable(set, options.report));
+  if (options.format == "markdown") return ToMarkdown(table);
+  if (options.format == "latex") return ToLatex(table);
+  return ToText(table);
+}
+
+absl::Status MakeAndWrite(const Options& options) {
+  BANYAN_ASSIGN_OR_RETURN(const RecordSet set,
+                          ReadRecordSet(options.paths, options.mixed));
+  for (const std::string& warning : set.warnings)
+    std::cerr << "banyan: warning: " << warning << "\n";
+  BANYAN_ASSIGN_OR_RETURN(const std::string text, ReportText(set, options));
+  return WriteOutput(options.out, [&text](std::ostream& out) {
+    out << text;
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+void AddReportCommand(CLI::App& app, absl::Status& status) {
+  CLI::App* command = app.add_subcommand(
+      "report",
+      "Reports what was recorded: a row a cell, with intervals by bootstrap "
+      "over prompts.");
+  const auto options = std::make_shared<Options>();
+  command
+      ->add_option("PATH", options->paths,
+                   "Record files, or directories of them")
+      ->required();
+  command->add_option("--format", options->format)
+      ->check(CLI::IsMember({"table", "markdown", "csv", "latex", "html"}))
+      ->capture_default_str();
+  command
+      ->add_option("--metrics", options->report.metrics,
+                   "Only these, separated by commas (banyan list has them); "
+                   "otherwise a choice in tables, and all in csv and html")
+      ->delimiter(',');
+  command
+      ->add_option("--group", options->report.group,
+                   "Put cells together that agree in these axes, separated by "
+                   "commas; also method, target, verifier, temperature")
+      ->delimiter(',');
+  command->add_option("--reference", options->report.reference,
+                      "Give differences to this cell, or to the cell of this "
+                      "method in each group");
+  command
+      ->add_option("--samples", options->samples,
+                   "Prompts of every cell whose rounds the page shows")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--mixed", options->mixed,
+                    "Put different experiments side by side");
+  command->add_option("--out", options->out, "Write to this file");
+  command->footer(kExamples);
+  command->callback([options, &status] { status = MakeAndWrite(*options); });
+}
+
+}  // namespace banyan

@@ -1,0 +1,30 @@
+#include "experiments/report/cell_text.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "experiments/records/record.pb.h"
+
+namespace banyan {
+
+std::string TargetName(const records::Cell& cell) {
+  return cell.target().name().empty() ? cell.target().directory()
+                                      : cell.target().name();
+}
+
+std::string Marks(const records::Cell& cell) {
+  std::vector<std::string> marks;
+  if (!cell.lossless()) marks.push_back("LOSSY");
+  if (!cell.target().grown_from().empty())
+    marks.push_back(absl::StrCat("grown (", cell.target().grown_from(), ")"));
+  return absl::StrJoin(marks, ", ");
+}
+
+std::string LawName(records::Law law) {
+  return absl::AsciiStrToLower(records::Law_Name(law));
+}
+
+}  // namespace banyan

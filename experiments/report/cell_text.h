@@ -1,0 +1,24 @@
+// A cell in words.
+#ifndef BANYAN_EXPERIMENTS_REPORT_CELL_TEXT_H_
+#define BANYAN_EXPERIMENTS_REPORT_CELL_TEXT_H_
+
+#include <string>
+
+#include "experiments/records/record.pb.h"
+
+namespace banyan {
+
+// The target's name, or else its directory.
+std::string TargetName(const records::Cell& cell);
+
+// What a reader must know before believing a number: "LOSSY" if the method does
+// not keep the target's law, "grown (NAME)" if the target is a grown model.
+// Empty if there is nothing to say.
+std::string Marks(const records::Cell& cell);
+
+// "independent", "without_replacement", "deterministic".
+std::string LawName(records::Law law);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_REPORT_CELL_TEXT_H_

@@ -1,0 +1,188 @@
+#include "experiments/report/compare.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/nearest.h"
+#include "core/base/status_macros.h"
+#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/catalogue.h"
+#include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/metric.h"
+#include "experiments/records/record_set.h"
+#include "experiments/report/context_differences.h"
+#include "experiments/report/numbers.h"
+#include "experiments/report/table.h"
+#include "nlohmann/json.hpp"
+
+namespace banyan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+absl::Status CheckAlike(const RecordSet& a, const RecordSet& b) {
+  const RecordFile& file_a = a.files.front();
+  const RecordFile& file_b = b.files.front();
+  const auto check = [&](absl::string_view what, absl::string_view value_a,
+                         absl::string_view value_b) {
+    if (value_a == value_b) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        file_a.path, " and ", file_b.path, ": different ", what, " (", value_a,
+        " and ", value_b, "); --mixed compares them all the same"));
+  };
+  BANYAN_RETURN_IF_ERROR(check("workloads", file_a.context.workload().hash(),
+                               file_b.context.workload().hash()));
+  return check("instruction sets", file_a.context.machine().instruction_set(),
+               file_b.context.machine().instruction_set());
+}
+
+std::vector<std::string> CommonCells(const RecordSet& a, const RecordSet& b) {
+  std::vector<std::string> names;
+  for (const CellRecords& cell : a.cells)
+    if (b.Find(cell.name) != nullptr) names.push_back(cell.name);
+  return names;
+}
+
+absl::StatusOr<std::vector<std::string>> ChooseCells(const RecordSet& a,
+                                                     const RecordSet& b,
+                                                     const std::string& cell) {
+  std::vector<std::string> names = CommonCells(a, b);
+  if (names.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat(a.files.front().path, " and ", b.files.front().path,
+                     ": have no cell of one name"));
+  if (cell.empty()) return names;
+  const std::vector<absl::string_view> known(names.begin(), names.end());
+  for (const std::string& name : names)
+    if (name == cell) return std::vector<std::string>{cell};
+  return absl::InvalidArgumentError(
+      absl::StrCat("--cell: ", UnknownName("common cell", cell, known)));
+}
+
+// Over prompts that both have.
+absl::StatusOr<std::optional<ComparedNumber>> CompareNumber(
+    absl::string_view metric_name, const std::vector<PromptPair>& a,
+    const std::vector<PromptPair>& b, Bootstrap& bootstrap) {
+  BANYAN_ASSIGN_OR_RETURN(const MetricRow* metric, FindMetric(metric_name));
+  const KeyedEstimates in_a = EstimateAll(*metric, a, bootstrap);
+  const KeyedEstimates in_b = EstimateAll(*metric, b, bootstrap);
+  const KeyedEstimates differences =
+      EstimateDifferences(*metric, b, a, bootstrap);
+  std::optional<ComparedNumber> number;
+  if (const auto found = differences.find(""); found != differences.end())
+    number =
+        ComparedNumber{in_a.at("").value, in_b.at("").value, found->second};
+  return number;
+}
+
+std::string Verdict(const std::optional<ComparedNumber>& ms_per_token) {
+  if (!ms_per_token.has_value() ||
+      !ms_per_token->difference.interval.has_value())
+    return "too few prompts";
+  const Interval interval = *ms_per_token->difference.interval;
+  if (interval.high < 0) return "faster";
+  if (interval.low > 0) return "slower";
+  return "no difference seen";
+}
+
+absl::StatusOr<ComparedCell> CompareCell(const CellRecords& a,
+                                         const CellRecords& b,
+                                         Bootstrap& bootstrap) {
+  const auto [pairs_a, pairs_b] = CommonPrompts(a.pairs, b.pairs);
+  ComparedCell cell = {.name = a.name,
+                       .prompts = static_cast<int>(pairs_a.size())};
+  BANYAN_ASSIGN_OR_RETURN(
+      cell.ms_per_token,
+      CompareNumber("ms_per_token", pairs_a, pairs_b, bootstrap));
+  BANYAN_ASSIGN_OR_RETURN(
+      cell.tokens_per_pass,
+      CompareNumber("tokens_per_pass", pairs_a, pairs_b, bootstrap));
+  cell.verdict = Verdict(cell.ms_per_token);
+  return cell;
+}
+
+void AddTexts(const std::optional<ComparedNumber>& number,
+              std::vector<std::string>& row) {
+  if (!number.has_value()) {
+    row.insert(row.end(), 3, "-");
+    return;
+  }
+  row.push_back(ShortNumber(number->a, Form::kRatio));
+  row.push_back(ShortNumber(number->b, Form::kRatio));
+  row.push_back(
+      absl::StrCat(ShortDifference(number->difference.value, Form::kRatio), " ",
+                   ShortInterval(number->difference, Form::kRatio)));
+}
+
+Json NumberToJson(const std::optional<ComparedNumber>& number) {
+  if (!number.has_value()) return nullptr;
+  const auto& interval = number->difference.interval;
+  return {{"a", number->a},
+          {"b", number->b},
+          {"difference", number->difference.value},
+          {"low", interval.has_value() ? Json(interval->low) : Json()},
+          {"high", interval.has_value() ? Json(interval->high) : Json()}};
+}
+
+}  // namespace
+
+absl::StatusOr<Comparison> Compare(const RecordSet& a, const RecordSet& b,
+                                   const CompareOptions& options) {
+  if (!options.mixed) BANYAN_RETURN_IF_ERROR(CheckAlike(a, b));
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                          ChooseCells(a, b, options.cell));
+  Comparison comparison = {
+      .differences =
+          ContextDifferences(a.files.front().context, b.files.front().context)};
+  Bootstrap bootstrap;
+  for (const std::string& name : names) {
+    const CellRecords& cell_a = *a.Find(name);
+    const CellRecords& cell_b = *b.Find(name);
+    BANYAN_ASSIGN_OR_RETURN(ComparedCell cell,
+                            CompareCell(cell_a, cell_b, bootstrap));
+    comparison.cells.push_back(std::move(cell));
+    for (std::string& difference : CellDifferences(*cell_a.cell, *cell_b.cell))
+      comparison.differences.push_back(std::move(difference));
+  }
+  return comparison;
+}
+
+Table ToTable(const Comparison& comparison) {
+  Table table = {
+      .header = {"cell", "verdict on b", "prompts", "ms per token: a", "b",
+                 "b - a", "tokens per pass: a", "b", "b - a"},
+      .text_columns = 2,
+      .sections = {Table::Section{}}};
+  for (const ComparedCell& cell : comparison.cells) {
+    std::vector<std::string> row = {cell.name, cell.verdict,
+                                    absl::StrCat(cell.prompts)};
+    AddTexts(cell.ms_per_token, row);
+    AddTexts(cell.tokens_per_pass, row);
+    table.sections.front().rows.push_back(std::move(row));
+  }
+  table.notes.emplace_back(
+      "[low, high]: 95 % intervals, bootstrap over the prompts that both have, "
+      "paired.");
+  for (const std::string& difference : comparison.differences)
+    table.notes.push_back(absl::StrCat("Differs: ", difference));
+  return table;
+}
+
+Json ToJson(const Comparison& comparison) {
+  Json cells = Json::array();
+  for (const ComparedCell& cell : comparison.cells)
+    cells.push_back({{"name", cell.name},
+                     {"prompts", cell.prompts},
+                     {"verdict", cell.verdict},
+                     {"ms_per_token", NumberToJson(cell.ms_per_token)},
+                     {"tokens_per_pass", NumberToJson(cell.tokens_per_pass)}});
+  return {{"cells", std::move(cells)}, {"differences", comparison.differences}};
+}
+
+}  // namespace banyan

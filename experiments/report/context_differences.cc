@@ -1,0 +1,91 @@
+#include "experiments/report/context_differences.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/report/cell_text.h"
+
+namespace banyan {
+namespace {
+
+// Bandwidth is measured with a few per cent of noise.
+constexpr double kSameBandwidth = 0.1;
+
+void Compare(absl::string_view name, absl::string_view a, absl::string_view b,
+             std::vector<std::string>& differences) {
+  const auto text = [](absl::string_view value) {
+    return value.empty() ? absl::string_view("-") : value;
+  };
+  if (a != b)
+    differences.push_back(absl::StrCat(name, ": ", text(a), " | ", text(b)));
+}
+
+bool SameBandwidth(double a, double b) {
+  return std::fabs(a - b) <= kSameBandwidth * std::max(a, b);
+}
+
+std::string Gigabytes(double bytes_per_s) {
+  return absl::StrCat(bytes_per_s / 1e9, " GB/s");
+}
+
+std::string TrunksText(const records::Cell& cell) {
+  return absl::StrJoin(
+      cell.trunks(), " + ", [](std::string* out, const records::Trunk& trunk) {
+        absl::StrAppend(out, trunk.drafter(), " ", trunk.policy(), " ",
+                        LawName(trunk.law()));
+      });
+}
+
+std::string ModelText(const records::Model& model) {
+  return absl::StrCat(model.directory(), " ", model.weights());
+}
+
+}  // namespace
+
+std::vector<std::string> ContextDifferences(const records::Context& a,
+                                            const records::Context& b) {
+  std::vector<std::string> out;
+  Compare("revision", a.build().revision(), b.build().revision(), out);
+  Compare("compiler", a.build().compiler(), b.build().compiler(), out);
+  Compare("flags", a.build().flags(), b.build().flags(), out);
+  Compare("build type", a.build().type(), b.build().type(), out);
+  Compare("cpu", a.machine().cpu(), b.machine().cpu(), out);
+  Compare("instruction set", a.machine().instruction_set(),
+          b.machine().instruction_set(), out);
+  Compare("cores", absl::StrCat(a.machine().cores()),
+          absl::StrCat(b.machine().cores()), out);
+  Compare("threads", absl::StrCat(a.machine().threads()),
+          absl::StrCat(b.machine().threads()), out);
+  if (!SameBandwidth(a.machine().bytes_per_s(), b.machine().bytes_per_s()))
+    Compare("bandwidth", Gigabytes(a.machine().bytes_per_s()),
+            Gigabytes(b.machine().bytes_per_s()), out);
+  Compare("workload", a.workload().hash(), b.workload().hash(), out);
+  Compare("experiment", a.experiment_hash(), b.experiment_hash(), out);
+  return out;
+}
+
+std::vector<std::string> CellDifferences(const records::Cell& a,
+                                         const records::Cell& b) {
+  std::vector<std::string> out;
+  Compare("method", a.method(), b.method(), out);
+  Compare("target", ModelText(a.target()), ModelText(b.target()), out);
+  Compare("verifier", a.verifier(), b.verifier(), out);
+  Compare("trunks", TrunksText(a), TrunksText(b), out);
+  Compare("sampling", a.sampling(), b.sampling(), out);
+  Compare("temperature", absl::StrCat(a.temperature()),
+          absl::StrCat(b.temperature()), out);
+  Compare("seed", absl::StrCat(a.seed()), absl::StrCat(b.seed()), out);
+  Compare("new tokens at most", absl::StrCat(a.max_new_tokens()),
+          absl::StrCat(b.max_new_tokens()), out);
+  for (std::string& difference : out)
+    difference = absl::StrCat("cell ", a.name(), ", ", difference);
+  return out;
+}
+
+}  // namespace banyan

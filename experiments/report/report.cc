@@ -1,0 +1,168 @@
+#include "experiments/report/report.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "core/base/nearest.h"
+#include "core/base/status_macros.h"
+#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/catalogue.h"
+#include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/metric.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/records/record_set.h"
+#include "experiments/report/cell_text.h"
+
+namespace banyan {
+namespace {
+
+// What every cell has beside its axes.
+constexpr absl::string_view kProperties[] = {"method", "target", "verifier",
+                                             "temperature"};
+
+std::string Property(const records::Cell& cell, const std::string& name) {
+  if (name == "method") return cell.method();
+  if (name == "target") return TargetName(cell);
+  if (name == "verifier") return cell.verifier();
+  if (name == "temperature") return absl::StrCat(cell.temperature());
+  return "";
+}
+
+std::vector<std::string> Axes(const RecordSet& set) {
+  std::vector<std::string> axes;
+  for (const CellRecords& cell : set.cells)
+    for (const records::Axis& axis : cell.cell->axes())
+      if (std::find(axes.begin(), axes.end(), axis.name()) == axes.end())
+        axes.push_back(axis.name());
+  return axes;
+}
+
+absl::StatusOr<std::vector<const MetricRow*>> Metrics(
+    const std::vector<std::string>& names) {
+  std::vector<const MetricRow*> metrics;
+  for (const std::string& name : names) {
+    BANYAN_ASSIGN_OR_RETURN(const MetricRow* metric, FindMetric(name));
+    metrics.push_back(metric);
+  }
+  if (names.empty())
+    for (const MetricRow& metric : MetricCatalogue())
+      metrics.push_back(&metric);
+  return metrics;
+}
+
+absl::Status CheckAxes(const std::vector<std::string>& names,
+                       const std::vector<std::string>& axes) {
+  std::vector<absl::string_view> known(axes.begin(), axes.end());
+  known.insert(known.end(), std::begin(kProperties), std::end(kProperties));
+  for (const std::string& name : names)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return absl::InvalidArgumentError(
+          absl::StrCat("--group: ", UnknownName("axis", name, known)));
+  return absl::OkStatus();
+}
+
+std::string GroupTitle(const records::Cell& cell,
+                       const std::vector<std::string>& axes) {
+  return absl::StrJoin(
+      axes, ", ", [&cell](std::string* out, const std::string& axis) {
+        const std::string value = AxisValue(cell, axis);
+        absl::StrAppend(out, axis, " ", value.empty() ? "-" : value);
+      });
+}
+
+// Groups in the order of their first cells.
+std::vector<ReportGroup> GroupCells(const RecordSet& set,
+                                    const std::vector<std::string>& axes) {
+  std::vector<ReportGroup> groups;
+  for (const CellRecords& cell : set.cells) {
+    const std::string title = GroupTitle(*cell.cell, axes);
+    auto group = std::find_if(
+        groups.begin(), groups.end(),
+        [&title](const ReportGroup& other) { return other.title == title; });
+    if (group == groups.end())
+      group = groups.insert(groups.end(), ReportGroup{.title = title});
+    group->rows.push_back({.cell = &cell});
+  }
+  return groups;
+}
+
+absl::Status UnknownReference(const RecordSet& set, const std::string& name) {
+  std::vector<absl::string_view> known;
+  for (const CellRecords& cell : set.cells) known.push_back(cell.name);
+  return absl::InvalidArgumentError(
+      absl::StrCat("--reference: ", UnknownName("cell", name, known)));
+}
+
+// The cell of the group whose method is `name`.
+absl::StatusOr<const CellRecords*> MethodOf(const ReportGroup& group,
+                                            const std::string& name) {
+  const CellRecords* found = nullptr;
+  for (const ReportRow& row : group.rows) {
+    if (row.cell->cell->method() != name) continue;
+    if (found != nullptr)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--reference: '", found->name, "' and '", row.cell->name,
+          "' are both cells of method '", name, "' in one group (", group.title,
+          "); name a cell, or group by what they differ in"));
+    found = row.cell;
+  }
+  return found;
+}
+
+absl::Status ChooseReferences(const RecordSet& set, const std::string& name,
+                              Report& report) {
+  if (name.empty()) return absl::OkStatus();
+  const CellRecords* const cell = set.Find(name);
+  bool found = cell != nullptr;
+  for (ReportGroup& group : report.groups) {
+    const CellRecords* reference = cell;
+    if (cell == nullptr) {
+      BANYAN_ASSIGN_OR_RETURN(reference, MethodOf(group, name));
+      found = found || reference != nullptr;
+    }
+    for (ReportRow& row : group.rows)
+      row.reference = reference == row.cell ? nullptr : reference;
+  }
+  return found ? absl::OkStatus() : UnknownReference(set, name);
+}
+
+void FillRow(const std::vector<const MetricRow*>& metrics, Bootstrap& bootstrap,
+             ReportRow& row) {
+  for (const MetricRow* metric : metrics) {
+    row.values.push_back(EstimateAll(*metric, row.cell->pairs, bootstrap));
+    row.differences.emplace_back();
+    if (row.reference != nullptr)
+      row.differences.back() = EstimateDifferences(
+          *metric, row.cell->pairs, row.reference->pairs, bootstrap);
+  }
+}
+
+}  // namespace
+
+std::string AxisValue(const records::Cell& cell, const std::string& axis) {
+  for (const records::Axis& own : cell.axes())
+    if (own.name() == axis) return own.value();
+  return Property(cell, axis);
+}
+
+absl::StatusOr<Report> MakeReport(const RecordSet& set,
+                                  const ReportOptions& options) {
+  Report report = {.axes = Axes(set)};
+  BANYAN_ASSIGN_OR_RETURN(report.metrics, Metrics(options.metrics));
+  BANYAN_RETURN_IF_ERROR(CheckAxes(options.group, report.axes));
+  report.groups = GroupCells(set, options.group);
+  BANYAN_RETURN_IF_ERROR(ChooseReferences(set, options.reference, report));
+  Bootstrap bootstrap;
+  for (ReportGroup& group : report.groups)
+    for (ReportRow& row : group.rows) FillRow(report.metrics, bootstrap, row);
+  return report;
+}
+
+}  // namespace banyan

@@ -1,0 +1,57 @@
+// A report: cells in groups, what every metric says of them, and what they
+// differ by from a reference.
+#ifndef BANYAN_EXPERIMENTS_REPORT_REPORT_H_
+#define BANYAN_EXPERIMENTS_REPORT_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/metric.h"
+#include "experiments/records/record_set.h"
+
+namespace banyan {
+
+struct ReportOptions {
+  std::vector<std::string> metrics;  // empty: all
+  // Cells stand together that agree in these: axes of the experiment, or
+  // method, target, verifier or temperature. Empty: all cells stand together.
+  std::vector<std::string> group;
+  // What differences are to: a cell, or a method, whose cell of the same group
+  // is meant. Empty: no differences.
+  std::string reference;
+};
+
+struct ReportRow {
+  const CellRecords* cell = nullptr;
+  const CellRecords* reference = nullptr;  // null: none, or the cell itself
+  // One entry a metric of the report.
+  std::vector<KeyedEstimates> values;
+  std::vector<KeyedEstimates> differences;  // to the reference, if there is one
+};
+
+struct ReportGroup {
+  std::string title;  // "temperature 0, target small"; empty: the only one
+  std::vector<ReportRow> rows;
+};
+
+// Points into the record set.
+struct Report {
+  std::vector<const MetricRow*> metrics;
+  std::vector<std::string> axes;  // of all cells, in their order
+  std::vector<ReportGroup> groups;
+};
+
+// The value of an axis, or of a property that cells can be grouped by; empty if
+// the cell has none.
+std::string AxisValue(const records::Cell& cell, const std::string& axis);
+
+// Fails on metrics, axes, cells and methods that there are not, with the
+// nearest name. The set must outlive the report.
+absl::StatusOr<Report> MakeReport(const RecordSet& set,
+                                  const ReportOptions& options);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_REPORT_REPORT_H_

@@ -1,0 +1,97 @@
+#include "experiments/report/report_csv.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/cell_counts.h"
+#include "experiments/report/numbers.h"
+#include "experiments/report/report.h"
+
+namespace banyan {
+namespace {
+
+std::string Quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
+std::string Line(const std::vector<std::string>& fields) {
+  return absl::StrCat(
+      absl::StrJoin(fields, ",",
+                    [](std::string* out, const std::string& field) {
+                      out->append(Quoted(field));
+                    }),
+      "\n");
+}
+
+bool HasReference(const Report& report) {
+  for (const ReportGroup& group : report.groups)
+    for (const ReportRow& row : group.rows)
+      if (row.reference != nullptr) return true;
+  return false;
+}
+
+// Value, low and high.
+void AddNumbers(const Estimate& estimate, std::vector<std::string>& fields) {
+  fields.push_back(ExactNumber(estimate.value));
+  const bool known = estimate.interval.has_value();
+  fields.push_back(known ? ExactNumber(estimate.interval->low) : "");
+  fields.push_back(known ? ExactNumber(estimate.interval->high) : "");
+}
+
+std::string NumberLine(const std::vector<std::string>& begin,
+                       const std::string& key, const Estimate& estimate,
+                       const KeyedEstimates* differences) {
+  std::vector<std::string> fields = begin;
+  fields.push_back(key);
+  AddNumbers(estimate, fields);
+  fields.push_back(absl::StrCat(estimate.prompts));
+  if (differences == nullptr) return Line(fields);
+  const auto difference = differences->find(key);
+  if (difference == differences->end())
+    fields.insert(fields.end(), 3, "");
+  else
+    AddNumbers(difference->second, fields);
+  return Line(fields);
+}
+
+std::string RowLines(const Report& report, const ReportRow& row,
+                     bool has_reference) {
+  std::string lines;
+  std::vector<std::string> begin = {row.cell->name};
+  for (const std::string& axis : report.axes)
+    begin.push_back(AxisValue(*row.cell->cell, axis));
+  begin.emplace_back();
+  for (std::size_t i = 0; i < report.metrics.size(); ++i) {
+    begin.back() = std::string(report.metrics[i]->name);
+    for (const auto& [key, estimate] : row.values[i])
+      lines += NumberLine(begin, key, estimate,
+                          has_reference ? &row.differences[i] : nullptr);
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string ToCsv(const Report& report) {
+  const bool has_reference = HasReference(report);
+  std::vector<std::string> header = {"cell"};
+  header.insert(header.end(), report.axes.begin(), report.axes.end());
+  for (const char* name : {"metric", "key", "value", "low", "high", "prompts"})
+    header.emplace_back(name);
+  if (has_reference)
+    for (const char* name : {"difference", "difference_low", "difference_high"})
+      header.emplace_back(name);
+  std::string csv = Line(header);
+  for (const ReportGroup& group : report.groups)
+    for (const ReportRow& row : group.rows)
+      csv += RowLines(report, row, has_reference);
+  return csv;
+}
+
+}  // namespace banyan

@@ -1,0 +1,150 @@
+#include "experiments/report/report_table.h"
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/metric.h"
+#include "experiments/report/cell_text.h"
+#include "experiments/report/numbers.h"
+#include "experiments/report/report.h"
+#include "experiments/report/table.h"
+
+namespace banyan {
+namespace {
+
+// One number of one metric.
+struct Column {
+  std::size_t metric = 0;  // in the report
+  std::string key;
+  bool interval = false;
+  bool difference = false;
+};
+
+const KeyedEstimates& Estimates(const ReportRow& row, const Column& column) {
+  return column.difference ? row.differences[column.metric]
+                           : row.values[column.metric];
+}
+
+// The keys that any cell has, in their order.
+std::set<std::string, KeyLess> Keys(const Report& report,
+                                    const Column& column) {
+  std::set<std::string, KeyLess> keys;
+  for (const ReportGroup& group : report.groups)
+    for (const ReportRow& row : group.rows)
+      for (const auto& [key, estimate] : Estimates(row, column))
+        keys.insert(key);
+  return keys;
+}
+
+// Whether the default table, which is wide enough, gives differences of it.
+bool ShowsDifference(const MetricRow& metric) {
+  return metric.name == "tokens_per_pass" || metric.name == "speed" ||
+         metric.name == "ms_per_token";
+}
+
+std::vector<Column> Columns(const Report& report, Detail detail) {
+  std::vector<Column> columns;
+  for (const bool difference : {false, true})
+    for (std::size_t i = 0; i < report.metrics.size(); ++i) {
+      if (difference && detail == Detail::kBrief &&
+          !ShowsDifference(*report.metrics[i]))
+        continue;
+      Column column = {.metric = i, .difference = difference};
+      column.interval = difference || detail == Detail::kFull ||
+                        report.metrics[i]->name == "speed";
+      for (const std::string& key : Keys(report, column)) {
+        column.key = key;
+        columns.push_back(column);
+      }
+    }
+  return columns;
+}
+
+std::string Title(const MetricRow& metric, const Column& column) {
+  return absl::StrCat(column.difference ? "difference in " : "",
+                      absl::StrReplaceAll(metric.name, {{"_", " "}}),
+                      column.key.empty() ? "" : ": ", column.key);
+}
+
+std::string Text(const MetricRow& metric, const Column& column,
+                 const ReportRow& row) {
+  const KeyedEstimates& estimates = Estimates(row, column);
+  const auto found = estimates.find(column.key);
+  if (found == estimates.end()) return "-";
+  const Estimate& estimate = found->second;
+  std::string text = column.difference
+                         ? ShortDifference(estimate.value, metric.form)
+                         : ShortNumber(estimate.value, metric.form);
+  if (column.interval && estimate.interval.has_value())
+    absl::StrAppend(&text, " ", ShortInterval(estimate, metric.form));
+  return text;
+}
+
+std::vector<std::string> Texts(const Report& report,
+                               const std::vector<Column>& columns,
+                               const ReportRow& row) {
+  std::vector<std::string> texts = {row.cell->name, Marks(*row.cell->cell),
+                                    absl::StrCat(row.cell->pairs.size())};
+  for (const Column& column : columns)
+    texts.push_back(Text(*report.metrics[column.metric], column, row));
+  return texts;
+}
+
+// What the table as it is needs explained.
+std::vector<std::string> Notes(const Report& report,
+                               const std::vector<Column>& columns) {
+  bool interval = false;
+  for (const Column& column : columns) interval = interval || column.interval;
+  bool lossy = false;
+  bool grown = false;
+  std::set<std::string> references;
+  for (const ReportGroup& group : report.groups)
+    for (const ReportRow& row : group.rows) {
+      lossy = lossy || !row.cell->cell->lossless();
+      grown = grown || !row.cell->cell->target().grown_from().empty();
+      if (row.reference != nullptr) references.insert(row.reference->name);
+    }
+  std::vector<std::string> notes;
+  if (interval)
+    notes.emplace_back(
+        "[low, high]: 95 % intervals, bootstrap over prompts, paired.");
+  for (const std::string& name : references)
+    notes.push_back(absl::StrCat("Differences are to ", name, "."));
+  if (lossy)
+    notes.emplace_back("LOSSY: the output does not follow the target's law.");
+  if (grown)
+    notes.emplace_back(
+        "grown (NAME): computes what NAME computes, at the cost of its size.");
+  return notes;
+}
+
+}  // namespace
+
+std::vector<std::string> DefaultMetrics() {
+  return {"tokens_per_pass", "accepted_per_pass", "alpha",
+          "speed",           "predicted_speed",   "ms_per_token"};
+}
+
+Table MakeTable(const Report& report, Detail detail) {
+  const std::vector<Column> columns = Columns(report, detail);
+  Table table = {.header = {"cell", "", "prompts"}, .text_columns = 2};
+  for (const Column& column : columns)
+    table.header.push_back(Title(*report.metrics[column.metric], column));
+  for (const ReportGroup& group : report.groups) {
+    Table::Section section = {.title = group.title};
+    for (const ReportRow& row : group.rows)
+      section.rows.push_back(Texts(report, columns, row));
+    table.sections.push_back(std::move(section));
+  }
+  table.notes = Notes(report, columns);
+  return table;
+}
+
+}  // namespace banyan

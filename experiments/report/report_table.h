@@ -1,0 +1,30 @@
+// A report as a table.
+#ifndef BANYAN_EXPERIMENTS_REPORT_REPORT_TABLE_H_
+#define BANYAN_EXPERIMENTS_REPORT_REPORT_TABLE_H_
+
+#include <string>
+#include <vector>
+
+#include "experiments/report/report.h"
+#include "experiments/report/table.h"
+
+namespace banyan {
+
+// The metrics of the table that is printed when none are asked for.
+std::vector<std::string> DefaultMetrics();
+
+enum class Detail {
+  // Intervals of the measured speed alone; differences of it, of tokens a pass
+  // and of milliseconds a token.
+  kBrief,
+  kFull,  // intervals and differences of all
+};
+
+// A row a cell: name, marks, prompts, every number of every metric, differences
+// to the reference with their intervals. A column that no cell has is left out.
+// Notes explain intervals and marks.
+Table MakeTable(const Report& report, Detail detail);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_REPORT_REPORT_TABLE_H_

@@ -1,0 +1,21 @@
+// Decoded prompts as the report's page draws them: the text by where each token
+// came from, and the trees of the rounds.
+#ifndef BANYAN_EXPERIMENTS_REPORT_SAMPLES_H_
+#define BANYAN_EXPERIMENTS_REPORT_SAMPLES_H_
+
+#include <string>
+
+#include "experiments/records/record_set.h"
+#include "experiments/report/token_texts.h"
+#include "nlohmann/json.hpp"
+
+namespace banyan {
+
+// The first `count` prompts of a cell, as a JSON list; docs/formats.md has the
+// fields.
+nlohmann::ordered_json Samples(const CellRecords& cell, int count,
+                               TokenTexts& texts);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_REPORT_SAMPLES_H_

@@ -1,0 +1,152 @@
+#include "experiments/report/table.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+
+namespace banyan {
+namespace {
+
+using Row = std::vector<std::string>;
+
+// Characters of UTF-8; bytes 10xxxxxx go on with one.
+std::size_t Width(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char byte) {
+        return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+      }));
+}
+
+std::vector<std::size_t> Widths(const Table& table) {
+  std::vector<std::size_t> widths;
+  for (const std::string& title : table.header) widths.push_back(Width(title));
+  for (const Table::Section& section : table.sections)
+    for (const Row& row : section.rows)
+      for (std::size_t i = 0; i < row.size(); ++i)
+        widths[i] = std::max(widths[i], Width(row[i]));
+  return widths;
+}
+
+std::string TextLine(const Table& table, const Row& row,
+                     const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const std::string padding(widths[i] - Width(row[i]), ' ');
+    absl::StrAppend(
+        &line, i == 0 ? "" : "  ",
+        i < table.text_columns ? row[i] + padding : padding + row[i]);
+  }
+  absl::StripTrailingAsciiWhitespace(&line);
+  return line + "\n";
+}
+
+// `row` with every text escaped.
+template <typename Escape>
+Row Escaped(const Row& row, const Escape& escape) {
+  Row escaped;
+  for (const std::string& text : row) escaped.push_back(escape(text));
+  return escaped;
+}
+
+std::string MarkdownText(const std::string& text) {
+  return absl::StrReplaceAll(text, {{"\\", "\\\\"},
+                                    {"|", "\\|"},
+                                    {"*", "\\*"},
+                                    {"_", "\\_"},
+                                    {"`", "\\`"},
+                                    {"[", "\\["},
+                                    {"<", "&lt;"},
+                                    {"&", "&amp;"},
+                                    {"\n", " "}});
+}
+
+std::string MarkdownLine(const Row& row) {
+  return absl::StrCat("| ", absl::StrJoin(row, " | "), " |\n");
+}
+
+std::string LatexText(const std::string& text) {
+  std::string escaped = absl::StrReplaceAll(text, {{"\\", "\\textbackslash{}"},
+                                                   {"~", "\\textasciitilde{}"},
+                                                   {"^", "\\textasciicircum{}"},
+                                                   {"<", "\\textless{}"},
+                                                   {">", "\\textgreater{}"},
+                                                   {"|", "\\textbar{}"},
+                                                   {"&", "\\&"},
+                                                   {"%", "\\%"},
+                                                   {"$", "\\$"},
+                                                   {"#", "\\#"},
+                                                   {"_", "\\_"},
+                                                   {"{", "\\{"},
+                                                   {"}", "\\}"},
+                                                   {"\n", " "}});
+  // After a line's end it would be read as the distance to the next.
+  if (!escaped.empty() && escaped[0] == '[') escaped = "{}" + escaped;
+  return escaped;
+}
+
+std::string LatexLine(const Row& row) {
+  return absl::StrCat(absl::StrJoin(Escaped(row, LatexText), " & "), " \\\\\n");
+}
+
+}  // namespace
+
+std::string ToText(const Table& table) {
+  const std::vector<std::size_t> widths = Widths(table);
+  std::string out;
+  for (const Table::Section& section : table.sections) {
+    if (!out.empty()) out += "\n";
+    if (!section.title.empty()) absl::StrAppend(&out, section.title, "\n");
+    out += TextLine(table, table.header, widths);
+    for (const Row& row : section.rows) out += TextLine(table, row, widths);
+  }
+  if (!table.notes.empty()) out += "\n";
+  for (const std::string& note : table.notes) absl::StrAppend(&out, note, "\n");
+  return out;
+}
+
+std::string ToMarkdown(const Table& table) {
+  Row rule(table.header.size(), "---:");
+  std::fill_n(rule.begin(), std::min(table.text_columns, rule.size()), "---");
+  std::string out;
+  for (const Table::Section& section : table.sections) {
+    if (!out.empty()) out += "\n";
+    if (!section.title.empty())
+      absl::StrAppend(&out, "### ", MarkdownText(section.title), "\n\n");
+    absl::StrAppend(&out, MarkdownLine(Escaped(table.header, MarkdownText)),
+                    MarkdownLine(rule));
+    for (const Row& row : section.rows)
+      out += MarkdownLine(Escaped(row, MarkdownText));
+  }
+  for (const std::string& note : table.notes)
+    absl::StrAppend(&out, "\n", MarkdownText(note), "\n");
+  return out;
+}
+
+std::string ToLatex(const Table& table) {
+  const std::size_t columns = table.header.size();
+  const std::size_t texts = std::min(table.text_columns, columns);
+  std::string out =
+      absl::StrCat("% \\usepackage{booktabs}\n\\begin{tabular}{",
+                   std::string(texts, 'l'), std::string(columns - texts, 'r'),
+                   "}\n\\toprule\n", LatexLine(table.header));
+  for (const Table::Section& section : table.sections) {
+    out += "\\midrule\n";
+    if (!section.title.empty())
+      absl::StrAppend(&out, "\\multicolumn{", columns, "}{l}{",
+                      LatexText(section.title), "} \\\\\n");
+    for (const Row& row : section.rows) out += LatexLine(row);
+  }
+  out += "\\bottomrule\n\\end{tabular}\n";
+  for (const std::string& note : table.notes)
+    absl::StrAppend(&out, "% ", absl::StrReplaceAll(note, {{"\n", " "}}), "\n");
+  return out;
+}
+
+}  // namespace banyan

@@ -1,0 +1,33 @@
+// Tables as text, Markdown and LaTeX.
+#ifndef BANYAN_EXPERIMENTS_REPORT_TABLE_H_
+#define BANYAN_EXPERIMENTS_REPORT_TABLE_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace banyan {
+
+// Plain data; texts are any UTF-8. Every row has as many texts as the header.
+struct Table {
+  struct Section {
+    std::string title;  // empty: none
+    std::vector<std::vector<std::string>> rows;
+  };
+
+  std::vector<std::string> header;
+  std::size_t text_columns = 1;  // the first ones, aligned left; others right
+  std::vector<Section> sections;
+  std::vector<std::string> notes;  // sentences below
+};
+
+// Columns as wide as their widest text.
+std::string ToText(const Table& table);
+// Pipe tables, one a section, titles as headings.
+std::string ToMarkdown(const Table& table);
+// A tabular of the package booktabs; notes are comments behind it.
+std::string ToLatex(const Table& table);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_REPORT_TABLE_H_

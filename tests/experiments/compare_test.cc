@@ -1,0 +1,130 @@
+// banyan compare, as a user meets it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "experiments/records/record.pb.h"
+#include "nlohmann/json.hpp"
+#include "tests/experiments/run_program.h"
+#include "tests/experiments/test_files.h"
+#include "tests/support/made_records.h"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+class CompareTest : public FolderTest {
+ protected:
+  static std::string Path(const std::string& name) {
+    return TestFolder() + "/" + name + ".banyan";
+  }
+  static std::string Command(const std::string& options = "") {
+    return "compare " + Path("a") + " " + Path("b") + " " + options;
+  }
+};
+
+TEST_F(CompareTest, TellsFasterFromSlowerFromTheSame) {
+  WriteMadeRecords(Path("a"), {});
+  WriteMadeRecords(Path("b"), {.slower = 2});
+  const nlohmann::json json = RunForJson(Command("--json"));
+  ASSERT_EQ(json.at("cells").size(), 5);
+  EXPECT_EQ(json.at("differences"), nlohmann::json::array());
+  const nlohmann::json& plain = json.at("cells")[0];
+  EXPECT_EQ(plain.at("name"), "plain");
+  EXPECT_EQ(plain.at("verdict"), "no difference seen");
+  EXPECT_EQ(plain.at("ms_per_token").at("difference"), 0);
+  const nlohmann::json& chain = json.at("cells")[1];
+  EXPECT_EQ(chain.at("prompts"), 6);
+  EXPECT_EQ(chain.at("verdict"), "slower");
+  const nlohmann::json& ms = chain.at("ms_per_token");
+  // Times are cut to nanoseconds after they were doubled.
+  EXPECT_NEAR(ms.at("b").get<double>(), 2 * ms.at("a").get<double>(), 1e-5);
+  EXPECT_NEAR(ms.at("difference").get<double>(), ms.at("a").get<double>(),
+              1e-5);
+  EXPECT_GT(ms.at("low").get<double>(), 0);
+  EXPECT_EQ(chain.at("tokens_per_pass").at("difference"), 0);
+  const Outcome back = RunProgram("compare " + Path("b") + " " + Path("a"));
+  EXPECT_EQ(back.code, 0) << back.err;
+  EXPECT_THAT(back.out, AllOf(ContainsRegex("chain +faster +6"),
+                              ContainsRegex("plain +no difference seen +6")));
+}
+
+TEST_F(CompareTest, PairsThePromptsThatBothHave) {
+  WriteMadeRecords(Path("a"), {.gaps = true});
+  WriteMadeRecords(Path("b"), {});
+  const Outcome outcome = RunProgram(Command("--json"));
+  EXPECT_THAT(outcome.err, HasSubstr("5 of 6 prompts"));
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json.at("cells")[0].at("prompts"), 5);
+  EXPECT_EQ(json.at("cells")[0].at("ms_per_token").at("difference"), 0);
+  EXPECT_EQ(json.at("cells")[1].at("prompts"), 6);
+}
+
+TEST_F(CompareTest, TakesOneCellIfTold) {
+  WriteMadeRecords(Path("a"), {});
+  WriteMadeRecords(Path("b"), {});
+  const nlohmann::json json = RunForJson(Command("--cell merged --json"));
+  ASSERT_EQ(json.at("cells").size(), 1);
+  EXPECT_EQ(json.at("cells")[0].at("name"), "merged");
+  const Outcome wrong = RunProgram(Command("--cell mergd"));
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("did you mean 'merged'?"));
+}
+
+TEST_F(CompareTest, RefusesUnlikeWorkloadsAndInstructionSetsUnlessMixed) {
+  WriteMadeRecords(Path("a"), {});
+  records::Context context = MadeContext({});
+  context.mutable_workload()->set_hash("0000");
+  WriteMadeRecords(Path("b"), {}, context);
+  const Outcome workload = RunProgram(Command());
+  EXPECT_EQ(workload.code, 2);
+  EXPECT_THAT(workload.err,
+              AllOf(HasSubstr("different workloads (ffee and 0000)"),
+                    HasSubstr("--mixed")));
+  context = MadeContext({});
+  context.mutable_machine()->set_instruction_set("AVX3");
+  WriteMadeRecords(Path("b"), {}, context);
+  EXPECT_THAT(RunProgram(Command()).err,
+              HasSubstr("different instruction sets (AVX2 and AVX3)"));
+  const Outcome mixed = RunProgram(Command("--mixed"));
+  EXPECT_EQ(mixed.code, 0) << mixed.err;
+  EXPECT_THAT(mixed.out, HasSubstr("Differs: instruction set: AVX2 | AVX3"));
+}
+
+TEST_F(CompareTest, SaysWhatElseDiffers) {
+  WriteMadeRecords(Path("a"), {});
+  records::Context context = MadeContext({});
+  context.mutable_build()->set_compiler("another");
+  context.mutable_machine()->set_bytes_per_s(1.05e10);  // within its noise
+  context.mutable_cells(1)->set_seed(8);
+  WriteMadeRecords(Path("b"), {}, context);
+  const nlohmann::json json = RunForJson(Command("--json"));
+  EXPECT_EQ(json.at("differences"),
+            nlohmann::json::array(
+                {"compiler: made up | another", "cell chain, seed: 7 | 8"}));
+}
+
+TEST_F(CompareTest, RefusesRunsWithoutACommonCell) {
+  WriteMadeRecords(Path("a"), {});
+  records::Context context = MadeContext({});
+  for (records::Cell& cell : *context.mutable_cells())
+    cell.set_name("other " + cell.name());
+  WriteMadeRecords(Path("b"), {}, context);
+  const Outcome outcome = RunProgram(Command());
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("have no cell of one name"));
+}
+
+TEST_F(CompareTest, DoesNotJudgeByOnePrompt) {
+  WriteMadeRecords(Path("a"), {.prompts = 1});
+  WriteMadeRecords(Path("b"), {.prompts = 1, .slower = 3});
+  EXPECT_THAT(RunProgram(Command()).out,
+              ContainsRegex("chain +too few prompts +1 "));
+}
+
+}  // namespace
+}  // namespace banyan

@@ -1,0 +1,163 @@
+// The document that the page shows.
+#include "experiments/report/report_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "experiments/metrics/catalogue.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/records/record_set.h"
+#include "experiments/report/report.h"
+#include "experiments/report/token_texts.h"
+#include "nlohmann/json.hpp"
+#include "tests/experiments/test_files.h"
+#include "tests/support/made_records.h"
+
+namespace banyan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class ReportJsonTest : public FolderTest {
+ protected:
+  // Of made-up records, the target in `directory`.
+  static Json Document(int samples, const std::string& directory = "nowhere",
+                       const std::string& reference = "") {
+    const std::string path = TestFolder() + "/run.banyan";
+    records::Context context = MadeContext({});
+    for (records::Cell& cell : *context.mutable_cells())
+      cell.mutable_target()->set_directory(directory);
+    WriteMadeRecords(path, {}, context);
+    const auto set = ReadRecordSet({path}, false);
+    EXPECT_TRUE(set.ok()) << set.status();
+    const auto report = MakeReport(*set, {.reference = reference});
+    EXPECT_TRUE(report.ok()) << report.status();
+    TokenTexts texts;
+    return ToJson(*set, *report, samples, texts);
+  }
+};
+
+TEST_F(ReportJsonTest, SaysWhatWasRun) {
+  const Json json = Document(0);
+  EXPECT_EQ(json.at("question"), "Is what is made up counted right?");
+  EXPECT_EQ(json.at("experiment_hash"), "00112233445566778899");
+  EXPECT_EQ(json.at("context").at("machine").at("instruction_set"), "AVX2");
+  EXPECT_EQ(json.at("context").at("started"), "2023-11-14T22:13:20+00:00");
+  EXPECT_EQ(json.at("context").at("workload").at("prompts"), 6);
+  EXPECT_EQ(json.at("warnings"), Json::array());
+  EXPECT_EQ(json.at("samples"), Json::array());
+  ASSERT_EQ(json.at("metrics").size(), MetricCatalogue().size());
+  EXPECT_EQ(json.at("metrics")[0].at("name"), "tokens_per_pass");
+  EXPECT_EQ(json.at("metrics")[0].at("unit"), "tokens");
+}
+
+TEST_F(ReportJsonTest, DescribesEveryCell) {
+  const Json json = Document(0);
+  ASSERT_EQ(json.at("cells").size(), 5);
+  const Json& plain = json.at("cells")[0];
+  EXPECT_TRUE(plain.at("baseline").is_null());
+  EXPECT_TRUE(plain.at("grown_from").is_null());
+  EXPECT_EQ(plain.at("trunks"), Json::array());
+  EXPECT_FALSE(plain.contains("differences"));
+  const Json& lossy = json.at("cells")[4];
+  EXPECT_EQ(lossy.at("name"), "lossy_merged 1");
+  EXPECT_EQ(lossy.at("method"), "lossy_merged");
+  EXPECT_EQ(lossy.at("axes").at("temperature"), "1");
+  EXPECT_EQ(lossy.at("target"), "grown_target");
+  EXPECT_EQ(lossy.at("grown_from"), "target");
+  EXPECT_EQ(lossy.at("lossless"), false);
+  EXPECT_EQ(lossy.at("baseline"), "plain 1");
+  EXPECT_EQ(lossy.at("prompts"), 6);
+  EXPECT_EQ(lossy.at("trunks")[1].at("drafter"), "ngram");
+  EXPECT_EQ(lossy.at("trunks")[1].at("law"), "deterministic");
+  const Json& speed = lossy.at("metrics").at("speed").at("");
+  EXPECT_LE(speed.at("low").get<double>(), speed.at("value").get<double>());
+  EXPECT_GE(speed.at("high").get<double>(), speed.at("value").get<double>());
+  EXPECT_TRUE(lossy.at("metrics").at("tokens").at("").at("low").is_null());
+  EXPECT_TRUE(
+      lossy.at("metrics").at("acceptance_by_depth").contains("depth 1"));
+}
+
+TEST_F(ReportJsonTest, GivesDifferencesIfThereIsAReference) {
+  const Json json = Document(0, "nowhere", "chain");
+  EXPECT_FALSE(json.at("cells")[1].contains("differences"));
+  const Json& merged = json.at("cells")[2];
+  EXPECT_EQ(merged.at("reference"), "chain");
+  EXPECT_TRUE(merged.at("differences").at("speed").contains(""));
+}
+
+TEST_F(ReportJsonTest, DrawsTheFirstPromptsOfEveryCell) {
+  const Json json = Document(2);
+  ASSERT_EQ(json.at("samples").size(), 10);
+  const Json& sample = json.at("samples")[4];
+  EXPECT_EQ(sample.at("cell"), "merged");
+  EXPECT_EQ(sample.at("id"), "80");
+  EXPECT_EQ(sample.at("prompt"), "<5><6><7>");
+  const records::PromptRecord record = MadePrompt({}, 2, 0);
+  ASSERT_EQ(sample.at("rounds").size(),
+            static_cast<std::size_t>(record.rounds_size()));
+  ASSERT_EQ(sample.at("tokens").size(),
+            static_cast<std::size_t>(record.tokens_size()));
+  for (int i = 0; i < record.rounds_size(); ++i) {
+    const records::Round& round = record.rounds(i);
+    const Json& drawn = sample.at("rounds")[static_cast<std::size_t>(i)];
+    EXPECT_EQ(drawn.at("emitted"), round.emitted());
+    EXPECT_EQ(drawn.at("nodes").size(),
+              static_cast<std::size_t>(round.tokens_size()));
+    EXPECT_EQ(drawn.at("nodes")[0].at("parent"), -1);
+    EXPECT_EQ(drawn.at("ms").at("target").get<double>(),
+              static_cast<double>(round.target_ns()) / 1e6);
+    int accepted = 0;
+    for (const Json& node : drawn.at("nodes")) {
+      accepted += node.at("accepted").get<bool>() ? 1 : 0;
+      EXPECT_EQ(node.at("trunks").empty(), node.at("parent") == -1);
+    }
+    EXPECT_EQ(accepted, round.path_size());
+  }
+}
+
+TEST_F(ReportJsonTest, TellsWhereEveryTokenCameFrom) {
+  const Json json = Document(6);
+  int bonus = 0;
+  int corrected = 0;
+  for (const Json& sample : json.at("samples")) {
+    for (const Json& token : sample.at("tokens")) {
+      const std::string how = token.at("how");
+      if (sample.at("cell") == "plain") {
+        EXPECT_EQ(how, "plain");
+      }
+      bonus += how == "bonus" ? 1 : 0;
+      corrected += how == "corrected" ? 1 : 0;
+      const Json& round =
+          sample.at("rounds")[token.at("round").get<std::size_t>()];
+      // Accepted tokens are nodes of their round; others are what follows.
+      if (how != "accepted") {
+        EXPECT_EQ(token.at("text"), round.at("next"));
+      }
+    }
+  }
+  EXPECT_GT(bonus, 0);
+  EXPECT_GT(corrected, 0);
+}
+
+TEST_F(ReportJsonTest, TakesTextsFromTheTargetsTokenizerIfItIsThere) {
+  const Json json = Document(1, "models/pycode-target");
+  const records::PromptRecord record = MadePrompt({}, 0, 0);
+  for (int i = 0; i < record.tokens_size(); ++i)
+    EXPECT_NE(
+        json.at("samples")[0].at("tokens")[static_cast<std::size_t>(i)].at(
+            "text"),
+        absl::StrCat("<", record.tokens(i), ">"));
+  TokenTexts texts;
+  EXPECT_EQ(texts.Of("models/pycode-target")(999'999), "<999999>");
+  EXPECT_EQ(texts.Together("nowhere", std::vector<std::uint32_t>{1, 2}),
+            "<1><2>");
+}
+
+}  // namespace
+}  // namespace banyan

@@ -1,0 +1,162 @@
+// banyan report, as a user meets it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/experiments/run_program.h"
+#include "tests/experiments/test_files.h"
+#include "tests/support/made_records.h"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+class ReportTest : public FolderTest {
+ protected:
+  ReportTest() { WriteMadeRecords(TestFolder() + "/run.banyan", {}); }
+
+  static Outcome Report(const std::string& options) {
+    return RunProgram("report " + TestFolder() + " " + options);
+  }
+};
+
+TEST_F(ReportTest, IsATableOfAllCells) {
+  const Outcome outcome = Report("");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(ContainsRegex("cell +prompts +tokens per pass +accepted per pass "
+                          "+alpha +speed +predicted speed +ms per token"),
+            ContainsRegex("plain +6 +1\\.000 +- +- +1\\.000 \\[1\\.000, "
+                          "1\\.000\\] +1\\.000 "),
+            ContainsRegex("lossy_merged 1 +LOSSY, grown \\(target\\) +6 "),
+            HasSubstr("95 % intervals"),
+            HasSubstr("LOSSY: the output does not follow"),
+            HasSubstr("grown (NAME)")));
+}
+
+TEST_F(ReportTest, GivesDifferencesToAReferenceCell) {
+  const Outcome outcome = Report("--metrics ms_per_token --reference chain");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              AllOf(ContainsRegex("difference in ms per token"),
+                    HasSubstr("Differences are to chain."),
+                    ContainsRegex("chain +6 +[0-9.]+ \\[[^]]+\\] +-\n"),
+                    ContainsRegex("merged +6 +[0-9.]+ \\[[^]]+\\] +[+-][0-9.]+ "
+                                  "\\[[^]]+\\]\n")));
+}
+
+TEST_F(ReportTest, GroupsCellsAndFindsAMethodInEachGroup) {
+  const Outcome outcome = Report("--group temperature --reference plain");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              ContainsRegex("temperature 0\ncell.*(.|\n)*temperature 1\ncell"));
+  // A cell is called plain: it is the reference everywhere.
+  EXPECT_THAT(outcome.out, HasSubstr("Differences are to plain.\n"));
+  const Outcome method =
+      Report("--group temperature,target --reference lossy_merged");
+  EXPECT_EQ(method.code, 0) << method.err;
+  EXPECT_THAT(method.out, AllOf(HasSubstr("temperature 1, target grown_target"),
+                                HasSubstr("are to lossy_merged 1.")));
+}
+
+TEST_F(ReportTest, WritesMarkdown) {
+  const Outcome outcome = Report("--format markdown --group temperature");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("### temperature 0\n\n| cell |  | prompts |"),
+                    HasSubstr("| --- | --- | ---: |"),
+                    HasSubstr("| lossy\\_merged 1 | LOSSY, grown (target) |")));
+}
+
+TEST_F(ReportTest, WritesLatexWithEscapedTexts) {
+  const Outcome outcome = Report("--format latex --group shape");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("\\begin{tabular}{llrrrrrrr}\n\\toprule\n"),
+                    HasSubstr("50 \\%\\_} \\\\\n"),
+                    HasSubstr("lossy\\_merged 1 & LOSSY, grown (target) & 6"),
+                    HasSubstr("\\bottomrule\n\\end{tabular}\n")));
+}
+
+TEST_F(ReportTest, WritesCsvInTheLongForm) {
+  const Outcome outcome =
+      Report("--format csv --metrics tokens,acceptance_by_depth");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(HasSubstr("cell,temperature,shape,metric,key,value,low,high,"
+                      "prompts\n"),
+            HasSubstr("plain,0,\"\"\"0\"\", 50 %_\",tokens,,114,,,6\n"),
+            ContainsRegex("chain,0,[^\n]*,acceptance_by_depth,depth 1,0\\.")));
+  EXPECT_THAT(Report("--format csv --reference chain").out,
+              HasSubstr("prompts,difference,difference_low,difference_high\n"));
+}
+
+TEST_F(ReportTest, WritesToAFile) {
+  const std::string page = TestFolder() + "/page.html";
+  const Outcome outcome = Report("--format html --out " + page);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(FileText(page), AllOf(HasSubstr("Is what is made up counted"),
+                                    HasSubstr("lossy_merged 1")));
+}
+
+TEST_F(ReportTest, WarnsOfTornTailsAndMissingPrompts) {
+  WriteMadeRecords(TestFolder() + "/run.banyan", {.gaps = true});
+  WriteText(TestFolder() + "/run.banyan",
+            FileText(TestFolder() + "/run.banyan") + "torn");
+  const Outcome outcome = Report("");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("torn entry (4 bytes)"),
+                                 HasSubstr("5 of 6 prompts are recorded")));
+}
+
+TEST_F(ReportTest, RefusesWhatIsNotThereWithTheNearestName) {
+  const auto expect_refused = [](const std::string& options,
+                                 const std::string& reason) {
+    const Outcome outcome = Report(options);
+    EXPECT_EQ(outcome.code, 2) << options;
+    EXPECT_THAT(outcome.err, HasSubstr(reason)) << options;
+    EXPECT_EQ(outcome.out, "") << options;
+  };
+  expect_refused("--metrics sped", "did you mean 'speed'?");
+  expect_refused("--group temprature", "did you mean 'temperature'?");
+  expect_refused("--reference chian", "did you mean 'chain'?");
+  expect_refused("--reference plain --group nothing", "unknown axis");
+  expect_refused("--format word", "--format");
+  expect_refused("--out /no/such/folder/file", "/no/such/folder/file: the");
+  expect_refused("no/such/path", "no/such/path");
+}
+
+TEST_F(ReportTest, RefusesAMethodThatIsTwiceInAGroup) {
+  records::Context context = MadeContext({});
+  context.mutable_cells(2)->set_method("chain");
+  context.mutable_cells(1)->set_name("chain 0");
+  WriteMadeRecords(TestFolder() + "/run.banyan", {}, context);
+  const Outcome outcome = Report("--reference chain");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err,
+              HasSubstr("'chain 0' and 'merged' are both cells of method"));
+}
+
+TEST_F(ReportTest, PutsDifferentExperimentsSideBySideOnlyIfTold) {
+  records::Context context = MadeContext({});
+  context.set_experiment_hash("aabbccddeeff");
+  WriteMadeRecords(TestFolder() + "/other.banyan", {}, context);
+  const Outcome outcome = Report("");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("run.banyan"), HasSubstr("other.banyan"),
+                    HasSubstr("different experiments")));
+  EXPECT_THAT(Report("--mixed").out, HasSubstr("chain@aabbccdd"));
+}
+
+}  // namespace
+}  // namespace banyan
