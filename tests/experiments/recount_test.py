@@ -1,0 +1,300 @@
+"""Counts every metric again, from raw counts, and holds it against the report.
+
+  recount_test.py BANYAN MAKE_RECORDS
+
+A second implementation that shares nothing with the first but the export: made-up
+records of five cells, with prompts that are missing, go through `banyan export`
+into this file's plain sums, and through `banyan report --format csv`. Every
+number must be there on both sides, with the same count of prompts, and equal to
+1e-9 of its size.
+"""
+
+import collections
+import csv
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(PROJECT / "scripts"))
+sys.dont_write_bytecode = True
+import banyan_records  # noqa: E402 (the path comes first)
+
+BANYAN, MAKE_RECORDS = sys.argv[1:3]
+
+
+def phases(made):
+    return {phase: sum(made["draft_ns"]) if phase == "draft"
+            else made[f"{phase}_ns"] for phase in banyan_records.PHASES}
+
+
+def total_ns(record):
+    return sum(sum(phases(made).values()) for made in record["rounds"])
+
+
+def target_ns(record):
+    return sum(made["target_ns"] for made in record["rounds"])
+
+
+def draft_ns(record):
+    return sum(sum(made["draft_ns"]) for made in record["rounds"])
+
+
+def depths(made):
+    found = []
+    for parent in made["parents"]:
+        found.append(0 if parent < 0 else found[parent] + 1)
+    return found
+
+
+def reached(made):
+    """(draw list, accepted child or None) of the root and the path."""
+    nodes = [0] + made["path"]
+    after = dict(zip(nodes, made["path"]))
+    return [(draws, after.get(draws["node"])) for draws in made["lists"]
+            if draws["node"] in nodes]
+
+
+def trunks_of(made, node):
+    return sorted({draws["trunk"] for draws in made["lists"]
+                   if node in draws["children"]})
+
+
+class Cell:
+    """One cell's records, and what is counted of them: {(metric, key): value}
+    and how many prompts stand behind each."""
+
+    def __init__(self, name, entries, baselines):
+        self.records = [entry["record"] for entry in entries]
+        self.rounds = [made for record in self.records
+                       for made in record["rounds"]]
+        self.setting = entries[0]["setting"]
+        self.trunks = [trunk["drafter"] for trunk in self.setting["trunks"]]
+        self.own_baseline = entries[0]["baseline"] is None
+        by_prompt = {entry["record"]["prompt"]: entry["record"]
+                     for entry in baselines}
+        self.pairs = [(record, by_prompt[record["prompt"]])
+                      for record in self.records if record["prompt"] in by_prompt]
+        self.values = {}
+        self.prompts = {}
+        self.count()
+
+    def give(self, metric, key, over, under, prompts):
+        if under:
+            self.values[metric, key] = over / under
+            self.prompts[metric, key] = prompts
+
+    def prompts_with(self, holds):
+        return sum(1 for record in self.records if holds(record))
+
+    def share(self, metric, hits, counted_in):
+        """Counter of keys over all that `counted_in` lists of a record."""
+        everything = sum(len(counted_in(record)) for record in self.records)
+        for key, over in hits.items():
+            self.give(metric, key, over, everything,
+                      self.prompts_with(counted_in))
+
+    def count(self):
+        self.count_totals()
+        self.count_times()
+        self.count_against_baseline()
+        self.count_divergence()
+        if self.trunks:
+            self.count_acceptance()
+            self.count_by_depth()
+            self.count_by_list()
+            self.count_by_trunk()
+
+    def count_totals(self):
+        everyone = len(self.records)
+        tokens = sum(len(record["tokens"]) for record in self.records)
+        self.give("tokens", "", tokens, 1, everyone)
+        self.give("rounds", "", len(self.rounds), 1, everyone)
+        self.give("tokens_per_pass", "", tokens, len(self.rounds), everyone)
+        self.give("ms_per_token", "",
+                  sum(map(total_ns, self.records)) / 1e6, tokens, everyone)
+        self.give("drafted_nodes", "",
+                  sum(len(made["tokens"]) - 1 for made in self.rounds),
+                  len(self.rounds), everyone)
+        logs = [value for record in self.records
+                for value in record["log_probability"]]
+        self.give("log_probability", "", math.fsum(logs), len(logs), everyone)
+        self.give("peak_memory", "", max(
+            record["peak_memory_bytes"] for record in self.records),
+            2 ** 20, everyone)
+
+    def count_times(self):
+        for phase in banyan_records.PHASES:
+            self.give("time_shares", phase,
+                      sum(phases(made)[phase] for made in self.rounds),
+                      sum(map(total_ns, self.records)), len(self.records))
+
+    def count_against_baseline(self):
+        pairs = self.pairs
+        tokens = sum(len(record["tokens"]) for record, _ in pairs)
+        passes = sum(len(plain["rounds"]) for _, plain in pairs)
+        plain_tokens = sum(len(plain["tokens"]) for _, plain in pairs)
+        plain_ns = sum(total_ns(plain) for _, plain in pairs)
+        plain_pass = sum(target_ns(plain) for _, plain in pairs) / passes
+        self.give("speed", "", plain_ns / plain_tokens,
+                  sum(total_ns(record) for record, _ in pairs) / tokens,
+                  len(pairs))
+        spent = sum(draft_ns(record) + target_ns(record) for record, _ in pairs)
+        self.give("predicted_speed", "", plain_pass * tokens, spent, len(pairs))
+        if not self.trunks:
+            return
+        drafting = sum(draft_ns(record) for record, _ in pairs)
+        levels = sum(max(depths(made)) for record, _ in pairs
+                     for made in record["rounds"])
+        drafted = sum(1 for record, _ in pairs
+                      if any(len(made["tokens"]) > 1
+                             for made in record["rounds"]))
+        self.give("drafter_cost", "", drafting, levels * plain_pass, drafted)
+        self.give("drafter_cost", "pass", drafting, plain_pass * sum(
+            len(record["rounds"]) for record, _ in pairs), len(pairs))
+
+    def count_divergence(self):
+        if self.setting["temperature"] != 0 or self.own_baseline:
+            return
+        places = []
+        gaps = []
+        for record, plain in self.pairs:
+            if record["tokens"] == plain["tokens"]:
+                continue
+            both = zip(record["tokens"], plain["tokens"])
+            place = next((i for i, (a, b) in enumerate(both) if a != b),
+                         min(len(record["tokens"]), len(plain["tokens"])))
+            places.append(place)
+            if place < len(plain["logit_gap"]):
+                gaps.append(plain["logit_gap"][place])
+        self.give("divergence", "prompts", len(places), len(self.pairs),
+                  len(self.pairs))
+        self.give("divergence", "place", sum(places), len(places), len(places))
+        self.give("divergence", "logit gap", sum(gaps), len(gaps), len(gaps))
+
+    def count_acceptance(self):
+        kept = 0
+        lengths = collections.Counter()
+        saved = 0
+        for made in self.rounds:
+            kept += min(len(made["path"]), made["emitted"])
+            lengths[f"length {len(made['path'])}"] += 1
+            children = [child for draws in made["lists"]
+                        for child in draws["children"] if child >= 0]
+            saved += len(children) - len(set(children))
+        everyone = len(self.records)
+        self.give("accepted_per_pass", "", kept, len(self.rounds), everyone)
+        self.give("nodes_saved", "", saved, len(self.rounds), everyone)
+        self.share("accepted_lengths", lengths,
+                   lambda record: record["rounds"])
+
+    def count_by_depth(self):
+        deepest = max(max(depths(made)) for made in self.rounds)
+        self.share("acceptance_by_depth",
+                   {f"depth {depth}": sum(len(made["path"]) >= depth
+                                          for made in self.rounds)
+                    for depth in range(1, deepest + 1)},
+                   lambda record: record["rounds"])
+        for depth in range(1, deepest + 1):
+            came = [(record, made) for record in self.records
+                    for made in record["rounds"]
+                    if len(made["path"]) >= depth - 1 and
+                    ([0] + made["path"])[depth - 1] in made["parents"]]
+            self.give("conditional_acceptance_by_depth", f"depth {depth}",
+                      sum(len(made["path"]) >= depth for _, made in came),
+                      len(came), len({record["prompt"] for record, _ in came}))
+
+    def count_by_list(self):
+        looked = [(record, draws, child) for record in self.records
+                  for made in record["rounds"]
+                  for draws, child in reached(made)]
+        overlaps = [(record["prompt"], draws["overlap"])
+                    for record, draws, _ in looked
+                    if not math.isnan(draws["overlap"])]
+        self.give("alpha", "", math.fsum(value for _, value in overlaps),
+                  len(overlaps), len({prompt for prompt, _ in overlaps}))
+        drawn = [entry for entry in looked if entry[1]["tokens"]]
+        ranks = {f"rank {i + 1}": 0 for _, draws, _ in drawn
+                 for i in range(len(draws["tokens"]))}
+        for _, draws, child in drawn:
+            if child in draws["children"]:
+                ranks[f"rank {draws['children'].index(child) + 1}"] += 1
+        for key, hits in ranks.items():
+            self.give("acceptance_by_rank", key, hits, len(drawn),
+                      len({record["prompt"] for record, _, _ in drawn}))
+
+    def count_by_trunk(self):
+        keys = [f"trunk {i} {name}" for i, name in enumerate(self.trunks)]
+        first = dict.fromkeys(keys, 0)
+        alone = dict.fromkeys(keys, 0)
+        for made in self.rounds:
+            for node in made["path"]:
+                trunks = trunks_of(made, node)
+                first[keys[trunks[0]]] += 1
+                if len(trunks) == 1:
+                    alone[keys[trunks[0]]] += 1
+        self.share("acceptance_by_trunk", first,
+                   lambda record: [node for made in record["rounds"]
+                                   for node in made["path"]])
+        self.share("gain_by_trunk", alone, lambda record: record["rounds"])
+
+
+def run(*arguments):
+    return subprocess.run(list(map(str, arguments)), check=True,
+                          capture_output=True, text=True).stdout
+
+
+class RecountTest(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            run(MAKE_RECORDS, folder / "run.banyan")
+            run(BANYAN, "export", folder, "--out", folder / "run.jsonl")
+            text = run(BANYAN, "report", folder, "--format", "csv")
+            entries = banyan_records.load(folder / "run.jsonl")
+        cls.reported = {(row["cell"], row["metric"], row["key"]): row
+                        for row in csv.DictReader(text.splitlines())}
+        by_cell = collections.defaultdict(list)
+        for entry in entries:
+            by_cell[entry["cell"]].append(entry)
+        cls.cells = {
+            name: Cell(name, own, by_cell[own[0]["baseline"] or name])
+            for name, own in by_cell.items()}
+
+    def test_every_number_is_the_same_on_both_sides(self):
+        counted = {(name, *key): (value, cell.prompts[key])
+                   for name, cell in self.cells.items()
+                   for key, value in cell.values.items()}
+        self.assertEqual(sorted(counted), sorted(self.reported))
+        for key, (value, prompts) in counted.items():
+            with self.subTest(key):
+                row = self.reported[key]
+                self.assertTrue(
+                    math.isclose(float(row["value"]), value, rel_tol=1e-9,
+                                 abs_tol=1e-12), f"{row['value']} {value}")
+                self.assertEqual(int(row["prompts"]), prompts)
+
+    def test_every_metric_is_among_them(self):
+        catalogue = json.loads(run(BANYAN, "list", "--json"))["metrics"]
+        self.assertEqual({row["name"] for row in catalogue},
+                         {metric for _, metric, _ in self.reported})
+
+    def test_intervals_hold_the_number(self):
+        for key, row in self.reported.items():
+            if not row["low"]:
+                continue
+            low, value, high = (float(row[name])
+                                for name in ("low", "value", "high"))
+            with self.subTest(key):
+                self.assertLessEqual(low, value + 1e-12)
+                self.assertGreaterEqual(high, value - 1e-12)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
