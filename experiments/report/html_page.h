@@ -1,6 +1,5 @@
 // The report as one HTML page that needs nothing else: it holds its styles, its
 // scripts, Chart.js and the report itself, and loads nothing.
-// The page of a report.
 #ifndef BANYAN_EXPERIMENTS_REPORT_HTML_PAGE_H_
 #define BANYAN_EXPERIMENTS_REPORT_HTML_PAGE_H_
 
@@ -30,7 +29,6 @@ namespace banyan {
 // `round` counts from 0. Node 0 is the root, with parent -1 and the token
 // before the round as its text; a parent stands before its children. Bytes that
 // are not UTF-8 become U+FFFD.
-// A self-contained HTML document that shows the report (docs/formats.md).
 std::string HtmlPage(const nlohmann::ordered_json& report);
 
 }  // namespace banyan
