@@ -23,6 +23,7 @@
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
+#include "drafters/drafter.h"
 
 namespace banyan {
 namespace {
@@ -45,7 +46,14 @@ class Enumeration {
       : target_(target), decoder_(decoder), options_(options) {}
 
   absl::StatusOr<ExactLaw> Run() {
-    const Text start = {target_.begin()};
+    for (const Trunk& trunk : decoder_.method().trunks)
+      if (trunk.drafter->carries_state())
+        return absl::FailedPreconditionError(
+            absl::StrCat("drafter ", trunk.drafter_name,
+                         " carries state from prompt to prompt: its runs "
+                         "cannot be enumerated"));
+    Text start = {target_.begin()};
+    start.insert(start.end(), options_.prompt.begin(), options_.prompt.end());
     BANYAN_ASSIGN_OR_RETURN(result_.target_law,
                             TargetLaw(start, options_.horizon));
     States states;
@@ -135,7 +143,8 @@ class Enumeration {
     do {
       BANYAN_ASSIGN_OR_RETURN(Step step, RunOnce(text, states, source));
       steps[std::move(step)] += source.probability();
-      if (text.size() == 1) NoteFirstRound(source.probability());
+      if (text.size() == 1 + options_.prompt.size())
+        NoteFirstRound(source.probability());
     } while (source.Advance());
     result_.branches += source.runs();
     if (source.exhausted())

@@ -29,6 +29,9 @@ struct LawOptions {
   // one into the next shows; with 0 each round is enumerated by itself.
   int rounds = 0;
   std::int64_t max_branches = 1'000'000;
+  // After begin(): what the strings follow. Drafters that learn from the text
+  // then have something to go by.
+  std::vector<TokenId> prompt = {};
   // For controls that tamper with chance; null for none.
   std::function<std::unique_ptr<RandomSource>(RandomSource&)> wrap = nullptr;
 };
@@ -46,8 +49,10 @@ struct ExactLaw {
   std::int64_t branches = 0;  // leaves of all enumerations
 };
 
-// The law of the next `horizon` tokens after begin(). Fails, naming the number,
-// if it takes more than max_branches leaves, and as decoding fails.
+// The law of the next `horizon` tokens after begin() and the prompt. Fails,
+// naming the number, if it takes more than max_branches leaves; if a drafter
+// carries state, since a run must not depend on the runs before it; and as
+// decoding fails.
 absl::StatusOr<ExactLaw> ComputeExactLaw(const TableModel& target,
                                          Decoder& decoder,
                                          const LawOptions& options);
