@@ -1,0 +1,157 @@
+// Every drafter of the catalogue keeps the target's law under every lossless
+// verifier that takes one of its laws, by exact enumeration. Rows come from the
+// catalogues, so a new drafter is proven by standing there with its examples.
+// In the second of two rounds, those that learn from the text go by what the
+// first one emitted.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/context.h"
+#include "core/prob/distribution.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "drafters/catalogue.h"
+#include "drafters/drafter.h"
+#include "experiments/law/exact_law.h"
+#include "tests/conformance/drafter_proof.h"
+#include "tests/conformance/toys.h"
+#include "tests/support/decoding.h"
+#include "tests/support/models.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+namespace {
+
+constexpr const char* kPolicies[] = {
+    "chain {gamma: 2}", "expansion {branching: [2, 1]}",
+    "sequences {count: 2, gamma: 2}", "best_first {budget: 3}"};
+
+std::vector<std::string> DrafterSpecs() {
+  std::vector<std::string> specs;
+  for (const DrafterRow& row : DrafterCatalogue())
+    for (absl::string_view example : row.examples)
+      specs.push_back(absl::StrCat(row.name, " ", example));
+  return specs;
+}
+
+class EveryDrafter
+    : public testing::TestWithParam<std::tuple<std::string, ProofSize>> {};
+
+TEST_P(EveryDrafter, KeepsTheTargetLawUnderEveryLosslessVerifier) {
+  const auto& [drafter, size] = GetParam();
+  for (double temperature : {1., 0.}) {
+    DrafterProof proof(size, temperature);
+    for (const std::string& verifier : LosslessVerifiers(temperature))
+      for (const char* policy : kPolicies)
+        for (DraftLaw law : kEveryLaw)
+          proof.Prove({drafter, verifier, policy, law}, proof.Make(drafter));
+    EXPECT_GE(proof.pairings(), 10) << "too few lawful pairings";
+    EXPECT_TRUE(proof.accepted() > 0 || temperature == 0)
+        << "no draft was ever accepted";
+  }
+}
+
+TEST_P(EveryDrafter, GivesTheLawsOfItsRow) {
+  const auto& [drafter, size] = GetParam();
+  const std::string name = drafter.substr(0, drafter.find(' '));
+  for (const DrafterRow& row : DrafterCatalogue())
+    if (row.name == name) {
+      EXPECT_EQ(DrafterProof(size, 1).Make(drafter)->laws(), row.laws);
+    }
+}
+
+// What it learnt from an earlier prompt is there again whenever a run begins,
+// as the enumeration asks; so it may carry state.
+class AfterAnEarlierPrompt : public Drafter {
+ public:
+  AfterAnEarlierPrompt(DrafterProof& proof, std::string spec)
+      : proof_(proof), spec_(std::move(spec)), inner_(proof.Make(spec_)) {}
+
+  std::vector<DraftLaw> laws() const override { return inner_->laws(); }
+  absl::Status Begin(const Context& context) override {
+    inner_ = proof_.Make(spec_);
+    const absl::Status earlier = inner_->Begin(ContextOf({1, 1, 0, 1, 0, 0}));
+    return earlier.ok() ? inner_->Begin(context) : earlier;
+  }
+  absl::StatusOr<std::vector<Distribution>> Propose(
+      const Context& context, const GrowingTree& tree,
+      absl::Span<const int> nodes) override {
+    return inner_->Propose(context, tree, nodes);
+  }
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override {
+    return inner_->Observe(context, outcome);
+  }
+
+ private:
+  DrafterProof& proof_;
+  std::string spec_;
+  std::unique_ptr<Drafter> inner_;
+};
+
+TEST(DrafterLaw, IsKeptWithCountsOfAnEarlierPrompt) {
+  const std::string spec = "ngram {reset: never}";
+  DrafterProof proof({2, 1, 4, 200'000, true}, 1);
+  ASSERT_TRUE(proof.Make(spec)->carries_state());
+  for (const std::string& verifier : LosslessVerifiers(1))
+    for (DraftLaw law : kEveryLaw)
+      proof.Prove({spec, verifier, "expansion {branching: [2, 1]}", law},
+                  std::make_unique<AfterAnEarlierPrompt>(proof, spec));
+  EXPECT_GE(proof.accepted(), 5);
+}
+
+TEST(DrafterLaw, OfADrafterThatCarriesStateIsNotEnumerated) {
+  DrafterProof proof({2, 1, 4, 200'000, true}, 1);
+  std::vector<Trunk> trunks;
+  trunks.push_back(
+      TrunkOf(proof.Make("ngram {reset: never}"), "chain {gamma: 1}"));
+  const auto target = Toy({.vocab_size = 2});
+  absl::StatusOr<Decoder> decoder =
+      WithTrunks(*target, "match", std::move(trunks));
+  ASSERT_TRUE(decoder.ok()) << decoder.status();
+  const absl::Status status =
+      ComputeExactLaw(*target, *decoder, {.horizon = 1}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "carries state")) << status;
+}
+
+std::string TestName(
+    const testing::TestParamInfo<std::tuple<std::string, ProofSize>>& info) {
+  const auto& [drafter, size] = info.param;
+  // Examples of one drafter are told apart by their number.
+  int number = 0;
+  for (const std::string& spec : DrafterSpecs()) {
+    if (spec == drafter) break;
+    ++number;
+  }
+  std::string name;
+  for (char c : drafter.substr(0, drafter.find(' ')))
+    if (c != '_') name += c;
+  return absl::StrCat(name, number, "_", size.letters, "Letters", size.rounds,
+                      "Rounds");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Catalogue, EveryDrafter,
+    testing::Combine(testing::ValuesIn(DrafterSpecs()),
+                     testing::Values(ProofSize{2, 1, 4, 200'000, true},
+                                     ProofSize{3, 1, 3, 200'000, true},
+                                     ProofSize{2, 2, 6, 20'000, false},
+                                     ProofSize{3, 2, 4, 5'000, false})),
+    TestName);
+
+}  // namespace
+}  // namespace banyan

@@ -1,0 +1,109 @@
+#include "tests/conformance/drafter_proof.h"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "configs/loader/loader.h"
+#include "core/base/check.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/model/table_model.h"
+#include "core/model/token_counts.h"
+#include "core/prob/sampling_rule.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "drafters/catalogue.h"
+#include "drafters/drafter.h"
+#include "experiments/law/exact_law.h"
+#include "tests/conformance/pairing.h"
+#include "tests/conformance/toys.h"
+#include "tests/support/decoding.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+namespace {
+
+// Sums of up to 200,000 products of some ten factors, each rounded to 1e-16.
+constexpr double kRounding = 1e-12;
+
+std::vector<TokenId> PromptOf(int letters) {
+  if (letters == 2) return {0, 1, 0, 0, 1, 0};
+  return {1, 0, 2, 1, 0, 1, 1, 0};
+}
+
+// Counts in which the last letter was followed by nothing.
+TokenCounts CountsOf(int letters) {
+  if (letters == 2)
+    return {.unigram = {5, 3},
+            .offsets = {0, 2, 2},
+            .tokens = {0, 1},
+            .counts = {1, 3}};
+  return {.unigram = {5, 3, 1},
+          .offsets = {0, 2, 4, 4},
+          .tokens = {1, 2, 0, 2},
+          .counts = {3, 1, 2, 2}};
+}
+
+}  // namespace
+
+DrafterProof::DrafterProof(const ProofSize& size, double temperature)
+    : size_(size),
+      sampling_({.temperature = temperature}),
+      target_(Toy({.vocab_size = size.letters, .seed = 1})),
+      bench_(*target_, SamplingRule(sampling_)) {
+  bench_.AddModel("draft", Toy({.vocab_size = size.letters, .seed = 2}));
+  const absl::Status written = WriteTokenCounts(
+      folder_.path() + "/counts.safetensors", CountsOf(size.letters));
+  Check(written.ok(), written.message());
+}
+
+std::unique_ptr<Drafter> DrafterProof::Make(const std::string& spec) {
+  const absl::StatusOr<Params> section =
+      ParseYaml(Section(spec), folder_.path() + "/examples.yaml");
+  Check(section.ok(), section.status().message());
+  absl::StatusOr<std::unique_ptr<Drafter>> made =
+      BuildDrafter(*section, bench_);
+  Check(made.ok(), made.status().message());
+  return *std::move(made);
+}
+
+void DrafterProof::Prove(const DrafterPairing& pairing,
+                         std::unique_ptr<Drafter> drafter) {
+  std::vector<Trunk> trunks;
+  trunks.push_back(TrunkOf(std::move(drafter), pairing.policy, pairing.law));
+  absl::StatusOr<Decoder> decoder =
+      WithTrunks(*target_, pairing.verifier, std::move(trunks), sampling_);
+  if (!decoder.ok()) return;
+  ++pairings_;
+  const std::string what = absl::StrCat(
+      pairing.drafter, " + ", pairing.policy, " ", Name(pairing.law), " + ",
+      pairing.verifier, ", ", size_.letters, " letters, ", size_.rounds,
+      " round(s), temperature ", sampling_.temperature);
+  const absl::StatusOr<ExactLaw> exact =
+      ComputeExactLaw(*target_, *decoder,
+                      {.horizon = size_.horizon,
+                       .rounds = size_.rounds,
+                       .max_branches = size_.max_leaves,
+                       .prompt = PromptOf(size_.letters)});
+  if (exact.status().code() == absl::StatusCode::kResourceExhausted) {
+    EXPECT_FALSE(size_.all_fit) << what << ": " << exact.status();
+    std::cout << "  " << what << ": more than " << size_.max_leaves
+              << " leaves, left to the smaller sizes\n";
+    return;
+  }
+  ASSERT_TRUE(exact.ok()) << what << ": " << exact.status();
+  EXPECT_LE(exact->max_abs_error, kRounding) << what;
+  if (exact->expected_tokens_per_round > 1) ++accepted_;
+  std::cout << "  " << what << ": " << exact->branches << " leaves, error "
+            << exact->max_abs_error << "\n";
+}
+
+}  // namespace banyan
