@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
   banyan::AddReportCommand(app, status);
   banyan::AddCompareCommand(app, status);
   banyan::AddExportCommand(app, status);
+  banyan::AddCountCommand(app, status);
   if (UnknownCommand(app, argc, argv)) return kBadInput;
   try {  // the command line library throws
     app.parse(argc, argv);

@@ -23,6 +23,7 @@ void AddTokenizeCommand(CLI::App& app, absl::Status& status);
 void AddReportCommand(CLI::App& app, absl::Status& status);
 void AddCompareCommand(CLI::App& app, absl::Status& status);
 void AddExportCommand(CLI::App& app, absl::Status& status);
+void AddCountCommand(CLI::App& app, absl::Status& status);
 
 }  // namespace banyan
 

@@ -59,7 +59,7 @@ TEST(Program, SuggestsTheNearestCommand) {
 TEST(Program, HelpsEverywhere) {
   for (const char* arguments :
        {"--help", "law --help", "tree --help", "list --help", "score --help",
-        "generate --help", "grow --help"}) {
+        "generate --help", "grow --help", "count --help"}) {
     const Outcome outcome = RunProgram(arguments);
     EXPECT_EQ(outcome.code, 0) << arguments;
     EXPECT_THAT(outcome.output, HasSubstr("Usage")) << arguments;
@@ -72,6 +72,7 @@ TEST(Program, ListsEveryCatalogueAsJson) {
   const auto json = nlohmann::json::parse(outcome.output);
   EXPECT_EQ(json.at("verifiers").size(), 11u);
   EXPECT_EQ(json.at("policies").size(), 8u);
+  EXPECT_EQ(json.at("drafters").size(), 6u);
   for (const auto& row : json.at("verifiers")) {
     EXPECT_FALSE(row.at("sentence").get<std::string>().empty());
     EXPECT_FALSE(row.at("laws").empty());

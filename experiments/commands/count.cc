@@ -1,0 +1,181 @@
+// banyan count: how often tokens stand in texts, and which follows which.
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/checkpoint.h"
+#include "core/model/safetensors_writer.h"
+#include "core/model/token_counts.h"
+#include "core/model/tokenizer/tokenizer.h"
+#include "experiments/commands/commands.h"
+#include "experiments/count/documents.h"
+#include "experiments/count/token_counter.h"
+#include "nlohmann/json.hpp"
+
+namespace banyan {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string out;
+  std::vector<std::string> files;
+  bool json = false;
+};
+
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  banyan count --model models/pycode-target --out counts.safetensors \\\n"
+    "      corpus/train.jsonl\n"
+    "  banyan count --model models/pycode-target --out counts.safetensors \\\n"
+    "      chapter1.txt chapter2.txt\n";
+
+// Says on a terminal how much has been read, a percent at a time.
+class Progress {
+ public:
+  explicit Progress(const std::vector<std::string>& files)
+      : terminal_(isatty(STDERR_FILENO) == 1) {
+    for (const std::string& file : files) {
+      std::error_code none;  // the reader says it better
+      const auto size = std::filesystem::file_size(file, none);
+      if (!none) all_ += static_cast<std::int64_t>(size);
+    }
+  }
+  ~Progress() {
+    if (shown_ >= 0) std::cerr << "\r\033[K";
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void Show(std::int64_t done) {
+    const std::int64_t percent = all_ > 0 ? 100 * done / all_ : 0;
+    if (!terminal_ || percent == shown_) return;
+    shown_ = percent;
+    std::cerr << absl::StreamFormat("\rcounting %d %% of %.1f MB", percent,
+                                    static_cast<double>(all_) / 1e6)
+              << std::flush;
+  }
+
+ private:
+  bool terminal_;
+  std::int64_t all_ = 0;
+  std::int64_t shown_ = -1;
+};
+
+// Before the work, not after it. Leaves no file.
+absl::Status CheckWritable(const std::string& out) {
+  std::error_code none;
+  if (std::filesystem::is_directory(out, none))
+    return absl::InvalidArgumentError(
+        absl::StrCat(out, ": expected a file to write, found a directory"));
+  return SafetensorsWriter::Create(out, {}).status();
+}
+
+// Counts the text alone: no token is added before or after, and what looks like
+// a special token is text.
+absl::Status CountText(const Tokenizer& tokenizer, absl::string_view text,
+                       TokenCounter& counter) {
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::vector<TokenId> tokens,
+      tokenizer.Encode(text, {.add_special = false, .parse_special = false}));
+  return counter.Add(tokens);
+}
+
+absl::Status CountFiles(const Options& options, const Tokenizer& tokenizer,
+                        TokenCounter& counter) {
+  Progress progress(options.files);
+  std::int64_t before = 0;  // bytes of the files that are done
+  for (const std::string& file : options.files) {
+    std::int64_t bytes = 0;
+    const auto visit = [&](absl::string_view text, std::int64_t bytes_read) {
+      bytes = bytes_read;
+      progress.Show(before + bytes);
+      return CountText(tokenizer, text, counter);
+    };
+    BANYAN_RETURN_IF_ERROR(ForEachDocument(file, visit));
+    before += bytes;
+  }
+  if (counter.tokens() > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(options.files.front(),
+                   options.files.size() == 1 ? "" : " and the other files",
+                   ": expected a text, found no token"));
+}
+
+void Print(const Options& options, const TokenCounter& counter,
+           std::int64_t bytes) {
+  if (options.json) {
+    const nlohmann::ordered_json json = {{"out", options.out},
+                                         {"documents", counter.documents()},
+                                         {"tokens", counter.tokens()},
+                                         {"pairs", counter.pairs()},
+                                         {"bytes", bytes}};
+    std::cout << json.dump(2) << "\n";
+    return;
+  }
+  std::cout << absl::StreamFormat(
+      "%s: %d tokens in %d documents, %d distinct pairs, %.1f MB\n",
+      options.out, counter.tokens(), counter.documents(), counter.pairs(),
+      static_cast<double>(bytes) / 1e6);
+}
+
+absl::Status Count(const Options& options) {
+  // The model may have more tokens than its tokenizer.
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
+                          Checkpoint::Open(options.model));
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer,
+                          Tokenizer::Load(options.model));
+  BANYAN_RETURN_IF_ERROR(CheckWritable(options.out));
+  TokenCounter counter(checkpoint->architecture().vocab_size);
+  BANYAN_RETURN_IF_ERROR(CountFiles(options, *tokenizer, counter));
+  BANYAN_RETURN_IF_ERROR(WriteTokenCounts(options.out, counter.counts()));
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(options.out, error);
+  if (error)
+    return absl::InternalError(
+        absl::StrCat(options.out, ": ", error.message()));
+  Print(options, counter, static_cast<std::int64_t>(bytes));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddCountCommand(CLI::App& app, absl::Status& status) {
+  CLI::App* command = app.add_subcommand(
+      "count",
+      "Counts the tokens of texts, and which follows which, for the drafters "
+      "unigram and bigram.");
+  const auto options = std::make_shared<Options>();
+  command
+      ->add_option("--model", options->model,
+                   "The model's directory, whose tokenizer and vocabulary the "
+                   "counts are for.")
+      ->required();
+  command
+      ->add_option("--out", options->out,
+                   "The file to write; an older one is replaced.")
+      ->required();
+  command
+      ->add_option("files", options->files,
+                   "Texts, a document each; or .jsonl files, with a document "
+                   "under 'text' in the object on each line.")
+      ->required();
+  command->add_flag("--json", options->json, "Print JSON.");
+  command->footer(kExamples);
+  command->callback([options, &status] { status = Count(*options); });
+}
+
+}  // namespace banyan

@@ -1,0 +1,241 @@
+// banyan count, with the tokenizer of a model that ships.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/token.h"
+#include "core/model/checkpoint.h"
+#include "core/model/token_counts.h"
+#include "core/model/tokenizer/tokenizer.h"
+#include "experiments/count/token_counter.h"
+#include "nlohmann/json.hpp"
+#include "tests/core/checkpoint/files.h"
+#include "tests/experiments/run_program.h"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// Tests run in the project's root.
+constexpr char kModel[] = "models/pycode-draft-1";
+constexpr char kFirst[] = "def double(x):\n    return x + x\n";
+constexpr char kSecond[] = "for x in range(3):\n    print(double(x))\n";
+
+int VocabSize() {
+  return (*Checkpoint::Open(kModel))->architecture().vocab_size;
+}
+
+using Pairs = std::map<std::pair<TokenId, TokenId>, std::int32_t>;
+
+Pairs PairsOf(const TokenCounts& counts) {
+  Pairs pairs;
+  for (std::size_t t = 0; t + 1 < counts.offsets.size(); ++t)
+    for (std::int64_t i = counts.offsets[t]; i < counts.offsets[t + 1]; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      pairs[{static_cast<TokenId>(t), counts.tokens[at]}] = counts.counts[at];
+    }
+  return pairs;
+}
+
+// The documents counted one by one.
+struct Expected {
+  std::vector<std::int64_t> unigram;
+  Pairs pairs;
+  std::int64_t tokens = 0;
+};
+
+Expected Recount(const std::vector<std::string>& documents) {
+  const auto tokenizer = Tokenizer::Load(kModel).value();
+  Expected expected;
+  expected.unigram.resize(static_cast<std::size_t>(VocabSize()));
+  for (const std::string& document : documents) {
+    const std::vector<TokenId> ids =
+        tokenizer
+            ->Encode(document, {.add_special = false, .parse_special = false})
+            .value();
+    expected.tokens += static_cast<std::int64_t>(ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      ++expected.unigram[static_cast<std::size_t>(ids[i])];
+      if (i > 0) ++expected.pairs[{ids[i - 1], ids[i]}];
+    }
+  }
+  return expected;
+}
+
+std::string Line(const std::string& text) {
+  return nlohmann::json({{"path", "x.py"}, {"text", text}}).dump() + "\n";
+}
+
+class CountCommand : public testing::Test {
+ protected:
+  std::string Out() const { return folder_.path() + "/counts.safetensors"; }
+  std::string Command(const std::string& files) const {
+    return absl::StrCat("count --model ", kModel, " --out ", Out(), " ", files);
+  }
+  // Counts the files, which hold these documents.
+  void ExpectCounts(const std::string& files,
+                    const std::vector<std::string>& documents) const {
+    const nlohmann::json json = RunForJson(Command(files) + " --json");
+    ASSERT_FALSE(json.is_null());
+    const Expected expected = Recount(documents);
+    EXPECT_EQ(json.at("documents"), documents.size());
+    EXPECT_EQ(json.at("tokens"), expected.tokens);
+    EXPECT_EQ(json.at("pairs"), expected.pairs.size());
+    EXPECT_EQ(json.at("bytes"), std::filesystem::file_size(Out()));
+    const absl::StatusOr<TokenCounts> counts =
+        ReadTokenCounts(Out(), VocabSize());
+    ASSERT_TRUE(counts.ok()) << counts.status();
+    EXPECT_EQ(counts->unigram, expected.unigram);
+    EXPECT_EQ(PairsOf(*counts), expected.pairs);
+  }
+  // A refusal that leaves no file behind.
+  void ExpectRefused(const std::string& command, const std::string& place,
+                     const std::string& reason) const {
+    const Outcome outcome = RunProgram(command);
+    EXPECT_EQ(outcome.code, 2) << outcome.output;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_THAT(outcome.err,
+                AllOf(StartsWith("banyan: " + place), HasSubstr(reason)));
+    EXPECT_FALSE(std::filesystem::exists(Out()));
+    EXPECT_FALSE(std::filesystem::exists(Out() + ".partial"));
+  }
+  void ExpectRefusedFile(const std::string& name, const std::string& text,
+                         const std::string& line,
+                         const std::string& reason) const {
+    const std::string path = folder_.Write(name, text);
+    ExpectRefused(Command(path), path + line + ": ", reason);
+  }
+
+  const TestFolder folder_;
+};
+
+TEST_F(CountCommand, CountsTextsADocumentEach) {
+  const std::string files =
+      folder_.Write("a.py", kFirst) + " " + folder_.Write("b.txt", kSecond);
+  ExpectCounts(files, {kFirst, kSecond});
+}
+
+TEST_F(CountCommand, CountsLinesOfJsonADocumentEach) {
+  const std::string lines = Line(kFirst) + Line("") + Line(kSecond);
+  ExpectCounts(folder_.Write("c.jsonl", lines), {kFirst, "", kSecond});
+  // Without an end of the last line, and beside a text.
+  ExpectCounts(folder_.Write("d.jsonl", lines.substr(0, lines.size() - 1)) +
+                   " " + folder_.Write("a.py", kFirst),
+               {kFirst, "", kSecond, kFirst});
+}
+
+TEST_F(CountCommand, SpecialTokensInATextAreText) {
+  ExpectCounts(folder_.Write("a.txt", "x <|endoftext|> y"),
+               {"x <|endoftext|> y"});
+}
+
+TEST_F(CountCommand, ReplacesAnOlderFileAndSaysWhatItWrote) {
+  folder_.Write("counts.safetensors", "an older file");
+  const Outcome outcome = RunProgram(Command(folder_.Write("a.py", kFirst)));
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_EQ(outcome.err, "");
+  const Expected expected = Recount({kFirst});
+  EXPECT_THAT(outcome.out,
+              HasSubstr(absl::StrCat(
+                  Out(), ": ", expected.tokens, " tokens in 1 documents, ",
+                  expected.pairs.size(), " distinct pairs, 0.0 MB")));
+  EXPECT_TRUE(ReadTokenCounts(Out(), VocabSize()).ok());
+  EXPECT_FALSE(std::filesystem::exists(Out() + ".partial"));
+}
+
+TEST_F(CountCommand, RefusesFilesThatCannotBeRead) {
+  const std::string good = folder_.Write("a.py", kFirst);
+  ExpectRefused(Command(good + " no_such_file.txt"),
+                "no_such_file.txt: ", "No such file");
+  ExpectRefused(Command(folder_.path()), folder_.path() + ": ", "directory");
+  ExpectRefusedFile("bad.txt", "x = '\xff'\n", "", "UTF-8");
+}
+
+TEST_F(CountCommand, RefusesBrokenLinesWithTheirNumber) {
+  const std::string good = Line(kFirst);
+  ExpectRefusedFile("a.jsonl", good + "{\"text\": \"x\n", ":2", "no JSON");
+  ExpectRefusedFile("b.jsonl", good + "\n" + good, ":2", "no JSON");
+  ExpectRefusedFile("c.jsonl", good + good + "[1]\n", ":3", "found array");
+  ExpectRefusedFile("d.jsonl", "{\"path\": \"x\"}\n", ":1",
+                    "found an object without it");
+  ExpectRefusedFile("e.jsonl", "{\"text\": 3}\n", ":1",
+                    "expected a text under 'text', found number");
+  ExpectRefusedFile("f.jsonl", good + "{\"text\": \"\xff\"}\n", ":2",
+                    "no JSON");
+}
+
+TEST_F(CountCommand, RefusesTextsWithoutATokenBetweenThem) {
+  ExpectRefusedFile("a.txt", "", "", "expected a text, found no token");
+  ExpectRefusedFile("a.jsonl", "", "", "expected a text, found no token");
+}
+
+TEST_F(CountCommand, RefusesAnOutputThatCannotBeMade) {
+  const std::string file = folder_.Write("a.py", kFirst);
+  const std::string command = absl::StrCat("count --model ", kModel, " ", file);
+  ExpectRefused(command + " --out no_such_folder/c",
+                "no_such_folder/c: ", "No such file");
+  ExpectRefused(command + " --out " + folder_.path(), folder_.path() + ": ",
+                "expected a file to write, found a directory");
+}
+
+TEST_F(CountCommand, RefusesAModelThatIsNone) {
+  const std::string file = folder_.Write("a.py", kFirst);
+  ExpectRefused("count --model no_such_model --out " + Out() + " " + file,
+                "no_such_model", "No such file");
+  const Outcome outcome = RunProgram("count --model x --out y");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("files"));
+}
+
+// From text to a draft: the file is found beside the method's.
+TEST_F(CountCommand, WritesWhatTheDraftersRead) {
+  ExpectCounts(folder_.Write("a.py", kFirst), {kFirst});
+  const std::string generate = absl::StrCat(
+      "generate --model ", kModel,
+      " --prompt 'def f(x):' --temperature 0 --max-new-tokens 12 --json ");
+  const nlohmann::json plain = RunForJson(generate);
+  for (const char* name : {"unigram", "bigram"}) {
+    const std::string method = folder_.Write(
+        "method.yaml", absl::StrCat("drafters: [{name: ", name,
+                                    ", counts: counts.safetensors}]\n"
+                                    "policy: {name: chain, gamma: 3}\n"
+                                    "verifier: {name: match}\n"));
+    const nlohmann::json drafted = RunForJson(generate + "--method " + method);
+    EXPECT_EQ(drafted.at("ids"), plain.at("ids")) << name;
+    EXPECT_GT(drafted.at("rounds").at(0).at("nodes"), 0) << name;
+  }
+}
+
+TEST(TokenCounter, RefusesATokenThatTheModelDoesNotHave) {
+  TokenCounter counter(3);
+  EXPECT_TRUE(counter.Add({0, 2, 0, 2}).ok());
+  for (TokenId token : {3, -1}) {
+    const absl::Status status = counter.Add({1, token});
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("expected one of the model's, 0 to 2"));
+  }
+  const TokenCounts counts = counter.counts();
+  EXPECT_THAT(counts.unigram, ElementsAre(2, 0, 2));
+  EXPECT_THAT(counts.offsets, ElementsAre(0, 1, 1, 2));
+  EXPECT_THAT(counts.tokens, ElementsAre(2, 0));
+  EXPECT_THAT(counts.counts, ElementsAre(2, 1));
+}
+
+}  // namespace
+}  // namespace banyan
