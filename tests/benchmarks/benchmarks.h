@@ -18,6 +18,7 @@ void RegisterTree(const MadeUpLaws& laws);
 void RegisterOptimize();
 void RegisterRow(const MadeUpLaws& laws);
 void RegisterOps();
+void RegisterDrafters();
 
 }  // namespace banyan
 

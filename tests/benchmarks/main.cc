@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   banyan::RegisterOptimize();
   banyan::RegisterRow(laws);
   banyan::RegisterOps();
+  banyan::RegisterDrafters();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

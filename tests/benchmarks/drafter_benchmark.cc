@@ -1,0 +1,119 @@
+// A round of the drafters that look into the text: growing a chain of eight and
+// observing what was committed, three tokens a round. The size is the history
+// that is full when the clock starts.
+#include <benchmark/benchmark.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/base/context.h"
+#include "core/base/token.h"
+#include "core/prob/sampling_rule.h"
+#include "core/random/random_source.h"
+#include "core/random/seeded_source.h"
+#include "drafters/copy/copy.h"
+#include "drafters/drafter.h"
+#include "drafters/grow.h"
+#include "drafters/ngram/ngram.h"
+#include "tests/benchmarks/benchmarks.h"
+#include "tests/support/mix.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/merge.h"
+#include "tree/optimize/shape.h"
+#include "tree/policies/fixed_shape.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+namespace {
+
+constexpr int kVocabSize = 32'000;
+constexpr int kHistories[] = {512, 4096};
+
+// Text in which phrases come again: one of 200 phrases of 8 tokens, and after
+// it a token of Zipf's law, as after a common word.
+TokenId TextAt(std::uint64_t index) {
+  constexpr std::uint64_t kPhrase = 9;
+  const std::uint64_t place = index % kPhrase;
+  const std::uint64_t draw = Mix(index / kPhrase);
+  if (place + 1 < kPhrase)
+    return static_cast<TokenId>(Mix(draw % 200 * kPhrase + place) % 2000);
+  const double u = static_cast<double>(draw >> 11) * 0x1p-53;
+  return static_cast<TokenId>(1 / (u + 1.0 / kVocabSize)) % kVocabSize;
+}
+
+std::unique_ptr<Drafter> MakeNGram(int history, DraftLaw law) {
+  const bool greedy = law == DraftLaw::kDeterministic;
+  return std::make_unique<NGram>(
+      kVocabSize, NGramOptions{.history = history},
+      SamplingRule({.temperature = greedy ? 0.0 : 1.0}));
+}
+
+std::unique_ptr<Drafter> MakeCopy(int history, DraftLaw /*law*/) {
+  return std::make_unique<Copy>(kVocabSize, CopyOptions{.history = history});
+}
+
+struct Case {
+  const char* name;
+  std::unique_ptr<Drafter> (*make)(int history, DraftLaw law);
+  DraftLaw law;
+};
+
+constexpr Case kCases[] = {
+    {"ngram/independent", MakeNGram, DraftLaw::kIndependent},
+    {"ngram/deterministic", MakeNGram, DraftLaw::kDeterministic},
+    {"copy/deterministic", MakeCopy, DraftLaw::kDeterministic},
+};
+
+void TimeRound(benchmark::State& state, const Case& drafter_case, int history) {
+  const std::unique_ptr<Drafter> drafter =
+      drafter_case.make(history, drafter_case.law);
+  const FixedShape policy(Shape::Chain(8));
+  SeededSource random(1);
+  Context context;
+  std::uint64_t length = 0;
+  while (length < 2 * static_cast<std::uint64_t>(history))
+    context.tokens.push_back(TextAt(length++));
+  Check(drafter->Begin(context).ok(), "a text can be begun");
+  const GrowingTree bare(0, 0, drafter_case.law);
+  const DraftTree tree_observed =
+      Merge({&bare, 1});  // none of them looks at it
+  const Verdict verdict;
+  double drafted = 0;
+  for (auto _ : state) {
+    absl::StatusOr<GrowingTree> tree =
+        Grow({*drafter, policy, drafter_case.law, 0}, context,
+             {.max_depth = 100}, Chance(random, context));
+    Check(tree.ok(), "these drafters do not fail");
+    drafted += tree->size() - 1;
+    for (int i = 0; i < 3; ++i) context.tokens.push_back(TextAt(length++));
+    ++context.round;
+    Check(drafter->Observe(context, {tree_observed, verdict, 0}).ok(),
+          "a round can be observed");
+  }
+  state.counters["drafted"] = {drafted, benchmark::Counter::kAvgIterations};
+}
+
+}  // namespace
+
+void RegisterDrafters() {
+  for (const Case& drafter_case : kCases) {
+    for (int history : kHistories) {
+      benchmark::RegisterBenchmark(
+          absl::StrCat("Drafter/", drafter_case.name, "/", history).c_str(),
+          [&drafter_case, history](benchmark::State& state) {
+            TimeRound(state, drafter_case, history);
+          })
+          ->Unit(benchmark::kMicrosecond);
+    }
+  }
+}
+
+}  // namespace banyan
