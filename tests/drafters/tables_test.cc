@@ -118,10 +118,13 @@ TEST(Bigram, FollowsItsRule) {
 TEST(Bigram, PenalisesByTheTextOfEachNode) {
   Bigram drafter(SomeCounts(),
                  SamplingRule({.repetition_penalty = 9, .temperature = 0}));
-  EXPECT_EQ(ToText(MustGrow(drafter, *PolicyOf("chain {gamma: 2}"),
-                            {.context = BeginWith(drafter, {1, 0})})),
-            "0(2(0))")
-      << "1 was seen";
+  const auto grown = [&](std::vector<TokenId> text) {
+    const Context context = BeginWith(drafter, std::move(text));
+    return ToText(
+        MustGrow(drafter, *PolicyOf("chain {gamma: 2}"), {.context = context}));
+  };
+  EXPECT_EQ(grown({1, 0}), "0(2(0))") << "1 was seen";
+  EXPECT_EQ(grown({2, 0}), "0(1(0))") << "2 was seen, after the same token";
 }
 
 TEST(Random, IsUniform) {
