@@ -96,12 +96,14 @@ void AddReportCommand(CLI::App& app, absl::Status& status) {
       ->add_option("--metrics", options->report.metrics,
                    "Only these, separated by commas (banyan list has them); "
                    "otherwise a choice in tables, and all in csv and html")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);  // a path may follow
   command
       ->add_option("--group", options->report.group,
                    "Put cells together that agree in these axes, separated by "
                    "commas; also method, target, verifier, temperature")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);  // a path may follow
   command->add_option("--reference", options->report.reference,
                       "Give differences to this cell, or to the cell of this "
                       "method in each group");

@@ -60,6 +60,8 @@ TEST(Program, HelpsEverywhere) {
   for (const char* arguments :
        {"--help", "law --help", "tree --help", "list --help", "score --help",
         "generate --help", "grow --help", "count --help"}) {
+        "generate --help", "grow --help", "report --help", "compare --help",
+        "export --help"}) {
     const Outcome outcome = RunProgram(arguments);
     EXPECT_EQ(outcome.code, 0) << arguments;
     EXPECT_THAT(outcome.output, HasSubstr("Usage")) << arguments;

@@ -52,6 +52,13 @@ TEST_F(ReportTest, GivesDifferencesToAReferenceCell) {
                                   "\\[[^]]+\\]\n")));
 }
 
+TEST_F(ReportTest, TakesOptionsBeforeThePathToo) {
+  const Outcome outcome = RunProgram(
+      "report --metrics alpha,speed --group temperature " + TestFolder());
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, ContainsRegex("prompts +alpha +speed\n"));
+}
+
 TEST_F(ReportTest, GroupsCellsAndFindsAMethodInEachGroup) {
   const Outcome outcome = Report("--group temperature --reference plain");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
