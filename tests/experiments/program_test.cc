@@ -59,9 +59,9 @@ TEST(Program, SuggestsTheNearestCommand) {
 TEST(Program, HelpsEverywhere) {
   for (const char* arguments :
        {"--help", "law --help", "tree --help", "list --help", "score --help",
-        "generate --help", "grow --help", "count --help"}) {
-        "generate --help", "grow --help", "report --help", "compare --help",
-        "export --help"}) {
+        "generate --help", "grow --help", "count --help", "report --help",
+        "compare --help", "export --help", "run --help", "check --help",
+        "calibrate --help"}) {
     const Outcome outcome = RunProgram(arguments);
     EXPECT_EQ(outcome.code, 0) << arguments;
     EXPECT_THAT(outcome.output, HasSubstr("Usage")) << arguments;

@@ -72,10 +72,10 @@ class RunTest(unittest.TestCase):
                 done = run("export", path, "--format", "jsonl")
                 self.assertEqual(done.returncode, 0, done.stderr)
                 for line in done.stdout.splitlines():
-                    record = json.loads(line)
-                    key = (record["cellName"], record["id"])
+                    entry = json.loads(line)
+                    key = (entry["cell"], entry["record"]["id"])
                     self.assertNotIn(key, found)
-                    found[key] = record["tokens"]
+                    found[key] = entry["record"]["tokens"]
         return found
 
     def test_kills_at_random_instants_lose_nothing(self):
