@@ -53,6 +53,16 @@ TEST_F(CompareTest, TellsFasterFromSlowerFromTheSame) {
                               ContainsRegex("plain +no difference seen +6")));
 }
 
+TEST_F(CompareTest, SeesNoDifferenceWhereTheIntervalHoldsZero) {
+  WriteMadeRecords(Path("a"), {});
+  WriteMadeRecords(Path("b"), {.seed = 2});  // other times of one law
+  const nlohmann::json json = RunForJson(Command("--cell plain --json"));
+  const nlohmann::json& plain = json.at("cells")[0];
+  EXPECT_LT(plain.at("ms_per_token").at("low").get<double>(), 0);
+  EXPECT_GT(plain.at("ms_per_token").at("high").get<double>(), 0);
+  EXPECT_EQ(plain.at("verdict"), "no difference seen");
+}
+
 TEST_F(CompareTest, PairsThePromptsThatBothHave) {
   WriteMadeRecords(Path("a"), {.gaps = true});
   WriteMadeRecords(Path("b"), {});
