@@ -29,25 +29,25 @@ absl::StatusOr<std::unique_ptr<Drafter>> Medusa::Build(ParamsReader& in,
                                                        Workbench& bench) {
   Params name;
   in.Required("heads", name);
-  const Params* sampling = in.Take("sampling");
+  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const MedusaHeads> heads,
                           bench.OpenHeads(name));
-  SamplingRule rule = bench.rule();
-  if (sampling != nullptr) {
-    BANYAN_ASSIGN_OR_RETURN(rule, SamplingRule::FromParams(*sampling));
-  }
-  return std::make_unique<Medusa>(std::move(heads), std::move(rule));
+  return std::make_unique<Medusa>(
+      [heads](absl::Span<const float> hidden,
+              std::vector<std::vector<double>>& logits) {
+        return heads->Score(hidden, logits);
+      },
+      std::move(rule));
 }
 
-Medusa::Medusa(std::shared_ptr<const MedusaHeads> heads, SamplingRule rule)
+Medusa::Medusa(Heads heads, SamplingRule rule)
     : heads_(std::move(heads)),
       rule_(std::move(rule)),
       ranking_(RankingRule(rule_)) {}
 
 std::vector<DraftLaw> Medusa::laws() const {
-  return {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
-          DraftLaw::kDeterministic};
+  return {kEveryLaw.begin(), kEveryLaw.end()};
 }
 
 std::vector<int> Medusa::taps() const { return {kAfterFinalNorm}; }
@@ -59,7 +59,7 @@ absl::Status Medusa::Begin(const Context& /*context*/) {
 
 absl::Status Medusa::ReadHeads(const Context& context) {
   if (!logits_.empty() || context.features.rows == 0) return absl::OkStatus();
-  return heads_->Score(
+  return heads_(
       context.features.At(kAfterFinalNorm, context.features.rows - 1), logits_);
 }
 

@@ -13,6 +13,7 @@
 #ifndef BANYAN_DRAFTERS_MEDUSA_MEDUSA_H_
 #define BANYAN_DRAFTERS_MEDUSA_MEDUSA_H_
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -21,7 +22,6 @@
 #include "absl/types/span.h"
 #include "core/base/context.h"
 #include "core/base/params.h"
-#include "core/model/medusa_heads.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
@@ -34,11 +34,15 @@ namespace banyan {
 
 class Medusa : public Drafter {
  public:
+  // Logits by head from one hidden state, as MedusaHeads::Score.
+  using Heads = std::function<absl::Status(
+      absl::Span<const float> hidden, std::vector<std::vector<double>>& logits)>;
+
   // Keys: `heads`, and `sampling` for a rule of its own.
   static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
                                                         Workbench& bench);
 
-  Medusa(std::shared_ptr<const MedusaHeads> heads, SamplingRule rule);
+  Medusa(Heads heads, SamplingRule rule);
 
   std::vector<DraftLaw> laws() const override;
   std::vector<int> taps() const override;
@@ -52,7 +56,7 @@ class Medusa : public Drafter {
  private:
   absl::Status ReadHeads(const Context& context);
 
-  std::shared_ptr<const MedusaHeads> heads_;
+  Heads heads_;
   SamplingRule rule_;
   SamplingRule ranking_;  // for deterministic draws
   // By head, of this round; empty until it was asked for.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -10,11 +12,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "configs/loader/loader.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
+#include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/model/model.h"
 #include "core/model/table_model.h"
 #include "core/model/token_counts.h"
 #include "core/prob/sampling_rule.h"
@@ -22,10 +28,12 @@
 #include "decode/method.h"
 #include "drafters/catalogue.h"
 #include "drafters/drafter.h"
+#include "drafters/medusa/medusa.h"
 #include "experiments/law/exact_law.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
+#include "tests/support/models.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {
@@ -52,12 +60,68 @@ TokenCounts CountsOf(int letters) {
           .counts = {3, 1, 2, 2}};
 }
 
+// A toy with hidden states: a token's is the token and its position.
+class ToyWithStates : public TableModel {
+ public:
+  explicit ToyWithStates(const TableModel& toy) : TableModel(toy) {}
+
+  int hidden_size() const override { return 2; }
+  absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
+      absl::Span<const ScoreRequest> requests) const override {
+    BANYAN_ASSIGN_OR_RETURN(auto scores, TableModel::Score(requests));
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      scores[i] = std::make_unique<StatedScores>(std::move(scores[i]),
+                                                 *requests[i].batch);
+    return scores;
+  }
+
+ private:
+  class StatedScores : public Scores {
+   public:
+    StatedScores(std::unique_ptr<Scores> scores, const TokenBatch& batch)
+        : scores_(std::move(scores)) {
+      for (std::size_t i = 0; i < batch.tokens.size(); ++i)
+        states_.push_back({static_cast<float>(batch.tokens[i]),
+                           static_cast<float>(batch.positions[i])});
+    }
+    void Read(int row, std::vector<double>& logits) const override {
+      scores_->Read(row, logits);
+    }
+    absl::Span<const float> Hidden(int /*tap*/, int row) const override {
+      return states_[static_cast<std::size_t>(row)];
+    }
+
+   private:
+    std::unique_ptr<Scores> scores_;
+    std::vector<std::array<float, 2>> states_;
+  };
+};
+
+// Two heads that look at such a state.
+std::unique_ptr<Drafter> HeadsOf(int letters, const SamplingRule& rule) {
+  return std::make_unique<Medusa>(
+      [letters](absl::Span<const float> hidden,
+                std::vector<std::vector<double>>& logits) {
+        logits.clear();
+        for (int head = 0; head < 2; ++head) {
+          const TokenId told[] = {static_cast<TokenId>(hidden[0]),
+                                  static_cast<TokenId>(hidden[1]) % letters,
+                                  static_cast<TokenId>(head)};
+          logits.push_back(
+              LogitsAfter(*Toy({.vocab_size = letters, .seed = 3}), told));
+        }
+        return absl::OkStatus();
+      },
+      rule);
+}
+
 }  // namespace
 
 DrafterProof::DrafterProof(const ProofSize& size, double temperature)
     : size_(size),
       sampling_({.temperature = temperature}),
-      target_(Toy({.vocab_size = size.letters, .seed = 1})),
+      target_(std::make_shared<ToyWithStates>(
+          *Toy({.vocab_size = size.letters, .seed = 1}))),
       bench_(*target_, SamplingRule(sampling_)) {
   bench_.AddModel("draft", Toy({.vocab_size = size.letters, .seed = 2}));
   const absl::Status written = WriteTokenCounts(
@@ -66,6 +130,9 @@ DrafterProof::DrafterProof(const ProofSize& size, double temperature)
 }
 
 std::unique_ptr<Drafter> DrafterProof::Make(const std::string& spec) {
+  // Its heads come from a checkpoint, made for a transformer.
+  if (absl::StartsWith(spec, "medusa "))
+    return HeadsOf(size_.letters, bench_.rule());
   const absl::StatusOr<Params> section =
       ParseYaml(Section(spec), folder_.path() + "/examples.yaml");
   Check(section.ok(), section.status().message());

@@ -29,8 +29,8 @@
 #include "decode/sequence.h"
 #include "drafters/small_model/small_model.h"
 #include "tests/conformance/toys.h"
+#include "tests/core/model/made_model.h"
 #include "tests/support/decoding.h"
-#include "tests/support/golden_model.h"
 #include "tests/support/models.h"
 #include "tests/support/table_drafter.h"
 #include "tree/derive.h"
@@ -109,9 +109,10 @@ TEST(Features, AreThoseOfTheCommittedTokensWhateverWasDrafted) {
   auto created = CpuBackend::Create({.threads = 2});
   ASSERT_TRUE(created.ok());
   const std::shared_ptr<CpuBackend> backend = *std::move(created);
-  const auto target = LoadGolden("llama", backend);
+  const MadeModel made({});
+  const auto target = made.Load(backend);
   const std::shared_ptr<Transformer> drafting =
-      LoadGolden("llama", backend, WeightFormat::kQ8);
+      made.Load(backend, WeightFormat::kQ8);
   for (const char* policy :
        {"chain {gamma: 3}", "expansion {branching: [3, 2]}"}) {
     int seen = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/context.h"
 #include "core/base/token.h"
@@ -47,7 +48,12 @@ class MedusaTest : public testing::Test {
   }
 
   std::unique_ptr<Medusa> Drafter(const SamplingOptions& sampling = {}) {
-    return std::make_unique<Medusa>(heads_, SamplingRule(sampling));
+    return std::make_unique<Medusa>(
+        [this](absl::Span<const float> hidden,
+               std::vector<std::vector<double>>& logits) {
+          return heads_->Score(hidden, logits);
+        },
+        SamplingRule(sampling));
   }
 
   // A context whose last state is the one that the heads were made for.

@@ -73,8 +73,8 @@ TEST(Program, ListsEveryCatalogueAsJson) {
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   const auto json = nlohmann::json::parse(outcome.output);
   EXPECT_EQ(json.at("verifiers").size(), 11u);
-  EXPECT_EQ(json.at("policies").size(), 8u);
-  EXPECT_EQ(json.at("drafters").size(), 6u);
+  EXPECT_EQ(json.at("policies").size(), 9u);
+  EXPECT_EQ(json.at("drafters").size(), 7u);
   for (const auto& row : json.at("verifiers")) {
     EXPECT_FALSE(row.at("sentence").get<std::string>().empty());
     EXPECT_FALSE(row.at("laws").empty());

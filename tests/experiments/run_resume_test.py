@@ -25,7 +25,7 @@ EXPERIMENT = f"""
 question: Does a run survive?
 target: {{directory: {TARGET}}}
 workload: {{file: prompts.jsonl}}
-limits: {{max_new_tokens: 24, ignore_eos: true}}
+limits: {{max_new_tokens: 48, ignore_eos: true}}
 methods:
   copy:
     models: {{copy: {{directory: target, weights: q8}}}}
@@ -84,19 +84,23 @@ class RunTest(unittest.TestCase):
         self.run_all(whole)
         seconds = time.monotonic() - start
         expected = self.tokens(whole)
+        whole_bytes = next(whole.glob("*.banyan")).stat().st_size
         self.assertEqual(len(expected), 4 * 24)
         dice = random.Random(2)
         out = self.folder / "killed"
         counts = []
-        for _ in range(KILLS):
+        for kill in range(KILLS):
             process = subprocess.Popen(
                 [PROGRAM, "run", str(self.file), "--out", str(out)],
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(dice.uniform(0, 0.6 * seconds))
+            if kill % 4 == 0:  # anywhere, mostly before the first record
+                time.sleep(dice.uniform(0, 0.1 * seconds))
+            else:  # while records are written, a share of them each time
+                self.wait_for(out, whole_bytes * (kill + dice.random()) / KILLS)
             process.send_signal(signal.SIGKILL)
             process.wait()
-            if any(out.glob("*.banyan")):
-                found = self.tokens(out) if self.readable(out) else {}
+            if any(out.glob("*.banyan")) and self.readable(out):
+                found = self.tokens(out)
                 for key, tokens in found.items():
                     self.assertEqual(tokens, expected[key])
                 counts.append(len(found))
@@ -104,7 +108,14 @@ class RunTest(unittest.TestCase):
                 self.assertEqual(counts, sorted(counts))
         self.run_all(out)
         self.assertEqual(self.tokens(out), expected)
-        self.assertGreater(len(counts), KILLS // 2)
+        self.assertGreater(len(set(counts)), KILLS // 2, counts)
+
+    def wait_for(self, out, size):
+        """Until the record file is so large, or two seconds have passed."""
+        end = time.monotonic() + 2
+        while time.monotonic() < end:
+            if sum(path.stat().st_size for path in out.glob("*.banyan")) > size:
+                return
 
     def readable(self, out):
         """False where the kill came before the context was whole."""
@@ -137,11 +148,10 @@ class RunTest(unittest.TestCase):
         two = self.folder / "two"
         self.run_all(two, "--threads", "2")
         self.assertEqual(self.tokens(one), self.tokens(two))
-        # The prompts the other way round: the same texts by their number, as
-        # chance is keyed by it.
+        # A greedy text that is one token shorter is the same text.
         three = self.folder / "three"
-        self.run_all(three, "--set", "limits.max_new_tokens=23")
-        shorter = {key: value[:23] for key, value in self.tokens(one).items()
+        self.run_all(three, "--set", "limits.max_new_tokens=47")
+        shorter = {key: value[:47] for key, value in self.tokens(one).items()
                    if "temperature=0" in key[0]}
         for key, value in self.tokens(three).items():
             if key in shorter:
