@@ -59,8 +59,8 @@ absl::Status Medusa::Begin(const Context& /*context*/) {
 
 absl::Status Medusa::ReadHeads(const Context& context) {
   if (!logits_.empty() || context.features.rows == 0) return absl::OkStatus();
-  return heads_(
-      context.features.At(kAfterFinalNorm, context.features.rows - 1), logits_);
+  return heads_(context.features.At(kAfterFinalNorm, context.features.rows - 1),
+                logits_);
 }
 
 absl::StatusOr<std::vector<Distribution>> Medusa::Propose(

@@ -35,8 +35,9 @@ namespace banyan {
 class Medusa : public Drafter {
  public:
   // Logits by head from one hidden state, as MedusaHeads::Score.
-  using Heads = std::function<absl::Status(
-      absl::Span<const float> hidden, std::vector<std::vector<double>>& logits)>;
+  using Heads =
+      std::function<absl::Status(absl::Span<const float> hidden,
+                                 std::vector<std::vector<double>>& logits)>;
 
   // Keys: `heads`, and `sampling` for a rule of its own.
   static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,

@@ -106,19 +106,18 @@ void CountHeads(const std::vector<Guesses>& all,
 
 std::string List(const Shares& shares,
                  absl::FunctionRef<std::string(std::int64_t)> text) {
-  return absl::StrCat(
-      "[",
-      absl::StrJoin(shares.hits, ", ",
-                    [&](std::string* out, std::int64_t hits) {
-                      absl::StrAppend(out, text(hits));
-                    }),
-      "]");
+  return absl::StrCat("[",
+                      absl::StrJoin(shares.hits, ", ",
+                                    [&](std::string* out, std::int64_t hits) {
+                                      absl::StrAppend(out, text(hits));
+                                    }),
+                      "]");
 }
 
 std::string SharesList(const Shares& shares) {
   return List(shares, [&](std::int64_t hits) {
-    return absl::StrFormat("%.4f", static_cast<double>(hits) /
-                                       static_cast<double>(shares.trials));
+    return absl::StrFormat(
+        "%.4f", static_cast<double>(hits) / static_cast<double>(shares.trials));
   });
 }
 
@@ -145,10 +144,10 @@ absl::StatusOr<Calibration> Calibrate(
     absl::FunctionRef<void(int done, int all)> progress) {
   BANYAN_ASSIGN_OR_RETURN(
       const Params wide,
-      WithPolicy(task.method,
-                 Named("expansion", "branching",
-                       Params::List({Params::Scalar(
-                           absl::StrCat(task.ranks))}))));
+      WithPolicy(
+          task.method,
+          Named("expansion", "branching",
+                Params::List({Params::Scalar(absl::StrCat(task.ranks))}))));
   BANYAN_ASSIGN_OR_RETURN(const LoadedMethod ranks,
                           ReadMethodFile(wide, task.context));
   const Method& method = ranks.decoder->method();

@@ -2,8 +2,8 @@
 //
 // The method's drafter draws `ranks` tokens at the root and none below, by the
 // law and for the verifier of the method; the share of rounds that accept the
-// b-th draw is p_b as tree/optimize/sequoia.h uses it. Contexts are those of the
-// target's own output, which every lossless method has.
+// b-th draw is p_b as tree/optimize/sequoia.h uses it. Contexts are those of
+// the target's own output, which every lossless method has.
 //
 // Heads do not depend on the path. For them, on the same output, the share of
 // positions at which the token that came is head i's r-th candidate: what

@@ -110,17 +110,20 @@ absl::Status Run(const Options& options) {
 }  // namespace
 
 void AddCalibrateCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand(
-      "calibrate",
-      "Measures how often a method's draws are accepted, by their rank, and how "
-      "often heads are right; policies shape trees by it.");
+  CLI::App* command =
+      app.add_subcommand("calibrate",
+                         "Measures how often a method's draws are accepted, by "
+                         "their rank, and how "
+                         "often heads are right; policies shape trees by it.");
   const auto options = std::make_shared<Options>();
   AddModelOptions(*command, options->model);
-  command->add_option("--method", options->method,
-                      "The method, YAML, with one drafter.")
+  command
+      ->add_option("--method", options->method,
+                   "The method, YAML, with one drafter.")
       ->required();
-  command->add_option("--workload", options->workload,
-                      "Prompts: .jsonl, or text with one a line.")
+  command
+      ->add_option("--workload", options->workload,
+                   "Prompts: .jsonl, or text with one a line.")
       ->required();
   command->add_option("--out", options->out, "The calibration, YAML.")
       ->required();
@@ -129,11 +132,13 @@ void AddCalibrateCommand(CLI::App& app, absl::Status& status) {
   command->add_option("--ranks", options->ranks, "Draws at a node")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  command->add_option("--prompts", options->prompts,
-                      "So many of the workload; 0, the default, is all.")
+  command
+      ->add_option("--prompts", options->prompts,
+                   "So many of the workload; 0, the default, is all.")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--max-new-tokens", options->max_new_tokens,
-                      "Tokens after each prompt")
+  command
+      ->add_option("--max-new-tokens", options->max_new_tokens,
+                   "Tokens after each prompt")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--seed", options->seed, "0 if not given.");

@@ -68,9 +68,8 @@ absl::StatusOr<Opened> Open(const Options& options,
       opened.backend,
       CpuBackend::Create({options.threads, options.instruction_set}));
   ModelShelf shelf(opened.backend);
-  BANYAN_ASSIGN_OR_RETURN(opened.run,
-                          PrepareRun(opened.experiment, opened.workload, shelf,
-                                     clock));
+  BANYAN_ASSIGN_OR_RETURN(
+      opened.run, PrepareRun(opened.experiment, opened.workload, shelf, clock));
   return opened;
 }
 
@@ -101,16 +100,16 @@ absl::Status Run(const Options& options) {
   if (!file.done.empty())
     std::cerr << "banyan: " << path << ": going on after " << file.done.size()
               << " records\n";
-  RunProgress progress(
-      context, {std::cerr, *clock, isatty(STDERR_FILENO) == 1});
+  RunProgress progress(context,
+                       {std::cerr, *clock, isatty(STDERR_FILENO) == 1});
   for (const records::PromptRecord& record : file.done)
     progress.Add(record, /*fresh=*/false);
-  BANYAN_RETURN_IF_ERROR(RunCells(
-      {opened.run, opened.experiment.hash, shard, file, *clock},
-      [&](const records::PromptRecord& record, int done, int all) {
-        progress.Add(record, /*fresh=*/true);
-        progress.Show(done, all);
-      }));
+  BANYAN_RETURN_IF_ERROR(
+      RunCells({opened.run, opened.experiment.hash, shard, file, *clock},
+               [&](const records::PromptRecord& record, int done, int all) {
+                 progress.Add(record, /*fresh=*/true);
+                 progress.Show(done, all);
+               }));
   progress.Finish();
   std::cout << path << "\n";
   return absl::OkStatus();
@@ -144,8 +143,8 @@ absl::Status Check(const Options& options) {
   double seconds = 0;
   for (const PreparedCell& cell : opened.run.cells) {
     const records::Cell& about = cell.description;
-    const std::string target = absl::StrCat(about.target().directory(), "/",
-                                            about.target().weights());
+    const std::string target =
+        absl::StrCat(about.target().directory(), "/", about.target().weights());
     if (pass_ms.count(target) == 0) {
       BANYAN_ASSIGN_OR_RETURN(pass_ms[target],
                               PassMs(cell, *opened.backend, *clock));

@@ -46,8 +46,7 @@ absl::StatusOr<std::vector<AxisValue>> ReadValues(const Params::Entry& axis) {
         values.back().settings.push_back({setting.key, setting.value});
     }
   } else {
-    return value.Expected(
-        "a list of values, or a map from labels to settings");
+    return value.Expected("a list of values, or a map from labels to settings");
   }
   if (values.empty())
     return value.Error(absl::StrCat("axis ", axis.key, ": no value"));

@@ -88,8 +88,9 @@ absl::StatusOr<Params> Resolve(const Params& file, const Settings& settings) {
       entries.push_back({entry.key, entry.key_origin, std::move(section)});
     }
     BANYAN_ASSIGN_OR_RETURN(
-        resolved, WithValue(resolved, "methods",
-                            Params::Map(std::move(entries), methods->origin())));
+        resolved,
+        WithValue(resolved, "methods",
+                  Params::Map(std::move(entries), methods->origin())));
   }
   for (const auto& [path, value] : settings) {
     BANYAN_ASSIGN_OR_RETURN(resolved, WithValue(resolved, path, value));
@@ -157,8 +158,7 @@ absl::StatusOr<Params> WithModels(const Params& method, const Params* models,
   for (const Params::Entry& entry : models->entries()) {
     if (own->Find(entry.key) == nullptr) continue;
     used.insert(entry.key);
-    BANYAN_ASSIGN_OR_RETURN(merged,
-                            WithValue(merged, entry.key, entry.value));
+    BANYAN_ASSIGN_OR_RETURN(merged, WithValue(merged, entry.key, entry.value));
   }
   return WithValue(method, "models", merged);
 }
@@ -209,8 +209,8 @@ class Expander {
     Params result = root;
     for (const AxisValue* value : values)
       for (const Setting& setting : value->settings) {
-        BANYAN_ASSIGN_OR_RETURN(
-            result, WithValue(result, setting.path, setting.value));
+        BANYAN_ASSIGN_OR_RETURN(result,
+                                WithValue(result, setting.path, setting.value));
       }
     return result;
   }
@@ -245,9 +245,9 @@ class Expander {
     const auto text = [](const Params* section) {
       return section == nullptr ? std::string() : ToYaml(*section);
     };
-    const std::string key = absl::StrCat(
-        cell.seed, "\n", ToYaml(sections.target), "\n",
-        text(sections.sampling), "\n", text(sections.limits));
+    const std::string key =
+        absl::StrCat(cell.seed, "\n", ToYaml(sections.target), "\n",
+                     text(sections.sampling), "\n", text(sections.limits));
     const auto [at, is_new] =
         baselines_.emplace(key, static_cast<int>(out_.cells.size()));
     if (is_new) {
@@ -271,9 +271,8 @@ class Expander {
           Label(own, values, cell.axes);
           cell.method = name;
           BANYAN_ASSIGN_OR_RETURN(
-              cell.section,
-              WithModels(*with.Find("methods")->Find(name),
-                         with.Find("models"), used_models_));
+              cell.section, WithModels(*with.Find("methods")->Find(name),
+                                       with.Find("models"), used_models_));
           Add(std::move(cell));
           return absl::OkStatus();
         });

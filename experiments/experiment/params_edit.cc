@@ -47,8 +47,8 @@ std::string Quoted(const std::string& text) {
   };
   const absl::string_view start = absl::string_view(text).substr(0, 3);
   const bool simple = !text.empty() && start != "---" && start != "..." &&
-                      text != "~" && text != "null" &&
-                      text != "Null" && text != "NULL" && text != "-" &&
+                      text != "~" && text != "null" && text != "Null" &&
+                      text != "NULL" && text != "-" &&
                       std::all_of(text.begin(), text.end(), plain);
   // JSON's escapes are YAML's.
   return simple ? text : nlohmann::json(text).dump();
@@ -127,9 +127,8 @@ absl::StatusOr<Params> WithValue(const Params& root, absl::string_view path,
     return value.Error(absl::StrCat("the setting '", path, "' goes into '",
                                     root.text(), "', which has no parts"));
   std::vector<Params::Entry> entries = EntriesOf(root);
-  auto own =
-      std::find_if(entries.begin(), entries.end(),
-                   [&](const auto& entry) { return entry.key == key; });
+  auto own = std::find_if(entries.begin(), entries.end(),
+                          [&](const auto& entry) { return entry.key == key; });
   if (own == entries.end())
     own = entries.insert(entries.end(),
                          {std::string(key), value.origin(), Params()});

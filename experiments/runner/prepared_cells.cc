@@ -146,11 +146,11 @@ absl::StatusOr<std::vector<TokenId>> PrepareTokens(
     const int needed =
         static_cast<int>(tokens.size()) + cell.stop.max_new_tokens;
     if (needed > cell.target.model->context_limit())
-      return absl::InvalidArgumentError(absl::StrCat(
-          tokens.size(), " tokens and ", cell.stop.max_new_tokens,
-          " new ones do not fit the context of ",
-          cell.target.model->context_limit(), " (cell ",
-          cell.description.name(), ")"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(tokens.size(), " tokens and ", cell.stop.max_new_tokens,
+                       " new ones do not fit the context of ",
+                       cell.target.model->context_limit(), " (cell ",
+                       cell.description.name(), ")"));
   }
   return tokens;
 }
@@ -170,10 +170,9 @@ absl::StatusOr<std::vector<int>> ChoosePrompts(const WorkloadSpec& spec,
                           ? fitting.size()
                           : static_cast<std::size_t>(spec.prompts);
   if (wanted > fitting.size() || fitting.empty())
-    return absl::InvalidArgumentError(
-        absl::StrCat(workload.path, ": ", fitting.size(),
-                     " prompts of the kinds wanted, and the experiment wants ",
-                     wanted));
+    return absl::InvalidArgumentError(absl::StrCat(
+        workload.path, ": ", fitting.size(),
+        " prompts of the kinds wanted, and the experiment wants ", wanted));
   std::vector<int> chosen;
   for (std::size_t i = 0; i < wanted; ++i)
     chosen.push_back(fitting[i * fitting.size() / wanted]);

@@ -20,7 +20,8 @@ constexpr int kBarWidth = 30;
 std::string Duration(double seconds) {
   const int whole = static_cast<int>(seconds + 0.5);
   if (whole < 60) return absl::StrFormat("%d s", whole);
-  if (whole < 3600) return absl::StrFormat("%d:%02d min", whole / 60, whole % 60);
+  if (whole < 3600)
+    return absl::StrFormat("%d:%02d min", whole / 60, whole % 60);
   return absl::StrFormat("%d:%02d h", whole / 3600, whole / 60 % 60);
 }
 
@@ -54,8 +55,7 @@ void RunProgress::Add(const records::PromptRecord& record, bool fresh) {
 
 std::string RunProgress::Bar(int done, int all) const {
   const int filled = all == 0 ? kBarWidth : kBarWidth * done / all;
-  const double seconds =
-      static_cast<double>(clock_.NowNs() - start_ns_) / 1e9;
+  const double seconds = static_cast<double>(clock_.NowNs() - start_ns_) / 1e9;
   const double left = fresh_ == 0 ? 0 : seconds / fresh_ * (all - done);
   return absl::StrFormat(
       "[%s%s] %d of %d, %s, %s left",
@@ -80,21 +80,19 @@ std::vector<std::string> RunProgress::Table() const {
     sum.rounds += work.rounds;
     const auto base = work_.find({cell.baseline(), key.second});
     if (base == work_.end() || base->second.tokens == 0) continue;
-    paired[name].first +=
-        base->second.ns / base->second.tokens * work.tokens;
+    paired[name].first += base->second.ns / base->second.tokens * work.tokens;
     paired[name].second += work.ns;
   }
-  std::vector<std::string> lines = {
-      absl::StrFormat("%-20s %12s %13s %9s", "method", "ms a token",
-                      "tokens a pass", "speed")};
+  std::vector<std::string> lines = {absl::StrFormat(
+      "%-20s %12s %13s %9s", "method", "ms a token", "tokens a pass", "speed")};
   for (const std::string& name : names) {
     const Work& sum = total[name];
     const auto& [base, own] = paired[name];
-    lines.push_back(absl::StrFormat(
-        "%-20s %12.3f %13.2f %9s", name,
-        sum.ns / 1e6 / std::max(sum.tokens, 1.0),
-        sum.tokens / std::max(sum.rounds, 1.0),
-        own > 0 ? absl::StrFormat("%.2f", base / own) : "-"));
+    lines.push_back(
+        absl::StrFormat("%-20s %12.3f %13.2f %9s", name,
+                        sum.ns / 1e6 / std::max(sum.tokens, 1.0),
+                        sum.tokens / std::max(sum.rounds, 1.0),
+                        own > 0 ? absl::StrFormat("%.2f", base / own) : "-"));
   }
   return lines;
 }

@@ -35,8 +35,7 @@ namespace {
 constexpr int kWarmTokens = 8;
 
 std::uint64_t Mixed(const std::string& text) {
-  return Fnv1a(
-      {reinterpret_cast<const std::byte*>(text.data()), text.size()});
+  return Fnv1a({reinterpret_cast<const std::byte*>(text.data()), text.size()});
 }
 
 // The order of the cells at a prompt: as good as random, and always the same.
@@ -91,10 +90,9 @@ absl::StatusOr<records::PromptRecord> Decode(PreparedCell& cell,
 
 absl::Status In(const PreparedCell& cell, const PreparedPrompt& prompt,
                 const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat("cell ", cell.description.name(),
-                                   ", prompt ", prompt.id, ": ",
-                                   status.message()));
+  return absl::Status(
+      status.code(), absl::StrCat("cell ", cell.description.name(), ", prompt ",
+                                  prompt.id, ": ", status.message()));
 }
 
 // The prompts of a shard, by their place among all.
@@ -137,8 +135,8 @@ std::string Difference(const records::Context& found,
     return absl::StrCat("another experiment (", found.experiment_hash(),
                         ", not ", wanted.experiment_hash(), ")");
   if (found.workload().hash() != wanted.workload().hash())
-    return absl::StrCat("another workload (", found.workload().hash(),
-                        ", not ", wanted.workload().hash(), ")");
+    return absl::StrCat("another workload (", found.workload().hash(), ", not ",
+                        wanted.workload().hash(), ")");
   if (found.shard() != wanted.shard() || found.shards() != wanted.shards())
     return absl::StrCat("shard ", found.shard(), " of ", found.shards());
   if (found.machine().instruction_set() != wanted.machine().instruction_set())
@@ -166,9 +164,9 @@ absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
   if (error)
     return absl::InvalidArgumentError(
         absl::StrCat("--out ", directory, ": ", error.message()));
-  const std::string path =
-      RecordPath(directory, {static_cast<int>(context.shard()),
-                             static_cast<int>(context.shards())});
+  const std::string path = RecordPath(
+      directory,
+      {static_cast<int>(context.shard()), static_cast<int>(context.shards())});
   RunFile file;
   absl::StatusOr<RecordFile> read = absl::NotFoundError("");
   if (std::filesystem::exists(path, error)) read = ReadRecordFile(path);
@@ -183,9 +181,8 @@ absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
   const RecordFile found = *std::move(read);
   const std::string difference = Difference(found.context, context);
   if (!difference.empty())
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, " holds ", difference,
-                     ": give another --out, or remove it"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, " holds ", difference, ": give another --out, or remove it"));
   file.torn_bytes = found.torn_bytes;
   BANYAN_ASSIGN_OR_RETURN(file.writer, RecordWriter::Resume(found));
   file.done = found.prompts;
@@ -207,9 +204,9 @@ absl::Status RunCells(const RunTask& task, RunSink sink) {
     for (std::size_t index : OrderAt(task, prompt)) {
       const std::size_t order = number++;
       PreparedCell& cell = task.run.cells[index];
-      const bool known = done.count({static_cast<std::uint32_t>(index),
-                                     static_cast<std::uint32_t>(
-                                         prompt.number)}) > 0;
+      const bool known =
+          done.count({static_cast<std::uint32_t>(index),
+                      static_cast<std::uint32_t>(prompt.number)}) > 0;
       if (known && !cell.carries_state) continue;
       absl::StatusOr<records::PromptRecord> record =
           Decode(cell, prompt, cell.stop, task.clock);

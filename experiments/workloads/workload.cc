@@ -92,10 +92,9 @@ absl::StatusOr<Workload> ReadWorkload(const std::string& path) {
   const bool json = absl::EndsWith(path, ".jsonl");
   Workload workload = {
       .path = path,
-      .hash = absl::StrFormat("%016x",
-                              Fnv1a({reinterpret_cast<const std::byte*>(
-                                         bytes.data()),
-                                     bytes.size()})),
+      .hash = absl::StrFormat(
+          "%016x", Fnv1a({reinterpret_cast<const std::byte*>(bytes.data()),
+                          bytes.size()})),
       .prompts = {}};
   std::set<std::string> ids;
   std::size_t number = 0;

@@ -88,6 +88,7 @@ class Watcher : public SmallModel {
  private:
   void Compare(const Context& context) {
     const absl::Span<const TokenId> text(context.tokens);
+    if (text.size() == 1) return;  // nothing was read yet
     for (int tap : taps()) {
       const auto fresh = Fresh(target_, text.first(text.size() - 1), tap);
       const int rows = context.features.rows;

@@ -127,10 +127,10 @@ TEST(Experiment, ZipsTheSettingsOfALabel) {
 }
 
 TEST(Experiment, SharesABaselineWhereOnlyDraftersDiffer) {
-  const auto experiment = Read(
-      With("  sampling.temperature: [0, 1]\n",
-           "  draft:\n    one: {models.draft.directory: a}\n"
-           "    two: {models.draft.directory: b}\n"));
+  const auto experiment =
+      Read(With("  sampling.temperature: [0, 1]\n",
+                "  draft:\n    one: {models.draft.directory: a}\n"
+                "    two: {models.draft.directory: b}\n"));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   int plain = 0;
   for (const ExperimentCell& cell : experiment->cells)
@@ -184,8 +184,7 @@ TEST(Experiment, RefusesWhatItCannotMean) {
       {"question: Does it?\n", "", "missing key 'question'"},
       {"sampling:", "samplin:", "unknown key 'samplin'"},
       {"temperature: 1}", "temprature: 1}", "file.yaml:6:12"},
-      {"methods.chain.policy", "methods.chian.policy",
-       "did you mean 'chain'"},
+      {"methods.chain.policy", "methods.chian.policy", "did you mean 'chain'"},
       {"[0, 1]", "[]", "no value"},
       {"[0, 1]", "[0, 0]", "two cells are called"},
       {"  ngram:\n", "  plain:\n", "name of the baseline"},
@@ -270,8 +269,10 @@ TEST(Workload, NamesTheBrokenLine) {
         ReadWorkload(WriteTestFile(text, ".jsonl")).status().message());
   };
   const std::string good = "{\"id\": \"a\", \"prompt\": \"x\"}\n";
-  EXPECT_THAT(refusal(absl::StrCat(good, "{\"id\": ")), HasSubstr(".jsonl:2: "));
-  EXPECT_THAT(refusal(absl::StrCat(good, good)), HasSubstr(":2: the id 'a' came before"));
+  EXPECT_THAT(refusal(absl::StrCat(good, "{\"id\": ")),
+              HasSubstr(".jsonl:2: "));
+  EXPECT_THAT(refusal(absl::StrCat(good, good)),
+              HasSubstr(":2: the id 'a' came before"));
   EXPECT_THAT(refusal("[]\n"), HasSubstr("expected a JSON object"));
   EXPECT_THAT(refusal("{\"id\": \"a\"}\n"), HasSubstr("found none"));
   EXPECT_THAT(refusal("{\"ids\": [1, -1]}\n"), HasSubstr("found -1"));

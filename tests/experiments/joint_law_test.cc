@@ -5,8 +5,8 @@
 // first two tokens is known. Pairs, in a fixed order, fall into at most 64 bins
 // of about equal mass, known before anything is drawn. With 2,000 draws (20,000
 // under BANYAN_LONG) and false alarms at 1e-5, the test finds with 99 % power a
-// law whose bins differ by sum (q - p)^2 / p = 0.058 (0.0058): where every bin is
-// off by the same share, 24 % (7.6 %), a total variation of .121 (.038).
+// law whose bins differ by sum (q - p)^2 / p = 0.058 (0.0058): where every bin
+// is off by the same share, 24 % (7.6 %), a total variation of .121 (.038).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,8 +66,7 @@ double Threshold(int freedom) {
 
 class JointLaw {
  public:
-  JointLaw()
-      : shelf_(MustCreate()), target_(*shelf_.Open({kTarget, "f32"})) {
+  JointLaw() : shelf_(MustCreate()), target_(*shelf_.Open({kTarget, "f32"})) {
     cache_ = std::make_unique<RowCache>(*target_.model);
     prompt_ = {.id = 3, .tokens = *target_.tokenizer->Encode(kText)};
     // A text's most likely tokens first; those after them in a bin of the rest.
@@ -93,15 +92,14 @@ class JointLaw {
   // The chi-square sum over its threshold: above 1 is a refusal.
   double Excess(const std::string& preset, const ControlRow* control,
                 std::uint64_t seed, int draws) {
-    auto file =
-        LoadYamlFile(absl::StrCat("configs/methods/", preset, ".yaml"));
+    auto file = LoadYamlFile(absl::StrCat("configs/methods/", preset, ".yaml"));
     Check(file.ok(), file.status().message());
     Params method_file = *file;
     if (preset == "auto")  // where drafting is cheap, so that it drafts
       method_file = *WithValue(method_file, "policy.target_ms",
                                *ParseYaml("{1: 1, 65: 1.1}", "flat"));
-    auto loaded =
-        ReadMethodFile(method_file, {.target = {kTarget, "f32"}, .shelf = shelf_});
+    auto loaded = ReadMethodFile(method_file,
+                                 {.target = {kTarget, "f32"}, .shelf = shelf_});
     Check(loaded.ok(), loaded.status().message());
     Method method = std::move(loaded->decoder->method());
     EXPECT_TRUE(IsLossless(method)) << preset;
@@ -137,12 +135,11 @@ class JointLaw {
 
   std::size_t DrawBin(Decoder& decoder, std::uint64_t seed) {
     SeededSource random(seed);
-    const auto tokens =
-        decoder.Decode(prompt_, {.max_new_tokens = 2}, random,
-                       [&](const RoundRecord& round) {
-                         drafting_ += round.tree.size() > 1 ? 1 : 0;
-                         accepted_ += round.verdict.path.empty() ? 0 : 1;
-                       });
+    const auto tokens = decoder.Decode(
+        prompt_, {.max_new_tokens = 2}, random, [&](const RoundRecord& round) {
+          drafting_ += round.tree.size() > 1 ? 1 : 0;
+          accepted_ += round.verdict.path.empty() ? 0 : 1;
+        });
     Check(tokens.ok(), tokens.status().message());
     const auto bin = bins_.find({(*tokens)[0], (*tokens)[1]});
     return bin == bins_.end() ? masses_.size() - 1 : bin->second;
@@ -188,12 +185,13 @@ TEST_P(EveryPresetsLaw, IsTheTargets) {
             << law.accepted_share() << " of the rounds that drafted\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, EveryPresetsLaw,
-    testing::Values("plain", "auto", "best_first", "chain", "copy", "medusa",
-                    "merged_all", "ngram", "self_q8_chain", "self_q8_tree",
-                    "sequences", "sequoia", "specinfer_1", "specinfer_2"),
-    [](const auto& row) { return row.param; });
+INSTANTIATE_TEST_SUITE_P(All, EveryPresetsLaw,
+                         testing::Values("plain", "auto", "best_first", "chain",
+                                         "copy", "medusa", "merged_all",
+                                         "ngram", "self_q8_chain",
+                                         "self_q8_tree", "sequences", "sequoia",
+                                         "specinfer_1", "specinfer_2"),
+                         [](const auto& row) { return row.param; });
 
 TEST(JointLawTest, RejectsAWrongMethodWithEverySeed) {
   JointLaw law;

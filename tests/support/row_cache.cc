@@ -106,7 +106,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> RowCache::Score(
     for (int tap : request.taps)
       Check(tap == kAfterFinalNorm, "a state that is not remembered");
     result.push_back(std::make_unique<KnownScores>(
-        *this, static_cast<TextSession*>(request.session)->Add(*request.batch)));
+        *this,
+        static_cast<TextSession*>(request.session)->Add(*request.batch)));
   }
   return result;
 }
