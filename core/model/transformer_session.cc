@@ -29,8 +29,10 @@ namespace {
 // few enough that a pass's own numbers stay small.
 constexpr int kPrefillRows = 256;
 
-// Caches grow by a quarter, and by this many slots at least.
-constexpr int kLeastGrowth = 128;
+// Caches grow to twice what is needed, and by this many slots more at least:
+// moving one costs as much as several passes, and slots that are not used take
+// no memory until they are.
+constexpr int kLeastGrowth = 512;
 
 KvCache EmptyCache(const Architecture& architecture) {
   KvCache cache;
@@ -157,10 +159,8 @@ void TransformerSession::Forget() {
 absl::Status TransformerSession::GrowCommitted(int slots) {
   for (KvCache& cache : committed_->caches) {
     if (slots <= cache.capacity) continue;
-    const int grown = std::min(
-        model_.context_limit(),
-        std::max(slots,
-                 cache.capacity + std::max(kLeastGrowth, cache.capacity / 4)));
+    const int grown =
+        std::min(model_.context_limit(), slots + std::max(kLeastGrowth, slots));
     BANYAN_RETURN_IF_ERROR(
         model_.backend().GrowKv(cache, grown, committed_->length));
   }

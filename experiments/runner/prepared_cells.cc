@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -91,7 +92,8 @@ records::Cell DescribeCell(const ExperimentCell& cell,
     axis.set_name(name);
     axis.set_value(value);
   }
-  out.mutable_target()->set_name("target");
+  out.mutable_target()->set_name(
+      std::filesystem::path(cell.target.directory).filename().string());
   Describe(cell.target, *prepared.target.model, *out.mutable_target());
   DescribeModels(cell.section, out);
   DescribeMethod(prepared.method.decoder->method(), out);

@@ -1,0 +1,59 @@
+// Leviathan et al., Fast Inference from Transformers via Speculative Decoding
+// (2023), Table 1: speed and operations for an acceptance alpha and gamma drafted
+// tokens, drafting being free; recomputed by enumerating the method itself.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/model/table_model.h"
+#include "decode/decoder.h"
+#include "experiments/law/exact_law.h"
+#include "tests/conformance/pairing.h"
+
+namespace banyan {
+namespace {
+
+struct Row {
+  double alpha;
+  int gamma;
+  double operations;
+  double speed;
+};
+
+// The same law after every text.
+std::shared_ptr<TableModel> Always(const std::vector<double>& law) {
+  return std::make_shared<TableModel>(TableModel::Bigram(law, {law, law}));
+}
+
+TEST(Leviathan, TableOneIsWhatTheMethodDoes) {
+  for (const Row& row : {Row{0.6, 2, 1.53, 1.96}, Row{0.7, 3, 1.58, 2.53},
+                         Row{0.8, 2, 1.23, 2.44}, Row{0.8, 5, 1.63, 3.69},
+                         Row{0.9, 2, 1.11, 2.71}, Row{0.9, 10, 1.60, 6.86}}) {
+    // The draft is always the first letter, which the target has with alpha.
+    const Pairing pairing = {
+        .target = Always({row.alpha, 1 - row.alpha}),
+        .verifier = "leviathan",
+        .trunks = {
+            {absl::StrCat("chain {gamma: ", row.gamma, "}"), Always({1, 0})}}};
+    auto decoder = Build(pairing);
+    ASSERT_TRUE(decoder.ok()) << decoder.status();
+    const auto law = ComputeExactLaw(*pairing.target, *decoder,
+                                     {.horizon = 1, .rounds = 1});
+    ASSERT_TRUE(law.ok()) << law.status();
+    const double tokens = law->expected_tokens_per_round;
+    // Their equation 1, and the table's two decimals.
+    EXPECT_NEAR(tokens,
+                (1 - std::pow(row.alpha, row.gamma + 1)) / (1 - row.alpha),
+                1e-12);
+    EXPECT_NEAR(tokens, row.speed, 0.005) << row.alpha << " " << row.gamma;
+    EXPECT_NEAR((row.gamma + 1) / tokens, row.operations, 0.005)
+        << row.alpha << " " << row.gamma;
+  }
+}
+
+}  // namespace
+}  // namespace banyan
