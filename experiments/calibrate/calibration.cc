@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@ namespace {
 
 constexpr char kHeads[] = "medusa";  // the drafter whose laws know no path
 constexpr int kMostHeads = 64;
+constexpr int kTimedLevels = 4;  // of the chains that are timed
 
 // The method with another policy; the law that its own names is kept.
 absl::StatusOr<Params> WithPolicy(const Params& method, Params policy) {
@@ -102,6 +104,49 @@ void CountHeads(const std::vector<Guesses>& all,
         Hit(static_cast<std::size_t>(rank), heads[head]);
     }
   }
+}
+
+// What a level cost beside the target's pass.
+void AddCost(const RoundRecord& round, std::vector<double>& costs) {
+  const int levels = round.tree.Height();
+  if (levels == 0) return;
+  const PhaseTimes& times = round.times;
+  const std::int64_t draft_ns = std::accumulate(
+      times.draft_ns.begin(), times.draft_ns.end(), std::int64_t{0});
+  const double around_ns =
+      static_cast<double>(times.derive_ns + times.verify_ns + times.commit_ns);
+  costs.push_back(
+      (static_cast<double>(draft_ns) / levels + around_ns / (levels + 1)) /
+      1e6);
+}
+
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle =
+      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// The costs of chains, on all prompts.
+absl::Status TimeLevels(const CalibrationTask& task, Calibration& out) {
+  BANYAN_ASSIGN_OR_RETURN(
+      const Params line,
+      WithPolicy(
+          task.method,
+          Named("chain", "gamma", Params::Scalar(absl::StrCat(kTimedLevels)))));
+  BANYAN_ASSIGN_OR_RETURN(const LoadedMethod method,
+                          ReadMethodFile(line, task.context));
+  SeededSource random(task.seed);
+  std::vector<double> costs;
+  for (const Prompt& prompt : task.prompts)
+    BANYAN_RETURN_IF_ERROR(
+        method.decoder
+            ->Decode(prompt, task.stop, random,
+                     [&](const RoundRecord& round) { AddCost(round, costs); })
+            .status());
+  out.draft_ms = Median(std::move(costs));
+  return absl::OkStatus();
 }
 
 std::string List(const Shares& shares,
@@ -196,6 +241,7 @@ absl::StatusOr<Calibration> Calibrate(
   if (out.acceptance.trials == 0)
     return absl::InvalidArgumentError(
         "calibration: the drafter proposed nothing on these prompts");
+  if (task.timed) BANYAN_RETURN_IF_ERROR(TimeLevels(task, out));
   return out;
 }
 
@@ -220,6 +266,11 @@ std::string ToYaml(const Calibration& calibration, const std::string& about) {
                  "%.4f", WilsonInterval(hits, acceptance.trials).high);
            }),
       "\n");
+  if (calibration.draft_ms > 0)
+    absl::StrAppendFormat(&out,
+                          "# Of a drafted level on this machine, beside the "
+                          "target's pass.\ndraft_ms: %.5f\n",
+                          calibration.draft_ms);
   if (calibration.heads.empty()) return out;
   absl::StrAppend(&out, "# By head, then by rank, of so many positions.\n",
                   "positions: [",

@@ -8,6 +8,11 @@
 // Heads do not depend on the path. For them, on the same output, the share of
 // positions at which the token that came is head i's r-th candidate: what
 // tree/optimize/medusa.h uses.
+//
+// Timed, a third run drafts chains and takes the median, over rounds, of what a
+// drafted level costs beside the target's pass: drafting, and its share of
+// deriving, verifying and committing. A pass of the drafter alone, as `banyan
+// measure` times it, is less.
 #ifndef BANYAN_EXPERIMENTS_CALIBRATE_CALIBRATION_H_
 #define BANYAN_EXPERIMENTS_CALIBRATE_CALIBRATION_H_
 
@@ -38,6 +43,7 @@ struct Calibration {
   std::int64_t tokens = 0;
   Shares acceptance;          // by rank
   std::vector<Shares> heads;  // by head; none for other drafters
+  double draft_ms = 0;        // of a level; 0: not timed
 };
 
 struct CalibrationTask {
@@ -47,6 +53,7 @@ struct CalibrationTask {
   StopRule stop;
   int ranks = 8;
   std::uint64_t seed = 0;
+  bool timed = false;
 };
 
 // `progress` is called after every prompt.

@@ -39,6 +39,7 @@ struct Options {
   int prompts = 0;
   int max_new_tokens = 64;
   int ranks = 8;
+  bool timed = false;
 };
 
 absl::StatusOr<std::vector<Prompt>> ReadPrompts(const Options& options,
@@ -81,7 +82,8 @@ absl::Status Run(const Options& options) {
   CalibrationTask task = {
       .context = {.target = options.model.spec, .shelf = shelf},
       .ranks = options.ranks,
-      .seed = seed};
+      .seed = seed,
+      .timed = options.timed};
   BANYAN_ASSIGN_OR_RETURN(task.method, LoadYamlFile(options.method));
   BANYAN_ASSIGN_OR_RETURN(task.prompts, ReadPrompts(options, target));
   task.stop = {.end_of_text = target.model->architecture().end_of_text,
@@ -141,6 +143,8 @@ void AddCalibrateCommand(CLI::App& app, absl::Status& status) {
                    "Tokens after each prompt")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  command->add_flag("--timed", options->timed,
+                    "Also time a drafted level, for a policy's draft_ms.");
   command->add_option("--seed", options->seed, "0 if not given.");
   command->callback([options, &status] { status = Run(*options); });
 }

@@ -37,6 +37,7 @@ struct Options {
   ReportOptions report;
   int samples = 2;
   bool mixed = false;
+  std::string kind;
   std::string out;
 };
 
@@ -66,8 +67,10 @@ absl::StatusOr<std::string> ReportText(const RecordSet& set,
 }
 
 absl::Status MakeAndWrite(const Options& options) {
-  BANYAN_ASSIGN_OR_RETURN(const RecordSet set,
+  BANYAN_ASSIGN_OR_RETURN(RecordSet set,
                           ReadRecordSet(options.paths, options.mixed));
+  if (!options.kind.empty())
+    BANYAN_RETURN_IF_ERROR(KeepKind(options.kind, set));
   for (const std::string& warning : set.warnings)
     std::cerr << "banyan: warning: " << warning << "\n";
   BANYAN_ASSIGN_OR_RETURN(const std::string text, ReportText(set, options));
@@ -112,6 +115,7 @@ void AddReportCommand(CLI::App& app, absl::Status& status) {
                    "Prompts of every cell whose rounds the page shows")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  command->add_option("--kind", options->kind, "Only prompts of this kind");
   command->add_flag("--mixed", options->mixed,
                     "Put different experiments side by side");
   command->add_option("--out", options->out, "Write to this file");

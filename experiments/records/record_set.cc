@@ -242,4 +242,20 @@ absl::StatusOr<RecordSet> ReadRecordSet(const std::vector<std::string>& paths,
   return set;
 }
 
+absl::Status KeepKind(const std::string& kind, RecordSet& set) {
+  std::set<std::string> kinds;
+  for (CellRecords& cell : set.cells) {
+    std::vector<PromptPair> kept;
+    for (const PromptPair& pair : cell.pairs) {
+      kinds.insert(pair.record->kind());
+      if (pair.record->kind() == kind) kept.push_back(pair);
+    }
+    cell.pairs = std::move(kept);
+  }
+  if (kinds.count(kind) > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("no prompt is of the kind '",
+                                                 kind, "'; there are ",
+                                                 absl::StrJoin(kinds, ", ")));
+}
+
 }  // namespace banyan

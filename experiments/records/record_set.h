@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
@@ -50,6 +51,10 @@ inline constexpr char kRecordEnding[] = ".banyan";
 // experiments. Errors name the files.
 absl::StatusOr<RecordSet> ReadRecordSet(const std::vector<std::string>& paths,
                                         bool mixed);
+
+// Leaves only the prompts of a kind. Fails, naming the kinds there are, if
+// there is none.
+absl::Status KeepKind(const std::string& kind, RecordSet& set);
 
 }  // namespace banyan
 

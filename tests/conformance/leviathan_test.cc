@@ -1,6 +1,7 @@
 // Leviathan et al., Fast Inference from Transformers via Speculative Decoding
-// (2023), Table 1: speed and operations for an acceptance alpha and gamma drafted
-// tokens, drafting being free; recomputed by enumerating the method itself.
+// (2023), Table 1: speed and operations for an acceptance alpha and gamma
+// drafted tokens, drafting being free; recomputed by enumerating the method
+// itself.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -41,8 +42,8 @@ TEST(Leviathan, TableOneIsWhatTheMethodDoes) {
             {absl::StrCat("chain {gamma: ", row.gamma, "}"), Always({1, 0})}}};
     auto decoder = Build(pairing);
     ASSERT_TRUE(decoder.ok()) << decoder.status();
-    const auto law = ComputeExactLaw(*pairing.target, *decoder,
-                                     {.horizon = 1, .rounds = 1});
+    const auto law =
+        ComputeExactLaw(*pairing.target, *decoder, {.horizon = 1, .rounds = 1});
     ASSERT_TRUE(law.ok()) << law.status();
     const double tokens = law->expected_tokens_per_round;
     // Their equation 1, and the table's two decimals.

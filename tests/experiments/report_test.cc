@@ -52,6 +52,15 @@ TEST_F(ReportTest, GivesDifferencesToAReferenceCell) {
                                   "\\[[^]]+\\]\n")));
 }
 
+TEST_F(ReportTest, CanBeOfOneKindOfPrompts) {
+  const Outcome outcome = Report("--kind edit");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, ContainsRegex("plain +3 +1\\.000"));
+  const Outcome none = Report("--kind poem");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, AllOf(HasSubstr("'poem'"), HasSubstr("edit")));
+}
+
 TEST_F(ReportTest, TakesOptionsBeforeThePathToo) {
   const Outcome outcome = RunProgram(
       "report --metrics alpha,speed --group temperature " + TestFolder());

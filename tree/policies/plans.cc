@@ -137,6 +137,10 @@ HardwareSection TakeHardware(ParamsReader& in) {
   in.Optional("max_branching", limits.max_branching);
   section.target_ms = in.Take("target_ms");
   section.draft_ms = in.Take("draft_ms");
+  const Params* calibration = in.section().Find("calibration");
+  if (section.draft_ms == nullptr && section.target_ms != nullptr &&
+      calibration != nullptr)
+    section.draft_ms = calibration->Find("draft_ms");
   return section;
 }
 

@@ -38,7 +38,8 @@ absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in);
 absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in);
 
 // What sequoia and auto read: `acceptance` by rank, or `calibration`, a map
-// that has it; `budget`, `max_depth`, `max_branching`, `target_ms`, `draft_ms`.
+// that has it; `budget`, `max_depth`, `max_branching`, `target_ms`, `draft_ms`
+// (or the calibration's, if that was timed).
 // The reader keeps errors; ReadHardware comes after its Finish() and requires
 // target_ms.
 struct HardwareSection {
