@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "experiments/metrics/rounds.h"
 #include "experiments/records/record.pb.h"
 
 namespace banyan {
@@ -25,17 +27,6 @@ std::string Duration(double seconds) {
   return absl::StrFormat("%d:%02d h", whole / 3600, whole / 60 % 60);
 }
 
-double RoundsNs(const records::PromptRecord& record) {
-  double ns = 0;
-  for (const records::Round& round : record.rounds()) {
-    for (std::int64_t draft : round.draft_ns())
-      ns += static_cast<double>(draft);
-    ns += static_cast<double>(round.derive_ns() + round.target_ns() +
-                              round.verify_ns() + round.commit_ns());
-  }
-  return ns;
-}
-
 }  // namespace
 
 RunProgress::RunProgress(const records::Context& context,
@@ -48,7 +39,8 @@ RunProgress::RunProgress(const records::Context& context,
 
 void RunProgress::Add(const records::PromptRecord& record, bool fresh) {
   work_[{record.cell(), record.prompt()}] = {
-      RoundsNs(record), static_cast<double>(record.tokens_size()),
+      static_cast<double>(RoundsNs(record)),
+      static_cast<double>(record.tokens_size()),
       static_cast<double>(record.rounds_size())};
   if (fresh) ++fresh_;
 }

@@ -107,7 +107,8 @@ std::vector<Named> Drafters() {
              return std::make_unique<SmallModel>(
                  target, SamplingRule({.temperature = 0}));
            }},
-          built("ngram {history: 0}"), built("ngram {history: 16}"),
+          built("ngram {history: 0}"),
+          built("ngram {history: 16}"),
           built("copy {min_match: 1}")};
 }
 
@@ -117,8 +118,8 @@ Decoded Decode(const std::shared_ptr<TableModel>& target,
   std::vector<Trunk> trunks;
   trunks.push_back(
       TrunkOf(std::move(drafter), policy, DraftLaw::kDeterministic));
-  auto decoder = WithTrunks(*target, "multi_round", std::move(trunks),
-                            {.temperature = 0});
+  auto decoder =
+      WithTrunks(*target, "multi_round", std::move(trunks), {.temperature = 0});
   EXPECT_TRUE(decoder.ok()) << decoder.status();
   return MustDecode(*decoder, Said(), stop);
 }
@@ -126,10 +127,9 @@ Decoded Decode(const std::shared_ptr<TableModel>& target,
 TEST(Edges, EverythingIsAcceptedForFiftyRounds) {
   const auto target = Counting(1000);
   for (const Named& drafter : Drafters()) {
-    const Decoded decoded =
-        Decode(target, drafter.make(target),
-               absl::StrCat("chain {gamma: ", kGamma, "}"),
-               {.max_new_tokens = 50 * (kGamma + 1)});
+    const Decoded decoded = Decode(target, drafter.make(target),
+                                   absl::StrCat("chain {gamma: ", kGamma, "}"),
+                                   {.max_new_tokens = 50 * (kGamma + 1)});
     ASSERT_EQ(decoded.rounds.size(), 50U) << drafter.name;
     for (const RoundRecord& round : decoded.rounds)
       EXPECT_EQ(round.verdict.path.size(), kGamma) << drafter.name;

@@ -32,8 +32,10 @@ std::vector<std::vector<double>> Table(const Params* value) {
 Params Rerun(const std::string& method) {
   const std::string path = WriteTestFile("", ".yaml");
   const Outcome outcome = RunProgram(absl::StrCat(
-      "calibrate --model models/pycode-target --method configs/methods/", method,
-      ".yaml --workload experiments/workloads/pycode.jsonl --max-new-tokens 128 "
+      "calibrate --model models/pycode-target --method configs/methods/",
+      method,
+      ".yaml --workload experiments/workloads/pycode.jsonl --max-new-tokens "
+      "128 "
       "--temperature 1 --out ",
       path));
   EXPECT_EQ(outcome.code, 0) << outcome.err;
