@@ -17,9 +17,9 @@
 #include "core/prob/sampling_rule.h"
 #include "drafters/count_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/propose_each.h"
 #include "drafters/unigram/unigram.h"
 #include "drafters/workbench.h"
-#include "tree/derive.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
 #include "tree/verdict.h"
@@ -80,15 +80,11 @@ absl::StatusOr<Distribution> Bigram::ProposalAfter(
 absl::StatusOr<std::vector<Distribution>> Bigram::Propose(
     const Context& context, const GrowingTree& tree,
     absl::Span<const int> nodes) {
-  std::vector<Distribution> proposals;
-  for (int node : nodes) {
-    BANYAN_ASSIGN_OR_RETURN(
-        Distribution proposal,
-        ProposalAfter(tree.node(node).token, tree.law(), context.tokens,
-                      TokensTo(tree, node)));
-    proposals.push_back(std::move(proposal));
-  }
-  return proposals;
+  return ProposeEach(tree, nodes,
+                     [&](int node, const std::vector<TokenId>& path) {
+                       return ProposalAfter(tree.node(node).token, tree.law(),
+                                            context.tokens, path);
+                     });
 }
 
 absl::Status Bigram::Observe(const Context& /*context*/,

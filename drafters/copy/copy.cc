@@ -17,9 +17,9 @@
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
+#include "drafters/propose_each.h"
 #include "drafters/recent_grams.h"
 #include "drafters/workbench.h"
-#include "tree/derive.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
 #include "tree/verdict.h"
@@ -111,13 +111,13 @@ std::vector<TokenId> Copy::Candidates(absl::Span<const TokenId> text) const {
 absl::StatusOr<std::vector<Distribution>> Copy::Propose(
     const Context& context, const GrowingTree& tree,
     absl::Span<const int> nodes) {
-  std::vector<Distribution> proposals;
-  for (int node : nodes) {
-    const std::vector<TokenId> text =
-        LastTokens(context, TokensTo(tree, node), options_.max_match);
-    proposals.push_back(Halving(vocab_size_, Candidates(text)));
-  }
-  return proposals;
+  return ProposeEach(
+      tree, nodes,
+      [&](int /*node*/,
+          const std::vector<TokenId>& path) -> absl::StatusOr<Distribution> {
+        return Halving(vocab_size_, Candidates(LastTokens(context, path,
+                                                          options_.max_match)));
+      });
 }
 
 absl::Status Copy::Observe(const Context& context,

@@ -19,9 +19,9 @@
 #include "core/prob/sampling_rule.h"
 #include "drafters/count_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/propose_each.h"
 #include "drafters/recent_grams.h"
 #include "drafters/workbench.h"
-#include "tree/derive.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
 #include "tree/verdict.h"
@@ -119,18 +119,13 @@ absl::StatusOr<std::vector<Distribution>> NGram::Propose(
     const Context& context, const GrowingTree& tree,
     absl::Span<const int> nodes) {
   const bool ranked = tree.law() == DraftLaw::kDeterministic || rule_.greedy();
-  std::vector<Distribution> proposals;
-  for (int node : nodes) {
-    const std::vector<TokenId> path = TokensTo(tree, node);
-    const std::vector<TokenId> text =
-        LastTokens(context, path, options_.max_order - 1);
-    BANYAN_ASSIGN_OR_RETURN(
-        Distribution proposal,
-        rule_.Apply(tree.law(), ToCounts(AfterLongest(text), ranked),
-                    context.tokens, path));
-    proposals.push_back(std::move(proposal));
-  }
-  return proposals;
+  return ProposeEach(
+      tree, nodes, [&](int /*node*/, const std::vector<TokenId>& path) {
+        const std::vector<TokenId> text =
+            LastTokens(context, path, options_.max_order - 1);
+        return rule_.Apply(tree.law(), ToCounts(AfterLongest(text), ranked),
+                           context.tokens, path);
+      });
 }
 
 absl::Status NGram::Observe(const Context& context,

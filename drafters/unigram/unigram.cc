@@ -19,8 +19,8 @@
 #include "core/prob/sampling_rule.h"
 #include "drafters/count_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/propose_each.h"
 #include "drafters/workbench.h"
-#include "tree/derive.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
 #include "tree/verdict.h"
@@ -79,14 +79,10 @@ absl::Status Unigram::Begin(const Context& /*context*/) {
 absl::StatusOr<std::vector<Distribution>> Unigram::Propose(
     const Context& context, const GrowingTree& tree,
     absl::Span<const int> nodes) {
-  std::vector<Distribution> proposals;
-  for (int node : nodes) {
-    BANYAN_ASSIGN_OR_RETURN(
-        Distribution proposal,
-        Proposal(tree.law(), context.tokens, TokensTo(tree, node)));
-    proposals.push_back(std::move(proposal));
-  }
-  return proposals;
+  return ProposeEach(tree, nodes,
+                     [&](int /*node*/, const std::vector<TokenId>& path) {
+                       return Proposal(tree.law(), context.tokens, path);
+                     });
 }
 
 absl::Status Unigram::Observe(const Context& /*context*/,

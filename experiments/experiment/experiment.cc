@@ -1,6 +1,5 @@
 #include "experiments/experiment/experiment.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -15,13 +14,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
+#include "core/base/fnv1a.h"
 #include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/prob/sampling_rule.h"
 #include "experiments/experiment/axes.h"
 #include "experiments/experiment/params_edit.h"
-#include "experiments/grow/fnv1a.h"
 #include "experiments/models/loaded_model.h"
 
 namespace banyan {
@@ -114,15 +113,8 @@ absl::StatusOr<WorkloadSpec> ReadWorkloadSpec(const Params& section) {
 
 absl::StatusOr<ModelSpec> ReadTarget(const Params& section) {
   ParamsReader in(section, "target");
-  ModelSpec spec;
-  Params directory;
-  in.Required("directory", directory);
-  in.Optional("weights", spec.weights);
-  in.Ensure(IsWeightsName(spec.weights), "weights",
-            absl::StrCat("must be ", kWeightsNames));
+  const ModelSpec spec = TakeModelSpec(in);
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  BANYAN_RETURN_IF_ERROR(Convert(directory, spec.directory));
-  spec.directory = Beside(directory, spec.directory);
   return spec;
 }
 
@@ -328,10 +320,7 @@ absl::StatusOr<Experiment> ReadExperiment(const Params& file,
                            .hash = {}};
   BANYAN_ASSIGN_OR_RETURN(experiment.workload,
                           ReadWorkloadSpec(sections.workload));
-  experiment.hash = absl::StrFormat(
-      "%016x",
-      Fnv1a({reinterpret_cast<const std::byte*>(experiment.resolved.data()),
-             experiment.resolved.size()}));
+  experiment.hash = absl::StrFormat("%016x", Fnv1a(experiment.resolved));
   BANYAN_ASSIGN_OR_RETURN(std::vector<MatrixAxis> axes,
                           ReadAxes(sections.matrix));
   BANYAN_RETURN_IF_ERROR(Expander(root, std::move(axes), experiment).Run());

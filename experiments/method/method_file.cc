@@ -44,15 +44,10 @@ absl::Status AddModel(const Params::Entry& entry, const LoadedModel& target,
     BANYAN_RETURN_IF_ERROR(in.Finish());
     return AddHeads(entry, *heads, target, context, bench);
   }
-  ModelSpec spec;
-  in.Required("directory", spec.directory);
-  in.Optional("weights", spec.weights);
-  in.Ensure(IsWeightsName(spec.weights), "weights",
-            absl::StrCat("must be ", kWeightsNames));
+  ModelSpec spec = TakeModelSpec(in);
   BANYAN_RETURN_IF_ERROR(in.Finish());
   const Params& place = *entry.value.Find("directory");
-  spec.directory = spec.directory == kTarget ? context.target.directory
-                                             : Beside(place, spec.directory);
+  if (place.text() == kTarget) spec.directory = context.target.directory;
   const absl::StatusOr<LoadedModel> loaded = context.shelf.Open(spec);
   if (!loaded.ok()) return place.Error(loaded.status().message());
   bench.AddModel(entry.key, loaded->model);

@@ -12,6 +12,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/model/checkpoint.h"
 #include "core/model/model.h"
@@ -59,6 +60,18 @@ absl::StatusOr<WeightFormat> ReadFormat(const std::string& name,
 }
 
 }  // namespace
+
+ModelSpec TakeModelSpec(ParamsReader& in) {
+  ModelSpec spec;
+  Params directory;
+  in.Required("directory", directory);
+  in.Note(Convert(directory, spec.directory));
+  spec.directory = Beside(directory, spec.directory);
+  in.Optional("weights", spec.weights);
+  in.Ensure(IsWeightsName(spec.weights), "weights",
+            absl::StrCat("must be ", kWeightsNames));
+  return spec;
+}
 
 absl::string_view Name(WeightFormat format) {
   switch (format) {

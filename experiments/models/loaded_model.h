@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/params.h"
 #include "core/model/model.h"
 #include "core/model/tokenizer/tokenizer.h"
 #include "core/model/transformer.h"
@@ -25,6 +26,10 @@ struct ModelSpec {
 // The formats that ModelSpec may name, for messages, and whether `name` is one.
 inline constexpr char kWeightsNames[] = "auto, f32, bf16 or q8";
 bool IsWeightsName(absl::string_view name);
+
+// Takes `directory`, relative to the file that names it, and `weights`, which
+// may be left out. Errors are the reader's.
+ModelSpec TakeModelSpec(ParamsReader& in);
 
 struct LoadedModel {
   std::shared_ptr<const Transformer> model;

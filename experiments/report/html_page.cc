@@ -35,7 +35,7 @@ std::string Title(const nlohmann::ordered_json& report) {
   return HtmlEscaped(nlohmann::ordered_json::parse(valid).get<std::string>());
 }
 
-// What a placeholder of page.html stands for.
+// What a {{name}} of page.html stands for.
 std::string Filling(absl::string_view name,
                     const nlohmann::ordered_json& report) {
   if (name == "title") return Title(report);
@@ -48,7 +48,7 @@ std::string Filling(absl::string_view name,
 }  // namespace
 
 // One walk over the template: what was filled in is not looked at again, so a
-// text that looks like a placeholder stays as it is.
+// text that looks like a {{name}} stays as it is.
 std::string HtmlPage(const nlohmann::ordered_json& report) {
   absl::string_view rest = PageFile("page.html").value();
   std::string page;

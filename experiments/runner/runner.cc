@@ -17,12 +17,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
+#include "core/base/fnv1a.h"
 #include "core/base/status_macros.h"
 #include "core/random/seeded_source.h"
 #include "decode/decoder.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
-#include "experiments/grow/fnv1a.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "experiments/runner/prepared_cells.h"
@@ -34,17 +34,13 @@ namespace {
 
 constexpr int kWarmTokens = 8;
 
-std::uint64_t Mixed(const std::string& text) {
-  return Fnv1a({reinterpret_cast<const std::byte*>(text.data()), text.size()});
-}
-
 // The order of the cells at a prompt: as good as random, and always the same.
 std::vector<std::size_t> OrderAt(const RunTask& task,
                                  const PreparedPrompt& prompt) {
   std::vector<std::pair<std::uint64_t, std::size_t>> keyed;
   for (std::size_t i = 0; i < task.run.cells.size(); ++i)
     keyed.emplace_back(
-        Mixed(absl::StrCat(task.experiment_hash, "/", prompt.id, "/",
+        Fnv1a(absl::StrCat(task.experiment_hash, "/", prompt.id, "/",
                            task.run.cells[i].description.name())),
         i);
   std::sort(keyed.begin(), keyed.end());

@@ -14,10 +14,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/fnv1a.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
-#include "experiments/grow/fnv1a.h"
 #include "nlohmann/json.hpp"
 
 namespace banyan {
@@ -90,12 +90,9 @@ absl::StatusOr<WorkloadPrompt> FromLine(absl::string_view text, bool json) {
 absl::StatusOr<Workload> ReadWorkload(const std::string& path) {
   BANYAN_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMostBytes));
   const bool json = absl::EndsWith(path, ".jsonl");
-  Workload workload = {
-      .path = path,
-      .hash = absl::StrFormat(
-          "%016x", Fnv1a({reinterpret_cast<const std::byte*>(bytes.data()),
-                          bytes.size()})),
-      .prompts = {}};
+  Workload workload = {.path = path,
+                       .hash = absl::StrFormat("%016x", Fnv1a(bytes)),
+                       .prompts = {}};
   std::set<std::string> ids;
   std::size_t number = 0;
   for (absl::string_view line : absl::StrSplit(bytes, '\n')) {

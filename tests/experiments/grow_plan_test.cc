@@ -14,11 +14,11 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "core/base/fnv1a.h"
 #include "core/model/architecture.h"
 #include "core/model/checkpoint.h"
 #include "core/model/stored_tensor.h"
 #include "core/model/weight_rows.h"
-#include "experiments/grow/fnv1a.h"
 #include "experiments/grow/model_size.h"
 #include "experiments/grow/noise.h"
 #include "experiments/grow/output_folder.h"

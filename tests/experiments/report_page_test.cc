@@ -68,8 +68,8 @@ TEST(ReportPage, HoldsEveryFileWhole) {
               absl::string_view::npos);
 }
 
-TEST(ReportPage, FillsEveryPlaceholderOfTheTemplateAndNoOther) {
-  // A text that looks like a placeholder is a text.
+TEST(ReportPage, FillsEveryNameOfTheTemplateAndNoOther) {
+  // A text that looks like a {{name}} of it is a text.
   const std::string page = HtmlPage(Report("{{page.css}} {{nothing}}"));
   EXPECT_THAT(page, HasSubstr("<h1>{{page.css}} {{nothing}}</h1>"));
   EXPECT_EQ(Count(page, *PageFile("page.css")), 1);

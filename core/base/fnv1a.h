@@ -1,11 +1,12 @@
 // FNV-1a (Fowler, Noll, Vo), 64 bits: a name for bytes, no proof against
 // malice.
-#ifndef BANYAN_EXPERIMENTS_GROW_FNV1A_H_
-#define BANYAN_EXPERIMENTS_GROW_FNV1A_H_
+#ifndef BANYAN_CORE_BASE_FNV1A_H_
+#define BANYAN_CORE_BASE_FNV1A_H_
 
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace banyan {
@@ -21,6 +22,10 @@ inline std::uint64_t Fnv1a(absl::Span<const std::byte> bytes,
   return name;
 }
 
+inline std::uint64_t Fnv1a(absl::string_view text) {
+  return Fnv1a({reinterpret_cast<const std::byte*>(text.data()), text.size()});
+}
+
 }  // namespace banyan
 
-#endif  // BANYAN_EXPERIMENTS_GROW_FNV1A_H_
+#endif  // BANYAN_CORE_BASE_FNV1A_H_

@@ -1,0 +1,26 @@
+// Proposing node by node, for drafters without a pass of their own.
+#ifndef BANYAN_DRAFTERS_PROPOSE_EACH_H_
+#define BANYAN_DRAFTERS_PROPOSE_EACH_H_
+
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+#include "tree/growing_tree.h"
+
+namespace banyan {
+
+// `propose` for each of `nodes`, in their order, given the tokens from the
+// root's child down to it. Stops at the first failure.
+absl::StatusOr<std::vector<Distribution>> ProposeEach(
+    const GrowingTree& tree, absl::Span<const int> nodes,
+    absl::FunctionRef<absl::StatusOr<Distribution>(
+        int node, const std::vector<TokenId>& path)>
+        propose);
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_PROPOSE_EACH_H_
