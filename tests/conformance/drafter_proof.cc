@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstddef>
 #include <iostream>
 #include <memory>
@@ -18,9 +17,7 @@
 #include "configs/loader/loader.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
-#include "core/base/status_macros.h"
 #include "core/base/token.h"
-#include "core/model/model.h"
 #include "core/model/table_model.h"
 #include "core/model/token_counts.h"
 #include "core/prob/sampling_rule.h"
@@ -60,43 +57,6 @@ TokenCounts CountsOf(int letters) {
           .counts = {3, 1, 2, 2}};
 }
 
-// A toy with hidden states: a token's is the token and its position.
-class ToyWithStates : public TableModel {
- public:
-  explicit ToyWithStates(const TableModel& toy) : TableModel(toy) {}
-
-  int hidden_size() const override { return 2; }
-  absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
-      absl::Span<const ScoreRequest> requests) const override {
-    BANYAN_ASSIGN_OR_RETURN(auto scores, TableModel::Score(requests));
-    for (std::size_t i = 0; i < scores.size(); ++i)
-      scores[i] = std::make_unique<StatedScores>(std::move(scores[i]),
-                                                 *requests[i].batch);
-    return scores;
-  }
-
- private:
-  class StatedScores : public Scores {
-   public:
-    StatedScores(std::unique_ptr<Scores> scores, const TokenBatch& batch)
-        : scores_(std::move(scores)) {
-      for (std::size_t i = 0; i < batch.tokens.size(); ++i)
-        states_.push_back({static_cast<float>(batch.tokens[i]),
-                           static_cast<float>(batch.positions[i])});
-    }
-    void Read(int row, std::vector<double>& logits) const override {
-      scores_->Read(row, logits);
-    }
-    absl::Span<const float> Hidden(int /*tap*/, int row) const override {
-      return states_[static_cast<std::size_t>(row)];
-    }
-
-   private:
-    std::unique_ptr<Scores> scores_;
-    std::vector<std::array<float, 2>> states_;
-  };
-};
-
 // Two heads that look at such a state.
 std::unique_ptr<Drafter> HeadsOf(int letters, const SamplingRule& rule) {
   return std::make_unique<Medusa>(
@@ -120,8 +80,7 @@ std::unique_ptr<Drafter> HeadsOf(int letters, const SamplingRule& rule) {
 DrafterProof::DrafterProof(const ProofSize& size, double temperature)
     : size_(size),
       sampling_({.temperature = temperature}),
-      target_(std::make_shared<ToyWithStates>(
-          *Toy({.vocab_size = size.letters, .seed = 1}))),
+      target_(WithStates(*Toy({.vocab_size = size.letters, .seed = 1}))),
       bench_(*target_, SamplingRule(sampling_)) {
   bench_.AddModel("draft", Toy({.vocab_size = size.letters, .seed = 2}));
   const absl::Status written = WriteTokenCounts(

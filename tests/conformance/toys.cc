@@ -1,13 +1,18 @@
 #include "tests/conformance/toys.h"
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/model/model.h"
 #include "core/model/table_model.h"
 #include "tests/support/mix.h"
 
@@ -27,6 +32,41 @@ std::vector<double> Row(const ToyOptions& options, std::uint64_t state) {
   for (double& mass : row) mass /= sum;
   return row;
 }
+
+class StatedScores : public Scores {
+ public:
+  StatedScores(std::unique_ptr<Scores> scores, const TokenBatch& batch)
+      : scores_(std::move(scores)) {
+    for (std::size_t i = 0; i < batch.tokens.size(); ++i)
+      states_.push_back({static_cast<float>(batch.tokens[i]),
+                         static_cast<float>(batch.positions[i])});
+  }
+  void Read(int row, std::vector<double>& logits) const override {
+    scores_->Read(row, logits);
+  }
+  absl::Span<const float> Hidden(int /*tap*/, int row) const override {
+    return states_[static_cast<std::size_t>(row)];
+  }
+
+ private:
+  std::unique_ptr<Scores> scores_;
+  std::vector<std::array<float, 2>> states_;
+};
+
+class Stated : public TableModel {
+ public:
+  explicit Stated(const TableModel& model) : TableModel(model) {}
+
+  int hidden_size() const override { return 2; }
+  absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
+      absl::Span<const ScoreRequest> requests) const override {
+    BANYAN_ASSIGN_OR_RETURN(auto scores, TableModel::Score(requests));
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      scores[i] = std::make_unique<StatedScores>(std::move(scores[i]),
+                                                 *requests[i].batch);
+    return scores;
+  }
+};
 
 std::uint64_t First(const ToyOptions& options) {
   return Mix(static_cast<std::uint64_t>(options.seed) + 1);
@@ -49,6 +89,10 @@ std::shared_ptr<TableModel> DepthToy(const ToyOptions& options) {
       options.vocab_size, [options](absl::Span<const TokenId> text) {
         return Row(options, Mix(First(options) ^ text.size()));
       });
+}
+
+std::shared_ptr<TableModel> WithStates(const TableModel& model) {
+  return std::make_shared<Stated>(model);
 }
 
 }  // namespace banyan

@@ -24,6 +24,9 @@ std::shared_ptr<TableModel> Toy(const ToyOptions& options);
 // does.
 std::shared_ptr<TableModel> DepthToy(const ToyOptions& options);
 
+// The same model with hidden states: a token's is the token and its position.
+std::shared_ptr<TableModel> WithStates(const TableModel& model);
+
 }  // namespace banyan
 
 #endif  // BANYAN_TESTS_CONFORMANCE_TOYS_H_

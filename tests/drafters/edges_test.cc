@@ -1,30 +1,38 @@
-// Every drafter that needs no transformer where everything is accepted, where
-// nothing is, and where the text or the context ends at each depth of a round.
+// Every drafter where everything is accepted, where nothing is, and where the
+// text or the context ends at each depth of a round. tests/experiments has the
+// same of whole methods with the models that ship, and looks at their caches.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "core/base/check.h"
 #include "core/base/context.h"
 #include "core/base/token.h"
 #include "core/model/table_model.h"
+#include "core/model/token_counts.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
+#include "drafters/catalogue.h"
 #include "drafters/drafter.h"
+#include "drafters/medusa/medusa.h"
 #include "drafters/small_model/small_model.h"
+#include "tests/conformance/toys.h"
+#include "tests/core/checkpoint/files.h"
 #include "tests/drafters/asking.h"
 #include "tests/support/decoding.h"
 #include "tests/support/models.h"
@@ -47,7 +55,7 @@ std::shared_ptr<TableModel> Counting(int length, int at = -1) {
   for (int i = 0; i < length; ++i)
     script.push_back(at >= 0 && i == kSaid + at ? kEnd
                                                 : static_cast<TokenId>(i % 6));
-  return Script(kVocab, script);
+  return WithStates(*Script(kVocab, script));
 }
 
 Prompt Said() {
@@ -57,11 +65,12 @@ Prompt Said() {
   return prompt;
 }
 
-// Says the next token but one wherever another drafter says the next.
+// Says whatever another drafter says, but never the token that comes next.
 class Wrong : public Drafter {
  public:
   explicit Wrong(std::unique_ptr<Drafter> right) : right_(std::move(right)) {}
   std::vector<DraftLaw> laws() const override { return right_->laws(); }
+  std::vector<int> taps() const override { return right_->taps(); }
   absl::Status Begin(const Context& context) override {
     return right_->Begin(context);
   }
@@ -70,12 +79,13 @@ class Wrong : public Drafter {
       absl::Span<const int> nodes) override {
     auto laws = right_->Propose(context, tree, nodes);
     if (!laws.ok()) return laws;
-    for (Distribution& law : *laws) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const TokenId next = (tree.node(nodes[i]).token + 1) % 6;
       std::vector<double> masses(kVocab, 0);
-      law.ForEach([&](TokenId token, double mass) {
-        masses[static_cast<std::size_t>((token + 1) % 6)] += mass;
+      (*laws)[i].ForEach([&](TokenId token, double mass) {
+        masses[static_cast<std::size_t>(token == next ? kEnd : token)] += mass;
       });
-      law = Distribution::Dense(masses);
+      (*laws)[i] = Distribution::Dense(masses);
     }
     return laws;
   }
@@ -88,28 +98,66 @@ class Wrong : public Drafter {
   std::unique_ptr<Drafter> right_;
 };
 
-using MakeDrafter =
-    std::function<std::unique_ptr<Drafter>(std::shared_ptr<TableModel>)>;
+// The token after t is t + 1, rarely another one.
+TokenCounts Counts() {
+  TokenCounts counts;
+  counts.offsets.push_back(0);
+  for (TokenId token = 0; token < kVocab; ++token) {
+    counts.unigram.push_back(20 - token);
+    for (TokenId next = 0; next < kVocab; ++next) {
+      counts.tokens.push_back(next);
+      counts.counts.push_back(next == (token + 1) % 6 ? 9 : 1);
+    }
+    counts.offsets.push_back(static_cast<std::int64_t>(counts.tokens.size()));
+  }
+  return counts;
+}
 
-struct Named {
-  std::string name;
-  MakeDrafter make;
+// Heads, one a depth, that count on from the token whose state they read.
+absl::Status CountOn(absl::Span<const float> hidden,
+                     std::vector<std::vector<double>>& logits) {
+  logits.assign(kGamma, std::vector<double>(kVocab, -9));
+  for (int head = 0; head < kGamma; ++head) {
+    const int next = (static_cast<int>(hidden[0]) + 2 + head) % 6;
+    logits[static_cast<std::size_t>(head)][static_cast<std::size_t>(next)] = 0;
+  }
+  return absl::OkStatus();
+}
+
+struct Case {
+  std::string spec;
+  // A tree in which whatever comes next is drafted, and its height.
+  std::string covering = absl::StrCat("chain {gamma: ", kGamma, "}");
+  int height = kGamma;
 };
 
-std::vector<Named> Drafters() {
-  const auto built = [](const std::string& spec) {
-    return Named{spec, [spec](const std::shared_ptr<TableModel>&) {
-                   return MustBuild(spec, {.sampling = {.temperature = 0}});
-                 }};
-  };
-  return {{"small_model",
-           [](const std::shared_ptr<TableModel>& target) {
-             return std::make_unique<SmallModel>(
-                 target, SamplingRule({.temperature = 0}));
-           }},
-          built("ngram {history: 0}"),
-          built("ngram {history: 16}"),
-          built("copy {min_match: 1}")};
+std::vector<Case> Cases() {
+  // Those that cannot know what comes next draft every token.
+  const std::string everything =
+      absl::StrCat("expansion {branching: [", kVocab, ", ", kVocab, "]}");
+  return {{"small_model {model: draft}"},
+          {"medusa {heads: heads}"},
+          {"ngram {history: 0}"},
+          {"ngram {history: 16}"},
+          {"copy {min_match: 1}"},
+          {"unigram {counts: counts.safetensors}", everything, 2},
+          {"bigram {counts: counts.safetensors}"},
+          {"random {}", everything, 2}};
+}
+
+std::unique_ptr<Drafter> Make(const std::string& spec,
+                              const std::shared_ptr<TableModel>& target) {
+  const SamplingOptions greedy = {.temperature = 0};
+  if (absl::StartsWith(spec, "small_model"))
+    return std::make_unique<SmallModel>(target, SamplingRule(greedy));
+  if (absl::StartsWith(spec, "medusa"))
+    return std::make_unique<Medusa>(CountOn, SamplingRule(greedy));
+  const TestFolder folder;
+  const absl::Status written =
+      WriteTokenCounts(folder.path() + "/counts.safetensors", Counts());
+  Check(written.ok(), written.message());
+  return MustBuild(
+      spec, {.sampling = greedy, .file = folder.path() + "/drafter.yaml"});
 }
 
 Decoded Decode(const std::shared_ptr<TableModel>& target,
@@ -124,32 +172,40 @@ Decoded Decode(const std::shared_ptr<TableModel>& target,
   return MustDecode(*decoder, Said(), stop);
 }
 
+TEST(Edges, AreThoseOfEveryDrafterOfTheCatalogue) {
+  std::set<std::string> named, known;
+  for (const DrafterRow& row : DrafterCatalogue()) known.emplace(row.name);
+  for (const Case& example : Cases())
+    named.insert(example.spec.substr(0, example.spec.find(' ')));
+  EXPECT_EQ(named, known);
+}
+
 TEST(Edges, EverythingIsAcceptedForFiftyRounds) {
   const auto target = Counting(1000);
-  for (const Named& drafter : Drafters()) {
-    const Decoded decoded = Decode(target, drafter.make(target),
-                                   absl::StrCat("chain {gamma: ", kGamma, "}"),
-                                   {.max_new_tokens = 50 * (kGamma + 1)});
-    ASSERT_EQ(decoded.rounds.size(), 50U) << drafter.name;
+  for (const Case& drafter : Cases()) {
+    const Decoded decoded =
+        Decode(target, Make(drafter.spec, target), drafter.covering,
+               {.max_new_tokens = 50 * (drafter.height + 1)});
+    ASSERT_EQ(decoded.rounds.size(), 50U) << drafter.spec;
     for (const RoundRecord& round : decoded.rounds)
-      EXPECT_EQ(round.verdict.path.size(), kGamma) << drafter.name;
+      EXPECT_EQ(round.verdict.path.size(), drafter.height) << drafter.spec;
   }
 }
 
 TEST(Edges, NothingIsAcceptedForFiftyRounds) {
   const auto target = Counting(1000);
   const StopRule stop = {.max_new_tokens = 50};
-  for (const Named& drafter : Drafters()) {
+  for (const Case& drafter : Cases()) {
     const Decoded decoded =
-        Decode(target, std::make_unique<Wrong>(drafter.make(target)),
+        Decode(target, std::make_unique<Wrong>(Make(drafter.spec, target)),
                "expansion {branching: [1, 1]}", stop);
-    ASSERT_EQ(decoded.rounds.size(), 50U) << drafter.name;
+    ASSERT_EQ(decoded.rounds.size(), 50U) << drafter.spec;
     int drafted = 0;
     for (const RoundRecord& round : decoded.rounds) {
-      EXPECT_TRUE(round.verdict.path.empty()) << drafter.name;
+      EXPECT_TRUE(round.verdict.path.empty()) << drafter.spec;
       drafted += round.tree.size() - 1;
     }
-    EXPECT_GE(drafted, 50) << drafter.name;
+    EXPECT_GE(drafted, 50) << drafter.spec;
     EXPECT_EQ(decoded.tokens,
               MustDecodePlainly(*target, SamplingRule({.temperature = 0}),
                                 Said(), stop));
@@ -161,13 +217,13 @@ void ExpectAsPlain(const std::shared_ptr<TableModel>& target,
                    const StopRule& stop, StopReason reason) {
   const std::vector<TokenId> plain = MustDecodePlainly(
       *target, SamplingRule({.temperature = 0}), Said(), stop);
-  for (const Named& drafter : Drafters())
-    for (const char* policy :
-         {"chain {gamma: 4}", "expansion {branching: [2, 1, 2]}"}) {
+  for (const Case& drafter : Cases())
+    for (const std::string& policy :
+         {drafter.covering, std::string("expansion {branching: [2, 1, 2]}")}) {
       const Decoded decoded =
-          Decode(target, drafter.make(target), policy, stop);
-      EXPECT_EQ(decoded.tokens, plain) << drafter.name << ", " << policy;
-      EXPECT_EQ(decoded.stopped, reason) << drafter.name << ", " << policy;
+          Decode(target, Make(drafter.spec, target), policy, stop);
+      EXPECT_EQ(decoded.tokens, plain) << drafter.spec << ", " << policy;
+      EXPECT_EQ(decoded.stopped, reason) << drafter.spec << ", " << policy;
     }
 }
 
@@ -183,7 +239,7 @@ TEST(Edges, TheTextEndsAtEveryDepthOfARound) {
 TEST(Edges, TheContextEndsAtEveryDepthOfARound) {
   for (int room = 0; room < 11; ++room) {
     SCOPED_TRACE(absl::StrCat("room for ", room));
-    ExpectAsPlain(Limited(Counting(200), kSaid + 1 + room),
+    ExpectAsPlain(WithStates(*Limited(Counting(200), kSaid + 1 + room)),
                   {.max_new_tokens = 50}, StopReason::kContext);
   }
 }

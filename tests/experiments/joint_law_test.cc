@@ -23,12 +23,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "configs/loader/loader.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
-#include "core/ops/cpu_backend.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/seeded_source.h"
@@ -37,17 +34,16 @@
 #include "decode/round.h"
 #include "decode/sequence.h"
 #include "experiments/controls/controls.h"
-#include "experiments/experiment/params_edit.h"
 #include "experiments/method/method_file.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
+#include "tests/experiments/preset_files.h"
 #include "tests/support/models.h"
 #include "tests/support/row_cache.h"
 
 namespace banyan {
 namespace {
 
-constexpr char kTarget[] = "models/pycode-target";
 constexpr char kText[] =
     "    self.left = left\n    self.right = right\n    self.name =";
 constexpr int kBins = 64;
@@ -66,7 +62,8 @@ double Threshold(int freedom) {
 
 class JointLaw {
  public:
-  JointLaw() : shelf_(MustCreate()), target_(*shelf_.Open({kTarget, "f32"})) {
+  JointLaw()
+      : shelf_(OneThread()), target_(*shelf_.Open({kShippedTarget, "f32"})) {
     cache_ = std::make_unique<RowCache>(*target_.model);
     prompt_ = {.id = 3, .tokens = *target_.tokenizer->Encode(kText)};
     // A text's most likely tokens first; those after them in a bin of the rest.
@@ -92,14 +89,8 @@ class JointLaw {
   // The chi-square sum over its threshold: above 1 is a refusal.
   double Excess(const std::string& preset, const ControlRow* control,
                 std::uint64_t seed, int draws) {
-    auto file = LoadYamlFile(absl::StrCat("configs/methods/", preset, ".yaml"));
-    Check(file.ok(), file.status().message());
-    Params method_file = *file;
-    if (preset == "auto")  // where drafting is cheap, so that it drafts
-      method_file = *WithValue(method_file, "policy.target_ms",
-                               *ParseYaml("{1: 1, 65: 1.1}", "flat"));
-    auto loaded = ReadMethodFile(method_file,
-                                 {.target = {kTarget, "f32"}, .shelf = shelf_});
+    auto loaded = ReadMethodFile(
+        Preset(preset), {.target = {kShippedTarget, "f32"}, .shelf = shelf_});
     Check(loaded.ok(), loaded.status().message());
     Method method = std::move(loaded->decoder->method());
     EXPECT_TRUE(IsLossless(method)) << preset;
@@ -117,12 +108,6 @@ class JointLaw {
  private:
   // First tokens below this are left to the last bin.
   static constexpr double kLeast = 1e-4;
-
-  static std::shared_ptr<CpuBackend> MustCreate() {
-    auto backend = CpuBackend::Create({.threads = 1});
-    Check(backend.ok(), backend.status().message());
-    return *std::move(backend);
-  }
 
   static std::vector<TokenId> ByMass(const Distribution& law) {
     std::vector<TokenId> tokens(static_cast<std::size_t>(law.vocab_size()));
@@ -185,12 +170,9 @@ TEST_P(EveryPresetsLaw, IsTheTargets) {
             << law.accepted_share() << " of the rounds that drafted\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryPresetsLaw,
-                         testing::Values("plain", "auto", "best_first", "chain",
-                                         "copy", "medusa", "merged_all",
-                                         "ngram", "self_q8_chain",
-                                         "self_q8_tree", "sequences", "sequoia",
-                                         "specinfer_1", "specinfer_2"),
+INSTANTIATE_TEST_SUITE_P(All, EveryPresetsLaw, testing::ValuesIn(PresetNames()),
+                         [](const auto& row) { return row.param; });
+INSTANTIATE_TEST_SUITE_P(Without, EveryPresetsLaw, testing::Values("plain"),
                          [](const auto& row) { return row.param; });
 
 TEST(JointLawTest, RejectsAWrongMethodWithEverySeed) {

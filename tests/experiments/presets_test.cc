@@ -7,17 +7,15 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "configs/loader/loader.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
-#include "core/ops/cpu_backend.h"
 #include "core/random/seeded_source.h"
 #include "decode/decoder.h"
 #include "decode/round.h"
@@ -28,13 +26,13 @@
 #include "experiments/models/model_shelf.h"
 #include "experiments/runner/prepared_cells.h"
 #include "experiments/workloads/workload.h"
+#include "tests/experiments/preset_files.h"
 
 namespace banyan {
 namespace {
 
 constexpr int kPrompts = 30;
 constexpr int kTokens = 24;
-constexpr char kTarget[] = "models/pycode-target";
 
 // What makes a preset smaller and larger: settings, in YAML.
 struct Sizes {
@@ -63,10 +61,10 @@ const std::map<std::string, Sizes>& SizesOfPresets() {
 
 class Bench {
  public:
-  Bench() : shelf_(MustCreate()) {
+  Bench() : shelf_(OneThread()) {
     const auto workload = ReadWorkload("experiments/workloads/pycode.jsonl");
     Check(workload.ok(), workload.status().message());
-    const auto target = shelf_.Open({kTarget, "auto"});
+    const auto target = shelf_.Open({kShippedTarget, "auto"});
     Check(target.ok(), target.status().message());
     const auto chosen = ChoosePrompts({"", {}, kPrompts}, *workload);
     Check(chosen.ok(), chosen.status().message());
@@ -81,7 +79,7 @@ class Bench {
 
   LoadedMethod Open(const Params& file, const std::string& weights) {
     auto method = ReadMethodFile(
-        file, {.target = {kTarget, weights},
+        file, {.target = {kShippedTarget, weights},
                .shelf = shelf_,
                .sampling = {{"temperature", {}, Params::Scalar("0")}}});
     Check(method.ok(), method.status().message());
@@ -111,34 +109,16 @@ class Bench {
   std::size_t accepted_ = 0;
 
  private:
-  static std::shared_ptr<CpuBackend> MustCreate() {
-    auto backend = CpuBackend::Create({.threads = 1});
-    Check(backend.ok(), backend.status().message());
-    return *std::move(backend);
-  }
-
   ModelShelf shelf_;
   std::vector<Prompt> prompts_;
 };
 
-Params Preset(const std::string& name) {
-  auto file = LoadYamlFile(absl::StrCat("configs/methods/", name, ".yaml"));
-  Check(file.ok(), file.status().message());
-  if (name != "auto") return *std::move(file);
-  // Where drafting is cheap, so that it drafts.
-  auto flat = WithValue(*file, "policy.target_ms",
-                        *ParseYaml("{1: 1, 65: 1.1}", "flat"));
-  Check(flat.ok(), flat.status().message());
-  return *std::move(flat);
-}
-
-TEST(Presets, AllStandInTheTestsTable) {
+TEST(Presets, AreTheFilesEachWithItsQuestion) {
+  std::set<std::string> found;
   for (const auto& entry :
        std::filesystem::directory_iterator("configs/methods")) {
     const std::string name = entry.path().stem().string();
-    if (name != "plain") {
-      EXPECT_EQ(SizesOfPresets().count(name), 1U) << name;
-    }
+    if (name != "plain") found.insert(name);
     std::ifstream file(entry.path());
     std::string first;
     std::getline(file, first);
@@ -148,6 +128,8 @@ TEST(Presets, AllStandInTheTestsTable) {
       all += line;
     EXPECT_NE(all.find('?'), std::string::npos) << name;
   }
+  EXPECT_EQ(found,
+            std::set<std::string>(PresetNames().begin(), PresetNames().end()));
 }
 
 class EveryPreset : public testing::TestWithParam<std::string> {};
@@ -172,13 +154,7 @@ TEST_P(EveryPreset, LeavesGreedyTextAsItIsInEverySizeAndFormat) {
   }
 }
 
-std::vector<std::string> Names() {
-  std::vector<std::string> names;
-  for (const auto& entry : SizesOfPresets()) names.push_back(entry.first);
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, EveryPreset, testing::ValuesIn(Names()),
+INSTANTIATE_TEST_SUITE_P(All, EveryPreset, testing::ValuesIn(PresetNames()),
                          [](const auto& row) { return row.param; });
 
 }  // namespace

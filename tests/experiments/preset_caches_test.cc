@@ -1,0 +1,253 @@
+// The caches of every preset on the models that ship: after each of fifty
+// rounds, accepted whole, refused whole or as they fall, target and drafters
+// say to the last bit what those say that read the whole text anew.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/base/context.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/prob/distribution.h"
+#include "core/prob/row_source.h"
+#include "core/random/random_source.h"
+#include "core/random/seeded_source.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+#include "drafters/drafter.h"
+#include "experiments/method/method_file.h"
+#include "experiments/models/model_shelf.h"
+#include "tests/experiments/preset_files.h"
+#include "tests/support/models.h"
+#include "tree/draft_tree.h"
+#include "tree/growing_tree.h"
+#include "tree/verdict.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+namespace {
+
+constexpr int kRounds = 50;
+constexpr char kText[] =
+    "class Node:\n    def __init__(self, left, right):\n        self.left =";
+
+enum class Fate { kByLaw, kAccepted, kRefused };
+
+std::string NameOf(Fate fate) {
+  switch (fate) {
+    case Fate::kByLaw:
+      return "by_law";
+    case Fate::kAccepted:
+      return "accepted";
+    case Fate::kRefused:
+      return "refused";
+  }
+  return "";
+}
+
+// Accepts the whole way down to a deepest node, or nothing.
+class Forced : public Verifier {
+ public:
+  Forced(std::unique_ptr<Verifier> right, Fate fate)
+      : right_(std::move(right)), fate_(fate) {}
+
+  VerifierTraits traits() const override { return right_->traits(); }
+  Verdict Verify(const DraftTree& tree, RowSource& target,
+                 const Chance& /*chance*/) const override {
+    Verdict verdict;
+    int deepest = 0;
+    if (fate_ == Fate::kAccepted)
+      for (int node = 1; node < tree.size(); ++node)
+        if (tree.node(node).depth > tree.node(deepest).depth) deepest = node;
+    verdict.next = target.Row(deepest).Argmax();
+    for (int node = deepest; node != 0; node = tree.node(node).parent)
+      verdict.path.insert(verdict.path.begin(), node);
+    return verdict;
+  }
+
+ private:
+  std::unique_ptr<Verifier> right_;
+  Fate fate_;
+};
+
+// What comes after the text of a session whose next token is `root`.
+struct Said {
+  std::vector<double> logits;
+  std::vector<float> state;
+  friend bool operator==(const Said&, const Said&) = default;
+};
+
+Said After(const Model& target, Session& session, TokenId root) {
+  const TokenBatch batch = {
+      .tokens = {root}, .positions = {session.length()}, .parents = {-1}};
+  const ScoreRequest request = {&session, &batch, {kAfterFinalNorm}};
+  auto scores = target.Score({&request, 1});
+  Check(scores.ok(), scores.status().message());
+  Said said;
+  scores->front()->Read(0, said.logits);
+  const auto state = scores->front()->Hidden(0, 0);
+  said.state.assign(state.begin(), state.end());
+  Check(session.Commit({}).ok(), "pending rows can be dropped");
+  return said;
+}
+
+// The likeliest tokens, two at most.
+std::vector<TokenId> BestTwo(const Distribution& law) {
+  std::vector<std::pair<double, TokenId>> entries;
+  law.ForEach([&](TokenId token, double mass) {
+    if (mass > 0) entries.emplace_back(-mass, token);
+  });
+  std::sort(entries.begin(), entries.end());
+  std::vector<TokenId> best;
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, entries.size()); ++i)
+    best.push_back(entries[i].second);
+  return best;
+}
+
+// What a drafter proposes in a tree of two tokens a node, three levels deep.
+std::vector<Distribution> Proposals(const Trunk& trunk, int number,
+                                    const Context& context) {
+  std::vector<Distribution> all;
+  GrowingTree tree(context.root(), number, trunk.law);
+  std::vector<int> level = {0};
+  for (int depth = 0; depth < 3 && !level.empty(); ++depth) {
+    auto laws = trunk.drafter->Propose(context, tree, level);
+    Check(laws.ok(), laws.status().message());
+    std::vector<int> next;
+    for (std::size_t i = 0; i < level.size(); ++i) {
+      const Distribution& law = (*laws)[i];
+      tree.SetProposal(level[i], law);
+      for (TokenId token : BestTwo(law))
+        next.push_back(tree.AddDraw(level[i], token, law));
+      all.push_back(law);
+    }
+    level = next;
+  }
+  return all;
+}
+
+class Bench {
+ public:
+  Bench(const std::string& preset, Fate fate)
+      : shelf_(OneThread()), method_(Open(preset)), fresh_(Open(preset)) {
+    auto target = shelf_.Open({kShippedTarget, "auto"});
+    Check(target.ok(), target.status().message());
+    prompt_ = {.id = 1, .tokens = *target->tokenizer->Encode(kText)};
+    if (fate == Fate::kByLaw) return;
+    Method& method = method_.decoder->method();
+    method.verifier =
+        std::make_unique<Forced>(std::move(method.verifier), fate);
+  }
+
+  Sequence Begin() { return BeginOf(method_, prompt_); }
+
+  RoundRecord Step(Sequence& sequence) {
+    auto round = method_.decoder->Step(sequence, random_);
+    Check(round.ok(), round.status().message());
+    return *std::move(round);
+  }
+
+  // Gives how many proposals were compared.
+  std::size_t CompareWithFresh(Sequence& sequence) {
+    const Context& context = sequence.context;
+    Sequence fresh =
+        BeginOf(fresh_, {.id = prompt_.id, .tokens = context.tokens});
+    EXPECT_EQ(sequence.session->length(), fresh.session->length());
+    EXPECT_TRUE(After(*method_.target, *sequence.session, context.root()) ==
+                After(*method_.target, *fresh.session, context.root()));
+    std::size_t compared = 0;
+    const auto& trunks = method_.decoder->method().trunks;
+    for (std::size_t i = 0; i < trunks.size(); ++i) {
+      const int number = static_cast<int>(i);
+      const auto own = Proposals(trunks[i], number, context);
+      const auto anew =
+          Proposals(fresh_.decoder->method().trunks[i], number, fresh.context);
+      EXPECT_EQ(own.size(), anew.size());
+      for (std::size_t j = 0; j < std::min(own.size(), anew.size()); ++j)
+        EXPECT_TRUE(Equal(own[j], anew[j])) << "trunk " << i << ", law " << j;
+      compared += own.size();
+    }
+    return compared;
+  }
+
+ private:
+  LoadedMethod Open(const std::string& preset) {
+    auto method = ReadMethodFile(
+        Preset(preset),
+        {.target = {kShippedTarget, "auto"},
+         .shelf = shelf_,
+         .sampling = {{"temperature", {}, Params::Scalar("1")}}});
+    Check(method.ok(), method.status().message());
+    return *std::move(method);
+  }
+
+  static Sequence BeginOf(LoadedMethod& method, const Prompt& prompt) {
+    auto sequence = method.decoder->Begin(prompt, {.max_new_tokens = 1'000});
+    Check(sequence.ok(), sequence.status().message());
+    return *std::move(sequence);
+  }
+
+  ModelShelf shelf_;
+  LoadedMethod method_;
+  LoadedMethod fresh_;
+  Prompt prompt_;
+  SeededSource random_{1};
+};
+
+class EveryPresetsCaches
+    : public testing::TestWithParam<std::tuple<std::string, Fate>> {};
+
+TEST_P(EveryPresetsCaches, AreThoseOfAFreshPrefillAfterEveryRound) {
+  const auto& [preset, fate] = GetParam();
+  Bench bench(preset, fate);
+  std::optional<Sequence> sequence = bench.Begin();
+  std::size_t drafted = 0;
+  std::size_t accepted = 0;
+  std::size_t compared = 0;
+  for (int i = 0; i < kRounds && !HasFailure(); ++i) {
+    SCOPED_TRACE(absl::StrCat("round ", i));
+    if (sequence->stopped != StopReason::kNone) sequence.emplace(bench.Begin());
+    const RoundRecord round = bench.Step(*sequence);
+    const std::size_t path = round.verdict.path.size();
+    if (fate == Fate::kAccepted) {
+      EXPECT_EQ(static_cast<int>(path), round.tree.Height());
+    } else if (fate == Fate::kRefused) {
+      EXPECT_EQ(path, 0U);
+    }
+    drafted += static_cast<std::size_t>(round.tree.size()) - 1;
+    accepted += path;
+    compared += bench.CompareWithFresh(*sequence);
+  }
+  std::cout << "  " << drafted << " nodes drafted, " << accepted
+            << " accepted, " << compared << " proposals compared\n";
+  EXPECT_GT(drafted, kRounds / 2U) << "nothing was tested";
+  EXPECT_GE(compared, 1U * kRounds);
+  EXPECT_TRUE(accepted > 0 || fate == Fate::kRefused);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryPresetsCaches,
+                         testing::Combine(testing::ValuesIn(PresetNames()),
+                                          testing::Values(Fate::kByLaw,
+                                                          Fate::kAccepted,
+                                                          Fate::kRefused)),
+                         [](const auto& row) {
+                           return std::get<0>(row.param) + "_" +
+                                  NameOf(std::get<1>(row.param));
+                         });
+
+}  // namespace
+}  // namespace banyan

@@ -1,0 +1,41 @@
+#include "tests/experiments/preset_files.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "configs/loader/loader.h"
+#include "core/base/check.h"
+#include "core/base/params.h"
+#include "core/ops/cpu_backend.h"
+#include "experiments/experiment/params_edit.h"
+
+namespace banyan {
+
+const std::vector<std::string>& PresetNames() {
+  static const auto& names = *new std::vector<std::string>{
+      "auto",       "best_first",  "chain",         "copy",         "medusa",
+      "merged_all", "ngram",       "self_q8_chain", "self_q8_tree", "sequences",
+      "sequoia",    "specinfer_1", "specinfer_2"};
+  return names;
+}
+
+Params Preset(const std::string& name) {
+  auto file = LoadYamlFile(absl::StrCat("configs/methods/", name, ".yaml"));
+  Check(file.ok(), file.status().message());
+  if (name != "auto") return *std::move(file);
+  auto flat = WithValue(*file, "policy.target_ms",
+                        *ParseYaml("{1: 1, 65: 1.1}", "flat"));
+  Check(flat.ok(), flat.status().message());
+  return *std::move(flat);
+}
+
+std::shared_ptr<CpuBackend> OneThread() {
+  auto backend = CpuBackend::Create({.threads = 1});
+  Check(backend.ok(), backend.status().message());
+  return *std::move(backend);
+}
+
+}  // namespace banyan
