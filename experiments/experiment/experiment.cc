@@ -1,5 +1,7 @@
 #include "experiments/experiment/experiment.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -12,6 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
 #include "core/base/fnv1a.h"
@@ -144,8 +147,6 @@ absl::StatusOr<Params> WithModels(const Params& method, const Params* models,
                                   std::set<std::string>& used) {
   const Params* own = method.Find("models");
   if (models == nullptr || own == nullptr) return method;
-  if (models->kind() != Params::Kind::kMap)
-    return models->Expected("a map from names to models");
   Params merged = *own;
   for (const Params::Entry& entry : models->entries()) {
     if (own->Find(entry.key) == nullptr) continue;
@@ -163,6 +164,7 @@ class Expander {
   absl::Status Run() {
     std::vector<const MatrixAxis*> common;
     for (const MatrixAxis& axis : axes_) {
+      BANYAN_RETURN_IF_ERROR(CheckPaths(axis));
       BANYAN_RETURN_IF_ERROR(CheckMethod(axis));
       if (axis.method.empty()) common.push_back(&axis);
     }
@@ -174,6 +176,24 @@ class Expander {
   }
 
  private:
+  // What is not of one method is the experiment's, and varies from cell to
+  // cell.
+  static absl::Status CheckPaths(const MatrixAxis& axis) {
+    static constexpr std::array<absl::string_view, 6> kVaries = {
+        "target", "sampling", "limits", "seeds", "models", "methods"};
+    for (const AxisValue& value : axis.values)
+      for (const Setting& setting : value.settings) {
+        const std::string first =
+            setting.path.substr(0, setting.path.find('.'));
+        if (std::find(kVaries.begin(), kVaries.end(), first) == kVaries.end())
+          return setting.value.Error(
+              absl::StrCat("axis ", axis.name, ": '", setting.path,
+                           "' cannot vary; what can lies under ",
+                           absl::StrJoin(kVaries, ", ")));
+      }
+    return absl::OkStatus();
+  }
+
   absl::Status CheckMethod(const MatrixAxis& axis) const {
     const Params* methods = root_.Find("methods");
     if (axis.method.empty() || methods->Find(axis.method) != nullptr)
@@ -185,14 +205,24 @@ class Expander {
         UnknownName("method", axis.method, known));
   }
 
-  // Every model that the experiment names was some method's.
+  // Every model that the experiment or an axis names was some method's.
   absl::Status CheckModels() const {
-    const Params* models = root_.Find("models");
-    if (models == nullptr) return absl::OkStatus();
-    for (const Params::Entry& entry : models->entries())
-      if (used_models_.count(entry.key) == 0)
-        return ErrorAt(entry.key_origin,
-                       absl::StrCat("no method has a model '", entry.key, "'"));
+    for (const auto& [name, origin] : named_models_)
+      if (used_models_.count(name) == 0)
+        return ErrorAt(origin,
+                       absl::StrCat("no method has a model '", name, "'"));
+    return absl::OkStatus();
+  }
+
+  // What a method file may say that would make the method unlike its baseline,
+  // or would do nothing here.
+  static absl::Status CheckMethodKeys(const Params& section) {
+    if (const Params* own = section.Find("sampling"))
+      return own->Error(
+          "a method of an experiment has no sampling of its own: the "
+          "experiment's holds for its baseline too");
+    if (const Params* own = section.Find("chat_template"))
+      return own->Error("experiments write no chats");
     return absl::OkStatus();
   }
 
@@ -218,6 +248,12 @@ class Expander {
     BANYAN_ASSIGN_OR_RETURN(const Params root, Apply(root_, values));
     BANYAN_ASSIGN_OR_RETURN(const Sections sections, ReadSections(root));
     BANYAN_ASSIGN_OR_RETURN(const ExperimentCell common, ReadCommon(sections));
+    if (sections.models != nullptr) {
+      if (sections.models->kind() != Params::Kind::kMap)
+        return sections.models->Expected("a map from names to models");
+      for (const Params::Entry& entry : sections.models->entries())
+        named_models_.emplace(entry.key, entry.key_origin);
+    }
     for (const std::string& seed : sections.seeds) {
       ExperimentCell cell = common;
       Label(axes, values, cell.axes);
@@ -262,9 +298,11 @@ class Expander {
           ExperimentCell cell = common;
           Label(own, values, cell.axes);
           cell.method = name;
+          const Params& section = *with.Find("methods")->Find(name);
+          BANYAN_RETURN_IF_ERROR(CheckMethodKeys(section));
           BANYAN_ASSIGN_OR_RETURN(
-              cell.section, WithModels(*with.Find("methods")->Find(name),
-                                       with.Find("models"), used_models_));
+              cell.section,
+              WithModels(section, with.Find("models"), used_models_));
           Add(std::move(cell));
           return absl::OkStatus();
         });
@@ -281,6 +319,7 @@ class Expander {
   std::vector<MatrixAxis> axes_;
   Experiment& out_;
   std::map<std::string, int> baselines_;
+  std::map<std::string, Origin> named_models_;
   std::set<std::string> used_models_;
 };
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,10 +14,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "configs/loader/loader.h"
+#include "core/base/clock.h"
 #include "core/base/params.h"
+#include "core/prob/sampling_rule.h"
 #include "experiments/experiment/params_edit.h"
+#include "experiments/models/model_shelf.h"
 #include "experiments/runner/prepared_cells.h"
 #include "experiments/workloads/workload.h"
+#include "tests/experiments/preset_files.h"
 #include "tests/experiments/run_program.h"
 
 namespace banyan {
@@ -173,6 +178,51 @@ TEST(Experiment, LaysOverridesOnAPreset) {
               HasSubstr(preset));
 }
 
+// Whatever varies, a cell and its baseline differ in the drafters alone.
+TEST(Experiment, GivesEveryCellABaselineLikeItselfInAllElse) {
+  const auto file = ParseYaml(
+      "question: q\n"
+      "target: {directory: models/pycode-target}\n"
+      "workload: {file: experiments/workloads/pycode.jsonl, prompts: 2}\n"
+      "sampling: {top_p: 0.9}\n"
+      "methods:\n"
+      "  ngram:\n"
+      "    drafters: [{name: ngram, sampling: {temperature: 0.5}}]\n"
+      "    policy: {name: chain, gamma: 3}\n"
+      "    verifier: {name: multi_round}\n"
+      "matrix:\n"
+      "  sampling.temperature: [0, 1]\n"
+      "  target.weights: [f32, q8]\n"
+      "  limits.max_new_tokens: [3, 5]\n"
+      "  seeds: [[1], [2]]\n"
+      "  limits.ignore_eos: [true, false]\n",
+      "file.yaml");
+  ASSERT_TRUE(file.ok()) << file.status();
+  const auto experiment = ReadExperiment(*file, {});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  const auto workload = ReadWorkload(experiment->workload.file);
+  ASSERT_TRUE(workload.ok()) << workload.status();
+  ModelShelf shelf(OneThread());
+  const auto run = PrepareRun(*experiment, *workload, shelf,
+                              std::make_shared<SteadyClock>());
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_EQ(run->cells.size(), 64U);
+  for (const PreparedCell& cell : run->cells) {
+    const PreparedCell& plain = run->cells[cell.description.baseline()];
+    EXPECT_EQ(plain.description.method(), kPlainMethod);
+    EXPECT_TRUE(plain.method.decoder->method().trunks.empty());
+    EXPECT_EQ(plain.method.target, cell.method.target);
+    EXPECT_EQ(plain.description.seed(), cell.description.seed());
+    EXPECT_EQ(plain.stop.max_new_tokens, cell.stop.max_new_tokens);
+    EXPECT_EQ(plain.stop.end_of_text, cell.stop.end_of_text);
+    const SamplingOptions& own = cell.method.decoder->method().rule.options();
+    const SamplingOptions& its = plain.method.decoder->method().rule.options();
+    EXPECT_EQ(its.temperature, own.temperature);
+    EXPECT_EQ(its.top_p, own.top_p);
+    EXPECT_EQ(own.top_p, 0.9);
+  }
+}
+
 struct Refusal {
   std::string from;
   std::string to;
@@ -199,6 +249,16 @@ TEST(Experiment, RefusesWhatItCannotMean) {
        "which has no parts"},
       {"  chain:\n    models", "  chain:\n    preset: none.yaml\n    models",
        "none.yaml"},
+      // What would do nothing, or to the method alone.
+      {"  sampling.temperature:", "  workload.prompts:",
+       "file.yaml:18:22: axis workload.prompts: 'workload.prompts' cannot "
+       "vary"},
+      {"  sampling.temperature: [0, 1]", "  models.drift.directory: [a, b]",
+       "file.yaml:18:28: no method has a model 'drift'"},
+      {"gamma: 3}\n", "gamma: 3}\n    sampling: {top_k: 3}\n",
+       "file.yaml:16:15: a method of an experiment has no sampling"},
+      {"gamma: 3}\n", "gamma: 3}\n    chat_template: llama3\n",
+       "file.yaml:16:20: experiments write no chats"},
   };
   for (const Refusal& refusal : refusals) {
     const auto experiment = Read(With(refusal.from, refusal.to));

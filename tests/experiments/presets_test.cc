@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "configs/loader/loader.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
@@ -27,6 +29,7 @@
 #include "experiments/runner/prepared_cells.h"
 #include "experiments/workloads/workload.h"
 #include "tests/experiments/preset_files.h"
+#include "tests/support/tree_text.h"
 
 namespace banyan {
 namespace {
@@ -104,6 +107,8 @@ class Bench {
     return texts;
   }
 
+  const std::vector<Prompt>& prompts() const { return prompts_; }
+
   std::size_t rounds_ = 0;
   std::size_t drafted_ = 0;
   std::size_t accepted_ = 0;
@@ -140,6 +145,7 @@ TEST_P(EveryPreset, LeavesGreedyTextAsItIsInEverySizeAndFormat) {
   for (const char* weights : {"f32", "bf16", "q8"}) {
     const auto plain = bench.Decode(bench.Open(Preset("plain"), weights));
     bench.rounds_ = bench.drafted_ = bench.accepted_ = 0;
+    std::vector<std::size_t> drafted;
     for (const std::string& value : sizes.values) {
       const auto parsed = ParseYaml(value, "size");
       ASSERT_TRUE(parsed.ok());
@@ -147,10 +153,39 @@ TEST_P(EveryPreset, LeavesGreedyTextAsItIsInEverySizeAndFormat) {
       ASSERT_TRUE(file.ok()) << file.status();
       const auto texts = bench.Decode(bench.Open(*file, weights));
       EXPECT_EQ(texts, plain) << weights << " " << sizes.path << " " << value;
+      drafted.push_back(bench.drafted_);
     }
+    EXPECT_LT(drafted[0], drafted[1] - drafted[0]) << "a size does nothing";
     // It drafted, and some of it was right: else nothing was tested.
     EXPECT_GT(bench.drafted_, bench.rounds_ / 4) << weights;
     EXPECT_GT(bench.accepted_, bench.rounds_ / 10) << weights;
+  }
+}
+
+// Tokens and trees of a prompt, one round after the other.
+std::string Trace(Decoder& decoder, const Prompt& prompt) {
+  std::string trace;
+  SeededSource random(1);
+  const auto text =
+      decoder.Decode(prompt, {.max_new_tokens = kTokens}, random,
+                     [&](const RoundRecord& round) {
+                       absl::StrAppend(&trace, ToText(round.tree), " -> ",
+                                       absl::StrJoin(round.emitted, " "), "\n");
+                     });
+  Check(text.ok(), text.status().message());
+  return trace;
+}
+
+// Field pitfall 19, by trees and not by texts alone: what a policy learnt from
+// an earlier prompt would show in them.
+TEST_P(EveryPreset, DraftsEachPromptAsIfItWereTheFirst) {
+  Bench bench;
+  const LoadedMethod used = bench.Open(Preset(GetParam()), "f32");
+  for (int i = 0; i < 8; ++i) {
+    const LoadedMethod fresh = bench.Open(Preset(GetParam()), "f32");
+    EXPECT_EQ(Trace(*used.decoder, bench.prompts()[i]),
+              Trace(*fresh.decoder, bench.prompts()[i]))
+        << "prompt " << i;
   }
 }
 
