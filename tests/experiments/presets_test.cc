@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <map>
 #include <set>
 #include <string>
@@ -80,11 +81,12 @@ class Bench {
     }
   }
 
-  LoadedMethod Open(const Params& file, const std::string& weights) {
+  LoadedMethod Open(const Params& file, const std::string& weights,
+                    const std::string& temperature = "0") {
     auto method = ReadMethodFile(
         file, {.target = {kShippedTarget, weights},
                .shelf = shelf_,
-               .sampling = {{"temperature", {}, Params::Scalar("0")}}});
+               .sampling = {{"temperature", {}, Params::Scalar(temperature)}}});
     Check(method.ok(), method.status().message());
     return *std::move(method);
   }
@@ -187,6 +189,47 @@ TEST_P(EveryPreset, DraftsEachPromptAsIfItWereTheFirst) {
               Trace(*fresh.decoder, bench.prompts()[i]))
         << "prompt " << i;
   }
+}
+
+// Tokens a millisecond of a method, were its rounds to take what the curve of
+// Preset("auto") and a cost of a drafted level say.
+double Replayed(Bench& bench, const Params& file, double draft_ms) {
+  const LoadedMethod method = bench.Open(file, "f32", "1");
+  double tokens = 0;
+  double ms = 0;
+  for (const Prompt& prompt : bench.prompts()) {
+    SeededSource random(1);
+    const auto text = method.decoder->Decode(
+        prompt, {.max_new_tokens = 2 * kTokens}, random,
+        [&](const RoundRecord& round) {
+          tokens += static_cast<double>(round.emitted.size());
+          ms += 1 + 0.1 * (round.tree.size() - 1) / 64 +
+                draft_ms * round.tree.Height();
+        });
+    Check(text.ok(), text.status().message());
+  }
+  return tokens / ms;
+}
+
+TEST(Auto, ReplayedOnAFlatCurveBeatsEveryChainByItsTrees) {
+  Bench bench;
+  const Params file = Preset("auto");
+  double draft_ms = 0;
+  ASSERT_TRUE(
+      Convert(*file.Find("policy")->Find("calibration")->Find("draft_ms"),
+              draft_ms)
+          .ok());
+  const double own = Replayed(bench, file, draft_ms);
+  double best = 0;
+  for (const char* gamma : {"1", "2", "3", "4", "5", "6", "8", "10"}) {
+    const auto chain =
+        WithValue(Preset("chain"), "policy.gamma", Params::Scalar(gamma));
+    ASSERT_TRUE(chain.ok());
+    best = std::max(best, Replayed(bench, *chain, draft_ms));
+  }
+  std::cout << "  auto " << own << " tokens a millisecond, the best chain "
+            << best << "\n";
+  EXPECT_GT(own, 1.1 * best);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryPreset, testing::ValuesIn(PresetNames()),

@@ -127,6 +127,13 @@ TEST(AutoShape, GivesUpOnAUselessDrafterAndAsksAgainAtTimes) {
     EXPECT_EQ(probes[i] - probes[i - 1], 8 * options.probe + 1);
 }
 
+TEST(AutoShape, DoesNotAskWhereNoDrafterCouldPay) {
+  // A drafted level costs what a token does.
+  const auto policy = Make(Options(Steep(), 1));
+  for (int round = 0; round < 200; ++round)
+    EXPECT_EQ(Play(*policy, 1), 0) << round;
+}
+
 TEST(AutoShape, ComesBackWhenTheDrafterDoes) {
   const auto policy = Make(Options(Steep(), 0.1));
   for (int round = 0; round < 200; ++round) Play(*policy, 0);

@@ -29,6 +29,8 @@ constexpr int kSide = 12;  // levels on each side of the calibration's
 constexpr double kStep = 0.5;
 // How many nodes the calibration counts for before the first round.
 constexpr double kPriorNodes = 2;
+// What the best level must promise for a probe: less is not worth its cost.
+constexpr double kWorthAsking = 1.1;
 // The longest wait, in first waits.
 constexpr double kMostWaits = 8;
 
@@ -90,6 +92,7 @@ absl::StatusOr<std::unique_ptr<AutoShape>> AutoShape::Make(
     if (t != 0)
       hardware.limits.acceptance = Scaled(measured, std::exp2(t * kStep));
     BANYAN_ASSIGN_OR_RETURN(const HardwareChoice choice, FastestTree(hardware));
+    policy->most_speedup_ = std::max(policy->most_speedup_, choice.speedup);
     std::vector<double> sums = Sums(hardware.limits.acceptance);
     const double expected = kPriorNodes * sums.back();
     policy->levels_.push_back(
@@ -120,7 +123,9 @@ const AutoShape::Level& AutoShape::level() const {
   return levels_[static_cast<std::size_t>(best + kSide)];
 }
 
-bool AutoShape::Probes() const { return idle_ >= wait_; }
+bool AutoShape::Probes() const {
+  return idle_ >= wait_ && most_speedup_ >= kWorthAsking;
+}
 
 const Shape& AutoShape::shape() const {
   const Shape& chosen = level().shape;

@@ -18,7 +18,8 @@
 // the calibration counts as two nodes of which its share was accepted. A level
 // whose fastest shape is none says nothing more about the text: after `probe`
 // rounds of it, and after twice as many each time that the probe was refused
-// (up to 8 `probe`), one round drafts a single token.
+// (up to 8 `probe`), one round drafts a single token. Where not even the
+// highest level is predicted to gain a tenth over plain decoding, none does.
 //
 // State: accepted, the levels' expectations, rounds without a draft, and the
 // wait. The shape depends on it alone, so it is fixed before the first draw.
@@ -81,6 +82,7 @@ class AutoShape : public TreePolicy {
   Shape single_;  // what a probe drafts
   FixedShape single_policy_;
   std::vector<Level> levels_;
+  double most_speedup_ = 1;  // of all levels' shapes
   double accepted_ = 0;
   double idle_ = 0;  // rounds in a row without a draft
   double wait_;      // so many, then a probe
