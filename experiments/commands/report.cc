@@ -1,6 +1,7 @@
 // banyan report: what was recorded, as tables, files and a page.
 #include "experiments/report/report.h"
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <ostream>
@@ -29,6 +30,7 @@ constexpr char kExamples[] =
     "  banyan report out/specinfer_vs_chain\n"
     "  banyan report out/specinfer_vs_chain --format html --out report.html\n"
     "  banyan report out/ablation --group temperature --reference chain\n"
+    "  banyan report out/ablation --group kind --reference plain\n"
     "  banyan report out/ablation --metrics acceptance_by_depth --format csv";
 
 struct Options {
@@ -71,6 +73,9 @@ absl::Status MakeAndWrite(const Options& options) {
                           ReadRecordSet(options.paths, options.mixed));
   if (!options.kind.empty())
     BANYAN_RETURN_IF_ERROR(KeepKind(options.kind, set));
+  const std::vector<std::string>& group = options.report.group;
+  if (std::find(group.begin(), group.end(), "kind") != group.end())
+    SplitByKind(set);
   for (const std::string& warning : set.warnings)
     std::cerr << "banyan: warning: " << warning << "\n";
   BANYAN_ASSIGN_OR_RETURN(const std::string text, ReportText(set, options));
@@ -104,7 +109,8 @@ void AddReportCommand(CLI::App& app, absl::Status& status) {
   command
       ->add_option("--group", options->report.group,
                    "Put cells together that agree in these axes, separated by "
-                   "commas; also method, target, verifier, temperature")
+                   "commas; also method, target, verifier, temperature and the "
+                   "prompts' kind")
       ->delimiter(',')
       ->allow_extra_args(false);  // a path may follow
   command->add_option("--reference", options->report.reference,

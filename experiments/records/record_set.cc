@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <system_error>
@@ -256,6 +257,31 @@ absl::Status KeepKind(const std::string& kind, RecordSet& set) {
   return absl::InvalidArgumentError(absl::StrCat("no prompt is of the kind '",
                                                  kind, "'; there are ",
                                                  absl::StrJoin(kinds, ", ")));
+}
+
+void SplitByKind(RecordSet& set) {
+  std::vector<CellRecords> cells;
+  for (const CellRecords& whole : set.cells) {
+    std::map<std::string, std::vector<PromptPair>> by_kind;
+    for (const PromptPair& pair : whole.pairs)
+      by_kind[pair.record->kind()].push_back(pair);
+    for (auto& [kind, pairs] : by_kind) {
+      const std::string suffix = absl::StrCat(", kind=", kind);
+      auto cell = std::make_unique<records::Cell>(*whole.cell);
+      cell->set_name(cell->name() + suffix);
+      records::Axis& axis = *cell->add_axes();
+      axis.set_name("kind");
+      axis.set_value(kind);
+      cells.push_back(
+          {.name = whole.name + suffix,
+           .baseline = whole.baseline.empty() ? "" : whole.baseline + suffix,
+           .context = whole.context,
+           .cell = cell.get(),
+           .pairs = std::move(pairs)});
+      set.split_cells.push_back(std::move(cell));
+    }
+  }
+  set.cells = std::move(cells);
 }
 
 }  // namespace banyan

@@ -3,6 +3,7 @@
 #ifndef BANYAN_EXPERIMENTS_RECORDS_RECORD_SET_H_
 #define BANYAN_EXPERIMENTS_RECORDS_RECORD_SET_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct RecordSet {
 
   std::vector<RecordFile> files;   // at least one, in the order of their names
   std::vector<CellRecords> cells;  // experiment by experiment
+  // Of cells that were split: made here, in no file.
+  std::vector<std::unique_ptr<records::Cell>> split_cells;
   // A sentence for each thing a reader of the numbers should know: torn tails,
   // shards and prompts that are missing, machines that differ.
   std::vector<std::string> warnings;
@@ -55,6 +58,10 @@ absl::StatusOr<RecordSet> ReadRecordSet(const std::vector<std::string>& paths,
 // Leaves only the prompts of a kind. Fails, naming the kinds there are, if
 // there is none.
 absl::Status KeepKind(const std::string& kind, RecordSet& set);
+
+// Puts a cell for each kind of its prompts in the place of every cell, with the
+// axis `kind` behind its others.
+void SplitByKind(RecordSet& set);
 
 }  // namespace banyan
 

@@ -4,6 +4,9 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "tests/experiments/run_program.h"
 #include "tests/experiments/test_files.h"
 #include "tests/support/made_records.h"
@@ -59,6 +62,33 @@ TEST_F(ReportTest, CanBeOfOneKindOfPrompts) {
   const Outcome none = Report("--kind poem");
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.err, AllOf(HasSubstr("'poem'"), HasSubstr("edit")));
+}
+
+TEST_F(ReportTest, SetsTheKindsOfPromptsBesideEachOther) {
+  const Outcome outcome =
+      Report("--group temperature,kind --reference plain --metrics alpha");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const Outcome beside = Report("--metrics alpha --format csv --group kind");
+  EXPECT_EQ(beside.code, 0) << beside.err;
+  for (const char* kind : {"continue", "edit"}) {
+    // The numbers are those of the report of this kind alone.
+    const Outcome alone =
+        Report(absl::StrCat("--metrics alpha --format csv --kind ", kind));
+    int rows = 0;
+    for (const absl::string_view line : absl::StrSplit(alone.out, '\n')) {
+      const auto numbers = line.find(",alpha,");
+      if (numbers == absl::string_view::npos) continue;
+      EXPECT_THAT(beside.out, HasSubstr(absl::StrCat(
+                                  ",", kind, line.substr(numbers), "\n")));
+      ++rows;
+    }
+    EXPECT_EQ(rows, 3) << "plain decoding has no alpha";
+    EXPECT_THAT(outcome.out,
+                HasSubstr(absl::StrCat("temperature 0, kind ", kind, "\n")));
+    EXPECT_THAT(outcome.out,
+                ContainsRegex(absl::StrCat("\nchain, kind=", kind, " +3 ")));
+  }
+  EXPECT_EQ(Report("--group kind --format html --out /dev/null").code, 0);
 }
 
 TEST_F(ReportTest, TakesOptionsBeforeThePathToo) {
