@@ -56,6 +56,7 @@ def flatten(records):
                 "prompt": record["prompt"],
                 "id": record["id"],
                 "kind": record["kind"],
+                "turn": record["turn"],
                 "round": number,
                 "nodes": len(made["tokens"]) - 1,
                 "accepted": len(made["path"]),

@@ -11,6 +11,7 @@
 #include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -70,6 +71,11 @@ absl::StatusOr<Opened> Open(const Options& options,
   ModelShelf shelf(opened.backend);
   BANYAN_ASSIGN_OR_RETURN(
       opened.run, PrepareRun(opened.experiment, opened.workload, shelf, clock));
+  if (opened.run.left_out > 0)
+    std::cerr << "banyan: " << opened.workload.path << ": "
+              << opened.run.left_out
+              << " later turns are left out; workload.chat says how to write "
+                 "them\n";
   return opened;
 }
 
@@ -137,8 +143,8 @@ absl::Status Check(const Options& options) {
   }
   std::cout << opened.experiment.question << "\n\n"
             << opened.run.cells.size() << " cells on "
-            << opened.run.prompts.size() << " prompts of "
-            << opened.workload.path << "\n\n";
+            << opened.run.prompts.size() << " prompts (" << opened.run.turns()
+            << " turns) of " << opened.workload.path << "\n\n";
   std::map<std::string, double> pass_ms;
   double seconds = 0;
   for (const PreparedCell& cell : opened.run.cells) {
@@ -149,13 +155,15 @@ absl::Status Check(const Options& options) {
       BANYAN_ASSIGN_OR_RETURN(pass_ms[target],
                               PassMs(cell, *opened.backend, *clock));
     }
-    seconds += pass_ms[target] / 1e3 * cell.stop.max_new_tokens *
-               static_cast<double>(opened.run.prompts.size());
-    std::cout << absl::StreamFormat(
-        "%-56s %s%s\n", about.name(), about.lossless() ? "" : "LOSSY ",
+    seconds +=
+        pass_ms[target] / 1e3 * cell.stop.max_new_tokens * opened.run.turns();
+    std::string line = absl::StrFormat(
+        "%-56s %s%s", about.name(), about.lossless() ? "" : "LOSSY ",
         about.target().grown_from().empty()
             ? ""
             : absl::StrCat("grown (", about.target().grown_from(), ")"));
+    absl::StripTrailingAsciiWhitespace(&line);
+    std::cout << line << "\n";
   }
   std::cout << absl::StreamFormat(
       "\nAbout %.0f s if every cell takes what plain decoding takes: methods "

@@ -21,6 +21,7 @@
 #include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/model/tokenizer/chat_template.h"
 #include "core/prob/sampling_rule.h"
 #include "experiments/experiment/axes.h"
 #include "experiments/experiment/params_edit.h"
@@ -107,6 +108,11 @@ absl::StatusOr<WorkloadSpec> ReadWorkloadSpec(const Params& section) {
   in.Required("file", file);
   in.Optional("kinds", spec.kinds);
   in.Optional("prompts", spec.prompts);
+  if (in.Optional("chat", spec.chat) && spec.chat != kOwnTemplate) {
+    const auto known = ChatTemplate::Named(spec.chat);
+    if (!known.ok())
+      in.Note(section.Find("chat")->Error(known.status().message()));
+  }
   in.Ensure(spec.prompts >= 0, "prompts", "must not be negative; 0 is all");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_RETURN_IF_ERROR(Convert(file, spec.file));
@@ -222,7 +228,9 @@ class Expander {
           "a method of an experiment has no sampling of its own: the "
           "experiment's holds for its baseline too");
     if (const Params* own = section.Find("chat_template"))
-      return own->Error("experiments write no chats");
+      return own->Error(
+          "an experiment's `workload.chat` says how chats are "
+          "written");
     return absl::OkStatus();
   }
 

@@ -25,7 +25,13 @@ struct WorkloadSpec {
   std::string file;
   std::vector<std::string> kinds;  // empty: all
   int prompts = 0;                 // evenly spread over them; 0: all
+  // The template that prompts are written as chats in: a name, or `auto` for
+  // the target's own. Empty: no chats.
+  std::string chat;
 };
+
+// What `chat` says for the target's own template.
+inline constexpr char kOwnTemplate[] = "auto";
 
 // The name of a baseline's method.
 inline constexpr char kPlainMethod[] = "plain";

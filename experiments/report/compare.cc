@@ -38,6 +38,8 @@ absl::Status CheckAlike(const RecordSet& a, const RecordSet& b) {
   };
   BANYAN_RETURN_IF_ERROR(check("workloads", file_a.context.workload().hash(),
                                file_b.context.workload().hash()));
+  BANYAN_RETURN_IF_ERROR(check("chat templates", file_a.context.cells(0).chat(),
+                               file_b.context.cells(0).chat()));
   return check("instruction sets", file_a.context.machine().instruction_set(),
                file_b.context.machine().instruction_set());
 }

@@ -80,6 +80,7 @@ std::vector<std::string> CellDifferences(const records::Cell& a,
   Compare("sampling", a.sampling(), b.sampling(), out);
   Compare("temperature", absl::StrCat(a.temperature()),
           absl::StrCat(b.temperature()), out);
+  Compare("chat template", a.chat(), b.chat(), out);
   Compare("seed", absl::StrCat(a.seed()), absl::StrCat(b.seed()), out);
   Compare("new tokens at most", absl::StrCat(a.max_new_tokens()),
           absl::StrCat(b.max_new_tokens()), out);

@@ -1,9 +1,11 @@
 #include "experiments/report/export.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <ostream>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -55,29 +57,53 @@ Json QuestionId(const std::string& id) {
   return absl::SimpleAtoi(id, &number) ? Json(number) : Json(id);
 }
 
-Json AnswerRow(const CellRecords& cell, const records::PromptRecord& record,
-               TokenTexts& texts) {
-  Json accept_lengths = Json::array();
-  for (const records::Round& round : record.rounds())
-    accept_lengths.push_back(round.emitted());
-  const double seconds =
-      static_cast<double>(record.prefill_ns() + RoundsNs(record)) /
-      kNsPerSecond;
-  const auto one = [](Json value) { return Json::array({std::move(value)}); };
+// The records of a question, a turn each.
+using Turns = std::vector<const records::PromptRecord*>;
+
+Json Choice(const CellRecords& cell, const Turns& turns, TokenTexts& texts) {
   Json choice = {{"index", 0},
-                 {"turns", one(texts.Together(cell.cell->target().directory(),
-                                              record.tokens()))},
-                 {"decoding_steps", one(record.rounds_size())},
-                 {"new_tokens", one(record.tokens_size())},
-                 {"wall_time", one(seconds)},
-                 {"accept_lengths", std::move(accept_lengths)}};
-  return {{"question_id", QuestionId(record.id())},
-          {"category", record.kind()},
+                 {"turns", Json::array()},
+                 {"decoding_steps", Json::array()},
+                 {"new_tokens", Json::array()},
+                 {"wall_time", Json::array()},
+                 {"accept_lengths", Json::array()}};
+  for (const records::PromptRecord* record : turns) {
+    choice["turns"].push_back(
+        texts.Together(cell.cell->target().directory(), record->tokens()));
+    choice["decoding_steps"].push_back(record->rounds_size());
+    choice["new_tokens"].push_back(record->tokens_size());
+    choice["wall_time"].push_back(
+        static_cast<double>(record->prefill_ns() + RoundsNs(*record)) /
+        kNsPerSecond);
+    for (const records::Round& round : record->rounds())
+      choice["accept_lengths"].push_back(round.emitted());
+  }
+  return choice;
+}
+
+Json AnswerRow(const CellRecords& cell, const Turns& turns, TokenTexts& texts) {
+  const records::PromptRecord& first = *turns.front();
+  return {{"question_id", QuestionId(first.id())},
+          {"category", first.kind()},
           {"answer_id", absl::StrCat(cell.context->experiment_hash(), "-",
-                                     cell.name, "-", record.prompt())},
+                                     cell.name, "-", first.prompt())},
           {"model_id", cell.name},
-          {"choices", one(std::move(choice))},
+          {"choices", Json::array({Choice(cell, turns, texts)})},
           {"tstamp", cell.context->started_unix_s()}};
+}
+
+// Questions in the order of their first turns; the pairs are by rising number,
+// so turns come in their order.
+std::vector<Turns> Questions(const CellRecords& cell) {
+  std::vector<Turns> questions;
+  std::map<std::string, std::size_t> places;  // by id
+  for (const PromptPair& pair : cell.pairs) {
+    const auto [place, is_new] =
+        places.try_emplace(pair.record->id(), questions.size());
+    if (is_new) questions.emplace_back();
+    questions[place->second].push_back(pair.record);
+  }
+  return questions;
 }
 
 }  // namespace
@@ -105,8 +131,8 @@ absl::Status ExportJsonLines(const RecordSet& set, std::ostream& out) {
 absl::Status ExportSpecBench(const RecordSet& set, TokenTexts& texts,
                              std::ostream& out) {
   for (const CellRecords& cell : set.cells)
-    for (const PromptPair& pair : cell.pairs)
-      out << Dump(AnswerRow(cell, *pair.record, texts)) << "\n";
+    for (const Turns& turns : Questions(cell))
+      out << Dump(AnswerRow(cell, turns, texts)) << "\n";
   return Written(out);
 }
 

@@ -96,6 +96,7 @@ Json Samples(const CellRecords& cell, int count, TokenTexts& texts) {
         {{"cell", cell.name},
          {"id", record.id()},
          {"kind", record.kind()},
+         {"turn", record.turn()},
          {"prompt", texts.Together(directory, record.prompt_tokens())},
          {"tokens", TokensToJson(record, text_of)},
          {"rounds", std::move(rounds)}});

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,10 +14,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "core/base/clock.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/model/tokenizer/chat_template.h"
 #include "core/model/transformer.h"
 #include "decode/method.h"
 #include "experiments/experiment/experiment.h"
@@ -101,11 +104,29 @@ records::Cell DescribeCell(const ExperimentCell& cell,
   out.set_seed(cell.seed);
   out.set_baseline(static_cast<std::uint32_t>(cell.baseline));
   out.set_max_new_tokens(cell.max_new_tokens);
+  if (prepared.chat.has_value())
+    out.set_chat(std::string(prepared.chat->name()));
   return out;
 }
 
+// How the target writes chats; an error if it has no tokenizer, or nothing to
+// know the template by.
+absl::StatusOr<std::optional<ChatTemplate>> ReadChat(
+    const std::string& name, const LoadedModel& target) {
+  if (name.empty()) return std::nullopt;
+  if (target.tokenizer == nullptr)
+    return absl::InvalidArgumentError(
+        "the target's directory has no tokenizer.json to write chats with");
+  absl::StatusOr<ChatTemplate> chat = ChatTemplate::ForModel(
+      *target.tokenizer, name == kOwnTemplate ? "" : name);
+  if (!chat.ok())
+    return absl::InvalidArgumentError(
+        absl::StrCat("workload.chat: ", chat.status().message()));
+  return *std::move(chat);
+}
+
 absl::StatusOr<PreparedCell> PrepareCell(
-    const ExperimentCell& cell, ModelShelf& shelf,
+    const ExperimentCell& cell, const std::string& chat, ModelShelf& shelf,
     const std::shared_ptr<const Clock>& clock) {
   const MethodContext context = {.target = cell.target,
                                  .shelf = shelf,
@@ -119,6 +140,7 @@ absl::StatusOr<PreparedCell> PrepareCell(
     BANYAN_ASSIGN_OR_RETURN(prepared.method,
                             ReadMethodFile(cell.section, context));
   }
+  BANYAN_ASSIGN_OR_RETURN(prepared.chat, ReadChat(chat, prepared.target));
   prepared.method.decoder->KeepFacts();
   prepared.stop.max_new_tokens = cell.max_new_tokens;
   if (!cell.ignore_eos)
@@ -130,31 +152,63 @@ absl::StatusOr<PreparedCell> PrepareCell(
   return prepared;
 }
 
-// Tokens and room for one prompt in every cell.
-absl::StatusOr<std::vector<TokenId>> PrepareTokens(
-    const WorkloadPrompt& prompt, const std::vector<PreparedCell>& cells) {
+// The first turn's tokens for one target, and how many all turns have beside
+// the answers.
+struct Wanted {
   std::vector<TokenId> tokens;
+  int length = 0;
+};
+
+absl::StatusOr<Wanted> WantedBy(const PreparedCell& cell,
+                                const WorkloadPrompt& prompt,
+                                const PreparedPrompt& prepared) {
+  Wanted wanted;
+  if (!cell.chat.has_value()) {
+    BANYAN_ASSIGN_OR_RETURN(wanted.tokens, TokensOf(prompt, cell.target));
+    wanted.length = static_cast<int>(wanted.tokens.size());
+    return wanted;
+  }
+  if (prompt.text.empty())
+    return absl::InvalidArgumentError("token ids cannot be written as a chat");
+  BANYAN_ASSIGN_OR_RETURN(wanted.tokens, ChatTokens(cell, prepared, {}));
+  const std::vector<std::string> answers(prepared.chat.size() - 1);
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<TokenId> last,
+                          ChatTokens(cell, prepared, answers));
+  wanted.length = static_cast<int>(last.size());
+  return wanted;
+}
+
+// One prompt with room for it in every cell.
+absl::StatusOr<PreparedPrompt> PreparePrompt(
+    int number, const WorkloadPrompt& prompt,
+    const std::vector<PreparedCell>& cells) {
+  PreparedPrompt prepared = {
+      .number = number, .id = prompt.id, .kind = prompt.kind};
+  if (!cells.empty() && cells.front().chat.has_value()) {
+    prepared.chat = {prompt.text};
+    prepared.chat.insert(prepared.chat.end(), prompt.later.begin(),
+                         prompt.later.end());
+  }
   const Transformer* last = nullptr;
+  Wanted wanted;
   for (const PreparedCell& cell : cells) {
     if (cell.target.model.get() != last) {
-      BANYAN_ASSIGN_OR_RETURN(std::vector<TokenId> own,
-                              TokensOf(prompt, cell.target));
-      if (last != nullptr && own != tokens)
+      BANYAN_ASSIGN_OR_RETURN(wanted, WantedBy(cell, prompt, prepared));
+      if (last != nullptr && wanted.tokens != prepared.tokens)
         return absl::InvalidArgumentError(
             "the targets cut the text into different tokens");
-      tokens = std::move(own);
+      prepared.tokens = wanted.tokens;
       last = cell.target.model.get();
     }
-    const int needed =
-        static_cast<int>(tokens.size()) + cell.stop.max_new_tokens;
-    if (needed > cell.target.model->context_limit())
+    const int answers = prepared.turns() * cell.stop.max_new_tokens;
+    if (wanted.length + answers > cell.target.model->context_limit())
       return absl::InvalidArgumentError(
-          absl::StrCat(tokens.size(), " tokens and ", cell.stop.max_new_tokens,
+          absl::StrCat(wanted.length, " tokens and ", answers,
                        " new ones do not fit the context of ",
                        cell.target.model->context_limit(), " (cell ",
                        cell.description.name(), ")"));
   }
-  return tokens;
+  return prepared;
 }
 
 }  // namespace
@@ -181,6 +235,25 @@ absl::StatusOr<std::vector<int>> ChoosePrompts(const WorkloadSpec& spec,
   return chosen;
 }
 
+int PreparedRun::turns() const {
+  int all = 0;
+  for (const PreparedPrompt& prompt : prompts) all += prompt.turns();
+  return all;
+}
+
+absl::StatusOr<std::vector<TokenId>> ChatTokens(
+    const PreparedCell& cell, const PreparedPrompt& prompt,
+    absl::Span<const std::string> answers) {
+  std::vector<ChatMessage> messages;
+  for (std::size_t i = 0; i <= answers.size(); ++i) {
+    messages.push_back({.role = "user", .content = prompt.chat[i]});
+    if (i < answers.size())
+      messages.push_back({.role = "assistant", .content = answers[i]});
+  }
+  BANYAN_ASSIGN_OR_RETURN(const std::string text, cell.chat->Render(messages));
+  return cell.target.tokenizer->EncodePrompt(text);
+}
+
 absl::StatusOr<std::vector<TokenId>> TokensOf(const WorkloadPrompt& prompt,
                                               const LoadedModel& target) {
   if (prompt.text.empty()) return prompt.ids;
@@ -201,9 +274,11 @@ absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
   BANYAN_ASSIGN_OR_RETURN(const std::vector<int> chosen,
                           ChoosePrompts(experiment.workload, workload));
   PreparedRun run;
+  run.workload_prompts = static_cast<int>(workload.prompts.size());
   Errors errors;
   for (const ExperimentCell& cell : experiment.cells) {
-    absl::StatusOr<PreparedCell> prepared = PrepareCell(cell, shelf, clock);
+    absl::StatusOr<PreparedCell> prepared =
+        PrepareCell(cell, experiment.workload.chat, shelf, clock);
     if (prepared.ok())
       run.cells.push_back(*std::move(prepared));
     else
@@ -212,14 +287,15 @@ absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
   for (int number : chosen) {
     const WorkloadPrompt& prompt =
         workload.prompts[static_cast<std::size_t>(number)];
-    absl::StatusOr<std::vector<TokenId>> tokens =
-        PrepareTokens(prompt, run.cells);
-    if (tokens.ok())
-      run.prompts.push_back(
-          {number, prompt.id, prompt.kind, *std::move(tokens)});
+    absl::StatusOr<PreparedPrompt> prepared =
+        PreparePrompt(number, prompt, run.cells);
+    if (experiment.workload.chat.empty())
+      run.left_out += static_cast<int>(prompt.later.size());
+    if (prepared.ok())
+      run.prompts.push_back(*std::move(prepared));
     else
       errors.Add(absl::StrCat(workload.path, ": prompt ", prompt.id, ": ",
-                              tokens.status().message()));
+                              prepared.status().message()));
   }
   BANYAN_RETURN_IF_ERROR(errors.status());
   return run;

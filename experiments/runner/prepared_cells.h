@@ -3,12 +3,15 @@
 #define BANYAN_EXPERIMENTS_RUNNER_PREPARED_CELLS_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "core/base/clock.h"
 #include "core/base/token.h"
+#include "core/model/tokenizer/chat_template.h"
 #include "decode/sequence.h"
 #include "experiments/experiment/experiment.h"
 #include "experiments/method/method_file.h"
@@ -23,6 +26,7 @@ struct PreparedCell {
   records::Cell description;
   LoadedModel target;
   LoadedMethod method;
+  std::optional<ChatTemplate> chat;
   StopRule stop;
   bool carries_state = false;  // some drafter's, from prompt to prompt
 };
@@ -32,12 +36,22 @@ struct PreparedPrompt {
   int number = 0;  // in the workload
   std::string id;
   std::string kind;
-  std::vector<TokenId> tokens;
+  std::vector<TokenId> tokens;  // of the first turn
+  // Of a chat: what the user says. What follows the first turn depends on what
+  // the cell answered.
+  std::vector<std::string> chat;
+
+  int turns() const { return chat.empty() ? 1 : static_cast<int>(chat.size()); }
 };
 
 struct PreparedRun {
   std::vector<PreparedCell> cells;
   std::vector<PreparedPrompt> prompts;
+  int workload_prompts = 0;  // in the file: later turns are numbered from there
+
+  int left_out = 0;  // later turns, where nothing says how to write chats
+
+  int turns() const;  // of all prompts
 };
 
 // Opens every model and builds every method, in memory that they share. What
@@ -53,6 +67,12 @@ absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
 // of these as many as it wants, evenly spread. Their numbers.
 absl::StatusOr<std::vector<int>> ChoosePrompts(const WorkloadSpec& spec,
                                                const Workload& workload);
+
+// A chat up to the turn after these answers, in the tokens of the cell's
+// target. Fails if its template has no place for it.
+absl::StatusOr<std::vector<TokenId>> ChatTokens(
+    const PreparedCell& cell, const PreparedPrompt& prompt,
+    absl::Span<const std::string> answers);
 
 // A prompt in the tokens of a target. Fails if it is text and the target has no
 // tokenizer, or if it has no token.

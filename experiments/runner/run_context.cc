@@ -80,7 +80,7 @@ absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
   context.mutable_workload()->set_path(workload.path);
   context.mutable_workload()->set_hash(workload.hash);
   context.mutable_workload()->set_prompts(
-      static_cast<std::uint32_t>(run.prompts.size()));
+      static_cast<std::uint32_t>(run.turns()));
   for (const PreparedCell& cell : run.cells)
     *context.add_cells() = cell.description;
   context.set_shard(static_cast<std::uint32_t>(shard.number));

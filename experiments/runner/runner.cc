@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -34,6 +34,14 @@ namespace {
 
 constexpr int kWarmTokens = 8;
 
+// What one cell decodes at a time.
+struct Turn {
+  const PreparedPrompt& prompt;
+  int turn = 0;
+  int number = 0;
+  std::vector<TokenId> tokens;
+};
+
 // The order of the cells at a prompt: as good as random, and always the same.
 std::vector<std::size_t> OrderAt(const RunTask& task,
                                  const PreparedPrompt& prompt) {
@@ -56,23 +64,23 @@ std::uint64_t PeakMemory() {
 }
 
 absl::StatusOr<records::PromptRecord> Decode(PreparedCell& cell,
-                                             const PreparedPrompt& prompt,
+                                             const Turn& turn,
                                              const StopRule& stop,
                                              const Clock& clock) {
   Decoder& decoder = *cell.method.decoder;
   SeededSource random(cell.description.seed());
   records::PromptRecord record;
-  record.set_prompt(static_cast<std::uint32_t>(prompt.number));
-  record.set_id(prompt.id);
-  record.set_kind(prompt.kind);
-  for (TokenId token : prompt.tokens)
+  const auto number = static_cast<std::uint32_t>(turn.number);
+  record.set_prompt(number);
+  record.set_id(turn.prompt.id);
+  record.set_kind(turn.prompt.kind);
+  record.set_turn(static_cast<std::uint32_t>(turn.turn));
+  for (TokenId token : turn.tokens)
     record.add_prompt_tokens(static_cast<std::uint32_t>(token));
   const std::int64_t start = clock.NowNs();
   BANYAN_ASSIGN_OR_RETURN(
       Sequence sequence,
-      decoder.Begin({.id = static_cast<std::uint32_t>(prompt.number),
-                     .tokens = prompt.tokens},
-                    stop));
+      decoder.Begin({.id = number, .tokens = turn.tokens}, stop));
   record.set_prefill_ns(clock.NowNs() - start);
   while (sequence.stopped == StopReason::kNone) {
     BANYAN_ASSIGN_OR_RETURN(const RoundRecord round,
@@ -109,7 +117,8 @@ absl::Status WarmUp(const RunTask& task) {
     if (cell.carries_state) continue;
     StopRule stop = cell.stop;
     stop.max_new_tokens = std::min(kWarmTokens, stop.max_new_tokens);
-    const auto warm = Decode(cell, prompt, stop, task.clock);
+    const auto warm = Decode(cell, {prompt, 0, prompt.number, prompt.tokens},
+                             stop, task.clock);
     if (!warm.ok()) return In(cell, prompt, warm.status());
   }
   return absl::OkStatus();
@@ -143,6 +152,93 @@ std::string Difference(const records::Context& found,
                         ", not ", wanted.build().revision());
   return "";
 }
+
+// What a cell answered, as the next turn quotes it.
+absl::StatusOr<std::string> AnswerText(const PreparedCell& cell,
+                                       const records::PromptRecord& record) {
+  const std::vector<TokenId> tokens(record.tokens().begin(),
+                                    record.tokens().end());
+  return cell.target.tokenizer->Decode(tokens, /*skip_special=*/true);
+}
+
+class Run {
+ public:
+  Run(const RunTask& task, RunSink sink) : task_(task), sink_(sink) {
+    for (const records::PromptRecord& record : task.file.done)
+      done_[{record.cell(), record.prompt()}] = &record;
+  }
+
+  absl::Status All() {
+    const std::vector<std::size_t> places = Places(task_);
+    for (std::size_t place : places)
+      all_ += static_cast<std::size_t>(task_.run.prompts[place].turns()) *
+              task_.run.cells.size();
+    count_ = done_.size();
+    if (count_ < all_) BANYAN_RETURN_IF_ERROR(WarmUp(task_));
+    std::size_t order = 0;  // over all shards
+    for (std::size_t place = 0; place < task_.run.prompts.size(); ++place) {
+      const PreparedPrompt& prompt = task_.run.prompts[place];
+      if (std::binary_search(places.begin(), places.end(), place))
+        BANYAN_RETURN_IF_ERROR(AllTurns(prompt, order));
+      order +=
+          static_cast<std::size_t>(prompt.turns()) * task_.run.cells.size();
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status AllTurns(const PreparedPrompt& prompt, std::size_t order) {
+    std::vector<std::vector<std::string>> answers(task_.run.cells.size());
+    for (int turn = 0; turn < prompt.turns(); ++turn)
+      for (std::size_t index : OrderAt(task_, prompt)) {
+        const absl::Status status =
+            OneTurn(prompt, turn, index, order++, answers[index]);
+        if (!status.ok()) return In(task_.run.cells[index], prompt, status);
+      }
+    return absl::OkStatus();
+  }
+
+  absl::Status OneTurn(const PreparedPrompt& prompt, int number_of_turn,
+                       std::size_t index, std::size_t order,
+                       std::vector<std::string>& answers) {
+    PreparedCell& cell = task_.run.cells[index];
+    Turn turn = {
+        .prompt = prompt,
+        .turn = number_of_turn,
+        .number = prompt.number + number_of_turn * task_.run.workload_prompts,
+        .tokens = prompt.tokens};
+    const auto known = done_.find({static_cast<std::uint32_t>(index),
+                                   static_cast<std::uint32_t>(turn.number)});
+    const bool is_known = known != done_.end();
+    if (number_of_turn > 0) {
+      BANYAN_ASSIGN_OR_RETURN(turn.tokens, ChatTokens(cell, prompt, answers));
+    }
+    records::PromptRecord record;
+    if (!is_known || cell.carries_state) {
+      BANYAN_ASSIGN_OR_RETURN(record,
+                              Decode(cell, turn, cell.stop, task_.clock));
+    }
+    if (is_known) record = *known->second;
+    if (cell.chat.has_value()) {
+      BANYAN_ASSIGN_OR_RETURN(std::string answer, AnswerText(cell, record));
+      answers.push_back(std::move(answer));
+    }
+    if (is_known) return absl::OkStatus();
+    record.set_cell(static_cast<std::uint32_t>(index));
+    record.set_order(static_cast<std::uint32_t>(order));
+    BANYAN_RETURN_IF_ERROR(task_.file.writer->Append(record));
+    sink_(record, static_cast<int>(++count_), static_cast<int>(all_));
+    return absl::OkStatus();
+  }
+
+  const RunTask& task_;
+  RunSink sink_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>,
+           const records::PromptRecord*>
+      done_;  // by cell and prompt
+  std::size_t count_ = 0;
+  std::size_t all_ = 0;
+};
 
 }  // namespace
 
@@ -187,34 +283,7 @@ absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
 
 absl::Status RunCells(const RunTask& task, RunSink sink) {
   BANYAN_RETURN_IF_ERROR(CheckShards(task));
-  std::set<std::pair<std::uint32_t, std::uint32_t>> done;
-  for (const records::PromptRecord& record : task.file.done)
-    done.emplace(record.cell(), record.prompt());
-  const std::vector<std::size_t> places = Places(task);
-  const int all = static_cast<int>(places.size() * task.run.cells.size());
-  int count = static_cast<int>(done.size());
-  if (count < all) BANYAN_RETURN_IF_ERROR(WarmUp(task));
-  for (std::size_t place : places) {
-    const PreparedPrompt& prompt = task.run.prompts[place];
-    std::size_t number = place * task.run.cells.size();
-    for (std::size_t index : OrderAt(task, prompt)) {
-      const std::size_t order = number++;
-      PreparedCell& cell = task.run.cells[index];
-      const bool known =
-          done.count({static_cast<std::uint32_t>(index),
-                      static_cast<std::uint32_t>(prompt.number)}) > 0;
-      if (known && !cell.carries_state) continue;
-      absl::StatusOr<records::PromptRecord> record =
-          Decode(cell, prompt, cell.stop, task.clock);
-      if (!record.ok()) return In(cell, prompt, record.status());
-      if (known) continue;
-      record->set_cell(static_cast<std::uint32_t>(index));
-      record->set_order(static_cast<std::uint32_t>(order));
-      BANYAN_RETURN_IF_ERROR(task.file.writer->Append(*record));
-      sink(*record, ++count, all);
-    }
-  }
-  return absl::OkStatus();
+  return Run(task, sink).All();
 }
 
 }  // namespace banyan

@@ -51,6 +51,22 @@ absl::Status ReadIds(const Json& list, WorkloadPrompt& prompt) {
   return absl::OkStatus();
 }
 
+absl::Status ReadTurns(const Json& list, WorkloadPrompt& prompt) {
+  if (!list.is_array())
+    return absl::InvalidArgumentError(
+        absl::StrCat("'turns': expected a list of texts, found ", list.dump()));
+  for (const Json& turn : list) {
+    if (!turn.is_string() || turn.get_ref<const std::string&>().empty())
+      return absl::InvalidArgumentError(
+          absl::StrCat("'turns': expected texts, found ", turn.dump()));
+    if (prompt.text.empty())
+      prompt.text = turn.get<std::string>();
+    else
+      prompt.later.push_back(turn.get<std::string>());
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<WorkloadPrompt> FromJson(const Json& line) {
   if (!line.is_object())
     return absl::InvalidArgumentError("expected a JSON object");
@@ -61,9 +77,8 @@ absl::StatusOr<WorkloadPrompt> FromJson(const Json& line) {
   if (prompt.id.empty()) prompt.id = TextOf(line, "question_id");
   if (prompt.kind.empty()) prompt.kind = TextOf(line, "category");
   const auto turns = line.find("turns");
-  if (prompt.text.empty() && turns != line.end() && turns->is_array() &&
-      !turns->empty() && turns->front().is_string())
-    prompt.text = turns->front().get<std::string>();
+  if (prompt.text.empty() && turns != line.end())
+    BANYAN_RETURN_IF_ERROR(ReadTurns(*turns, prompt));
   if (const auto ids = line.find("ids"); ids != line.end() && ids->is_array())
     BANYAN_RETURN_IF_ERROR(ReadIds(*ids, prompt));
   if (prompt.text.empty() && prompt.ids.empty())

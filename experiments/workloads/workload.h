@@ -3,8 +3,8 @@
 // .jsonl: one object a line, in one of these forms:
 //   {"id", "kind", "prompt"}         ours
 //   {"id", "kind", "ids": [...]}     tokens instead of text
-//   {"question_id", "category", "turns": [...]}   Spec-Bench, MT-bench: the
-//       first turn is the prompt (the second would depend on the first answer)
+//   {"question_id", "category", "turns": [...]}   Spec-Bench, MT-bench: what
+//       the user says; the first is the prompt
 // anything else: plain text, a prompt a line; empty lines are left out.
 #ifndef BANYAN_EXPERIMENTS_WORKLOADS_WORKLOAD_H_
 #define BANYAN_EXPERIMENTS_WORKLOADS_WORKLOAD_H_
@@ -21,7 +21,8 @@ struct WorkloadPrompt {
   std::string id;  // unique
   std::string kind;
   std::string text;
-  std::vector<TokenId> ids;  // instead of the text
+  std::vector<std::string> later = {};  // what the user says after an answer
+  std::vector<TokenId> ids;             // instead of the text
 };
 
 struct Workload {

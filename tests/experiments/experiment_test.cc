@@ -240,6 +240,8 @@ TEST(Experiment, RefusesWhatItCannotMean) {
       {"  ngram:\n", "  plain:\n", "name of the baseline"},
       {"{file: prompts.jsonl}", "{file: a, prompts: -1}",
        "must not be negative"},
+      {"{file: prompts.jsonl}", "{file: a, chat: vicunna}",
+       "file.yaml:3:27: unknown chat template 'vicunna'; did you mean"},
       {"question: Does it?\n", "question: q\nseeds: [-1]\n",
        "whole numbers from 0"},
       {"question: Does it?\n", "question: q\nlimits: {max_new_tokens: 0}\n",
@@ -258,7 +260,7 @@ TEST(Experiment, RefusesWhatItCannotMean) {
       {"gamma: 3}\n", "gamma: 3}\n    sampling: {top_k: 3}\n",
        "file.yaml:16:15: a method of an experiment has no sampling"},
       {"gamma: 3}\n", "gamma: 3}\n    chat_template: llama3\n",
-       "file.yaml:16:20: experiments write no chats"},
+       "file.yaml:16:20: an experiment's `workload.chat`"},
   };
   for (const Refusal& refusal : refusals) {
     const auto experiment = Read(With(refusal.from, refusal.to));
@@ -315,6 +317,7 @@ TEST(Workload, ReadsEveryForm) {
   EXPECT_EQ(ours.prompts[1].id, "81");
   EXPECT_EQ(ours.prompts[1].kind, "math");
   EXPECT_EQ(ours.prompts[1].text, "Why?");
+  EXPECT_THAT(ours.prompts[1].later, ElementsAre("And?"));
   EXPECT_EQ(ours.prompts[2].id, "line-4");
   EXPECT_THAT(ours.prompts[2].ids, ElementsAre(3, 5));
   const Workload plain = read("one\n\ntwo", ".txt");

@@ -25,7 +25,8 @@ LINE = {
     "cell": "chain", "baseline": None, "experiment_hash": "ab",
     "setting": {"method": "chain", "temperature": 0, "seed": "7",
                 "axes": [{"name": "gamma", "value": "4"}]},
-    "record": {"prompt": 5, "id": "a-5", "kind": "edit", "prefill_ns": "100",
+    "record": {"prompt": 5, "id": "a-5", "kind": "edit", "turn": 0,
+               "prefill_ns": "100",
                "rounds": [ROUND, dict(ROUND, path=[], emitted=1)],
                "log_probability": [-0.5, "-Infinity"]},
 }
@@ -63,8 +64,8 @@ class BanyanRecordsTest(unittest.TestCase):
         self.assertEqual(rows[0], {
             "cell": "chain", "method": "chain", "temperature": 0.0,
             "axis gamma": "4", "prompt": 5, "id": "a-5", "kind": "edit",
-            "round": 0, "nodes": 2, "accepted": 1, "emitted": 2, "draft_ns": 42,
-            "derive_ns": 1, "target_ns": 9007199254740993, "verify_ns": 2,
+            "turn": 0, "round": 0, "nodes": 2, "accepted": 1, "emitted": 2,
+            "draft_ns": 42, "derive_ns": 1, "target_ns": 9007199254740993, "verify_ns": 2,
             "commit_ns": 0})
         self.assertEqual((rows[1]["round"], rows[1]["accepted"]), (1, 0))
 

@@ -163,9 +163,10 @@ function drawChoices(samples) {
       (sample, i) => [i, promptLabel(sample)]), samples.indexOf(viewed.sample));
 }
 
-function promptLabel({id, kind, prompt}) {
+function promptLabel({id, kind, turn, prompt}) {
   const start = [...prompt.trim().replace(/\s+/g, " ")].slice(0, 40).join("");
-  return `${id}${kind ? ` (${kind})` : ""}: ${start}`;
+  const later = turn > 0 ? `, turn ${turn + 1}` : "";
+  return `${id}${kind ? ` (${kind})` : ""}${later}: ${start}`;
 }
 
 // Draws the chosen cell; stays on the same prompt where the cell has it.
