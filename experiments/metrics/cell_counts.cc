@@ -1,7 +1,10 @@
 #include "experiments/metrics/cell_counts.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,23 +15,43 @@
 
 namespace banyan {
 
+namespace {
+
+// The place of each pair's part: a chat's turns share one.
+std::vector<std::size_t> Places(absl::Span<const PromptPair> pairs) {
+  std::map<std::string, std::size_t> chats;  // by id
+  std::vector<std::size_t> places;
+  std::size_t next = 0;
+  for (const PromptPair& pair : pairs) {
+    const bool later = pair.record->turn() > 0;
+    const auto chat = later ? chats.find(pair.record->id()) : chats.end();
+    places.push_back(chat != chats.end() ? chat->second : next++);
+    chats[pair.record->id()] = places.back();
+  }
+  return places;
+}
+
+}  // namespace
+
 KeyedParts CountPrompts(const MetricRow& metric,
                         absl::Span<const PromptPair> pairs) {
+  const std::vector<std::size_t> places = Places(pairs);
+  const std::size_t size =
+      places.empty() ? 0 : *std::max_element(places.begin(), places.end()) + 1;
   KeyedParts keyed;
-  std::vector<Part> every;
+  std::vector<Part> every(size);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     Counts counts;
     metric.count(pairs[i], counts);
-    every.push_back(counts.every);
+    Add(metric.form, counts.every, every[places[i]]);
     for (const auto& [key, part] : counts.parts) {
       std::vector<Part>& parts = keyed[key];
-      parts.resize(pairs.size());
-      parts[i] = part;
+      parts.resize(size);
+      Add(metric.form, part, parts[places[i]]);
     }
   }
   for (auto& [key, parts] : keyed)
-    for (std::size_t i = 0; i < pairs.size(); ++i)
-      Add(metric.form, every[i], parts[i]);
+    for (std::size_t i = 0; i < size; ++i) Add(metric.form, every[i], parts[i]);
   return keyed;
 }
 

@@ -14,7 +14,8 @@
 
 namespace banyan {
 
-// For every key of any of the prompts, one part a prompt, in their order.
+// For every key of any of the prompts, one part a prompt, in their order. The
+// turns of a chat are one prompt.
 using KeyedParts = std::map<std::string, std::vector<Part>, KeyLess>;
 
 // What a metric says of a cell, by key. A key without a number is left out.

@@ -12,9 +12,20 @@
 
 namespace banyan {
 
+namespace {
+
+// Not so at a later turn of a chat that answered otherwise before.
+bool SamePrompt(const PromptPair& pair) {
+  const auto& own = pair.record->prompt_tokens();
+  const auto& plain = pair.baseline->prompt_tokens();
+  return std::equal(own.begin(), own.end(), plain.begin(), plain.end());
+}
+
+}  // namespace
+
 void CountDivergence(const PromptPair& pair, Counts& counts) {
   if (pair.baseline == nullptr || pair.baseline == pair.record ||
-      pair.cell->temperature() != 0)
+      pair.cell->temperature() != 0 || !SamePrompt(pair))
     return;
   const auto& tokens = pair.record->tokens();
   const auto& plain = pair.baseline->tokens();

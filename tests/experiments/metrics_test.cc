@@ -285,6 +285,16 @@ TEST(Metrics, FindTheFirstTokenThatIsNotTheBaselines) {
   EXPECT_THAT(Measure("divergence", cell, {other}, {plain}), IsEmpty());
 }
 
+TEST(Metrics, CompareNoTurnsThatWereAskedOtherwise) {
+  const records::Cell cell = CellOf(1);
+  const records::PromptRecord plain = Plain(4);
+  records::PromptRecord other = plain;
+  other.set_tokens(0, 8);
+  other.add_prompt_tokens(3);
+  EXPECT_THAT(Measure("divergence", cell, {plain, other}, {plain, plain}),
+              ElementsAre(Pair("prompts", 0)));
+}
+
 TEST(Metrics, TakeTheLargestMemoryAndTheMeanLogProbability) {
   const records::Cell cell = CellOf(1);
   records::PromptRecord one = Plain(2);
@@ -348,6 +358,21 @@ TEST(Metrics, DifferOverThePromptsOfOneNumberAndId) {
           .at("")
           .prompts,
       2);
+}
+
+TEST(Metrics, TakeTheTurnsOfAChatAsOnePrompt) {
+  auto records = Prompts({{0, "a"}, {1, "b"}, {2, "a"}, {3, "b"}});
+  records[2].set_turn(1);
+  records[3].set_turn(1);
+  const auto parts = CountPrompts(**FindMetric("tokens"), Pairs(records));
+  ASSERT_EQ(parts.at("").size(), 2);
+  EXPECT_EQ(parts.at("")[0].over, 1 + 3);
+  EXPECT_EQ(parts.at("")[1].over, 2 + 4);
+  Bootstrap bootstrap;
+  EXPECT_EQ(EstimateAll(**FindMetric("tokens"), Pairs(records), bootstrap)
+                .at("")
+                .prompts,
+            2);
 }
 
 TEST(Metrics, KeepKeysInTheOrderOfTheirNumbers) {

@@ -162,7 +162,9 @@ class Cell:
             return
         places = []
         gaps = []
-        for record, plain in self.pairs:
+        alike = [(record, plain) for record, plain in self.pairs
+                 if record["prompt_tokens"] == plain["prompt_tokens"]]
+        for record, plain in alike:
             if record["tokens"] == plain["tokens"]:
                 continue
             both = zip(record["tokens"], plain["tokens"])
@@ -171,8 +173,7 @@ class Cell:
             places.append(place)
             if place < len(plain["logit_gap"]):
                 gaps.append(plain["logit_gap"][place])
-        self.give("divergence", "prompts", len(places), len(self.pairs),
-                  len(self.pairs))
+        self.give("divergence", "prompts", len(places), len(alike), len(alike))
         self.give("divergence", "place", sum(places), len(places), len(places))
         self.give("divergence", "logit gap", sum(gaps), len(gaps), len(gaps))
 
