@@ -34,11 +34,11 @@ namespace {
 
 constexpr int kWarmTokens = 8;
 
-// What one cell decodes at a time.
-struct Turn {
+// What one cell decodes at a time: a prompt, or a turn of a chat.
+struct Asked {
   const PreparedPrompt& prompt;
   int turn = 0;
-  int number = 0;
+  int number = 0;  // of the record
   std::vector<TokenId> tokens;
 };
 
@@ -64,23 +64,23 @@ std::uint64_t PeakMemory() {
 }
 
 absl::StatusOr<records::PromptRecord> Decode(PreparedCell& cell,
-                                             const Turn& turn,
+                                             const Asked& asked,
                                              const StopRule& stop,
                                              const Clock& clock) {
   Decoder& decoder = *cell.method.decoder;
   SeededSource random(cell.description.seed());
   records::PromptRecord record;
-  const auto number = static_cast<std::uint32_t>(turn.number);
+  const auto number = static_cast<std::uint32_t>(asked.number);
   record.set_prompt(number);
-  record.set_id(turn.prompt.id);
-  record.set_kind(turn.prompt.kind);
-  record.set_turn(static_cast<std::uint32_t>(turn.turn));
-  for (TokenId token : turn.tokens)
+  record.set_id(asked.prompt.id);
+  record.set_kind(asked.prompt.kind);
+  record.set_turn(static_cast<std::uint32_t>(asked.turn));
+  for (TokenId token : asked.tokens)
     record.add_prompt_tokens(static_cast<std::uint32_t>(token));
   const std::int64_t start = clock.NowNs();
   BANYAN_ASSIGN_OR_RETURN(
       Sequence sequence,
-      decoder.Begin({.id = number, .tokens = turn.tokens}, stop));
+      decoder.Begin({.id = number, .tokens = asked.tokens}, stop));
   record.set_prefill_ns(clock.NowNs() - start);
   while (sequence.stopped == StopReason::kNone) {
     BANYAN_ASSIGN_OR_RETURN(const RoundRecord round,
@@ -198,25 +198,24 @@ class Run {
     return absl::OkStatus();
   }
 
-  absl::Status OneTurn(const PreparedPrompt& prompt, int number_of_turn,
+  absl::Status OneTurn(const PreparedPrompt& prompt, int turn,
                        std::size_t index, std::size_t order,
                        std::vector<std::string>& answers) {
     PreparedCell& cell = task_.run.cells[index];
-    Turn turn = {
-        .prompt = prompt,
-        .turn = number_of_turn,
-        .number = prompt.number + number_of_turn * task_.run.workload_prompts,
-        .tokens = prompt.tokens};
+    Asked asked = {.prompt = prompt,
+                   .turn = turn,
+                   .number = prompt.number + turn * task_.run.workload_prompts,
+                   .tokens = prompt.tokens};
     const auto known = done_.find({static_cast<std::uint32_t>(index),
-                                   static_cast<std::uint32_t>(turn.number)});
+                                   static_cast<std::uint32_t>(asked.number)});
     const bool is_known = known != done_.end();
-    if (number_of_turn > 0) {
-      BANYAN_ASSIGN_OR_RETURN(turn.tokens, ChatTokens(cell, prompt, answers));
+    if (turn > 0) {
+      BANYAN_ASSIGN_OR_RETURN(asked.tokens, ChatTokens(cell, prompt, answers));
     }
     records::PromptRecord record;
     if (!is_known || cell.carries_state) {
       BANYAN_ASSIGN_OR_RETURN(record,
-                              Decode(cell, turn, cell.stop, task_.clock));
+                              Decode(cell, asked, cell.stop, task_.clock));
     }
     if (is_known) record = *known->second;
     if (cell.chat.has_value()) {
