@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -36,12 +37,15 @@ class Workbench {
   // The heads of this name; likewise.
   absl::StatusOr<std::shared_ptr<const MedusaHeads>> OpenHeads(
       const Params& name) const;
+  // Whether some drafter asked for the model or the heads of this name.
+  bool opened(const std::string& name) const { return opened_.count(name) > 0; }
 
  private:
   const Model& target_;
   SamplingRule rule_;
   std::map<std::string, std::shared_ptr<const Model>> models_;
   std::map<std::string, std::shared_ptr<const MedusaHeads>> heads_;
+  mutable std::set<std::string> opened_;
 };
 
 }  // namespace banyan

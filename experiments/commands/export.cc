@@ -50,6 +50,7 @@ absl::Status Export(const Options& options) {
     BANYAN_RETURN_IF_ERROR(KeepOnly(options.cell, set));
   return WriteOutput(options.out, [&](std::ostream& out) {
     if (options.format == "jsonl") return ExportJsonLines(set, out);
+    if (options.format == "context") return ExportContexts(set, out);
     TokenTexts texts;
     return ExportSpecBench(set, texts, out);
   });
@@ -67,9 +68,10 @@ void AddExportCommand(CLI::App& app, absl::Status& status) {
       ->required();
   command
       ->add_option("--format", options->format,
-                   "jsonl: all that was recorded (scripts/banyan_records.py "
-                   "reads it); spec-bench: Spec-Bench's answers")
-      ->check(CLI::IsMember({"jsonl", "spec-bench"}))
+                   "jsonl: what was recorded of each prompt "
+                   "(scripts/banyan_records.py reads it); context: where, how "
+                   "and by what experiment; spec-bench: Spec-Bench's answers")
+      ->check(CLI::IsMember({"jsonl", "context", "spec-bench"}))
       ->capture_default_str();
   command->add_option("--cell", options->cell, "Only this cell");
   command->add_option("--out", options->out, "Write to this file");

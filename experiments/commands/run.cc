@@ -80,7 +80,8 @@ absl::StatusOr<Opened> Open(const Options& options,
 }
 
 absl::StatusOr<Shard> ReadShard(const std::string& text) {
-  const std::pair<std::string, std::string> parts = absl::StrSplit(text, '/');
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(text, absl::MaxSplits('/', 1));
   Shard shard;
   if (!absl::SimpleAtoi(parts.first, &shard.number) ||
       !absl::SimpleAtoi(parts.second, &shard.count) || shard.count < 1 ||
@@ -94,6 +95,7 @@ absl::Status Run(const Options& options) {
   const auto clock = std::make_shared<SteadyClock>();
   BANYAN_ASSIGN_OR_RETURN(const Shard shard, ReadShard(options.shard));
   BANYAN_ASSIGN_OR_RETURN(Opened opened, Open(options, clock));
+  BANYAN_RETURN_IF_ERROR(CheckShards(opened.run, shard));
   BANYAN_ASSIGN_OR_RETURN(
       const records::Context context,
       DescribeRun(opened.experiment, opened.workload, opened.run, shard,

@@ -1,5 +1,7 @@
 #include "experiments/experiment/axes.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -8,11 +10,15 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "experiments/experiment/params_edit.h"
+#include "experiments/experiment/resolve.h"
 
 namespace banyan {
 namespace {
@@ -68,6 +74,72 @@ std::string MethodOfAll(const std::vector<AxisValue>& values) {
   return method;
 }
 
+// Whether one of two paths of settings lies in the other.
+bool Overlap(absl::string_view a, absl::string_view b) {
+  if (a.size() > b.size()) std::swap(a, b);
+  return absl::StartsWith(b, a) && (a.size() == b.size() || b[a.size()] == '.');
+}
+
+// "draft" of "methods.chain.models.draft.weights"; empty for any other path.
+std::string OwnModelOf(absl::string_view path) {
+  const std::vector<std::string> parts = absl::StrSplit(path, '.');
+  const bool own =
+      parts.size() >= 4 && parts[0] == "methods" && parts[2] == "models";
+  return own ? parts[3] : "";
+}
+
+// The experiment's models stand in the place of methods' own.
+absl::Status CheckOwnModel(const Params& root, const Setting& setting) {
+  const Params* models = root.Find("models");
+  const std::string name = OwnModelOf(setting.path);
+  if (name.empty() || models == nullptr || models->Find(name) == nullptr)
+    return absl::OkStatus();
+  return setting.value.Error(absl::StrCat("the experiment's own model '", name,
+                                          "' stands in the place of ",
+                                          setting.path, "; set models.", name));
+}
+
+absl::Status CheckPath(const MatrixAxis& axis, const Setting& setting) {
+  static constexpr std::array<absl::string_view, 6> kVaries = {
+      "target", "sampling", "limits", "seeds", "models", "methods"};
+  if (IsPreset(setting.path))
+    return setting.value.Error(absl::StrCat(
+        "axis ", axis.name, ": a preset cannot vary; name a method for each"));
+  const std::string first = setting.path.substr(0, setting.path.find('.'));
+  if (std::find(kVaries.begin(), kVaries.end(), first) != kVaries.end())
+    return absl::OkStatus();
+  return setting.value.Error(absl::StrCat(
+      "axis ", axis.name, ": '", setting.path,
+      "' cannot vary; what can lies under ", absl::StrJoin(kVaries, ", ")));
+}
+
+// `axis` comes after `before`.
+absl::Status CheckAfter(const MatrixAxis& axis, const Setting& setting,
+                        const MatrixAxis& before) {
+  for (const AxisValue& value : before.values)
+    for (const Setting& other : value.settings)
+      if (Overlap(other.path, setting.path))
+        return setting.value.Error(
+            absl::StrCat("axis ", axis.name, " sets ", setting.path,
+                         ", and axis ", before.name, " sets ", other.path));
+  return absl::OkStatus();
+}
+
+absl::Status CheckSetting(const std::vector<MatrixAxis>& axes,
+                          std::size_t number, const Setting& setting,
+                          const Settings& settings) {
+  const MatrixAxis& axis = axes[number];
+  BANYAN_RETURN_IF_ERROR(CheckPath(axis, setting));
+  for (const auto& [path, value] : settings)
+    if (Overlap(path, setting.path))
+      return value.Error(
+          absl::StrCat("axis ", axis.name, " sets ", setting.path,
+                       " after that; set the axis, matrix.", axis.name));
+  for (std::size_t other = 0; other < number; ++other)
+    BANYAN_RETURN_IF_ERROR(CheckAfter(axis, setting, axes[other]));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<MatrixAxis>> ReadAxes(const Params* matrix) {
@@ -81,6 +153,27 @@ absl::StatusOr<std::vector<MatrixAxis>> ReadAxes(const Params* matrix) {
     axes.push_back({entry.key, std::move(method), std::move(values)});
   }
   return axes;
+}
+
+bool ConcernsBaselines(const MatrixAxis& axis) {
+  for (const AxisValue& value : axis.values)
+    for (const Setting& setting : value.settings)
+      if (!Overlap(setting.path, "methods") && !Overlap(setting.path, "models"))
+        return true;
+  return false;
+}
+
+absl::Status CheckAxes(const std::vector<MatrixAxis>& axes,
+                       const Settings& settings, const Params& root) {
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    for (const AxisValue& value : axes[i].values)
+      for (const Setting& setting : value.settings) {
+        BANYAN_RETURN_IF_ERROR(CheckSetting(axes, i, setting, settings));
+        BANYAN_RETURN_IF_ERROR(CheckOwnModel(root, setting));
+      }
+  for (const auto& [path, value] : settings)
+    BANYAN_RETURN_IF_ERROR(CheckOwnModel(root, {path, value}));
+  return absl::OkStatus();
 }
 
 absl::Status ForEachCombination(

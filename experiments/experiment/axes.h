@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
+#include "experiments/experiment/resolve.h"
 
 namespace banyan {
 
@@ -30,6 +31,14 @@ struct MatrixAxis {
 
 // Null is no axes.
 absl::StatusOr<std::vector<MatrixAxis>> ReadAxes(const Params* matrix);
+
+// Whether a baseline may differ from one value of the axis to another.
+bool ConcernsBaselines(const MatrixAxis& axis);
+
+// Refuses settings that would do nothing: of what cannot vary, of what another
+// axis, a setting from the command line or the experiment's own models set too.
+absl::Status CheckAxes(const std::vector<MatrixAxis>& axes,
+                       const Settings& settings, const Params& root);
 
 // Calls `visit` with one value of each axis, the last axis fastest; once with
 // none if there is no axis. Stops at the first error.

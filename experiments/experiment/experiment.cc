@@ -1,7 +1,6 @@
 #include "experiments/experiment/experiment.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -14,7 +13,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
 #include "core/base/fnv1a.h"
@@ -25,12 +23,12 @@
 #include "core/prob/sampling_rule.h"
 #include "experiments/experiment/axes.h"
 #include "experiments/experiment/params_edit.h"
+#include "experiments/experiment/resolve.h"
 #include "experiments/models/loaded_model.h"
 
 namespace banyan {
 namespace {
 
-using Settings = std::vector<std::pair<std::string, Params>>;
 using Axes = std::vector<std::pair<std::string, std::string>>;
 
 // The top-level sections, with every setting in them.
@@ -61,44 +59,6 @@ absl::StatusOr<Sections> ReadSections(const Params& file) {
   sections.matrix = in.Take("matrix");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return sections;
-}
-
-// A method with its preset under it.
-absl::StatusOr<Params> WithPreset(const Params::Entry& method) {
-  if (method.value.kind() != Params::Kind::kMap)
-    return method.value.Expected("a method: a preset, or its sections");
-  const Params* preset = method.value.Find("preset");
-  if (preset == nullptr) return method.value;
-  std::string path;
-  BANYAN_RETURN_IF_ERROR(Convert(*preset, path));
-  const absl::StatusOr<Params> base = LoadYamlFile(Beside(*preset, path));
-  if (!base.ok()) return preset->Error(base.status().message());
-  return Overlay(*base, Without(method.value, "preset"));
-}
-
-// The file with settings and presets put in.
-absl::StatusOr<Params> Resolve(const Params& file, const Settings& settings) {
-  const Params* methods = file.Find("methods");
-  Params resolved = file;
-  if (methods != nullptr && methods->kind() == Params::Kind::kMap) {
-    std::vector<Params::Entry> entries;
-    for (const Params::Entry& entry : methods->entries()) {
-      if (entry.key == kPlainMethod)
-        return ErrorAt(entry.key_origin,
-                       "'plain' is the name of the baseline, which every "
-                       "experiment has");
-      BANYAN_ASSIGN_OR_RETURN(Params section, WithPreset(entry));
-      entries.push_back({entry.key, entry.key_origin, std::move(section)});
-    }
-    BANYAN_ASSIGN_OR_RETURN(
-        resolved,
-        WithValue(resolved, "methods",
-                  Params::Map(std::move(entries), methods->origin())));
-  }
-  for (const auto& [path, value] : settings) {
-    BANYAN_ASSIGN_OR_RETURN(resolved, WithValue(resolved, path, value));
-  }
-  return resolved;
 }
 
 absl::StatusOr<WorkloadSpec> ReadWorkloadSpec(const Params& section) {
@@ -152,7 +112,8 @@ absl::StatusOr<ExperimentCell> ReadCommon(const Sections& sections) {
 absl::StatusOr<Params> WithModels(const Params& method, const Params* models,
                                   std::set<std::string>& used) {
   const Params* own = method.Find("models");
-  if (models == nullptr || own == nullptr) return method;
+  if (models == nullptr || own == nullptr || own->kind() == Params::Kind::kNull)
+    return method;
   Params merged = *own;
   for (const Params::Entry& entry : models->entries()) {
     if (own->Find(entry.key) == nullptr) continue;
@@ -170,7 +131,6 @@ class Expander {
   absl::Status Run() {
     std::vector<const MatrixAxis*> common;
     for (const MatrixAxis& axis : axes_) {
-      BANYAN_RETURN_IF_ERROR(CheckPaths(axis));
       BANYAN_RETURN_IF_ERROR(CheckMethod(axis));
       if (axis.method.empty()) common.push_back(&axis);
     }
@@ -182,24 +142,6 @@ class Expander {
   }
 
  private:
-  // What is not of one method is the experiment's, and varies from cell to
-  // cell.
-  static absl::Status CheckPaths(const MatrixAxis& axis) {
-    static constexpr std::array<absl::string_view, 6> kVaries = {
-        "target", "sampling", "limits", "seeds", "models", "methods"};
-    for (const AxisValue& value : axis.values)
-      for (const Setting& setting : value.settings) {
-        const std::string first =
-            setting.path.substr(0, setting.path.find('.'));
-        if (std::find(kVaries.begin(), kVaries.end(), first) == kVaries.end())
-          return setting.value.Error(
-              absl::StrCat("axis ", axis.name, ": '", setting.path,
-                           "' cannot vary; what can lies under ",
-                           absl::StrJoin(kVaries, ", ")));
-      }
-    return absl::OkStatus();
-  }
-
   absl::Status CheckMethod(const MatrixAxis& axis) const {
     const Params* methods = root_.Find("methods");
     if (axis.method.empty() || methods->Find(axis.method) != nullptr)
@@ -288,11 +230,25 @@ class Expander {
         baselines_.emplace(key, static_cast<int>(out_.cells.size()));
     if (is_new) {
       ExperimentCell plain = cell;
+      plain.axes = OfBaselines(plain.axes);
       plain.method = kPlainMethod;
       plain.baseline = at->second;
       Add(std::move(plain));
     }
     return at->second;
+  }
+
+  // Without the axes that change nothing but methods.
+  Axes OfBaselines(const Axes& labels) const {
+    Axes kept;
+    for (const auto& label : labels) {
+      const auto axis = std::find_if(
+          axes_.begin(), axes_.end(),
+          [&](const MatrixAxis& own) { return own.name == label.first; });
+      if (axis == axes_.end() || ConcernsBaselines(*axis))
+        kept.push_back(label);
+    }
+    return kept;
   }
 
   absl::Status AddMethod(const Params& root, const std::string& name,
@@ -363,13 +319,14 @@ absl::StatusOr<Experiment> ReadExperiment(const Params& file,
   Experiment experiment = {.question = sections.question,
                            .workload = {},
                            .cells = {},
-                           .resolved = ToYaml(root),
+                           .resolved = ToYaml(AsNamedFrom(root, file)),
                            .hash = {}};
   BANYAN_ASSIGN_OR_RETURN(experiment.workload,
                           ReadWorkloadSpec(sections.workload));
   experiment.hash = absl::StrFormat("%016x", Fnv1a(experiment.resolved));
   BANYAN_ASSIGN_OR_RETURN(std::vector<MatrixAxis> axes,
                           ReadAxes(sections.matrix));
+  BANYAN_RETURN_IF_ERROR(CheckAxes(axes, settings, root));
   BANYAN_RETURN_IF_ERROR(Expander(root, std::move(axes), experiment).Run());
   BANYAN_RETURN_IF_ERROR(CheckNames(experiment, file));
   return experiment;

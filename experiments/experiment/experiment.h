@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
+#include "experiments/experiment/resolve.h"
 #include "experiments/models/loaded_model.h"
 
 namespace banyan {
@@ -32,9 +33,6 @@ struct WorkloadSpec {
 
 // What `chat` says for the target's own template.
 inline constexpr char kOwnTemplate[] = "auto";
-
-// The name of a baseline's method.
-inline constexpr char kPlainMethod[] = "plain";
 
 struct ExperimentCell {
   std::string name;  // unique
@@ -63,9 +61,8 @@ absl::StatusOr<std::pair<std::string, Params>> ReadSetting(
 
 // Everything that can be known without opening a model is checked: unknown and
 // missing keys, paths, ranges, names that come twice.
-absl::StatusOr<Experiment> ReadExperiment(
-    const Params& file,
-    const std::vector<std::pair<std::string, Params>>& settings);
+absl::StatusOr<Experiment> ReadExperiment(const Params& file,
+                                          const Settings& settings);
 
 }  // namespace banyan
 

@@ -95,10 +95,30 @@ void Write(const Params& value, int indent, std::string& out) {
   }
 }
 
+// Where the first key of a path ends: at the first dot, unless the map has a
+// longer key with dots in it that the path begins with.
+std::size_t KeyEnd(const Params& root, absl::string_view path) {
+  std::size_t end = path.find('.');
+  for (const Params::Entry& entry : root.entries()) {
+    const std::size_t size = entry.key.size();
+    const bool whole =
+        size == path.size() || (size < path.size() && path[size] == '.');
+    if (!whole || path.substr(0, size) != entry.key) continue;
+    if (size == path.size()) return absl::string_view::npos;
+    if (end == absl::string_view::npos || size > end) end = size;
+  }
+  return end;
+}
+
 }  // namespace
 
 Params Overlay(const Params& base, const Params& over) {
   if (base.kind() != Params::Kind::kMap || over.kind() != Params::Kind::kMap)
+    return over;
+  // Another policy, verifier or drafter has keys of its own.
+  const Params* name = base.Find("name");
+  const Params* other = over.Find("name");
+  if (name != nullptr && other != nullptr && name->text() != other->text())
     return over;
   std::vector<Params::Entry> entries = EntriesOf(base);
   for (const Params::Entry& entry : over.entries()) {
@@ -115,7 +135,7 @@ Params Overlay(const Params& base, const Params& over) {
 
 absl::StatusOr<Params> WithValue(const Params& root, absl::string_view path,
                                  const Params& value) {
-  const auto dot = path.find('.');
+  const auto dot = KeyEnd(root, path);
   const absl::string_view key = path.substr(0, dot);
   const absl::string_view rest =
       dot == absl::string_view::npos ? "" : path.substr(dot + 1);

@@ -12,11 +12,13 @@
 namespace banyan {
 
 // `base` with `over` laid upon it: maps are merged key by key, anything else is
-// replaced. Every value keeps the place where it was written.
+// replaced, as is a map whose `name` is another: the keys of a chain are not
+// those of a tree. Every value keeps the place where it was written.
 Params Overlay(const Params& base, const Params& over);
 
 // `root` with the value at a path such as "policy.gamma" or "drafters.0.name"
-// replaced, or added where a map has no such key. An error, at `value`, if the
+// replaced, or added where a map has no such key; a key that is there may have
+// dots in it. An error, at `value`, if the
 // path is empty somewhere, goes through a scalar, or names an item that a list
 // does not have.
 absl::StatusOr<Params> WithValue(const Params& root, absl::string_view path,

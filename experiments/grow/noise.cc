@@ -19,14 +19,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "numbers are stored little-endian, as they lie in memory");
 
-// SplitMix64 (Steele, Lea, Flood 2014): the step and the finaliser.
+// The step of SplitMix64 (Steele, Lea, Flood 2014); Mixed() is its finaliser.
 constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15;
-
-std::uint64_t Mix(std::uint64_t x) {
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-  x = (x ^ x >> 27) * 0x94d049bb133111eb;
-  return x ^ x >> 31;
-}
 
 // A bfloat16 weight from 16 random bits: sign, fraction and the exponent's last
 // bit are theirs. One in eight has the exponent -5 or -4, the others -7 or -6,
@@ -74,18 +68,18 @@ void StoreBits(std::uint32_t bits, DType dtype, std::byte* out) {
 }  // namespace
 
 std::uint64_t Noise::Key(std::uint64_t seed, absl::string_view tensor) {
-  return Mix(
-      Mix(seed + kStep) ^
+  return Mixed(
+      Mixed(seed + kStep) ^
       Fnv1a(absl::MakeConstSpan(
           reinterpret_cast<const std::byte*>(tensor.data()), tensor.size())));
 }
 
 Noise::Noise(std::uint64_t key, std::int64_t row)
-    : state_(Mix(key + kStep * (static_cast<std::uint64_t>(row) + 1))) {}
+    : state_(Mixed(key + kStep * (static_cast<std::uint64_t>(row) + 1))) {}
 
 std::uint64_t Noise::Next() {
   state_ += kStep;
-  return Mix(state_);
+  return Mixed(state_);
 }
 
 void Noise::Weights(DType dtype, int count, std::byte* out) {

@@ -9,9 +9,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
 #include "core/model/tokenizer/chat_template.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/method.h"
@@ -26,41 +28,83 @@ namespace {
 
 constexpr char kTarget[] = "target";  // as a directory: the target's own
 
-absl::Status AddHeads(const Params::Entry& entry, const Params& place,
-                      const LoadedModel& target, const MethodContext& context,
-                      Workbench& bench) {
-  std::string directory;
-  BANYAN_RETURN_IF_ERROR(Convert(place, directory));
-  auto heads = context.shelf.OpenHeads(Beside(place, directory), target);
-  if (!heads.ok()) return place.Error(heads.status().message());
-  bench.AddHeads(entry.key, *std::move(heads));
-  return absl::OkStatus();
-}
-
-absl::Status AddModel(const Params::Entry& entry, const LoadedModel& target,
-                      const MethodContext& context, Workbench& bench) {
-  ParamsReader in(entry.value, absl::StrCat("model ", entry.key));
-  if (const Params* heads = in.Take("heads")) {
-    BANYAN_RETURN_IF_ERROR(in.Finish());
-    return AddHeads(entry, *heads, target, context, bench);
+// Tokens are handed over by number: the same number must be the same token.
+absl::Status CheckVocabularies(const LoadedModel& drafter,
+                               const LoadedModel& target) {
+  if (drafter.tokenizer == nullptr || target.tokenizer == nullptr)
+    return absl::OkStatus();
+  const int common =
+      std::min(drafter.tokenizer->vocab_size(), target.tokenizer->vocab_size());
+  for (TokenId id = 0; id < common; ++id) {
+    const auto own = drafter.tokenizer->TokenText(id);
+    const auto its = target.tokenizer->TokenText(id);
+    if (own.ok() && its.ok() && *own != *its)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "token ", id, " is '", absl::Utf8SafeCEscape(*own), "' here and '",
+          absl::Utf8SafeCEscape(*its), "' in the target's tokenizer.json"));
   }
-  ModelSpec spec = TakeModelSpec(in);
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  const Params& place = *entry.value.Find("directory");
-  if (place.text() == kTarget) spec.directory = context.target.directory;
-  const absl::StatusOr<LoadedModel> loaded = context.shelf.Open(spec);
-  if (!loaded.ok()) return place.Error(loaded.status().message());
-  bench.AddModel(entry.key, loaded->model);
   return absl::OkStatus();
 }
 
-absl::Status AddModels(const Params* models, const LoadedModel& target,
-                       const MethodContext& context, Workbench& bench) {
+// Adds the models of a method file.
+class ModelAdder {
+ public:
+  ModelAdder(const LoadedModel& target, const MethodContext& context,
+             LoadedMethod& method)
+      : target_(target), context_(context), method_(method) {}
+
+  absl::Status Add(const Params* models) {
+    if (models == nullptr) return absl::OkStatus();
+    if (models->kind() != Params::Kind::kMap)
+      return models->Expected("a map from names to models");
+    for (const Params::Entry& entry : models->entries())
+      BANYAN_RETURN_IF_ERROR(AddOne(entry));
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status AddHeads(const std::string& name, const Params& place) {
+    std::string directory;
+    BANYAN_RETURN_IF_ERROR(Convert(place, directory));
+    directory = Beside(place, directory);
+    auto heads = context_.shelf.OpenHeads(directory, target_);
+    if (!heads.ok()) return place.Error(heads.status().message());
+    method_.bench->AddHeads(name, *std::move(heads));
+    method_.models.push_back({name, directory, nullptr});
+    return absl::OkStatus();
+  }
+
+  absl::Status AddOne(const Params::Entry& entry) {
+    ParamsReader in(entry.value, absl::StrCat("model ", entry.key));
+    if (const Params* heads = in.Take("heads")) {
+      BANYAN_RETURN_IF_ERROR(in.Finish());
+      return AddHeads(entry.key, *heads);
+    }
+    ModelSpec spec = TakeModelSpec(in);
+    BANYAN_RETURN_IF_ERROR(in.Finish());
+    const Params& place = *entry.value.Find("directory");
+    if (place.text() == kTarget) spec.directory = context_.target.directory;
+    const absl::StatusOr<LoadedModel> loaded = context_.shelf.Open(spec);
+    if (!loaded.ok()) return place.Error(loaded.status().message());
+    const absl::Status alike = CheckVocabularies(*loaded, target_);
+    if (!alike.ok()) return place.Error(alike.message());
+    method_.bench->AddModel(entry.key, loaded->model);
+    method_.models.push_back({entry.key, spec.directory, loaded->model});
+    return absl::OkStatus();
+  }
+
+  const LoadedModel& target_;
+  const MethodContext& context_;
+  LoadedMethod& method_;
+};
+
+// No model stands in the file for nothing.
+absl::Status CheckModelsAreUsed(const Params* models, const Workbench& bench) {
   if (models == nullptr) return absl::OkStatus();
-  if (models->kind() != Params::Kind::kMap)
-    return models->Expected("a map from names to models");
   for (const Params::Entry& entry : models->entries())
-    BANYAN_RETURN_IF_ERROR(AddModel(entry, target, context, bench));
+    if (!bench.opened(entry.key))
+      return ErrorAt(entry.key_origin,
+                     absl::StrCat("no drafter uses model '", entry.key, "'"));
   return absl::OkStatus();
 }
 
@@ -89,6 +133,8 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
   LoadedMethod loaded;
   ParamsReader in(file, "method file");
   const Params* models = in.Take("models");
+  if (models != nullptr && models->kind() == Params::Kind::kNull)
+    models = nullptr;
   const Params* chat = in.Take("chat_template");
   const MethodSections sections = TakeMethodSections(in);
   BANYAN_RETURN_IF_ERROR(in.Finish());
@@ -106,7 +152,7 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
                           context.shelf.Open(context.target));
   loaded.target = target.model;
   loaded.bench = std::make_unique<Workbench>(*loaded.target, rule);
-  BANYAN_RETURN_IF_ERROR(AddModels(models, target, context, *loaded.bench));
+  BANYAN_RETURN_IF_ERROR(ModelAdder(target, context, loaded).Add(models));
   const auto make = [&](int number) -> absl::StatusOr<NamedDrafter> {
     const Params& section = sections.drafters[static_cast<std::size_t>(number)];
     BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Drafter> drafter,
@@ -114,6 +160,7 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
     return NamedDrafter{section.Find("name")->text(), std::move(drafter)};
   };
   BANYAN_RETURN_IF_ERROR(AddTrunks(sections, make, method));
+  BANYAN_RETURN_IF_ERROR(CheckModelsAreUsed(models, *loaded.bench));
   BANYAN_ASSIGN_OR_RETURN(
       loaded.decoder,
       MakeDecoder(sections, *loaded.target, std::move(method), context.clock));

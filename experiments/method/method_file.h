@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/params.h"
 #include "core/model/model.h"
+#include "core/model/transformer.h"
 #include "decode/decoder.h"
 #include "drafters/workbench.h"
 #include "experiments/models/loaded_model.h"
@@ -28,12 +29,20 @@ struct MethodContext {
   std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>();
 };
 
+// A model of the file, or heads.
+struct MethodModel {
+  std::string name;
+  std::string directory;
+  std::shared_ptr<const Transformer> model;  // null: heads
+};
+
 // A method with what it stands on.
 struct LoadedMethod {
   // How chats are written for the target; empty: as the target's own directory
   // says. Methods do not look at it.
   std::string chat_template;
   std::shared_ptr<const Model> target;
+  std::vector<MethodModel> models;
   std::unique_ptr<Workbench> bench;
   std::unique_ptr<Decoder> decoder;
 };

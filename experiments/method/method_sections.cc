@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -82,7 +83,27 @@ absl::StatusOr<std::vector<TrunkSection>> ReadTrunks(
     result.push_back(trunk);
   }
   BANYAN_RETURN_IF_ERROR(CheckEveryDrafterIsUsed(sections, result));
+  if (policy != nullptr && std::none_of(result.begin(), result.end(),
+                                        [&](const TrunkSection& trunk) {
+                                          return trunk.policy == policy;
+                                        }))
+    return policy->Error(
+        absl::StrCat(sections.what,
+                     ": every trunk has a policy of its own beside this one"));
   return result;
+}
+
+// What a policy knows of another kind of drafter says nothing of this one.
+absl::Status CheckCalibration(const Params& policy,
+                              const std::string& drafter) {
+  const Params* calibration = policy.Find("calibration");
+  const Params* measured =
+      calibration == nullptr ? nullptr : calibration->Find("drafter");
+  if (measured == nullptr || measured->text() == drafter)
+    return absl::OkStatus();
+  return policy.Error(
+      absl::StrCat("a calibration of drafter ", measured->text(), " (",
+                   *measured->origin().file, ") for drafter ", drafter));
 }
 
 }  // namespace
@@ -119,6 +140,7 @@ absl::Status AddTrunks(const MethodSections& sections, MakeDrafter make,
                           ReadTrunks(sections));
   for (const TrunkSection& section : trunks) {
     BANYAN_ASSIGN_OR_RETURN(NamedDrafter made, make(section.drafter));
+    BANYAN_RETURN_IF_ERROR(CheckCalibration(*section.policy, made.name));
     BANYAN_ASSIGN_OR_RETURN(
         Trunk trunk,
         MakeTrunk(made.name, std::move(made.drafter), *section.policy, method));

@@ -71,7 +71,9 @@ absl::Span<const MetricRow> MetricCatalogue() {
       {"log_probability",
        "Mean log-probability of the output under the target.", "nats",
        Form::kRatio, CountLogProbability},
-      {"peak_memory", "Peak memory of the process, up to this cell's prompts.",
+      {"peak_memory",
+       "Peak memory of the process, all cells' models in it, while one of "
+       "this cell's prompts was decoded.",
        "MiB", Form::kLargest, CountPeakMemory},
       {"tokens", "Tokens counted.", "tokens", Form::kTotal, CountTokens},
       {"rounds", "Rounds, each a target pass.", "rounds", Form::kTotal,

@@ -158,11 +158,27 @@ absl::StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::Create(
         absl::StrCat(path, ": there is a file already"));
   if (descriptor < 0) return SystemError(path, "cannot be made");
   auto writer = absl::WrapUnique(new RecordWriter(path, descriptor));
-  absl::Status written = writer->Lock();
-  if (written.ok()) written = writer->Write(absl::StrCat(kMagic, entry));
+  BANYAN_RETURN_IF_ERROR(writer->Lock());  // another may have been quicker
+  const absl::Status written = writer->Write(absl::StrCat(kMagic, entry));
   if (written.ok()) return writer;
   unlink(path.c_str());
   return written;
+}
+
+absl::StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::Replace(
+    const std::string& path, const records::Context& context) {
+  BANYAN_ASSIGN_OR_RETURN(const std::string entry, Frame(context));
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) return SystemError(path, "cannot be written");
+  auto writer = absl::WrapUnique(new RecordWriter(path, descriptor));
+  BANYAN_RETURN_IF_ERROR(writer->Lock());
+  if (ReadRecordFile(path).status().code() != absl::StatusCode::kDataLoss)
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": another process has written it"));
+  if (ftruncate(descriptor, 0) != 0)
+    return SystemError(path, "cannot be emptied");
+  BANYAN_RETURN_IF_ERROR(writer->Write(absl::StrCat(kMagic, entry)));
+  return writer;
 }
 
 absl::StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::Resume(

@@ -49,6 +49,10 @@ class RecordWriter {
   // cannot be written, no file is left.
   static absl::StatusOr<std::unique_ptr<RecordWriter>> Create(
       const std::string& path, const records::Context& context);
+  // The same in the place of a file that ended before its context. Fails if
+  // another writer has it, or if there is more in it by now.
+  static absl::StatusOr<std::unique_ptr<RecordWriter>> Replace(
+      const std::string& path, const records::Context& context);
   // Goes on with a file after its last whole entry, and cuts what follows.
   // Fails if another writer has it (FailedPrecondition), or if it is no longer
   // as long as it was read.

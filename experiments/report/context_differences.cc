@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/report/cell_text.h"
@@ -16,6 +20,8 @@ namespace {
 
 // Bandwidth is measured with a few per cent of noise.
 constexpr double kSameBandwidth = 0.1;
+// Of an experiment that the other has not.
+constexpr std::size_t kMostLines = 20;
 
 void Compare(absl::string_view name, absl::string_view a, absl::string_view b,
              std::vector<std::string>& differences) {
@@ -46,6 +52,34 @@ std::string ModelText(const records::Model& model) {
   return absl::StrCat(model.directory(), " ", model.weights());
 }
 
+std::string ModelsText(const records::Cell& cell) {
+  return absl::StrJoin(
+      cell.models(), ", ", [](std::string* out, const records::Model& model) {
+        absl::StrAppend(out, model.name(), " ", ModelText(model));
+      });
+}
+
+// Lines of an experiment that the other one has not, or not so often.
+void AddLines(absl::string_view own, absl::string_view other,
+              absl::string_view whose, std::vector<std::string>& out) {
+  std::multiset<absl::string_view> missing = absl::StrSplit(own, '\n');
+  const std::vector<absl::string_view> others = absl::StrSplit(other, '\n');
+  for (const absl::string_view line : others) {
+    const auto found = missing.find(line);
+    if (found != missing.end()) missing.erase(found);
+  }
+  std::size_t shown = 0;
+  const std::vector<absl::string_view> lines = absl::StrSplit(own, '\n');
+  for (const absl::string_view line : lines) {
+    const auto found = missing.find(line);
+    if (found == missing.end()) continue;
+    missing.erase(found);
+    if (++shown > kMostLines) break;
+    out.push_back(absl::StrCat("only in ", whose, "'s experiment: ",
+                               absl::StripAsciiWhitespace(line)));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> ContextDifferences(const records::Context& a,
@@ -67,6 +101,8 @@ std::vector<std::string> ContextDifferences(const records::Context& a,
             Gigabytes(b.machine().bytes_per_s()), out);
   Compare("workload", a.workload().hash(), b.workload().hash(), out);
   Compare("experiment", a.experiment_hash(), b.experiment_hash(), out);
+  AddLines(a.experiment(), b.experiment(), "a", out);
+  AddLines(b.experiment(), a.experiment(), "b", out);
   return out;
 }
 
@@ -75,6 +111,7 @@ std::vector<std::string> CellDifferences(const records::Cell& a,
   std::vector<std::string> out;
   Compare("method", a.method(), b.method(), out);
   Compare("target", ModelText(a.target()), ModelText(b.target()), out);
+  Compare("models", ModelsText(a), ModelsText(b), out);
   Compare("verifier", a.verifier(), b.verifier(), out);
   Compare("trunks", TrunksText(a), TrunksText(b), out);
   Compare("sampling", a.sampling(), b.sampling(), out);

@@ -15,6 +15,7 @@
 #include "experiments/metrics/rounds.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
+#include "experiments/records/record_file.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/token_texts.h"
 #include "google/protobuf/message.h"
@@ -124,6 +125,16 @@ absl::Status ExportJsonLines(const RecordSet& set, std::ostream& out) {
       out << begin << ",\"setting\":" << setting << ",\"record\":" << record
           << "}\n";
     }
+  }
+  return Written(out);
+}
+
+absl::Status ExportContexts(const RecordSet& set, std::ostream& out) {
+  for (const RecordFile& file : set.files) {
+    BANYAN_ASSIGN_OR_RETURN(const std::string context,
+                            MessageToJson(file.context));
+    out << "{\"path\":" << Dump(file.path) << ",\"context\":" << context
+        << "}\n";
   }
   return Written(out);
 }

@@ -16,10 +16,14 @@ namespace banyan {
 // writes JSON, 64-bit integers are texts; scripts/banyan_records.py reads it.
 absl::Status ExportJsonLines(const RecordSet& set, std::ostream& out);
 
-// Spec-Bench's answer rows, one prompt record a line: question_id, category,
-// answer_id, model_id (the cell), tstamp, and choices with one entry of one
-// turn: index, turns, decoding_steps, new_tokens, wall_time (seconds, the
-// prefill in it) and accept_lengths (by round, the correction or bonus in it).
+// The context of every file a line, as JSON in the same way, with its `path`
+// before it: build, machine, when, and the whole experiment.
+absl::Status ExportContexts(const RecordSet& set, std::ostream& out);
+
+// Spec-Bench's answer rows, one question a line: question_id, category,
+// answer_id, model_id (the cell), tstamp, and choices with one entry: index;
+// by turn turns, decoding_steps, new_tokens, wall_time (seconds, the prefill in
+// it); and accept_lengths (by round, the correction or bonus in it).
 absl::Status ExportSpecBench(const RecordSet& set, TokenTexts& texts,
                              std::ostream& out);
 

@@ -61,6 +61,7 @@ absl::Status CheckAxes(const std::vector<std::string>& names,
                        const std::vector<std::string>& axes) {
   std::vector<absl::string_view> known(axes.begin(), axes.end());
   known.insert(known.end(), std::begin(kProperties), std::end(kProperties));
+  known.emplace_back("kind");  // an axis where cells are split by it
   for (const std::string& name : names)
     if (std::find(known.begin(), known.end(), name) == known.end())
       return absl::InvalidArgumentError(
@@ -116,6 +117,14 @@ absl::StatusOr<const CellRecords*> MethodOf(const ReportGroup& group,
   return found;
 }
 
+// The cell's baseline, if that is of this method.
+const CellRecords* BaselineOf(const RecordSet& set, const CellRecords& cell,
+                              const std::string& method) {
+  const CellRecords* const baseline = set.Find(cell.baseline);
+  return baseline != nullptr && baseline->cell->method() == method ? baseline
+                                                                   : nullptr;
+}
+
 absl::Status ChooseReferences(const RecordSet& set, const std::string& name,
                               Report& report) {
   if (name.empty()) return absl::OkStatus();
@@ -125,10 +134,15 @@ absl::Status ChooseReferences(const RecordSet& set, const std::string& name,
     const CellRecords* reference = cell;
     if (cell == nullptr) {
       BANYAN_ASSIGN_OR_RETURN(reference, MethodOf(group, name));
-      found = found || reference != nullptr;
     }
-    for (ReportRow& row : group.rows)
-      row.reference = reference == row.cell ? nullptr : reference;
+    for (ReportRow& row : group.rows) {
+      // Groups of what a baseline does not depend on share one, and only one
+      // of them has it.
+      row.reference =
+          reference == nullptr ? BaselineOf(set, *row.cell, name) : reference;
+      found = found || row.reference != nullptr;
+      if (row.reference == row.cell) row.reference = nullptr;
+    }
   }
   return found ? absl::OkStatus() : UnknownReference(set, name);
 }

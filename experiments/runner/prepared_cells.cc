@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,8 +15,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/clock.h"
+#include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
@@ -25,6 +28,7 @@
 #include "experiments/experiment/experiment.h"
 #include "experiments/experiment/params_edit.h"
 #include "experiments/method/method_file.h"
+#include "experiments/models/fingerprint.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/records/record.pb.h"
@@ -56,6 +60,7 @@ void Describe(const ModelSpec& spec, const Transformer& model,
   out.set_weights(std::string(Name(model.options().format)));
   out.set_grown_from(std::string(model.grown_from()));
   out.set_streamed_bytes(model.weights().streamed_bytes());
+  out.set_fingerprint(Fingerprint(spec.directory));
 }
 
 void DescribeMethod(const Method& method, records::Cell& out) {
@@ -71,17 +76,16 @@ void DescribeMethod(const Method& method, records::Cell& out) {
   }
 }
 
-void DescribeModels(const Params& section, records::Cell& out) {
-  const Params* models = section.Find("models");
-  if (models == nullptr) return;
-  for (const Params::Entry& entry : models->entries()) {
-    records::Model& model = *out.add_models();
-    model.set_name(entry.key);
-    for (const char* key : {"directory", "heads"})
-      if (const Params* place = entry.value.Find(key))
-        model.set_directory(place->text());
-    if (const Params* weights = entry.value.Find("weights"))
-      model.set_weights(weights->text());
+void DescribeModels(const LoadedMethod& method, records::Cell& out) {
+  for (const MethodModel& model : method.models) {
+    records::Model& to = *out.add_models();
+    to.set_name(model.name);
+    if (model.model != nullptr) {
+      Describe({model.directory, ""}, *model.model, to);
+    } else {
+      to.set_directory(model.directory);
+      to.set_fingerprint(Fingerprint(model.directory));
+    }
   }
 }
 
@@ -98,7 +102,7 @@ records::Cell DescribeCell(const ExperimentCell& cell,
   out.mutable_target()->set_name(
       std::filesystem::path(cell.target.directory).filename().string());
   Describe(cell.target, *prepared.target.model, *out.mutable_target());
-  DescribeModels(cell.section, out);
+  DescribeModels(prepared.method, out);
   DescribeMethod(prepared.method.decoder->method(), out);
   out.set_sampling(ToYaml(Params::Map(cell.sampling)));
   out.set_seed(cell.seed);
@@ -201,12 +205,20 @@ absl::StatusOr<PreparedPrompt> PreparePrompt(
       last = cell.target.model.get();
     }
     const int answers = prepared.turns() * cell.stop.max_new_tokens;
-    if (wanted.length + answers > cell.target.model->context_limit())
-      return absl::InvalidArgumentError(
-          absl::StrCat(wanted.length, " tokens and ", answers,
-                       " new ones do not fit the context of ",
-                       cell.target.model->context_limit(), " (cell ",
-                       cell.description.name(), ")"));
+    const auto fits = [&](const Transformer& model, const std::string& whose) {
+      if (wanted.length + answers <= model.context_limit())
+        return absl::OkStatus();
+      return absl::InvalidArgumentError(absl::StrCat(
+          wanted.length, " tokens and ", answers,
+          " new ones do not fit the context of ", model.context_limit(), whose,
+          " (cell ", cell.description.name(), ")"));
+    };
+    BANYAN_RETURN_IF_ERROR(fits(*cell.target.model, ""));
+    for (const MethodModel& drafter : cell.method.models)
+      if (drafter.model != nullptr)
+        BANYAN_RETURN_IF_ERROR(
+            fits(*drafter.model,
+                 absl::StrCat(" of the drafting model ", drafter.name)));
   }
   return prepared;
 }
@@ -215,6 +227,16 @@ absl::StatusOr<PreparedPrompt> PreparePrompt(
 
 absl::StatusOr<std::vector<int>> ChoosePrompts(const WorkloadSpec& spec,
                                                const Workload& workload) {
+  std::set<std::string> known;
+  for (const WorkloadPrompt& prompt : workload.prompts)
+    known.insert(prompt.kind);
+  for (const std::string& kind : spec.kinds)
+    if (known.count(kind) == 0)
+      return absl::InvalidArgumentError(absl::StrCat(
+          workload.path, ": ",
+          UnknownName(
+              "kind of prompt", kind,
+              std::vector<absl::string_view>(known.begin(), known.end()))));
   std::vector<int> fitting;
   for (std::size_t i = 0; i < workload.prompts.size(); ++i) {
     const std::string& kind = workload.prompts[i].kind;
@@ -256,6 +278,12 @@ absl::StatusOr<std::vector<TokenId>> ChatTokens(
 
 absl::StatusOr<std::vector<TokenId>> TokensOf(const WorkloadPrompt& prompt,
                                               const LoadedModel& target) {
+  const int vocabulary = target.model->vocab_size();
+  for (TokenId id : prompt.ids)
+    if (id >= vocabulary)
+      return absl::InvalidArgumentError(
+          absl::StrCat("token id ", id,
+                       " is outside the target's vocabulary of ", vocabulary));
   if (prompt.text.empty()) return prompt.ids;
   if (target.tokenizer == nullptr)
     return absl::InvalidArgumentError(

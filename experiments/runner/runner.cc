@@ -1,11 +1,10 @@
 #include "experiments/runner/runner.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,7 +14,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "core/base/clock.h"
 #include "core/base/fnv1a.h"
 #include "core/base/status_macros.h"
@@ -48,8 +50,8 @@ std::vector<std::size_t> OrderAt(const RunTask& task,
   std::vector<std::pair<std::uint64_t, std::size_t>> keyed;
   for (std::size_t i = 0; i < task.run.cells.size(); ++i)
     keyed.emplace_back(
-        Fnv1a(absl::StrCat(task.experiment_hash, "/", prompt.id, "/",
-                           task.run.cells[i].description.name())),
+        Mixed(Fnv1a(absl::StrCat(task.experiment_hash, "/", prompt.id, "/",
+                                 task.run.cells[i].description.name()))),
         i);
   std::sort(keyed.begin(), keyed.end());
   std::vector<std::size_t> order;
@@ -57,10 +59,19 @@ std::vector<std::size_t> OrderAt(const RunTask& task,
   return order;
 }
 
+// From here on the peak is counted anew, where the system can do that.
+void ResetPeakMemory() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
 std::uint64_t PeakMemory() {
-  struct rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    std::uint64_t kib = 0;
+    absl::string_view rest = line;
+    if (absl::ConsumePrefix(&rest, "VmHWM:") &&
+        absl::SimpleAtoi(absl::StripSuffix(rest, " kB"), &kib))
+      return kib * 1024;
+  }
+  return 0;
 }
 
 absl::StatusOr<records::PromptRecord> Decode(PreparedCell& cell,
@@ -77,6 +88,7 @@ absl::StatusOr<records::PromptRecord> Decode(PreparedCell& cell,
   record.set_turn(static_cast<std::uint32_t>(asked.turn));
   for (TokenId token : asked.tokens)
     record.add_prompt_tokens(static_cast<std::uint32_t>(token));
+  ResetPeakMemory();
   const std::int64_t start = clock.NowNs();
   BANYAN_ASSIGN_OR_RETURN(
       Sequence sequence,
@@ -124,13 +136,15 @@ absl::Status WarmUp(const RunTask& task) {
   return absl::OkStatus();
 }
 
-absl::Status CheckShards(const RunTask& task) {
-  for (const PreparedCell& cell : task.run.cells)
-    if (cell.carries_state && task.shard.count > 1)
-      return absl::InvalidArgumentError(absl::StrCat(
-          "cell ", cell.description.name(),
-          " learns from one prompt for the next: it cannot be run in shards"));
-  return absl::OkStatus();
+// Of the weights that a run reads.
+std::string Fingerprints(const records::Context& context) {
+  std::string all;
+  for (const records::Cell& cell : context.cells()) {
+    absl::StrAppend(&all, cell.target().fingerprint());
+    for (const records::Model& model : cell.models())
+      absl::StrAppend(&all, " ", model.fingerprint());
+  }
+  return all;
 }
 
 // What differs between a file that is there and the run that wants it.
@@ -147,9 +161,22 @@ std::string Difference(const records::Context& found,
   if (found.machine().instruction_set() != wanted.machine().instruction_set())
     return absl::StrCat("a run with ", found.machine().instruction_set(),
                         ", not ", wanted.machine().instruction_set());
-  if (found.build().revision() != wanted.build().revision())
-    return absl::StrCat("a run of revision ", found.build().revision(),
-                        ", not ", wanted.build().revision());
+  const auto build = [](const records::Context& context) {
+    return absl::StrCat(context.build().revision(), " (",
+                        context.build().type(), ", ", context.build().flags(),
+                        ")");
+  };
+  if (build(found) != build(wanted))
+    return absl::StrCat("a run of revision ", build(found), ", not ",
+                        build(wanted));
+  const auto machine = [](const records::Context& context) {
+    return absl::StrCat(context.machine().cpu(), " with ",
+                        context.machine().threads(), " threads");
+  };
+  if (machine(found) != machine(wanted))
+    return absl::StrCat("a run on ", machine(found), ", not ", machine(wanted));
+  if (Fingerprints(found) != Fingerprints(wanted))
+    return "a run of other weights under the same names";
   return "";
 }
 
@@ -259,13 +286,14 @@ absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
       directory,
       {static_cast<int>(context.shard()), static_cast<int>(context.shards())});
   RunFile file;
-  absl::StatusOr<RecordFile> read = absl::NotFoundError("");
-  if (std::filesystem::exists(path, error)) read = ReadRecordFile(path);
-  // Killed before its context was whole: there is nothing in it.
-  const bool nothing = read.status().code() == absl::StatusCode::kDataLoss;
-  if (nothing) std::filesystem::remove(path, error);
-  if (nothing || read.status().code() == absl::StatusCode::kNotFound) {
+  if (!std::filesystem::exists(path, error)) {
     BANYAN_ASSIGN_OR_RETURN(file.writer, RecordWriter::Create(path, context));
+    return file;
+  }
+  absl::StatusOr<RecordFile> read = ReadRecordFile(path);
+  if (read.status().code() == absl::StatusCode::kDataLoss) {
+    // Killed before its context was whole: there is nothing in it.
+    BANYAN_ASSIGN_OR_RETURN(file.writer, RecordWriter::Replace(path, context));
     return file;
   }
   if (!read.ok()) return read.status();
@@ -280,8 +308,16 @@ absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
   return file;
 }
 
+absl::Status CheckShards(const PreparedRun& run, const Shard& shard) {
+  for (const PreparedCell& cell : run.cells)
+    if (cell.carries_state && shard.count > 1)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "cell ", cell.description.name(),
+          " learns from one prompt for the next: it cannot be run in shards"));
+  return absl::OkStatus();
+}
+
 absl::Status RunCells(const RunTask& task, RunSink sink) {
-  BANYAN_RETURN_IF_ERROR(CheckShards(task));
   return Run(task, sink).All();
 }
 

@@ -31,9 +31,13 @@ struct RunFile {
 };
 
 // Makes the directory and the file, or opens the one that is there. Fails if
-// that is of another experiment, workload, shard or instruction set.
+// that is of another experiment, workload, shard, build, machine, number of
+// threads, or of other weights.
 absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
                                     const records::Context& context);
+
+// Cells that learn from one prompt for the next cannot be run in shards.
+absl::Status CheckShards(const PreparedRun& run, const Shard& shard);
 
 struct RunTask {
   PreparedRun& run;
@@ -49,7 +53,7 @@ using RunSink = absl::FunctionRef<void(const records::PromptRecord& record,
 
 // Decodes what is not there yet, appending a record each. Cells whose drafters
 // carry state from prompt to prompt decode what was recorded before once more,
-// unrecorded, and take no shards. Before the first record every cell decodes a
+// unrecorded. Before the first record every cell decodes a
 // few tokens to warm up. Fails as decoding and the file do; what was appended
 // stays.
 absl::Status RunCells(const RunTask& task, RunSink sink);

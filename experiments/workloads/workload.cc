@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -26,11 +27,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-
-absl::Status ErrorIn(const std::string& path, std::size_t line,
-                     absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(path, ":", line, ": ", what));
-}
+constexpr std::size_t kMostErrors = 20;
 
 // The text of a key that a line may have; numbers are written out.
 std::string TextOf(const Json& line, const char* key) {
@@ -72,13 +69,22 @@ absl::StatusOr<WorkloadPrompt> FromJson(const Json& line) {
     return absl::InvalidArgumentError("expected a JSON object");
   WorkloadPrompt prompt = {.id = TextOf(line, "id"),
                            .kind = TextOf(line, "kind"),
-                           .text = TextOf(line, "prompt"),
+                           .text = {},
                            .ids = {}};
+  if (line.contains("prompt") + line.contains("turns") + line.contains("ids") >
+      1)
+    return absl::InvalidArgumentError(
+        "expected one of 'prompt', 'turns' and 'ids', found several");
+  if (const auto text = line.find("prompt"); text != line.end()) {
+    if (!text->is_string())
+      return absl::InvalidArgumentError(
+          absl::StrCat("'prompt': expected a text, found ", text->dump()));
+    prompt.text = text->get<std::string>();
+  }
   if (prompt.id.empty()) prompt.id = TextOf(line, "question_id");
   if (prompt.kind.empty()) prompt.kind = TextOf(line, "category");
   const auto turns = line.find("turns");
-  if (prompt.text.empty() && turns != line.end())
-    BANYAN_RETURN_IF_ERROR(ReadTurns(*turns, prompt));
+  if (turns != line.end()) BANYAN_RETURN_IF_ERROR(ReadTurns(*turns, prompt));
   if (const auto ids = line.find("ids"); ids != line.end() && ids->is_array())
     BANYAN_RETURN_IF_ERROR(ReadIds(*ids, prompt));
   if (prompt.text.empty() && prompt.ids.empty())
@@ -109,19 +115,28 @@ absl::StatusOr<Workload> ReadWorkload(const std::string& path) {
                        .hash = absl::StrFormat("%016x", Fnv1a(bytes)),
                        .prompts = {}};
   std::set<std::string> ids;
+  std::vector<std::string> errors;
   std::size_t number = 0;
   for (absl::string_view line : absl::StrSplit(bytes, '\n')) {
     ++number;
     if (absl::EndsWith(line, "\r")) line.remove_suffix(1);
     if (line.empty()) continue;
     absl::StatusOr<WorkloadPrompt> prompt = FromLine(line, json);
-    if (!prompt.ok()) return ErrorIn(path, number, prompt.status().message());
-    if (prompt->id.empty()) prompt->id = absl::StrCat("line-", number);
-    if (!ids.insert(prompt->id).second)
-      return ErrorIn(path, number,
-                     absl::StrCat("the id '", prompt->id, "' came before"));
-    workload.prompts.push_back(*std::move(prompt));
+    if (prompt.ok() && prompt->id.empty())
+      prompt->id = absl::StrCat("line-", number);
+    if (prompt.ok() && !ids.insert(prompt->id).second)
+      prompt = absl::InvalidArgumentError(
+          absl::StrCat("the id '", prompt->id, "' came before"));
+    if (prompt.ok()) {
+      workload.prompts.push_back(*std::move(prompt));
+      continue;
+    }
+    errors.push_back(
+        absl::StrCat(path, ":", number, ": ", prompt.status().message()));
+    if (errors.size() == kMostErrors) break;
   }
+  if (!errors.empty())
+    return absl::InvalidArgumentError(absl::StrJoin(errors, "\n  "));
   if (workload.prompts.empty())
     return absl::InvalidArgumentError(absl::StrCat(path, ": no prompt in it"));
   return workload;

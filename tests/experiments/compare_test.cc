@@ -111,11 +111,14 @@ TEST_F(CompareTest, SaysWhatElseDiffers) {
   context.mutable_build()->set_compiler("another");
   context.mutable_machine()->set_bytes_per_s(1.05e10);  // within its noise
   context.mutable_cells(1)->set_seed(8);
+  context.set_experiment("made: up\nlimits:\n  ignore_eos: true\n");
   WriteMadeRecords(Path("b"), {}, context);
   const nlohmann::json json = RunForJson(Command("--json"));
   EXPECT_EQ(json.at("differences"),
-            nlohmann::json::array(
-                {"compiler: made up | another", "cell chain, seed: 7 | 8"}));
+            nlohmann::json::array({"compiler: made up | another",
+                                   "only in b's experiment: limits:",
+                                   "only in b's experiment: ignore_eos: true",
+                                   "cell chain, seed: 7 | 8"}));
 }
 
 TEST_F(CompareTest, RefusesRunsWithoutACommonCell) {

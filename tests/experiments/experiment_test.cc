@@ -27,6 +27,7 @@
 namespace banyan {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -120,15 +121,71 @@ TEST(Experiment, ZipsTheSettingsOfALabel) {
   const auto experiment = Read(With(
       "  sampling.temperature: [0, 1]\n",
       "  size:\n"
-      "    small: {target.directory: a, methods.chain.policy.gamma: 1}\n"
-      "    large: {target.directory: b, methods.chain.policy.gamma: 9}\n"));
+      "    small: {target.directory: a, methods.ngram.policy.gamma: 1}\n"
+      "    large: {target.directory: b, methods.ngram.policy.gamma: 9}\n"));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_EQ(experiment->cells.size(), 8U);
   EXPECT_EQ(experiment->cells[0].name, "plain, size=small");
   EXPECT_EQ(experiment->cells[4].target.directory, "b");
-  // The axis of the method comes after: it has the last word.
-  EXPECT_EQ(experiment->cells[6].section.Find("policy")->Find("gamma")->text(),
-            "4");
+  EXPECT_EQ(experiment->cells[7].section.Find("policy")->Find("gamma")->text(),
+            "9");
+}
+
+// An axis over methods alone says nothing of the baseline that they share.
+TEST(Experiment, NamesABaselineByWhatConcernsIt) {
+  const auto experiment = Read(
+      With("  methods.chain.policy.gamma: [2, 4]\n",
+           "  case:\n    a: {methods.chain.policy.gamma: 2, "
+           "methods.ngram.policy.gamma: 2}\n    b: "
+           "{methods.chain.policy.gamma: 4, methods.ngram.policy.gamma: 4}\n"));
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_EQ(experiment->cells[0].name, "plain, sampling.temperature=0");
+  EXPECT_EQ(experiment->cells[1].name, "chain, sampling.temperature=0, case=a");
+}
+
+TEST(Experiment, TakesAnotherPresetOrAxisFromTheCommandLine) {
+  const std::string preset = WriteTestFile(
+      "drafters: [{name: ngram}]\npolicy: {name: chain, gamma: 3}\n"
+      "verifier: {name: multi_round}\n");
+  const auto setting = [](const std::string& text) {
+    return *ReadSetting(text);
+  };
+  const std::string file = absl::StrReplaceAll(
+      kFile, {{"  ngram:\n    drafters: [{name: ngram}]\n"
+               "    policy: {name: chain, gamma: 3}\n"
+               "    verifier: {name: multi_round}\n",
+               "  ngram: {preset: none.yaml, policy: {name: best_first, "
+               "budget: 3}}\n"}});
+  const auto experiment =
+      Read(file, {setting("methods.ngram.preset=" + preset),
+                  setting("matrix.sampling.temperature=[0.5]")});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_EQ(experiment->cells.size(), 4U);
+  EXPECT_EQ(experiment->cells[3].name, "ngram, sampling.temperature=0.5");
+  // Another policy brings its own keys, and none of the preset's.
+  EXPECT_EQ(experiment->cells[3].section.Find("policy")->Find("gamma"),
+            nullptr);
+  for (const char* lost :
+       {"sampling.temperature=2", "sampling={temperature: 2}",
+        "methods.chain.policy.gamma=9",
+        "methods.chain.models.draft.weights=q8"})
+    EXPECT_THAT(std::string(Read(kFile, {setting(lost)}).status().message()),
+                HasSubstr(absl::StrCat("--set ", lost)));
+}
+
+// What is resolved stands in one place: there it can be read again.
+TEST(Experiment, ResolvesPathsToOneFolder) {
+  const auto file = LoadYamlFile("configs/ablations/verifier.yaml");
+  ASSERT_TRUE(file.ok()) << file.status();
+  const auto experiment = ReadExperiment(*file, {});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_THAT(experiment->resolved, HasSubstr("../../models/pycode-draft-1"));
+  const auto again =
+      ParseYaml(experiment->resolved, "configs/ablations/resolved.yaml");
+  ASSERT_TRUE(again.ok()) << again.status();
+  const auto same = ReadExperiment(*again, {});
+  ASSERT_TRUE(same.ok()) << same.status();
+  EXPECT_EQ(same->resolved, experiment->resolved);
 }
 
 TEST(Experiment, SharesABaselineWhereOnlyDraftersDiffer) {
@@ -252,6 +309,15 @@ TEST(Experiment, RefusesWhatItCannotMean) {
       {"  chain:\n    models", "  chain:\n    preset: none.yaml\n    models",
        "none.yaml"},
       // What would do nothing, or to the method alone.
+      {"  methods.chain.policy.gamma: [2",
+       "  x:\n"
+       "    a: {sampling.temperature: 1}\n  y: [2",
+       "axis x sets sampling.temperature, and axis sampling.temperature"},
+      {"  methods.chain.policy.gamma:", "  methods.chain.preset:",
+       "a preset cannot vary"},
+      {"  methods.chain.policy.gamma:",
+       "  methods.chain.models.draft.directory:",
+       "the experiment's own model 'draft' stands in the place of"},
       {"  sampling.temperature:", "  workload.prompts:",
        "file.yaml:18:22: axis workload.prompts: 'workload.prompts' cannot "
        "vary"},
@@ -340,6 +406,12 @@ TEST(Workload, NamesTheBrokenLine) {
   EXPECT_THAT(refusal("{\"id\": \"a\"}\n"), HasSubstr("found none"));
   EXPECT_THAT(refusal("{\"ids\": [1, -1]}\n"), HasSubstr("found -1"));
   EXPECT_THAT(refusal("\n"), HasSubstr("no prompt"));
+  EXPECT_THAT(refusal("{\"prompt\": 5}\n"), HasSubstr("a text, found 5"));
+  EXPECT_THAT(refusal("{\"prompt\": \"x\", \"ids\": [1]}\n"),
+              HasSubstr("found several"));
+  EXPECT_THAT(refusal("{\"turns\": \"x\"}\n"), HasSubstr("a list of texts"));
+  EXPECT_THAT(refusal(absl::StrCat("[]\n", good, "{}\n")),
+              AllOf(HasSubstr(".jsonl:1: "), HasSubstr(".jsonl:3: ")));
   EXPECT_EQ(ReadWorkload("no/such.jsonl").status().code(),
             absl::StatusCode::kNotFound);
 }
@@ -352,7 +424,11 @@ TEST(Workload, SpreadsThePromptsWantedOverTheKindsWanted) {
   EXPECT_THAT(*ChoosePrompts({"", {"b"}, 2}, workload), ElementsAre(6, 9));
   EXPECT_EQ(ChoosePrompts({"", {}, 0}, workload)->size(), 12U);
   EXPECT_FALSE(ChoosePrompts({"", {"b"}, 7}, workload).ok());
-  EXPECT_FALSE(ChoosePrompts({"", {"c"}, 0}, workload).ok());
+  for (const auto& kinds :
+       {std::vector<std::string>{"c"}, std::vector<std::string>{"a", "c"}})
+    EXPECT_THAT(
+        std::string(ChoosePrompts({"", kinds, 0}, workload).status().message()),
+        HasSubstr("unknown kind of prompt 'c'"));
 }
 
 }  // namespace

@@ -55,6 +55,14 @@ TEST_F(ExportTest, WritesEveryPromptRecordOnALine) {
   EXPECT_EQ(rows[0].at("record").at("prompt"), 0);
 }
 
+TEST_F(ExportTest, WritesTheContextOfEveryFile) {
+  const std::vector<json> rows = Rows("--format context");
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_EQ(rows[0].at("context").at("experiment"), "made: up\n");
+  EXPECT_EQ(rows[0].at("context").at("machine").at("instruction_set"), "AVX2");
+  EXPECT_EQ(rows[0].at("context").at("cells").size(), 5);
+}
+
 TEST_F(ExportTest, WritesTheAnswerRowsOfSpecBench) {
   const std::vector<json> rows = Rows("--format spec-bench");
   ASSERT_EQ(rows.size(), 30);

@@ -134,6 +134,22 @@ TEST(MethodFile, RefusesWhatCannotBe) {
                 "3:9", "a policy needs 'drafters'");
   ExpectRefused(std::string(kGood) + "trunks: []\n", "3:12",
                 "no trunk uses drafter 0");
+  ExpectRefused(std::string(kGood) +
+                    "trunks: [{drafter: 0, policy: {name: chain, gamma: 1}}]\n",
+                "4:9", "every trunk has a policy of its own beside this one");
+  ExpectRefused(With("  copy: {directory: target, weights: q8}\n",
+                     "  copy: {directory: target, weights: q8}\n"
+                     "  other: {directory: target}\n"),
+                "3:3", "no drafter uses model 'other'");
+  ExpectRefused(With("chain, gamma: 2",
+                     "sequoia, budget: 2, calibration: {drafter: medusa, "
+                     "acceptance: [0.5]}"),
+                "4:9", "a calibration of drafter medusa");
+  ExpectRefused(With("chain, gamma: 2",
+                     "sequoia, budget: 2, calibration: {acceptence: [0.5]}"),
+                "4:50", "did you mean 'acceptance'?");
+  ExpectRefused(With("chain, gamma: 2", "static, paths: [[0]], tree: x"),
+                "4:44", "belongs to file, and needs it");
   ExpectRefused(With("chain, gamma: 2", "expansion, branching: [2]"), "5:11",
                 "verifier leviathan does not go with policy expansion");
   ExpectRefused(std::string(kGood) + "chat_template: lama2\n", "7:16",

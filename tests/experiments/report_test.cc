@@ -112,6 +112,19 @@ TEST_F(ReportTest, GroupsCellsAndFindsAMethodInEachGroup) {
                                 HasSubstr("are to lossy_merged 1.")));
 }
 
+// The baseline stands in the group without a verifier; the others share it.
+TEST_F(ReportTest, TakesABaselineThatStandsInAnotherGroup) {
+  const Outcome alone =
+      Report("--group method,temperature --reference plain --metrics speed");
+  EXPECT_EQ(alone.code, 0) << alone.err;
+  const Outcome together =
+      Report("--group temperature --reference plain --metrics speed");
+  for (const Outcome& outcome : {alone, together})
+    EXPECT_THAT(outcome.out,
+                ContainsRegex("\nchain +6 +[0-9.]+ \\[[^]]+\\] +[+-][0-9.]+ "
+                              "\\[[^]]+\\]\n"));
+}
+
 TEST_F(ReportTest, WritesMarkdown) {
   const Outcome outcome = Report("--format markdown --group temperature");
   EXPECT_EQ(outcome.code, 0) << outcome.err;

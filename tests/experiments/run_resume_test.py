@@ -5,10 +5,13 @@
 PROGRAM is the built banyan; the working directory is the project's root.
 """
 
+import fcntl
 import json
+import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -196,6 +199,101 @@ class RunTest(RunCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn(".banyan", done.stderr)
         next(out.glob("*.banyan")).write_bytes(before)
+
+    def test_what_cannot_be_drafted_is_told_before_the_first_token(self):
+        def told(change):
+            text = EXPERIMENT
+            for old, new in change.items():
+                self.assertIn(old, text)
+                text = text.replace(old, new)
+            self.file.write_text(text)
+            done = run("check", self.file)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            return done.stderr
+
+        small = self.folder / "small"
+        shutil.copytree(TARGET, small)
+        config = json.loads((small / "config.json").read_text())
+        config["max_position_embeddings"] = 50
+        (small / "config.json").write_text(json.dumps(config))
+        self.assertIn("do not fit the context of 50 of the drafting model copy",
+                      told({"{directory: target,": f"{{directory: {small},"}))
+        self.assertIn("no drafter uses model 'other'", told(
+            {"weights: q8}}": "weights: q8}, other: {directory: target}}"}))
+        self.prompts([[1, 2], [1, 99999]])
+        self.assertIn("token id 99999 is outside", told({}))
+        for shard in ("0/2/3", "2/2", "x"):
+            done = run("run", self.file, "--out", self.folder, "--shard", shard)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--shard: expected I/N", done.stderr)
+
+    def test_other_tokens_under_the_same_numbers_are_told(self):
+        drafter = self.folder / "drafter"
+        shutil.copytree("models/pycode-draft-1", drafter)
+        tokenizer = json.loads((drafter / "tokenizer.json").read_text())
+        vocabulary = tokenizer["model"]["vocab"]
+        vocabulary["de"], vocabulary["def"] = (vocabulary["def"],
+                                               vocabulary["de"])
+        (drafter / "tokenizer.json").write_text(json.dumps(tokenizer))
+        method = self.folder / "method.yaml"
+        method.write_text(
+            f"models: {{draft: {{directory: {drafter}}}}}\n"
+            "drafters: [{name: small_model, model: draft}]\n"
+            "policy: {name: chain, gamma: 2}\nverifier: {name: multi_round}\n")
+        done = run("generate", "--model", "models/pycode-target", "--prompt",
+                   "x", "--method", method)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertRegex(done.stderr, r"method.yaml:1:\d+: token \d+ is "
+                         "'def' here and 'de' in the target's")
+
+    def test_another_run_is_not_gone_on_with(self):
+        target = self.folder / "target"
+        shutil.copytree(TARGET, target)
+        self.file.write_text(EXPERIMENT.replace(str(TARGET), str(target)))
+        out = self.folder / "out"
+        self.run_all(out, "--threads", "1")
+        done = run("run", self.file, "--out", out, "--threads", "2")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("with 1 threads, not ", done.stderr)
+        weights = target / "model.safetensors"
+        changed = bytearray(weights.read_bytes())
+        changed[-1] ^= 1
+        weights.write_bytes(changed)
+        done = run("run", self.file, "--out", out, "--threads", "1")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("other weights under the same names", done.stderr)
+
+    def test_an_empty_file_of_a_run_that_begins_is_left_to_it(self):
+        out = self.folder / "out"
+        out.mkdir()
+        path = out / "records-0-of-1.banyan"
+        with path.open("wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            done = run("run", self.file, "--out", out)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("another run is writing this file", done.stderr)
+            self.assertEqual(path.stat().st_ino, os.fstat(file.fileno()).st_ino)
+        self.run_all(out)
+
+    def test_memory_is_that_of_the_prompt(self):
+        out = self.folder / "out"
+        self.run_all(out)
+        for record in self.records(out).values():
+            self.assertGreater(int(record["peak_memory_bytes"]), 1 << 20)
+            self.assertLess(int(record["peak_memory_bytes"]), 200 << 20,
+                            "what was freed before the run is in it")
+
+    def test_cells_come_in_an_order_without_order(self):
+        out = self.folder / "out"
+        self.run_all(out)
+        records = self.records(out)
+        cells = sorted({cell for cell, _, _ in records})
+        together = 0  # how often the first comes right before the second
+        for name in {name for _, name, _ in records}:
+            order = sorted(cells, key=lambda c: records[c, name, 0]["order"])
+            together += (cells[0], cells[1]) in zip(order, order[1:])
+        # Of 24 prompts, each with a chance of a quarter; for ever the same.
+        self.assertTrue(1 <= together <= 14, together)
 
     def test_everything_wrong_is_told_at_once(self):
         self.prompts([[1, 2], [1] * 100, [1] * 101])

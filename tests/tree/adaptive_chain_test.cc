@@ -150,7 +150,9 @@ TEST(AdaptiveChain, AFirstLengthAboveItsMaximumIsRefused) {
       build("adaptive_chain {gamma: 5, adjust: true, max_gamma: 4}");
   EXPECT_THAT(std::string(status.message()),
               testing::HasSubstr("must be at least gamma"));
-  EXPECT_TRUE(build("adaptive_chain {gamma: 5, max_gamma: 4}").ok());
+  EXPECT_THAT(
+      std::string(build("adaptive_chain {gamma: 3, max_gamma: 4}").message()),
+      testing::HasSubstr("belongs to adjust"));
   EXPECT_TRUE(
       build("adaptive_chain {gamma: 4, adjust: true, max_gamma: 4}").ok());
 }

@@ -51,7 +51,8 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> AdaptiveChain::Build(
   if (on_low == "drop") options.on_low = OnLow::kDrop;
   if (on_low == "stop_before") options.on_low = OnLow::kStopBefore;
   in.Optional("adjust", options.adjust);
-  in.Optional("max_gamma", options.max_gamma);
+  in.Ensure(!in.Optional("max_gamma", options.max_gamma) || options.adjust,
+            "max_gamma", "belongs to adjust, and needs it");
   in.Ensure(options.max_gamma >= 1, "max_gamma", "must be at least 1");
   in.Ensure(!options.adjust || options.gamma <= options.max_gamma, "max_gamma",
             "must be at least gamma");

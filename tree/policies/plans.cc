@@ -1,5 +1,7 @@
 #include "tree/policies/plans.h"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -8,6 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "tree/optimize/cost_curve.h"
@@ -20,12 +24,23 @@
 namespace banyan {
 namespace {
 
+// What `banyan calibrate` writes.
+constexpr std::array<absl::string_view, 14> kCalibration = {
+    "drafter",  "verifier",  "law",        "temperature",    "tokens",
+    "nodes",    "accepted",  "acceptance", "acceptance_low", "acceptance_high",
+    "draft_ms", "positions", "hits",       "accuracies"};
+
 // The numbers at `key`, or those of that name in a calibration: what `banyan
 // calibrate` writes. Returns whether there are any.
 template <typename T>
 bool TakeMeasured(ParamsReader& in, const char* key, std::vector<T>& out) {
   const Params* calibration = in.Take("calibration");
   if (calibration == nullptr) return in.Optional(key, out);
+  for (const Params::Entry& entry : calibration->entries())
+    if (std::find(kCalibration.begin(), kCalibration.end(), entry.key) ==
+        kCalibration.end())
+      in.Note(ErrorAt(entry.key_origin, UnknownName("key of a calibration",
+                                                    entry.key, kCalibration)));
   const Params* measured = calibration->Find(key);
   in.Ensure(measured != nullptr, "calibration",
             absl::StrCat("has no '", key, "'"));
@@ -112,7 +127,8 @@ absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in) {
   std::string tree;
   const bool has_paths = in.Optional("paths", paths);
   const Params* file = in.Take("file");
-  in.Optional("tree", tree);
+  in.Ensure(!in.Optional("tree", tree) || file != nullptr, "tree",
+            "belongs to file, and needs it");
   const bool has_accuracies = TakeMeasured(in, "accuracies", medusa.accuracies);
   const bool has_budget = in.Optional("budget", medusa.budget);
   BANYAN_RETURN_IF_ERROR(in.Finish());
