@@ -74,6 +74,8 @@ absl::StatusOr<WorkloadSpec> ReadWorkloadSpec(const Params& section) {
       in.Note(section.Find("chat")->Error(known.status().message()));
   }
   in.Ensure(spec.prompts >= 0, "prompts", "must not be negative; 0 is all");
+  in.Optional("offset", spec.offset);
+  in.Ensure(spec.offset >= 0, "offset", "must not be negative");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_RETURN_IF_ERROR(Convert(file, spec.file));
   spec.file = Beside(file, spec.file);

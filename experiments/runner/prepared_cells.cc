@@ -253,7 +253,10 @@ absl::StatusOr<std::vector<int>> ChoosePrompts(const WorkloadSpec& spec,
         " prompts of the kinds wanted, and the experiment wants ", wanted));
   std::vector<int> chosen;
   for (std::size_t i = 0; i < wanted; ++i)
-    chosen.push_back(fitting[i * fitting.size() / wanted]);
+    chosen.push_back(fitting[(i * fitting.size() / wanted +
+                              static_cast<std::size_t>(spec.offset)) %
+                             fitting.size()]);
+  std::sort(chosen.begin(), chosen.end());
   return chosen;
 }
 

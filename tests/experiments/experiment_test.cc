@@ -422,6 +422,10 @@ TEST(Workload, SpreadsThePromptsWantedOverTheKindsWanted) {
     workload.prompts.push_back({"", std::string(1, kind), "text", {}});
   EXPECT_THAT(*ChoosePrompts({"", {}, 4}, workload), ElementsAre(0, 3, 6, 9));
   EXPECT_THAT(*ChoosePrompts({"", {"b"}, 2}, workload), ElementsAre(6, 9));
+  EXPECT_THAT(*ChoosePrompts({"", {}, 4, 1}, workload),
+              ElementsAre(1, 4, 7, 10));
+  EXPECT_THAT(*ChoosePrompts({"", {}, 4, 5}, workload),
+              ElementsAre(2, 5, 8, 11));
   EXPECT_EQ(ChoosePrompts({"", {}, 0}, workload)->size(), 12U);
   EXPECT_FALSE(ChoosePrompts({"", {"b"}, 7}, workload).ok());
   for (const auto& kinds :
