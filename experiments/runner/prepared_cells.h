@@ -64,7 +64,8 @@ absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
                                        std::shared_ptr<const Clock> clock);
 
 // The prompts that an experiment takes of a workload: those of its kinds, and
-// of these as many as it wants, evenly spread. Their numbers.
+// of these as many as it wants, evenly spread and `offset` later. Their
+// numbers.
 absl::StatusOr<std::vector<int>> ChoosePrompts(const WorkloadSpec& spec,
                                                const Workload& workload);
 
