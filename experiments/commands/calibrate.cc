@@ -18,6 +18,7 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/prob/sampling_rule.h"
 #include "experiments/calibrate/calibration.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
@@ -66,7 +67,7 @@ std::string About(const Options& options) {
       options.method, "\n# on ", options.workload, ", target ",
       options.model.spec.directory, ", seed ", options.seed, ", ",
       options.prompts == 0 ? "all" : absl::StrCat(options.prompts),
-      " prompts, ", options.max_new_tokens,
+      " prompts, at most ", options.max_new_tokens,
       " tokens each. A policy reads it as\n# `calibration: !include FILE`.\n");
 }
 
@@ -88,9 +89,15 @@ absl::Status Run(const Options& options) {
   BANYAN_ASSIGN_OR_RETURN(task.prompts, ReadPrompts(options, target));
   task.stop = {.end_of_text = target.model->architecture().end_of_text,
                .max_new_tokens = options.max_new_tokens};
-  if (!options.temperature.empty())
+  if (!options.temperature.empty()) {
     task.context.sampling = {
         {"temperature", {}, Params::Scalar(options.temperature)}};
+    const absl::Status known =
+        SamplingRule::FromParams(Params::Map(task.context.sampling)).status();
+    if (!known.ok())
+      return absl::InvalidArgumentError(
+          absl::StrCat("--temperature: ", known.message()));
+  }
   const bool terminal = isatty(STDERR_FILENO) == 1;
   BANYAN_ASSIGN_OR_RETURN(
       const Calibration calibration, Calibrate(task, [&](int done, int all) {

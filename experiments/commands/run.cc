@@ -168,8 +168,8 @@ absl::Status Check(const Options& options) {
     std::cout << line << "\n";
   }
   std::cout << absl::StreamFormat(
-      "\nAbout %.0f s if every cell takes what plain decoding takes: methods "
-      "that are faster take less.\n",
+      "\nAbout %.0f s if every cell takes what plain decoding takes; on small "
+      "targets many methods take longer.\n",
       seconds);
   return absl::OkStatus();
 }

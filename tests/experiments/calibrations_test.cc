@@ -60,6 +60,11 @@ TEST(Calibrations, OfTheDrafterAreThoseOfARerun) {
                    Load("configs/calibrations/pycode_draft_1_timed.yaml"));
 }
 
+TEST(Calibrations, OfTheSecondDrafterAreThoseOfARerun) {
+  ExpectSameCounts(Rerun("sequoia_boosted"),
+                   Load("configs/calibrations/pycode_draft_2.yaml"));
+}
+
 TEST(Calibrations, OfTheHeadsAreThoseOfARerun) {
   const Params again = Rerun("medusa");
   const Params shipped = Load("configs/calibrations/pycode_medusa.yaml");

@@ -16,9 +16,10 @@ namespace banyan {
 
 const std::vector<std::string>& PresetNames() {
   static const auto& names = *new std::vector<std::string>{
-      "auto",       "best_first",  "chain",         "copy",         "medusa",
-      "merged_all", "ngram",       "self_q8_chain", "self_q8_tree", "sequences",
-      "sequoia",    "specinfer_1", "specinfer_2"};
+      "auto",         "best_first", "chain",   "copy",
+      "medusa",       "merged_all", "ngram",   "self_q8_chain",
+      "self_q8_tree", "sequences",  "sequoia", "sequoia_boosted",
+      "specinfer_1",  "specinfer_2"};
   return names;
 }
 

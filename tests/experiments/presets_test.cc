@@ -57,6 +57,7 @@ const std::map<std::string, Sizes>& SizesOfPresets() {
       {"self_q8_tree", {"policy.branching", {"[2]", "[2, 2, 1]", "[3, 2, 2]"}}},
       {"sequences", {"policy.gamma", {"1", "3", "6"}}},
       {"sequoia", {"policy.budget", {"3", "8", "20"}}},
+      {"sequoia_boosted", {"policy.budget", {"3", "8", "20"}}},
       {"specinfer_1", {"policy.branching", {"[2]", "[2, 1, 1]", "[3, 2, 2]"}}},
       {"specinfer_2", {"policy.gamma", {"1", "4", "9"}}},
   };
