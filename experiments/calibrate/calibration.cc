@@ -36,6 +36,8 @@ constexpr int kTimedLevels = 4;  // of the chains that are timed
 
 // The method with another policy; the law that its own names is kept.
 absl::StatusOr<Params> WithPolicy(const Params& method, Params policy) {
+  if (method.Find("drafters") == nullptr)
+    return method.Error("the method has no drafter to calibrate");
   const Params* own = method.Find("policy");
   const Params* law = own == nullptr ? nullptr : own->Find("law");
   if (law != nullptr && policy.Find("law") == nullptr) {

@@ -15,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
+#include "core/base/errors.h"
 #include "core/base/fnv1a.h"
 #include "core/base/nearest.h"
 #include "core/base/params.h"
@@ -92,21 +93,24 @@ absl::StatusOr<ModelSpec> ReadTarget(const Params& section) {
 // What the cells of one combination share.
 absl::StatusOr<ExperimentCell> ReadCommon(const Sections& sections) {
   ExperimentCell cell;
-  BANYAN_ASSIGN_OR_RETURN(cell.target, ReadTarget(sections.target));
+  Errors errors;
+  const absl::StatusOr<ModelSpec> target = ReadTarget(sections.target);
+  errors.Add(target.status());
+  if (target.ok()) cell.target = *target;
   cell.max_new_tokens = 64;
   if (sections.limits != nullptr) {
     ParamsReader in(*sections.limits, "limits");
     in.Optional("max_new_tokens", cell.max_new_tokens);
     in.Ensure(cell.max_new_tokens >= 1, "max_new_tokens", "must be at least 1");
     in.Optional("ignore_eos", cell.ignore_eos);
-    BANYAN_RETURN_IF_ERROR(in.Finish());
+    errors.Add(in.Finish());
   }
   if (sections.sampling != nullptr) {
-    BANYAN_RETURN_IF_ERROR(
-        SamplingRule::FromParams(*sections.sampling).status());
+    errors.Add(SamplingRule::FromParams(*sections.sampling).status());
     cell.sampling.assign(sections.sampling->entries().begin(),
                          sections.sampling->entries().end());
   }
+  BANYAN_RETURN_IF_ERROR(errors.status());
   return cell;
 }
 
@@ -323,8 +327,12 @@ absl::StatusOr<Experiment> ReadExperiment(const Params& file,
                            .cells = {},
                            .resolved = ToYaml(AsNamedFrom(root, file)),
                            .hash = {}};
-  BANYAN_ASSIGN_OR_RETURN(experiment.workload,
-                          ReadWorkloadSpec(sections.workload));
+  Errors errors;
+  absl::StatusOr<WorkloadSpec> workload = ReadWorkloadSpec(sections.workload);
+  errors.Add(workload.status());
+  errors.Add(ReadCommon(sections).status());
+  BANYAN_RETURN_IF_ERROR(errors.status());
+  experiment.workload = *std::move(workload);
   experiment.hash = absl::StrFormat("%016x", Fnv1a(experiment.resolved));
   BANYAN_ASSIGN_OR_RETURN(std::vector<MatrixAxis> axes,
                           ReadAxes(sections.matrix));

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
+#include "core/base/errors.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "experiments/experiment/params_edit.h"
@@ -36,14 +37,18 @@ absl::StatusOr<Params> WithPresets(const Params& file) {
   const Params* methods = file.Find("methods");
   if (methods == nullptr || methods->kind() != Params::Kind::kMap) return file;
   std::vector<Params::Entry> entries;
+  Errors errors;
   for (const Params::Entry& entry : methods->entries()) {
     if (entry.key == kPlainMethod)
       return ErrorAt(entry.key_origin,
                      "'plain' is the name of the baseline, which every "
                      "experiment has");
-    BANYAN_ASSIGN_OR_RETURN(Params section, WithPreset(entry));
-    entries.push_back({entry.key, entry.key_origin, std::move(section)});
+    absl::StatusOr<Params> section = WithPreset(entry);
+    errors.Add(section.status());
+    if (section.ok())
+      entries.push_back({entry.key, entry.key_origin, *std::move(section)});
   }
+  BANYAN_RETURN_IF_ERROR(errors.status());
   return WithValue(file, "methods",
                    Params::Map(std::move(entries), methods->origin()));
 }

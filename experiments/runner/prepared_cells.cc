@@ -14,10 +14,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/clock.h"
+#include "core/base/errors.h"
 #include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
@@ -37,22 +37,6 @@
 
 namespace banyan {
 namespace {
-
-// Different errors, one a line.
-class Errors {
- public:
-  void Add(const std::string& text) {
-    if (std::find(texts_.begin(), texts_.end(), text) == texts_.end())
-      texts_.push_back(text);
-  }
-  absl::Status status() const {
-    if (texts_.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrJoin(texts_, "\n  "));
-  }
-
- private:
-  std::vector<std::string> texts_;
-};
 
 void Describe(const ModelSpec& spec, const Transformer& model,
               records::Model& out) {
@@ -313,7 +297,7 @@ absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
     if (prepared.ok())
       run.cells.push_back(*std::move(prepared));
     else
-      errors.Add(std::string(prepared.status().message()));
+      errors.Add(prepared.status());
   }
   for (int number : chosen) {
     const WorkloadPrompt& prompt =
@@ -325,8 +309,9 @@ absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
     if (prepared.ok())
       run.prompts.push_back(*std::move(prepared));
     else
-      errors.Add(absl::StrCat(workload.path, ": prompt ", prompt.id, ": ",
-                              prepared.status().message()));
+      errors.Add(absl::InvalidArgumentError(
+          absl::StrCat(workload.path, ": prompt ", prompt.id, ": ",
+                       prepared.status().message())));
   }
   BANYAN_RETURN_IF_ERROR(errors.status());
   return run;

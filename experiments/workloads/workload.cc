@@ -11,10 +11,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/errors.h"
 #include "core/base/fnv1a.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
@@ -115,7 +115,7 @@ absl::StatusOr<Workload> ReadWorkload(const std::string& path) {
                        .hash = absl::StrFormat("%016x", Fnv1a(bytes)),
                        .prompts = {}};
   std::set<std::string> ids;
-  std::vector<std::string> errors;
+  Errors errors;
   std::size_t number = 0;
   for (absl::string_view line : absl::StrSplit(bytes, '\n')) {
     ++number;
@@ -131,12 +131,11 @@ absl::StatusOr<Workload> ReadWorkload(const std::string& path) {
       workload.prompts.push_back(*std::move(prompt));
       continue;
     }
-    errors.push_back(
-        absl::StrCat(path, ":", number, ": ", prompt.status().message()));
+    errors.Add(absl::InvalidArgumentError(
+        absl::StrCat(path, ":", number, ": ", prompt.status().message())));
     if (errors.size() == kMostErrors) break;
   }
-  if (!errors.empty())
-    return absl::InvalidArgumentError(absl::StrJoin(errors, "\n  "));
+  BANYAN_RETURN_IF_ERROR(errors.status());
   if (workload.prompts.empty())
     return absl::InvalidArgumentError(absl::StrCat(path, ": no prompt in it"));
   return workload;

@@ -336,6 +336,21 @@ TEST(Experiment, RefusesWhatItCannotMean) {
   }
 }
 
+TEST(Experiment, TellsWhatIsWrongInEverySectionAtOnce) {
+  const auto wrong = Read(
+      "question: q\ntarget: {directry: t}\nworkload: {file: w, prompts: -1}\n"
+      "limits: {max_new_tokens: 0}\nsampling: {temperature: -1}\n"
+      "methods: {a: {verifier: {name: match}}}\n");
+  for (const char* place :
+       {"file.yaml:2:", "file.yaml:3:", "file.yaml:4:", "file.yaml:5:"})
+    EXPECT_THAT(std::string(wrong.status().message()), HasSubstr(place));
+  const auto presets = Read(
+      "question: q\ntarget: {directory: t}\nworkload: {file: w}\n"
+      "methods: {a: {preset: none.yaml}, b: {preset: nor this.yaml}}\n");
+  EXPECT_THAT(std::string(presets.status().message()),
+              AllOf(HasSubstr("none.yaml"), HasSubstr("nor this.yaml")));
+}
+
 TEST(ParamsEdit, ReachesIntoMapsAndLists) {
   const Params root = Parse("a: {b: [1, {c: 2}]}\n");
   const auto at = [&](const std::string& path) {
