@@ -166,6 +166,23 @@ absl::StatusOr<Wanted> WantedBy(const PreparedCell& cell,
   return wanted;
 }
 
+// The target and whatever models draft for it hold so many tokens.
+absl::Status CheckRoom(const PreparedCell& cell, int asked, int answered) {
+  const auto fits = [&](const Transformer& model, const std::string& whose) {
+    if (asked + answered <= model.context_limit()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        asked, " tokens and ", answered, " new ones do not fit the context of ",
+        model.context_limit(), whose, " (cell ", cell.description.name(), ")"));
+  };
+  BANYAN_RETURN_IF_ERROR(fits(*cell.target.model, ""));
+  for (const MethodModel& drafter : cell.method.models)
+    if (drafter.model != nullptr)
+      BANYAN_RETURN_IF_ERROR(
+          fits(*drafter.model,
+               absl::StrCat(" of the drafting model ", drafter.name)));
+  return absl::OkStatus();
+}
+
 // One prompt with room for it in every cell.
 absl::StatusOr<PreparedPrompt> PreparePrompt(
     int number, const WorkloadPrompt& prompt,
@@ -188,21 +205,8 @@ absl::StatusOr<PreparedPrompt> PreparePrompt(
       prepared.tokens = wanted.tokens;
       last = cell.target.model.get();
     }
-    const int answers = prepared.turns() * cell.stop.max_new_tokens;
-    const auto fits = [&](const Transformer& model, const std::string& whose) {
-      if (wanted.length + answers <= model.context_limit())
-        return absl::OkStatus();
-      return absl::InvalidArgumentError(absl::StrCat(
-          wanted.length, " tokens and ", answers,
-          " new ones do not fit the context of ", model.context_limit(), whose,
-          " (cell ", cell.description.name(), ")"));
-    };
-    BANYAN_RETURN_IF_ERROR(fits(*cell.target.model, ""));
-    for (const MethodModel& drafter : cell.method.models)
-      if (drafter.model != nullptr)
-        BANYAN_RETURN_IF_ERROR(
-            fits(*drafter.model,
-                 absl::StrCat(" of the drafting model ", drafter.name)));
+    BANYAN_RETURN_IF_ERROR(CheckRoom(
+        cell, wanted.length, prepared.turns() * cell.stop.max_new_tokens));
   }
   return prepared;
 }
