@@ -82,7 +82,9 @@ SafetensorsWriter::~SafetensorsWriter() {
 }
 
 absl::Status SafetensorsWriter::Write(const void* from, std::size_t size) {
-  if (std::fwrite(from, 1, size, file_) == size) return absl::OkStatus();
+  // No bytes may come from nowhere, which fwrite does not allow.
+  if (size == 0 || std::fwrite(from, 1, size, file_) == size)
+    return absl::OkStatus();
   return absl::InternalError(Reason(path_, errno));
 }
 
