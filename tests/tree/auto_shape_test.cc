@@ -124,7 +124,7 @@ TEST(AutoShape, GivesUpOnAUselessDrafterAndAsksAgainAtTimes) {
   EXPECT_LT(ms, 1.1 * kRounds);
   EXPECT_GT(probes.size(), 1U);
   for (std::size_t i = 2; i < probes.size(); ++i)
-    EXPECT_EQ(probes[i] - probes[i - 1], 8 * options.probe + 1);
+    EXPECT_EQ(probes[i] - probes[i - 1], 4 * options.probe + 1);
 }
 
 TEST(AutoShape, DoesNotAskWhereNoDrafterCouldPay) {

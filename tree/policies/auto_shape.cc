@@ -32,7 +32,7 @@ constexpr double kPriorNodes = 2;
 // What the best level must promise for a probe: less is not worth its cost.
 constexpr double kWorthAsking = 1.1;
 // The longest wait, in first waits.
-constexpr double kMostWaits = 8;
+constexpr double kMostWaits = 4;
 
 // The acceptance by rank with the odds of every conditional one scaled.
 std::vector<double> Scaled(absl::Span<const double> acceptance, double odds) {

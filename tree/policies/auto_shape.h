@@ -18,7 +18,7 @@
 // the calibration counts as two nodes of which its share was accepted. A level
 // whose fastest shape is none says nothing more about the text: after `probe`
 // rounds of it, and after twice as many each time that the probe was refused
-// (up to 8 `probe`), one round drafts a single token. Where not even the
+// (up to 4 `probe`), one round drafts a single token. Where not even the
 // highest level is predicted to gain a tenth over plain decoding, none does.
 //
 // State: accepted, the levels' expectations, rounds without a draft, and the
@@ -42,7 +42,7 @@ namespace banyan {
 struct AutoOptions {
   HardwareOptions hardware;
   int memory = 24;  // nodes
-  int probe = 16;   // rounds
+  int probe = 32;   // rounds: a drafter that idled has so many tokens to read
 };
 
 class AutoShape : public TreePolicy {
