@@ -51,13 +51,13 @@ absl::StatusOr<SamplingRule> Workbench::TakeRule(ParamsReader& in) const {
 }
 
 absl::StatusOr<std::shared_ptr<const Model>> Workbench::Open(
-    const Params& name) const {
+    const Params& name) {
   opened_.insert(name.text());
   return Find(models_, "model", name);
 }
 
 absl::StatusOr<std::shared_ptr<const MedusaHeads>> Workbench::OpenHeads(
-    const Params& name) const {
+    const Params& name) {
   opened_.insert(name.text());
   return Find(heads_, "heads", name);
 }

@@ -33,10 +33,10 @@ class Workbench {
   // The rule of the section's `sampling`, or else rule().
   absl::StatusOr<SamplingRule> TakeRule(ParamsReader& in) const;
   // The model of this name; an error at `name`, with the nearest known one.
-  absl::StatusOr<std::shared_ptr<const Model>> Open(const Params& name) const;
+  absl::StatusOr<std::shared_ptr<const Model>> Open(const Params& name);
   // The heads of this name; likewise.
   absl::StatusOr<std::shared_ptr<const MedusaHeads>> OpenHeads(
-      const Params& name) const;
+      const Params& name);
   // Whether some drafter asked for the model or the heads of this name.
   bool opened(const std::string& name) const { return opened_.count(name) > 0; }
 
@@ -45,7 +45,7 @@ class Workbench {
   SamplingRule rule_;
   std::map<std::string, std::shared_ptr<const Model>> models_;
   std::map<std::string, std::shared_ptr<const MedusaHeads>> heads_;
-  mutable std::set<std::string> opened_;
+  std::set<std::string> opened_;
 };
 
 }  // namespace banyan

@@ -22,17 +22,17 @@ inline std::uint64_t Fnv1a(absl::Span<const std::byte> bytes,
   return name;
 }
 
-// The same for a name that is to look random in all its bits, which the last
-// bytes of a text reach only in part (Stafford's variant 13 of the finaliser of
+inline std::uint64_t Fnv1a(absl::string_view text) {
+  return Fnv1a({reinterpret_cast<const std::byte*>(text.data()), text.size()});
+}
+
+// A name that looks random in all its bits, which the last bytes of a text
+// reach only in part (Stafford's variant 13 of the finaliser of
 // MurmurHash3).
 inline std::uint64_t Mixed(std::uint64_t name) {
   name = (name ^ (name >> 30)) * 0xbf58476d1ce4e5b9;
   name = (name ^ (name >> 27)) * 0x94d049bb133111eb;
   return name ^ (name >> 31);
-}
-
-inline std::uint64_t Fnv1a(absl::string_view text) {
-  return Fnv1a({reinterpret_cast<const std::byte*>(text.data()), text.size()});
 }
 
 }  // namespace banyan

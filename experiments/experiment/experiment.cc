@@ -306,8 +306,9 @@ absl::Status CheckNames(const Experiment& experiment, const Params& file) {
 
 absl::StatusOr<std::pair<std::string, Params>> ReadSetting(
     const std::string& text) {
-  const std::string place = absl::StrCat("--set ", text);
   const auto equals = text.find('=');
+  // Without the value, whose slashes would be taken for a folder's.
+  const std::string place = absl::StrCat("--set ", text.substr(0, equals));
   if (equals == std::string::npos || equals == 0)
     return absl::InvalidArgumentError(
         absl::StrCat(place, ": expected PATH=VALUE"));

@@ -62,12 +62,13 @@ absl::StatusOr<Params> WithSettings(Params file, const Settings& settings,
   return file;
 }
 
-// A text with a slash of another file, if it leads somewhere from there.
+// A text of another file that may be a path, if it leads somewhere from there.
 Params TextFrom(const Params& value, const Params& file) {
   const Origin& here = file.origin();
   const Origin& there = value.origin();
   if (here.file == nullptr || there.file == nullptr ||
-      *there.file == *here.file || !absl::StrContains(value.text(), '/'))
+      *there.file == *here.file ||
+      value.text().find_first_of("/.") == std::string::npos)
     return value;
   std::error_code error;
   const fs::path found = Beside(value, value.text());

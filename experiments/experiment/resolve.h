@@ -26,8 +26,9 @@ bool IsPreset(absl::string_view path);
 // nowhere, and on a method with the baseline's name.
 absl::StatusOr<Params> Resolve(const Params& file, const Settings& settings);
 
-// The same where every text that names something beside the file it stands in
-// names it from the folder of `file`: so that it can be read as one file there.
+// The same where every text with a slash or a dot that names something beside
+// the file it stands in, or from where the program runs, names it from the
+// folder of `file`: so that it can be read as one file there.
 Params AsNamedFrom(const Params& value, const Params& file);
 
 }  // namespace banyan

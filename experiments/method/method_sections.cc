@@ -101,9 +101,8 @@ absl::Status CheckCalibration(const Params& policy,
       calibration == nullptr ? nullptr : calibration->Find("drafter");
   if (measured == nullptr || measured->text() == drafter)
     return absl::OkStatus();
-  return policy.Error(
-      absl::StrCat("a calibration of drafter ", measured->text(), " (",
-                   *measured->origin().file, ") for drafter ", drafter));
+  return policy.Error(absl::StrCat("a calibration of drafter ",
+                                   measured->text(), " for drafter ", drafter));
 }
 
 }  // namespace

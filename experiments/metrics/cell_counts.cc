@@ -14,7 +14,6 @@
 #include "experiments/records/prompt_pair.h"
 
 namespace banyan {
-
 namespace {
 
 // The place of each pair's part: a chat's turns share one.

@@ -11,7 +11,6 @@
 #include "experiments/records/record.pb.h"
 
 namespace banyan {
-
 namespace {
 
 // Not so at a later turn of a chat that answered otherwise before.

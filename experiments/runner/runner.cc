@@ -244,9 +244,10 @@ class Run {
       BANYAN_ASSIGN_OR_RETURN(record,
                               Decode(cell, asked, cell.stop, task_.clock));
     }
-    if (is_known) record = *known->second;
     if (cell.chat.has_value()) {
-      BANYAN_ASSIGN_OR_RETURN(std::string answer, AnswerText(cell, record));
+      BANYAN_ASSIGN_OR_RETURN(
+          std::string answer,
+          AnswerText(cell, is_known ? *known->second : record));
       answers.push_back(std::move(answer));
     }
     if (is_known) return absl::OkStatus();

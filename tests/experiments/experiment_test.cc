@@ -28,8 +28,10 @@ namespace banyan {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 Params Parse(const std::string& text) {
   absl::StatusOr<Params> params = ParseYaml(text, "file.yaml");
@@ -169,8 +171,24 @@ TEST(Experiment, TakesAnotherPresetOrAxisFromTheCommandLine) {
        {"sampling.temperature=2", "sampling={temperature: 2}",
         "methods.chain.policy.gamma=9",
         "methods.chain.models.draft.weights=q8"})
-    EXPECT_THAT(std::string(Read(kFile, {setting(lost)}).status().message()),
-                HasSubstr(absl::StrCat("--set ", lost)));
+    EXPECT_THAT(
+        std::string(Read(kFile, {setting(lost)}).status().message()),
+        StartsWith(absl::StrCat(
+            "--set ", std::string(lost).substr(0, std::string(lost).find('=')),
+            ":1:1: ")));
+}
+
+// A path from the command line is one from where the program runs.
+TEST(Experiment, TakesPathsFromTheCommandLine) {
+  const auto file = LoadYamlFile("configs/ablations/verifier.yaml");
+  ASSERT_TRUE(file.ok()) << file.status();
+  const auto experiment = ReadExperiment(
+      *file, {*ReadSetting("target.directory=models/pycode-draft-2"),
+              *ReadSetting("methods.tree.preset=configs/methods/ngram.yaml")});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_EQ(experiment->cells[0].target.directory, "models/pycode-draft-2");
+  EXPECT_THAT(experiment->resolved,
+              HasSubstr("directory: ../../models/pycode-draft-2"));
 }
 
 // What is resolved stands in one place: there it can be read again.
@@ -186,6 +204,19 @@ TEST(Experiment, ResolvesPathsToOneFolder) {
   const auto same = ReadExperiment(*again, {});
   ASSERT_TRUE(same.ok()) << same.status();
   EXPECT_EQ(same->resolved, experiment->resolved);
+  // A bare name, too, is one beside its own file.
+  const std::string counts = WriteTestFile("", ".safetensors");
+  const std::string name = counts.substr(counts.rfind('/') + 1);
+  const std::string preset = WriteTestFile(absl::StrCat(
+      "drafters: [{name: unigram, counts: ", name,
+      "}]\npolicy: {name: chain, gamma: 3}\nverifier: {name: match}\n"));
+  const auto bare = Read(
+      absl::StrCat("question: q\ntarget: {directory: t}\nworkload: {file: w}\n"
+                   "methods: {mine: {preset: ",
+                   preset, "}}\n"));
+  ASSERT_TRUE(bare.ok()) << bare.status();
+  EXPECT_THAT(bare->resolved,
+              ContainsRegex(absl::StrCat("counts: [./]+/tmp/+", name)));
 }
 
 TEST(Experiment, SharesABaselineWhereOnlyDraftersDiffer) {

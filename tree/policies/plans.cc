@@ -1,6 +1,5 @@
 #include "tree/policies/plans.h"
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <string>
@@ -11,7 +10,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "tree/optimize/cost_curve.h"
@@ -36,11 +34,9 @@ template <typename T>
 bool TakeMeasured(ParamsReader& in, const char* key, std::vector<T>& out) {
   const Params* calibration = in.Take("calibration");
   if (calibration == nullptr) return in.Optional(key, out);
-  for (const Params::Entry& entry : calibration->entries())
-    if (std::find(kCalibration.begin(), kCalibration.end(), entry.key) ==
-        kCalibration.end())
-      in.Note(ErrorAt(entry.key_origin, UnknownName("key of a calibration",
-                                                    entry.key, kCalibration)));
+  ParamsReader keys(*calibration, "calibration");
+  for (absl::string_view known : kCalibration) keys.Take(known);
+  in.Note(keys.Finish());
   const Params* measured = calibration->Find(key);
   in.Ensure(measured != nullptr, "calibration",
             absl::StrCat("has no '", key, "'"));
