@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
@@ -29,10 +30,8 @@ Decoder::Decoder(const Model& target, Method method,
                  std::shared_ptr<const Clock> clock)
     : target_(&target), method_(std::move(method)), clock_(std::move(clock)) {
   std::set<int> taps;
-  for (const Trunk& trunk : method_.trunks) {
-    first_states_.push_back(trunk.policy->State());
+  for (const Trunk& trunk : method_.trunks)
     for (int tap : trunk.drafter->taps()) taps.insert(tap);
-  }
   taps_.assign(taps.begin(), taps.end());
 }
 
@@ -41,17 +40,34 @@ absl::StatusOr<Sequence> Decoder::Begin(const Prompt& prompt,
   BANYAN_ASSIGN_OR_RETURN(Sequence sequence,
                           Sequence::Start(*target_, prompt, stop, taps_));
   sequence.keep_facts = keep_facts_;
-  for (std::size_t i = 0; i < method_.trunks.size(); ++i) {
-    method_.trunks[i].policy->SetState(first_states_[i]);
-    BANYAN_RETURN_IF_ERROR(method_.trunks[i].drafter->Begin(sequence.context));
+  for (const Trunk& trunk : method_.trunks) {
+    sequence.trunks.push_back({trunk.drafter->Clone(), trunk.policy->Clone()});
+    BANYAN_RETURN_IF_ERROR(
+        sequence.trunks.back().drafter->Begin(sequence.context));
   }
   return sequence;
 }
 
+absl::StatusOr<std::vector<RoundRecord>> Decoder::StepAll(
+    absl::Span<Sequence* const> sequences, RandomSource& random) {
+  for (const Sequence* sequence : sequences)
+    Check(sequence->stopped == StopReason::kNone, "a stopped sequence");
+  BANYAN_ASSIGN_OR_RETURN(std::vector<RoundRecord> records,
+                          RunRound(method_, sequences, random, *clock_));
+  for (const Sequence* sequence : sequences) {
+    if (sequence->stopped == StopReason::kNone) continue;
+    for (std::size_t i = 0; i < method_.trunks.size(); ++i)
+      method_.trunks[i].drafter->Absorb(*sequence->trunks[i].drafter);
+  }
+  return records;
+}
+
 absl::StatusOr<RoundRecord> Decoder::Step(Sequence& sequence,
                                           RandomSource& random) {
-  Check(sequence.stopped == StopReason::kNone, "a stopped sequence");
-  return RunRound(method_, sequence, random, *clock_);
+  Sequence* const one = &sequence;
+  BANYAN_ASSIGN_OR_RETURN(std::vector<RoundRecord> records,
+                          StepAll({&one, 1}, random));
+  return std::move(records.front());
 }
 
 absl::StatusOr<std::vector<TokenId>> Decoder::Decode(const Prompt& prompt,

@@ -8,6 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "core/base/clock.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
@@ -21,8 +22,10 @@ namespace banyan {
 // Called after every committed round.
 using RoundSink = absl::FunctionRef<void(const RoundRecord&)>;
 
-// Decodes one prompt after another with one method. Policies start every prompt
-// from the state they were built with.
+// Decodes prompts with one method, one after another or several together. Every
+// sequence has drafters and policies of its own, clones of the method's; what a
+// drafter carries from prompt to prompt the method's takes over when a sequence
+// ends.
 class Decoder {
  public:
   // Refuses components that do not go together, naming both. The target must
@@ -31,12 +34,15 @@ class Decoder {
       const Model& target, Method method,
       std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>());
 
-  // A sequence that holds the prompt, its session prefilled and the drafters
+  // A sequence that holds the prompt, its session prefilled and its drafters
   // told. Fails if the prompt is empty or does not fit the context.
   absl::StatusOr<Sequence> Begin(const Prompt& prompt, const StopRule& stop);
 
-  // One round of a sequence begun here; the latest one begun, since drafters
-  // follow one sequence.
+  // One round of sequences begun here that have not stopped, their passes
+  // shared; a record for each, in their order, as if it were alone but for the
+  // times. Fails as RunRound.
+  absl::StatusOr<std::vector<RoundRecord>> StepAll(
+      absl::Span<Sequence* const> sequences, RandomSource& random);
   absl::StatusOr<RoundRecord> Step(Sequence& sequence, RandomSource& random);
 
   // Begin, then Step until a stop rule; the emitted tokens.
@@ -49,6 +55,7 @@ class Decoder {
   void KeepFacts() { keep_facts_ = true; }
 
   Method& method() { return method_; }
+  const Clock& clock() const { return *clock_; }
 
  private:
   Decoder(const Model& target, Method method,
@@ -57,8 +64,7 @@ class Decoder {
   const Model* target_;
   Method method_;
   std::shared_ptr<const Clock> clock_;
-  std::vector<std::vector<double>> first_states_;  // of the policies
-  std::vector<int> taps_;                          // that the drafters read
+  std::vector<int> taps_;  // that the drafters read
   bool keep_facts_ = false;
 };
 

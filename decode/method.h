@@ -18,6 +18,7 @@
 
 namespace banyan {
 
+// Drafter and policy are what every sequence clones; neither is used itself.
 struct Trunk {
   std::string drafter_name;
   std::string policy_name;

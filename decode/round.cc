@@ -2,11 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "core/base/clock.h"
 #include "core/base/context.h"
 #include "core/base/status_macros.h"
@@ -42,96 +45,154 @@ class Lap {
   std::int64_t last_;
 };
 
-// Draft: grow every trunk, merge them in their order.
-absl::StatusOr<DraftTree> DraftRound(Method& method, const Sequence& sequence,
-                                     const Chance& chance, Lap& lap,
-                                     PhaseTimes& times) {
-  const Context& context = sequence.context;
-  const GrowLimits limits = {
-      .max_depth = sequence.target.context_limit() -
-                   static_cast<int>(context.tokens.size()),
-      .end_of_text = sequence.stop.end_of_text};
-  std::vector<GrowingTree> grown;
-  for (Trunk& trunk : method.trunks) {
-    const int number = static_cast<int>(grown.size());
-    const TrunkView view = {*trunk.drafter, *trunk.policy, trunk.law, number};
-    BANYAN_ASSIGN_OR_RETURN(GrowingTree tree,
-                            Grow(view, context, limits, chance));
-    grown.push_back(std::move(tree));
+// One sequence's part of a round.
+struct Part {
+  Sequence& sequence;
+  Chance chance;
+  DraftTree tree;
+  TokenBatch batch = {};
+  Verdict verdict = {};
+  TargetFacts facts = {};
+};
+
+GrowLimits LimitsOf(const Sequence& sequence) {
+  return {.max_depth = sequence.target.context_limit() -
+                       static_cast<int>(sequence.context.tokens.size()),
+          .end_of_text = sequence.stop.end_of_text};
+}
+
+// Draft: grow every trunk, for all sequences at once, then merge each one's in
+// their order.
+absl::StatusOr<std::vector<Part>> Draft(const Method& method,
+                                        absl::Span<Sequence* const> sequences,
+                                        RandomSource& random, Lap& lap,
+                                        PhaseTimes& times) {
+  std::vector<std::vector<GrowingTree>> grown(sequences.size());
+  for (std::size_t t = 0; t < method.trunks.size(); ++t) {
+    std::vector<Growth> growths;
+    for (Sequence* sequence : sequences) {
+      const SequenceTrunk& trunk = sequence->trunks[t];
+      growths.emplace_back(TrunkView{*trunk.drafter, *trunk.policy,
+                                     method.trunks[t].law, static_cast<int>(t)},
+                           sequence->context, LimitsOf(*sequence),
+                           Chance(random, sequence->context));
+    }
+    BANYAN_RETURN_IF_ERROR(GrowAll(absl::MakeSpan(growths)));
+    for (std::size_t i = 0; i < growths.size(); ++i)
+      grown[i].push_back(std::move(growths[i]).Take());
     times.draft_ns.push_back(lap());
   }
-  if (grown.empty())  // plain decoding: a bare root
-    grown.emplace_back(context.root(), 0, DraftLaw::kDeterministic);
-  return Merge(grown);
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    const Context& context = sequences[i]->context;
+    if (grown[i].empty())  // plain decoding: a bare root
+      grown[i].emplace_back(context.root(), 0, DraftLaw::kDeterministic);
+    parts.push_back({*sequences[i], Chance(random, context), Merge(grown[i])});
+  }
+  return parts;
+}
+
+// Derive and score: all trees in one pass of the target.
+absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
+    const Method& method, std::vector<Part>& parts, Lap& lap,
+    PhaseTimes& times) {
+  std::vector<ScoreRequest> requests;
+  for (Part& part : parts) {
+    BANYAN_RETURN_IF_ERROR(CheckLawful(
+        method.verifier_name, method.verifier->traits(), part.tree));
+    part.batch = ToBatch(part.tree, part.sequence.session->length());
+    requests.push_back(
+        {part.sequence.session.get(), &part.batch, part.sequence.taps});
+  }
+  times.derive_ns = lap();
+  BANYAN_ASSIGN_OR_RETURN(auto scores,
+                          parts.front().sequence.target.Score(requests));
+  times.target_ns = lap();
+  return scores;
+}
+
+// Verify: the verdict, and what the target said, which is no part of the
+// round's time.
+absl::Status Verify(const Method& method, const Scores& scores, Part& part,
+                    Lap& lap, PhaseTimes& times) {
+  TargetRows rows(scores, method.rule, part.sequence.context, part.tree);
+  part.verdict = method.verifier->Verify(part.tree, rows, part.chance);
+  BANYAN_RETURN_IF_ERROR(rows.status());
+  times.verify_ns += lap();
+  if (part.sequence.keep_facts)
+    part.facts = GatherFacts(scores, part.tree, part.verdict, rows);
+  lap();
+  return rows.status();
 }
 
 // Commit, the only step that changes committed state, and record.
-absl::StatusOr<RoundRecord> CommitRound(Method& method, Sequence& sequence,
-                                        const Scores& scores, DraftTree tree,
-                                        Verdict verdict) {
+absl::StatusOr<RoundRecord> Commit(const Scores& scores, Part part) {
+  Sequence& sequence = part.sequence;
+  const std::vector<int>& path = part.verdict.path;
   std::vector<TokenId> tokens;
-  for (int node : verdict.path) tokens.push_back(tree.node(node).token);
-  tokens.push_back(verdict.next);
+  for (int node : path) tokens.push_back(part.tree.node(node).token);
+  tokens.push_back(part.verdict.next);
   Sequence::Kept kept = sequence.Cut(std::move(tokens));
 
   // The root and what was kept below it; the last kept token, whatever it is,
   // becomes the next root.
   std::vector<int> rows = {0};
-  rows.insert(rows.end(), verdict.path.begin(),
-              verdict.path.begin() +
-                  static_cast<std::ptrdiff_t>(kept.tokens.size()) - 1);
+  rows.insert(
+      rows.end(), path.begin(),
+      path.begin() + static_cast<std::ptrdiff_t>(kept.tokens.size()) - 1);
   if (!sequence.taps.empty()) sequence.KeepFeatures(scores, rows);
   BANYAN_RETURN_IF_ERROR(sequence.session->Commit(rows));
   sequence.Append(kept);
-  RoundRecord record = {.tree = std::move(tree),
-                        .verdict = std::move(verdict),
+  RoundRecord record = {.tree = std::move(part.tree),
+                        .verdict = std::move(part.verdict),
                         .emitted = std::move(kept.tokens),
-                        .stopped = kept.stopped};
-  for (std::size_t i = 0; i < method.trunks.size(); ++i) {
-    const Trunk& trunk = method.trunks[i];
+                        .stopped = kept.stopped,
+                        .facts = std::move(part.facts)};
+  for (std::size_t i = 0; i < sequence.trunks.size(); ++i) {
     const RoundOutcome outcome = {record.tree, record.verdict,
                                   static_cast<int>(i)};
-    trunk.policy->Observe(outcome);
-    BANYAN_RETURN_IF_ERROR(trunk.drafter->Observe(sequence.context, outcome));
+    sequence.trunks[i].policy->Observe(outcome);
+    BANYAN_RETURN_IF_ERROR(
+        sequence.trunks[i].drafter->Observe(sequence.context, outcome));
   }
   return record;
 }
 
 }  // namespace
 
-absl::StatusOr<RoundRecord> RunRound(Method& method, Sequence& sequence,
-                                     RandomSource& random, const Clock& clock) {
-  const Chance chance(random, sequence.context);
-  Session& session = *sequence.session;
-  BANYAN_RETURN_IF_ERROR(session.Commit({}));  // what an abandoned round left
+std::int64_t PhaseTimes::TotalNs() const {
+  return std::accumulate(draft_ns.begin(), draft_ns.end(), std::int64_t{0}) +
+         derive_ns + target_ns + verify_ns + commit_ns;
+}
+
+absl::StatusOr<std::vector<RoundRecord>> RunRound(
+    const Method& method, absl::Span<Sequence* const> sequences,
+    RandomSource& random, const Clock& clock) {
+  for (Sequence* sequence : sequences)  // what an abandoned round left
+    BANYAN_RETURN_IF_ERROR(sequence->session->Commit({}));
   Lap lap(clock);
   PhaseTimes times;
 
-  BANYAN_ASSIGN_OR_RETURN(DraftTree tree,
-                          DraftRound(method, sequence, chance, lap, times));
-  BANYAN_RETURN_IF_ERROR(
-      CheckLawful(method.verifier_name, method.verifier->traits(), tree));
-  const TokenBatch batch = ToBatch(tree, session.length());
-  times.derive_ns = lap();
-  const ScoreRequest request = {&session, &batch, sequence.taps};
-  BANYAN_ASSIGN_OR_RETURN(const auto all, sequence.target.Score({&request, 1}));
-  const Scores& scores = *all.front();
-  times.target_ns = lap();
-  TargetRows rows(scores, method.rule, sequence.context, tree);
-  Verdict verdict = method.verifier->Verify(tree, rows, chance);
-  BANYAN_RETURN_IF_ERROR(rows.status());
-  times.verify_ns = lap();
-  TargetFacts facts;
-  if (sequence.keep_facts) facts = GatherFacts(scores, tree, verdict, rows);
-  BANYAN_RETURN_IF_ERROR(rows.status());
-  lap();  // gathering facts is no part of the round
-  BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
-                          CommitRound(method, sequence, scores, std::move(tree),
-                                      std::move(verdict)));
+  BANYAN_ASSIGN_OR_RETURN(std::vector<Part> parts,
+                          Draft(method, sequences, random, lap, times));
+  BANYAN_ASSIGN_OR_RETURN(const auto scores, Score(method, parts, lap, times));
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    BANYAN_RETURN_IF_ERROR(Verify(method, *scores[i], parts[i], lap, times));
+  std::vector<RoundRecord> records;
+  int pass_tokens = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    pass_tokens += parts[i].batch.size();
+    BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
+                            Commit(*scores[i], std::move(parts[i])));
+    records.push_back(std::move(record));
+  }
   times.commit_ns = lap();
-  record.times = std::move(times);
-  record.facts = std::move(facts);
-  return record;
+  for (RoundRecord& record : records) {
+    record.times = times;
+    record.sequences = static_cast<int>(records.size());
+    record.pass_tokens = pass_tokens;
+  }
+  return records;
 }
 
 }  // namespace banyan

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "core/base/clock.h"
 #include "core/base/token.h"
 #include "core/random/random_source.h"
@@ -17,13 +18,15 @@
 
 namespace banyan {
 
-// What each phase took, by the round's clock.
+// What each phase took, by the round's clock: of all sequences together.
 struct PhaseTimes {
   std::vector<std::int64_t> draft_ns;  // by trunk
   std::int64_t derive_ns = 0;          // merging and flattening
   std::int64_t target_ns = 0;
   std::int64_t verify_ns = 0;
   std::int64_t commit_ns = 0;
+
+  std::int64_t TotalNs() const;
 };
 
 // The facts of one round.
@@ -33,14 +36,19 @@ struct RoundRecord {
   std::vector<TokenId> emitted;  // after the cut
   StopReason stopped = StopReason::kNone;
   PhaseTimes times = {};
+  int sequences = 1;  // that shared the round, and the tokens of its pass
+  int pass_tokens = 0;
   TargetFacts facts = {};  // where the sequence keeps them
 };
 
-// Runs one round and commits it. Requires sequence.stopped == kNone. On an
-// error nothing is committed, and the round may be run again; but if a drafter
-// fails to observe the committed round, the sequence cannot go on.
-absl::StatusOr<RoundRecord> RunRound(Method& method, Sequence& sequence,
-                                     RandomSource& random, const Clock& clock);
+// Runs one round of several sequences, which share every pass, and commits it.
+// What a sequence draws, scores and keeps does not depend on the others.
+// Requires that each is there once and has not stopped. On an error nothing is
+// committed, and the round may be run again; but if committing fails, or a
+// drafter fails to observe the committed round, the sequences cannot go on.
+absl::StatusOr<std::vector<RoundRecord>> RunRound(
+    const Method& method, absl::Span<Sequence* const> sequences,
+    RandomSource& random, const Clock& clock);
 
 }  // namespace banyan
 

@@ -13,6 +13,8 @@
 #include "core/base/context.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
+#include "drafters/drafter.h"
+#include "tree/tree_policy.h"
 
 namespace banyan {
 
@@ -32,6 +34,12 @@ struct StopRule {
 enum class StopReason { kNone, kEndOfText, kLength, kContext };
 absl::string_view Name(StopReason reason);
 
+// What a sequence drafts with: clones of a method's trunk.
+struct SequenceTrunk {
+  std::unique_ptr<Drafter> drafter;
+  std::unique_ptr<TreePolicy> policy;
+};
+
 // The session holds every token of the context but the last, which is the root
 // of the next tree.
 struct Sequence {
@@ -42,6 +50,7 @@ struct Sequence {
   StopReason stopped = StopReason::kNone;
   std::vector<int> taps = {};  // of the features its context holds
   bool keep_facts = false;     // RoundRecord::facts are gathered
+  std::vector<SequenceTrunk> trunks = {};  // in the order of the method's
 
   // Prefills a prompt. Fails if it is empty or longer than the context.
   static absl::StatusOr<Sequence> Start(const Model& target,

@@ -2,6 +2,7 @@
 #ifndef BANYAN_DRAFTERS_DRAFTER_H_
 #define BANYAN_DRAFTERS_DRAFTER_H_
 
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,15 +16,30 @@
 
 namespace banyan {
 
+class Drafter;
+
+// One sequence's question: what may follow these nodes of its growing tree?
+struct DraftRequest {
+  Drafter* drafter;
+  const Context* context;
+  const GrowingTree* tree;
+  std::vector<int> nodes;
+};
+
 // One sequence's drafter; not safe for concurrent use.
 //
-// Calls come as Begin, then for each round any number of Propose and one
-// Observe. Propose may warm caches but must not change what later proposals
-// say: a round can be abandoned after any of its steps. What is learnt is
-// learnt in Observe.
+// A method has one drafter a trunk, which no sequence uses; each sequence is
+// given a clone. Calls to that come as Begin, then for each round any number of
+// Propose and one Observe. Propose may warm caches but must not change what
+// later proposals say: a round can be abandoned after any of its steps. What is
+// learnt is learnt in Observe.
 class Drafter {
  public:
   virtual ~Drafter() = default;
+
+  // Another one for another sequence, with weights and tables shared, and with
+  // what this one carries from prompt to prompt.
+  virtual std::unique_ptr<Drafter> Clone() const = 0;
 
   // The laws its proposals can be drawn by, in no order. One that only ranks
   // candidates can give kDeterministic alone; its proposal is then a list of
@@ -33,12 +49,15 @@ class Drafter {
   // True if what it learnt from one prompt stays for the next: runs with it
   // depend on the order of the prompts.
   virtual bool carries_state() const { return false; }
+  // `ended`, a clone of this one, has seen its prompt to the end: takes over
+  // what it carries to the next.
+  virtual void Absorb(const Drafter& /*ended*/) {}
 
   // The hidden states of the target that it reads in context.features, by tap
   // (core/model/model.h); ascending.
   virtual std::vector<int> taps() const { return {}; }
 
-  // A new prompt. Forgets the previous one, unless it carries state.
+  // The prompt. Forgets the previous one, unless it carries state.
   virtual absl::Status Begin(const Context& context) = 0;
 
   // One proposal for each of `nodes`, in their order: the law of the token
@@ -50,6 +69,12 @@ class Drafter {
   virtual absl::StatusOr<std::vector<Distribution>> Propose(
       const Context& context, const GrowingTree& tree,
       absl::Span<const int> nodes) = 0;
+  // Propose() for several sequences, in their order: all drafters are clones of
+  // this one's like. Unless overridden one after the other; a drafter with a
+  // pass of its own makes one pass for all. A proposal does not depend on the
+  // company, to the last bit.
+  virtual absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
+      absl::Span<const DraftRequest> requests);
 
   // The round is committed: `context` already holds its tokens.
   virtual absl::Status Observe(const Context& context,

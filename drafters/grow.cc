@@ -20,144 +20,157 @@
 #include "tree/tree_policy.h"
 
 namespace banyan {
-namespace {
 
-class Grower {
- public:
-  Grower(const TrunkView& trunk, const Context& context,
-         const GrowLimits& limits, const Chance& chance)
-      : trunk_(trunk),
-        context_(context),
-        limits_(limits),
-        chance_(chance.ForTrunk(trunk.trunk)),
-        tree_(context.root(), trunk.trunk, trunk.law) {
-    if (limits.max_depth <= 0) tree_.Close(0);
+Growth::Growth(const TrunkView& trunk, const Context& context,
+               const GrowLimits& limits, const Chance& chance)
+    : trunk_(trunk),
+      context_(context),
+      limits_(limits),
+      chance_(chance.ForTrunk(trunk.trunk)),
+      tree_(context.root(), trunk.trunk, trunk.law) {
+  if (limits.max_depth <= 0) tree_.Close(0);
+}
+
+absl::Status Growth::Advance() {
+  while (true) {
+    const std::vector<Expansion> next = trunk_.policy.Next(tree_);
+    wanted_ = WithoutProposal(next);
+    // The policy may look before it spends draws.
+    if (next.empty() || !wanted_.empty()) return absl::OkStatus();
+    for (const Expansion& expansion : next)
+      BANYAN_RETURN_IF_ERROR(Expand(expansion));
   }
+}
 
-  absl::StatusOr<GrowingTree> Run() {
-    while (true) {
-      const std::vector<Expansion> next = trunk_.policy.Next(tree_);
-      if (next.empty()) break;
-      const std::vector<int> missing = WithoutProposal(next);
-      if (!missing.empty()) {
-        BANYAN_RETURN_IF_ERROR(Propose(missing));
-        continue;  // the policy may look before it spends draws
-      }
-      for (const Expansion& expansion : next)
-        BANYAN_RETURN_IF_ERROR(Expand(expansion));
+DraftRequest Growth::Request() const {
+  return {&trunk_.drafter, &context_, &tree_, wanted_};
+}
+
+absl::Status Growth::Answer(std::vector<Distribution> proposals) {
+  Check(proposals.size() == wanted_.size(), "one proposal a node");
+  const bool draws = trunk_.law != DraftLaw::kDeterministic;
+  for (std::size_t i = 0; i < wanted_.size(); ++i) {
+    Distribution& proposal = proposals[i];
+    if (!proposal.empty() && (draws || proposal.total() > 1))
+      proposal = proposal.Normalized();
+    tree_.SetProposal(wanted_[i], std::move(proposal));
+  }
+  return Advance();
+}
+
+GrowingTree Growth::Take() && {
+  Check(wanted_.empty(), "a growth taken before it ended");
+  const std::vector<int> keep = trunk_.policy.Keep(tree_);
+  if (static_cast<int>(keep.size()) < tree_.size()) tree_.Prune(keep);
+  return std::move(tree_);
+}
+
+std::vector<int> Growth::WithoutProposal(
+    const std::vector<Expansion>& next) const {
+  std::vector<int> nodes;
+  for (const Expansion& expansion : next) {
+    Check(tree_.open(expansion.node), "a policy expands a closed node");
+    if (tree_.proposal(expansion.node) == nullptr)
+      nodes.push_back(expansion.node);
+  }
+  return nodes;
+}
+
+absl::Status Growth::Expand(const Expansion& expansion) {
+  if (expansion.same_as >= 0) return Share(expansion);
+  const int node = expansion.node;
+  for (int i = 0; i < expansion.draws && tree_.open(node); ++i) {
+    const int number = static_cast<int>(tree_.draws(node).size());
+    const TokenId token = DrawToken(node, number);
+    Record(node, token, expansion.keep_at_least);
+  }
+  return absl::OkStatus();
+}
+
+TokenId Growth::DrawToken(int node, int number) const {
+  if (trunk_.law == DraftLaw::kDeterministic) return tree_.candidate(node);
+  const Distribution& law = tree_.remaining(node);
+  return law.TokenAt(
+      chance_.Draw(law.weights(), Purpose::kDraft, node, number));
+}
+
+// Adds a drawn token: the law it is judged by is the one it came from, cut to
+// the tokens that would have been kept.
+void Growth::Record(int node, TokenId token, double keep_at_least) {
+  const Distribution& law = tree_.remaining(node);
+  const bool fixed = trunk_.law == DraftLaw::kDeterministic;
+  const double mass = fixed ? tree_.candidate_mass(node) : law.Mass(token);
+  const bool dropped = mass < keep_at_least;
+  Distribution judged_by =
+      fixed ? Distribution::OneHot(law.vocab_size(), token) : law;
+  if (fixed && dropped)
+    judged_by = Distribution::Sparse(law.vocab_size(), {}, {});
+  if (!fixed && keep_at_least > 0) judged_by = law.KeepAtLeast(keep_at_least);
+  const int before = tree_.size();
+  const int child = tree_.AddDraw(node, token, std::move(judged_by), dropped);
+  if (child >= before && Final(child)) tree_.Close(child);
+}
+
+// Uses another node's draws again. They are honest draws here too only if
+// both proposals are the same law.
+absl::Status Growth::Share(const Expansion& expansion) {
+  Check(tree_.proposal(expansion.same_as) != nullptr,
+        "a policy shares the draws of a node that has none");
+  const Distribution& ours = *tree_.proposal(expansion.node);
+  const Distribution& theirs = *tree_.proposal(expansion.same_as);
+  constexpr double kRounding = 1e-12;  // of sums of a vocabulary's masses
+  // The sum of the absolute differences of their masses.
+  const double distance =
+      ours.total() + theirs.total() - 2 * Overlap(ours, theirs);
+  if (distance > kRounding)
+    return absl::FailedPreconditionError(
+        absl::StrCat("draws cannot be shared: the drafter proposes different "
+                     "laws at nodes ",
+                     expansion.same_as, " and ", expansion.node, " of trunk ",
+                     trunk_.trunk));
+  std::vector<TokenId> tokens;
+  for (const Draw& draw : tree_.draws(expansion.same_as))
+    tokens.push_back(draw.token);
+  for (TokenId token : tokens)
+    Record(expansion.node, token, expansion.keep_at_least);
+  tree_.SetShared(expansion.same_as);
+  tree_.SetShared(expansion.node);
+  return absl::OkStatus();
+}
+
+bool Growth::Final(int node) const {
+  const auto& ends = limits_.end_of_text;
+  return tree_.node(node).depth >= limits_.max_depth ||
+         std::find(ends.begin(), ends.end(), tree_.node(node).token) !=
+             ends.end();
+}
+
+absl::Status GrowAll(absl::Span<Growth> growths) {
+  for (Growth& growth : growths) BANYAN_RETURN_IF_ERROR(growth.Advance());
+  while (true) {
+    std::vector<Growth*> asking;
+    std::vector<DraftRequest> requests;
+    for (Growth& growth : growths) {
+      if (growth.wanted().empty()) continue;
+      asking.push_back(&growth);
+      requests.push_back(growth.Request());
     }
-    const std::vector<int> keep = trunk_.policy.Keep(tree_);
-    if (static_cast<int>(keep.size()) < tree_.size()) tree_.Prune(keep);
-    return std::move(tree_);
+    if (requests.empty()) return absl::OkStatus();
+    BANYAN_ASSIGN_OR_RETURN(
+        std::vector<std::vector<Distribution>> answers,
+        requests.front().drafter->ProposeAll(requests));
+    Check(answers.size() == requests.size(), "one answer a sequence");
+    for (std::size_t i = 0; i < asking.size(); ++i)
+      BANYAN_RETURN_IF_ERROR(asking[i]->Answer(std::move(answers[i])));
   }
-
- private:
-  std::vector<int> WithoutProposal(const std::vector<Expansion>& next) const {
-    std::vector<int> nodes;
-    for (const Expansion& expansion : next) {
-      Check(tree_.open(expansion.node), "a policy expands a closed node");
-      if (tree_.proposal(expansion.node) == nullptr)
-        nodes.push_back(expansion.node);
-    }
-    return nodes;
-  }
-
-  absl::Status Propose(const std::vector<int>& nodes) {
-    BANYAN_ASSIGN_OR_RETURN(std::vector<Distribution> proposals,
-                            trunk_.drafter.Propose(context_, tree_, nodes));
-    Check(proposals.size() == nodes.size(), "one proposal a node");
-    const bool draws = trunk_.law != DraftLaw::kDeterministic;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      Distribution& proposal = proposals[i];
-      if (!proposal.empty() && (draws || proposal.total() > 1))
-        proposal = proposal.Normalized();
-      tree_.SetProposal(nodes[i], std::move(proposal));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Expand(const Expansion& expansion) {
-    if (expansion.same_as >= 0) return Share(expansion);
-    const int node = expansion.node;
-    for (int i = 0; i < expansion.draws && tree_.open(node); ++i) {
-      const int number = static_cast<int>(tree_.draws(node).size());
-      const TokenId token = DrawToken(node, number);
-      Record(node, token, expansion.keep_at_least);
-    }
-    return absl::OkStatus();
-  }
-
-  TokenId DrawToken(int node, int number) const {
-    if (trunk_.law == DraftLaw::kDeterministic) return tree_.candidate(node);
-    const Distribution& law = tree_.remaining(node);
-    return law.TokenAt(
-        chance_.Draw(law.weights(), Purpose::kDraft, node, number));
-  }
-
-  // Adds a drawn token: the law it is judged by is the one it came from, cut to
-  // the tokens that would have been kept.
-  void Record(int node, TokenId token, double keep_at_least) {
-    const Distribution& law = tree_.remaining(node);
-    const bool fixed = trunk_.law == DraftLaw::kDeterministic;
-    const double mass = fixed ? tree_.candidate_mass(node) : law.Mass(token);
-    const bool dropped = mass < keep_at_least;
-    Distribution judged_by =
-        fixed ? Distribution::OneHot(law.vocab_size(), token) : law;
-    if (fixed && dropped)
-      judged_by = Distribution::Sparse(law.vocab_size(), {}, {});
-    if (!fixed && keep_at_least > 0) judged_by = law.KeepAtLeast(keep_at_least);
-    const int before = tree_.size();
-    const int child = tree_.AddDraw(node, token, std::move(judged_by), dropped);
-    if (child >= before && Final(child)) tree_.Close(child);
-  }
-
-  // Uses another node's draws again. They are honest draws here too only if
-  // both proposals are the same law.
-  absl::Status Share(const Expansion& expansion) {
-    Check(tree_.proposal(expansion.same_as) != nullptr,
-          "a policy shares the draws of a node that has none");
-    const Distribution& ours = *tree_.proposal(expansion.node);
-    const Distribution& theirs = *tree_.proposal(expansion.same_as);
-    constexpr double kRounding = 1e-12;  // of sums of a vocabulary's masses
-    // The sum of the absolute differences of their masses.
-    const double distance =
-        ours.total() + theirs.total() - 2 * Overlap(ours, theirs);
-    if (distance > kRounding)
-      return absl::FailedPreconditionError(
-          absl::StrCat("draws cannot be shared: the drafter proposes different "
-                       "laws at nodes ",
-                       expansion.same_as, " and ", expansion.node, " of trunk ",
-                       trunk_.trunk));
-    std::vector<TokenId> tokens;
-    for (const Draw& draw : tree_.draws(expansion.same_as))
-      tokens.push_back(draw.token);
-    for (TokenId token : tokens)
-      Record(expansion.node, token, expansion.keep_at_least);
-    tree_.SetShared(expansion.same_as);
-    tree_.SetShared(expansion.node);
-    return absl::OkStatus();
-  }
-
-  bool Final(int node) const {
-    const auto& ends = limits_.end_of_text;
-    return tree_.node(node).depth >= limits_.max_depth ||
-           std::find(ends.begin(), ends.end(), tree_.node(node).token) !=
-               ends.end();
-  }
-
-  const TrunkView& trunk_;
-  const Context& context_;
-  const GrowLimits& limits_;
-  Chance chance_;
-  GrowingTree tree_;
-};
-
-}  // namespace
+}
 
 absl::StatusOr<GrowingTree> Grow(const TrunkView& trunk, const Context& context,
                                  const GrowLimits& limits,
                                  const Chance& chance) {
-  return Grower(trunk, context, limits, chance).Run();
+  Growth growth(trunk, context, limits, chance);
+  BANYAN_RETURN_IF_ERROR(GrowAll({&growth, 1}));
+  return std::move(growth).Take();
 }
 
 }  // namespace banyan

@@ -14,6 +14,7 @@
 #ifndef BANYAN_TREE_TREE_POLICY_H_
 #define BANYAN_TREE_TREE_POLICY_H_
 
+#include <memory>
 #include <vector>
 
 #include "tree/draft_tree.h"
@@ -50,6 +51,8 @@ class TreePolicy {
   virtual ~TreePolicy() = default;
 
   virtual PolicyTraits traits() const = 0;
+  // Another one in the same state: every sequence has its own.
+  virtual std::unique_ptr<TreePolicy> Clone() const = 0;
 
   // What to draw next. Depends on the tree and on committed state only. Names
   // open nodes only, each at most once.

@@ -24,6 +24,11 @@ struct TokenBatch {
   std::vector<int> parents;
 
   int size() const { return static_cast<int>(tokens.size()); }
+  void Add(TokenId token, int position, int parent) {
+    tokens.push_back(token);
+    positions.push_back(position);
+    parents.push_back(parent);
+  }
 };
 
 }  // namespace banyan

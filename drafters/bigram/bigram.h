@@ -40,6 +40,9 @@ class Bigram : public Drafter {
   // Requires counts as token_counts.h has them.
   Bigram(TokenCounts counts, const SamplingRule& rule);
 
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Bigram>(*this);
+  }
   std::vector<DraftLaw> laws() const override;
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(

@@ -46,6 +46,9 @@ class Copy : public Drafter {
   // 1 <= min_match <= max_match, and the history holds max_match + 1 tokens.
   Copy(int vocab_size, const CopyOptions& options);
 
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Copy>(*this);
+  }
   std::vector<DraftLaw> laws() const override;
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(

@@ -45,6 +45,9 @@ class Medusa : public Drafter {
 
   Medusa(Heads heads, SamplingRule rule);
 
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Medusa>(*this);
+  }
   std::vector<DraftLaw> laws() const override;
   std::vector<int> taps() const override;
   absl::Status Begin(const Context& context) override;

@@ -63,8 +63,14 @@ class NGram : public Drafter {
   // 2 <= min_order <= max_order, and the history holds max_order tokens.
   NGram(int vocab_size, const NGramOptions& options, const SamplingRule& rule);
 
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<NGram>(*this);
+  }
   std::vector<DraftLaw> laws() const override;
   bool carries_state() const override { return options_.keep_counts; }
+  void Absorb(const Drafter& ended) override {
+    if (options_.keep_counts) grams_ = static_cast<const NGram&>(ended).grams_;
+  }
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(
       const Context& context, const GrowingTree& tree,

@@ -29,6 +29,9 @@ class Random : public Drafter {
 
   explicit Random(int vocab_size);
 
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Random>(*this);
+  }
   std::vector<DraftLaw> laws() const override;
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(

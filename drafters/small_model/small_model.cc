@@ -52,56 +52,111 @@ std::vector<DraftLaw> SmallModel::laws() const {
   return {kEveryLaw.begin(), kEveryLaw.end()};
 }
 
-absl::Status SmallModel::Begin(const Context& context) {
-  session_ = model_->NewSession();
-  return StartRound(context);
+std::unique_ptr<Drafter> SmallModel::Clone() const {
+  return std::make_unique<SmallModel>(model_, rule_);
 }
 
-// Drops what an abandoned round left, and reads the committed text up to the
-// root, which is scored with the tree.
-absl::Status SmallModel::StartRound(const Context& context) {
-  BANYAN_RETURN_IF_ERROR(session_->Commit({}));
+absl::Status SmallModel::Begin(const Context& context) {
+  session_ = model_->NewSession();
   rows_.clear();
-  row_of_.clear();
-  const absl::Span<const TokenId> text(context.tokens);
-  const auto seen = static_cast<std::size_t>(session_->length());
-  return session_->Prefill(text.subspan(seen, text.size() - 1 - seen));
+  return session_->Prefill(
+      absl::MakeConstSpan(context.tokens).first(context.tokens.size() - 1));
 }
 
 absl::StatusOr<std::vector<Distribution>> SmallModel::Propose(
     const Context& context, const GrowingTree& tree,
     absl::Span<const int> nodes) {
-  // Every growth proposes for its root first.
-  if (nodes.front() == 0) BANYAN_RETURN_IF_ERROR(StartRound(context));
-  row_of_.resize(static_cast<std::size_t>(tree.size()), -1);
+  const DraftRequest request = {
+      this, &context, &tree, {nodes.begin(), nodes.end()}};
+  BANYAN_ASSIGN_OR_RETURN(std::vector<std::vector<Distribution>> all,
+                          ProposeAll({&request, 1}));
+  return std::move(all.front());
+}
+
+absl::StatusOr<std::vector<std::vector<Distribution>>> SmallModel::ProposeAll(
+    absl::Span<const DraftRequest> requests) {
+  std::vector<TokenBatch> batches(requests.size());
+  std::vector<ScoreRequest> asked;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto& own = static_cast<SmallModel&>(*requests[i].drafter);
+    BANYAN_ASSIGN_OR_RETURN(batches[i], own.BatchOf(requests[i]));
+    asked.push_back({own.session_.get(), &batches[i]});
+  }
+  BANYAN_ASSIGN_OR_RETURN(const auto scores, model_->Score(asked));
+  std::vector<std::vector<Distribution>> all;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto& own = static_cast<SmallModel&>(*requests[i].drafter);
+    BANYAN_ASSIGN_OR_RETURN(
+        std::vector<Distribution> laws,
+        own.LawsOf(requests[i], batches[i], *scores[i]));
+    all.push_back(std::move(laws));
+  }
+  return all;
+}
+
+// The nodes' tokens, below the rows of their parents; at the root, whatever of
+// the committed text was not read yet stands before it.
+absl::StatusOr<TokenBatch> SmallModel::BatchOf(const DraftRequest& request) {
   TokenBatch batch;
-  for (int index : nodes) {
-    const Node& node = tree.node(index);
+  if (request.nodes.front() == 0) {  // every growth proposes for its root first
+    BANYAN_RETURN_IF_ERROR(StartRound(*request.context));
+    const std::vector<TokenId>& text = request.context->tokens;
+    for (auto at = static_cast<std::size_t>(session_->length());
+         at + 1 < text.size(); ++at)
+      batch.Add(text[at], static_cast<int>(at), batch.size() - 1);
+  }
+  row_of_.resize(static_cast<std::size_t>(request.tree->size()), -1);
+  const int root = static_cast<int>(request.context->tokens.size()) - 1;
+  for (int index : request.nodes) {
+    const Node& node = request.tree->node(index);
     const int parent = index == 0
-                           ? TokenBatch::kCommitted
+                           ? batch.size() - 1  // kCommitted is -1
                            : row_of_[static_cast<std::size_t>(node.parent)];
     Check(index == 0 || parent >= 0, "a proposal below a node without one");
-    batch.tokens.push_back(node.token);
-    batch.positions.push_back(session_->length() + node.depth);
-    batch.parents.push_back(parent);
+    batch.Add(node.token, root + node.depth, parent);
   }
-  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Scores> scores,
-                          ScoreOne(*model_, *session_, batch));
+  return batch;
+}
+
+// Drops what an abandoned round left, and reads what is long unread: a few
+// tokens are read with the root, but every row of that pass gives logits, which
+// is more work than another pass once there are many.
+absl::Status SmallModel::StartRound(const Context& context) {
+  constexpr std::size_t kReadWithRoot = 4;
+  BANYAN_RETURN_IF_ERROR(session_->Commit({}));
+  rows_.clear();
+  row_of_.clear();
+  const auto unread = absl::MakeConstSpan(context.tokens)
+                          .first(context.tokens.size() - 1)
+                          .subspan(static_cast<std::size_t>(session_->length()));
+  return unread.size() > kReadWithRoot ? session_->Prefill(unread)
+                                       : absl::OkStatus();
+}
+
+// The laws after the nodes of a batch that was scored; the last rows are
+// theirs.
+absl::StatusOr<std::vector<Distribution>> SmallModel::LawsOf(
+    const DraftRequest& request, const TokenBatch& batch,
+    const Scores& scores) {
+  const GrowingTree& tree = *request.tree;
+  const int before = batch.size() - static_cast<int>(request.nodes.size());
+  for (std::size_t i = 0; i < request.nodes.size(); ++i)
+    row_of_[static_cast<std::size_t>(request.nodes[i])] =
+        static_cast<int>(rows_.size() + i) + before;
+  for (std::size_t i = 0; i < batch.tokens.size(); ++i)
+    rows_.push_back({batch.tokens[i], batch.parents[i]});
   const bool ranked = tree.law() == DraftLaw::kDeterministic;
   const SamplingRule& rule = ranked ? ranking_ : rule_;
-  std::vector<Distribution> proposals;
+  std::vector<Distribution> laws;
   std::vector<double> logits;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    row_of_[static_cast<std::size_t>(nodes[i])] =
-        static_cast<int>(rows_.size());
-    rows_.push_back({batch.tokens[i], batch.parents[i]});
-    scores->Read(static_cast<int>(i), logits);
+  for (std::size_t i = 0; i < request.nodes.size(); ++i) {
+    scores.Read(before + static_cast<int>(i), logits);
     BANYAN_ASSIGN_OR_RETURN(
-        Distribution proposal,
-        rule.Apply(logits, context.tokens, TokensTo(tree, nodes[i])));
-    proposals.push_back(std::move(proposal));
+        Distribution law, rule.Apply(logits, request.context->tokens,
+                                     TokensTo(tree, request.nodes[i])));
+    laws.push_back(std::move(law));
   }
-  return proposals;
+  return laws;
 }
 
 absl::Status SmallModel::Observe(const Context& context,

@@ -4,7 +4,7 @@
 // It reads the prompt when it begins, as the target does. After a round it
 // keeps the rows of the accepted path. What it has not seen (the token after
 // the path; another trunk's nodes; the last node of a fully accepted chain,
-// which it drafted but never read) it reads before the next proposal, so its
+// which it drafted but never read) it reads in the pass of the next root, so its
 // cache has no holes.
 //
 // Proposals are its sampling rule's laws. To rank candidates at temperature 0,
@@ -40,11 +40,14 @@ class SmallModel : public Drafter {
 
   SmallModel(std::shared_ptr<const Model> model, SamplingRule rule);
 
+  std::unique_ptr<Drafter> Clone() const override;
   std::vector<DraftLaw> laws() const override;
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(
       const Context& context, const GrowingTree& tree,
       absl::Span<const int> nodes) override;
+  absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
+      absl::Span<const DraftRequest> requests) override;
   absl::Status Observe(const Context& context,
                        const RoundOutcome& outcome) override;
 
@@ -54,7 +57,11 @@ class SmallModel : public Drafter {
     int parent;
   };
 
+  absl::StatusOr<TokenBatch> BatchOf(const DraftRequest& request);
   absl::Status StartRound(const Context& context);
+  absl::StatusOr<std::vector<Distribution>> LawsOf(const DraftRequest& request,
+                                                   const TokenBatch& batch,
+                                                   const Scores& scores);
 
   std::shared_ptr<const Model> model_;
   SamplingRule rule_;

@@ -44,6 +44,9 @@ class Unigram : public Drafter {
                                         absl::Span<const TokenId> history,
                                         absl::Span<const TokenId> path);
 
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Unigram>(*this);
+  }
   std::vector<DraftLaw> laws() const override;
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(

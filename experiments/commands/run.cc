@@ -113,7 +113,7 @@ absl::Status Run(const Options& options) {
   for (const records::PromptRecord& record : file.done)
     progress.Add(record, /*fresh=*/false);
   BANYAN_RETURN_IF_ERROR(
-      RunCells({opened.run, opened.experiment.hash, shard, file, *clock},
+      RunCells({opened.run, opened.experiment.hash, shard, file},
                [&](const records::PromptRecord& record, int done, int all) {
                  progress.Add(record, /*fresh=*/true);
                  progress.Show(done, all);

@@ -30,6 +30,9 @@
 namespace banyan {
 namespace {
 
+// Prompts decoded at a time: more than a machine has memory for.
+constexpr int kMostTogether = 1024;
+
 using Axes = std::vector<std::pair<std::string, std::string>>;
 
 // The top-level sections, with every setting in them.
@@ -41,6 +44,7 @@ struct Sections {
   const Params* sampling = nullptr;
   const Params* limits = nullptr;
   const Params* matrix = nullptr;
+  int batch = 1;
   std::vector<std::string> seeds = {"0"};
   std::string question;
 };
@@ -54,6 +58,9 @@ absl::StatusOr<Sections> ReadSections(const Params& file) {
   in.Required("methods", sections.methods);
   in.Optional("seeds", sections.seeds);
   in.Ensure(!sections.seeds.empty(), "seeds", "must hold a seed");
+  in.Optional("batch", sections.batch);
+  in.Ensure(sections.batch >= 1 && sections.batch <= kMostTogether, "batch",
+            absl::StrCat("must be from 1 to ", kMostTogether));
   sections.models = in.Take("models");
   sections.sampling = in.Take("sampling");
   sections.limits = in.Take("limits");
@@ -98,6 +105,7 @@ absl::StatusOr<ExperimentCell> ReadCommon(const Sections& sections) {
   errors.Add(target.status());
   if (target.ok()) cell.target = *target;
   cell.max_new_tokens = 64;
+  cell.batch = sections.batch;
   if (sections.limits != nullptr) {
     ParamsReader in(*sections.limits, "limits");
     in.Optional("max_new_tokens", cell.max_new_tokens);
@@ -230,7 +238,8 @@ class Expander {
       return section == nullptr ? std::string() : ToYaml(*section);
     };
     const std::string key =
-        absl::StrCat(cell.seed, "\n", ToYaml(sections.target), "\n",
+        absl::StrCat(cell.seed, "\n", cell.batch, "\n",
+                     ToYaml(sections.target), "\n",
                      text(sections.sampling), "\n", text(sections.limits));
     const auto [at, is_new] =
         baselines_.emplace(key, static_cast<int>(out_.cells.size()));
@@ -302,6 +311,17 @@ absl::Status CheckNames(const Experiment& experiment, const Params& file) {
   return absl::OkStatus();
 }
 
+// A turn of a chat waits for the answer before it.
+absl::Status CheckTogether(const Experiment& experiment, const Params& root) {
+  if (experiment.workload.chat.empty()) return absl::OkStatus();
+  for (const ExperimentCell& cell : experiment.cells)
+    if (cell.batch > 1)
+      return root.Find("workload")->Find("chat")->Error(absl::StrCat(
+          "chats are decoded one at a time, and cell ", cell.name,
+          " has a batch of ", cell.batch));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::pair<std::string, Params>> ReadSetting(
@@ -340,6 +360,7 @@ absl::StatusOr<Experiment> ReadExperiment(const Params& file,
   BANYAN_RETURN_IF_ERROR(CheckAxes(axes, settings, root));
   BANYAN_RETURN_IF_ERROR(Expander(root, std::move(axes), experiment).Run());
   BANYAN_RETURN_IF_ERROR(CheckNames(experiment, file));
+  BANYAN_RETURN_IF_ERROR(CheckTogether(experiment, root));
   return experiment;
 }
 

@@ -44,6 +44,7 @@ struct ExperimentCell {
   std::vector<Params::Entry> sampling;
   int max_new_tokens = 0;
   bool ignore_eos = false;
+  int batch = 1;  // prompts decoded at a time
   std::uint64_t seed = 0;
   int baseline = 0;  // a cell; its own number if it is one
 };

@@ -160,9 +160,8 @@ class Enumeration {
     BANYAN_ASSIGN_OR_RETURN(
         Sequence sequence,
         decoder_.Begin({.tokens = text}, {.max_new_tokens = kUnlimited}));
-    std::vector<Trunk>& trunks = decoder_.method().trunks;
-    for (std::size_t i = 0; i < trunks.size(); ++i)
-      trunks[i].policy->SetState(states[i]);
+    for (std::size_t i = 0; i < states.size(); ++i)
+      sequence.trunks[i].policy->SetState(states[i]);
     std::unique_ptr<RandomSource> wrapped;
     if (options_.wrap != nullptr) wrapped = options_.wrap(source);
     RandomSource& random = wrapped == nullptr ? source : *wrapped;
@@ -176,7 +175,7 @@ class Enumeration {
       step.emitted.insert(step.emitted.end(), record.emitted.begin(),
                           record.emitted.end());
     }
-    for (const Trunk& trunk : trunks)
+    for (const SequenceTrunk& trunk : sequence.trunks)
       step.states.push_back(trunk.policy->State());
     return step;
   }

@@ -33,6 +33,16 @@ absl::Span<const MetricRow> MetricCatalogue() {
        "", Form::kRelative, CountPredictedSpeed},
       {"ms_per_token", "Time of all rounds over all tokens, prefill aside.",
        "ms", Form::kRatio, CountMsPerToken},
+      {"latency",
+       "Time from a prompt's admission to its end over its tokens, prefill "
+       "included.",
+       "ms", Form::kRatio, CountLatency},
+      {"throughput",
+       "Tokens a second of the cell's wall time, prefills included.",
+       "tokens", Form::kRatio, CountThroughput},
+      {"wall_speed",
+       "Tokens over wall time against the baseline's, prefills included.", "",
+       Form::kRelative, CountWallSpeed},
       {"drafter_cost",
        "Time to draft one level, or all that a pass scores, in target passes "
        "of the baseline: the papers' c.",

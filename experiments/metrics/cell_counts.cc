@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,20 +13,30 @@
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/records/prompt_pair.h"
+#include "experiments/records/record.pb.h"
 
 namespace banyan {
 namespace {
 
-// The place of each pair's part: a chat's turns share one.
+// The place of each pair's part: a chat's turns share one, and so do the prompts
+// of a batch, whose times depend on each other.
 std::vector<std::size_t> Places(absl::Span<const PromptPair> pairs) {
   std::map<std::string, std::size_t> chats;  // by id
+  std::map<std::uint32_t, std::size_t> batches;
   std::vector<std::size_t> places;
   std::size_t next = 0;
   for (const PromptPair& pair : pairs) {
-    const bool later = pair.record->turn() > 0;
-    const auto chat = later ? chats.find(pair.record->id()) : chats.end();
-    places.push_back(chat != chats.end() ? chat->second : next++);
-    chats[pair.record->id()] = places.back();
+    const records::PromptRecord& record = *pair.record;
+    const auto chat = chats.find(record.id());
+    const auto batch = batches.find(record.batch());
+    if (record.turn() > 0 && chat != chats.end())
+      places.push_back(chat->second);
+    else if (record.batch() > 0 && batch != batches.end())
+      places.push_back(batch->second);
+    else
+      places.push_back(next++);
+    chats[record.id()] = places.back();
+    batches[record.batch()] = places.back();
   }
   return places;
 }

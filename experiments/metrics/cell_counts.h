@@ -15,7 +15,7 @@
 namespace banyan {
 
 // For every key of any of the prompts, one part a prompt, in their order. The
-// turns of a chat are one prompt.
+// turns of a chat are one prompt, and so are the prompts of a batch.
 using KeyedParts = std::map<std::string, std::vector<Part>, KeyLess>;
 
 // What a metric says of a cell, by key. A key without a number is left out.

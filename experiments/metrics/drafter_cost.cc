@@ -13,10 +13,10 @@ void CountDrafterCost(const PromptPair& pair, Counts& counts) {
   double draft_ns = 0;
   double levels = 0;
   for (const records::Round& round : pair.record->rounds()) {
-    draft_ns += static_cast<double>(DraftNs(round));
+    draft_ns += DraftNs(round);
     levels += Levels(round);
   }
-  const double base_ns = static_cast<double>(TargetNs(*pair.baseline));
+  const double base_ns = TargetNs(*pair.baseline);
   const double base_passes = pair.baseline->rounds_size();
   for (const char* key : {"", "pass"}) {
     Part& part = counts.parts[key];

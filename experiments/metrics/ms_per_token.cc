@@ -15,7 +15,7 @@ constexpr double kNsPerMs = 1e6;
 
 void CountMsPerToken(const PromptPair& pair, Counts& counts) {
   Part& part = counts.parts[""];
-  part.over += static_cast<double>(RoundsNs(*pair.record)) / kNsPerMs;
+  part.over += RoundsNs(*pair.record) / kNsPerMs;
   part.under += pair.record->tokens_size();
 }
 

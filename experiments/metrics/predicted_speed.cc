@@ -20,9 +20,9 @@ void CountPredictedSpeed(const PromptPair& pair, Counts& counts) {
   Part& part = counts.parts[""];
   part.over += pair.record->tokens_size();
   for (const records::Round& round : pair.record->rounds())
-    part.under += static_cast<double>(DraftNs(round) + round.target_ns());
+    part.under += DraftNs(round) + TargetNs(round);
   part.base_over += pair.baseline->rounds_size();
-  part.base_under += static_cast<double>(TargetNs(*pair.baseline));
+  part.base_under += TargetNs(*pair.baseline);
 }
 
 }  // namespace banyan

@@ -13,26 +13,47 @@
 
 namespace banyan {
 
-std::int64_t DraftNs(const records::Round& round) {
-  return std::accumulate(round.draft_ns().begin(), round.draft_ns().end(),
-                         std::int64_t{0});
+int Sequences(const records::Round& round) {
+  return std::max(1, static_cast<int>(round.sequences()));
 }
 
-std::int64_t RoundNs(const records::Round& round) {
-  return DraftNs(round) + round.derive_ns() + round.target_ns() +
-         round.verify_ns() + round.commit_ns();
+double DraftNs(const records::Round& round) {
+  return static_cast<double>(std::accumulate(round.draft_ns().begin(),
+                                             round.draft_ns().end(),
+                                             std::int64_t{0})) /
+         Sequences(round);
 }
 
-std::int64_t RoundsNs(const records::PromptRecord& record) {
-  std::int64_t ns = 0;
+double TargetNs(const records::Round& round) {
+  return static_cast<double>(round.target_ns()) / Sequences(round);
+}
+
+double RoundNs(const records::Round& round) {
+  const std::int64_t others = round.derive_ns() + round.target_ns() +
+                              round.verify_ns() + round.commit_ns();
+  return DraftNs(round) + static_cast<double>(others) / Sequences(round);
+}
+
+double RoundsNs(const records::PromptRecord& record) {
+  double ns = 0;
   for (const records::Round& round : record.rounds()) ns += RoundNs(round);
   return ns;
 }
 
-std::int64_t TargetNs(const records::PromptRecord& record) {
-  std::int64_t ns = 0;
-  for (const records::Round& round : record.rounds()) ns += round.target_ns();
+double TargetNs(const records::PromptRecord& record) {
+  double ns = 0;
+  for (const records::Round& round : record.rounds()) ns += TargetNs(round);
   return ns;
+}
+
+double WallNs(const records::PromptRecord& record) {
+  return static_cast<double>(record.prefill_ns()) + RoundsNs(record);
+}
+
+double LatencyNs(const records::PromptRecord& record) {
+  return record.batch() == 0
+             ? WallNs(record)
+             : static_cast<double>(record.ended_ns() - record.admitted_ns());
 }
 
 int DraftedNodes(const records::Round& round) {

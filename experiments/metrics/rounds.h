@@ -2,7 +2,6 @@
 #ifndef BANYAN_EXPERIMENTS_METRICS_ROUNDS_H_
 #define BANYAN_EXPERIMENTS_METRICS_ROUNDS_H_
 
-#include <cstdint>
 #include <string>
 
 #include "absl/functional/function_ref.h"
@@ -10,13 +9,21 @@
 
 namespace banyan {
 
-// Nanoseconds of drafting, over all trunks.
-std::int64_t DraftNs(const records::Round& round);
-// Nanoseconds of all phases.
-std::int64_t RoundNs(const records::Round& round);
+// How many sequences shared the round. Each is charged an equal share of its
+// times, so that the sums over a batch's prompts are the times of the batch.
+int Sequences(const records::Round& round);
+// Nanoseconds of drafting, over all trunks: this sequence's share.
+double DraftNs(const records::Round& round);
+// Of the target's pass, and of all phases.
+double TargetNs(const records::Round& round);
+double RoundNs(const records::Round& round);
 // Of all rounds; the prefill is not in it.
-std::int64_t RoundsNs(const records::PromptRecord& record);
-std::int64_t TargetNs(const records::PromptRecord& record);
+double RoundsNs(const records::PromptRecord& record);
+double TargetNs(const records::PromptRecord& record);
+// Of the rounds and the prefill: what the prompt added to the time of its cell.
+double WallNs(const records::PromptRecord& record);
+// From its admission to its end; alone that is the same.
+double LatencyNs(const records::PromptRecord& record);
 
 // Drafted nodes: all but the root.
 int DraftedNodes(const records::Round& round);

@@ -12,9 +12,9 @@ void CountSpeed(const PromptPair& pair, Counts& counts) {
   if (pair.baseline == nullptr) return;
   Part& part = counts.parts[""];
   part.over += pair.record->tokens_size();
-  part.under += static_cast<double>(RoundsNs(*pair.record));
+  part.under += RoundsNs(*pair.record);
   part.base_over += pair.baseline->tokens_size();
-  part.base_under += static_cast<double>(RoundsNs(*pair.baseline));
+  part.base_under += RoundsNs(*pair.baseline);
 }
 
 }  // namespace banyan

@@ -10,16 +10,19 @@
 namespace banyan {
 
 void CountTimeShares(const PromptPair& pair, Counts& counts) {
-  const auto add = [&counts](const char* phase, std::int64_t ns) {
-    counts.parts[phase].over += static_cast<double>(ns);
-    counts.every.under += static_cast<double>(ns);
+  const auto add = [&counts](const char* phase, double ns) {
+    counts.parts[phase].over += ns;
+    counts.every.under += ns;
   };
   for (const records::Round& round : pair.record->rounds()) {
+    const auto share = [&round](std::int64_t ns) {
+      return static_cast<double>(ns) / Sequences(round);
+    };
     add("draft", DraftNs(round));
-    add("derive", round.derive_ns());
-    add("target", round.target_ns());
-    add("verify", round.verify_ns());
-    add("commit", round.commit_ns());
+    add("derive", share(round.derive_ns()));
+    add("target", share(round.target_ns()));
+    add("verify", share(round.verify_ns()));
+    add("commit", share(round.commit_ns()));
   }
 }
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
@@ -120,6 +121,16 @@ absl::Status ReadEntry(absl::string_view payload, bool first,
   return CheckRecord(record, file.context);
 }
 
+// How many records at the end are of a batch that is not all there.
+std::size_t OfATornBatch(const std::vector<records::PromptRecord>& prompts) {
+  if (prompts.empty()) return 0;
+  const records::PromptRecord& last = prompts.back();
+  std::size_t there = 0;
+  for (auto at = prompts.rbegin(); at != prompts.rend(); ++at, ++there)
+    if (at->batch() != last.batch() || at->cell() != last.cell()) break;
+  return there < last.batch_prompts() ? there : 0;
+}
+
 }  // namespace
 
 absl::StatusOr<RecordFile> ReadRecordFile(const std::string& path) {
@@ -130,12 +141,14 @@ absl::StatusOr<RecordFile> ReadRecordFile(const std::string& path) {
         path, ": is no record file: it does not begin with \"", kMagic, "\""));
   RecordFile file{.path = path};
   std::size_t end = kMagic.size();
+  std::vector<std::size_t> begins;  // of the entries
   while (end < bytes.size()) {
     BANYAN_ASSIGN_OR_RETURN(const std::optional<absl::string_view> payload,
                             PayloadAt(path, bytes, end));
     if (!payload.has_value()) break;
     const absl::Status read = ReadEntry(*payload, end == kMagic.size(), file);
     if (!read.ok()) return Corrupt(path, end, read.message());
+    begins.push_back(end);
     end += kHeaderBytes + payload->size();
   }
   if (end == kMagic.size())
@@ -143,6 +156,10 @@ absl::StatusOr<RecordFile> ReadRecordFile(const std::string& path) {
         absl::StrCat(path,
                      ": ends before its context does: nothing was "
                      "recorded, and it may be removed"));
+  if (const std::size_t torn = OfATornBatch(file.prompts); torn > 0) {
+    file.prompts.resize(file.prompts.size() - torn);
+    end = begins[begins.size() - torn];
+  }
   file.whole_bytes = static_cast<std::int64_t>(end);
   file.torn_bytes = static_cast<std::int64_t>(bytes.size() - end);
   return file;

@@ -8,6 +8,8 @@
 // to the system before the next is begun, so that a process that is killed
 // leaves whole entries and at most one torn tail. The length has a checksum of
 // its own: a damaged one would pass for a torn tail, and whole entries with it.
+// The records of a batch (prompts decoded together) follow each other; those of
+// one that is not all there when the file ends are part of the torn tail.
 #ifndef BANYAN_EXPERIMENTS_RECORDS_RECORD_FILE_H_
 #define BANYAN_EXPERIMENTS_RECORDS_RECORD_FILE_H_
 
@@ -28,8 +30,8 @@ struct RecordFile {
   std::string path;
   records::Context context;
   std::vector<records::PromptRecord> prompts;
-  // Bytes of whole entries, and what follows them: an entry that was being
-  // written when the process ended.
+  // Bytes of whole entries, and what follows them: an entry, or a batch of
+  // entries, that was being written when the process ended.
   std::int64_t whole_bytes = 0;
   std::int64_t torn_bytes = 0;
 };

@@ -73,9 +73,7 @@ Json Choice(const CellRecords& cell, const Turns& turns, TokenTexts& texts) {
         texts.Together(cell.cell->target().directory(), record->tokens()));
     choice["decoding_steps"].push_back(record->rounds_size());
     choice["new_tokens"].push_back(record->tokens_size());
-    choice["wall_time"].push_back(
-        static_cast<double>(record->prefill_ns() + RoundsNs(*record)) /
-        kNsPerSecond);
+    choice["wall_time"].push_back(LatencyNs(*record) / kNsPerSecond);
     for (const records::Round& round : record->rounds())
       choice["accept_lengths"].push_back(round.emitted());
   }

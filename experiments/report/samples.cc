@@ -39,8 +39,8 @@ Json NodeToJson(const records::Round& round, int node, const TextOf& text_of) {
 }
 
 Json RoundToJson(const records::Round& round, const TextOf& text_of) {
-  const auto ms = [](std::int64_t ns) {
-    return static_cast<double>(ns) / kNsPerMs;
+  const auto ms = [&round](std::int64_t ns) {
+    return static_cast<double>(ns) / kNsPerMs / Sequences(round);
   };
   Json nodes = Json::array();
   for (int node = 0; node < round.tokens_size(); ++node)
@@ -49,7 +49,7 @@ Json RoundToJson(const records::Round& round, const TextOf& text_of) {
           {"next", text_of(round.next())},
           {"emitted", round.emitted()},
           {"ms",
-           {{"draft", ms(DraftNs(round))},
+           {{"draft", DraftNs(round) / kNsPerMs},
             {"derive", ms(round.derive_ns())},
             {"target", ms(round.target_ns())},
             {"verify", ms(round.verify_ns())},

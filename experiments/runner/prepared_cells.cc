@@ -94,6 +94,7 @@ records::Cell DescribeCell(const ExperimentCell& cell,
   out.set_max_new_tokens(cell.max_new_tokens);
   if (prepared.chat.has_value())
     out.set_chat(std::string(prepared.chat->name()));
+  if (cell.batch > 1) out.set_batch(static_cast<std::uint32_t>(cell.batch));
   return out;
 }
 
@@ -136,6 +137,12 @@ absl::StatusOr<PreparedCell> PrepareCell(
         prepared.target.model->architecture().end_of_text;
   for (const Trunk& trunk : prepared.method.decoder->method().trunks)
     prepared.carries_state |= trunk.drafter->carries_state();
+  prepared.batch = cell.batch;
+  if (prepared.batch > 1 && prepared.carries_state)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cell ", cell.name,
+        " learns from one prompt for the next: its prompts cannot be decoded ",
+        prepared.batch, " at a time"));
   prepared.description = DescribeCell(cell, prepared);
   return prepared;
 }
@@ -246,6 +253,20 @@ absl::StatusOr<std::vector<int>> ChoosePrompts(const WorkloadSpec& spec,
                              fitting.size()]);
   std::sort(chosen.begin(), chosen.end());
   return chosen;
+}
+
+std::vector<std::vector<std::size_t>> PreparedRun::Units() const {
+  std::size_t together = 1;
+  for (const PreparedCell& cell : cells)
+    together = std::max(together, static_cast<std::size_t>(cell.batch));
+  const std::size_t most = together == 1 ? 1 : 2 * together;
+  const std::size_t count = (prompts.size() + most - 1) / most;
+  std::vector<std::vector<std::size_t>> units(count);
+  for (std::size_t unit = 0; unit < count; ++unit)
+    for (std::size_t place = prompts.size() * unit / count;
+         place < prompts.size() * (unit + 1) / count; ++place)
+      units[unit].push_back(place);
+  return units;
 }
 
 int PreparedRun::turns() const {

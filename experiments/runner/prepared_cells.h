@@ -2,6 +2,7 @@
 #ifndef BANYAN_EXPERIMENTS_RUNNER_PREPARED_CELLS_H_
 #define BANYAN_EXPERIMENTS_RUNNER_PREPARED_CELLS_H_
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,7 @@ struct PreparedCell {
   std::optional<ChatTemplate> chat;
   StopRule stop;
   bool carries_state = false;  // some drafter's, from prompt to prompt
+  int batch = 1;               // prompts decoded at a time
 };
 
 // A prompt in the tokens of the experiment's targets, which have one tokenizer.
@@ -50,6 +52,12 @@ struct PreparedRun {
   int workload_prompts = 0;  // in the file: later turns are numbered from there
 
   int left_out = 0;  // later turns, where nothing says how to write chats
+
+  // The prompts in the units that are decoded in one go, by their places: one
+  // each, unless cells decode several at a time. Then every unit has as many as
+  // possible up to twice the largest batch, so that half of them take the place
+  // of another, and the units are as equal as can be.
+  std::vector<std::vector<std::size_t>> Units() const;
 
   int turns() const;  // of all prompts
 };

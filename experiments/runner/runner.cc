@@ -22,7 +22,7 @@
 #include "core/base/fnv1a.h"
 #include "core/base/status_macros.h"
 #include "core/random/seeded_source.h"
-#include "decode/decoder.h"
+#include "decode/batch_decoder.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
 #include "experiments/records/record.pb.h"
@@ -38,7 +38,7 @@ constexpr int kWarmTokens = 8;
 
 // What one cell decodes at a time: a prompt, or a turn of a chat.
 struct Asked {
-  const PreparedPrompt& prompt;
+  const PreparedPrompt* prompt = nullptr;
   int turn = 0;
   int number = 0;  // of the record
   std::vector<TokenId> tokens;
@@ -74,34 +74,58 @@ std::uint64_t PeakMemory() {
   return 0;
 }
 
-absl::StatusOr<records::PromptRecord> Decode(PreparedCell& cell,
-                                             const Asked& asked,
-                                             const StopRule& stop,
-                                             const Clock& clock) {
-  Decoder& decoder = *cell.method.decoder;
-  SeededSource random(cell.description.seed());
+records::PromptRecord StartRecord(const Asked& asked) {
   records::PromptRecord record;
-  const auto number = static_cast<std::uint32_t>(asked.number);
-  record.set_prompt(number);
-  record.set_id(asked.prompt.id);
-  record.set_kind(asked.prompt.kind);
+  record.set_prompt(static_cast<std::uint32_t>(asked.number));
+  record.set_id(asked.prompt->id);
+  record.set_kind(asked.prompt->kind);
   record.set_turn(static_cast<std::uint32_t>(asked.turn));
   for (TokenId token : asked.tokens)
     record.add_prompt_tokens(static_cast<std::uint32_t>(token));
-  ResetPeakMemory();
-  const std::int64_t start = clock.NowNs();
-  BANYAN_ASSIGN_OR_RETURN(
-      Sequence sequence,
-      decoder.Begin({.id = number, .tokens = asked.tokens}, stop));
-  record.set_prefill_ns(clock.NowNs() - start);
-  while (sequence.stopped == StopReason::kNone) {
-    BANYAN_ASSIGN_OR_RETURN(const RoundRecord round,
-                            decoder.Step(sequence, random));
-    AddRound(round, record);
-  }
-  record.set_stop(ToRecord(sequence.stopped));
-  record.set_peak_memory_bytes(PeakMemory());
   return record;
+}
+
+// Writes down what a batch decoder does.
+class Recorder : public BatchListener {
+ public:
+  explicit Recorder(const std::vector<Asked>& asked) {
+    for (const Asked& one : asked) records_.push_back(StartRecord(one));
+  }
+
+  void Admitted(std::size_t prompt, std::int64_t at_ns,
+                std::int64_t prefill_ns) override {
+    records_[prompt].set_admitted_ns(at_ns);
+    records_[prompt].set_prefill_ns(prefill_ns);
+  }
+  void Round(std::size_t prompt, const RoundRecord& round) override {
+    AddRound(round, records_[prompt]);
+  }
+  void Ended(std::size_t prompt, StopReason reason,
+             std::int64_t at_ns) override {
+    records_[prompt].set_stop(ToRecord(reason));
+    records_[prompt].set_ended_ns(at_ns);
+    records_[prompt].set_peak_memory_bytes(PeakMemory());
+  }
+
+  std::vector<records::PromptRecord> Take() { return std::move(records_); }
+
+ private:
+  std::vector<records::PromptRecord> records_;
+};
+
+// What the cell says to all that is asked, as many at a time as its batch is.
+absl::StatusOr<std::vector<records::PromptRecord>> Decode(
+    PreparedCell& cell, const std::vector<Asked>& asked, const StopRule& stop) {
+  SeededSource random(cell.description.seed());
+  std::vector<Prompt> prompts;
+  for (const Asked& one : asked)
+    prompts.push_back({.id = static_cast<std::uint32_t>(one.number),
+                       .tokens = one.tokens});
+  Recorder recorder(asked);
+  ResetPeakMemory();
+  BANYAN_RETURN_IF_ERROR(DecodeBatch(*cell.method.decoder, prompts, stop,
+                                     cell.batch, random, recorder));
+  return recorder.Take();
 }
 
 absl::Status In(const PreparedCell& cell, const PreparedPrompt& prompt,
@@ -111,14 +135,10 @@ absl::Status In(const PreparedCell& cell, const PreparedPrompt& prompt,
                                   prompt.id, ": ", status.message()));
 }
 
-// The prompts of a shard, by their place among all.
-std::vector<std::size_t> Places(const RunTask& task) {
-  std::vector<std::size_t> places;
-  const auto step = static_cast<std::size_t>(task.shard.count);
-  for (auto i = static_cast<std::size_t>(task.shard.number);
-       i < task.run.prompts.size(); i += step)
-    places.push_back(i);
-  return places;
+// Whether the shard has the unit of this number.
+bool Has(const Shard& shard, std::size_t unit) {
+  return unit % static_cast<std::size_t>(shard.count) ==
+         static_cast<std::size_t>(shard.number);
 }
 
 // Cells that carry state would show the warm-up in their drafts.
@@ -129,8 +149,8 @@ absl::Status WarmUp(const RunTask& task) {
     if (cell.carries_state) continue;
     StopRule stop = cell.stop;
     stop.max_new_tokens = std::min(kWarmTokens, stop.max_new_tokens);
-    const auto warm = Decode(cell, {prompt, 0, prompt.number, prompt.tokens},
-                             stop, task.clock);
+    const auto warm =
+        Decode(cell, {{&prompt, 0, prompt.number, prompt.tokens}}, stop);
     if (!warm.ok()) return In(cell, prompt, warm.status());
   }
   return absl::OkStatus();
@@ -196,65 +216,102 @@ class Run {
   }
 
   absl::Status All() {
-    const std::vector<std::size_t> places = Places(task_);
-    for (std::size_t place : places)
-      all_ += static_cast<std::size_t>(task_.run.prompts[place].turns()) *
-              task_.run.cells.size();
+    const std::vector<std::vector<std::size_t>> units = task_.run.Units();
+    for (std::size_t unit = 0; unit < units.size(); ++unit)
+      if (Has(task_.shard, unit)) all_ += RecordsOf(units[unit]);
     count_ = done_.size();
     if (count_ < all_) BANYAN_RETURN_IF_ERROR(WarmUp(task_));
     std::size_t order = 0;  // over all shards
-    for (std::size_t place = 0; place < task_.run.prompts.size(); ++place) {
-      const PreparedPrompt& prompt = task_.run.prompts[place];
-      if (std::binary_search(places.begin(), places.end(), place))
-        BANYAN_RETURN_IF_ERROR(AllTurns(prompt, order));
-      order +=
-          static_cast<std::size_t>(prompt.turns()) * task_.run.cells.size();
+    for (std::size_t unit = 0; unit < units.size(); ++unit) {
+      const std::uint32_t batch =
+          units.size() < task_.run.prompts.size() ? unit + 1 : 0;
+      if (Has(task_.shard, unit))
+        BANYAN_RETURN_IF_ERROR(AllTurns(units[unit], batch, order));
+      order += RecordsOf(units[unit]);
     }
     return absl::OkStatus();
   }
 
  private:
-  absl::Status AllTurns(const PreparedPrompt& prompt, std::size_t order) {
+  const PreparedPrompt& PromptAt(std::size_t place) const {
+    return task_.run.prompts[place];
+  }
+
+  std::size_t RecordsOf(const std::vector<std::size_t>& unit) const {
+    std::size_t turns = 0;
+    for (std::size_t place : unit)
+      turns += static_cast<std::size_t>(PromptAt(place).turns());
+    return turns * task_.run.cells.size();
+  }
+
+  // A unit of several prompts has one turn.
+  absl::Status AllTurns(const std::vector<std::size_t>& unit,
+                        std::uint32_t batch, std::size_t order) {
+    const PreparedPrompt& first = PromptAt(unit.front());
     std::vector<std::vector<std::string>> answers(task_.run.cells.size());
-    for (int turn = 0; turn < prompt.turns(); ++turn)
-      for (std::size_t index : OrderAt(task_, prompt)) {
+    for (int turn = 0; turn < first.turns(); ++turn)
+      for (std::size_t index : OrderAt(task_, first)) {
         const absl::Status status =
-            OneTurn(prompt, turn, index, order++, answers[index]);
-        if (!status.ok()) return In(task_.run.cells[index], prompt, status);
+            OneTurn({unit, batch, turn, order}, index, answers[index]);
+        if (!status.ok()) return In(task_.run.cells[index], first, status);
+        order += unit.size();
       }
     return absl::OkStatus();
   }
 
-  absl::Status OneTurn(const PreparedPrompt& prompt, int turn,
-                       std::size_t index, std::size_t order,
+  struct Turn {
+    const std::vector<std::size_t>& unit;
+    std::uint32_t batch;  // its number; 0: prompts are decoded alone
+    int number;
+    std::size_t order;
+  };
+
+  absl::Status OneTurn(const Turn& turn, std::size_t index,
                        std::vector<std::string>& answers) {
     PreparedCell& cell = task_.run.cells[index];
-    Asked asked = {.prompt = prompt,
-                   .turn = turn,
-                   .number = prompt.number + turn * task_.run.workload_prompts,
-                   .tokens = prompt.tokens};
-    const auto known = done_.find({static_cast<std::uint32_t>(index),
-                                   static_cast<std::uint32_t>(asked.number)});
-    const bool is_known = known != done_.end();
-    if (turn > 0) {
-      BANYAN_ASSIGN_OR_RETURN(asked.tokens, ChatTokens(cell, prompt, answers));
+    std::vector<Asked> asked;
+    for (std::size_t place : turn.unit) {
+      const PreparedPrompt& prompt = PromptAt(place);
+      asked.push_back(
+          {.prompt = &prompt,
+           .turn = turn.number,
+           .number = prompt.number + turn.number * task_.run.workload_prompts,
+           .tokens = prompt.tokens});
+      if (turn.number > 0) {
+        BANYAN_ASSIGN_OR_RETURN(asked.back().tokens,
+                                ChatTokens(cell, prompt, answers));
+      }
     }
-    records::PromptRecord record;
+    // Of a batch the file has all or nothing.
+    const auto known = done_.find({static_cast<std::uint32_t>(index),
+                                   static_cast<std::uint32_t>(
+                                       asked.front().number)});
+    const bool is_known = known != done_.end();
+    std::vector<records::PromptRecord> records;
     if (!is_known || cell.carries_state) {
-      BANYAN_ASSIGN_OR_RETURN(record,
-                              Decode(cell, asked, cell.stop, task_.clock));
+      BANYAN_ASSIGN_OR_RETURN(records, Decode(cell, asked, cell.stop));
     }
     if (cell.chat.has_value()) {
       BANYAN_ASSIGN_OR_RETURN(
           std::string answer,
-          AnswerText(cell, is_known ? *known->second : record));
+          AnswerText(cell, is_known ? *known->second : records.front()));
       answers.push_back(std::move(answer));
     }
-    if (is_known) return absl::OkStatus();
-    record.set_cell(static_cast<std::uint32_t>(index));
-    record.set_order(static_cast<std::uint32_t>(order));
-    BANYAN_RETURN_IF_ERROR(task_.file.writer->Append(record));
-    sink_(record, static_cast<int>(++count_), static_cast<int>(all_));
+    return is_known ? absl::OkStatus() : Write(turn, index, records);
+  }
+
+  absl::Status Write(const Turn& turn, std::size_t index,
+                     std::vector<records::PromptRecord>& records) {
+    std::size_t order = turn.order;
+    for (records::PromptRecord& record : records) {
+      record.set_cell(static_cast<std::uint32_t>(index));
+      record.set_order(static_cast<std::uint32_t>(order++));
+      record.set_batch(turn.batch);
+      if (turn.batch > 0)
+        record.set_batch_prompts(static_cast<std::uint32_t>(records.size()));
+      BANYAN_RETURN_IF_ERROR(task_.file.writer->Append(record));
+      sink_(record, static_cast<int>(++count_), static_cast<int>(all_));
+    }
     return absl::OkStatus();
   }
 

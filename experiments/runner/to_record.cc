@@ -80,6 +80,10 @@ void AddRound(const RoundRecord& round, records::PromptRecord& record) {
   out.set_target_ns(round.times.target_ns);
   out.set_verify_ns(round.times.verify_ns);
   out.set_commit_ns(round.times.commit_ns);
+  if (round.sequences > 1) {
+    out.set_sequences(static_cast<std::uint32_t>(round.sequences));
+    out.set_pass_tokens(static_cast<std::uint32_t>(round.pass_tokens));
+  }
   for (std::size_t i = 0; i < round.emitted.size(); ++i) {
     record.add_tokens(static_cast<std::uint32_t>(round.emitted[i]));
     record.add_log_probability(round.facts.log_probability[i]);

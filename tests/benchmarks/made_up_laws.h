@@ -4,6 +4,7 @@
 #define BANYAN_TESTS_BENCHMARKS_MADE_UP_LAWS_H_
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -58,6 +59,9 @@ class MadeUpDrafter : public Drafter {
   MadeUpDrafter(const MadeUpLaws& laws, bool dense)
       : laws_(laws), dense_(dense) {}
 
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<MadeUpDrafter>(*this);
+  }
   std::vector<DraftLaw> laws() const override;
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(

@@ -80,6 +80,9 @@ class AfterAnEarlierPrompt : public Drafter {
   AfterAnEarlierPrompt(DrafterProof& proof, std::string spec)
       : proof_(proof), spec_(std::move(spec)), inner_(proof.Make(spec_)) {}
 
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<AfterAnEarlierPrompt>(proof_, spec_);
+  }
   std::vector<DraftLaw> laws() const override { return inner_->laws(); }
   absl::Status Begin(const Context& context) override {
     inner_ = proof_.Make(spec_);

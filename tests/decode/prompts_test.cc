@@ -19,6 +19,7 @@
 #include "decode/plain_decoder.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
+#include "drafters/drafter.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
@@ -49,6 +50,9 @@ class Listener : public TableDrafter {
   Listener(std::shared_ptr<TableModel> model, std::vector<Heard>& heard)
       : TableDrafter(std::move(model)), heard_(heard) {}
 
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Listener>(*this);
+  }
   absl::Status Observe(const Context& context,
                        const RoundOutcome& outcome) override {
     heard_.push_back({outcome.trunk, context.tokens});

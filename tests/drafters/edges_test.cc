@@ -69,6 +69,9 @@ Prompt Said() {
 class Wrong : public Drafter {
  public:
   explicit Wrong(std::unique_ptr<Drafter> right) : right_(std::move(right)) {}
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Wrong>(right_->Clone());
+  }
   std::vector<DraftLaw> laws() const override { return right_->laws(); }
   std::vector<int> taps() const override { return right_->taps(); }
   absl::Status Begin(const Context& context) override {

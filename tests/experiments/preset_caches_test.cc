@@ -119,21 +119,24 @@ std::vector<TokenId> BestTwo(const Distribution& law) {
 }
 
 // What a drafter proposes in a tree of two tokens a node, three levels deep.
-std::vector<Distribution> Proposals(const Trunk& trunk, int number,
-                                    const Context& context) {
+std::vector<Distribution> Proposals(const Sequence& sequence, int number,
+                                    DraftLaw law) {
   std::vector<Distribution> all;
-  GrowingTree tree(context.root(), number, trunk.law);
+  const Context& context = sequence.context;
+  Drafter& drafter =
+      *sequence.trunks[static_cast<std::size_t>(number)].drafter;
+  GrowingTree tree(context.root(), number, law);
   std::vector<int> level = {0};
   for (int depth = 0; depth < 3 && !level.empty(); ++depth) {
-    auto laws = trunk.drafter->Propose(context, tree, level);
+    auto laws = drafter.Propose(context, tree, level);
     Check(laws.ok(), laws.status().message());
     std::vector<int> next;
     for (std::size_t i = 0; i < level.size(); ++i) {
-      const Distribution& law = (*laws)[i];
-      tree.SetProposal(level[i], law);
-      for (TokenId token : BestTwo(law))
-        next.push_back(tree.AddDraw(level[i], token, law));
-      all.push_back(law);
+      const Distribution& said = (*laws)[i];
+      tree.SetProposal(level[i], said);
+      for (TokenId token : BestTwo(said))
+        next.push_back(tree.AddDraw(level[i], token, said));
+      all.push_back(said);
     }
     level = next;
   }
@@ -173,9 +176,8 @@ class Bench {
     const auto& trunks = method_.decoder->method().trunks;
     for (std::size_t i = 0; i < trunks.size(); ++i) {
       const int number = static_cast<int>(i);
-      const auto own = Proposals(trunks[i], number, context);
-      const auto anew =
-          Proposals(fresh_.decoder->method().trunks[i], number, fresh.context);
+      const auto own = Proposals(sequence, number, trunks[i].law);
+      const auto anew = Proposals(fresh, number, trunks[i].law);
       EXPECT_EQ(own.size(), anew.size());
       for (std::size_t j = 0; j < std::min(own.size(), anew.size()); ++j)
         EXPECT_TRUE(Equal(own[j], anew[j])) << "trunk " << i << ", law " << j;

@@ -3,6 +3,7 @@
 #define BANYAN_TESTS_SUPPORT_FAKE_POLICY_H_
 
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,9 @@ class FakePolicy : public TreePolicy {
   }
 
   PolicyTraits traits() const override { return traits_; }
+  std::unique_ptr<TreePolicy> Clone() const override {
+    return std::make_unique<FakePolicy>(*this);
+  }
   std::vector<Expansion> Next(const GrowingTree& tree) const override {
     return rule_(tree);
   }

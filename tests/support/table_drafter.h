@@ -34,6 +34,9 @@ class TableDrafter : public Drafter {
           return LawAfter(*model, text);
         }) {}
 
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<TableDrafter>(*this);
+  }
   std::vector<DraftLaw> laws() const override {
     return {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
             DraftLaw::kDeterministic};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <memory>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -65,6 +66,9 @@ class Watched : public TreePolicy {
       : options_(options), policy_(options) {}
 
   PolicyTraits traits() const override { return policy_.traits(); }
+  std::unique_ptr<TreePolicy> Clone() const override {
+    return std::make_unique<Watched>(*this);
+  }
 
   std::vector<Expansion> Next(const GrowingTree& tree) const override {
     std::vector<Expansion> next = policy_.Next(tree);

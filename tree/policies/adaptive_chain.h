@@ -45,6 +45,9 @@ class AdaptiveChain : public TreePolicy {
       : options_(options), length_(options.gamma) {}
 
   PolicyTraits traits() const override;
+  std::unique_ptr<TreePolicy> Clone() const override {
+    return std::make_unique<AdaptiveChain>(*this);
+  }
   std::vector<Expansion> Next(const GrowingTree& tree) const override;
   void Observe(const RoundOutcome& outcome) override;
   std::vector<double> State() const override;

@@ -55,6 +55,9 @@ class AutoShape : public TreePolicy {
       const AutoOptions& options);
 
   PolicyTraits traits() const override;
+  std::unique_ptr<TreePolicy> Clone() const override {
+    return std::make_unique<AutoShape>(*this);
+  }
   std::vector<Expansion> Next(const GrowingTree& tree) const override;
   void Observe(const RoundOutcome& outcome) override;
   std::vector<double> State() const override;

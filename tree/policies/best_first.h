@@ -33,6 +33,9 @@ class BestFirst : public TreePolicy {
   explicit BestFirst(const BestFirstOptions& options) : options_(options) {}
 
   PolicyTraits traits() const override;
+  std::unique_ptr<TreePolicy> Clone() const override {
+    return std::make_unique<BestFirst>(*this);
+  }
   std::vector<Expansion> Next(const GrowingTree& tree) const override;
 
  private:

@@ -32,6 +32,9 @@ class ExpandRerank : public TreePolicy {
       : options_(options) {}
 
   PolicyTraits traits() const override;
+  std::unique_ptr<TreePolicy> Clone() const override {
+    return std::make_unique<ExpandRerank>(*this);
+  }
   std::vector<Expansion> Next(const GrowingTree& tree) const override;
   std::vector<int> Keep(const GrowingTree& tree) const override;
 

@@ -2,6 +2,7 @@
 #ifndef BANYAN_TREE_POLICIES_FIXED_SHAPE_H_
 #define BANYAN_TREE_POLICIES_FIXED_SHAPE_H_
 
+#include <memory>
 #include <vector>
 
 #include "tree/growing_tree.h"
@@ -20,6 +21,9 @@ class FixedShape : public TreePolicy {
   explicit FixedShape(const Shape& shape, bool share_draws = false);
 
   PolicyTraits traits() const override;
+  std::unique_ptr<TreePolicy> Clone() const override {
+    return std::make_unique<FixedShape>(*this);
+  }
   std::vector<Expansion> Next(const GrowingTree& tree) const override;
 
  private:

@@ -23,6 +23,9 @@ class Sequences : public TreePolicy {
   Sequences(int count, int gamma) : count_(count), gamma_(gamma) {}
 
   PolicyTraits traits() const override;
+  std::unique_ptr<TreePolicy> Clone() const override {
+    return std::make_unique<Sequences>(*this);
+  }
   std::vector<Expansion> Next(const GrowingTree& tree) const override;
 
  private:

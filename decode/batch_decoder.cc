@@ -1,0 +1,104 @@
+#include "decode/batch_decoder.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
+#include "core/random/random_source.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+
+namespace banyan {
+namespace {
+
+class Batch {
+ public:
+  Batch(Decoder& decoder, const StopRule& stop, RandomSource& random,
+        BatchListener& listener)
+      : decoder_(decoder), stop_(stop), random_(random), listener_(listener) {}
+
+  bool empty() const { return slots_.empty(); }
+  int size() const { return static_cast<int>(slots_.size()); }
+
+  absl::Status Admit(std::size_t number, const Prompt& prompt) {
+    const std::int64_t start = decoder_.clock().NowNs();
+    BANYAN_ASSIGN_OR_RETURN(Sequence sequence, decoder_.Begin(prompt, stop_));
+    const std::int64_t prefill = decoder_.clock().NowNs() - start;
+    listener_.Admitted(number, now_, prefill);
+    now_ += prefill;
+    slots_.push_back(
+        std::make_unique<Slot>(Slot{number, std::move(sequence)}));
+    RemoveEnded();
+    return absl::OkStatus();
+  }
+
+  absl::Status Round() {
+    std::vector<Sequence*> sequences;
+    for (const auto& slot : slots_) sequences.push_back(&slot->sequence);
+    BANYAN_ASSIGN_OR_RETURN(const std::vector<RoundRecord> records,
+                            decoder_.StepAll(sequences, random_));
+    now_ += records.front().times.TotalNs();
+    for (std::size_t i = 0; i < records.size(); ++i)
+      listener_.Round(slots_[i]->number, records[i]);
+    RemoveEnded();
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Slot {
+    std::size_t number;
+    Sequence sequence;
+  };
+
+  void RemoveEnded() {
+    const auto ended = [](const std::unique_ptr<Slot>& slot) {
+      return slot->sequence.stopped != StopReason::kNone;
+    };
+    for (const auto& slot : slots_)
+      if (ended(slot))
+        listener_.Ended(slot->number, slot->sequence.stopped, now_);
+    slots_.erase(std::remove_if(slots_.begin(), slots_.end(), ended),
+                 slots_.end());
+  }
+
+  Decoder& decoder_;
+  const StopRule& stop_;
+  RandomSource& random_;
+  BatchListener& listener_;
+  std::int64_t now_ = 0;
+  std::vector<std::unique_ptr<Slot>> slots_;  // in the order of the prompts
+};
+
+}  // namespace
+
+absl::Status DecodeBatch(Decoder& decoder, absl::Span<const Prompt> prompts,
+                         const StopRule& stop, int slots, RandomSource& random,
+                         BatchListener& listener) {
+  Check(slots >= 1, "a batch without a place");
+  for (const Trunk& trunk : decoder.method().trunks)
+    if (slots > 1 && trunk.drafter->carries_state())
+      return absl::FailedPreconditionError(
+          absl::StrCat("drafter ", trunk.drafter_name,
+                       " learns from one prompt for the next: its prompts "
+                       "cannot be decoded together"));
+  Batch batch(decoder, stop, random, listener);
+  std::size_t next = 0;
+  while (next < prompts.size() || !batch.empty()) {
+    for (; next < prompts.size() && batch.size() < slots; ++next)
+      BANYAN_RETURN_IF_ERROR(batch.Admit(next, prompts[next]));
+    if (!batch.empty()) BANYAN_RETURN_IF_ERROR(batch.Round());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace banyan

@@ -1,0 +1,308 @@
+// Prompts decoded together: every one as if it were alone, in shared passes.
+#include "decode/batch_decoder.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "core/base/clock.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/model/table_model.h"
+#include "core/prob/sampling_rule.h"
+#include "core/random/seeded_source.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+#include "drafters/ngram/ngram.h"
+#include "drafters/small_model/small_model.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/pairing.h"
+#include "tests/conformance/toys.h"
+#include "tests/support/decoding.h"
+#include "tests/support/tree_text.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+namespace {
+
+constexpr int kVocab = 5;  // and a begin token
+
+// What was heard of one prompt.
+struct Heard {
+  std::vector<TokenId> tokens;
+  std::vector<std::string> trees;
+  StopReason reason = StopReason::kNone;
+  std::int64_t admitted = -1, prefill = -1, ended = -1;
+  std::int64_t round_ns = 0;
+  int most_sequences = 0;
+};
+
+class Notes : public BatchListener {
+ public:
+  explicit Notes(std::size_t prompts) : heard(prompts) {}
+
+  void Admitted(std::size_t prompt, std::int64_t at_ns,
+                std::int64_t prefill_ns) override {
+    EXPECT_EQ(heard[prompt].admitted, -1) << "admitted twice";
+    heard[prompt].admitted = at_ns;
+    heard[prompt].prefill = prefill_ns;
+  }
+  void Round(std::size_t prompt, const RoundRecord& round) override {
+    Heard& own = heard[prompt];
+    EXPECT_EQ(own.ended, -1) << "a round after the end";
+    own.trees.push_back(ToText(round.tree));
+    own.tokens.insert(own.tokens.end(), round.emitted.begin(),
+                      round.emitted.end());
+    own.round_ns += round.times.TotalNs();
+    own.most_sequences = std::max(own.most_sequences, round.sequences);
+    EXPECT_GE(round.pass_tokens, round.tree.size());
+    if (round.sequences == 1) {
+      EXPECT_EQ(round.pass_tokens, round.tree.size());
+    }
+  }
+  void Ended(std::size_t prompt, StopReason reason,
+             std::int64_t at_ns) override {
+    heard[prompt].reason = reason;
+    heard[prompt].ended = at_ns;
+    order.push_back(prompt);
+  }
+
+  std::vector<Heard> heard;
+  std::vector<std::size_t> order;  // in which they ended
+};
+
+// Prompts of one to four tokens.
+std::vector<Prompt> Prompts(std::size_t count) {
+  std::vector<Prompt> prompts;
+  for (std::size_t i = 0; i < count; ++i) {
+    Prompt prompt = {.id = static_cast<std::uint32_t>(i), .tokens = {kVocab}};
+    for (std::size_t j = 0; j < i % 4; ++j)
+      prompt.tokens.push_back(static_cast<TokenId>((i + j) % kVocab));
+    prompts.push_back(prompt);
+  }
+  return prompts;
+}
+
+// Ends of text come at different times.
+StopRule Stop() { return {.end_of_text = {4}, .max_new_tokens = 24}; }
+
+Notes MustDecodeBatch(Decoder& decoder, const std::vector<Prompt>& prompts,
+                      int slots, const StopRule& stop = Stop()) {
+  Notes notes(prompts.size());
+  SeededSource random(0);
+  const absl::Status status =
+      DecodeBatch(decoder, prompts, stop, slots, random, notes);
+  EXPECT_TRUE(status.ok()) << status;
+  return notes;
+}
+
+std::shared_ptr<TableModel> Drafting(int seed) {
+  return Toy({.vocab_size = kVocab, .seed = seed, .sharpness = 1});
+}
+
+TEST(Batch, GivesEveryPromptItsTreesAndTokensAlone) {
+  const std::vector<Prompt> prompts = Prompts(9);
+  const std::vector<std::string> policies = {
+      "chain {gamma: 3}", "expansion {branching: [2, 2, 1]}",
+      "best_first {budget: 4}",
+      "adaptive_chain {gamma: 2, threshold: 0, adjust: true}"};
+  int compared = 0;
+  for (const std::string& policy : policies)
+    for (double temperature : {0.0, 1.0}) {
+      const Pairing pairing = {.target = Toy({.vocab_size = kVocab}),
+                               .verifier = "multi_round",
+                               .trunks = {{policy, Drafting(1)},
+                                          {"chain {gamma: 2}", Drafting(2)}},
+                               .sampling = {.temperature = temperature}};
+      absl::StatusOr<Decoder> decoder = Build(pairing);
+      ASSERT_TRUE(decoder.ok()) << decoder.status();
+      for (int slots : {1, 2, 3, 8}) {
+        SCOPED_TRACE(absl::StrCat(Describe(pairing), ", slots ", slots));
+        const Notes notes = MustDecodeBatch(*decoder, prompts, slots);
+        for (std::size_t i = 0; i < prompts.size(); ++i) {
+          const Decoded alone = MustDecode(pairing, prompts[i], Stop());
+          EXPECT_EQ(notes.heard[i].tokens, alone.tokens) << "prompt " << i;
+          std::vector<std::string> trees;
+          for (const RoundRecord& round : alone.rounds)
+            trees.push_back(ToText(round.tree));
+          EXPECT_EQ(notes.heard[i].trees, trees) << "prompt " << i;
+          EXPECT_EQ(notes.heard[i].reason, alone.stopped) << "prompt " << i;
+          ++compared;
+        }
+      }
+    }
+  EXPECT_EQ(compared, 4 * 2 * 4 * 9);
+}
+
+TEST(Batch, KeepsItsPlacesFull) {
+  const std::vector<Prompt> prompts = Prompts(9);
+  absl::StatusOr<Decoder> decoder =
+      Build({.target = Toy({.vocab_size = kVocab}), .verifier = "match"});
+  ASSERT_TRUE(decoder.ok());
+  for (int slots : {1, 3, 9, 12}) {
+    const Notes notes = MustDecodeBatch(*decoder, prompts, slots);
+    EXPECT_EQ(notes.order.size(), prompts.size());
+    std::vector<std::int64_t> ends;
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      const Heard& own = notes.heard[i];
+      // Whoever comes when all places are taken waits for an end.
+      if (i >= static_cast<std::size_t>(slots)) {
+        EXPECT_NE(std::find(ends.begin(), ends.end(), own.admitted), ends.end())
+            << "prompt " << i << " of " << slots;
+      }
+      ends.push_back(own.ended);
+      // A prefill of those admitted at once comes in between.
+      for (std::size_t j = 0; j < i; ++j)
+        ends.push_back(notes.heard[j].admitted + notes.heard[j].prefill);
+      EXPECT_LE(own.most_sequences, slots);
+    }
+    if (slots > 1) {
+      EXPECT_GT(notes.heard[0].most_sequences, 1);
+    }
+  }
+}
+
+// Every look at it is one nanosecond later.
+class Ticks : public Clock {
+ public:
+  std::int64_t NowNs() const override { return ++now_; }
+
+ private:
+  mutable std::int64_t now_ = 0;
+};
+
+TEST(Batch, TellsTimesOfPrefillsAndRoundsAlone) {
+  const auto target = Toy({.vocab_size = kVocab});
+  absl::StatusOr<Decoder> decoder =
+      Decoder::Create(*target,
+                      {.verifier_name = "match",
+                       .verifier = VerifierOf("match"),
+                       .trunks = {},
+                       .rule = SamplingRule()},
+                      std::make_shared<Ticks>());
+  ASSERT_TRUE(decoder.ok());
+  const std::vector<Prompt> prompts = Prompts(3);
+  const StopRule stop = {.max_new_tokens = 4};
+  const Notes notes = MustDecodeBatch(*decoder, prompts, 2, stop);
+  // A prefill is one tick; a plain round of two looks at the clock once for
+  // deriving, scoring and committing each, and twice for each verdict.
+  const std::int64_t both = 3 + 2, alone = 3 + 1;
+  EXPECT_EQ(notes.heard[0].admitted, 0);
+  EXPECT_EQ(notes.heard[1].admitted, 1);
+  EXPECT_EQ(notes.heard[0].ended, 2 + 4 * both);
+  EXPECT_EQ(notes.heard[1].ended, 2 + 4 * both);
+  EXPECT_EQ(notes.heard[2].admitted, 2 + 4 * both);
+  EXPECT_EQ(notes.heard[2].ended, 3 + 4 * both + 4 * alone);
+}
+
+// Passes its calls on, and counts them.
+class Counted : public Model {
+ public:
+  explicit Counted(std::shared_ptr<TableModel> model)
+      : model_(std::move(model)) {}
+
+  int vocab_size() const override { return model_->vocab_size(); }
+  int context_limit() const override { return model_->context_limit(); }
+  std::unique_ptr<Session> NewSession() const override {
+    return model_->NewSession();
+  }
+  absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
+      absl::Span<const ScoreRequest> requests) const override {
+    sequences.push_back(requests.size());
+    return model_->Score(requests);
+  }
+
+  mutable std::vector<std::size_t> sequences;  // of each pass
+
+ private:
+  std::shared_ptr<TableModel> model_;
+};
+
+TEST(Batch, SharesThePassesOfTargetAndDrafters) {
+  const Counted target(Toy({.vocab_size = kVocab}));
+  const auto draft = std::make_shared<Counted>(Drafting(1));
+  std::vector<Trunk> trunks;
+  trunks.push_back(TrunkOf(std::make_unique<SmallModel>(draft, SamplingRule()),
+                           "expansion {branching: [2, 2, 1]}"));
+  absl::StatusOr<Decoder> decoder =
+      WithTrunks(target, "multi_round", std::move(trunks));
+  ASSERT_TRUE(decoder.ok()) << decoder.status();
+  constexpr std::size_t kPrompts = 4;
+  const std::vector<Prompt> prompts = Prompts(kPrompts);
+  const Notes notes =
+      MustDecodeBatch(*decoder, prompts, kPrompts, {.max_new_tokens = 30});
+  std::vector<std::size_t> rounds;
+  for (const Heard& heard : notes.heard) rounds.push_back(heard.trees.size());
+  const std::size_t most = *std::max_element(rounds.begin(), rounds.end());
+  ASSERT_EQ(target.sequences.size(), most) << "a pass a round";
+  EXPECT_EQ(draft->sequences.size(), 3 * most) << "a pass a level";
+  EXPECT_EQ(std::accumulate(target.sequences.begin(), target.sequences.end(),
+                            std::size_t{0}),
+            std::accumulate(rounds.begin(), rounds.end(), std::size_t{0}));
+  for (std::size_t level = 0; level < 3; ++level)
+    EXPECT_EQ(draft->sequences[level], kPrompts);
+}
+
+TEST(Batch, RefusesDraftersThatLearnFromPromptToPrompt) {
+  const auto target = Toy({.vocab_size = kVocab});
+  std::vector<Trunk> trunks;
+  trunks.push_back(TrunkOf(
+      std::make_unique<NGram>(kVocab, NGramOptions{.keep_counts = true},
+                              SamplingRule()),
+      "chain {gamma: 2}"));
+  absl::StatusOr<Decoder> decoder =
+      WithTrunks(*target, "multi_round", std::move(trunks));
+  ASSERT_TRUE(decoder.ok()) << decoder.status();
+  const std::vector<Prompt> prompts = Prompts(3);
+  Notes notes(prompts.size());
+  SeededSource random(0);
+  const absl::Status refused =
+      DecodeBatch(*decoder, prompts, Stop(), 2, random, notes);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::StrContains(refused.message(), "test drafter"))
+      << refused;
+  // One at a time it learns: what a prompt said is drafted for the next.
+  EXPECT_TRUE(
+      DecodeBatch(*decoder, prompts, Stop(), 1, random, notes).ok());
+}
+
+TEST(Batch, FailsAsItsPromptsDo) {
+  absl::StatusOr<Decoder> decoder =
+      Build({.target = Toy({.vocab_size = kVocab}), .verifier = "match"});
+  ASSERT_TRUE(decoder.ok());
+  std::vector<Prompt> prompts = Prompts(3);
+  prompts[1].tokens.clear();
+  Notes notes(prompts.size());
+  SeededSource random(0);
+  EXPECT_EQ(DecodeBatch(*decoder, prompts, Stop(), 2, random, notes).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Batch, EndsAtOnceWhereNothingMayBeSaid) {
+  absl::StatusOr<Decoder> decoder =
+      Build({.target = Toy({.vocab_size = kVocab}), .verifier = "match"});
+  ASSERT_TRUE(decoder.ok());
+  const std::vector<Prompt> prompts = Prompts(5);
+  const Notes notes =
+      MustDecodeBatch(*decoder, prompts, 2, {.max_new_tokens = 0});
+  EXPECT_EQ(notes.order, (std::vector<std::size_t>{0, 1, 2, 3, 4}));
+  for (const Heard& heard : notes.heard) {
+    EXPECT_TRUE(heard.tokens.empty());
+    EXPECT_EQ(heard.reason, StopReason::kLength);
+  }
+}
+
+}  // namespace
+}  // namespace banyan
