@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -132,6 +134,13 @@ TEST_F(StatedCostsTest, MustCoverEverySizeAndEveryDrafter) {
                       "draft_ms: {model: 1, engram: 2}\n"),
               HasSubstr("gpu.yaml:2:11: draft_ms has no cost for 'ngram', "
                         "which drafts for merged; known: engram, model"));
+}
+
+// One message is enough to mend the curve.
+TEST_F(StatedCostsTest, NameTheLargestSizeThatIsMissing) {
+  std::swap(records_[0], records_[1]);
+  EXPECT_THAT(Stating("target_ms: {1: 10}\ndraft_ms: 0\n"),
+              HasSubstr("target_ms is needed at 5 tokens"));
 }
 
 TEST_F(StatedCostsTest, WarnOfTwoTargetsWithOneCurve) {
