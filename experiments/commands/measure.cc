@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -144,10 +145,12 @@ absl::Status WriteCurve(const Options& options, const Report& report) {
        << report.grown_note << ", " << report.weights << ",\n# "
        << report.backend << ", context " << report.timings.front().context
        << ". A policy reads it as `target_ms: !include FILE`.\n";
+  std::map<int, double> curve;
   for (const PassTiming& timing : report.timings)
     if (timing.context == report.timings.front().context)
-      file << timing.tokens << ": "
-           << absl::StrFormat("%.4f", timing.median_ms()) << "\n";
+      curve[timing.tokens] = timing.median_ms();
+  for (const auto& [tokens, ms] : curve)
+    file << tokens << ": " << absl::StrFormat("%.4f", ms) << "\n";
   file.close();
   if (!file)
     return absl::InternalError(

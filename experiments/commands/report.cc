@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/status_macros.h"
 #include "experiments/commands/commands.h"
+#include "experiments/predict/stated_costs.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/html_page.h"
 #include "experiments/report/output.h"
@@ -31,7 +32,8 @@ constexpr char kExamples[] =
     "  banyan report out/specinfer_vs_chain --format html --out report.html\n"
     "  banyan report out/ablation --group temperature --reference chain\n"
     "  banyan report out/ablation --group kind --reference plain\n"
-    "  banyan report out/ablation --metrics acceptance_by_depth --format csv";
+    "  banyan report out/ablation --metrics acceptance_by_depth --format csv\n"
+    "  banyan report out/ablation --curve configs/costs/flat.yaml";
 
 struct Options {
   std::vector<std::string> paths;
@@ -40,6 +42,7 @@ struct Options {
   int samples = 2;
   bool mixed = false;
   std::string kind;
+  std::string curve;
   std::string out;
 };
 
@@ -47,7 +50,7 @@ struct Options {
 absl::StatusOr<Table> ReportTable(const RecordSet& set,
                                   const ReportOptions& asked) {
   ReportOptions options = asked;
-  if (asked.metrics.empty()) options.metrics = DefaultMetrics();
+  if (asked.metrics.empty()) options.metrics = DefaultMetrics(asked.costs);
   BANYAN_ASSIGN_OR_RETURN(const Report report, MakeReport(set, options));
   return MakeTable(report,
                    asked.metrics.empty() ? Detail::kBrief : Detail::kFull);
@@ -68,7 +71,12 @@ absl::StatusOr<std::string> ReportText(const RecordSet& set,
   return ToText(table);
 }
 
-absl::Status MakeAndWrite(const Options& options) {
+absl::Status MakeAndWrite(Options options) {
+  StatedCosts costs;
+  if (!options.curve.empty()) {
+    BANYAN_ASSIGN_OR_RETURN(costs, ReadStatedCosts(options.curve));
+    options.report.costs = &costs;
+  }
   BANYAN_ASSIGN_OR_RETURN(RecordSet set,
                           ReadRecordSet(options.paths, options.mixed));
   if (!options.kind.empty())
@@ -76,6 +84,8 @@ absl::Status MakeAndWrite(const Options& options) {
   const std::vector<std::string>& group = options.report.group;
   if (std::find(group.begin(), group.end(), "kind") != group.end())
     SplitByKind(set);
+  if (options.report.costs != nullptr)
+    BANYAN_RETURN_IF_ERROR(StateTimes(costs, set));
   for (const std::string& warning : set.warnings)
     std::cerr << "banyan: warning: " << warning << "\n";
   BANYAN_ASSIGN_OR_RETURN(const std::string text, ReportText(set, options));
@@ -116,6 +126,10 @@ void AddReportCommand(CLI::App& app, absl::Status& status) {
   command->add_option("--reference", options->report.reference,
                       "Give differences to this cell, or to the cell of this "
                       "method in each group");
+  command->add_option("--curve", options->curve,
+                      "Also predict the speed at the costs of another machine: "
+                      "YAML with target_ms, by tokens of a target pass, and "
+                      "draft_ms, a level, of all drafters or by drafter");
   command
       ->add_option("--samples", options->samples,
                    "Prompts of every cell whose rounds the page shows")

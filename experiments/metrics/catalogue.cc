@@ -31,6 +31,11 @@ absl::Span<const MetricRow> MetricCatalogue() {
        "The speed if a round were its drafting and its target pass alone, and "
        "a plain token one pass of the baseline.",
        "", Form::kRelative, CountPredictedSpeed},
+      {kPredictedByCurve,
+       "The speed predicted at the costs of --curve: a round is a target pass "
+       "of its tree's size and each trunk's drafted levels, nothing around "
+       "them.",
+       "", Form::kRelative, CountPredictedByCurve},
       {"ms_per_token", "Time of all rounds over all tokens, prefill aside.",
        "ms", Form::kRatio, CountMsPerToken},
       {"latency",

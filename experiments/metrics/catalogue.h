@@ -11,6 +11,9 @@ namespace banyan {
 
 absl::Span<const MetricRow> MetricCatalogue();
 
+// The metric that has numbers only where costs were stated.
+inline constexpr absl::string_view kPredictedByCurve = "predicted_by_curve";
+
 // The row of this name; an error with the nearest known one.
 absl::StatusOr<const MetricRow*> FindMetric(absl::string_view name);
 

@@ -13,6 +13,7 @@ void CountAcceptedPerPass(const PromptPair& pair, Counts& counts);
 void CountAlpha(const PromptPair& pair, Counts& counts);
 void CountSpeed(const PromptPair& pair, Counts& counts);
 void CountPredictedSpeed(const PromptPair& pair, Counts& counts);
+void CountPredictedByCurve(const PromptPair& pair, Counts& counts);
 void CountMsPerToken(const PromptPair& pair, Counts& counts);
 void CountLatency(const PromptPair& pair, Counts& counts);
 void CountThroughput(const PromptPair& pair, Counts& counts);

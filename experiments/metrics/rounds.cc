@@ -12,6 +12,18 @@
 #include "experiments/records/record.pb.h"
 
 namespace banyan {
+namespace {
+
+// By node; the root's is 0.
+std::vector<int> Depths(const records::Round& round) {
+  std::vector<int> depths(static_cast<std::size_t>(round.parents_size()), 0);
+  for (int node = 1; node < round.parents_size(); ++node)
+    depths[static_cast<std::size_t>(node)] =
+        depths[static_cast<std::size_t>(round.parents(node))] + 1;
+  return depths;
+}
+
+}  // namespace
 
 int Sequences(const records::Round& round) {
   return std::max(1, static_cast<int>(round.sequences()));
@@ -61,15 +73,20 @@ int DraftedNodes(const records::Round& round) {
 }
 
 int Levels(const records::Round& round) {
-  std::vector<int> depths(static_cast<std::size_t>(round.parents_size()), 0);
-  int deepest = 0;
-  for (int node = 1; node < round.parents_size(); ++node) {
-    const auto parent = static_cast<std::size_t>(round.parents(node));
-    const int depth = depths[parent] + 1;
-    depths[static_cast<std::size_t>(node)] = depth;
-    deepest = std::max(deepest, depth);
-  }
-  return deepest;
+  const std::vector<int> depths = Depths(round);
+  return *std::max_element(depths.begin(), depths.end());
+}
+
+std::vector<int> LevelsByTrunk(const records::Round& round, int trunks) {
+  const std::vector<int> depths = Depths(round);
+  std::vector<int> levels(static_cast<std::size_t>(trunks), 0);
+  for (const records::DrawList& list : round.lists())
+    for (const int child : list.children()) {
+      if (child < 0) continue;
+      int& deepest = levels[static_cast<std::size_t>(list.trunk())];
+      deepest = std::max(deepest, depths[static_cast<std::size_t>(child)]);
+    }
+  return levels;
 }
 
 int PathNode(const records::Round& round, int depth) {

@@ -3,6 +3,7 @@
 #define BANYAN_EXPERIMENTS_METRICS_ROUNDS_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "experiments/records/record.pb.h"
@@ -29,6 +30,9 @@ double LatencyNs(const records::PromptRecord& record);
 int DraftedNodes(const records::Round& round);
 // The depth of the deepest node; the root has none.
 int Levels(const records::Round& round);
+// The levels that each of the cell's trunks drafted: the depth of the deepest
+// node that a draw of it leads to. The largest is that of the drawn tree.
+std::vector<int> LevelsByTrunk(const records::Round& round, int trunks);
 // The node of depth `depth` on the accepted path; 0 is the root.
 int PathNode(const records::Round& round, int depth);
 // Accepted tokens that were kept: fewer than the path if a stop rule cut.

@@ -2,17 +2,28 @@
 #ifndef BANYAN_EXPERIMENTS_RECORDS_PROMPT_PAIR_H_
 #define BANYAN_EXPERIMENTS_RECORDS_PROMPT_PAIR_H_
 
+#include <optional>
+#include <string>
+
 #include "experiments/records/record.pb.h"
 
 namespace banyan {
 
-// Owns nothing.
+// What the rounds of both would take at costs that somebody stated.
+struct StatedTimes {
+  std::string costs;  // what numbers that rest on them are called by
+  double ms = 0;
+  double baseline_ms = 0;  // 0 without a baseline
+};
+
+// Owns no record.
 struct PromptPair {
   const records::Cell* cell = nullptr;
   const records::PromptRecord* record = nullptr;
   // The record of the cell's baseline: `record` itself where the cell is its
   // own, null where the baseline has not decoded this prompt.
   const records::PromptRecord* baseline = nullptr;
+  std::optional<StatedTimes> stated = {};
 };
 
 }  // namespace banyan

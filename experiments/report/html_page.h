@@ -18,6 +18,8 @@ namespace banyan {
 //     temperature: number, trunks: [{drafter, policy, law}], prompts: number,
 //     metrics: {metric: {key: {value, low, high}}}}]
 //   metrics: [{name, sentence, unit}]
+//   curve: null or {file, name, costs, sentence}: what was stated of another
+//     machine, as YAML, and in words; `name` is the key of predicted_by_curve
 //   samples: [{cell: name, id, kind, prompt,
 //     tokens: [{text, round, how: accepted, corrected, bonus or plain}],
 //     rounds: [{nodes: [{text, parent, p, trunks: [number], accepted}], next,

@@ -45,13 +45,16 @@ std::vector<std::string> Axes(const RecordSet& set) {
 }
 
 absl::StatusOr<std::vector<const MetricRow*>> Metrics(
-    const std::vector<std::string>& names) {
+    const ReportOptions& options) {
   std::vector<const MetricRow*> metrics;
-  for (const std::string& name : names) {
+  for (const std::string& name : options.metrics) {
     BANYAN_ASSIGN_OR_RETURN(const MetricRow* metric, FindMetric(name));
+    if (metric->name == kPredictedByCurve && options.costs == nullptr)
+      return absl::InvalidArgumentError(
+          absl::StrCat("--metrics: ", name, " needs --curve FILE"));
     metrics.push_back(metric);
   }
-  if (names.empty())
+  if (options.metrics.empty())
     for (const MetricRow& metric : MetricCatalogue())
       metrics.push_back(&metric);
   return metrics;
@@ -168,8 +171,8 @@ std::string AxisValue(const records::Cell& cell, const std::string& axis) {
 
 absl::StatusOr<Report> MakeReport(const RecordSet& set,
                                   const ReportOptions& options) {
-  Report report = {.axes = Axes(set)};
-  BANYAN_ASSIGN_OR_RETURN(report.metrics, Metrics(options.metrics));
+  Report report = {.axes = Axes(set), .costs = options.costs};
+  BANYAN_ASSIGN_OR_RETURN(report.metrics, Metrics(options));
   BANYAN_RETURN_IF_ERROR(CheckAxes(options.group, report.axes));
   report.groups = GroupCells(set, options.group);
   BANYAN_RETURN_IF_ERROR(ChooseReferences(set, options.reference, report));

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
+#include "experiments/predict/stated_costs.h"
 #include "experiments/records/record_set.h"
 
 namespace banyan {
@@ -21,6 +22,8 @@ struct ReportOptions {
   // What differences are to: a cell, or a method, whose cell of the same group
   // is meant. Empty: no differences.
   std::string reference;
+  // By which the set's times were stated; null: they were not.
+  const StatedCosts* costs = nullptr;
 };
 
 struct ReportRow {
@@ -36,11 +39,12 @@ struct ReportGroup {
   std::vector<ReportRow> rows;
 };
 
-// Points into the record set.
+// Points into the record set, and to the options' costs.
 struct Report {
   std::vector<const MetricRow*> metrics;
   std::vector<std::string> axes;  // of all cells, in their order
   std::vector<ReportGroup> groups;
+  const StatedCosts* costs = nullptr;  // null: nothing rests on any
 };
 
 // The value of an axis, or of a property that cells can be grouped by; empty if
@@ -48,7 +52,8 @@ struct Report {
 std::string AxisValue(const records::Cell& cell, const std::string& axis);
 
 // Fails on metrics, axes, cells and methods that there are not, with the
-// nearest name. The set must outlive the report.
+// nearest name, and on metrics of stated costs without them. The set and the
+// costs must outlive the report.
 absl::StatusOr<Report> MakeReport(const RecordSet& set,
                                   const ReportOptions& options);
 

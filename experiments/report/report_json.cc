@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "experiments/experiment/params_edit.h"
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
+#include "experiments/predict/stated_costs.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/cell_text.h"
@@ -79,6 +81,15 @@ Json OrNull(const std::string& text) {
   return text.empty() ? Json() : Json(text);
 }
 
+// What predictions rest on.
+Json CostsToJson(const StatedCosts* costs) {
+  if (costs == nullptr) return nullptr;
+  return {{"file", costs->file},
+          {"name", costs->name},
+          {"costs", ToYaml(costs->params)},
+          {"sentence", Assumption(*costs)}};
+}
+
 Json CellToJson(const Report& report, const ReportRow& row) {
   const records::Cell& cell = *row.cell->cell;
   Json axes = Json::object();
@@ -113,6 +124,7 @@ Json ToJson(const RecordSet& set, const Report& report, int samples,
               {"experiment_hash", context.experiment_hash()},
               {"context", ContextToJson(set)},
               {"warnings", set.warnings},
+              {"curve", CostsToJson(report.costs)},
               {"cells", Json::array()},
               {"metrics", Json::array()},
               {"samples", Json::array()}};

@@ -9,8 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
+#include "experiments/predict/stated_costs.h"
 #include "experiments/report/cell_text.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/report.h"
@@ -43,10 +45,15 @@ std::set<std::string, KeyLess> Keys(const Report& report,
   return keys;
 }
 
-// Whether the default table, which is wide enough, gives differences of it.
+// Whether the default table, which is wide enough, gives intervals of it.
+bool ShowsInterval(const MetricRow& metric) {
+  return metric.name == "speed" || metric.name == kPredictedByCurve;
+}
+
+// And differences.
 bool ShowsDifference(const MetricRow& metric) {
-  return metric.name == "tokens_per_pass" || metric.name == "speed" ||
-         metric.name == "ms_per_token";
+  return metric.name == "tokens_per_pass" || metric.name == "ms_per_token" ||
+         ShowsInterval(metric);
 }
 
 std::vector<Column> Columns(const Report& report, Detail detail) {
@@ -58,7 +65,7 @@ std::vector<Column> Columns(const Report& report, Detail detail) {
         continue;
       Column column = {.metric = i, .difference = difference};
       column.interval = difference || detail == Detail::kFull ||
-                        report.metrics[i]->name == "speed";
+                        ShowsInterval(*report.metrics[i]);
       for (const std::string& key : Keys(report, column)) {
         column.key = key;
         columns.push_back(column);
@@ -101,7 +108,12 @@ std::vector<std::string> Texts(const Report& report,
 std::vector<std::string> Notes(const Report& report,
                                const std::vector<Column>& columns) {
   bool interval = false;
-  for (const Column& column : columns) interval = interval || column.interval;
+  bool by_curve = false;
+  for (const Column& column : columns) {
+    interval = interval || column.interval;
+    by_curve =
+        by_curve || report.metrics[column.metric]->name == kPredictedByCurve;
+  }
   bool lossy = false;
   bool grown = false;
   std::set<std::string> references;
@@ -115,6 +127,7 @@ std::vector<std::string> Notes(const Report& report,
   if (interval)
     notes.emplace_back(
         "[low, high]: 95 % intervals, bootstrap over prompts, paired.");
+  if (by_curve) notes.push_back(Assumption(*report.costs));
   for (const std::string& name : references)
     notes.push_back(absl::StrCat("Differences are to ", name, "."));
   if (lossy)
@@ -127,9 +140,12 @@ std::vector<std::string> Notes(const Report& report,
 
 }  // namespace
 
-std::vector<std::string> DefaultMetrics() {
-  return {"tokens_per_pass", "accepted_per_pass", "alpha",
-          "speed",           "predicted_speed",   "ms_per_token"};
+std::vector<std::string> DefaultMetrics(const StatedCosts* costs) {
+  std::vector<std::string> names = {"tokens_per_pass", "accepted_per_pass",
+                                    "alpha", "speed"};
+  if (costs != nullptr) names.emplace_back(kPredictedByCurve);
+  names.insert(names.end(), {"predicted_speed", "ms_per_token"});
+  return names;
 }
 
 Table MakeTable(const Report& report, Detail detail) {

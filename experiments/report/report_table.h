@@ -5,24 +5,26 @@
 #include <string>
 #include <vector>
 
+#include "experiments/predict/stated_costs.h"
 #include "experiments/report/report.h"
 #include "experiments/report/table.h"
 
 namespace banyan {
 
-// The metrics of the table that is printed when none are asked for.
-std::vector<std::string> DefaultMetrics();
+// The metrics of the table that is printed when none are asked for. Without
+// costs (null), that of stated costs is none of them.
+std::vector<std::string> DefaultMetrics(const StatedCosts* costs);
 
 enum class Detail {
-  // Intervals of the measured speed alone; differences of it, of tokens a pass
-  // and of milliseconds a token.
+  // Intervals of the speed, measured and predicted by stated costs, alone;
+  // differences of these, of tokens a pass and of milliseconds a token.
   kBrief,
   kFull,  // intervals and differences of all
 };
 
 // A row a cell: name, marks, prompts, every number of every metric, differences
 // to the reference with their intervals. A column that no cell has is left out.
-// Notes explain intervals and marks.
+// Notes explain intervals, marks and what predictions assume.
 Table MakeTable(const Report& report, Detail detail);
 
 }  // namespace banyan

@@ -58,7 +58,7 @@ TEST(Measure, CountsWhatAPassReads) {
 TEST(Measure, PrintsATableAndWritesTheCurveAPolicyReads) {
   const std::string curve = WriteTestFile("", ".curve.yaml");
   const Outcome outcome = RunProgram(
-      kMeasure + "--batch 1,2,4,8 --context 3,5 --rounds 1 --out " + curve);
+      kMeasure + "--batch 8,2,4,1 --context 3,5 --rounds 1 --out " + curve);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("context 3"), HasSubstr("context 5"),
                                  HasSubstr("limit %")));

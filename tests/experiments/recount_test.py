@@ -26,6 +26,10 @@ import banyan_records  # noqa: E402 (the path comes first)
 
 BANYAN, MAKE_RECORDS = sys.argv[1:3]
 
+# Of another machine, for `--curve`.
+PASS_MS = {1: 2.0, 4: 2.1, 12: 3.5, 400: 60}
+LEVEL_MS = {"small_model": 0.7, "ngram": 0.03}
+
 
 def phases(made):
     return {phase: sum(made["draft_ns"]) if phase == "draft"
@@ -57,6 +61,27 @@ def reached(made):
     after = dict(zip(nodes, made["path"]))
     return [(draws, after.get(draws["node"])) for draws in made["lists"]
             if draws["node"] in nodes]
+
+
+def pass_ms(tokens):
+    below = max(key for key in PASS_MS if key <= tokens)
+    above = min(key for key in PASS_MS if key >= tokens)
+    share = (tokens - below) / ((above - below) or 1)
+    return PASS_MS[below] + share * (PASS_MS[above] - PASS_MS[below])
+
+
+def levels_of(made, trunk):
+    return max((depths(made)[child] for draws in made["lists"]
+                if draws["trunk"] == trunk
+                for child in draws["children"] if child >= 0), default=0)
+
+
+def stated_ms(record, trunks):
+    return math.fsum(
+        pass_ms(len(made["tokens"])) + sum(
+            levels_of(made, trunk) * LEVEL_MS[drafter]
+            for trunk, drafter in enumerate(trunks))
+        for made in record["rounds"])
 
 
 def trunks_of(made, node):
@@ -145,6 +170,10 @@ class Cell:
                   len(pairs))
         spent = sum(draft_ns(record) + target_ns(record) for record, _ in pairs)
         self.give("predicted_speed", "", plain_pass * tokens, spent, len(pairs))
+        self.give("predicted_by_curve", "costs.yaml",
+                  tokens * sum(stated_ms(plain, []) for _, plain in pairs),
+                  plain_tokens * sum(stated_ms(record, self.trunks)
+                                     for record, _ in pairs), len(pairs))
         if not self.trunks:
             return
         drafting = sum(draft_ns(record) for record, _ in pairs)
@@ -257,7 +286,10 @@ class RecountTest(unittest.TestCase):
             folder = pathlib.Path(name)
             run(MAKE_RECORDS, folder / "run.banyan")
             run(BANYAN, "export", folder, "--out", folder / "run.jsonl")
-            text = run(BANYAN, "report", folder, "--format", "csv")
+            (folder / "costs.yaml").write_text(json.dumps(
+                {"target_ms": PASS_MS, "draft_ms": LEVEL_MS}))
+            text = run(BANYAN, "report", folder, "--format", "csv",
+                       "--curve", folder / "costs.yaml")
             entries = banyan_records.load(folder / "run.jsonl")
         cls.reported = {(row["cell"], row["metric"], row["key"]): row
                         for row in csv.DictReader(text.splitlines())}

@@ -167,6 +167,49 @@ TEST_F(ReportTest, WritesToAFile) {
                                     HasSubstr("lossy_merged 1")));
 }
 
+TEST_F(ReportTest, PredictsTheSpeedAtStatedCosts) {
+  const std::string file = TestFolder() + "/gpu.yaml";
+  WriteText(file,
+            "target_ms: {1: 10, 100: 11}\n"
+            "draft_ms: {small_model: 1, ngram: 0}\n");
+  const std::string option = "--curve " + file;
+  const Outcome table = Report(option + " --reference chain");
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_THAT(table.err, HasSubstr("one target_ms is taken for 2 targets"));
+  EXPECT_THAT(
+      table.out,
+      AllOf(ContainsRegex(" speed +predicted by curve: gpu.yaml +predicted "
+                          "speed +ms per token"),
+            ContainsRegex(" difference in speed +difference in predicted by "
+                          "curve: gpu.yaml "),
+            ContainsRegex("\nplain( [^\n]*)? 1\\.000 \\[1\\.000, 1\\.000\\]"),
+            ContainsRegex("Predicted, not measured, by [^ ]*/gpu.yaml: a round "
+                          "takes target_ms at the nodes of its tree")));
+  EXPECT_THAT(Report(option + " --format markdown").out,
+              AllOf(HasSubstr("| predicted by curve: gpu.yaml |"),
+                    HasSubstr("\n\nPredicted, not measured, by ")));
+  EXPECT_THAT(Report(option + " --format latex").out,
+              AllOf(HasSubstr("& predicted by curve: gpu.yaml &"),
+                    HasSubstr("\n% Predicted, not measured, by ")));
+  EXPECT_THAT(Report(option + " --format csv --group kind").out,
+              ContainsRegex("\n\"chain, kind=edit\",[^\n]*,predicted_by_curve,"
+                            "gpu.yaml,[0-9.]+,[0-9.]+,[0-9.]+,3\n"));
+  EXPECT_THAT(Report(option + " --format html").out,
+              AllOf(HasSubstr("\"curve\":{\"file\":\"" + file +
+                              "\",\"name\":\"gpu.yaml\",\"costs\":\""),
+                    HasSubstr("\"predicted_by_curve\":{\"gpu.yaml\":{")));
+}
+
+TEST_F(ReportTest, PredictsNothingWithoutCosts) {
+  EXPECT_THAT(Report("").out, Not(HasSubstr("by curve")));
+  EXPECT_THAT(Report("--format html").out,
+              AllOf(HasSubstr("\"curve\":null"),
+                    Not(HasSubstr("\"predicted_by_curve\":{"))));
+  const Outcome asked = Report("--metrics predicted_by_curve");
+  EXPECT_EQ(asked.code, 2);
+  EXPECT_THAT(asked.err, HasSubstr("predicted_by_curve needs --curve FILE"));
+}
+
 TEST_F(ReportTest, WarnsOfTornTailsAndMissingPrompts) {
   WriteMadeRecords(TestFolder() + "/run.banyan", {.gaps = true});
   WriteText(TestFolder() + "/run.banyan",
@@ -192,6 +235,11 @@ TEST_F(ReportTest, RefusesWhatIsNotThereWithTheNearestName) {
   expect_refused("--format word", "--format");
   expect_refused("--out /no/such/folder/file", "/no/such/folder/file: the");
   expect_refused("no/such/path", "no/such/path");
+  expect_refused("--curve no/such.yaml", "no/such.yaml");
+  const std::string file = TestFolder() + "/costs.yaml";
+  WriteText(file, "target_ms: {1: 2, 300: 3}\ndraft_ms: {ngram: 1}\n");
+  expect_refused("--curve " + file,
+                 "costs.yaml:2:11: draft_ms has no cost for 'small_model'");
 }
 
 TEST_F(ReportTest, RefusesAMethodThatIsTwiceInAGroup) {

@@ -2,6 +2,7 @@
 #include <map>
 #include <string>
 
+#include "core/base/params.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tree/optimize/cost_curve.h"
@@ -48,6 +49,27 @@ TEST(CostCurve, HoldsPositiveTimesOfPassesThatExist) {
       CurveError({{1, std::numeric_limits<double>::quiet_NaN()}}).empty());
   EXPECT_FALSE(
       CurveError({{1, std::numeric_limits<double>::infinity()}}).empty());
+}
+
+TEST(CostCurve, IsReadInTheOrderOfItsKeys) {
+  const auto point = [](const std::string& key, const std::string& ms) {
+    return Params::Entry{key, {}, Params::Scalar(ms)};
+  };
+  const auto curve = CostCurve::FromParams(
+      "ms", Params::Map({point("1", "10"), point("5", "12")}));
+  ASSERT_TRUE(curve.ok()) << curve.status();
+  EXPECT_DOUBLE_EQ(*curve->At(2), 10.5);
+  EXPECT_EQ(CostCurve::FromParams(
+                "ms", Params::Map({point("5", "12"), point("1", "10")}))
+                .status()
+                .message(),
+            "ms has the key 1 after 5; expected ascending keys");
+  EXPECT_THAT(
+      std::string(CostCurve::FromParams("ms", Params::Map({point("1", "-1")}))
+                      .status()
+                      .message()),
+      HasSubstr("ms is -1 at 1 tokens"));
+  EXPECT_FALSE(CostCurve::FromParams("ms", Params::Map({})).ok());
 }
 
 }  // namespace

@@ -9,28 +9,57 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
 
 namespace banyan {
+namespace {
+
+absl::Status CheckPoint(const std::string& name, int tokens, double ms) {
+  if (tokens < 1)
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " has the key ", tokens, "; a pass has at least 1 token"));
+  if (!(ms > 0) || !std::isfinite(ms))
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " is ", ms, " at ", tokens,
+                     " tokens; expected positive milliseconds"));
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<CostCurve> CostCurve::FromMap(std::string name,
                                              std::map<int, double> ms) {
   if (ms.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(name, " has no entries"));
   }
-  for (const auto& [tokens, value] : ms) {
-    if (tokens < 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          name, " has the key ", tokens, "; a pass has at least 1 token"));
-    }
-    if (!(value > 0) || !std::isfinite(value)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, " is ", value, " at ", tokens,
-                       " tokens; expected positive milliseconds"));
-    }
-  }
+  for (const auto& [tokens, value] : ms)
+    BANYAN_RETURN_IF_ERROR(CheckPoint(name, tokens, value));
   return CostCurve(std::move(name), std::move(ms));
+}
+
+absl::StatusOr<CostCurve> CostCurve::FromParams(std::string name,
+                                                const Params& value) {
+  std::map<int, double> all;
+  BANYAN_RETURN_IF_ERROR(Convert(value, all));
+  int last = 0;
+  for (const Params::Entry& entry : value.entries()) {
+    int tokens = 0;
+    Check(absl::SimpleAtoi(entry.key, &tokens), "the keys were converted");
+    const absl::Status good = CheckPoint(name, tokens, all.at(tokens));
+    if (!good.ok()) return entry.value.Error(good.message());
+    if (tokens < last)
+      return ErrorAt(entry.key_origin,
+                     absl::StrCat(name, " has the key ", tokens, " after ",
+                                  last, "; expected ascending keys"));
+    last = tokens;
+  }
+  absl::StatusOr<CostCurve> curve = FromMap(std::move(name), std::move(all));
+  if (!curve.ok()) return value.Error(curve.status().message());
+  return curve;
 }
 
 absl::StatusOr<double> CostCurve::At(int tokens) const {

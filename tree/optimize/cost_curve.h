@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/params.h"
 
 namespace banyan {
 
@@ -22,6 +23,10 @@ class CostCurve {
   // there is none, a key is below 1, or a value is not positive and finite.
   static absl::StatusOr<CostCurve> FromMap(std::string name,
                                            std::map<int, double> ms);
+  // The curve that a file states, a map from tokens to milliseconds in the
+  // order of its keys. Errors as above, each at its entry in the file.
+  static absl::StatusOr<CostCurve> FromParams(std::string name,
+                                              const Params& value);
 
   // The milliseconds of a pass over `tokens` tokens. An error below the first
   // key and beyond the last; it names the key that is missing.

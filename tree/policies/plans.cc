@@ -1,7 +1,6 @@
 #include "tree/policies/plans.h"
 
 #include <array>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,15 +73,6 @@ absl::StatusOr<ShapePlan> FromFile(const ParamsReader& in, const Params& file,
       ReadPathsFile(Beside(file, name), tree);
   if (!paths.ok()) return At(in, paths.status());
   return FromPaths(in, *std::move(paths));
-}
-
-absl::StatusOr<CostCurve> ReadCurve(const Params& value,
-                                    const std::string& name) {
-  std::map<int, double> points;
-  BANYAN_RETURN_IF_ERROR(Convert(value, points));
-  absl::StatusOr<CostCurve> curve = CostCurve::FromMap(name, std::move(points));
-  if (!curve.ok()) return value.Error(curve.status().message());
-  return curve;
 }
 
 absl::StatusOr<ShapePlan> ForHardware(const ParamsReader& in,
@@ -158,11 +148,13 @@ HardwareSection TakeHardware(ParamsReader& in) {
 
 absl::StatusOr<HardwareOptions> ReadHardware(const HardwareSection& section) {
   HardwareOptions options = {.limits = section.limits};
-  BANYAN_ASSIGN_OR_RETURN(options.target_ms,
-                          ReadCurve(*section.target_ms, "target_ms"));
+  BANYAN_ASSIGN_OR_RETURN(
+      options.target_ms,
+      CostCurve::FromParams("target_ms", *section.target_ms));
   const Params* draft_ms = section.draft_ms;
   if (draft_ms != nullptr && draft_ms->kind() == Params::Kind::kMap) {
-    BANYAN_ASSIGN_OR_RETURN(options.draft_ms, ReadCurve(*draft_ms, "draft_ms"));
+    BANYAN_ASSIGN_OR_RETURN(options.draft_ms,
+                            CostCurve::FromParams("draft_ms", *draft_ms));
   } else if (draft_ms != nullptr) {
     double a_level = 0;
     BANYAN_RETURN_IF_ERROR(Convert(*draft_ms, a_level));

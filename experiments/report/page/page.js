@@ -133,10 +133,19 @@ function fields(object) {
       ]));
 }
 
+// What was stated of another machine, if anything was.
+function drawCurve() {
+  if (!report.curve) return;
+  byId("assumed").hidden = byId("curve").hidden = false;
+  byId("assumed").textContent = report.curve.sentence;
+  byId("curve").querySelector("pre").textContent = report.curve.costs;
+}
+
 function drawDetails() {
   byId("context").replaceChildren(fields(report.context ?? {}));
   byId("experiment").textContent = report.experiment ?? "";
   byId("hash").textContent = report.experiment_hash ?? "";
+  drawCurve();
   byId("metrics").replaceChildren(...(report.metrics ?? []).flatMap(
       ({name, sentence, unit}) => [
         element("dt", {}, words(name) + (unit ? ` [${unit}]` : "")),

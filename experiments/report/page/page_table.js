@@ -45,7 +45,20 @@ function tableColumns(cells) {
                             (c) => c.axes?.[axis] ?? ""));
   }
   return columns.concat(
-      scalarMetrics(cells).map((name) => metricColumn(name, cells)));
+      withCurve(scalarMetrics(cells).map((name) => metricColumn(name, cells)),
+                cells));
+}
+
+// The columns with that of the speed at stated costs behind the measured one.
+function withCurve(columns, cells) {
+  const key = report.curve?.name;
+  const name = "predicted_by_curve";
+  if (!cells.some((cell) => measured(cell, name, key))) return columns;
+  const behind = columns.findIndex((column) => column.id === "speed") + 1;
+  const column = metricColumn(name, cells, key);
+  column.title = `predicted by ${key}`;
+  column.hint = report.curve.sentence;
+  return [...columns.slice(0, behind), column, ...columns.slice(behind)];
 }
 
 function textColumn(id, key, text) {
@@ -65,17 +78,17 @@ function axisKey(text) {
   return text.trim() === "" || Number.isNaN(number) ? text : number;
 }
 
-function metricColumn(name, cells) {
+function metricColumn(name, cells, key = "") {
   const unit = metricNamed(name)?.unit ?? "";
   const title = tableTitles[name] ?? words(name);
-  const draw = name === "speed" ? speedDrawer(cells) : numberDrawer(name);
+  const draw = name === "speed" ? speedDrawer(cells) : numberDrawer(name, key);
   return {id: name, title, hint: sentenceOf(name) + (unit && ` [${unit}]`),
-          key: (cell) => measured(cell, name)?.value ?? null, draw};
+          key: (cell) => measured(cell, name, key)?.value ?? null, draw};
 }
 
-function numberDrawer(name) {
+function numberDrawer(name, key = "") {
   return (cell) => {
-    const found = measured(cell, name);
+    const found = measured(cell, name, key);
     if (!found) return element("td", {class: "quiet"}, "–");
     return element("td", {}, written(found.value),
                    element("small", {}, interval(found)));

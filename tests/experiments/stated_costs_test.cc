@@ -1,0 +1,189 @@
+// Times of recorded rounds at costs that a file states, counted by hand.
+#include "experiments/predict/stated_costs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/catalogue.h"
+#include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/rounds.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/records/record_set.h"
+#include "tests/experiments/hand_made.h"
+#include "tests/experiments/test_files.h"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class StatedCostsTest : public FolderTest {
+ protected:
+  static absl::StatusOr<StatedCosts> Read(const std::string& text) {
+    WriteText(TestFolder() + "/gpu.yaml", text);
+    return ReadStatedCosts(TestFolder() + "/gpu.yaml");
+  }
+
+  // What is said of reading `text`.
+  static std::string Refusal(const std::string& text) {
+    return std::string(Read(text).status().message());
+  }
+
+  // Two prompts of a cell with two trunks, and their baseline of 4 and 3
+  // tokens.
+  StatedCostsTest() {
+    set_.cells.push_back(
+        {.name = "merged", .baseline = "plain", .cell = &cell_});
+    set_.cells.push_back({.name = "plain", .cell = &plain_cell_});
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+      set_.cells[0].pairs.push_back({&cell_, &records_[i], &baselines_[i]});
+      set_.cells[1].pairs.push_back(
+          {&plain_cell_, &baselines_[i], &baselines_[i]});
+    }
+  }
+
+  // What is said of the set at the costs of `text`.
+  std::string Stating(const std::string& text) {
+    const absl::StatusOr<StatedCosts> costs = Read(text);
+    EXPECT_TRUE(costs.ok()) << costs.status();
+    return std::string(StateTimes(*costs, set_).message());
+  }
+
+  KeyedEstimates Predicted(int cell) const {
+    Bootstrap bootstrap;
+    return EstimateAll(**FindMetric(kPredictedByCurve),
+                       set_.cells[static_cast<std::size_t>(cell)].pairs,
+                       bootstrap);
+  }
+
+  records::Cell cell_ = CellOf(2);
+  records::Cell plain_cell_ = CellOf(0);
+  std::vector<records::PromptRecord> records_ = {Tree(), Refusals()};
+  std::vector<records::PromptRecord> baselines_ = {Plain(4), Plain(3)};
+  RecordSet set_;
+};
+
+TEST_F(StatedCostsTest, CountTheLevelsOfEachTrunkThatWereKept) {
+  EXPECT_THAT(LevelsByTrunk(records_[0].rounds(0), 2), ElementsAre(2, 2));
+  // The second trunk's only draw was dropped.
+  EXPECT_THAT(LevelsByTrunk(records_[1].rounds(0), 2), ElementsAre(1, 0));
+  EXPECT_THAT(LevelsByTrunk(records_[1].rounds(1), 2), ElementsAre(0, 0));
+}
+
+TEST_F(StatedCostsTest, AddPassesBySizeAndLevelsByDrafter) {
+  EXPECT_EQ(Stating("target_ms: {1: 10, 5: 12}\n"
+                    "draft_ms: {model: 1, ngram: 0.25, other: 7}\n"),
+            "");
+  const std::vector<PromptPair>& pairs = set_.cells[0].pairs;
+  // A tree of 5, two levels of both trunks.
+  EXPECT_DOUBLE_EQ(pairs[0].stated->ms, 12 + 2 * 1 + 2 * 0.25);
+  // A tree of 2, one level of the first trunk; then nothing drafted.
+  EXPECT_DOUBLE_EQ(pairs[1].stated->ms, (10.5 + 1) + 10);
+  EXPECT_DOUBLE_EQ(pairs[0].stated->baseline_ms, 4 * 10);
+  EXPECT_DOUBLE_EQ(pairs[1].stated->baseline_ms, 3 * 10);
+  // 5 tokens in 36 ms, against 7 in 70.
+  const Estimate speed = Predicted(0).at("gpu.yaml");
+  EXPECT_DOUBLE_EQ(speed.value, 5 / 36.0 * 10);
+  EXPECT_EQ(speed.prompts, 2);
+  // Of one prompt alone: 3 tokens in 14.5 ms, or 2 in 21.5.
+  EXPECT_DOUBLE_EQ(speed.interval->high, 3 / 14.5 * 10);
+  EXPECT_DOUBLE_EQ(speed.interval->low, 2 / 21.5 * 10);
+  EXPECT_EQ(Predicted(1).at("gpu.yaml").value, 1);
+}
+
+TEST_F(StatedCostsTest, TakeOneCostForAllDrafters) {
+  EXPECT_EQ(Stating("target_ms: {1: 10, 5: 12}\ndraft_ms: 0.5\n"), "");
+  EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12 + 4 * 0.5);
+  EXPECT_DOUBLE_EQ(set_.cells[0].pairs[1].stated->ms, 10.5 + 0.5 + 10);
+}
+
+TEST_F(StatedCostsTest, SayNothingWithoutABaselineOrCosts) {
+  EXPECT_TRUE(Predicted(0).empty());
+  for (PromptPair& pair : set_.cells[0].pairs) pair.baseline = nullptr;
+  EXPECT_EQ(Stating("target_ms: {1: 10, 5: 12}\ndraft_ms: 0\n"), "");
+  EXPECT_TRUE(Predicted(0).empty());
+}
+
+TEST_F(StatedCostsTest, AreReadThroughAnInclude) {
+  WriteText(TestFolder() + "/measured.yaml", "# a comment\n1: 10\n5: 12\n");
+  EXPECT_EQ(Stating("target_ms: !include measured.yaml\ndraft_ms: 0\n"), "");
+  EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12);
+  WriteText(TestFolder() + "/measured.yaml", "1: 10\n5: -12\n");
+  EXPECT_THAT(Refusal("target_ms: !include measured.yaml\ndraft_ms: 0\n"),
+              HasSubstr("measured.yaml:2:4: target_ms is -12 at 5 tokens"));
+}
+
+TEST_F(StatedCostsTest, MustCoverEverySizeAndEveryDrafter) {
+  EXPECT_THAT(Stating("target_ms: {1: 10, 4: 12}\ndraft_ms: 0\n"),
+              AllOf(HasSubstr("gpu.yaml:1:12: target_ms is needed at 5 tokens "
+                              "but given from 1 to 4"),
+                    HasSubstr("add the key 5")));
+  EXPECT_THAT(Stating("target_ms: {2: 10, 5: 12}\ndraft_ms: 0\n"),
+              HasSubstr("gpu.yaml:1:12: target_ms is needed at 1 tokens"));
+  EXPECT_THAT(Stating("target_ms: {1: 10, 5: 12}\n"
+                      "draft_ms: {model: 1, engram: 2}\n"),
+              HasSubstr("gpu.yaml:2:11: draft_ms has no cost for 'ngram', "
+                        "which drafts for merged; known: engram, model"));
+}
+
+// One message is enough to mend the curve.
+TEST_F(StatedCostsTest, NameTheLargestSizeThatIsMissing) {
+  std::swap(records_[0], records_[1]);
+  EXPECT_THAT(Stating("target_ms: {1: 10}\ndraft_ms: 0\n"),
+              HasSubstr("target_ms is needed at 5 tokens"));
+}
+
+TEST_F(StatedCostsTest, WarnOfTwoTargetsWithOneCurve) {
+  const std::string text = "target_ms: {1: 10, 5: 12}\ndraft_ms: 0\n";
+  EXPECT_EQ(Stating(text), "");
+  EXPECT_THAT(set_.warnings, ElementsAre());
+  plain_cell_.mutable_target()->set_name("other");
+  EXPECT_EQ(Stating(text), "");
+  EXPECT_THAT(set_.warnings,
+              ElementsAre(HasSubstr("one target_ms is taken for 2 targets")));
+}
+
+TEST_F(StatedCostsTest, AreRefusedAtTheirPlace) {
+  const std::string draft = "draft_ms: 1\n";
+  EXPECT_THAT(
+      Refusal("target_ms: {1: 1}\ndraft_msec: 1\n"),
+      HasSubstr("gpu.yaml:2:1: costs: unknown key 'draft_msec'; did you "
+                "mean 'draft_ms'?"));
+  EXPECT_THAT(Refusal("target_ms: {1: 1}\n"),
+              HasSubstr("missing key 'draft_ms'"));
+  EXPECT_THAT(Refusal(draft), HasSubstr("missing key 'target_ms'"));
+  EXPECT_THAT(Refusal(draft + "target_ms: {1: 2, 8: 0}\n"),
+              HasSubstr("gpu.yaml:2:22: target_ms is 0 at 8 tokens"));
+  EXPECT_THAT(Refusal(draft + "target_ms: {1: 2, 8: nan}\n"),
+              HasSubstr("gpu.yaml:2:22: expected a finite number"));
+  EXPECT_THAT(Refusal(draft + "target_ms: {0: 2, 8: 3}\n"),
+              HasSubstr("gpu.yaml:2:16: target_ms has the key 0"));
+  EXPECT_THAT(Refusal(draft + "target_ms: {1: 2, 80: 3, 16: 2}\n"),
+              HasSubstr("gpu.yaml:2:26: target_ms has the key 16 after 80"));
+  EXPECT_THAT(Refusal(draft + "target_ms: {}\n"),
+              HasSubstr("target_ms has no entries"));
+  EXPECT_THAT(Refusal(draft + "target_ms: 3\n"),
+              HasSubstr("gpu.yaml:2:12: expected a map"));
+  EXPECT_THAT(Refusal("target_ms: {1: 1}\ndraft_ms: -1\n"),
+              HasSubstr("gpu.yaml:2:11: expected milliseconds a level, 0 or "
+                        "more, found '-1'"));
+  EXPECT_THAT(Refusal("target_ms: {1: 1}\ndraft_ms: {model: -0.1}\n"),
+              HasSubstr("gpu.yaml:2:19: expected milliseconds a level"));
+  EXPECT_THAT(Refusal("1: 0.5\n2: 0.6\n"),
+              HasSubstr("gpu.yaml:1:1: expected target_ms and draft_ms, found "
+                        "a curve alone"));
+  EXPECT_FALSE(ReadStatedCosts(TestFolder() + "/none.yaml").ok());
+}
+
+}  // namespace
+}  // namespace banyan
