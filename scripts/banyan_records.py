@@ -15,7 +15,8 @@ import json
 # protobuf writes 64-bit integers as texts, and floating-point numbers that JSON
 # cannot hold as "NaN", "Infinity" and "-Infinity".
 _INTEGERS = {"seed", "prefill_ns", "draft_ns", "derive_ns", "target_ns",
-             "verify_ns", "commit_ns", "peak_memory_bytes", "streamed_bytes"}
+             "verify_ns", "commit_ns", "peak_memory_bytes", "streamed_bytes",
+             "admitted_ns", "ended_ns"}
 _NUMBERS = {"overlap", "q", "target_probability", "log_probability",
             "logit_gap", "temperature", "ms"}
 PHASES = ("draft", "derive", "target", "verify", "commit")
@@ -61,6 +62,7 @@ def flatten(records):
                 "nodes": len(made["tokens"]) - 1,
                 "accepted": len(made["path"]),
                 "emitted": made["emitted"],
+                "sequences": max(1, made["sequences"]),
                 "draft_ns": sum(made["draft_ns"]),
                 **{f"{phase}_ns": made[f"{phase}_ns"] for phase in PHASES[1:]},
             })

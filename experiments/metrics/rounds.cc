@@ -29,6 +29,10 @@ int Sequences(const records::Round& round) {
   return std::max(1, static_cast<int>(round.sequences()));
 }
 
+int PassTokens(const records::Round& round) {
+  return std::max(round.tokens_size(), static_cast<int>(round.pass_tokens()));
+}
+
 double DraftNs(const records::Round& round) {
   return static_cast<double>(std::accumulate(round.draft_ns().begin(),
                                              round.draft_ns().end(),

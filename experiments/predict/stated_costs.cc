@@ -98,11 +98,12 @@ absl::StatusOr<double> RoundsMs(const StatedCosts& costs,
   const int trunks = static_cast<int>(level_ms.size());
   for (const records::Round& round : record.rounds()) {
     BANYAN_ASSIGN_OR_RETURN(const double pass_ms,
-                            TargetMs(costs, round.tokens_size()));
-    sum += pass_ms;
+                            TargetMs(costs, PassTokens(round)));
+    double round_ms = pass_ms;
     const std::vector<int> levels = LevelsByTrunk(round, trunks);
     for (std::size_t i = 0; i < levels.size(); ++i)
-      sum += levels[i] * level_ms[i];
+      round_ms += levels[i] * level_ms[i];
+    sum += round_ms / Sequences(round);
   }
   return sum;
 }
@@ -125,7 +126,7 @@ int LargestPass(const RecordSet& set) {
   for (const CellRecords& cell : set.cells)
     for (const PromptPair& pair : cell.pairs)
       for (const records::Round& round : pair.record->rounds())
-        most = std::max(most, round.tokens_size());
+        most = std::max(most, PassTokens(round));
   return most;
 }
 

@@ -18,8 +18,9 @@
 // CostCurve has it. A level is one of the tree that was scored, as in `banyan
 // calibrate --timed`: it counts once however many passes drafted it (best_first
 // has one a node), and not at all if nothing of it was kept. Trunks draft one
-// after the other. Nothing stands around the passes but what draft_ms has of
-// it.
+// after the other. Where several sequences shared the round, n is of the whole
+// pass, and each is charged an equal share of it and of its own levels. Nothing
+// stands around the passes but what draft_ms has of it.
 #ifndef BANYAN_EXPERIMENTS_PREDICT_STATED_COSTS_H_
 #define BANYAN_EXPERIMENTS_PREDICT_STATED_COSTS_H_
 

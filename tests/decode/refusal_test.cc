@@ -135,6 +135,9 @@ TEST(Refusal, TraversalTakesNoSharedDraws) {
 class Ranker : public TableDrafter {
  public:
   Ranker() : TableDrafter(Toy({})) {}
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Ranker>();
+  }
   std::vector<DraftLaw> laws() const override {
     return {DraftLaw::kDeterministic};
   }

@@ -41,16 +41,21 @@ using ::testing::HasSubstr;
 class Flaky : public SmallModel {
  public:
   Flaky(std::shared_ptr<TableModel> model, int fails_at)
-      : SmallModel(std::move(model), SamplingRule()), fails_at_(fails_at) {}
+      : SmallModel(model, SamplingRule()),
+        model_(std::move(model)),
+        fails_at_(fails_at) {}
 
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const GrowingTree& tree,
-      absl::Span<const int> nodes) override {
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Flaky>(model_, fails_at_);
+  }
+  absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
+      absl::Span<const DraftRequest> requests) override {
     if (--fails_at_ == 0) return absl::UnavailableError("away for a moment");
-    return SmallModel::Propose(context, tree, nodes);
+    return SmallModel::ProposeAll(requests);
   }
 
  private:
+  std::shared_ptr<TableModel> model_;
   int fails_at_;
 };
 

@@ -47,26 +47,34 @@ class Compared : public SmallModel {
  public:
   Compared() : SmallModel(DraftModel(), Rule()) {}
 
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const GrowingTree& tree,
-      absl::Span<const int> nodes) override {
-    absl::StatusOr<std::vector<Distribution>> proposals =
-        SmallModel::Propose(context, tree, nodes);
-    EXPECT_TRUE(proposals.ok()) << proposals.status();
-    EXPECT_EQ(proposals->size(), nodes.size());
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      std::vector<TokenId> text = context.tokens;
-      const std::vector<TokenId> path = TokensTo(tree, nodes[i]);
-      text.insert(text.end(), path.begin(), path.end());
-      EXPECT_TRUE(Equal((*proposals)[i], LawAfter(*DraftModel(), text, Rule())))
-          << "node " << nodes[i] << " of " << ToText(tree) << " after "
-          << context.tokens.size() << " tokens";
-      ++compared;
-    }
-    return proposals;
+  absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
+      absl::Span<const DraftRequest> requests) override {
+    auto all = SmallModel::ProposeAll(requests);
+    EXPECT_TRUE(all.ok()) << all.status();
+    EXPECT_EQ(all->size(), requests.size());
+    for (std::size_t i = 0; i < requests.size(); ++i)
+      Compare(requests[i], (*all)[i]);
+    return all;
   }
 
   int compared = 0;
+
+ private:
+  void Compare(const DraftRequest& request,
+               const std::vector<Distribution>& proposals) {
+    const GrowingTree& tree = *request.tree;
+    const std::vector<int>& nodes = request.nodes;
+    EXPECT_EQ(proposals.size(), nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      std::vector<TokenId> text = request.context->tokens;
+      const std::vector<TokenId> path = TokensTo(tree, nodes[i]);
+      text.insert(text.end(), path.begin(), path.end());
+      EXPECT_TRUE(Equal(proposals[i], LawAfter(*DraftModel(), text, Rule())))
+          << "node " << nodes[i] << " of " << ToText(tree) << " after "
+          << request.context->tokens.size() << " tokens";
+      ++compared;
+    }
+  }
 };
 
 enum class Fate { kRandom, kAllAccepted, kAllRefused };

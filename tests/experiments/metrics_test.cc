@@ -280,6 +280,60 @@ TEST(Metrics, TakeTheTurnsOfAChatAsOnePrompt) {
             2);
 }
 
+// Two prompts of a batch: three rounds they share, then one alone.
+std::vector<records::PromptRecord> Batch() {
+  std::vector<records::PromptRecord> batch = Prompts({{2, "a"}, {3, "b"}});
+  for (records::PromptRecord& record : batch) {
+    record.set_batch(1);
+    record.set_batch_prompts(2);
+    for (int round = 0; round < 3; ++round) {
+      record.mutable_rounds(round)->set_sequences(2);
+      record.mutable_rounds(round)->set_pass_tokens(2);
+    }
+  }
+  batch[0].set_prefill_ns(1'000);
+  batch[0].set_ended_ns(34'000);
+  batch[1].set_admitted_ns(1'000);
+  batch[1].set_prefill_ns(3'000);
+  batch[1].set_ended_ns(44'000);
+  return batch;
+}
+
+TEST(Metrics, ChargeEachPromptOfABatchItsShareOfSharedRounds) {
+  const records::Cell cell = CellOf(0);
+  // Plain rounds take 10 us, 8 of them in the target: 3 shared, 1 alone.
+  EXPECT_THAT(Measure("ms_per_token", cell, Batch()),
+              ElementsAre(Pair("", DoubleEq(0.040 / 7))));
+  EXPECT_THAT(Measure("throughput", cell, Batch()),
+              ElementsAre(Pair("", DoubleEq(7 / 44e-6))));
+  EXPECT_THAT(Measure("latency", cell, Batch()),
+              ElementsAre(Pair("", DoubleEq((0.034 + 0.043) / 7))));
+  EXPECT_THAT(Measure("time_shares", cell, Batch()).at("target"),
+              DoubleEq(0.8));
+  const auto alone = Prompts({{2, "a"}, {3, "b"}});
+  EXPECT_THAT(Measure("speed", cell, Batch(), alone),
+              ElementsAre(Pair("", DoubleEq(70.0 / 40))));
+  EXPECT_THAT(Measure("wall_speed", cell, Batch(), alone),
+              ElementsAre(Pair("", DoubleEq(70.0 / 44))));
+  EXPECT_THAT(Measure("wall_speed", cell, Batch()), IsEmpty());
+}
+
+TEST(Metrics, TimeAPromptAloneFromItsPrefillToItsEnd) {
+  auto alone = Prompts({{4, "a"}});
+  alone[0].set_prefill_ns(25'000);
+  EXPECT_THAT(Measure("latency", CellOf(0), alone),
+              ElementsAre(Pair("", DoubleEq(0.075 / 5))));
+}
+
+TEST(Metrics, TakeTheBatchAsOnePrompt) {
+  std::vector<records::PromptRecord> records = Batch();
+  records.push_back(Prompts({{9, "c"}})[0]);
+  const auto parts = CountPrompts(**FindMetric("tokens"), Pairs(records));
+  ASSERT_EQ(parts.at("").size(), 2);
+  EXPECT_EQ(parts.at("")[0].over, 3 + 4);
+  EXPECT_EQ(parts.at("")[1].over, 10);
+}
+
 TEST(Metrics, KeepKeysInTheOrderOfTheirNumbers) {
   const KeyLess less;
   EXPECT_TRUE(less("depth 2", "depth 10"));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "configs/loader/loader.h"
@@ -20,6 +22,7 @@
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/random/seeded_source.h"
+#include "decode/batch_decoder.h"
 #include "decode/decoder.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
@@ -189,6 +192,44 @@ TEST_P(EveryPreset, DraftsEachPromptAsIfItWereTheFirst) {
     EXPECT_EQ(Trace(*used.decoder, bench.prompts()[i]),
               Trace(*fresh.decoder, bench.prompts()[i]))
         << "prompt " << i;
+  }
+}
+
+// Tokens and trees, by prompt.
+class Traces : public BatchListener {
+ public:
+  explicit Traces(std::size_t prompts) : texts(prompts) {}
+  void Admitted(std::size_t, std::int64_t, std::int64_t) override {}
+  void Round(std::size_t prompt, const RoundRecord& round) override {
+    absl::StrAppend(&texts[prompt], ToText(round.tree), " -> ",
+                    absl::StrJoin(round.emitted, " "), "\n");
+    shared += round.sequences > 1 ? 1 : 0;
+  }
+  void Ended(std::size_t, StopReason, std::int64_t) override {}
+
+  std::vector<std::string> texts;
+  int shared = 0;  // rounds
+};
+
+TEST_P(EveryPreset, DecodesPromptsTogetherAsItDoesAlone) {
+  constexpr std::size_t kTogether = 9;
+  Bench bench;
+  const std::vector<Prompt> prompts(bench.prompts().begin(),
+                                    bench.prompts().begin() + kTogether);
+  const LoadedMethod method = bench.Open(Preset(GetParam()), "bf16", "1");
+  std::vector<std::string> alone;
+  for (const Prompt& prompt : prompts)
+    alone.push_back(Trace(*method.decoder, prompt));
+  for (int slots : {1, 2, 3, 8}) {
+    Traces traces(kTogether);
+    SeededSource random(1);
+    const absl::Status status =
+        DecodeBatch(*method.decoder, prompts, {.max_new_tokens = kTokens},
+                    slots, random, traces);
+    ASSERT_TRUE(status.ok()) << status;
+    for (std::size_t i = 0; i < kTogether; ++i)
+      EXPECT_EQ(traces.texts[i], alone[i]) << "prompt " << i << " of " << slots;
+    EXPECT_EQ(traces.shared > 0, slots > 1);
   }
 }
 

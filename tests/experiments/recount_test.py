@@ -32,8 +32,10 @@ LEVEL_MS = {"small_model": 0.7, "ngram": 0.03}
 
 
 def phases(made):
-    return {phase: sum(made["draft_ns"]) if phase == "draft"
-            else made[f"{phase}_ns"] for phase in banyan_records.PHASES}
+    """Of those who shared a round each is charged an equal share."""
+    return {phase: (sum(made["draft_ns"]) if phase == "draft"
+                    else made[f"{phase}_ns"]) / max(1, made["sequences"])
+            for phase in banyan_records.PHASES}
 
 
 def total_ns(record):
@@ -41,11 +43,20 @@ def total_ns(record):
 
 
 def target_ns(record):
-    return sum(made["target_ns"] for made in record["rounds"])
+    return sum(phases(made)["target"] for made in record["rounds"])
 
 
 def draft_ns(record):
-    return sum(sum(made["draft_ns"]) for made in record["rounds"])
+    return sum(phases(made)["draft"] for made in record["rounds"])
+
+
+def wall_ns(record):
+    return record["prefill_ns"] + total_ns(record)
+
+
+def latency_ns(record):
+    return record["ended_ns"] - record["admitted_ns"] if record["batch"] \
+        else wall_ns(record)
 
 
 def depths(made):
@@ -89,6 +100,12 @@ def trunks_of(made, node):
                    if node in draws["children"]})
 
 
+def units(records):
+    """How many resample apart: prompts, and batches of them."""
+    return len({("batch", record["batch"]) if record["batch"]
+                else record["prompt"] for record in records})
+
+
 class Cell:
     """One cell's records, and what is counted of them: {(metric, key): value}
     and how many prompts stand behind each."""
@@ -114,7 +131,7 @@ class Cell:
             self.prompts[metric, key] = prompts
 
     def prompts_with(self, holds):
-        return sum(1 for record in self.records if holds(record))
+        return units(filter(holds, self.records))
 
     def share(self, metric, hits, counted_in):
         """Counter of keys over all that `counted_in` lists of a record."""
@@ -135,13 +152,17 @@ class Cell:
             self.count_by_trunk()
 
     def count_totals(self):
-        everyone = len(self.records)
+        everyone = units(self.records)
         tokens = sum(len(record["tokens"]) for record in self.records)
         self.give("tokens", "", tokens, 1, everyone)
         self.give("rounds", "", len(self.rounds), 1, everyone)
         self.give("tokens_per_pass", "", tokens, len(self.rounds), everyone)
         self.give("ms_per_token", "",
                   sum(map(total_ns, self.records)) / 1e6, tokens, everyone)
+        self.give("latency", "",
+                  sum(map(latency_ns, self.records)) / 1e6, tokens, everyone)
+        self.give("throughput", "", tokens,
+                  sum(map(wall_ns, self.records)) / 1e9, everyone)
         self.give("drafted_nodes", "",
                   sum(len(made["tokens"]) - 1 for made in self.rounds),
                   len(self.rounds), everyone)
@@ -156,10 +177,11 @@ class Cell:
         for phase in banyan_records.PHASES:
             self.give("time_shares", phase,
                       sum(phases(made)[phase] for made in self.rounds),
-                      sum(map(total_ns, self.records)), len(self.records))
+                      sum(map(total_ns, self.records)), units(self.records))
 
     def count_against_baseline(self):
         pairs = self.pairs
+        everyone = units(record for record, _ in pairs)
         tokens = sum(len(record["tokens"]) for record, _ in pairs)
         passes = sum(len(plain["rounds"]) for _, plain in pairs)
         plain_tokens = sum(len(plain["tokens"]) for _, plain in pairs)
@@ -167,30 +189,34 @@ class Cell:
         plain_pass = sum(target_ns(plain) for _, plain in pairs) / passes
         self.give("speed", "", plain_ns / plain_tokens,
                   sum(total_ns(record) for record, _ in pairs) / tokens,
-                  len(pairs))
+                  everyone)
+        self.give("wall_speed", "",
+                  sum(wall_ns(plain) for _, plain in pairs) / plain_tokens,
+                  sum(wall_ns(record) for record, _ in pairs) / tokens,
+                  everyone)
         spent = sum(draft_ns(record) + target_ns(record) for record, _ in pairs)
-        self.give("predicted_speed", "", plain_pass * tokens, spent, len(pairs))
+        self.give("predicted_speed", "", plain_pass * tokens, spent, everyone)
         self.give("predicted_by_curve", "costs.yaml",
                   tokens * sum(stated_ms(plain, []) for _, plain in pairs),
                   plain_tokens * sum(stated_ms(record, self.trunks)
-                                     for record, _ in pairs), len(pairs))
+                                     for record, _ in pairs), everyone)
         if not self.trunks:
             return
         drafting = sum(draft_ns(record) for record, _ in pairs)
         levels = sum(max(depths(made)) for record, _ in pairs
                      for made in record["rounds"])
-        drafted = sum(1 for record, _ in pairs
-                      if any(len(made["tokens"]) > 1
-                             for made in record["rounds"]))
+        drafted = units(record for record, _ in pairs
+                        if any(len(made["tokens"]) > 1
+                               for made in record["rounds"]))
         self.give("drafter_cost", "", drafting, levels * plain_pass, drafted)
         self.give("drafter_cost", "pass", drafting, plain_pass * sum(
-            len(record["rounds"]) for record, _ in pairs), len(pairs))
+            len(record["rounds"]) for record, _ in pairs), everyone)
 
     def count_divergence(self):
         if self.setting["temperature"] != 0 or self.own_baseline:
             return
-        places = []
-        gaps = []
+        places = {}
+        gaps = {}
         alike = [(record, plain) for record, plain in self.pairs
                  if record["prompt_tokens"] == plain["prompt_tokens"]]
         for record, plain in alike:
@@ -199,12 +225,19 @@ class Cell:
             both = zip(record["tokens"], plain["tokens"])
             place = next((i for i, (a, b) in enumerate(both) if a != b),
                          min(len(record["tokens"]), len(plain["tokens"])))
-            places.append(place)
+            places[record["prompt"]] = place
             if place < len(plain["logit_gap"]):
-                gaps.append(plain["logit_gap"][place])
-        self.give("divergence", "prompts", len(places), len(alike), len(alike))
-        self.give("divergence", "place", sum(places), len(places), len(places))
-        self.give("divergence", "logit gap", sum(gaps), len(gaps), len(gaps))
+                gaps[record["prompt"]] = plain["logit_gap"][place]
+        def among(prompts):
+            return units(record for record, _ in alike
+                         if record["prompt"] in prompts)
+
+        self.give("divergence", "prompts", len(places), len(alike),
+                  units(record for record, _ in alike))
+        self.give("divergence", "place", sum(places.values()), len(places),
+                  among(places))
+        self.give("divergence", "logit gap", sum(gaps.values()), len(gaps),
+                  among(gaps))
 
     def count_acceptance(self):
         kept = 0
@@ -216,7 +249,7 @@ class Cell:
             children = [child for draws in made["lists"]
                         for child in draws["children"] if child >= 0]
             saved += len(children) - len(set(children))
-        everyone = len(self.records)
+        everyone = units(self.records)
         self.give("accepted_per_pass", "", kept, len(self.rounds), everyone)
         self.give("nodes_saved", "", saved, len(self.rounds), everyone)
         self.share("accepted_lengths", lengths,
@@ -236,17 +269,17 @@ class Cell:
                     ([0] + made["path"])[depth - 1] in made["parents"]]
             self.give("conditional_acceptance_by_depth", f"depth {depth}",
                       sum(len(made["path"]) >= depth for _, made in came),
-                      len(came), len({record["prompt"] for record, _ in came}))
+                      len(came), units(record for record, _ in came))
 
     def count_by_list(self):
         looked = [(record, draws, child) for record in self.records
                   for made in record["rounds"]
                   for draws, child in reached(made)]
-        overlaps = [(record["prompt"], draws["overlap"])
+        overlaps = [(record, draws["overlap"])
                     for record, draws, _ in looked
                     if not math.isnan(draws["overlap"])]
         self.give("alpha", "", math.fsum(value for _, value in overlaps),
-                  len(overlaps), len({prompt for prompt, _ in overlaps}))
+                  len(overlaps), units(record for record, _ in overlaps))
         drawn = [entry for entry in looked if entry[1]["tokens"]]
         ranks = {f"rank {i + 1}": 0 for _, draws, _ in drawn
                  for i in range(len(draws["tokens"]))}
@@ -255,7 +288,7 @@ class Cell:
                 ranks[f"rank {draws['children'].index(child) + 1}"] += 1
         for key, hits in ranks.items():
             self.give("acceptance_by_rank", key, hits, len(drawn),
-                      len({record["prompt"] for record, _, _ in drawn}))
+                      units(record for record, _, _ in drawn))
 
     def count_by_trunk(self):
         keys = [f"trunk {i} {name}" for i, name in enumerate(self.trunks)]

@@ -126,6 +126,42 @@ class RunTest(RunCase):
         self.assertEqual(self.tokens(out), expected)
         self.assertGreater(len(set(counts)), KILLS // 2, counts)
 
+    def test_batches_say_the_same_and_are_run_whole_again(self):
+        self.run_all(self.folder / "alone")
+        expected = self.tokens(self.folder / "alone")
+        self.file.write_text(EXPERIMENT + "batch: 4\n")
+        whole = self.folder / "whole"
+        self.run_all(whole)
+        self.assertEqual(self.tokens(whole), expected)
+        records = self.records(whole)
+        self.assertEqual({record["batch_prompts"]
+                          for record in records.values()}, {8})
+        self.assertEqual({record["batch"] for record in records.values()},
+                         {1, 2, 3})
+        self.assertEqual(max(made["sequences"] for record in records.values()
+                             for made in record["rounds"]), 4)
+        # Wherever the end is torn off, no batch is there in part.
+        path = next(whole.glob("*.banyan"))
+        data = path.read_bytes()
+        dice = random.Random(3)
+        for share in (0.2, 0.5, 0.7, 0.99):
+            out = self.folder / f"torn {share}"
+            out.mkdir()
+            cut = int(len(data) * share) + dice.randrange(64)
+            (out / path.name).write_bytes(data[:cut])
+            self.assertEqual(len(self.records(out)) % 8, 0)
+            self.run_all(out)
+            self.assertEqual(self.tokens(out), expected)
+
+    def test_shards_of_batches_are_one_run(self):
+        self.file.write_text(EXPERIMENT + "batch: 2\n")
+        whole = self.folder / "whole"
+        self.run_all(whole)
+        parts = [self.folder / f"part {i}" for i in range(2)]
+        for i, part in enumerate(parts):
+            self.run_all(part, "--shard", f"{i}/2")
+        self.assertEqual(self.tokens(*parts), self.tokens(whole))
+
     def wait_for(self, out, size):
         """Until the record file is so large, or two seconds have passed."""
         end = time.monotonic() + 2

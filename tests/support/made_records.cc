@@ -96,6 +96,19 @@ void AddRounds(const MadeOptions& options, int count, Dice& dice,
   record.set_stop(records::LENGTH);
 }
 
+// Some rounds were shared by two, the others by three.
+void PutInBatch(Dice& dice, records::PromptRecord& record) {
+  record.set_batch(record.prompt() / 3 + 1);
+  record.set_batch_prompts(3);
+  record.set_admitted_ns(1'000 * Roll(dice, 1'000));
+  record.set_ended_ns(record.admitted_ns() + 9'000'000 + Roll(dice, 1'000));
+  for (records::Round& round : *record.mutable_rounds()) {
+    round.set_sequences(static_cast<std::uint32_t>(2 + Roll(dice, 2)));
+    round.set_pass_tokens(round.sequences() *
+                          static_cast<std::uint32_t>(round.tokens_size()));
+  }
+}
+
 bool LeftOut(const MadeOptions& options, int cell, int prompt) {
   const bool gap =
       (cell == 0 && prompt == 2) || (cell == kLossy && prompt == 3);
@@ -148,6 +161,7 @@ records::PromptRecord MadePrompt(const MadeOptions& options, int cell,
     record.add_log_probability(-4 * MadeShare(dice));
     record.add_logit_gap(2 * MadeShare(dice));
   }
+  if (options.batches && cell == kMerged) PutInBatch(dice, record);
   return record;
 }
 

@@ -20,6 +20,8 @@ struct MadeOptions {
   bool gaps = false;
   // Times of all cells but the baselines are multiplied by it.
   double slower = 1;
+  // The cell of two merged trunks decoded its prompts in batches of three.
+  bool batches = false;
   std::uint32_t shard = 0;  // prompts whose number is this modulo `shards`
   std::uint32_t shards = 1;
 };
