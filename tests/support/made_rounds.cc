@@ -19,7 +19,7 @@ constexpr std::uint32_t kFirstRefused = 900;
 
 class Maker {
  public:
-  Maker(const MadeRound& made, Dice& dice) : made_(made), dice_(dice) {}
+  Maker(const MadeRound& made, MadeDice& dice) : made_(made), dice_(dice) {}
 
   records::Round Make() {
     AddNode(made_.root, -1);
@@ -121,20 +121,20 @@ class Maker {
   }
 
   const MadeRound& made_;
-  Dice& dice_;
+  MadeDice& dice_;
   records::Round round_;
   std::vector<records::DrawList> lists_;
 };
 
 }  // namespace
 
-double MadeShare(Dice& dice) { return (Roll(dice, 999) + 0.5) / 1000; }
+double MadeShare(MadeDice& dice) { return (Roll(dice, 999) + 0.5) / 1000; }
 
-int Roll(Dice& dice, int sides) {
+int Roll(MadeDice& dice, int sides) {
   return static_cast<int>(dice() % static_cast<std::uint64_t>(sides));
 }
 
-records::Round Make(const MadeRound& made, Dice& dice) {
+records::Round Make(const MadeRound& made, MadeDice& dice) {
   return Maker(made, dice).Make();
 }
 
