@@ -214,8 +214,7 @@ class Cell:
                   for made in record["rounds"]
                   for draws, child in reached(made)]
         overlaps = [(record["prompt"], draws["overlap"])
-                    for record, draws, _ in looked
-                    if not math.isnan(draws["overlap"])]
+                    for record, draws, _ in looked]
         self.give("alpha", "", math.fsum(value for _, value in overlaps),
                   len(overlaps), len({prompt for prompt, _ in overlaps}))
         drawn = [entry for entry in looked if entry[1]["tokens"]]

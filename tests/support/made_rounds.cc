@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "experiments/records/record.pb.h"
@@ -83,9 +82,7 @@ class Maker {
     list.set_node(node);
     list.set_trunk(trunk);
     list.set_law(trunk == 0 ? records::INDEPENDENT : records::DETERMINISTIC);
-    list.set_overlap(Roll(dice_, 8) == 0
-                         ? std::numeric_limits<double>::quiet_NaN()
-                         : MadeShare(dice_));
+    list.set_overlap(MadeShare(dice_));
     for (const std::uint32_t token : tokens) {
       list.add_tokens(token);
       list.add_q(MadeShare(dice_));
