@@ -450,7 +450,7 @@ class ChatTest(RunCase):
 
     def test_what_cannot_be_asked_is_told(self):
         alone = run("check", self.file, "--set", "workload="
-                    f"{{file: {self.folder}/prompts.jsonl}}")
+                    f"{{file: {in_yaml(self.folder / 'prompts.jsonl')}}}")
         self.assertEqual(alone.returncode, 0, alone.stderr)
         self.assertIn("3 later turns are left out", alone.stderr)
         self.assertIn("3 prompts (3 turns)", alone.stdout)

@@ -169,7 +169,7 @@ class ProgramTest(OdrTest):
                     "b/c.cc": "namespace { struct A {}; }"})
         self.assertEqual(self.main(), (
             0, "3 files, 2 types, 1 headers compiled together: "
-               "one name, one definition\n"))
+               "one definition a name\n"))
 
     def test_fails_on_either_step_and_on_an_empty_tree(self):
         self.assertEqual(self.main()[0], 1)
