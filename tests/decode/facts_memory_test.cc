@@ -1,13 +1,9 @@
-// Recording a round costs no memory of the method's size: rows over the
-// vocabulary that are held at once, counted as blocks of that size.
+// What recording a round costs in memory: the rows over the vocabulary that are
+// held at once, counted as blocks of that size.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -18,6 +14,7 @@
 #include "decode/round.h"
 #include "decode/sequence.h"
 #include "tests/conformance/toys.h"
+#include "tests/support/blocks_held.h"
 #include "tests/support/decoding.h"
 #include "tests/support/table_drafter.h"
 #include "tree/draft_tree.h"
@@ -26,43 +23,6 @@ namespace banyan {
 namespace {
 
 constexpr int kVocabulary = 2048;
-constexpr std::size_t kRowBytes = kVocabulary * sizeof(double);
-
-// Blocks of a row's size or more that are held now, and at most so far. They
-// are told apart from others by their size, which stands before each block.
-std::atomic<int> rows_held{0};
-std::atomic<int> most_rows_held{0};
-constexpr std::size_t kHead = alignof(std::max_align_t);
-
-}  // namespace
-}  // namespace banyan
-
-void* operator new(std::size_t bytes) {
-  using namespace banyan;  // NOLINT: the operator belongs to no namespace
-  auto* const block = static_cast<std::size_t*>(std::malloc(kHead + bytes));
-  if (block == nullptr) std::abort();
-  *block = bytes;
-  if (bytes >= kRowBytes) {
-    const int now = ++rows_held;
-    most_rows_held = std::max(most_rows_held.load(), now);
-  }
-  return reinterpret_cast<std::byte*>(block) + kHead;
-}
-
-void operator delete(void* pointer) noexcept {
-  using namespace banyan;  // NOLINT: as above
-  if (pointer == nullptr) return;
-  auto* const block = static_cast<std::byte*>(pointer) - kHead;
-  if (*reinterpret_cast<std::size_t*>(block) >= kRowBytes) --rows_held;
-  std::free(block);
-}
-
-void operator delete(void* pointer, std::size_t /*bytes*/) noexcept {
-  operator delete(pointer);
-}
-
-namespace banyan {
-namespace {
 
 struct Held {
   int rows = 0;  // at most, while the round ran
@@ -86,11 +46,10 @@ Held OneRound(bool keep_facts) {
       decoder->Begin({.tokens = {target->begin(), 2}}, {.max_new_tokens = 9});
   EXPECT_TRUE(sequence.ok()) << sequence.status();
   SeededSource random(7);
-  const int before = rows_held;
-  most_rows_held = before;
+  CountBlocksFrom(kVocabulary * sizeof(double));
   const auto round = decoder->Step(*sequence, random);
   EXPECT_TRUE(round.ok()) << round.status();
-  Held held = {.rows = most_rows_held - before,
+  Held held = {.rows = MostBlocksHeld(),
                .path = round->verdict.path.size(),
                .facts = round->facts.overlap.size()};
   for (const Node& node : round->tree.nodes())
