@@ -9,7 +9,7 @@
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
-#include "core/prob/row_source.h"
+#include "decode/target_rows.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 
@@ -37,23 +37,36 @@ TokenFacts Judge(const std::vector<double>& logits, TokenId token) {
           .gap = std::isfinite(second) ? first - second : 0};
 }
 
+// What the target's law at a node says of what was drawn there.
+void JudgeDraws(const Distribution& p, const DraftTree& tree, int at,
+                TargetFacts& facts) {
+  const Node& node = tree.node(at);
+  std::vector<double>& overlap = facts.overlap[static_cast<std::size_t>(at)];
+  for (std::size_t i = 0; i < node.lists.size(); ++i)
+    if (!node.lists[i].draws.empty())
+      overlap[i] = Overlap(p, node.lists[i].draws.front().proposal);
+  for (int child : node.children)
+    if (!tree.node(child).probe())
+      facts.probability[static_cast<std::size_t>(child)] =
+          p.Mass(tree.node(child).token);
+}
+
+bool HasDraws(const Node& node) {
+  return std::any_of(node.lists.begin(), node.lists.end(),
+                     [](const DrawList& list) { return !list.draws.empty(); });
+}
+
 }  // namespace
 
 TargetFacts GatherFacts(const Scores& scores, const DraftTree& tree,
-                        const Verdict& verdict, RowSource& rows) {
+                        const Verdict& verdict, TargetRows& rows) {
   TargetFacts facts;
-  for (int i = 0; i < tree.size(); ++i) {
-    const Node& node = tree.node(i);
-    const bool judged = i > 0 && !node.probe();
-    facts.probability.push_back(judged ? rows.Row(node.parent).Mass(node.token)
-                                       : (i == 0 ? 1 : 0));
-    facts.overlap.emplace_back();
-    for (const DrawList& list : node.lists)
-      facts.overlap.back().push_back(
-          list.draws.empty()
-              ? 0
-              : Overlap(rows.Row(i), list.draws.front().proposal));
+  for (const Node& node : tree.nodes()) {
+    facts.probability.push_back(facts.probability.empty() ? 1 : 0);
+    facts.overlap.emplace_back(node.lists.size(), 0.0);
   }
+  for (int i = 0; i < tree.size(); ++i)
+    if (HasDraws(tree.node(i))) JudgeDraws(rows.Glance(i), tree, i, facts);
   std::vector<double> logits;
   int at = 0;  // the node whose row gave the token
   for (std::size_t i = 0; i <= verdict.path.size(); ++i) {

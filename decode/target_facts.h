@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/model/model.h"
-#include "core/prob/row_source.h"
+#include "decode/target_rows.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 
@@ -17,7 +17,8 @@ struct TargetFacts {
   // rule makes it; 1 for the root.
   std::vector<double> probability;
   // By node, then by draw list: sum over x of min(p(x), q(x)), q being the law
-  // that the first draw is judged by: how likely that draw is accepted alone.
+  // that the first draw is judged by: how likely that draw is accepted alone. 0
+  // if nothing was drawn.
   std::vector<std::vector<double>> overlap;
   // By token of the verdict (its path, then the next one): the log-probability
   // at temperature 1 without truncation, and how far the largest logit lies
@@ -26,9 +27,11 @@ struct TargetFacts {
   std::vector<double> logit_gap;
 };
 
-// Row i of `scores` and of `rows` belongs to node i. Probes have nothing.
+// Row i of `scores` and of `rows` belongs to node i. Probes have nothing. Holds
+// one row at a time beside those that `rows` keeps, and has it keep no more:
+// the memory of a recorded round is that of the method.
 TargetFacts GatherFacts(const Scores& scores, const DraftTree& tree,
-                        const Verdict& verdict, RowSource& rows);
+                        const Verdict& verdict, TargetRows& rows);
 
 }  // namespace banyan
 

@@ -25,18 +25,24 @@ TargetRows::TargetRows(const Scores& scores, const SamplingRule& rule,
 
 const Distribution& TargetRows::Row(int node) {
   std::optional<Distribution>& row = rows_[static_cast<std::size_t>(node)];
-  if (row.has_value()) return *row;
+  if (!row.has_value()) row = Make(node);
+  return *row;
+}
+
+Distribution TargetRows::Glance(int node) {
+  const std::optional<Distribution>& row =
+      rows_[static_cast<std::size_t>(node)];
+  return row.has_value() ? *row : Make(node);
+}
+
+Distribution TargetRows::Make(int node) {
   scores_.Read(node, logits_);
   absl::StatusOr<Distribution> made =
       rule_.Apply(logits_, context_.tokens, TokensTo(tree_, node));
-  if (made.ok()) {
-    row = *std::move(made);
-  } else {
-    status_.Update(made.status());
-    row = Distribution::Dense(
-        std::vector<double>(logits_.size(), 1.0 / logits_.size()));
-  }
-  return *row;
+  if (made.ok()) return *std::move(made);
+  status_.Update(made.status());
+  return Distribution::Dense(
+      std::vector<double>(logits_.size(), 1.0 / logits_.size()));
 }
 
 }  // namespace banyan

@@ -26,10 +26,16 @@ class TargetRows : public RowSource {
   // its verdict must then be thrown away.
   const Distribution& Row(int node) override;
 
+  // The same law for a reader of every node: one that no verifier has asked for
+  // is made anew, and goes with what this returns.
+  Distribution Glance(int node);
+
   // The first failure of the sampling rule, or OK.
   const absl::Status& status() const { return status_; }
 
  private:
+  Distribution Make(int node);
+
   const Scores& scores_;
   const SamplingRule& rule_;
   const Context& context_;

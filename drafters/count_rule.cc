@@ -28,13 +28,13 @@ bool KeepsCounts(const SamplingOptions& options) {
          options.top_k == 0 && options.top_p == 1 && options.min_p == 0;
 }
 
-Distribution ToDistribution(Counts counts) {
+Distribution ToDistribution(CountRow counts) {
   return Distribution::Sparse(counts.vocab_size, std::move(counts.tokens),
                               std::move(counts.values));
 }
 
 // Where the tokens of `text` stand among the counted ones, as far as they do.
-std::vector<TokenId> Places(const Counts& counts,
+std::vector<TokenId> Places(const CountRow& counts,
                             absl::Span<const TokenId> text) {
   std::vector<TokenId> places;
   for (TokenId token : text) {
@@ -61,7 +61,7 @@ CountRule::CountRule(const SamplingRule& rule)
       banned_(rule.options().banned),
       keeps_counts_(KeepsCounts(rule.options())) {}
 
-void CountRule::LeaveOutBanned(Counts& counts) const {
+void CountRule::LeaveOutBanned(CountRow& counts) const {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < counts.tokens.size(); ++i) {
     if (std::find(banned_.begin(), banned_.end(), counts.tokens[i]) !=
@@ -75,7 +75,7 @@ void CountRule::LeaveOutBanned(Counts& counts) const {
 }
 
 absl::StatusOr<Distribution> CountRule::Apply(
-    DraftLaw law, Counts counts, absl::Span<const TokenId> history,
+    DraftLaw law, CountRow counts, absl::Span<const TokenId> history,
     absl::Span<const TokenId> path) const {
   if (!banned_.empty()) LeaveOutBanned(counts);
   const bool as_they_are = law == DraftLaw::kDeterministic || keeps_counts_;
@@ -95,7 +95,7 @@ absl::StatusOr<Distribution> CountRule::Apply(
   }
   BANYAN_ASSIGN_OR_RETURN(const Distribution numbered,
                           rule_.Apply(LogShares(counts.values), seen, on_path));
-  Counts result = {.vocab_size = vocab_size};
+  CountRow result = {.vocab_size = vocab_size};
   numbered.ForEach([&](TokenId number, double mass) {
     result.tokens.push_back(counts.tokens[static_cast<std::size_t>(number)]);
     result.values.push_back(mass);

@@ -19,7 +19,7 @@
 namespace banyan {
 
 // Positive values beside ascending tokens.
-struct Counts {
+struct CountRow {
   int vocab_size = 0;
   std::vector<TokenId> tokens;
   std::vector<double> values;
@@ -37,12 +37,12 @@ class CountRule {
   // and `path`, or for deterministic draws the counts themselves as scores.
   // Banned tokens are left out of either; empty if nothing is left. Fails as
   // SamplingRule::Apply.
-  absl::StatusOr<Distribution> Apply(DraftLaw law, Counts counts,
+  absl::StatusOr<Distribution> Apply(DraftLaw law, CountRow counts,
                                      absl::Span<const TokenId> history,
                                      absl::Span<const TokenId> path) const;
 
  private:
-  void LeaveOutBanned(Counts& counts) const;
+  void LeaveOutBanned(CountRow& counts) const;
 
   SamplingRule rule_;  // without its bans
   std::vector<TokenId> banned_;

@@ -50,8 +50,8 @@ absl::Status Bigram::Begin(const Context& /*context*/) {
 }
 
 // Empty after a token that is none of the vocabulary, as a begin token may be.
-Counts Bigram::RowOf(TokenId token) const {
-  Counts row = {.vocab_size = static_cast<int>(counts_.unigram.size())};
+CountRow Bigram::RowOf(TokenId token) const {
+  CountRow row = {.vocab_size = static_cast<int>(counts_.unigram.size())};
   if (token < 0 || token >= row.vocab_size) return row;
   const auto at = static_cast<std::size_t>(token);
   const auto begin = static_cast<std::ptrdiff_t>(counts_.offsets[at]);
@@ -69,7 +69,7 @@ absl::StatusOr<Distribution> Bigram::ProposalAfter(
   Rows& rows = law == DraftLaw::kDeterministic ? scores_ : laws_;
   if (const auto made = rows.find(token); made != rows.end())
     return made->second;
-  Counts row = RowOf(token);
+  CountRow row = RowOf(token);
   if (row.tokens.empty()) return unigram_.Proposal(law, history, path);
   BANYAN_ASSIGN_OR_RETURN(const Distribution proposal,
                           rule_.Apply(law, std::move(row), history, path));

@@ -58,7 +58,7 @@ class Bigram : public Drafter {
   absl::StatusOr<Distribution> ProposalAfter(TokenId token, DraftLaw law,
                                              absl::Span<const TokenId> history,
                                              absl::Span<const TokenId> path);
-  Counts RowOf(TokenId token) const;
+  CountRow RowOf(TokenId token) const;
 
   TokenCounts counts_;
   CountRule rule_;

@@ -102,9 +102,9 @@ absl::Span<const Continuation> NGram::AfterLongest(
   return {};
 }
 
-Counts NGram::ToCounts(absl::Span<const Continuation> row,
-                       bool by_recency) const {
-  Counts counts = {.vocab_size = vocab_size_};
+CountRow NGram::ToCounts(absl::Span<const Continuation> row,
+                         bool by_recency) const {
+  CountRow counts = {.vocab_size = vocab_size_};
   counts.tokens.reserve(row.size());
   counts.values.reserve(row.size());
   for (const Continuation& seen : row) {

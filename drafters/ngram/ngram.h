@@ -81,7 +81,7 @@ class NGram : public Drafter {
  private:
   absl::Span<const Continuation> AfterLongest(
       absl::Span<const TokenId> text) const;
-  Counts ToCounts(absl::Span<const Continuation> row, bool by_recency) const;
+  CountRow ToCounts(absl::Span<const Continuation> row, bool by_recency) const;
 
   int vocab_size_;
   NGramOptions options_;

@@ -56,7 +56,7 @@ class Unigram : public Drafter {
                        const RoundOutcome& outcome) override;
 
  private:
-  Counts counts_;
+  CountRow counts_;
   CountRule rule_;
   Distribution law_;     // no vocabulary: not made yet
   Distribution scores_;  // likewise; for deterministic draws

@@ -174,7 +174,7 @@ std::string CountsList(const Shares& shares) {
 
 }  // namespace
 
-Interval WilsonInterval(std::int64_t hits, std::int64_t trials) {
+ShareInterval WilsonInterval(std::int64_t hits, std::int64_t trials) {
   if (trials == 0) return {};
   constexpr double kZ = 1.959963984540054;  // 95 % of a normal law
   const double n = static_cast<double>(trials);

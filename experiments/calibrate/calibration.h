@@ -67,11 +67,11 @@ absl::StatusOr<Calibration> Calibrate(
 std::string ToYaml(const Calibration& calibration, const std::string& about);
 
 // The ends of the interval of a share.
-struct Interval {
+struct ShareInterval {
   double low = 0;
   double high = 1;
 };
-Interval WilsonInterval(std::int64_t hits, std::int64_t trials);
+ShareInterval WilsonInterval(std::int64_t hits, std::int64_t trials);
 
 }  // namespace banyan
 

@@ -1,7 +1,5 @@
-// The mean overlap of target and draft where the verdict looked. Lists of laws
-// that are none (NaN) are left out.
-#include <cmath>
-
+// The mean overlap of target and draft where the verdict looked: how likely a
+// list's first draw is accepted alone.
 #include "experiments/metrics/counters.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/metrics/rounds.h"
@@ -13,7 +11,6 @@ namespace banyan {
 void CountAlpha(const PromptPair& pair, Counts& counts) {
   for (const records::Round& round : pair.record->rounds())
     ForReachedLists(round, [&](const records::DrawList& list, int) {
-      if (std::isnan(list.overlap())) return;
       Part& part = counts.parts[""];
       part.over += list.overlap();
       part.under += 1;

@@ -1,5 +1,6 @@
-// The largest memory of the process up to the cell's last prompt. Cells of one
-// run share a process and its models.
+// The largest memory of the process while one of the cell's prompts was
+// decoded. Cells of one run share a process and its models; recording adds one
+// row over the vocabulary (decode/target_facts.h).
 #include "experiments/metrics/counters.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/records/prompt_pair.h"

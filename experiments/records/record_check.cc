@@ -48,6 +48,10 @@ absl::Status CheckList(const records::DrawList& list,
     return Wrong(absl::StrCat("a list of ", draws, " draws has ",
                               list.children_size(), " children and ",
                               list.q_size(), " masses"));
+  constexpr double kMost = 1 + 1e-9;  // a sum over a vocabulary rounds
+  if (!(list.overlap() >= 0 && list.overlap() <= kMost))
+    return Wrong(absl::StrCat("the overlap at node ", list.node(), " is ",
+                              list.overlap(), ", no probability"));
   for (int draw = 0; draw < draws; ++draw) {
     const int child = list.children(draw);
     if (child == -1) continue;

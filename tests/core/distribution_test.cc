@@ -101,7 +101,7 @@ TEST(Distribution, PutsAllMassOfAOneHotLawOnOneToken) {
 }
 
 TEST(Distribution, MeansTheSameDenseSparseAndOneHot) {
-  Dice dice(1);
+  LawDice dice(1);
   for (int i = 0; i < 500; ++i) {
     const int vocab = 1 + dice.Below(40);
     const double total = i % 2 == 0 ? 1 : dice.Uniform() + 0.01;
@@ -166,10 +166,10 @@ TEST(Distribution, WithoutLeavesTheOriginalAloneAndSharesItsRow) {
 
 // Any order of tokens, down to the empty law, against the plain rule.
 TEST(Distribution, ChainsWithoutUntilNothingIsLeft) {
-  Dice dice(2);
+  LawDice dice(2);
   for (int i = 0; i < 200; ++i) {
     const int vocab = 1 + dice.Below(20);
-    const Form form = kForms[i % 3];
+    const LawForm form = kForms[i % 3];
     Distribution law = RandomLaw(dice, form, vocab, i % 4 == 0 ? 0.3 : 1);
     const double total = law.total();
     std::vector<double> masses = MassesOf(law);
@@ -255,7 +255,7 @@ TEST(Distribution, WithoutIsEmptyWhenWhatIsLeftHasNoReciprocal) {
 }
 
 TEST(Distribution, NeverDrawsWhatIsLeftOut) {
-  Dice dice(3);
+  LawDice dice(3);
   for (int i = 0; i < 300; ++i) {
     Distribution law = RandomLaw(dice, kForms[i % 2], 2 + dice.Below(9));
     while (!law.empty()) {
@@ -287,7 +287,7 @@ TEST(Distribution, ComparesTheThresholdWithScaledMassesAndSkipsTheLeftOut) {
 }
 
 TEST(Distribution, NormalizedSumsToOneWithTheSameRatios) {
-  Dice dice(4);
+  LawDice dice(4);
   for (int i = 0; i < 300; ++i) {
     const int vocab = 3 + dice.Below(30);
     Distribution law = RandomLaw(dice, kForms[i % 3], vocab, 0.2);
@@ -312,7 +312,7 @@ TEST(Distribution, NormalizedIsTheInverseOfWhatKeepAtLeastLost) {
 
 // Twenty terms of at most 1 and their roundings.
 TEST(Overlap, IsTheSumOfTheSmallerMassesInEveryForm) {
-  Dice dice(5);
+  LawDice dice(5);
   for (int i = 0; i < 2000; ++i) {
     const int vocab = 1 + dice.Below(20);
     Distribution p = RandomLaw(dice, kForms[i % 3], vocab);

@@ -13,9 +13,9 @@
 namespace banyan {
 
 // A stream of numbers from a fixed seed.
-class Dice {
+class LawDice {
  public:
-  explicit Dice(std::uint64_t seed) : source_(seed) {}
+  explicit LawDice(std::uint64_t seed) : source_(seed) {}
 
   double Uniform() { return source_.Uniform({.node = next_++}); }
   int Below(int n) { return static_cast<int>(Uniform() * n); }
@@ -25,11 +25,13 @@ class Dice {
   std::uint32_t next_ = 0;
 };
 
-enum class Form { kDense, kSparse, kOneHot };
-inline constexpr Form kForms[] = {Form::kDense, Form::kSparse, Form::kOneHot};
+enum class LawForm { kDense, kSparse, kOneHot };
+inline constexpr LawForm kForms[] = {LawForm::kDense, LawForm::kSparse,
+                                     LawForm::kOneHot};
 
 // Masses that sum to `total`, about a third of them 0.
-inline std::vector<double> RandomMasses(Dice& dice, int vocab, double total) {
+inline std::vector<double> RandomMasses(LawDice& dice, int vocab,
+                                        double total) {
   std::vector<double> masses(vocab);
   double sum = 0;
   for (double& mass : masses) {
@@ -55,12 +57,12 @@ inline Distribution SparseOf(const std::vector<double>& masses) {
 }
 
 // A one-hot law has total 1, whatever `total` says.
-inline Distribution RandomLaw(Dice& dice, Form form, int vocab,
+inline Distribution RandomLaw(LawDice& dice, LawForm form, int vocab,
                               double total = 1) {
-  if (form == Form::kOneHot)
+  if (form == LawForm::kOneHot)
     return Distribution::OneHot(vocab, dice.Below(vocab));
   std::vector<double> masses = RandomMasses(dice, vocab, total);
-  if (form == Form::kSparse) return SparseOf(masses);
+  if (form == LawForm::kSparse) return SparseOf(masses);
   return Distribution::Dense(std::move(masses));
 }
 

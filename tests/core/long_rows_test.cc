@@ -30,7 +30,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Multiples of 2^-10 up to 1, a third of them 0: their sums are exact.
-std::vector<double> ExactWeights(Dice& dice, int size) {
+std::vector<double> ExactWeights(LawDice& dice, int size) {
   std::vector<double> weights;
   for (int i = 0; i < size; ++i)
     weights.push_back(dice.Below(3) == 0 ? 0 : dice.Below(1025) / 1024.0);
@@ -38,7 +38,7 @@ std::vector<double> ExactWeights(Dice& dice, int size) {
 }
 
 TEST(CheckedSum, AddsEveryEntryOnce) {
-  Dice dice(1);
+  LawDice dice(1);
   for (int size : kSizes) {
     const std::vector<double> row = ExactWeights(dice, size);
     double sum = 0;
@@ -74,7 +74,7 @@ int DrawOneByOne(double u, std::vector<double> weights,
 }
 
 TEST(DrawWith, FindsTheSameIndexInALongRowAsOneByOne) {
-  Dice dice(2);
+  LawDice dice(2);
   for (int size : kSizes) {
     for (int gaps : {0, 1, 20}) {
       std::vector<double> weights = ExactWeights(dice, size);
@@ -92,7 +92,7 @@ TEST(DrawWith, FindsTheSameIndexInALongRowAsOneByOne) {
 }
 
 TEST(Argmax, OfALongRowIsTheFirstOfTheLargestLeft) {
-  Dice dice(3);
+  LawDice dice(3);
   for (int size : kSizes) {
     std::vector<double> masses;  // few values: many ties
     for (int i = 0; i < size; ++i) masses.push_back(1 + dice.Below(20));
@@ -109,7 +109,7 @@ TEST(Argmax, OfALongRowIsTheFirstOfTheLargestLeft) {
 
 TEST(Residual, OfALongRowIsWhatTheFormulaSays) {
   constexpr double kRounding = 1e-14;  // of sums of 1000 masses
-  Dice dice(4);
+  LawDice dice(4);
   for (int size : kSizes) {
     std::vector<double> cur = RandomMasses(dice, size, 1);
     Residual residual(Distribution::Dense(cur));

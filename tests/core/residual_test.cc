@@ -101,7 +101,7 @@ void ExpectNear(const Residual& residual, const Oracle& oracle, int vocab) {
 
 // A q as a verifier meets it: whole, a part of a law, or with what was drawn
 // before left out.
-Distribution RandomProposal(Dice& dice, Form form, int vocab) {
+Distribution RandomProposal(LawDice& dice, LawForm form, int vocab) {
   Distribution q =
       RandomLaw(dice, form, vocab, dice.Below(2) == 0 ? 1 : dice.Uniform());
   for (int i = dice.Below(3); i > 0; --i) q = q.Without(dice.Below(vocab));
@@ -109,14 +109,14 @@ Distribution RandomProposal(Dice& dice, Form form, int vocab) {
 }
 
 struct Forms {
-  Form p, q;
+  LawForm p, q;
 };
 
 class EveryForm : public testing::TestWithParam<Forms> {};
 
 TEST_P(EveryForm, FollowsTheRuleOverSeveralRefusals) {
   const auto [p_form, q_form] = GetParam();
-  Dice dice(100 + 3 * static_cast<int>(p_form) + static_cast<int>(q_form));
+  LawDice dice(100 + 3 * static_cast<int>(p_form) + static_cast<int>(q_form));
   int compared = 0;
   for (int i = 0; i < 3000; ++i) {
     SCOPED_TRACE(absl::StrCat("case ", i));
@@ -158,8 +158,8 @@ std::string FormsName(const testing::TestParamInfo<Forms>& info) {
 
 std::vector<Forms> AllForms() {
   std::vector<Forms> all;
-  for (Form p : kForms)
-    for (Form q : kForms) all.push_back({p, q});
+  for (LawForm p : kForms)
+    for (LawForm q : kForms) all.push_back({p, q});
   return all;
 }
 
@@ -312,7 +312,7 @@ TEST(Residual, TakesMassWithoutAReciprocalForNothing) {
 // The target's own law in another form, and rounded differently: what is left
 // is rounding, or nothing; it must still be a law.
 TEST(Residual, IsALawAfterAProposalThatEqualsTheTargetButForRounding) {
-  Dice dice(7);
+  LawDice dice(7);
   for (int i = 0; i < 3000; ++i) {
     SCOPED_TRACE(absl::StrCat("case ", i));
     const int vocab = 2 + dice.Below(12);
@@ -332,7 +332,7 @@ TEST(Residual, IsALawAfterAProposalThatEqualsTheTargetButForRounding) {
 
 // Masses over 320 decades, below the smallest normal number too.
 TEST(Residual, IsALawAfterProposalsOverManyDecades) {
-  Dice dice(8);
+  LawDice dice(8);
   auto Law = [&dice](int vocab, bool dense) {
     std::vector<double> masses(vocab);
     for (double& mass : masses)
@@ -361,7 +361,7 @@ TEST(Residual, IsALawAfterProposalsOverManyDecades) {
 
 // A sparse refusal touches its own entries and no others.
 TEST(Residual, LeavesTheStoredWeightsOfOtherTokensAlone) {
-  Dice dice(9);
+  LawDice dice(9);
   const int vocab = 1000;
   Residual residual(Distribution::Dense(RandomMasses(dice, vocab, 1)));
   for (int refusal = 0; refusal < 50; ++refusal) {
@@ -378,7 +378,7 @@ TEST(Residual, LeavesTheStoredWeightsOfOtherTokensAlone) {
 // Halves the mass of three tokens a thousand times. The normaliser is carried
 // from refusal to refusal, some roundings each: 1e-12 relative.
 TEST(Residual, StaysExactOverAThousandSparseRefusalsOfALargeRow) {
-  Dice dice(10);
+  LawDice dice(10);
   const int vocab = 1 << 17;
   const Distribution p = Distribution::Dense(RandomMasses(dice, vocab, 1));
   Residual residual(p);

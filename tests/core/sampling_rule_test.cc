@@ -134,11 +134,11 @@ Row Reference(const SamplingOptions& options, const std::vector<double>& from,
 }
 
 template <typename T>
-T OneOf(Dice& dice, const std::vector<T>& values) {
+T OneOf(LawDice& dice, const std::vector<T>& values) {
   return values[dice.Below(static_cast<int>(values.size()))];
 }
 
-SamplingOptions RandomOptions(Dice& dice, int vocab) {
+SamplingOptions RandomOptions(LawDice& dice, int vocab) {
   SamplingOptions options;
   options.repetition_penalty = OneOf<double>(dice, {1, 1, 2, 0.5});
   for (int i = dice.Below(3); i > 0; --i)
@@ -153,7 +153,7 @@ SamplingOptions RandomOptions(Dice& dice, int vocab) {
 // Logits in quarters and penalties that keep them exact, so that many are
 // equal; token 0 is never banned.
 TEST(SamplingRule, AppliesTheStepsInTheirStatedOrder) {
-  Dice dice(1);
+  LawDice dice(1);
   for (int i = 0; i < 5000; ++i) {
     const int vocab = 2 + dice.Below(12);
     std::vector<double> logits(vocab);

@@ -139,12 +139,12 @@ struct Facts {
   std::vector<TokenId> text;  // before it
 };
 
-Facts OneRound(double temperature) {
+Facts OneRound(double temperature, DraftLaw law = DraftLaw::kIndependent) {
   const auto target = Toy({.vocab_size = 4, .seed = 1});
   std::vector<Trunk> trunks;
   trunks.push_back(
       TrunkOf(std::make_unique<TableDrafter>(Toy({.vocab_size = 4, .seed = 2})),
-              "expansion {branching: [2, 2]}"));
+              "expansion {branching: [2, 2]}", law));
   auto decoder = WithTrunks(*target, "multi_round", std::move(trunks),
                             {.temperature = temperature});
   Check(decoder.ok(), decoder.status().message());
@@ -194,6 +194,22 @@ TEST(TargetFacts, AreWhatTheTargetAndTheDrafterSay) {
       EXPECT_NEAR(facts.round.facts.overlap[at][0], overlap, 1e-15);
     }
   }
+}
+
+TEST(TargetFacts, OfARankedDrawTheOverlapIsTheTargetsProbability) {
+  const Facts facts = OneRound(0.5, DraftLaw::kDeterministic);
+  const auto target = Toy({.vocab_size = 4, .seed = 1});
+  const DraftTree& tree = facts.round.tree;
+  int lists = 0;
+  for (int node = 0; node < tree.size(); ++node)
+    for (const DrawList& list : tree.node(node).lists) {
+      const Distribution p = LawAfter(*target, TextAt(facts, node),
+                                      SamplingRule({.temperature = 0.5}));
+      EXPECT_NEAR(facts.round.facts.overlap[static_cast<std::size_t>(node)][0],
+                  p.Mass(list.draws.front().token), 1e-15);
+      ++lists;
+    }
+  EXPECT_EQ(lists, 3);
 }
 
 TEST(TargetFacts, JudgeTheEmittedTokensAtTemperatureOne) {

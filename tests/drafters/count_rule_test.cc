@@ -24,7 +24,7 @@ using testing::Pointwise;
 // A logarithm and an exponential.
 constexpr double kRounding = 1e-15;
 
-const Counts kCounts = {5, {1, 2, 4}, {6, 3, 1}};
+const CountRow kCounts = {5, {1, 2, 4}, {6, 3, 1}};
 
 Distribution Apply(const SamplingOptions& options, DraftLaw law,
                    absl::Span<const TokenId> history = {},

@@ -70,13 +70,13 @@ TEST(MethodFile, FindsDirectoriesRelativeToItself) {
       std::filesystem::absolute(GoldenFolder("llama")).string();
   const std::string here =
       std::filesystem::relative(folder, testing::TempDir()).string();
-  const Outcome outcome =
-      RunProgram(Command(With("directory: target", "directory: " + here)));
+  const auto run = [](const std::string& directory) {
+    return RunProgram(
+        Command(With("directory: target", "directory: \"" + directory + "\"")));
+  };
+  const Outcome outcome = run(here);
   EXPECT_EQ(outcome.code, 0) << outcome.output;
-  EXPECT_EQ(
-      RunProgram(Command(With("directory: target", "directory: " + folder)))
-          .out,
-      outcome.out);
+  EXPECT_EQ(run(folder).out, outcome.out);
   ExpectRefused(With("directory: target", "directory: no_such_folder"), "2:21",
                 "no_such_folder' is not a directory");
 }
@@ -159,7 +159,8 @@ TEST(MethodFile, RefusesWhatCannotBe) {
 TEST(MethodFile, RefusesADrafterOfAnotherVocabulary) {
   const std::string other =
       std::filesystem::absolute(GoldenFolder("llama_biased")).string();
-  ExpectRefused(With("directory: target", "directory: " + other), "3:39",
+  ExpectRefused(With("directory: target", "directory: \"" + other + "\""),
+                "3:39",
                 "the drafter has a vocabulary of 53, the target one of 83");
 }
 

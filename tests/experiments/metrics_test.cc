@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -111,11 +110,6 @@ TEST(Metrics, CountAcceptanceAndGainByTrunk) {
 TEST(Metrics, CountAlphaWhereVerificationLooked) {
   EXPECT_THAT(Measure("alpha", CellOf(2), {Tree()}),
               ElementsAre(Pair("", DoubleEq((0.6 + 0.2 + 0.4 + 0.8) / 4))));
-  records::PromptRecord no_law = Tree();
-  no_law.mutable_rounds(0)->mutable_lists(3)->set_overlap(
-      std::numeric_limits<double>::quiet_NaN());
-  EXPECT_THAT(Measure("alpha", CellOf(2), {no_law}),
-              ElementsAre(Pair("", DoubleEq((0.6 + 0.2 + 0.4) / 3))));
 }
 
 TEST(Metrics, CountNodesAndWhatMergingSaves) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "experiments/records/record.pb.h"
@@ -75,6 +76,14 @@ TEST(RecordCheck, RefusesDrawsThatLeadNowhere) {
   ExpectRefused("masses", [](Record& record) {
     record.mutable_rounds(0)->mutable_lists(0)->add_q(1);
   });
+}
+
+TEST(RecordCheck, RefusesAnOverlapThatIsNoProbability) {
+  for (const double overlap :
+       {-0.5, 1.5, std::numeric_limits<double>::quiet_NaN()})
+    ExpectRefused(", no probability", [&](records::PromptRecord& record) {
+      record.mutable_rounds(0)->mutable_lists(0)->set_overlap(overlap);
+    });
 }
 
 TEST(RecordCheck, RefusesTokensThatAreCountedTwoWays) {

@@ -275,9 +275,7 @@ class Cell:
         looked = [(record, draws, child) for record in self.records
                   for made in record["rounds"]
                   for draws, child in reached(made)]
-        overlaps = [(record, draws["overlap"])
-                    for record, draws, _ in looked
-                    if not math.isnan(draws["overlap"])]
+        overlaps = [(record, draws["overlap"]) for record, draws, _ in looked]
         self.give("alpha", "", math.fsum(value for _, value in overlaps),
                   len(overlaps), units(record for record, _ in overlaps))
         drawn = [entry for entry in looked if entry[1]["tokens"]]

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "nlohmann/json.hpp"
+#include "tests/support/shell_word.h"
 
 namespace banyan {
 namespace {
@@ -32,7 +33,7 @@ Outcome RunProgram(const std::string& arguments) {
   Outcome outcome;
   const std::string errors = TestPath(".stderr");
   const std::string command =
-      std::string(BANYAN_PROGRAM) + " 2>" + errors + " " + arguments;
+      ShellWord(BANYAN_PROGRAM) + " 2>" + ShellWord(errors) + " " + arguments;
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return outcome;
   std::array<char, 4096> buffer;

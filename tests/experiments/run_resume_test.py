@@ -11,6 +11,7 @@ import os
 import pathlib
 import random
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -21,11 +22,26 @@ import unittest
 
 PROGRAM = sys.argv.pop(1)
 TARGET = pathlib.Path("tests/goldens/checkpoints/llama").resolve()
+SHIPPED = pathlib.Path("models/pycode-target").resolve()
+CHAIN = pathlib.Path("configs/methods/chain.yaml").resolve()
 KILLS = 20
+
+
+def in_yaml(path):
+    """Quoted: a path may hold what means something to YAML."""
+    return json.dumps(str(path), ensure_ascii=False)
+
+
+def copy_model(model, folder):
+    """A copy that may be changed, whoever may change the model."""
+    folder.mkdir()
+    for path in pathlib.Path(model).iterdir():
+        shutil.copyfile(path, folder / path.name)
+
 
 EXPERIMENT = f"""
 question: Does a run survive?
-target: {{directory: {TARGET}}}
+target: {{directory: {in_yaml(TARGET)}}}
 workload: {{file: prompts.jsonl}}
 limits: {{max_new_tokens: 48, ignore_eos: true}}
 methods:
@@ -248,12 +264,12 @@ class RunTest(RunCase):
             return done.stderr
 
         small = self.folder / "small"
-        shutil.copytree(TARGET, small)
+        copy_model(TARGET, small)
         config = json.loads((small / "config.json").read_text())
         config["max_position_embeddings"] = 50
         (small / "config.json").write_text(json.dumps(config))
         self.assertIn("do not fit the context of 50 of the drafting model copy",
-                      told({"{directory: target,": f"{{directory: {small},"}))
+                      told({"{directory: target,": f"{{directory: {in_yaml(small)},"}))
         self.assertIn("no drafter uses model 'other'", told(
             {"weights: q8}}": "weights: q8}, other: {directory: target}}"}))
         self.prompts([[1, 2], [1, 99999]])
@@ -265,7 +281,7 @@ class RunTest(RunCase):
 
     def test_other_tokens_under_the_same_numbers_are_told(self):
         drafter = self.folder / "drafter"
-        shutil.copytree("models/pycode-draft-1", drafter)
+        copy_model("models/pycode-draft-1", drafter)
         tokenizer = json.loads((drafter / "tokenizer.json").read_text())
         vocabulary = tokenizer["model"]["vocab"]
         vocabulary["de"], vocabulary["def"] = (vocabulary["def"],
@@ -273,7 +289,7 @@ class RunTest(RunCase):
         (drafter / "tokenizer.json").write_text(json.dumps(tokenizer))
         method = self.folder / "method.yaml"
         method.write_text(
-            f"models: {{draft: {{directory: {drafter}}}}}\n"
+            f"models: {{draft: {{directory: {in_yaml(drafter)}}}}}\n"
             "drafters: [{name: small_model, model: draft}]\n"
             "policy: {name: chain, gamma: 2}\nverifier: {name: multi_round}\n")
         done = run("generate", "--model", "models/pycode-target", "--prompt",
@@ -284,8 +300,9 @@ class RunTest(RunCase):
 
     def test_another_run_is_not_gone_on_with(self):
         target = self.folder / "target"
-        shutil.copytree(TARGET, target)
-        self.file.write_text(EXPERIMENT.replace(str(TARGET), str(target)))
+        copy_model(TARGET, target)
+        self.file.write_text(
+            EXPERIMENT.replace(in_yaml(TARGET), in_yaml(target)))
         out = self.folder / "out"
         self.run_all(out, "--threads", "1")
         done = run("run", self.file, "--out", out, "--threads", "2")
@@ -366,7 +383,8 @@ class RunTest(RunCase):
         limited = subprocess.run(
             ["bash", "-c",
              f"trap '' XFSZ; ulimit -f {(size // 2 + 8192) // 1024}; "
-             f"exec {PROGRAM} run {self.file} --out {out}"],
+             f"exec {shlex.join([PROGRAM, 'run', str(self.file)])} "
+             f"--out {shlex.quote(str(out))}"],
             text=True, capture_output=True, check=False)
         self.assertNotEqual(limited.returncode, 0)
         self.assertIn(path.name, limited.stderr)
@@ -377,11 +395,11 @@ class RunTest(RunCase):
 
 CHAT = f"""
 question: Does one turn follow another?
-target: {{directory: {pathlib.Path("models/pycode-target").resolve()}}}
+target: {{directory: {in_yaml(SHIPPED)}}}
 workload: {{file: prompts.jsonl, chat: vicuna}}
 limits: {{max_new_tokens: 12, ignore_eos: true}}
 methods:
-  chain: {{preset: {pathlib.Path("configs/methods/chain.yaml").resolve()}}}
+  chain: {{preset: {in_yaml(CHAIN)}}}
 matrix:
   sampling.temperature: [0, 1]
 """
@@ -468,7 +486,7 @@ class ChatTest(RunCase):
 
     def test_what_cannot_be_asked_is_told(self):
         alone = run("check", self.file, "--set", "workload="
-                    f"{{file: {self.folder}/prompts.jsonl}}")
+                    f"{{file: {in_yaml(self.folder / 'prompts.jsonl')}}}")
         self.assertEqual(alone.returncode, 0, alone.stderr)
         self.assertIn("3 later turns are left out", alone.stderr)
         self.assertIn("3 prompts (3 turns)", alone.stdout)

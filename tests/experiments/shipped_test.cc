@@ -132,8 +132,8 @@ TEST(Shipped, HeadsGrownWithTheTargetKeepEveryBit) {
 TEST(Shipped, DraftersLeaveGreedyTextAsItIs) {
   const std::string models = std::filesystem::absolute("models").string();
   const std::string both = absl::StrCat(
-      "models:\n  one: {directory: ", models, "/pycode-draft-1}\n",
-      "  two: {directory: ", models, "/pycode-draft-2}\n",
+      "models:\n  one: {directory: \"", models, "/pycode-draft-1\"}\n",
+      "  two: {directory: \"", models, "/pycode-draft-2\"}\n",
       "drafters:\n  - {name: small_model, model: one}\n",
       "  - {name: small_model, model: two}\n", "verifier: {name: greedy}\n");
   const std::string command =

@@ -72,7 +72,7 @@ std::uint32_t TokenAt(int cell, int prompt, int place) {
 }
 
 // Rounds until all tokens are emitted; the last one is cut.
-void AddRounds(const MadeOptions& options, int count, Dice& dice,
+void AddRounds(const MadeOptions& options, int count, MadeDice& dice,
                records::PromptRecord& record) {
   const int cell = static_cast<int>(record.cell());
   const int prompt = static_cast<int>(record.prompt());
@@ -144,7 +144,7 @@ records::Context MadeContext(const MadeOptions& options) {
 
 records::PromptRecord MadePrompt(const MadeOptions& options, int cell,
                                  int prompt) {
-  Dice dice(options.seed + static_cast<std::uint64_t>(100 * prompt + cell));
+  MadeDice dice(options.seed + static_cast<std::uint64_t>(100 * prompt + cell));
   records::PromptRecord record;
   record.set_cell(static_cast<std::uint32_t>(cell));
   record.set_prompt(static_cast<std::uint32_t>(prompt));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "experiments/records/record.pb.h"
@@ -19,7 +18,7 @@ constexpr std::uint32_t kFirstRefused = 900;
 
 class Maker {
  public:
-  Maker(const MadeRound& made, Dice& dice) : made_(made), dice_(dice) {}
+  Maker(const MadeRound& made, MadeDice& dice) : made_(made), dice_(dice) {}
 
   records::Round Make() {
     AddNode(made_.root, -1);
@@ -83,9 +82,7 @@ class Maker {
     list.set_node(node);
     list.set_trunk(trunk);
     list.set_law(trunk == 0 ? records::INDEPENDENT : records::DETERMINISTIC);
-    list.set_overlap(Roll(dice_, 8) == 0
-                         ? std::numeric_limits<double>::quiet_NaN()
-                         : MadeShare(dice_));
+    list.set_overlap(MadeShare(dice_));
     for (const std::uint32_t token : tokens) {
       list.add_tokens(token);
       list.add_q(MadeShare(dice_));
@@ -121,20 +118,20 @@ class Maker {
   }
 
   const MadeRound& made_;
-  Dice& dice_;
+  MadeDice& dice_;
   records::Round round_;
   std::vector<records::DrawList> lists_;
 };
 
 }  // namespace
 
-double MadeShare(Dice& dice) { return (Roll(dice, 999) + 0.5) / 1000; }
+double MadeShare(MadeDice& dice) { return (Roll(dice, 999) + 0.5) / 1000; }
 
-int Roll(Dice& dice, int sides) {
+int Roll(MadeDice& dice, int sides) {
   return static_cast<int>(dice() % static_cast<std::uint64_t>(sides));
 }
 
-records::Round Make(const MadeRound& made, Dice& dice) {
+records::Round Make(const MadeRound& made, MadeDice& dice) {
   return Maker(made, dice).Make();
 }
 

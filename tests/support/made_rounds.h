@@ -10,12 +10,12 @@
 
 namespace banyan {
 
-using Dice = std::mt19937_64;
+using MadeDice = std::mt19937_64;
 
 // A number in [0, 1) with few digits, so that what is printed is what was made.
-double MadeShare(Dice& dice);
+double MadeShare(MadeDice& dice);
 // A number in [0, sides).
-int Roll(Dice& dice, int sides);
+int Roll(MadeDice& dice, int sides);
 
 struct MadeRound {
   int trunks = 0;  // 0: a bare root
@@ -27,7 +27,7 @@ struct MadeRound {
 
 // A tree in depth-first order around the path: every trunk draws some tokens at
 // each of its nodes, some twice, some dropped; refused ones may have a child.
-records::Round Make(const MadeRound& made, Dice& dice);
+records::Round Make(const MadeRound& made, MadeDice& dice);
 
 }  // namespace banyan
 

@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"
+#include "tests/support/shell_word.h"
 
 namespace banyan {
 namespace {
@@ -24,9 +25,10 @@ TEST(RandomModel, IsReadInEveryTypeWithWeightsOfTheSpreadItSays) {
     SCOPED_TRACE(dtype);
     const std::string out = absl::StrCat(folder.path(), "/", dtype);
     const std::string command = absl::StrCat(
-        PYTHON3, " scripts/random_model --hidden 64 --layers 2 --heads 4 ",
+        ShellWord(PYTHON3),
+        " scripts/random_model --hidden 64 --layers 2 --heads 4 ",
         "--kv-heads 2 --feed-forward 68 --vocab 301 --context 32 --dtype ",
-        dtype, " --out ", out);
+        dtype, " --out ", ShellWord(out));
     ASSERT_EQ(std::system(command.c_str()), 0) << command;
     const auto opened = Checkpoint::Open(out);
     ASSERT_TRUE(opened.ok()) << opened.status();

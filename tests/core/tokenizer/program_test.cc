@@ -11,6 +11,7 @@
 
 #include "gmock/gmock.h"
 #include "tests/core/tokenizer/support.h"
+#include "tests/support/shell_word.h"
 
 namespace banyan {
 namespace {
@@ -34,9 +35,9 @@ class TokenizeCommand : public testing::Test {
 
   Outcome Run(const std::string& arguments, const std::string& input) {
     std::ofstream(dir_ + "/input", std::ios::binary) << input;
-    const std::string command = std::string(BANYAN_PROGRAM) +
-                                " tokenize --model " + dir_ + " " + arguments +
-                                " < " + dir_ + "/input 2>&1";
+    const std::string command =
+        ShellWord(BANYAN_PROGRAM) + " tokenize --model " + ShellWord(dir_) +
+        " " + arguments + " < " + ShellWord(dir_ + "/input") + " 2>&1";
     Outcome outcome;
     FILE* pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) return outcome;
