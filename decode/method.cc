@@ -86,7 +86,7 @@ absl::StatusOr<Trunk> MakeTrunk(const std::string& drafter_name,
     return trunk;
   }
   absl::StatusOr<DraftLaw> law = PreferredLaw(trunk, method);
-  if (!law.ok()) return policy.Error(law.status().message());
+  if (!law.ok()) return RefusalAt(policy, law.status());
   trunk.law = *law;
   return trunk;
 }
@@ -123,6 +123,11 @@ absl::Status CheckMethod(const Method& method) {
   for (const Trunk& trunk : method.trunks)
     BANYAN_RETURN_IF_ERROR(CheckTrunk(method, trunk));
   return absl::OkStatus();
+}
+
+absl::Status RefusalAt(const Params& section, const absl::Status& refusal) {
+  return absl::Status(refusal.code(),
+                      section.Error(refusal.message()).message());
 }
 
 bool IsLossless(const Method& method) {

@@ -46,8 +46,13 @@ absl::StatusOr<Trunk> MakeTrunk(const std::string& drafter_name,
 // a second draw from it would be that token again.
 absl::StatusOr<DraftLaw> PreferredLaw(const Trunk& trunk, const Method& method);
 
-// OK, or which two components do not go together and why.
+// OK, or a refusal: which two components do not go together and why. Refusals,
+// PreferredLaw's among them, have the code FailedPrecondition, which nothing
+// else has that builds a method.
 absl::Status CheckMethod(const Method& method);
+
+// A refusal with the place of a section in front; its code stays.
+absl::Status RefusalAt(const Params& section, const absl::Status& refusal);
 
 // Whether the output of the method keeps the target's law as `rule` makes it.
 bool IsLossless(const Method& method);

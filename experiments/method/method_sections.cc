@@ -153,7 +153,7 @@ absl::StatusOr<std::unique_ptr<Decoder>> MakeDecoder(
     std::shared_ptr<const Clock> clock) {
   absl::StatusOr<Decoder> decoder =
       Decoder::Create(target, std::move(method), std::move(clock));
-  if (!decoder.ok()) return sections.verifier.Error(decoder.status().message());
+  if (!decoder.ok()) return RefusalAt(sections.verifier, decoder.status());
   return std::make_unique<Decoder>(*std::move(decoder));
 }
 

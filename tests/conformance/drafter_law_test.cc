@@ -2,7 +2,8 @@
 // verifier that takes one of its laws, by exact enumeration. Rows come from the
 // catalogues, so a new drafter is proven by standing there with its examples.
 // In the second of two rounds, those that learn from the text go by what the
-// first one emitted.
+// first one emitted. Each test holds how many pairings it proved, found
+// unlawful and left out.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -25,15 +26,19 @@
 #include "drafters/drafter.h"
 #include "experiments/law/exact_law.h"
 #include "tests/conformance/drafter_proof.h"
+#include "tests/conformance/proof.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
 #include "tests/support/models.h"
+#include "tests/support/tally.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
 namespace {
+
+constexpr char kProgram[] = "drafter_law_test";
 
 constexpr const char* kPolicies[] = {
     "chain {gamma: 2}", "expansion {branching: [2, 1]}",
@@ -52,25 +57,30 @@ class EveryDrafter
 
 TEST_P(EveryDrafter, KeepsTheTargetLawUnderEveryLosslessVerifier) {
   const auto& [drafter, size] = GetParam();
+  Tally tally;
   for (double temperature : {1., 0.}) {
     DrafterProof proof(size, temperature);
     for (const std::string& verifier : LosslessVerifiers(temperature))
       for (const char* policy : kPolicies)
         for (DraftLaw law : kEveryLaw)
-          proof.Prove({drafter, verifier, policy, law}, proof.Make(drafter));
-    EXPECT_GE(proof.pairings(), 10) << "too few lawful pairings";
+          proof.Prove({drafter, verifier, policy, law}, proof.Make(drafter),
+                      tally);
     EXPECT_TRUE(proof.accepted() > 0 || temperature == 0)
         << "no draft was ever accepted";
   }
+  ExpectCounts(tally, kProgram);
 }
 
 TEST_P(EveryDrafter, GivesTheLawsOfItsRow) {
   const auto& [drafter, size] = GetParam();
   const std::string name = drafter.substr(0, drafter.find(' '));
+  int rows = 0;
   for (const DrafterRow& row : DrafterCatalogue())
     if (row.name == name) {
       EXPECT_EQ(DrafterProof(size, 1).Make(drafter)->laws(), row.laws);
+      ++rows;
     }
+  EXPECT_EQ(rows, 1);
 }
 
 // What it learnt from an earlier prompt is there again whenever a run begins,
@@ -109,11 +119,13 @@ TEST(DrafterLaw, IsKeptWithCountsOfAnEarlierPrompt) {
   const std::string spec = "ngram {reset: never}";
   DrafterProof proof({2, 1, 4, 200'000, true}, 1);
   ASSERT_TRUE(proof.Make(spec)->carries_state());
+  Tally tally;
   for (const std::string& verifier : LosslessVerifiers(1))
     for (DraftLaw law : kEveryLaw)
       proof.Prove({spec, verifier, "expansion {branching: [2, 1]}", law},
-                  std::make_unique<AfterAnEarlierPrompt>(proof, spec));
+                  std::make_unique<AfterAnEarlierPrompt>(proof, spec), tally);
   EXPECT_GE(proof.accepted(), 5);
+  ExpectCounts(tally, kProgram);
 }
 
 TEST(DrafterLaw, OfADrafterThatCarriesStateIsNotEnumerated) {
@@ -131,6 +143,8 @@ TEST(DrafterLaw, OfADrafterThatCarriesStateIsNotEnumerated) {
   EXPECT_TRUE(absl::StrContains(status.message(), "carries state")) << status;
 }
 
+TEST(DrafterLawCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
+
 std::string TestName(
     const testing::TestParamInfo<std::tuple<std::string, ProofSize>>& info) {
   const auto& [drafter, size] = info.param;
@@ -143,8 +157,7 @@ std::string TestName(
   std::string name;
   for (char c : drafter.substr(0, drafter.find(' ')))
     if (c != '_') name += c;
-  return absl::StrCat(name, number, "_", size.letters, "Letters", size.rounds,
-                      "Rounds");
+  return absl::StrCat(name, number, "_", NameOf(size));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,23 +20,20 @@
 #include "core/model/table_model.h"
 #include "core/model/token_counts.h"
 #include "core/prob/sampling_rule.h"
-#include "decode/decoder.h"
 #include "decode/method.h"
 #include "drafters/catalogue.h"
 #include "drafters/drafter.h"
 #include "drafters/medusa/medusa.h"
-#include "experiments/law/exact_law.h"
 #include "tests/conformance/pairing.h"
+#include "tests/conformance/proof.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
 #include "tests/support/models.h"
+#include "tests/support/tally.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {
 namespace {
-
-// Sums of up to 200,000 products of some ten factors, each rounded to 1e-16.
-constexpr double kRounding = 1e-12;
 
 std::vector<TokenId> PromptOf(int letters) {
   if (letters == 2) return {0, 1, 0, 0, 1, 0};
@@ -102,34 +98,20 @@ std::unique_ptr<Drafter> DrafterProof::Make(const std::string& spec) {
 }
 
 void DrafterProof::Prove(const DrafterPairing& pairing,
-                         std::unique_ptr<Drafter> drafter) {
+                         std::unique_ptr<Drafter> drafter, Tally& tally) {
   std::vector<Trunk> trunks;
   trunks.push_back(TrunkOf(std::move(drafter), pairing.policy, pairing.law));
-  absl::StatusOr<Decoder> decoder =
-      WithTrunks(*target_, pairing.verifier, std::move(trunks), sampling_);
-  if (!decoder.ok()) return;
-  ++pairings_;
-  const std::string what = absl::StrCat(
-      pairing.drafter, " + ", pairing.policy, " ", Name(pairing.law), " + ",
-      pairing.verifier, ", ", size_.letters, " letters, ", size_.rounds,
-      " round(s), temperature ", sampling_.temperature);
-  const absl::StatusOr<ExactLaw> exact =
-      ComputeExactLaw(*target_, *decoder,
-                      {.horizon = size_.horizon,
-                       .rounds = size_.rounds,
-                       .max_branches = size_.max_leaves,
-                       .prompt = PromptOf(size_.letters)});
-  if (exact.status().code() == absl::StatusCode::kResourceExhausted) {
-    EXPECT_FALSE(size_.all_fit) << what << ": " << exact.status();
-    std::cout << "  " << what << ": more than " << size_.max_leaves
-              << " leaves, left to the smaller sizes\n";
-    return;
-  }
-  ASSERT_TRUE(exact.ok()) << what << ": " << exact.status();
-  EXPECT_LE(exact->max_abs_error, kRounding) << what;
-  if (exact->expected_tokens_per_round > 1) ++accepted_;
-  std::cout << "  " << what << ": " << exact->branches << " leaves, error "
-            << exact->max_abs_error << "\n";
+  const absl::StatusOr<Proof> proof = banyan::Prove(
+      {.what = absl::StrCat(pairing.drafter, " + ", pairing.policy, " ",
+                            Name(pairing.law), " + ", pairing.verifier,
+                            ", temperature ", sampling_.temperature),
+       .target = target_,
+       .size = size_,
+       .prompt = PromptOf(size_.letters)},
+      WithTrunks(*target_, pairing.verifier, std::move(trunks), sampling_));
+  ASSERT_TRUE(proof.ok()) << proof.status();
+  Count(*proof, tally);
+  if (proof->tokens_per_round > 1) ++accepted_;
 }
 
 }  // namespace banyan

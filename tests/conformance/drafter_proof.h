@@ -2,7 +2,6 @@
 #ifndef BANYAN_TESTS_CONFORMANCE_DRAFTER_PROOF_H_
 #define BANYAN_TESTS_CONFORMANCE_DRAFTER_PROOF_H_
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -10,20 +9,12 @@
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
 #include "drafters/workbench.h"
+#include "tests/conformance/proof.h"
 #include "tests/core/checkpoint/files.h"
+#include "tests/support/tally.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {
-
-// How a pairing is enumerated. A pairing that needs more leaves is left to the
-// smaller sizes; `all_fit` says that none may.
-struct ProofSize {
-  int letters;  // 2 or 3
-  int rounds;
-  int horizon;
-  std::int64_t max_leaves;
-  bool all_fit;
-};
 
 // The drafter's spec is for messages.
 struct DrafterPairing {
@@ -42,11 +33,11 @@ class DrafterProof {
   // The drafter of "ngram {history: 0}". A malformed one ends the program.
   std::unique_ptr<Drafter> Make(const std::string& spec);
 
-  // Fails the test if the pairing is lawful and its law is not the target's.
-  void Prove(const DrafterPairing& pairing, std::unique_ptr<Drafter> drafter);
+  // Adds to the tally; fails the test on an error of banyan::Prove.
+  void Prove(const DrafterPairing& pairing, std::unique_ptr<Drafter> drafter,
+             Tally& tally);
 
-  // Lawful ones so far, and in how many a drafted token could be accepted.
-  int pairings() const { return pairings_; }
+  // In how many proven ones so far a drafted token could be accepted.
   int accepted() const { return accepted_; }
 
  private:
@@ -55,7 +46,6 @@ class DrafterProof {
   TestFolder folder_;  // with a file of counts
   std::shared_ptr<TableModel> target_;
   Workbench bench_;
-  int pairings_ = 0;
   int accepted_ = 0;
 };
 

@@ -16,22 +16,25 @@
 #include "experiments/law/exact_law.h"
 #include "experiments/law/law_file.h"
 #include "nlohmann/json.hpp"
+#include "tests/support/tally.h"
 
 namespace banyan {
 namespace {
 
+constexpr char kProgram[] = "goldens_test";
 constexpr double kTolerance = 1e-9;
 
-std::vector<std::filesystem::path> Goldens() {
-  std::vector<std::filesystem::path> paths;
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
   for (const auto& entry :
        std::filesystem::directory_iterator("tests/goldens/law"))
-    if (entry.path().extension() == ".json") paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
-  return paths;
+    if (entry.path().extension() == ".json")
+      names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
-void ExpectGolden(const nlohmann::json& golden) {
+void ExpectGolden(const nlohmann::json& golden, Tally& tally) {
   absl::StatusOr<Params> params =
       ParseYaml(golden.at("yaml").get<std::string>(), "golden");
   ASSERT_TRUE(params.ok()) << params.status();
@@ -55,20 +58,26 @@ void ExpectGolden(const nlohmann::json& golden) {
     ASSERT_TRUE(strings.contains(key)) << key;
     EXPECT_NEAR(probability, strings.at(key).get<double>(), kTolerance) << key;
   }
+  tally.Count(CaseResult::kProven);
+  tally.CountLeaves(law->branches);
 }
 
-TEST(Goldens, AgreeWithTheSecondImplementation) {
-  const std::vector<std::filesystem::path> goldens = Goldens();
-  EXPECT_GE(goldens.size(), 40u);
-  for (const std::filesystem::path& path : goldens) {
-    SCOPED_TRACE(path.string());
-    std::ifstream stream(path);
-    const nlohmann::json golden = nlohmann::json::parse(
-        stream, /*cb=*/nullptr, /*allow_exceptions=*/false);
-    ASSERT_TRUE(golden.is_object());
-    ExpectGolden(golden);
-  }
+class EveryGolden : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryGolden, AgreesWithTheSecondImplementation) {
+  std::ifstream stream("tests/goldens/law/" + GetParam() + ".json");
+  const nlohmann::json golden =
+      nlohmann::json::parse(stream, /*cb=*/nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(golden.is_object());
+  Tally tally;
+  ExpectGolden(golden, tally);
+  ExpectCounts(tally, kProgram);
 }
+
+INSTANTIATE_TEST_SUITE_P(Law, EveryGolden, testing::ValuesIn(Names()),
+                         [](const auto& row) { return row.param; });
+
+TEST(GoldenCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
 
 }  // namespace
 }  // namespace banyan

@@ -14,12 +14,14 @@
 #include "tests/conformance/compare.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
+#include "tests/support/tally.h"
 #include "tree/draft_tree.h"
 #include "verifiers/catalogue.h"
 
 namespace banyan {
 namespace {
 
+constexpr char kProgram[] = "identity_test";
 constexpr double kRounding = 1e-12;
 
 std::shared_ptr<TableModel> Target(int seed) { return Toy({.seed = seed}); }
@@ -121,6 +123,7 @@ TEST(Identity, OneHotProposalsMakeMultiRoundPointMass) {
 // At temperature 0 the target's law is one-hot, so every lossless verifier
 // accepts what greedy accepts, drafter for drafter.
 TEST(Identity, AtTemperatureZeroEveryLosslessVerifierIsGreedy) {
+  Tally tally;
   for (int seed = 1; seed <= 5; ++seed) {
     for (const VerifierRow& row : VerifierCatalogue()) {
       Pairing pairing = One(Target(seed), std::string(row.name),
@@ -128,12 +131,17 @@ TEST(Identity, AtTemperatureZeroEveryLosslessVerifierIsGreedy) {
       pairing.sampling.temperature = 0;
       absl::StatusOr<Decoder> decoder = Build(pairing);
       ASSERT_TRUE(decoder.ok()) << decoder.status();
-      if (!IsLossless(decoder->method())) continue;
+      if (!IsLossless(decoder->method())) {
+        tally.Count(CaseResult::kLeftOut);
+        continue;
+      }
       Pairing greedy = pairing;
       greedy.verifier = "greedy";
       ExpectSame(OneRound(greedy), OneRound(pairing), std::string(row.name));
+      tally.Count(CaseResult::kProven);
     }
   }
+  ExpectCounts(tally, kProgram);
 }
 
 // The drafter's argmax is 0, its second is 1, the target's argmax is 1: a tree
@@ -151,6 +159,7 @@ TEST(Identity, RankedCandidatesAreMoreThanOneAtTemperatureZero) {
 }
 
 TEST(Identity, AnEmptyTreeIsPlainDecoding) {
+  Tally tally;
   for (const VerifierRow& row : VerifierCatalogue()) {
     for (bool trunk : {false, true}) {
       Pairing pairing = {.target = Target(1),
@@ -160,9 +169,13 @@ TEST(Identity, AnEmptyTreeIsPlainDecoding) {
       const ExactLaw law = OneRound(pairing);
       EXPECT_NEAR(law.expected_tokens_per_round, 1, kRounding) << row.name;
       EXPECT_LE(law.max_abs_error, kRounding) << row.name;
+      tally.Count(CaseResult::kProven);
     }
   }
+  ExpectCounts(tally, kProgram);
 }
+
+TEST(IdentityCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
 
 }  // namespace
 }  // namespace banyan

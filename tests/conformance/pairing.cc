@@ -3,9 +3,12 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
@@ -43,6 +46,16 @@ std::string Section(const std::string& spec) {
   return absl::StrCat("{name: ", name, ", ", keys.substr(1));
 }
 
+std::vector<std::string> VerifierSpecs() {
+  std::vector<std::string> specs;
+  for (const VerifierRow& row : VerifierCatalogue()) {
+    specs.emplace_back(row.name);
+    for (absl::string_view variant : row.variants)
+      specs.push_back(absl::StrCat(row.name, " ", variant));
+  }
+  return specs;
+}
+
 absl::StatusOr<Decoder> Build(const Pairing& pairing) {
   BANYAN_ASSIGN_OR_RETURN(const Params section,
                           ParseYaml(Section(pairing.verifier), "verifier"));
@@ -61,6 +74,10 @@ absl::StatusOr<Decoder> BuildWith(const Pairing& pairing,
     method.trunks.push_back(std::move(trunk));
   }
   return Decoder::Create(*pairing.target, std::move(method));
+}
+
+bool IsRefusal(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kFailedPrecondition;
 }
 
 std::string Describe(const Pairing& pairing) {

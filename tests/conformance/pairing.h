@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
@@ -33,11 +34,19 @@ struct Pairing {
 // "name {key: value}" as a section with its name.
 std::string Section(const std::string& spec);
 
-// The decoder, or the reason why the parts do not go together.
+// Every verifier of the catalogue, alone and with each of its variants.
+std::vector<std::string> VerifierSpecs();
+
+// The decoder; a refusal (decode/method.h), if the parts do not go together; or
+// what is malformed.
 absl::StatusOr<Decoder> Build(const Pairing& pairing);
 // The same with a verifier that stands in no catalogue.
 absl::StatusOr<Decoder> BuildWith(const Pairing& pairing,
                                   std::unique_ptr<Verifier> verifier);
+
+// Whether a decoder could not be made because it was refused: its parts are
+// well formed and do not go together. Another error is a test's own mistake.
+bool IsRefusal(const absl::Status& status);
 
 // "multi_round + chain {gamma: 2} (independent)", for failure messages.
 std::string Describe(const Pairing& pairing);

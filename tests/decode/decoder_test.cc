@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/token.h"
@@ -17,12 +19,16 @@
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
+#include "tests/support/tally.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
+#include "tree/policies/catalogue.h"
 #include "verifiers/catalogue.h"
 
 namespace banyan {
 namespace {
+
+constexpr char kProgram[] = "decoder_test";
 
 const char* const kPolicies[] = {
     "chain {gamma: 3}",
@@ -32,7 +38,8 @@ const char* const kPolicies[] = {
     "sequoia {acceptance: [0.6, 0.2], budget: 6}",
     "best_first {budget: 7}",
     "expand_rerank {top_k: 2, depth: 3, total: 5}",
-    "adaptive_chain {gamma: 2, on_low: drop, adjust: true}"};
+    "adaptive_chain {gamma: 2, on_low: drop, adjust: true}",
+    "auto {acceptance: [0.6, 0.2], budget: 6, target_ms: {1: 1, 7: 1.2}}"};
 
 Prompt PromptOf(const TableModel& target, std::uint32_t id) {
   return {.id = id,
@@ -41,8 +48,10 @@ Prompt PromptOf(const TableModel& target, std::uint32_t id) {
 }
 
 // Methods of every lossless verifier with every policy it takes, drafting with
-// a near relative of the target, hence accepted now and then.
-std::vector<Pairing> LosslessPairings(int seed, double temperature) {
+// a near relative of the target, hence accepted now and then. Counts those that
+// are unlawful.
+std::vector<Pairing> LosslessPairings(int seed, double temperature,
+                                      Tally& tally) {
   std::vector<Pairing> pairings;
   for (const std::string& verifier : LosslessVerifiers(temperature)) {
     for (const char* policy : kPolicies) {
@@ -54,7 +63,13 @@ std::vector<Pairing> LosslessPairings(int seed, double temperature) {
                                    .sharpness = 1.2,
                                    .zeros = seed % 2 == 1})}},
           .sampling = {.temperature = temperature}};
-      if (Build(pairing).ok()) pairings.push_back(pairing);
+      const absl::Status built = Build(pairing).status();
+      if (IsRefusal(built)) {
+        tally.Count(CaseResult::kUnlawful);
+        continue;
+      }
+      EXPECT_TRUE(built.ok()) << built;
+      pairings.push_back(pairing);
     }
   }
   return pairings;
@@ -63,10 +78,9 @@ std::vector<Pairing> LosslessPairings(int seed, double temperature) {
 TEST(Decoder, EveryLosslessMethodEqualsPlainDecodingAtTemperatureZero) {
   const StopRule stop = {.max_new_tokens = 25};
   int longest = 0;
+  Tally tally;
   for (int seed = 0; seed < 6; ++seed) {
-    const std::vector<Pairing> pairings = LosslessPairings(seed, 0);
-    EXPECT_GT(pairings.size(), 40) << "too few lawful methods";
-    for (const Pairing& pairing : pairings) {
+    for (const Pairing& pairing : LosslessPairings(seed, 0, tally)) {
       const Prompt prompt =
           PromptOf(*pairing.target, static_cast<std::uint32_t>(seed));
       const Decoded decoded = MustDecode(pairing, prompt, stop, 3);
@@ -75,24 +89,30 @@ TEST(Decoder, EveryLosslessMethodEqualsPlainDecodingAtTemperatureZero) {
           MustDecodePlainly(*pairing.target, SamplingRule({.temperature = 0}),
                             prompt, stop))
           << Describe(pairing) << ", seed " << seed;
+      tally.Count(CaseResult::kProven);
       for (const RoundRecord& round : decoded.rounds)
         longest =
             std::max(longest, static_cast<int>(round.verdict.path.size()));
     }
   }
   EXPECT_GE(longest, 3) << "nothing of length was ever accepted";
+  ExpectCounts(tally, kProgram);
 }
 
 TEST(Decoder, TwoTrunksEqualPlainDecodingAtTemperatureZero) {
   const StopRule stop = {.max_new_tokens = 25};
-  int lawful = 0;
+  Tally tally;
   for (int seed = 0; seed < 6; ++seed) {
-    for (Pairing pairing : LosslessPairings(seed, 0)) {
+    for (Pairing pairing : LosslessPairings(seed, 0, tally)) {
       pairing.trunks.push_back(
           {"chain {gamma: 4}", Toy({.vocab_size = 5, .seed = seed})});
       absl::StatusOr<Decoder> decoder = Build(pairing);
-      if (!decoder.ok()) continue;
-      ++lawful;
+      if (IsRefusal(decoder.status())) {
+        tally.Count(CaseResult::kUnlawful);
+        continue;
+      }
+      ASSERT_TRUE(decoder.ok()) << decoder.status();
+      tally.Count(CaseResult::kProven);
       const Prompt prompt = PromptOf(*pairing.target, 1);
       EXPECT_EQ(
           MustDecode(*decoder, prompt, stop).tokens,
@@ -101,20 +121,24 @@ TEST(Decoder, TwoTrunksEqualPlainDecodingAtTemperatureZero) {
           << Describe(pairing) << ", seed " << seed;
     }
   }
-  EXPECT_GT(lawful, 100);
+  ExpectCounts(tally, kProgram);
 }
 
 TEST(Decoder, WithoutTrunksItIsPlainDecodingToTheBit) {
   const StopRule stop = {.end_of_text = {4}, .max_new_tokens = 40};
-  int verifiers = 0;
+  Tally tally;
   for (const VerifierRow& row : VerifierCatalogue()) {
     for (std::uint32_t seed = 0; seed < 20; ++seed) {
       const Pairing pairing = {
           .target = Toy({.vocab_size = 5, .seed = static_cast<int>(seed)}),
           .verifier = std::string(row.name)};
       absl::StatusOr<Decoder> decoder = Build(pairing);
-      if (!decoder.ok()) break;  // greedy
-      verifiers += seed == 0 ? 1 : 0;
+      if (IsRefusal(decoder.status())) {  // greedy
+        tally.Count(CaseResult::kUnlawful);
+        continue;
+      }
+      ASSERT_TRUE(decoder.ok()) << decoder.status();
+      tally.Count(CaseResult::kProven);
       const Prompt prompt = PromptOf(*pairing.target, seed);
       EXPECT_EQ(MustDecode(*decoder, prompt, stop, seed).tokens,
                 MustDecodePlainly(*pairing.target, SamplingRule(), prompt, stop,
@@ -122,11 +146,12 @@ TEST(Decoder, WithoutTrunksItIsPlainDecodingToTheBit) {
           << row.name << ", seed " << seed;
     }
   }
-  EXPECT_EQ(verifiers + 1, static_cast<int>(VerifierCatalogue().size()));
+  ExpectCounts(tally, kProgram);
 }
 
 TEST(Decoder, AnEmptyTreeIsPlainDecodingToTheBit) {
   const StopRule stop = {.max_new_tokens = 30};
+  Tally tally;
   for (const std::string& verifier : LosslessVerifiers(1)) {
     const Pairing pairing = {
         .target = Toy({.vocab_size = 5}),
@@ -137,12 +162,14 @@ TEST(Decoder, AnEmptyTreeIsPlainDecodingToTheBit) {
         MustDecode(pairing, prompt, stop, 9).tokens,
         MustDecodePlainly(*pairing.target, SamplingRule(), prompt, stop, 9))
         << verifier;
+    tally.Count(CaseResult::kProven);
   }
+  ExpectCounts(tally, kProgram);
 }
 
 // Field pitfall 24: zero accepted looks healthy.
 TEST(Decoder, ADrafterEqualToTheTargetIsAlwaysFullyAccepted) {
-  int lawful = 0;
+  Tally tally;
   for (absl::string_view verifier :
        {"leviathan", "multi_round", "multi_round {order: shuffled}",
         "without_replacement", "k_seq", "block", "traversal"}) {
@@ -156,8 +183,12 @@ TEST(Decoder, ADrafterEqualToTheTargetIsAlwaysFullyAccepted) {
             Build({.target = target,
                    .verifier = std::string(verifier),
                    .trunks = {{policy, target, law}}});
-        if (!decoder.ok()) continue;
-        ++lawful;
+        if (IsRefusal(decoder.status())) {
+          tally.Count(CaseResult::kUnlawful);
+          continue;
+        }
+        ASSERT_TRUE(decoder.ok()) << decoder.status();
+        tally.Count(CaseResult::kProven);
         const Decoded decoded = MustDecode(*decoder, PromptOf(*target, 0),
                                            {.max_new_tokens = 60}, 1);
         for (const RoundRecord& round : decoded.rounds) {
@@ -170,8 +201,18 @@ TEST(Decoder, ADrafterEqualToTheTargetIsAlwaysFullyAccepted) {
       }
     }
   }
-  EXPECT_GE(lawful, 25);
+  ExpectCounts(tally, kProgram);
 }
+
+TEST(Decoder, IsTestedWithEveryPolicyOfTheCatalogue) {
+  std::set<std::string> named, known;
+  for (const std::string policy : kPolicies)
+    named.insert(policy.substr(0, policy.find(' ')));
+  for (const PolicyRow& row : PolicyCatalogue()) known.emplace(row.name);
+  EXPECT_EQ(named, known);
+}
+
+TEST(DecoderCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
 
 TEST(Decoder, BeginAndStepDoWhatDecodeDoes) {
   const Pairing pairing = {.target = Toy({.vocab_size = 5}),

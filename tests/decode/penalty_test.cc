@@ -21,15 +21,18 @@
 #include "tests/support/decoding.h"
 #include "tests/support/models.h"
 #include "tests/support/table_drafter.h"
+#include "tests/support/tally.h"
 #include "tests/support/tree_text.h"
 
 namespace banyan {
 namespace {
 
+constexpr char kProgram[] = "decoder_test";
 // Sums of thousands of products of some ten factors.
 constexpr double kRounding = 1e-12;
 
 TEST(Penalty, EqualsPlainDecodingAtTemperatureZero) {
+  Tally tally;
   for (double penalty : {1.1, 2., 50.}) {
     const SamplingOptions sampling = {.repetition_penalty = penalty,
                                       .temperature = 0};
@@ -47,14 +50,21 @@ TEST(Penalty, EqualsPlainDecodingAtTemperatureZero) {
                                    .verifier = verifier,
                                    .trunks = {{policy, target}},
                                    .sampling = sampling};
-          if (!Build(pairing).ok()) continue;
-          EXPECT_EQ(MustDecode(pairing, prompt, stop).tokens, plain)
+          absl::StatusOr<Decoder> decoder = Build(pairing);
+          if (IsRefusal(decoder.status())) {
+            tally.Count(CaseResult::kUnlawful);
+            continue;
+          }
+          ASSERT_TRUE(decoder.ok()) << decoder.status();
+          EXPECT_EQ(MustDecode(*decoder, prompt, stop).tokens, plain)
               << Describe(pairing) << ", penalty " << penalty << ", seed "
               << seed;
+          tally.Count(CaseResult::kProven);
         }
       }
     }
   }
+  ExpectCounts(tally, kProgram);
 }
 
 // Always the same law, so that only a penalty keeps it from saying 0 for ever.
@@ -66,6 +76,7 @@ std::shared_ptr<TableModel> Stubborn() {
 
 // Field pitfall 9: a penalty that forbids repeats, a tree that repeats.
 TEST(Penalty, ATreeThatRepeatsATokenIsJudgedByThePenalisedRow) {
+  Tally tally;
   for (const std::string& verifier : LosslessVerifiers(0)) {
     std::vector<Trunk> trunks;
     trunks.push_back(TrunkOf(
@@ -84,7 +95,9 @@ TEST(Penalty, ATreeThatRepeatsATokenIsJudgedByThePenalisedRow) {
     EXPECT_EQ(first.verdict.path, (std::vector<int>{1})) << verifier;
     EXPECT_EQ(first.verdict.next, 1) << verifier;
     EXPECT_EQ(decoded.tokens, (std::vector<TokenId>{0, 1, 2})) << verifier;
+    tally.Count(CaseResult::kProven);
   }
+  ExpectCounts(tally, kProgram);
 }
 
 TEST(Penalty, KeepsTheTargetsLawAtTemperatureOne) {
@@ -97,6 +110,7 @@ TEST(Penalty, KeepsTheTargetsLawAtTemperatureOne) {
     by_hand *= LawAfter(*target, text, SamplingRule(sampling)).Mass(token);
     text.push_back(token);
   }
+  Tally tally;
   for (const std::string& verifier : LosslessVerifiers(1)) {
     for (const char* policy :
          {"chain {gamma: 2}", "expansion {branching: [2, 1]}",
@@ -106,15 +120,22 @@ TEST(Penalty, KeepsTheTargetsLawAtTemperatureOne) {
                                .trunks = {{policy, Toy({.seed = 2})}},
                                .sampling = sampling};
       absl::StatusOr<Decoder> decoder = Build(pairing);
-      if (!decoder.ok()) continue;
+      if (IsRefusal(decoder.status())) {
+        tally.Count(CaseResult::kUnlawful);
+        continue;
+      }
+      ASSERT_TRUE(decoder.ok()) << decoder.status();
       const absl::StatusOr<ExactLaw> law =
           ComputeExactLaw(*target, *decoder, {.horizon = 3, .rounds = 1});
       ASSERT_TRUE(law.ok()) << Describe(pairing) << ": " << law.status();
       EXPECT_LE(law->max_abs_error, kRounding) << Describe(pairing);
       EXPECT_NEAR(law->law.at({0, 0, 1}), by_hand, kRounding)
           << Describe(pairing);
+      tally.Count(CaseResult::kProven);
+      tally.CountLeaves(law->branches);
     }
   }
+  ExpectCounts(tally, kProgram);
 }
 
 }  // namespace

@@ -28,6 +28,7 @@
 #include "tests/support/fake_policy.h"
 #include "tests/support/models.h"
 #include "tests/support/table_drafter.h"
+#include "tests/support/tally.h"
 #include "tree/growing_tree.h"
 #include "tree/tree_policy.h"
 #include "verifiers/catalogue.h"
@@ -163,6 +164,7 @@ std::shared_ptr<TableModel> DeadEnd() {
 TEST(Rounds, ATargetWithoutATokenIsAnErrorForEveryVerifier) {
   const Prompt prompt = {.tokens = {3}};
   const StopRule stop = {.max_new_tokens = 20};
+  Tally tally;
   for (const VerifierRow& row : VerifierCatalogue()) {
     for (const char* policy : {"chain {gamma: 5}", "best_first {budget: 9}"}) {
       for (double temperature : {0., 1.}) {
@@ -172,7 +174,12 @@ TEST(Rounds, ATargetWithoutATokenIsAnErrorForEveryVerifier) {
                    .verifier = std::string(row.name),
                    .trunks = {{policy, Toy({.vocab_size = 3})}},
                    .sampling = {.temperature = temperature}});
-        if (!decoder.ok()) continue;
+        if (IsRefusal(decoder.status())) {
+          tally.Count(CaseResult::kUnlawful);
+          continue;
+        }
+        ASSERT_TRUE(decoder.ok()) << decoder.status();
+        tally.Count(CaseResult::kProven);
         SeededSource random(1);
         const auto tokens =
             decoder->Decode(prompt, stop, random, [](const RoundRecord&) {});
@@ -180,6 +187,7 @@ TEST(Rounds, ATargetWithoutATokenIsAnErrorForEveryVerifier) {
       }
     }
   }
+  ExpectCounts(tally, "decoder_test");
 }
 
 TEST(Rounds, ATreeThatBreaksItsPolicysPromiseIsAnError) {

@@ -36,6 +36,7 @@
 #include "tests/drafters/asking.h"
 #include "tests/support/decoding.h"
 #include "tests/support/models.h"
+#include "tests/support/tally.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
 #include "tree/verdict.h"
@@ -43,6 +44,7 @@
 namespace banyan {
 namespace {
 
+constexpr char kProgram[] = "drafters_test";
 constexpr int kVocab = 8;
 constexpr TokenId kEnd = 7;
 constexpr int kSaid = 18;  // of the prompt: three times 0 to 5
@@ -183,8 +185,11 @@ TEST(Edges, AreThoseOfEveryDrafterOfTheCatalogue) {
   EXPECT_EQ(named, known);
 }
 
+TEST(DrafterCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
+
 TEST(Edges, EverythingIsAcceptedForFiftyRounds) {
   const auto target = Counting(1000);
+  Tally tally;
   for (const Case& drafter : Cases()) {
     const Decoded decoded =
         Decode(target, Make(drafter.spec, target), drafter.covering,
@@ -192,12 +197,15 @@ TEST(Edges, EverythingIsAcceptedForFiftyRounds) {
     ASSERT_EQ(decoded.rounds.size(), 50U) << drafter.spec;
     for (const RoundRecord& round : decoded.rounds)
       EXPECT_EQ(round.verdict.path.size(), drafter.height) << drafter.spec;
+    tally.Count(CaseResult::kProven);
   }
+  ExpectCounts(tally, kProgram);
 }
 
 TEST(Edges, NothingIsAcceptedForFiftyRounds) {
   const auto target = Counting(1000);
   const StopRule stop = {.max_new_tokens = 50};
+  Tally tally;
   for (const Case& drafter : Cases()) {
     const Decoded decoded =
         Decode(target, std::make_unique<Wrong>(Make(drafter.spec, target)),
@@ -212,12 +220,14 @@ TEST(Edges, NothingIsAcceptedForFiftyRounds) {
     EXPECT_EQ(decoded.tokens,
               MustDecodePlainly(*target, SamplingRule({.temperature = 0}),
                                 Said(), stop));
+    tally.Count(CaseResult::kProven);
   }
+  ExpectCounts(tally, kProgram);
 }
 
 // What plain decoding emits, and why it stops.
 void ExpectAsPlain(const std::shared_ptr<TableModel>& target,
-                   const StopRule& stop, StopReason reason) {
+                   const StopRule& stop, StopReason reason, Tally& tally) {
   const std::vector<TokenId> plain = MustDecodePlainly(
       *target, SamplingRule({.temperature = 0}), Said(), stop);
   for (const Case& drafter : Cases())
@@ -227,30 +237,37 @@ void ExpectAsPlain(const std::shared_ptr<TableModel>& target,
           Decode(target, Make(drafter.spec, target), policy, stop);
       EXPECT_EQ(decoded.tokens, plain) << drafter.spec << ", " << policy;
       EXPECT_EQ(decoded.stopped, reason) << drafter.spec << ", " << policy;
+      tally.Count(CaseResult::kProven);
     }
 }
 
 TEST(Edges, TheTextEndsAtEveryDepthOfARound) {
+  Tally tally;
   for (int at = 0; at < 11; ++at) {
     SCOPED_TRACE(absl::StrCat("end at ", at));
     ExpectAsPlain(Counting(kSaid + 20, at),
                   {.end_of_text = {kEnd}, .max_new_tokens = 50},
-                  StopReason::kEndOfText);
+                  StopReason::kEndOfText, tally);
   }
+  ExpectCounts(tally, kProgram);
 }
 
 TEST(Edges, TheContextEndsAtEveryDepthOfARound) {
+  Tally tally;
   for (int room = 0; room < 11; ++room) {
     SCOPED_TRACE(absl::StrCat("room for ", room));
     ExpectAsPlain(WithStates(*Limited(Counting(200), kSaid + 1 + room)),
-                  {.max_new_tokens = 50}, StopReason::kContext);
+                  {.max_new_tokens = 50}, StopReason::kContext, tally);
   }
+  ExpectCounts(tally, kProgram);
 }
 
 TEST(Edges, TheLengthEndsAtEveryDepthOfARound) {
+  Tally tally;
   for (int length = 1; length < 12; ++length)
     ExpectAsPlain(Counting(200), {.max_new_tokens = length},
-                  StopReason::kLength);
+                  StopReason::kLength, tally);
+  ExpectCounts(tally, kProgram);
 }
 
 }  // namespace

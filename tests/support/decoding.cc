@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
 #include "core/base/check.h"
 #include "core/base/token.h"
@@ -68,19 +66,15 @@ std::vector<TokenId> MustDecodePlainly(const Model& target,
 }
 
 std::vector<std::string> LosslessVerifiers(double temperature) {
-  std::vector<std::string> specs;
-  for (const VerifierRow& row : VerifierCatalogue()) {
-    specs.emplace_back(row.name);
-    for (absl::string_view variant : row.variants)
-      specs.push_back(absl::StrCat(row.name, " ", variant));
-  }
   std::vector<std::string> lossless;
-  for (const std::string& spec : specs) {
+  for (const std::string& spec : VerifierSpecs()) {
     absl::StatusOr<Decoder> decoder =
         Build({.target = Toy({}),
                .verifier = spec,
                .sampling = {.temperature = temperature}});
-    if (decoder.ok() && IsLossless(decoder->method())) lossless.push_back(spec);
+    if (IsRefusal(decoder.status())) continue;
+    Check(decoder.ok(), decoder.status().message());
+    if (IsLossless(decoder->method())) lossless.push_back(spec);
   }
   return lossless;
 }

@@ -181,7 +181,10 @@ TEST(Policies, PromiseWhatTheyKeep) {
        false,
        true,
        {DraftLaw::kDeterministic}},
-      {"adaptive_chain {gamma: 2}", true, true}};
+      {"adaptive_chain {gamma: 2}", true, true},
+      {"auto {acceptance: [0.6, 0.2], budget: 2, target_ms: {1: 1, 3: 1.2}}",
+       false, true}};
+  std::vector<std::string> named;
   for (const Promise& promise : promises) {
     const PolicyTraits traits = PolicyOf(promise.spec)->traits();
     EXPECT_EQ(traits.chain, promise.chain) << promise.spec;
@@ -189,7 +192,11 @@ TEST(Policies, PromiseWhatTheyKeep) {
     EXPECT_FALSE(traits.shares_draws) << promise.spec;
     EXPECT_THAT(traits.laws, UnorderedElementsAreArray(promise.laws))
         << promise.spec;
+    named.push_back(promise.spec.substr(0, promise.spec.find(' ')));
   }
+  std::vector<std::string> known;
+  for (const PolicyRow& row : PolicyCatalogue()) known.emplace_back(row.name);
+  EXPECT_THAT(named, UnorderedElementsAreArray(known));
 }
 
 TEST(Policies, WithoutMemoryHaveNoState) {

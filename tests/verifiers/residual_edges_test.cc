@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/decoding.h"
 #include "tests/support/models.h"
+#include "tests/support/tally.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
@@ -19,6 +20,7 @@
 namespace banyan {
 namespace {
 
+constexpr char kProgram[] = "verifier_edges_test";
 const double kAlmostOne = std::nextafter(1.0, 0.0);
 
 Verdict Judge(const std::string& verifier, const DraftTree& tree,
@@ -46,11 +48,15 @@ TEST(EveryLosslessVerifier, EmitsTheTargetsLawWhenSupportsAreDisjoint) {
   const auto p = Distribution::Dense({0.25, 0.75, 0, 0});
   const auto sparse = Distribution::Sparse(4, {0, 1}, {0.25, 0.75});
   const auto q = Distribution::Dense({0, 0, 0.5, 0.5});
+  Tally tally;
   for (const std::string& verifier : LosslessVerifiers(1)) {
     const VerifierTraits traits = VerifierOf(verifier)->traits();
     for (const char* text : {"9(2)", "9(2(3))", "9(2 3)", "9(2 3(2) 2)"}) {
       const DraftTree tree = JudgedBy(text, q);
-      if (!CheckLawful(verifier, traits, tree).ok()) continue;
+      if (!CheckLawful(verifier, traits, tree).ok()) {
+        tally.Count(CaseResult::kUnlawful);
+        continue;
+      }
       for (const Distribution& row : {p, sparse}) {
         for (double u : {0., 0.2, 0.25, 0.5, kAlmostOne}) {
           const Verdict verdict =
@@ -60,8 +66,10 @@ TEST(EveryLosslessVerifier, EmitsTheTargetsLawWhenSupportsAreDisjoint) {
               << verifier << ", " << text << ", u " << u;
         }
       }
+      tally.Count(CaseResult::kProven);
     }
   }
+  ExpectCounts(tally, kProgram);
 }
 
 // p and q are equal but for the last bit of the drawn token's mass: the coin
@@ -94,21 +102,29 @@ TEST(OtherRatioVerifiers, EmitATokenOfTheTargetWhenNothingIsLeft) {
 
 TEST(EveryLosslessVerifier, EmitsTheTargetsLawWhenAllDrawsWereDropped) {
   const auto p = Distribution::Dense({0.25, 0.75, 0});
+  Tally tally;
   for (const std::string& verifier : LosslessVerifiers(1)) {
     const VerifierTraits traits = VerifierOf(verifier)->traits();
     for (const char* text : {"9(~2)", "9(~2 ~1)"}) {
       const DraftTree tree =
           JudgedBy(text, Distribution::Dense({0, 0.5, 0.5}).KeepAtLeast(0.9));
-      if (!CheckLawful(verifier, traits, tree).ok()) continue;
+      if (!CheckLawful(verifier, traits, tree).ok()) {
+        tally.Count(CaseResult::kUnlawful);
+        continue;
+      }
       for (double u : {0., 0.25, kAlmostOne}) {
         const Verdict verdict =
             Judge(verifier, tree, p, std::vector<double>(9, u));
         EXPECT_TRUE(verdict.path.empty()) << verifier;
         EXPECT_EQ(verdict.next, u < 0.25 ? 0 : 1) << verifier << ", u " << u;
       }
+      tally.Count(CaseResult::kProven);
     }
   }
+  ExpectCounts(tally, kProgram);
 }
+
+TEST(VerifierEdgeCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
 
 // A restricted proposal takes away only what could have been kept.
 TEST(RoundVerifiers, ADroppedDrawTakesAwayTheKeptMassesOnly) {

@@ -78,7 +78,9 @@ TEST(ShippedHeads, LogitsAgree) {
   const auto heads =
       MedusaHeads::Load("models/pycode-medusa", *target, WeightFormat::kF32);
   ASSERT_TRUE(heads.ok()) << heads.status();
-  for (const ShippedGolden& golden : ReadShippedGoldens("pycode-medusa")) {
+  const auto goldens = ReadShippedGoldens("pycode-medusa");
+  ASSERT_EQ(goldens.size(), 3U);
+  for (const ShippedGolden& golden : goldens) {
     const std::unique_ptr<Session> session = target->NewSession();
     const TokenBatch batch = ChainAfter(*session, golden.ids);
     const ScoreRequest request = {session.get(), &batch, {kAfterFinalNorm}};

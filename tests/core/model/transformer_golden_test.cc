@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/token.h"
+#include "core/model/families/catalogue.h"
 #include "core/model/model.h"
 #include "core/model/transformer.h"
 #include "core/ops/cpu_backend.h"
@@ -114,6 +116,16 @@ TEST_P(TransformerGolden, HiddenStatesAgree) {
       }
     }
   }
+}
+
+TEST(TransformerGoldens, AreTheFoldersAndOfEveryFamily) {
+  std::vector<std::string> folders;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(GoldenFolder("")))
+    folders.push_back(entry.path().filename().string());
+  EXPECT_THAT(folders, testing::UnorderedElementsAreArray(GoldenNames()));
+  for (const FamilyRow& row : FamilyCatalogue())
+    EXPECT_THAT(GoldenNames(), testing::Contains(std::string(row.name)));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TransformerGolden,

@@ -1,0 +1,74 @@
+#include "tests/conformance/proof.h"
+
+#include <iostream>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "experiments/law/exact_law.h"
+#include "tests/conformance/pairing.h"
+#include "tests/support/tally.h"
+
+namespace banyan {
+namespace {
+
+// Sums of up to 200,000 products of some ten factors, each rounded to 1e-16.
+constexpr double kRounding = 1e-12;
+
+absl::Status Failed(const std::string& what, const absl::Status& why) {
+  return absl::InternalError(absl::StrCat(what, ": ", why.ToString()));
+}
+
+absl::StatusOr<Proof> Judge(const Claim& claim, const std::string& what,
+                            const absl::StatusOr<ExactLaw>& law) {
+  if (law.status().code() == absl::StatusCode::kResourceExhausted &&
+      !claim.size.all_fit) {
+    std::cout << "  " << what << ": more than " << claim.size.max_leaves
+              << " leaves, left to the smaller sizes\n";
+    return Proof{.result = CaseResult::kLeftOut};
+  }
+  if (!law.ok()) return Failed(what, law.status());
+  // Written so that NaN fails.
+  if (!(law->max_abs_error <= kRounding))
+    return absl::InternalError(
+        absl::StrCat(what, ": the law is off by ", law->max_abs_error));
+  std::cout << "  " << what << ": " << law->branches << " leaves, error "
+            << law->max_abs_error << "\n";
+  return Proof{.leaves = law->branches,
+               .tokens_per_round = law->expected_tokens_per_round};
+}
+
+}  // namespace
+
+std::string NameOf(const ProofSize& size) {
+  return absl::StrCat(size.letters, "Letters", size.rounds, "Rounds");
+}
+
+absl::StatusOr<Proof> Prove(const Claim& claim,
+                            absl::StatusOr<Decoder> decoder) {
+  const std::string what =
+      absl::StrCat(claim.what, ", ", claim.size.letters, " letters, ",
+                   claim.size.rounds, " round(s)");
+  if (IsRefusal(decoder.status()))
+    return Proof{.result = CaseResult::kUnlawful};
+  if (!decoder.ok()) return Failed(what, decoder.status());
+  if (!IsLossless(decoder->method()))
+    return absl::InternalError(absl::StrCat(what, ": it says it is lossy"));
+  return Judge(claim, what,
+               ComputeExactLaw(*claim.target, *decoder,
+                               {.horizon = claim.size.horizon,
+                                .rounds = claim.size.rounds,
+                                .max_branches = claim.size.max_leaves,
+                                .prompt = claim.prompt}));
+}
+
+void Count(const Proof& proof, Tally& tally) {
+  tally.Count(proof.result);
+  tally.CountLeaves(proof.leaves);
+}
+
+}  // namespace banyan

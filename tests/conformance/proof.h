@@ -1,0 +1,58 @@
+// The proof of one method, by exact enumeration.
+#ifndef BANYAN_TESTS_CONFORMANCE_PROOF_H_
+#define BANYAN_TESTS_CONFORMANCE_PROOF_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/token.h"
+#include "core/model/table_model.h"
+#include "decode/decoder.h"
+#include "tests/support/tally.h"
+
+namespace banyan {
+
+// How methods are enumerated. One that needs more leaves is left to the smaller
+// sizes; `all_fit` says that none may.
+struct ProofSize {
+  int letters;
+  int rounds;
+  int horizon;
+  std::int64_t max_leaves;
+  bool all_fit;
+};
+
+// "3Letters1Rounds", for names of tests.
+std::string NameOf(const ProofSize& size);
+
+// That a method on this target keeps the target's law.
+struct Claim {
+  std::string what;  // for messages
+  std::shared_ptr<TableModel> target;
+  ProofSize size;
+  std::vector<TokenId> prompt = {};  // what the strings follow
+};
+
+struct Proof {
+  CaseResult result = CaseResult::kProven;
+  std::int64_t leaves = 0;      // of what is proven
+  double tokens_per_round = 0;  // expected, likewise
+};
+
+// Proven; unlawful, if the decoder was refused; or left out, if it takes more
+// leaves than the size has. Prints which leaves it took. All else is an error,
+// and whoever asks must fail on it: malformed parts, a method that says of
+// itself that it is lossy, an enumeration that fails or does not fit where all
+// must, and a law that is not the target's.
+absl::StatusOr<Proof> Prove(const Claim& claim,
+                            absl::StatusOr<Decoder> decoder);
+
+// Adds a proof to those of a test.
+void Count(const Proof& proof, Tally& tally);
+
+}  // namespace banyan
+
+#endif  // BANYAN_TESTS_CONFORMANCE_PROOF_H_

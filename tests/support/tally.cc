@@ -1,0 +1,85 @@
+#include "tests/support/tally.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace banyan {
+namespace {
+
+std::string PathOf(const std::string& program) {
+  return absl::StrCat("tests/goldens/counts/", program, ".txt");
+}
+
+std::string NameOf(const testing::TestInfo& test) {
+  return absl::StrCat(test.test_suite_name(), ".", test.name());
+}
+
+// The lines of the program's file by the tests they are of.
+std::map<std::string, std::string> ReadLines(const std::string& program) {
+  std::map<std::string, std::string> lines;
+  std::ifstream file(PathOf(program));
+  for (std::string line; std::getline(file, line);) {
+    const std::string test = line.substr(line.rfind(' ') + 1);
+    EXPECT_TRUE(lines.emplace(test, line).second)
+        << PathOf(program) << " has two lines of " << test;
+  }
+  EXPECT_FALSE(lines.empty()) << PathOf(program) << " is empty or not there";
+  return lines;
+}
+
+}  // namespace
+
+void Tally::Count(CaseResult result, std::int64_t cases) {
+  switch (result) {
+    case CaseResult::kProven:
+      proven_ += cases;
+      return;
+    case CaseResult::kUnlawful:
+      unlawful_ += cases;
+      return;
+    case CaseResult::kLeftOut:
+      left_out_ += cases;
+      return;
+  }
+}
+
+std::string Tally::ToText() const {
+  const std::string text = absl::StrCat(proven_, " proven, ", unlawful_,
+                                        " unlawful, ", left_out_, " left out");
+  return leaves_ == 0 ? text : absl::StrCat(text, ", ", leaves_, " leaves");
+}
+
+void ExpectCounts(const Tally& tally, const std::string& program) {
+  const std::string test =
+      NameOf(*testing::UnitTest::GetInstance()->current_test_info());
+  const std::string line = absl::StrCat(tally.ToText(), ": ", test);
+  std::cout << "counted: " << line << std::endl;
+  const std::map<std::string, std::string> lines = ReadLines(program);
+  const auto held = lines.find(test);
+  EXPECT_EQ(line, held == lines.end() ? "no line" : held->second)
+      << "if that is meant, put the line into " << PathOf(program)
+      << "; tests/goldens/counts.sh does it for all";
+}
+
+void ExpectATestForEveryCount(const std::string& program) {
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  std::set<std::string> tests;
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    const testing::TestSuite& suite = *all.GetTestSuite(i);
+    for (int j = 0; j < suite.total_test_count(); ++j)
+      tests.insert(NameOf(*suite.GetTestInfo(j)));
+  }
+  for (const auto& [test, line] : ReadLines(program))
+    EXPECT_TRUE(tests.contains(test))
+        << PathOf(program) << " has a line of no test: " << line;
+}
+
+}  // namespace banyan
