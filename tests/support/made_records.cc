@@ -97,7 +97,7 @@ void AddRounds(const MadeOptions& options, int count, MadeDice& dice,
 }
 
 // Some rounds were shared by two, the others by three.
-void PutInBatch(Dice& dice, records::PromptRecord& record) {
+void PutInBatch(MadeDice& dice, records::PromptRecord& record) {
   record.set_batch(record.prompt() / 3 + 1);
   record.set_batch_prompts(3);
   record.set_admitted_ns(1'000 * Roll(dice, 1'000));
