@@ -66,9 +66,14 @@ std::vector<std::vector<float>> Fresh(const Model& target,
 class Watcher : public SmallModel {
  public:
   Watcher(std::shared_ptr<const Model> model, const Model& target, int* seen)
-      : SmallModel(std::move(model), SamplingRule({.temperature = 0})),
+      : SmallModel(model, SamplingRule({.temperature = 0})),
+        model_(std::move(model)),
         target_(target),
         seen_(seen) {}
+
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Watcher>(model_, target_, seen_);
+  }
 
   std::vector<int> taps() const override { return {kAfterFinalNorm, 1}; }
   absl::Status Begin(const Context& context) override {
@@ -102,6 +107,7 @@ class Watcher : public SmallModel {
     }
   }
 
+  std::shared_ptr<const Model> model_;
   const Model& target_;
   int* seen_;
 };

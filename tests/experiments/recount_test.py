@@ -89,9 +89,10 @@ def levels_of(made, trunk):
 
 def stated_ms(record, trunks):
     return math.fsum(
-        pass_ms(len(made["tokens"])) + sum(
+        (pass_ms(made["pass_tokens"] or len(made["tokens"])) + sum(
             levels_of(made, trunk) * LEVEL_MS[drafter]
-            for trunk, drafter in enumerate(trunks))
+            for trunk, drafter in enumerate(trunks))) /
+        max(1, made["sequences"])
         for made in record["rounds"])
 
 
