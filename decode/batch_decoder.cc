@@ -36,8 +36,7 @@ class Batch {
     const std::int64_t prefill = decoder_.clock().NowNs() - start;
     listener_.Admitted(number, now_, prefill);
     now_ += prefill;
-    slots_.push_back(
-        std::make_unique<Slot>(Slot{number, std::move(sequence)}));
+    slots_.push_back(std::make_unique<Slot>(Slot{number, std::move(sequence)}));
     RemoveEnded();
     return absl::OkStatus();
   }

@@ -98,8 +98,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
     PhaseTimes& times) {
   std::vector<ScoreRequest> requests;
   for (Part& part : parts) {
-    BANYAN_RETURN_IF_ERROR(CheckLawful(
-        method.verifier_name, method.verifier->traits(), part.tree));
+    BANYAN_RETURN_IF_ERROR(CheckLawful(method.verifier_name,
+                                       method.verifier->traits(), part.tree));
     part.batch = ToBatch(part.tree, part.sequence.session->length());
     requests.push_back(
         {part.sequence.session.get(), &part.batch, part.sequence.taps});

@@ -48,8 +48,8 @@ struct Sequence {
   Context context;
   StopRule stop;
   StopReason stopped = StopReason::kNone;
-  std::vector<int> taps = {};  // of the features its context holds
-  bool keep_facts = false;     // RoundRecord::facts are gathered
+  std::vector<int> taps = {};              // of the features its context holds
+  bool keep_facts = false;                 // RoundRecord::facts are gathered
   std::vector<SequenceTrunk> trunks = {};  // in the order of the method's
 
   // Prefills a prompt. Fails if it is empty or longer than the context.

@@ -14,9 +14,10 @@ absl::StatusOr<std::vector<std::vector<Distribution>>> Drafter::ProposeAll(
     absl::Span<const DraftRequest> requests) {
   std::vector<std::vector<Distribution>> all;
   for (const DraftRequest& request : requests) {
-    BANYAN_ASSIGN_OR_RETURN(std::vector<Distribution> proposals,
-                            request.drafter->Propose(
-                                *request.context, *request.tree, request.nodes));
+    BANYAN_ASSIGN_OR_RETURN(
+        std::vector<Distribution> proposals,
+        request.drafter->Propose(*request.context, *request.tree,
+                                 request.nodes));
     all.push_back(std::move(proposals));
   }
   return all;

@@ -156,9 +156,8 @@ absl::Status GrowAll(absl::Span<Growth> growths) {
       requests.push_back(growth.Request());
     }
     if (requests.empty()) return absl::OkStatus();
-    BANYAN_ASSIGN_OR_RETURN(
-        std::vector<std::vector<Distribution>> answers,
-        requests.front().drafter->ProposeAll(requests));
+    BANYAN_ASSIGN_OR_RETURN(std::vector<std::vector<Distribution>> answers,
+                            requests.front().drafter->ProposeAll(requests));
     Check(answers.size() == requests.size(), "one answer a sequence");
     for (std::size_t i = 0; i < asking.size(); ++i)
       BANYAN_RETURN_IF_ERROR(asking[i]->Answer(std::move(answers[i])));

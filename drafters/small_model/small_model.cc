@@ -86,9 +86,8 @@ absl::StatusOr<std::vector<std::vector<Distribution>>> SmallModel::ProposeAll(
   std::vector<std::vector<Distribution>> all;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     auto& own = static_cast<SmallModel&>(*requests[i].drafter);
-    BANYAN_ASSIGN_OR_RETURN(
-        std::vector<Distribution> laws,
-        own.LawsOf(requests[i], batches[i], *scores[i]));
+    BANYAN_ASSIGN_OR_RETURN(std::vector<Distribution> laws,
+                            own.LawsOf(requests[i], batches[i], *scores[i]));
     all.push_back(std::move(laws));
   }
   return all;
@@ -126,9 +125,10 @@ absl::Status SmallModel::StartRound(const Context& context) {
   BANYAN_RETURN_IF_ERROR(session_->Commit({}));
   rows_.clear();
   row_of_.clear();
-  const auto unread = absl::MakeConstSpan(context.tokens)
-                          .first(context.tokens.size() - 1)
-                          .subspan(static_cast<std::size_t>(session_->length()));
+  const auto unread =
+      absl::MakeConstSpan(context.tokens)
+          .first(context.tokens.size() - 1)
+          .subspan(static_cast<std::size_t>(session_->length()));
   return unread.size() > kReadWithRoot ? session_->Prefill(unread)
                                        : absl::OkStatus();
 }
@@ -151,9 +151,9 @@ absl::StatusOr<std::vector<Distribution>> SmallModel::LawsOf(
   std::vector<double> logits;
   for (std::size_t i = 0; i < request.nodes.size(); ++i) {
     scores.Read(before + static_cast<int>(i), logits);
-    BANYAN_ASSIGN_OR_RETURN(
-        Distribution law, rule.Apply(logits, request.context->tokens,
-                                     TokensTo(tree, request.nodes[i])));
+    BANYAN_ASSIGN_OR_RETURN(Distribution law,
+                            rule.Apply(logits, request.context->tokens,
+                                       TokensTo(tree, request.nodes[i])));
     laws.push_back(std::move(law));
   }
   return laws;

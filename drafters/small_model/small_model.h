@@ -4,8 +4,8 @@
 // It reads the prompt when it begins, as the target does. After a round it
 // keeps the rows of the accepted path. What it has not seen (the token after
 // the path; another trunk's nodes; the last node of a fully accepted chain,
-// which it drafted but never read) it reads in the pass of the next root, so its
-// cache has no holes.
+// which it drafted but never read) it reads in the pass of the next root, so
+// its cache has no holes.
 //
 // Proposals are its sampling rule's laws. To rank candidates at temperature 0,
 // where that law knows one token only, it takes the masses of temperature 1.

@@ -237,10 +237,9 @@ class Expander {
     const auto text = [](const Params* section) {
       return section == nullptr ? std::string() : ToYaml(*section);
     };
-    const std::string key =
-        absl::StrCat(cell.seed, "\n", cell.batch, "\n",
-                     ToYaml(sections.target), "\n",
-                     text(sections.sampling), "\n", text(sections.limits));
+    const std::string key = absl::StrCat(
+        cell.seed, "\n", cell.batch, "\n", ToYaml(sections.target), "\n",
+        text(sections.sampling), "\n", text(sections.limits));
     const auto [at, is_new] =
         baselines_.emplace(key, static_cast<int>(out_.cells.size()));
     if (is_new) {
@@ -316,9 +315,10 @@ absl::Status CheckTogether(const Experiment& experiment, const Params& root) {
   if (experiment.workload.chat.empty()) return absl::OkStatus();
   for (const ExperimentCell& cell : experiment.cells)
     if (cell.batch > 1)
-      return root.Find("workload")->Find("chat")->Error(absl::StrCat(
-          "chats are decoded one at a time, and cell ", cell.name,
-          " has a batch of ", cell.batch));
+      return root.Find("workload")
+          ->Find("chat")
+          ->Error(absl::StrCat("chats are decoded one at a time, and cell ",
+                               cell.name, " has a batch of ", cell.batch));
   return absl::OkStatus();
 }
 

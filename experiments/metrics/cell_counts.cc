@@ -18,8 +18,8 @@
 namespace banyan {
 namespace {
 
-// The place of each pair's part: a chat's turns share one, and so do the prompts
-// of a batch, whose times depend on each other.
+// The place of each pair's part: a chat's turns share one, and so do the
+// prompts of a batch, whose times depend on each other.
 std::vector<std::size_t> Places(absl::Span<const PromptPair> pairs) {
   std::map<std::string, std::size_t> chats;  // by id
   std::map<std::uint32_t, std::size_t> batches;

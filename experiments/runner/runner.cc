@@ -119,8 +119,8 @@ absl::StatusOr<std::vector<records::PromptRecord>> Decode(
   SeededSource random(cell.description.seed());
   std::vector<Prompt> prompts;
   for (const Asked& one : asked)
-    prompts.push_back({.id = static_cast<std::uint32_t>(one.number),
-                       .tokens = one.tokens});
+    prompts.push_back(
+        {.id = static_cast<std::uint32_t>(one.number), .tokens = one.tokens});
   Recorder recorder(asked);
   ResetPeakMemory();
   BANYAN_RETURN_IF_ERROR(DecodeBatch(*cell.method.decoder, prompts, stop,
@@ -283,9 +283,9 @@ class Run {
       }
     }
     // Of a batch the file has all or nothing.
-    const auto known = done_.find({static_cast<std::uint32_t>(index),
-                                   static_cast<std::uint32_t>(
-                                       asked.front().number)});
+    const auto known =
+        done_.find({static_cast<std::uint32_t>(index),
+                    static_cast<std::uint32_t>(asked.front().number)});
     const bool is_known = known != done_.end();
     std::vector<records::PromptRecord> records;
     if (!is_known || cell.carries_state) {

@@ -1,9 +1,9 @@
 // Runner: every cell on every prompt, interleaved, into a record file.
 //
 // Prompts come in the order of the workload, one by one or, where cells decode
-// several at a time, in batches; for each prompt or batch, the cells in an order
-// that the experiment and its first prompt fix. A prompt's tokens depend on
-// neither: chance is keyed by cell seed, prompt, round and node.
+// several at a time, in batches; for each prompt or batch, the cells in an
+// order that the experiment and its first prompt fix. A prompt's tokens depend
+// on neither: chance is keyed by cell seed, prompt, round and node.
 #ifndef BANYAN_EXPERIMENTS_RUNNER_RUNNER_H_
 #define BANYAN_EXPERIMENTS_RUNNER_RUNNER_H_
 

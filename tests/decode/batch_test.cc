@@ -1,6 +1,4 @@
 // Prompts decoded together: every one as if it were alone, in shared passes.
-#include "decode/batch_decoder.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +19,7 @@
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/seeded_source.h"
+#include "decode/batch_decoder.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/round.h"
@@ -128,11 +127,11 @@ TEST(Batch, GivesEveryPromptItsTreesAndTokensAlone) {
   int compared = 0;
   for (const std::string& policy : policies)
     for (double temperature : {0.0, 1.0}) {
-      const Pairing pairing = {.target = Toy({.vocab_size = kVocab}),
-                               .verifier = "multi_round",
-                               .trunks = {{policy, Drafting(1)},
-                                          {"chain {gamma: 2}", Drafting(2)}},
-                               .sampling = {.temperature = temperature}};
+      const Pairing pairing = {
+          .target = Toy({.vocab_size = kVocab}),
+          .verifier = "multi_round",
+          .trunks = {{policy, Drafting(1)}, {"chain {gamma: 2}", Drafting(2)}},
+          .sampling = {.temperature = temperature}};
       absl::StatusOr<Decoder> decoder = Build(pairing);
       ASSERT_TRUE(decoder.ok()) << decoder.status();
       for (int slots : {1, 2, 3, 8}) {
@@ -253,10 +252,10 @@ TEST(Batch, SharesThePassesOfTargetAndDrafters) {
 TEST(Batch, RefusesDraftersThatLearnFromPromptToPrompt) {
   const auto target = Toy({.vocab_size = kVocab});
   std::vector<Trunk> trunks;
-  trunks.push_back(TrunkOf(
-      std::make_unique<NGram>(kVocab, NGramOptions{.keep_counts = true},
-                              SamplingRule()),
-      "chain {gamma: 2}"));
+  trunks.push_back(
+      TrunkOf(std::make_unique<NGram>(kVocab, NGramOptions{.keep_counts = true},
+                                      SamplingRule()),
+              "chain {gamma: 2}"));
   absl::StatusOr<Decoder> decoder =
       WithTrunks(*target, "multi_round", std::move(trunks));
   ASSERT_TRUE(decoder.ok()) << decoder.status();
@@ -266,11 +265,9 @@ TEST(Batch, RefusesDraftersThatLearnFromPromptToPrompt) {
   const absl::Status refused =
       DecodeBatch(*decoder, prompts, Stop(), 2, random, notes);
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(absl::StrContains(refused.message(), "test drafter"))
-      << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), "test drafter")) << refused;
   // One at a time it learns: what a prompt said is drafted for the next.
-  EXPECT_TRUE(
-      DecodeBatch(*decoder, prompts, Stop(), 1, random, notes).ok());
+  EXPECT_TRUE(DecodeBatch(*decoder, prompts, Stop(), 1, random, notes).ok());
 }
 
 TEST(Batch, FailsAsItsPromptsDo) {

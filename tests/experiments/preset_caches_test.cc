@@ -123,8 +123,7 @@ std::vector<Distribution> Proposals(const Sequence& sequence, int number,
                                     DraftLaw law) {
   std::vector<Distribution> all;
   const Context& context = sequence.context;
-  Drafter& drafter =
-      *sequence.trunks[static_cast<std::size_t>(number)].drafter;
+  Drafter& drafter = *sequence.trunks[static_cast<std::size_t>(number)].drafter;
   GrowingTree tree(context.root(), number, law);
   std::vector<int> level = {0};
   for (int depth = 0; depth < 3 && !level.empty(); ++depth) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
-#include <memory>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
