@@ -1,10 +1,12 @@
 #include "drafters/catalogue.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/catalogue.h"
 #include "core/base/params.h"
@@ -12,6 +14,7 @@
 #include "drafters/bigram/bigram.h"
 #include "drafters/copy/copy.h"
 #include "drafters/drafter.h"
+#include "drafters/medusa/growth.h"
 #include "drafters/medusa/medusa.h"
 #include "drafters/ngram/ngram.h"
 #include "drafters/random/random.h"
@@ -36,7 +39,9 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
        "own.",
        every,
        Medusa::Build,
-       {"{heads: heads}"}},
+       {"{heads: heads}"},
+       "heads",
+       OpenGrowableMedusa},
       {"ngram",
        "What followed the last tokens earlier in the text, by its counts.",
        every,
@@ -67,6 +72,16 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
         "{counts: counts.safetensors, sampling: {temperature: 0.5}}"}},
   };
   return rows;
+}
+
+std::vector<absl::string_view> DrafterFolderKeys() {
+  std::vector<absl::string_view> keys;
+  for (const DrafterRow& row : DrafterCatalogue()) {
+    const bool known =
+        std::find(keys.begin(), keys.end(), row.folder_key) != keys.end();
+    if (!row.folder_key.empty() && !known) keys.push_back(row.folder_key);
+  }
+  return keys;
 }
 
 absl::StatusOr<std::unique_ptr<Drafter>> BuildDrafter(const Params& section,

@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "drafters/drafter.h"
+#include "drafters/head_growth.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 
@@ -25,9 +26,17 @@ struct DrafterRow {
   // Sections that conformance builds, in YAML; a model named `draft`, heads
   // named `heads`, and a file of counts beside them exist.
   std::vector<absl::string_view> examples;
+  // The key under which `models` of a method file names its folder, such as
+  // `heads`; empty: it has none.
+  absl::string_view folder_key = {};
+  // Heads that can grow with their target; null: it has none.
+  OpenGrowableHeads growable = nullptr;
 };
 
 absl::Span<const DrafterRow> DrafterCatalogue();
+
+// The folder keys of all rows, each once.
+std::vector<absl::string_view> DrafterFolderKeys();
 
 // Builds the drafter a section describes: `name` and the drafter's own keys.
 absl::StatusOr<std::unique_ptr<Drafter>> BuildDrafter(const Params& section,

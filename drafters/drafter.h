@@ -57,6 +57,10 @@ class Drafter {
   // (core/model/model.h); ascending.
   virtual std::vector<int> taps() const { return {}; }
 
+  // Of how many depths the laws hang on the depth alone, whatever the path: as
+  // many as it has heads. 0: they hang on the path.
+  virtual int heads() const { return 0; }
+
   // The prompt. Forgets the previous one, unless it carries state.
   virtual absl::Status Begin(const Context& context) = 0;
 

@@ -1,6 +1,5 @@
 #include "drafters/workbench.h"
 
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,37 +10,25 @@
 #include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
-#include "core/model/medusa_heads.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
 
 namespace banyan {
 namespace {
 
-// The entry that `name` names; `what` is what the map holds.
-template <typename T>
-absl::StatusOr<std::shared_ptr<const T>> Find(
-    const std::map<std::string, std::shared_ptr<const T>>& known,
-    absl::string_view what, const Params& name) {
-  std::string text;
-  BANYAN_RETURN_IF_ERROR(Convert(name, text));
-  const auto found = known.find(text);
-  if (found != known.end()) return found->second;
-  std::vector<absl::string_view> names;
-  for (const auto& entry : known) names.emplace_back(entry.first);
-  return name.Error(UnknownName(what, text, names));
-}
+constexpr char kModel[] = "model";  // the key of those that are open
 
 }  // namespace
 
 void Workbench::AddModel(const std::string& name,
                          std::shared_ptr<const Model> model) {
-  models_[name] = std::move(model);
+  named_[name] = {.key = kModel, .model = std::move(model), .place = {}};
 }
 
-void Workbench::AddHeads(const std::string& name,
-                         std::shared_ptr<const MedusaHeads> heads) {
-  heads_[name] = std::move(heads);
+void Workbench::AddFolder(const std::string& name, absl::string_view key,
+                          Params place) {
+  named_[name] = {
+      .key = std::string(key), .model = nullptr, .place = std::move(place)};
 }
 
 absl::StatusOr<SamplingRule> Workbench::TakeRule(ParamsReader& in) const {
@@ -52,14 +39,21 @@ absl::StatusOr<SamplingRule> Workbench::TakeRule(ParamsReader& in) const {
 
 absl::StatusOr<std::shared_ptr<const Model>> Workbench::Open(
     const Params& name) {
-  opened_.insert(name.text());
-  return Find(models_, "model", name);
+  BANYAN_ASSIGN_OR_RETURN(const Named* named, Find(kModel, name));
+  return named->model;
 }
 
-absl::StatusOr<std::shared_ptr<const MedusaHeads>> Workbench::OpenHeads(
-    const Params& name) {
-  opened_.insert(name.text());
-  return Find(heads_, "heads", name);
+absl::StatusOr<const Workbench::Named*> Workbench::Find(absl::string_view key,
+                                                        const Params& name) {
+  std::string text;
+  BANYAN_RETURN_IF_ERROR(Convert(name, text));
+  opened_.insert(text);
+  const auto found = named_.find(text);
+  if (found != named_.end() && found->second.key == key) return &found->second;
+  std::vector<absl::string_view> names;
+  for (const auto& [known, named] : named_)
+    if (named.key == key) names.emplace_back(known);
+  return name.Error(UnknownName(key, text, names));
 }
 
 }  // namespace banyan

@@ -1,5 +1,13 @@
-// Workbench: what drafters are built with: the target, and models and heads by
-// name, each opened once.
+// Workbench: what drafters are built with: the target, the names of a method
+// file's `models`, and the cache of what they open.
+//
+//   // drafters/NAME/: `name` is what the drafter's section says, `heads` the
+//   // key under which `models` names the folder.
+//   BANYAN_ASSIGN_OR_RETURN(
+//       const std::shared_ptr<const Heads> heads,
+//       bench.OpenFolder<Heads>("heads", name, [&](const std::string& folder) {
+//         return LoadHeads(folder, bench.target());
+//       }));
 #ifndef BANYAN_DRAFTERS_WORKBENCH_H_
 #define BANYAN_DRAFTERS_WORKBENCH_H_
 
@@ -9,42 +17,101 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/base/params.h"
-#include "core/model/medusa_heads.h"
+#include "core/base/status_macros.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
+#include "drafters/assets.h"
 
 namespace banyan {
 
-// Outlives the drafters built with it.
+// Outlives the drafters built with it. For one thread. Building a drafter a
+// second time opens nothing.
 class Workbench {
  public:
+  // Opens what stands at a path, that of a file or a folder.
+  template <typename T>
+  using Opener = absl::FunctionRef<absl::StatusOr<std::shared_ptr<const T>>(
+      const std::string& path)>;
+
   // `rule` is what a drafter samples by unless its section says otherwise.
-  Workbench(const Model& target, SamplingRule rule)
-      : target_(target), rule_(std::move(rule)) {}
+  // Several benches may share one cache.
+  Workbench(std::shared_ptr<const Model> target, SamplingRule rule,
+            std::shared_ptr<Assets> assets)
+      : target_(std::move(target)),
+        rule_(std::move(rule)),
+        assets_(std::move(assets)) {}
 
+  // What a name stands for: a model that is open, or the folder whose path
+  // stands at `place`, under `key`. Each name is added once.
   void AddModel(const std::string& name, std::shared_ptr<const Model> model);
-  void AddHeads(const std::string& name,
-                std::shared_ptr<const MedusaHeads> heads);
+  void AddFolder(const std::string& name, absl::string_view key, Params place);
 
-  const Model& target() const { return target_; }
+  const Model& target() const { return *target_; }
   const SamplingRule& rule() const { return rule_; }
   // The rule of the section's `sampling`, or else rule().
   absl::StatusOr<SamplingRule> TakeRule(ParamsReader& in) const;
   // The model of this name; an error at `name`, with the nearest known one.
   absl::StatusOr<std::shared_ptr<const Model>> Open(const Params& name);
-  // The heads of this name; likewise.
-  absl::StatusOr<std::shared_ptr<const MedusaHeads>> OpenHeads(
-      const Params& name);
-  // Whether some drafter asked for the model or the heads of this name.
+
+  // What is in the folder that `name` names under `key`, opened once as a T for
+  // this target. An error at `name` as Open(), or at the folder's path if it is
+  // none or `open` fails.
+  template <typename T>
+  absl::StatusOr<std::shared_ptr<const T>> OpenFolder(absl::string_view key,
+                                                      const Params& name,
+                                                      Opener<T> open) {
+    BANYAN_ASSIGN_OR_RETURN(const Named* named, Find(key, name));
+    const auto open_folder = [&](const std::string& path)
+        -> absl::StatusOr<std::shared_ptr<const T>> {
+      BANYAN_RETURN_IF_ERROR(RequireDirectory(key, path));
+      return open(path);
+    };
+    return OpenAt<T>(named->place, {.owner = target_}, open_folder);
+  }
+
+  // What is in the file whose path stands at `place`, opened once as a T for
+  // this `about`. An error at `place`.
+  template <typename T>
+  absl::StatusOr<std::shared_ptr<const T>> OpenFile(const Params& place,
+                                                    const std::string& about,
+                                                    Opener<T> open) {
+    return OpenAt<T>(place, {.about = about}, open);
+  }
+
+  // Whether some drafter asked for the model or the folder of this name.
   bool opened(const std::string& name) const { return opened_.count(name) > 0; }
 
  private:
-  const Model& target_;
+  struct Named {
+    std::string key;
+    std::shared_ptr<const Model> model;  // null: a folder
+    Params place;
+  };
+
+  // The key's path is that at `place`.
+  template <typename T>
+  absl::StatusOr<std::shared_ptr<const T>> OpenAt(const Params& place,
+                                                  AssetKey key,
+                                                  Opener<T> open) {
+    BANYAN_RETURN_IF_ERROR(Convert(place, key.path));
+    key.path = Beside(place, key.path);
+    auto asset = assets_->Open<T>(key, [&] { return open(key.path); });
+    if (!asset.ok()) return place.Error(asset.status().message());
+    return asset;
+  }
+
+  // What stands under `name` with this key.
+  absl::StatusOr<const Named*> Find(absl::string_view key, const Params& name);
+
+  std::shared_ptr<const Model> target_;
   SamplingRule rule_;
-  std::map<std::string, std::shared_ptr<const Model>> models_;
-  std::map<std::string, std::shared_ptr<const MedusaHeads>> heads_;
+  std::shared_ptr<Assets> assets_;
+  std::map<std::string, Named> named_;
   std::set<std::string> opened_;
 };
 

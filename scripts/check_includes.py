@@ -8,6 +8,7 @@ Each breach is printed as `file:line: what is wrong and by which rule`. The
 rules:
   - a folder uses only the folders its line in the table names;
   - a third-party header is included only where the table allows it;
+  - a folder that stands alone is used by itself and by whom the table names;
   - a header of ours is written with quotes and from the project root, and
     exists (X.pb.h stands for X.proto);
   - every source file belongs to a folder of the table.
@@ -34,7 +35,9 @@ class Table:
     def __init__(self, text):
         self.folders = {}  # folder -> patterns of folders it may use
         self.headers = {}  # pattern of headers -> places that may include them
-        parts = {"[folders]": self.folders, "[headers]": self.headers}
+        self.alone = {}  # pattern of folders -> who else may use them
+        parts = {"[folders]": self.folders, "[headers]": self.headers,
+                 "[alone]": self.alone}
         part = None
         for number, line in enumerate(text.splitlines(), 1):
             line = line.partition("#")[0].strip()
@@ -47,7 +50,8 @@ class Table:
             if part is None or not colon or name.strip() in part:
                 raise TableError(
                     f"scripts/layers.txt:{number}: expected [folders], "
-                    f"[headers] or a new 'name: ...', found '{line}'")
+                    f"[headers], [alone] or a new 'name: ...', found "
+                    f"'{line}'")
             part[name.strip()] = users.split()
 
     def folder_of(self, path):
@@ -63,6 +67,17 @@ class Table:
             fnmatch.fnmatchcase(used, pattern)
             for pattern in self.folders[user])
 
+    def may_enter(self, path, header):
+        """The broken rule (folder, users) of a folder that stands alone, or
+        None."""
+        for folder in map(str, pathlib.PurePosixPath(header).parents):
+            for pattern, users in self.alone.items():
+                if same_depth_match(folder, pattern) and not any(
+                        path == user or path.startswith(user + "/")
+                        for user in [folder, *users]):
+                    return folder, users
+        return None
+
     def may_include(self, path, header):
         """The broken header rule (pattern, places), or None."""
         for pattern, places in self.headers.items():
@@ -72,6 +87,12 @@ class Table:
                     for place in places):
                 return pattern, places
         return None
+
+
+def same_depth_match(folder, pattern):
+    """Whether the pattern names the folder itself, not one below it."""
+    return (folder.count("/") == pattern.count("/") and
+            fnmatch.fnmatchcase(folder, pattern))
 
 
 def exists(root, header):
@@ -92,6 +113,11 @@ def judge_ours(root, table, path, user, written):
     used = table.folder_of(header)
     if used is None:
         return f"no folder of scripts/layers.txt holds {written}"
+    closed = table.may_enter(path, header)
+    if closed:
+        folder, users = closed
+        return (f"{folder} stands alone ({written}); scripts/layers.txt lets "
+                f"only {', '.join(users)} use it")
     if not table.may_use(user, used):
         may = ", ".join(table.folders[user]) or "nothing of ours"
         return (f"{user} may not use {used} ({written}); "

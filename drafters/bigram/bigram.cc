@@ -18,7 +18,7 @@
 #include "drafters/count_rule.h"
 #include "drafters/drafter.h"
 #include "drafters/propose_each.h"
-#include "drafters/unigram/unigram.h"
+#include "drafters/unigram_law.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
@@ -32,14 +32,14 @@ absl::StatusOr<std::unique_ptr<Drafter>> Bigram::Build(ParamsReader& in,
   in.Required("counts", file);
   BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  BANYAN_ASSIGN_OR_RETURN(TokenCounts counts, ReadCounts(file, bench));
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const TokenCounts> counts,
+                          OpenCounts(file, bench));
   return std::make_unique<Bigram>(std::move(counts), rule);
 }
 
-Bigram::Bigram(TokenCounts counts, const SamplingRule& rule)
-    : counts_(std::move(counts)),
-      rule_(rule),
-      unigram_(counts_.unigram, rule) {}
+Bigram::Bigram(std::shared_ptr<const TokenCounts> counts,
+               const SamplingRule& rule)
+    : counts_(std::move(counts)), rule_(rule), unigram_(counts_, rule) {}
 
 std::vector<DraftLaw> Bigram::laws() const {
   return {kEveryLaw.begin(), kEveryLaw.end()};
@@ -51,15 +51,15 @@ absl::Status Bigram::Begin(const Context& /*context*/) {
 
 // Empty after a token that is none of the vocabulary, as a begin token may be.
 CountRow Bigram::RowOf(TokenId token) const {
-  CountRow row = {.vocab_size = static_cast<int>(counts_.unigram.size())};
+  CountRow row = {.vocab_size = static_cast<int>(counts_->unigram.size())};
   if (token < 0 || token >= row.vocab_size) return row;
   const auto at = static_cast<std::size_t>(token);
-  const auto begin = static_cast<std::ptrdiff_t>(counts_.offsets[at]);
-  const auto end = static_cast<std::ptrdiff_t>(counts_.offsets[at + 1]);
-  row.tokens.assign(counts_.tokens.begin() + begin,
-                    counts_.tokens.begin() + end);
-  row.values.assign(counts_.counts.begin() + begin,
-                    counts_.counts.begin() + end);
+  const auto begin = static_cast<std::ptrdiff_t>(counts_->offsets[at]);
+  const auto end = static_cast<std::ptrdiff_t>(counts_->offsets[at + 1]);
+  row.tokens.assign(counts_->tokens.begin() + begin,
+                    counts_->tokens.begin() + end);
+  row.values.assign(counts_->counts.begin() + begin,
+                    counts_->counts.begin() + end);
   return row;
 }
 
@@ -70,7 +70,7 @@ absl::StatusOr<Distribution> Bigram::ProposalAfter(
   if (const auto made = rows.find(token); made != rows.end())
     return made->second;
   CountRow row = RowOf(token);
-  if (row.tokens.empty()) return unigram_.Proposal(law, history, path);
+  if (row.tokens.empty()) return unigram_.After(law, history, path);
   BANYAN_ASSIGN_OR_RETURN(const Distribution proposal,
                           rule_.Apply(law, std::move(row), history, path));
   if (!rule_.reads_text()) rows.emplace(token, proposal);

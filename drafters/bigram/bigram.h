@@ -23,7 +23,7 @@
 #include "core/prob/sampling_rule.h"
 #include "drafters/count_rule.h"
 #include "drafters/drafter.h"
-#include "drafters/unigram/unigram.h"
+#include "drafters/unigram_law.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
@@ -38,7 +38,7 @@ class Bigram : public Drafter {
                                                         Workbench& bench);
 
   // Requires counts as token_counts.h has them.
-  Bigram(TokenCounts counts, const SamplingRule& rule);
+  Bigram(std::shared_ptr<const TokenCounts> counts, const SamplingRule& rule);
 
   std::unique_ptr<Drafter> Clone() const override {
     return std::make_unique<Bigram>(*this);
@@ -60,9 +60,9 @@ class Bigram : public Drafter {
                                              absl::Span<const TokenId> path);
   CountRow RowOf(TokenId token) const;
 
-  TokenCounts counts_;
+  std::shared_ptr<const TokenCounts> counts_;
   CountRule rule_;
-  Unigram unigram_;
+  UnigramLaw unigram_;
   Rows laws_;
   Rows scores_;  // for deterministic draws
 };

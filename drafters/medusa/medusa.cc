@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,11 +13,11 @@
 #include "core/base/context.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
-#include "core/model/medusa_heads.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/medusa/heads.h"
 #include "drafters/ranking_rule.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
@@ -32,16 +33,14 @@ absl::StatusOr<std::unique_ptr<Drafter>> Medusa::Build(ParamsReader& in,
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const MedusaHeads> heads,
-                          bench.OpenHeads(name));
-  return std::make_unique<Medusa>(
-      [heads](absl::Span<const float> hidden,
-              std::vector<std::vector<double>>& logits) {
-        return heads->Score(hidden, logits);
-      },
-      std::move(rule));
+                          bench.OpenFolder<MedusaHeads>(
+                              "heads", name, [&](const std::string& folder) {
+                                return LoadMedusaHeads(folder, bench.target());
+                              }));
+  return std::make_unique<Medusa>(std::move(heads), std::move(rule));
 }
 
-Medusa::Medusa(Heads heads, SamplingRule rule)
+Medusa::Medusa(std::shared_ptr<const MedusaHeads> heads, SamplingRule rule)
     : heads_(std::move(heads)),
       rule_(std::move(rule)),
       ranking_(RankingRule(rule_)) {}
@@ -59,8 +58,8 @@ absl::Status Medusa::Begin(const Context& /*context*/) {
 
 absl::Status Medusa::ReadHeads(const Context& context) {
   if (!logits_.empty() || context.features.rows == 0) return absl::OkStatus();
-  return heads_(context.features.At(kAfterFinalNorm, context.features.rows - 1),
-                logits_);
+  return heads_->Score(
+      context.features.At(kAfterFinalNorm, context.features.rows - 1), logits_);
 }
 
 absl::StatusOr<std::vector<Distribution>> Medusa::Propose(

@@ -13,7 +13,6 @@
 #ifndef BANYAN_DRAFTERS_MEDUSA_MEDUSA_H_
 #define BANYAN_DRAFTERS_MEDUSA_MEDUSA_H_
 
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -25,6 +24,7 @@
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/medusa/heads.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
@@ -34,22 +34,18 @@ namespace banyan {
 
 class Medusa : public Drafter {
  public:
-  // Logits by head from one hidden state, as MedusaHeads::Score.
-  using Heads =
-      std::function<absl::Status(absl::Span<const float> hidden,
-                                 std::vector<std::vector<double>>& logits)>;
-
   // Keys: `heads`, and `sampling` for a rule of its own.
   static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
                                                         Workbench& bench);
 
-  Medusa(Heads heads, SamplingRule rule);
+  Medusa(std::shared_ptr<const MedusaHeads> heads, SamplingRule rule);
 
   std::unique_ptr<Drafter> Clone() const override {
     return std::make_unique<Medusa>(*this);
   }
   std::vector<DraftLaw> laws() const override;
   std::vector<int> taps() const override;
+  int heads() const override { return heads_->count(); }
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(
       const Context& context, const GrowingTree& tree,
@@ -60,7 +56,7 @@ class Medusa : public Drafter {
  private:
   absl::Status ReadHeads(const Context& context);
 
-  Heads heads_;
+  std::shared_ptr<const MedusaHeads> heads_;
   SamplingRule rule_;
   SamplingRule ranking_;  // for deterministic draws
   // By head, of this round; empty until it was asked for.

@@ -6,7 +6,6 @@
 #ifndef BANYAN_DRAFTERS_UNIGRAM_UNIGRAM_H_
 #define BANYAN_DRAFTERS_UNIGRAM_UNIGRAM_H_
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -15,12 +14,11 @@
 #include "absl/types/span.h"
 #include "core/base/context.h"
 #include "core/base/params.h"
-#include "core/base/token.h"
 #include "core/model/token_counts.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
-#include "drafters/count_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/unigram_law.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
@@ -35,14 +33,8 @@ class Unigram : public Drafter {
   static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
                                                         Workbench& bench);
 
-  // One count a token of the vocabulary.
-  Unigram(const std::vector<std::int64_t>& counts, const SamplingRule& rule);
-
-  // The proposal anywhere after `history` and `path`. Made once for each law,
-  // unless the rule looks at the text.
-  absl::StatusOr<Distribution> Proposal(DraftLaw law,
-                                        absl::Span<const TokenId> history,
-                                        absl::Span<const TokenId> path);
+  // Requires counts as token_counts.h has them.
+  Unigram(std::shared_ptr<const TokenCounts> counts, const SamplingRule& rule);
 
   std::unique_ptr<Drafter> Clone() const override {
     return std::make_unique<Unigram>(*this);
@@ -56,16 +48,8 @@ class Unigram : public Drafter {
                        const RoundOutcome& outcome) override;
 
  private:
-  CountRow counts_;
-  CountRule rule_;
-  Distribution law_;     // no vocabulary: not made yet
-  Distribution scores_;  // likewise; for deterministic draws
+  UnigramLaw law_;
 };
-
-// The file that stands at `file`, for the bench's target; what is wrong with it
-// is an error at that place.
-absl::StatusOr<TokenCounts> ReadCounts(const Params& file,
-                                       const Workbench& bench);
 
 }  // namespace banyan
 

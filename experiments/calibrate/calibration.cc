@@ -30,8 +30,6 @@
 namespace banyan {
 namespace {
 
-constexpr char kHeads[] = "medusa";  // the drafter whose laws know no path
-constexpr int kMostHeads = 64;
 constexpr int kTimedLevels = 4;  // of the chains that are timed
 
 // The method with another policy; the law that its own names is kept.
@@ -208,9 +206,8 @@ absl::StatusOr<Calibration> Calibrate(
                      .law = std::string(Name(trunk.law)),
                      .temperature = method.rule.options().temperature};
   LoadedMethod heads;
-  if (out.drafter == kHeads) {
-    Params line =
-        Named("chain", "gamma", Params::Scalar(absl::StrCat(kMostHeads)));
+  if (const int count = trunk.drafter->heads(); count > 0) {
+    Params line = Named("chain", "gamma", Params::Scalar(absl::StrCat(count)));
     BANYAN_ASSIGN_OR_RETURN(
         line, WithValue(line, "law", Params::Scalar("deterministic")));
     BANYAN_ASSIGN_OR_RETURN(const Params deep, WithPolicy(task.method, line));

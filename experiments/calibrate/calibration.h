@@ -5,9 +5,9 @@
 // b-th draw is p_b as tree/optimize/sequoia.h uses it. Contexts are those of
 // the target's own output, which every lossless method has.
 //
-// Heads do not depend on the path. For them, on the same output, the share of
-// positions at which the token that came is head i's r-th candidate: what
-// tree/optimize/medusa.h uses.
+// Heads (Drafter::heads) do not depend on the path. For them, on the same
+// output, the share of positions at which the token that came is head i's r-th
+// candidate: what the policy `static` grows a tree by.
 //
 // Timed, a third run drafts chains and takes the median, over rounds, of what a
 // drafted level costs beside the target's pass: drafting, and its share of
@@ -42,7 +42,7 @@ struct Calibration {
   double temperature = 1;
   std::int64_t tokens = 0;
   Shares acceptance;          // by rank
-  std::vector<Shares> heads;  // by head; none for other drafters
+  std::vector<Shares> heads;  // by head; none for drafters without
   double draft_ms = 0;        // of a level; 0: not timed
 };
 

@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "CLI/App.hpp"
 #include "CLI/Validators.hpp"
@@ -13,9 +15,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/model/checkpoint.h"
+#include "drafters/catalogue.h"
+#include "drafters/head_growth.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
 #include "experiments/grow/grow_heads.h"
@@ -57,6 +63,15 @@ Json ToJson(const ModelSize& size, std::int64_t parameters) {
           {"parameters", parameters}};
 }
 
+Json ToJson(const GrownHeads& heads, const std::string& folder) {
+  Json out;
+  for (const HeadFact& fact : heads.facts)
+    std::visit([&](auto value) { out[fact.name] = value; }, fact.value);
+  out["out"] = folder;
+  out["bytes"] = heads.bytes;
+  return out;
+}
+
 Json ToJson(const Options& options, const Grown& grown) {
   Json out;
   out["grown_from"] = grown.name;
@@ -66,11 +81,7 @@ Json ToJson(const Options& options, const Grown& grown) {
   out["bytes"] = grown.model.bytes;
   out["heads"] = nullptr;
   if (grown.heads.has_value())
-    out["heads"] = {{"heads", grown.heads->heads},
-                    {"blocks", grown.heads->blocks},
-                    {"own_matrices", grown.heads->own_matrices},
-                    {"out", options.heads_out},
-                    {"bytes", grown.heads->bytes}};
+    out["heads"] = ToJson(*grown.heads, options.heads_out);
   out["seed"] = options.write.seed;
   out["seconds"] = grown.seconds;
   return out;
@@ -93,10 +104,7 @@ void PrintText(const Options& options, const Grown& grown) {
             << "  after " << Line(model.after, model.parameters);
   if (grown.heads.has_value())
     std::cout << absl::StreamFormat(
-        "%s: %d Medusa heads of %d blocks, %s, %.1f MB\n", options.heads_out,
-        grown.heads->heads, grown.heads->blocks,
-        grown.heads->own_matrices ? "each with an output matrix"
-                                  : "with the model's output matrix",
+        "%s: %s, %.1f MB\n", options.heads_out, grown.heads->summary,
         static_cast<double>(grown.heads->bytes) / 1e6);
   std::cout << absl::StreamFormat("%.1f MB in %.1f s\n",
                                   static_cast<double>(model.bytes) / 1e6,
@@ -154,6 +162,14 @@ absl::Status Grow(Options options) {
   return absl::OkStatus();
 }
 
+// Whose heads can grow.
+std::vector<absl::string_view> DraftersWithHeads() {
+  std::vector<absl::string_view> names;
+  for (const DrafterRow& row : DrafterCatalogue())
+    if (row.growable != nullptr) names.push_back(row.name);
+  return names;
+}
+
 void AddSizes(CLI::App& command, SizeWish& wish) {
   command.add_option(
       "--like", wish.like,
@@ -195,8 +211,12 @@ void AddGrowCommand(CLI::App& app, absl::Status& status) {
                    "The folder to write: made, or empty so far.")
       ->required();
   AddSizes(*command, options->wish);
-  command->add_option("--heads-from", options->heads_from,
-                      "A directory of Medusa heads of the small model.");
+  command->add_option(
+      "--heads-from", options->heads_from,
+      absl::StrCat(
+          "A directory of heads of the small model, as a drafter reads "
+          "them: ",
+          absl::StrJoin(DraftersWithHeads(), ", "), "."));
   command->add_option("--heads-out", options->heads_out,
                       "The folder to write the grown heads to.");
   command->add_option("--seed", options->seed, "Of the noise.")

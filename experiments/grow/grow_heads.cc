@@ -1,19 +1,21 @@
 #include "experiments/grow/grow_heads.h"
 
 #include <cstddef>
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/check.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
-#include "core/model/architecture.h"
 #include "core/model/config_reader.h"
-#include "core/model/medusa_file.h"
 #include "core/model/stored_tensor.h"
+#include "drafters/catalogue.h"
+#include "drafters/head_growth.h"
 #include "experiments/grow/grow_model.h"
 #include "experiments/grow/output_folder.h"
 #include "experiments/grow/tensor_plan.h"
@@ -26,6 +28,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
+
 absl::StatusOr<Json> ReadConfig(const std::string& path) {
   BANYAN_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(path, kMaxConfigBytes));
@@ -36,29 +39,52 @@ absl::StatusOr<Json> ReadConfig(const std::string& path) {
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
+// The heads as the first drafter that can reads them.
+absl::StatusOr<GrowableHeads> OpenHeads(const std::string& from,
+                                        const HeadsGrowth& growth) {
+  std::vector<std::string> reasons;
+  absl::StatusCode code = absl::StatusCode::kInvalidArgument;
+  for (const DrafterRow& row : growth.drafters) {
+    if (row.growable == nullptr) continue;
+    absl::StatusOr<GrowableHeads> heads =
+        row.growable(from, growth.hidden, growth.vocab);
+    if (heads.ok()) return heads;
+    if (reasons.empty()) code = heads.status().code();
+    reasons.push_back(
+        absl::StrCat("as those of ", row.name, ", ", heads.status().message()));
+  }
+  return absl::Status(code, absl::StrCat("no drafter can read the heads: ",
+                                         absl::StrJoin(reasons, "; ")));
+}
+
+// `states` hidden states side by side, or with none an axis as it is.
+Axis Grown(int states, std::int64_t size, const HeadsGrowth& growth) {
+  const int old_size = static_cast<int>(size);
+  if (states == 0) return Axis::First(old_size, old_size);
+  Check(old_size == states * growth.hidden,
+        "an axis of as many hidden states as it is said to have");
+  return {.size = states * growth.new_hidden,
+          .old_size = old_size,
+          .old_block = growth.hidden,
+          .new_block = growth.new_hidden};
+}
+
 // New rows are zero, new columns noise.
-std::vector<GrownTensor> Plan(const MedusaFile& file,
+std::vector<GrownTensor> Plan(const GrowableHeads& heads,
                               const HeadsGrowth& growth) {
-  const Axis hidden = Axis::First(growth.hidden, growth.new_hidden);
   std::vector<GrownTensor> tensors;
-  const auto add = [&](const WeightSource& source, const Axis& rows,
-                       const Axis& columns) {
-    const StoredTensor& old = file.Tensor(source);
-    tensors.push_back({.name = source.tensor,
+  for (const HeadTensor& tensor : heads.tensors) {
+    const StoredTensor& old = tensor.stored;
+    const bool is_vector = old.shape.size() == 1;
+    tensors.push_back({.name = tensor.name,
                        .dtype = old.dtype,
                        .old = old,
-                       .rows = rows,
-                       .columns = columns,
-                       .is_vector = old.shape.size() == 1,
+                       .rows = Grown(tensor.row_states, old.shape[0], growth),
+                       .columns = is_vector ? Axis::First(1, 1)
+                                            : Grown(tensor.column_states,
+                                                    old.shape[1], growth),
+                       .is_vector = is_vector,
                        .new_columns = Fill::kNoise});
-  };
-  for (int head = 0; head < file.heads(); ++head) {
-    for (int block = 0; block < file.blocks(); ++block) {
-      add(file.Linear(head, block), hidden, hidden);
-      add(file.Bias(head, block), hidden, Axis::First(1, 1));
-    }
-    if (file.own_outputs())
-      add(file.Output(head), Axis::First(growth.vocab, growth.vocab), hidden);
   }
   return tensors;
 }
@@ -71,17 +97,15 @@ absl::StatusOr<GrownHeads> GrowHeads(const std::string& from,
                                      OutputFolder& folder) {
   BANYAN_ASSIGN_OR_RETURN(Json config,
                           ReadConfig(absl::StrCat(from, "/config.json")));
-  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<MedusaFile> file,
-                          MedusaFile::Open(from, growth.hidden, growth.vocab));
-  const std::vector<GrownTensor> tensors = Plan(*file, growth);
-  const GrownHeads grown = {.heads = file->heads(),
-                            .blocks = file->blocks(),
-                            .own_matrices = file->own_outputs(),
+  BANYAN_ASSIGN_OR_RETURN(const GrowableHeads heads, OpenHeads(from, growth));
+  const std::vector<GrownTensor> tensors = Plan(heads, growth);
+  const GrownHeads grown = {.summary = heads.summary,
+                            .facts = heads.facts,
                             .bytes = TotalBytes(tensors)};
   BANYAN_RETURN_IF_ERROR(folder.RequireSpace(grown.bytes));
   BANYAN_RETURN_IF_ERROR(WriteTensors(
       tensors, options, folder,
-      [&](const GrownTensor& tensor) { file->Release(*tensor.old); }));
+      [&](const GrownTensor& tensor) { heads.file->Release(*tensor.old); }));
   if (config.contains("hidden_size")) config["hidden_size"] = growth.new_hidden;
   config["grown_from"] = {{"name", BaseName(from)},
                           {"hidden_size", growth.hidden},

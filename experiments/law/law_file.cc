@@ -15,7 +15,10 @@
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/method.h"
-#include "drafters/small_model/small_model.h"
+#include "drafters/assets.h"
+#include "drafters/catalogue.h"
+#include "drafters/drafter.h"
+#include "drafters/workbench.h"
 #include "experiments/controls/controls.h"
 #include "experiments/law/exact_law.h"
 #include "experiments/method/method_sections.h"
@@ -68,22 +71,21 @@ absl::StatusOr<std::shared_ptr<TableModel>> ReadTable(ParamsReader& in,
       TableModel::Bigram(std::move(start), std::move(next)));
 }
 
-// A drafter's table, and the rule it samples by.
-struct TableDrafter {
-  std::shared_ptr<TableModel> model;
-  SamplingRule rule;
-};
-
-absl::StatusOr<TableDrafter> ReadDrafter(const Params& section, int number,
-                                         int vocab_size,
-                                         const SamplingRule& rule) {
+// Puts the drafter's table on the bench, and gives the section of a small model
+// that drafts by it.
+absl::StatusOr<Params> ReadDrafter(const Params& section, int number,
+                                   Workbench& bench) {
   ParamsReader in(section, absl::StrCat("drafter ", number));
-  TableDrafter drafter = {.rule = rule};
-  if (const Params* own = in.Take("sampling")) {
-    BANYAN_ASSIGN_OR_RETURN(drafter.rule, SamplingRule::FromParams(*own));
-  }
-  BANYAN_ASSIGN_OR_RETURN(drafter.model, ReadTable(in, vocab_size));
-  return drafter;
+  const Params* sampling = in.Take("sampling");
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<TableModel> table,
+                          ReadTable(in, bench.target().vocab_size()));
+  const std::string name = absl::StrCat(number);
+  bench.AddModel(name, std::move(table));
+  std::vector<Params::Entry> entries = {
+      {"name", {}, Params::Scalar("small_model")},
+      {"model", {}, Params::Scalar(name)}};
+  if (sampling != nullptr) entries.push_back({"sampling", {}, *sampling});
+  return Params::Map(std::move(entries), section.origin());
 }
 
 // The sections of the file, read and not yet understood.
@@ -125,20 +127,22 @@ absl::Status Break(const Params& control, LawFile& law, Method& method) {
   return absl::OkStatus();
 }
 
-absl::Status AddTableTrunks(const MethodSections& sections, int vocab_size,
+absl::Status AddTableTrunks(const MethodSections& sections, LawFile& law,
                             Method& method) {
-  std::vector<TableDrafter> tables;
+  law.bench = std::make_unique<Workbench>(law.target, method.rule,
+                                          std::make_shared<Assets>());
+  std::vector<Params> drafters;
   for (const Params& section : sections.drafters) {
     BANYAN_ASSIGN_OR_RETURN(
-        TableDrafter drafter,
-        ReadDrafter(section, static_cast<int>(tables.size()), vocab_size,
-                    method.rule));
-    tables.push_back(std::move(drafter));
+        Params drafter,
+        ReadDrafter(section, static_cast<int>(drafters.size()), *law.bench));
+    drafters.push_back(std::move(drafter));
   }
   const auto make = [&](int number) -> absl::StatusOr<NamedDrafter> {
-    const TableDrafter& table = tables[static_cast<std::size_t>(number)];
-    return NamedDrafter{absl::StrCat(number),
-                        std::make_unique<SmallModel>(table.model, table.rule)};
+    BANYAN_ASSIGN_OR_RETURN(
+        std::unique_ptr<Drafter> drafter,
+        BuildDrafter(drafters[static_cast<std::size_t>(number)], *law.bench));
+    return NamedDrafter{absl::StrCat(number), std::move(drafter)};
   };
   return AddTrunks(sections, make, method);
 }
@@ -156,8 +160,7 @@ absl::StatusOr<LawFile> ReadLawFile(const Params& file) {
                           StartMethod(sections.method, std::move(rule)));
   if (sections.control != nullptr)
     BANYAN_RETURN_IF_ERROR(Break(*sections.control, law, method));
-  BANYAN_RETURN_IF_ERROR(
-      AddTableTrunks(sections.method, law.vocab_size, method));
+  BANYAN_RETURN_IF_ERROR(AddTableTrunks(sections.method, law, method));
   BANYAN_ASSIGN_OR_RETURN(law.decoder, MakeDecoder(sections.method, *law.target,
                                                    std::move(method)));
   return law;

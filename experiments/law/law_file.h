@@ -10,6 +10,7 @@
 #include "core/base/params.h"
 #include "core/model/table_model.h"
 #include "decode/decoder.h"
+#include "drafters/workbench.h"
 #include "experiments/law/exact_law.h"
 
 namespace banyan {
@@ -18,6 +19,7 @@ struct LawFile {
   int vocab_size = 0;
   LawOptions options;
   std::shared_ptr<TableModel> target;  // outlives the decoder
+  std::unique_ptr<Workbench> bench;    // likewise, with the drafters' tables
   std::unique_ptr<Decoder> decoder;
   std::string control;  // what was broken on purpose; empty: nothing
 };

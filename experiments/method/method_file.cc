@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
@@ -63,22 +64,23 @@ class ModelAdder {
   }
 
  private:
-  absl::Status AddHeads(const std::string& name, const Params& place) {
+  // What some drafter opens for itself, once it is asked to.
+  absl::Status AddFolder(const std::string& name, absl::string_view key,
+                         const Params& place) {
     std::string directory;
     BANYAN_RETURN_IF_ERROR(Convert(place, directory));
-    directory = Beside(place, directory);
-    auto heads = context_.shelf.OpenHeads(directory, target_);
-    if (!heads.ok()) return place.Error(heads.status().message());
-    method_.bench->AddHeads(name, *std::move(heads));
-    method_.models.push_back({name, directory, nullptr});
+    method_.bench->AddFolder(name, key, place);
+    method_.models.push_back({name, Beside(place, directory), nullptr});
     return absl::OkStatus();
   }
 
   absl::Status AddOne(const Params::Entry& entry) {
     ParamsReader in(entry.value, absl::StrCat("model ", entry.key));
-    if (const Params* heads = in.Take("heads")) {
+    for (absl::string_view key : DrafterFolderKeys()) {
+      const Params* place = in.Take(key);
+      if (place == nullptr) continue;
       BANYAN_RETURN_IF_ERROR(in.Finish());
-      return AddHeads(entry.key, *heads);
+      return AddFolder(entry.key, key, *place);
     }
     ModelSpec spec = TakeModelSpec(in);
     BANYAN_RETURN_IF_ERROR(in.Finish());
@@ -151,7 +153,8 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
   BANYAN_ASSIGN_OR_RETURN(const LoadedModel target,
                           context.shelf.Open(context.target));
   loaded.target = target.model;
-  loaded.bench = std::make_unique<Workbench>(*loaded.target, rule);
+  loaded.bench =
+      std::make_unique<Workbench>(loaded.target, rule, context.shelf.assets());
   BANYAN_RETURN_IF_ERROR(ModelAdder(target, context, loaded).Add(models));
   const auto make = [&](int number) -> absl::StatusOr<NamedDrafter> {
     const Params& section = sections.drafters[static_cast<std::size_t>(number)];

@@ -29,11 +29,11 @@ struct MethodContext {
   std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>();
 };
 
-// A model of the file, or heads.
+// A name of the file's `models`.
 struct MethodModel {
   std::string name;
   std::string directory;
-  std::shared_ptr<const Transformer> model;  // null: heads
+  std::shared_ptr<const Transformer> model;  // null: a drafter's folder
 };
 
 // A method with what it stands on.

@@ -10,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "configs/loader/loader.h"
@@ -21,9 +20,11 @@
 #include "core/model/token_counts.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/method.h"
+#include "drafters/assets.h"
 #include "drafters/catalogue.h"
 #include "drafters/drafter.h"
-#include "drafters/medusa/medusa.h"
+#include "drafters/medusa/heads.h"
+#include "drafters/workbench.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/proof.h"
 #include "tests/conformance/toys.h"
@@ -54,21 +55,36 @@ TokenCounts CountsOf(int letters) {
 }
 
 // Two heads that look at such a state.
-std::unique_ptr<Drafter> HeadsOf(int letters, const SamplingRule& rule) {
-  return std::make_unique<Medusa>(
-      [letters](absl::Span<const float> hidden,
-                std::vector<std::vector<double>>& logits) {
-        logits.clear();
-        for (int head = 0; head < 2; ++head) {
-          const TokenId told[] = {static_cast<TokenId>(hidden[0]),
-                                  static_cast<TokenId>(hidden[1]) % letters,
-                                  static_cast<TokenId>(head)};
-          logits.push_back(
-              LogitsAfter(*Toy({.vocab_size = letters, .seed = 3}), told));
-        }
-        return absl::OkStatus();
-      },
-      rule);
+class ToyHeads : public MedusaHeads {
+ public:
+  explicit ToyHeads(int letters) : letters_(letters) {}
+  int count() const override { return 2; }
+  absl::Status Score(absl::Span<const float> hidden,
+                     std::vector<std::vector<double>>& logits) const override {
+    logits.clear();
+    for (int head = 0; head < count(); ++head) {
+      const TokenId told[] = {static_cast<TokenId>(hidden[0]),
+                              static_cast<TokenId>(hidden[1]) % letters_,
+                              static_cast<TokenId>(head)};
+      logits.push_back(
+          LogitsAfter(*Toy({.vocab_size = letters_, .seed = 3}), told));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  int letters_;
+};
+
+// Toys in the place of what rows read from a checkpoint, which is made for a
+// transformer: opened before any drafter asks.
+void PutFolders(const std::string& folder, int letters, Workbench& bench) {
+  bench.AddFolder("heads", "heads", Params::Scalar(folder));
+  const auto heads = bench.OpenFolder<MedusaHeads>(
+      "heads", Params::Scalar("heads"), [&](const std::string& /*path*/) {
+        return std::make_unique<ToyHeads>(letters);
+      });
+  Check(heads.ok(), heads.status().message());
 }
 
 }  // namespace
@@ -77,17 +93,15 @@ DrafterProof::DrafterProof(const ProofSize& size, double temperature)
     : size_(size),
       sampling_({.temperature = temperature}),
       target_(WithStates(*Toy({.vocab_size = size.letters, .seed = 1}))),
-      bench_(*target_, SamplingRule(sampling_)) {
+      bench_(target_, SamplingRule(sampling_), std::make_shared<Assets>()) {
   bench_.AddModel("draft", Toy({.vocab_size = size.letters, .seed = 2}));
+  PutFolders(folder_.path(), size.letters, bench_);
   const absl::Status written = WriteTokenCounts(
       folder_.path() + "/counts.safetensors", CountsOf(size.letters));
   Check(written.ok(), written.message());
 }
 
 std::unique_ptr<Drafter> DrafterProof::Make(const std::string& spec) {
-  // Its heads come from a checkpoint, made for a transformer.
-  if (absl::StartsWith(spec, "medusa "))
-    return HeadsOf(size_.letters, bench_.rule());
   const absl::StatusOr<Params> section =
       ParseYaml(Section(spec), folder_.path() + "/examples.yaml");
   Check(section.ok(), section.status().message());

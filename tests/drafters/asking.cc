@@ -14,9 +14,9 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
-#include "core/model/table_model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
+#include "drafters/assets.h"
 #include "drafters/catalogue.h"
 #include "drafters/drafter.h"
 #include "drafters/workbench.h"
@@ -32,9 +32,8 @@ namespace banyan {
 
 absl::StatusOr<std::unique_ptr<Drafter>> TryBuild(const std::string& spec,
                                                   const AskedFor& asked) {
-  const std::shared_ptr<TableModel> target =
-      Toy({.vocab_size = asked.vocab_size});
-  Workbench bench(*target, SamplingRule(asked.sampling));
+  Workbench bench(Toy({.vocab_size = asked.vocab_size}),
+                  SamplingRule(asked.sampling), std::make_shared<Assets>());
   BANYAN_ASSIGN_OR_RETURN(const Params section,
                           ParseYaml(Section(spec), asked.file));
   return BuildDrafter(section, bench);

@@ -29,6 +29,7 @@
 #include "decode/sequence.h"
 #include "drafters/catalogue.h"
 #include "drafters/drafter.h"
+#include "drafters/medusa/heads.h"
 #include "drafters/medusa/medusa.h"
 #include "drafters/small_model/small_model.h"
 #include "tests/conformance/toys.h"
@@ -119,15 +120,20 @@ TokenCounts Counts() {
 }
 
 // Heads, one a depth, that count on from the token whose state they read.
-absl::Status CountOn(absl::Span<const float> hidden,
-                     std::vector<std::vector<double>>& logits) {
-  logits.assign(kGamma, std::vector<double>(kVocab, -9));
-  for (int head = 0; head < kGamma; ++head) {
-    const int next = (static_cast<int>(hidden[0]) + 2 + head) % 6;
-    logits[static_cast<std::size_t>(head)][static_cast<std::size_t>(next)] = 0;
+class CountingHeads : public MedusaHeads {
+ public:
+  int count() const override { return kGamma; }
+  absl::Status Score(absl::Span<const float> hidden,
+                     std::vector<std::vector<double>>& logits) const override {
+    logits.assign(kGamma, std::vector<double>(kVocab, -9));
+    for (int head = 0; head < kGamma; ++head) {
+      const int next = (static_cast<int>(hidden[0]) + 2 + head) % 6;
+      logits[static_cast<std::size_t>(head)][static_cast<std::size_t>(next)] =
+          0;
+    }
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
-}
+};
 
 struct Case {
   std::string spec;
@@ -156,7 +162,8 @@ std::unique_ptr<Drafter> Make(const std::string& spec,
   if (absl::StartsWith(spec, "small_model"))
     return std::make_unique<SmallModel>(target, SamplingRule(greedy));
   if (absl::StartsWith(spec, "medusa"))
-    return std::make_unique<Medusa>(CountOn, SamplingRule(greedy));
+    return std::make_unique<Medusa>(std::make_shared<CountingHeads>(),
+                                    SamplingRule(greedy));
   const TestFolder folder;
   const absl::Status written =
       WriteTokenCounts(folder.path() + "/counts.safetensors", Counts());

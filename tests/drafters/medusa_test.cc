@@ -8,23 +8,21 @@
 #include <utility>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/context.h"
 #include "core/base/token.h"
-#include "core/model/medusa_heads.h"
 #include "core/model/model.h"
 #include "core/model/transformer.h"
-#include "core/ops/weight.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
+#include "drafters/medusa/heads.h"
 #include "tests/core/checkpoint/files.h"
-#include "tests/core/model/made_heads.h"
 #include "tests/core/model/walk.h"
+#include "tests/drafters/made_heads.h"
 #include "tests/support/decoding.h"
 #include "tests/support/golden_model.h"
 #include "tests/support/models.h"
@@ -41,19 +39,13 @@ class MedusaTest : public testing::Test {
       : target_(LoadGolden("llama", Backends().front())),
         made_(MakeHeads(*target_)) {
     folder_.Write("model.safetensors", SafetensorsFile(made_.tensors));
-    auto heads =
-        MedusaHeads::Load(folder_.path(), *target_, WeightFormat::kF32);
+    auto heads = LoadMedusaHeads(folder_.path(), *target_);
     Check(heads.ok(), heads.status().message());
     heads_ = *std::move(heads);
   }
 
   std::unique_ptr<Medusa> Drafter(const SamplingOptions& sampling = {}) {
-    return std::make_unique<Medusa>(
-        [this](absl::Span<const float> hidden,
-               std::vector<std::vector<double>>& logits) {
-          return heads_->Score(hidden, logits);
-        },
-        SamplingRule(sampling));
+    return std::make_unique<Medusa>(heads_, SamplingRule(sampling));
   }
 
   // A context whose last state is the one that the heads were made for.
@@ -102,6 +94,7 @@ TEST_F(MedusaTest, HasNothingBelowItsLastHeadOrWithoutAState) {
   Context context = Known();
   GrowingTree tree(3, 0, DraftLaw::kIndependent);
   int at = 0;
+  EXPECT_EQ(drafter->heads(), kMadeHeads);
   for (int depth = 0; depth < kMadeHeads; ++depth) {
     const auto law = drafter->Propose(context, tree, {at});
     ASSERT_TRUE(law.ok());

@@ -39,15 +39,15 @@ auto Near(const std::vector<double>& masses) {
 }
 
 // Of four tokens: 3 was never seen, and nothing ever followed 2.
-TokenCounts SomeCounts() {
-  return {.unigram = {6, 3, 1, 0},
-          .offsets = {0, 2, 4, 4, 4},
-          .tokens = {1, 2, 0, 1},
-          .counts = {3, 1, 2, 2}};
+std::shared_ptr<const TokenCounts> SomeCounts() {
+  return std::make_shared<TokenCounts>(TokenCounts{.unigram = {6, 3, 1, 0},
+                                                   .offsets = {0, 2, 4, 4, 4},
+                                                   .tokens = {1, 2, 0, 1},
+                                                   .counts = {3, 1, 2, 2}});
 }
 
 TEST(Unigram, IsTheCountsWhateverCameBefore) {
-  Unigram drafter(SomeCounts().unigram, SamplingRule());
+  Unigram drafter(SomeCounts(), SamplingRule());
   for (const std::vector<TokenId>& text :
        {std::vector<TokenId>{0}, {1, 2}, {3}, {4, 3}}) {
     const Context context = BeginWith(drafter, text);
@@ -59,18 +59,18 @@ TEST(Unigram, IsTheCountsWhateverCameBefore) {
 }
 
 TEST(Unigram, FollowsItsRule) {
-  Unigram cold(SomeCounts().unigram, SamplingRule({.temperature = 0.5}));
+  Unigram cold(SomeCounts(), SamplingRule({.temperature = 0.5}));
   Context context = BeginWith(cold, {0});
   EXPECT_THAT(Masses(AtRoot(cold, context)),
               Near({36. / 46, 9. / 46, 1. / 46, 0}));
   EXPECT_THAT(Masses(AtRoot(cold, context, DraftLaw::kDeterministic)),
               ElementsAre(6, 3, 1, 0));
-  Unigram greedy(SomeCounts().unigram, SamplingRule({.temperature = 0}));
+  Unigram greedy(SomeCounts(), SamplingRule({.temperature = 0}));
   EXPECT_TRUE(Equal(AtRoot(greedy, context), Distribution::OneHot(4, 0)));
 }
 
 TEST(Unigram, PenalisesByTheTextOfEachNode) {
-  Unigram drafter(SomeCounts().unigram,
+  Unigram drafter(SomeCounts(),
                   SamplingRule({.repetition_penalty = 3, .temperature = 0}));
   const auto grown = [&](std::vector<TokenId> text) {
     const Context context = BeginWith(drafter, std::move(text));
@@ -139,7 +139,7 @@ TEST(Random, IsUniform) {
 TEST(Tables, AreFoundBesideTheFileThatNamesThem) {
   const TestFolder folder;
   const std::string path = folder.path() + "/c.safetensors";
-  ASSERT_TRUE(WriteTokenCounts(path, SomeCounts()).ok());
+  ASSERT_TRUE(WriteTokenCounts(path, *SomeCounts()).ok());
   for (const char* name : {"unigram", "bigram"}) {
     for (const std::string& file : {std::string("c.safetensors"), path}) {
       const auto drafter =
@@ -162,7 +162,7 @@ TEST(Tables, AreFoundBesideTheFileThatNamesThem) {
 TEST(Tables, RefuseWhatCannotBe) {
   const TestFolder folder;
   const std::string path = folder.path() + "/c.safetensors";
-  ASSERT_TRUE(WriteTokenCounts(path, SomeCounts()).ok());
+  ASSERT_TRUE(WriteTokenCounts(path, *SomeCounts()).ok());
   for (const std::string name : {"unigram", "bigram"}) {
     EXPECT_THAT(Refusal(name), HasSubstr("missing key 'counts'"));
     EXPECT_THAT(Refusal(name + " {counts: [1]}"),

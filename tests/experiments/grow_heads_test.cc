@@ -1,4 +1,4 @@
-// Medusa heads grown with their target.
+// Heads grown with their target: Medusa's, and a kind made up here.
 #include "experiments/grow/grow_heads.h"
 
 #include <gmock/gmock.h>
@@ -11,15 +11,20 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/check.h"
+#include "core/base/status_macros.h"
 #include "core/model/safetensors.h"
 #include "core/model/stored_tensor.h"
 #include "core/model/weight_rows.h"
+#include "drafters/catalogue.h"
+#include "drafters/head_growth.h"
 #include "experiments/grow/output_folder.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"
@@ -32,7 +37,7 @@ using testing::HasSubstr;
 
 constexpr int kHidden = 12;
 constexpr int kVocab = 17;
-constexpr HeadsGrowth kGrowth = {kHidden, 30, kVocab};
+constexpr int kGrown = 30;
 
 MadeTensor Random(std::vector<std::int64_t> shape, Dice& dice) {
   std::int64_t count = 1;
@@ -106,12 +111,26 @@ std::vector<Vector> Propose(const Safetensors& file, int head,
 }
 
 absl::StatusOr<GrownHeads> Grow(const TestFolder& from, const std::string& to,
-                                const HeadsGrowth& growth = kGrowth) {
+                                const HeadsGrowth& growth = {kHidden, kGrown,
+                                                             kVocab}) {
   const auto folder = OutputFolder::Make(to);
   Check(folder.ok(), folder.status().message());
   auto grown = GrowHeads(from.path(), growth, {}, **folder);
   if (grown.ok()) (*folder)->Keep();
   return grown;
+}
+
+// "heads 3, own yes".
+std::string FactsOf(const GrownHeads& grown) {
+  return absl::StrJoin(grown.facts, ", ",
+                       [](std::string* out, const HeadFact& fact) {
+                         const bool* yes = std::get_if<bool>(&fact.value);
+                         absl::StrAppend(out, fact.name, " ");
+                         if (yes != nullptr)
+                           absl::StrAppend(out, *yes ? "yes" : "no");
+                         else
+                           absl::StrAppend(out, std::get<int>(fact.value));
+                       });
 }
 
 class GrowHeadsOf : public testing::TestWithParam<bool> {};
@@ -127,9 +146,12 @@ TEST_P(GrowHeadsOf, ProposeTheSame) {
   const std::string to = from.path() + "/grown";
   const auto grown = Grow(from, to);
   ASSERT_TRUE(grown.ok()) << grown.status();
-  EXPECT_EQ(grown->heads, 3);
-  EXPECT_EQ(grown->blocks, 2);
-  EXPECT_EQ(grown->own_matrices, own_matrices);
+  EXPECT_EQ(grown->summary,
+            own_matrices
+                ? "3 Medusa heads of 2 blocks, each with an output matrix"
+                : "3 Medusa heads of 2 blocks, with the model's output matrix");
+  EXPECT_EQ(FactsOf(*grown), absl::StrCat("heads 3, blocks 2, own_matrices ",
+                                          own_matrices ? "yes" : "no"));
   const auto before = Safetensors::Open(
       from.path() +
       (own_matrices ? "/model.safetensors" : "/medusa_lm_head.safetensors"));
@@ -140,11 +162,11 @@ TEST_P(GrowHeadsOf, ProposeTheSame) {
   Vector x(kHidden);
   for (double& number : x) number = dice.Signed();
   Vector padded = x;
-  padded.resize(30);
+  padded.resize(kGrown);
   for (int head = 0; head < 3; ++head) {
     std::vector<Vector> expected = Propose(**before, head, own_matrices, x);
-    expected[0].resize(30);  // the new coordinates stay zero
-    expected[1].resize(30);
+    expected[0].resize(kGrown);  // the new coordinates stay zero
+    expected[1].resize(kGrown);
     EXPECT_EQ(Propose(**after, head, own_matrices, padded), expected) << head;
   }
   const auto config = nlohmann::json::parse(from.Read("grown/config.json"));
@@ -223,6 +245,86 @@ TEST(GrowHeads, SaysWhichFileIsMissingOrGrownAlready) {
   EXPECT_THAT(refusal(), HasSubstr("0.0.linear.weight"));
   from.Write("config.json", R"({"grown_from": {"name": "a"}})");
   EXPECT_THAT(refusal(), HasSubstr("config.json: grown_from: the heads are"));
+}
+
+// A second kind of heads: one matrix over an embedding beside a hidden state,
+// and one from it to a size of their own, with a bias.
+absl::StatusOr<GrowableHeads> OpenPair(const std::string& directory,
+                                       int hidden_size, int /*vocab_size*/) {
+  BANYAN_ASSIGN_OR_RETURN(
+      std::shared_ptr<const Safetensors> file,
+      Safetensors::Open(absl::StrCat(directory, "/model.safetensors")));
+  if (file->Find("pair.weight") == nullptr)
+    return absl::InvalidArgumentError("expected a tensor 'pair.weight'");
+  Check(file->Find("pair.weight")->shape[1] == 2 * hidden_size, "a pair");
+  GrowableHeads heads = {
+      .file = file,
+      .tensors = {{"pair.weight", *file->Find("pair.weight"), 1, 2},
+                  {"own.weight", *file->Find("own.weight"), 0, 1},
+                  {"own.bias", *file->Find("own.bias"), 0, 0}},
+      .summary = "a pair",
+      .facts = {{"states", 2}, {"own", true}}};
+  return heads;
+}
+
+std::vector<DrafterRow> WithPairs() {
+  std::vector<DrafterRow> rows(DrafterCatalogue().begin(),
+                               DrafterCatalogue().end());
+  DrafterRow& row = rows.emplace_back();
+  row.name = "pair";
+  row.growable = OpenPair;
+  return rows;
+}
+
+TEST(GrowHeads, GrowsAnotherKindThatOnlyItsRowKnows) {
+  const TestFolder from;
+  from.Write("config.json", "{}");
+  Dice dice(7);
+  from.Write("model.safetensors",
+             SafetensorsFile({{"pair.weight", Random({kHidden, 24}, dice)},
+                              {"own.weight", Random({5, kHidden}, dice)},
+                              {"own.bias", Random({5}, dice)}}));
+  const std::vector<DrafterRow> rows = WithPairs();
+  const std::string to = from.path() + "/grown";
+  const auto grown = Grow(from, to, {kHidden, kGrown, kVocab, rows});
+  ASSERT_TRUE(grown.ok()) << grown.status();
+  EXPECT_EQ(grown->summary, "a pair");
+  EXPECT_EQ(FactsOf(*grown), "states 2, own yes");
+  EXPECT_EQ(grown->bytes, (kGrown * 2 * kGrown + 5 * kGrown + 5) * 4);
+  const auto before = Safetensors::Open(from.path() + "/model.safetensors");
+  const auto after = Safetensors::Open(to + "/model.safetensors");
+  ASSERT_TRUE(before.ok() && after.ok()) << before.status() << after.status();
+  Vector x(2 * kHidden);
+  for (double& number : x) number = dice.Signed();
+  Vector padded(2 * kGrown);  // each of the two has zeros behind it
+  for (int i = 0; i < kHidden; ++i)
+    for (int state : {0, 1})
+      padded[static_cast<std::size_t>(state * kGrown + i)] =
+          x[static_cast<std::size_t>(state * kHidden + i)];
+  const Vector y = Linear(**before, "pair.", false, x);
+  Vector expected = y;
+  expected.resize(kGrown);
+  const Vector grown_y = Linear(**after, "pair.", false, padded);
+  EXPECT_EQ(grown_y, expected);
+  EXPECT_EQ(Linear(**after, "own.", true, grown_y),
+            Linear(**before, "own.", true, y));
+}
+
+TEST(GrowHeads, SaysWhatEveryDrafterExpected) {
+  const TestFolder from;
+  from.Write("config.json", "{}");
+  from.Write("model.safetensors", SafetensorsFile(MadeTensors()));
+  const std::vector<DrafterRow> rows = WithPairs();
+  const absl::Status status =
+      Grow(from, from.path() + "/grown", {kHidden, kGrown, kVocab, rows})
+          .status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(
+      std::string(status.message()),
+      testing::AllOf(
+          HasSubstr("no drafter can read the heads: as those of medusa, "),
+          HasSubstr("tensor '0.0.linear.weight': is missing; as those of "
+                    "pair, expected a tensor 'pair.weight'")));
 }
 
 }  // namespace

@@ -156,6 +156,29 @@ TEST(MethodFile, RefusesWhatCannotBe) {
                 "did you mean 'llama2'?");
 }
 
+TEST(MethodFile, SaysAtTheirPlaceWhatIsWrongWithHeads) {
+  const auto heads = [](const std::string& entry, const std::string& name) {
+    return "models: {h: " + entry + "}\n" +
+           "drafters: [{name: medusa, heads: " + name + "}]\n" +
+           "policy: {name: chain, gamma: 2}\nverifier: {name: match}\n";
+  };
+  ExpectRefused(heads("{heads: no_such_folder}", "h"), "1:21",
+                "no_such_folder' is not a directory");
+  ExpectRefused(heads("{heads: [1]}", "h"), "1:21", "expected a text");
+  ExpectRefused(heads("{heads: target, weights: q8}", "h"), "1:29",
+                "unknown key 'weights'");
+  const std::string no_heads =
+      std::filesystem::absolute(GoldenFolder("llama")).string();
+  ExpectRefused(heads("{heads: " + no_heads + "}", "h"), "1:21",
+                "expected the name of a Medusa head's tensor");
+  ExpectRefused(heads("{heads: no_such_folder}", "hh"), "2:34",
+                "unknown heads 'hh'; did you mean 'h'?");
+  ExpectRefused(heads("{directory: target}", "h"), "2:34", "unknown heads 'h'");
+  // What nobody uses is not read.
+  ExpectRefused(With("  copy: {", "  h: {heads: no_such_folder}\n  copy: {"),
+                "2:3", "no drafter uses model 'h'");
+}
+
 TEST(MethodFile, RefusesADrafterOfAnotherVocabulary) {
   const std::string other =
       std::filesystem::absolute(GoldenFolder("llama_biased")).string();

@@ -106,6 +106,35 @@ class FoldersTest(unittest.TestCase):
         self.assertTrue(any(f.startswith("tests/a.cc:1") for f in found), found)
 
 
+class AloneTest(unittest.TestCase):
+
+    def found(self, path, header="drafters/eagle/heads.h"):
+        return breaches({path: include(header), header: ""})
+
+    def test_drafters_folder_is_used_by_itself_its_catalogue_and_tests(self):
+        for path in ("drafters/eagle/heads.cc", "drafters/eagle/deep/a.cc",
+                     "drafters/catalogue.cc", "tests/drafters/a.cc"):
+            with self.subTest(path=path):
+                self.assertEqual([], self.found(path))
+        for path in ("drafters/ngram/ngram.cc", "drafters/eagle_two/a.cc",
+                     "drafters/catalogue.h", "drafters/workbench.cc",
+                     "decode/round.cc", "experiments/grow/grow_heads.cc"):
+            with self.subTest(path=path):
+                self.assertEqual([
+                    f'{path}:1: drafters/eagle stands alone '
+                    '("drafters/eagle/heads.h"); scripts/layers.txt lets only '
+                    'drafters/catalogue.cc, tests use it'], self.found(path))
+
+    def test_folder_below_one_that_stands_alone_is_part_of_it(self):
+        header = "drafters/eagle/deep/a.h"
+        self.assertEqual([], self.found("drafters/eagle/heads.cc", header))
+        self.assertEqual(1, len(self.found("drafters/ngram/a.cc", header)))
+
+    def test_what_lies_beside_them_is_open(self):
+        self.assertEqual([], self.found("drafters/eagle/a.cc",
+                                        "drafters/workbench.h"))
+
+
 class HeadersTest(unittest.TestCase):
 
     def assert_only_in(self, header, lawful, unlawful):

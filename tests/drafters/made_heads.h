@@ -1,6 +1,6 @@
 // Medusa heads made up for a test, and plain loops over them.
-#ifndef BANYAN_TESTS_CORE_MODEL_MADE_HEADS_H_
-#define BANYAN_TESTS_CORE_MODEL_MADE_HEADS_H_
+#ifndef BANYAN_TESTS_DRAFTERS_MADE_HEADS_H_
+#define BANYAN_TESTS_DRAFTERS_MADE_HEADS_H_
 
 #include <vector>
 
@@ -22,4 +22,4 @@ MadeHeads MakeHeads(const Transformer& target);
 
 }  // namespace banyan
 
-#endif  // BANYAN_TESTS_CORE_MODEL_MADE_HEADS_H_
+#endif  // BANYAN_TESTS_DRAFTERS_MADE_HEADS_H_

@@ -5,8 +5,8 @@
 // `i.j.linear.weight` [h, h] and `i.j.linear.bias` [h], and then the output
 // matrix `i.L.weight` [V, h]; without that, it shares the target's. How many
 // heads there are the tensors say: published configs say something else.
-#ifndef BANYAN_CORE_MODEL_MEDUSA_FILE_H_
-#define BANYAN_CORE_MODEL_MEDUSA_FILE_H_
+#ifndef BANYAN_DRAFTERS_MEDUSA_HEADS_FILE_H_
+#define BANYAN_DRAFTERS_MEDUSA_HEADS_FILE_H_
 
 #include <memory>
 #include <string>
@@ -46,11 +46,12 @@ class MedusaFile {
   // Rows [first, first + count) of it as f32 to `out`.
   void ReadRows(const WeightSource& source, int first, int count,
                 float* out) const;
-  // Gives a tensor's memory back; it is read again when next asked for.
-  void Release(const StoredTensor& tensor) const { file_->Release(tensor); }
+  // Where the tensors lie.
+  const std::shared_ptr<const Safetensors>& file() const { return file_; }
 
  private:
-  MedusaFile(std::unique_ptr<Safetensors> file, int hidden_size, int vocab_size)
+  MedusaFile(std::shared_ptr<const Safetensors> file, int hidden_size,
+             int vocab_size)
       : file_(std::move(file)),
         hidden_size_(hidden_size),
         vocab_size_(vocab_size) {}
@@ -60,7 +61,7 @@ class MedusaFile {
   absl::Status CheckTensors() const;
   absl::Status CheckTensor(const WeightSource& source) const;
 
-  std::unique_ptr<Safetensors> file_;
+  std::shared_ptr<const Safetensors> file_;
   int hidden_size_;
   int vocab_size_;
   int heads_ = 0;
@@ -70,4 +71,4 @@ class MedusaFile {
 
 }  // namespace banyan
 
-#endif  // BANYAN_CORE_MODEL_MEDUSA_FILE_H_
+#endif  // BANYAN_DRAFTERS_MEDUSA_HEADS_FILE_H_

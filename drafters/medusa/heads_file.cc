@@ -1,4 +1,4 @@
-#include "core/model/medusa_file.h"
+#include "drafters/medusa/heads_file.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "core/model/medusa_heads.h"
+#include "drafters/medusa/heads.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,14 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/model/architecture.h"
-#include "core/model/medusa_file.h"
+#include "core/model/model.h"
 #include "core/model/transformer.h"
 #include "core/model/transformer_weights.h"
 #include "core/ops/activate.h"
@@ -23,6 +22,7 @@
 #include "core/ops/linear.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
+#include "drafters/medusa/heads_file.h"
 
 namespace banyan {
 namespace {
@@ -50,27 +50,43 @@ absl::StatusOr<std::unique_ptr<Weight>> PackSource(const MedusaFile& file,
                                file.ReadRows(source, first, count, out);
                                return absl::OkStatus();
                              });
-  file.Release(file.Tensor(source));
+  file.file()->Release(file.Tensor(source));
   return weight;
 }
 
-}  // namespace
+// Run by the target's backend, with its output matrix unless they have their
+// own.
+class TransformerHeads : public MedusaHeads {
+ public:
+  explicit TransformerHeads(const Transformer& target) : target_(target) {}
 
-absl::StatusOr<std::unique_ptr<MedusaHeads>> MedusaHeads::Load(
-    const std::string& directory, const Transformer& target,
-    WeightFormat format) {
-  BANYAN_ASSIGN_OR_RETURN(
-      const std::unique_ptr<MedusaFile> file,
-      MedusaFile::Open(directory, target.hidden_size(), target.vocab_size()));
-  auto heads = absl::WrapUnique(new MedusaHeads(target));
-  for (int number = 0; number < file->heads(); ++number)
-    BANYAN_RETURN_IF_ERROR(heads->LoadHead(*file, number, format));
-  return heads;
-}
+  absl::Status LoadHead(const MedusaFile& file, int number);
 
-absl::Status MedusaHeads::LoadHead(const MedusaFile& file, int number,
-                                   WeightFormat format) {
+  int count() const override { return static_cast<int>(heads_.size()); }
+  absl::Status Score(absl::Span<const float> hidden,
+                     std::vector<std::vector<double>>& logits) const override;
+
+ private:
+  struct Block {
+    std::unique_ptr<Weight> weight;
+    RowVector bias;
+  };
+  struct Head {
+    std::vector<Block> blocks;
+    std::unique_ptr<Weight> own_output;  // null: the target's
+  };
+
+  // x = x + SiLU(W x + b) for every block of a head.
+  absl::Status RunBlocks(const Head& head, const Tensor& x, const Tensor& y,
+                         std::vector<float>& state) const;
+
+  const Transformer& target_;
+  std::vector<Head> heads_;
+};
+
+absl::Status TransformerHeads::LoadHead(const MedusaFile& file, int number) {
   Backend& backend = target_.backend();
+  const WeightFormat format = target_.options().format;
   Head head;
   for (int i = 0; i < file.blocks(); ++i) {
     Block block;
@@ -94,7 +110,7 @@ absl::Status MedusaHeads::LoadHead(const MedusaFile& file, int number,
   return absl::OkStatus();
 }
 
-absl::Status MedusaHeads::Score(
+absl::Status TransformerHeads::Score(
     absl::Span<const float> hidden,
     std::vector<std::vector<double>>& logits) const {
   Check(hidden.size() == static_cast<std::size_t>(target_.hidden_size()),
@@ -124,9 +140,9 @@ absl::Status MedusaHeads::Score(
   return absl::OkStatus();
 }
 
-absl::Status MedusaHeads::RunBlocks(const Head& head, const Tensor& x,
-                                    const Tensor& y,
-                                    std::vector<float>& state) const {
+absl::Status TransformerHeads::RunBlocks(const Head& head, const Tensor& x,
+                                         const Tensor& y,
+                                         std::vector<float>& state) const {
   Backend& backend = target_.backend();
   BANYAN_RETURN_IF_ERROR(backend.Upload(AsBytes(state), *x.buffer, 0));
   std::vector<float> change(state.size());
@@ -142,6 +158,22 @@ absl::Status MedusaHeads::RunBlocks(const Head& head, const Tensor& x,
     BANYAN_RETURN_IF_ERROR(backend.Upload(AsBytes(state), *x.buffer, 0));
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MedusaHeads>> LoadMedusaHeads(
+    const std::string& directory, const Model& target) {
+  const auto* transformer = dynamic_cast<const Transformer*>(&target);
+  if (transformer == nullptr)
+    return absl::InvalidArgumentError("heads need a transformer as target");
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<MedusaFile> file,
+      MedusaFile::Open(directory, target.hidden_size(), target.vocab_size()));
+  auto heads = std::make_unique<TransformerHeads>(*transformer);
+  for (int number = 0; number < file->heads(); ++number)
+    BANYAN_RETURN_IF_ERROR(heads->LoadHead(*file, number));
+  return heads;
 }
 
 }  // namespace banyan

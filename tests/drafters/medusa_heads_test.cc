@@ -1,6 +1,4 @@
 // Medusa heads on a backend against plain loops in double.
-#include "core/model/medusa_heads.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "core/ops/weight.h"
+#include "drafters/medusa/heads.h"
+#include "tests/conformance/toys.h"
 #include "tests/core/checkpoint/files.h"
-#include "tests/core/model/made_heads.h"
 #include "tests/core/model/walk.h"
+#include "tests/drafters/made_heads.h"
 #include "tests/support/golden_model.h"
 
 namespace banyan {
@@ -24,8 +23,7 @@ TEST(MedusaHeads, SayWhatPlainLoopsSay) {
   const MadeHeads made = MakeHeads(*target);
   const TestFolder folder;
   folder.Write("medusa_lm_head.safetensors", SafetensorsFile(made.tensors));
-  const auto heads =
-      MedusaHeads::Load(folder.path(), *target, WeightFormat::kF32);
+  const auto heads = LoadMedusaHeads(folder.path(), *target);
   ASSERT_TRUE(heads.ok()) << heads.status();
   ASSERT_EQ((*heads)->count(), kMadeHeads);
   std::vector<std::vector<double>> logits;
@@ -45,9 +43,7 @@ TEST(MedusaHeads, AreRefusedWithoutATensorOrWithOneOfAnotherSize) {
     const TestFolder folder;
     folder.Write("model.safetensors", SafetensorsFile(tensors));
     return std::string(
-        MedusaHeads::Load(folder.path(), *target, WeightFormat::kF32)
-            .status()
-            .message());
+        LoadMedusaHeads(folder.path(), *target).status().message());
   };
   const MadeHeads made = MakeHeads(*target);
   EXPECT_EQ(refusal(made.tensors), "");
@@ -59,6 +55,12 @@ TEST(MedusaHeads, AreRefusedWithoutATensorOrWithOneOfAnotherSize) {
   MadeTensors other = made.tensors;
   other["1.0.linear.bias"] = {"F32", {2}, Stored(std::vector<float>(2))};
   EXPECT_THAT(refusal(other), HasSubstr("'1.0.linear.bias': expected shape"));
+}
+
+TEST(MedusaHeads, NeedATransformerAsTarget) {
+  EXPECT_EQ(
+      LoadMedusaHeads("models/pycode-medusa", *Toy({})).status().message(),
+      "heads need a transformer as target");
 }
 
 }  // namespace

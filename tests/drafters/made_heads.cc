@@ -1,4 +1,4 @@
-#include "tests/core/model/made_heads.h"
+#include "tests/drafters/made_heads.h"
 
 #include <cmath>
 #include <cstddef>

@@ -1,0 +1,44 @@
+#include "drafters/medusa/growth.h"
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/model/architecture.h"
+#include "drafters/head_growth.h"
+#include "drafters/medusa/heads_file.h"
+
+namespace banyan {
+
+absl::StatusOr<GrowableHeads> OpenGrowableMedusa(const std::string& directory,
+                                                 int hidden_size,
+                                                 int vocab_size) {
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<MedusaFile> file,
+                          MedusaFile::Open(directory, hidden_size, vocab_size));
+  GrowableHeads heads = {.file = file->file()};
+  const auto add = [&](const WeightSource& source, int rows, int columns) {
+    heads.tensors.push_back({.name = source.tensor,
+                             .stored = file->Tensor(source),
+                             .row_states = rows,
+                             .column_states = columns});
+  };
+  for (int head = 0; head < file->heads(); ++head) {
+    for (int block = 0; block < file->blocks(); ++block) {
+      add(file->Linear(head, block), 1, 1);
+      add(file->Bias(head, block), 1, 0);
+    }
+    if (file->own_outputs()) add(file->Output(head), 0, 1);
+  }
+  heads.summary = absl::StrCat(
+      file->heads(), " Medusa heads of ", file->blocks(), " blocks, ",
+      file->own_outputs() ? "each with an output matrix"
+                          : "with the model's output matrix");
+  heads.facts = {{"heads", file->heads()},
+                 {"blocks", file->blocks()},
+                 {"own_matrices", file->own_outputs()}};
+  return heads;
+}
+
+}  // namespace banyan
