@@ -80,7 +80,8 @@ absl::StatusOr<RoundRecord> CommitRound(Method& method, Sequence& sequence,
   rows.insert(rows.end(), verdict.path.begin(),
               verdict.path.begin() +
                   static_cast<std::ptrdiff_t>(kept.tokens.size()) - 1);
-  if (!sequence.taps.empty()) sequence.KeepFeatures(scores, rows);
+  if (!sequence.taps.empty())
+    BANYAN_RETURN_IF_ERROR(sequence.KeepFeatures(scores, rows));
   BANYAN_RETURN_IF_ERROR(sequence.session->Commit(rows));
   sequence.Append(kept);
   RoundRecord record = {.tree = std::move(tree),
@@ -122,7 +123,9 @@ absl::StatusOr<RoundRecord> RunRound(Method& method, Sequence& sequence,
   BANYAN_RETURN_IF_ERROR(rows.status());
   times.verify_ns = lap();
   TargetFacts facts;
-  if (sequence.keep_facts) facts = GatherFacts(scores, tree, verdict, rows);
+  if (sequence.keep_facts) {
+    BANYAN_ASSIGN_OR_RETURN(facts, GatherFacts(scores, tree, verdict, rows));
+  }
   BANYAN_RETURN_IF_ERROR(rows.status());
   lap();  // gathering facts is no part of the round
   BANYAN_ASSIGN_OR_RETURN(RoundRecord record,

@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
@@ -39,8 +41,10 @@ TokenFacts Judge(const std::vector<double>& logits, TokenId token) {
 
 }  // namespace
 
-TargetFacts GatherFacts(const Scores& scores, const DraftTree& tree,
-                        const Verdict& verdict, RowSource& rows) {
+absl::StatusOr<TargetFacts> GatherFacts(const Scores& scores,
+                                        const DraftTree& tree,
+                                        const Verdict& verdict,
+                                        RowSource& rows) {
   TargetFacts facts;
   for (int i = 0; i < tree.size(); ++i) {
     const Node& node = tree.node(i);
@@ -60,7 +64,7 @@ TargetFacts GatherFacts(const Scores& scores, const DraftTree& tree,
     const bool last = i == verdict.path.size();
     const TokenId token =
         last ? verdict.next : tree.node(verdict.path[i]).token;
-    scores.Read(at, logits);
+    BANYAN_RETURN_IF_ERROR(scores.Read(at, logits));
     const TokenFacts judged = Judge(logits, token);
     facts.log_probability.push_back(judged.log_probability);
     facts.logit_gap.push_back(judged.gap);

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "core/model/model.h"
 #include "core/prob/row_source.h"
 #include "tree/draft_tree.h"
@@ -26,9 +27,12 @@ struct TargetFacts {
   std::vector<double> logit_gap;
 };
 
-// Row i of `scores` and of `rows` belongs to node i. Probes have nothing.
-TargetFacts GatherFacts(const Scores& scores, const DraftTree& tree,
-                        const Verdict& verdict, RowSource& rows);
+// Row i of `scores` and of `rows` belongs to node i. Probes have nothing. Fails
+// if a row cannot be read.
+absl::StatusOr<TargetFacts> GatherFacts(const Scores& scores,
+                                        const DraftTree& tree,
+                                        const Verdict& verdict,
+                                        RowSource& rows);
 
 }  // namespace banyan
 

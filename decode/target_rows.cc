@@ -26,15 +26,15 @@ TargetRows::TargetRows(const Scores& scores, const SamplingRule& rule,
 const Distribution& TargetRows::Row(int node) {
   std::optional<Distribution>& row = rows_[static_cast<std::size_t>(node)];
   if (row.has_value()) return *row;
-  scores_.Read(node, logits_);
   absl::StatusOr<Distribution> made =
-      rule_.Apply(logits_, context_.tokens, TokensTo(tree_, node));
+      scores_.Law(node, rule_, context_.tokens, TokensTo(tree_, node));
   if (made.ok()) {
     row = *std::move(made);
   } else {
     status_.Update(made.status());
+    const int size = scores_.vocab_size();
     row = Distribution::Dense(
-        std::vector<double>(logits_.size(), 1.0 / logits_.size()));
+        std::vector<double>(static_cast<std::size_t>(size), 1.0 / size));
   }
   return *row;
 }

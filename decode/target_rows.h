@@ -1,5 +1,5 @@
 // The target's laws at the nodes of a tree, made from its logits when first
-// read.
+// read, where the logits are.
 #ifndef BANYAN_DECODE_TARGET_ROWS_H_
 #define BANYAN_DECODE_TARGET_ROWS_H_
 
@@ -26,7 +26,7 @@ class TargetRows : public RowSource {
   // its verdict must then be thrown away.
   const Distribution& Row(int node) override;
 
-  // The first failure of the sampling rule, or OK.
+  // The first failure of reading or of the sampling rule, or OK.
   const absl::Status& status() const { return status_; }
 
  private:
@@ -35,7 +35,6 @@ class TargetRows : public RowSource {
   const Context& context_;
   const DraftTree& tree_;
   std::vector<std::optional<Distribution>> rows_;
-  std::vector<double> logits_;
   absl::Status status_;
 };
 

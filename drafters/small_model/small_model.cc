@@ -95,7 +95,7 @@ absl::StatusOr<std::vector<Distribution>> SmallModel::Propose(
     row_of_[static_cast<std::size_t>(nodes[i])] =
         static_cast<int>(rows_.size());
     rows_.push_back({batch.tokens[i], batch.parents[i]});
-    scores->Read(static_cast<int>(i), logits);
+    BANYAN_RETURN_IF_ERROR(scores->Read(static_cast<int>(i), logits));
     BANYAN_ASSIGN_OR_RETURN(
         Distribution proposal,
         rule.Apply(logits, context.tokens, TokensTo(tree, nodes[i])));

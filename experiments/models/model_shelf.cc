@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
 #include "core/model/medusa_heads.h"
+#include "core/model/transformer.h"
 #include "core/ops/weight.h"
 #include "experiments/models/loaded_model.h"
 
@@ -51,9 +52,11 @@ absl::StatusOr<std::shared_ptr<const MedusaHeads>> ModelShelf::OpenHeads(
   std::shared_ptr<const MedusaHeads>& heads =
       heads_[{std::move(place), target.model.get()}];
   if (heads == nullptr) {
+    // What LoadModel gives is one.
+    const auto& transformer = dynamic_cast<const Transformer&>(*target.model);
     BANYAN_ASSIGN_OR_RETURN(heads,
-                            MedusaHeads::Load(directory, *target.model,
-                                              target.model->options().format));
+                            MedusaHeads::Load(directory, transformer,
+                                              transformer.options().format));
   }
   return heads;
 }

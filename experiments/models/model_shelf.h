@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/model/medusa_heads.h"
-#include "core/model/transformer.h"
+#include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
 #include "experiments/models/loaded_model.h"
@@ -37,7 +37,7 @@ class ModelShelf {
  private:
   std::shared_ptr<Backend> backend_;
   std::map<std::pair<std::string, WeightFormat>, LoadedModel> models_;
-  std::map<std::pair<std::string, const Transformer*>,
+  std::map<std::pair<std::string, const Model*>,
            std::shared_ptr<const MedusaHeads>>
       heads_;
 };

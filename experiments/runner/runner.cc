@@ -25,6 +25,7 @@
 #include "decode/decoder.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
+#include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "experiments/runner/prepared_cells.h"
@@ -93,6 +94,7 @@ absl::StatusOr<records::PromptRecord> Decode(PreparedCell& cell,
   BANYAN_ASSIGN_OR_RETURN(
       Sequence sequence,
       decoder.Begin({.id = number, .tokens = asked.tokens}, stop));
+  BANYAN_RETURN_IF_ERROR(cell.target.model->Finish());
   record.set_prefill_ns(clock.NowNs() - start);
   while (sequence.stopped == StopReason::kNone) {
     BANYAN_ASSIGN_OR_RETURN(const RoundRecord round,
@@ -158,6 +160,9 @@ std::string Difference(const records::Context& found,
                         wanted.workload().hash(), ")");
   if (found.shard() != wanted.shard() || found.shards() != wanted.shards())
     return absl::StrCat("shard ", found.shard(), " of ", found.shards());
+  if (DeviceOf(found.machine()) != DeviceOf(wanted.machine()))
+    return absl::StrCat("a run on the device ", DeviceOf(found.machine()),
+                        ", not ", DeviceOf(wanted.machine()));
   if (found.machine().instruction_set() != wanted.machine().instruction_set())
     return absl::StrCat("a run with ", found.machine().instruction_set(),
                         ", not ", wanted.machine().instruction_set());

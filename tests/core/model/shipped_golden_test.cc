@@ -16,6 +16,7 @@
 #include "core/ops/cpu_backend.h"
 #include "core/ops/weight.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/must_read.h"
 
 namespace banyan {
 namespace {
@@ -55,11 +56,10 @@ TEST_P(ShippedModel, LogitsAgree) {
     const auto scores =
         ScoreOne(*model, *session, ChainAfter(*session, golden.ids));
     ASSERT_TRUE(scores.ok()) << scores.status();
-    std::vector<double> logits;
     for (std::size_t row = 0; row < golden.rows.size(); ++row) {
       const std::size_t token = golden.ids.size() - golden.rows.size() + row;
-      (*scores)->Read(static_cast<int>(token), logits);
-      ExpectClose(logits, golden.rows[row], GetParam());
+      ExpectClose(MustRead(**scores, static_cast<int>(token)), golden.rows[row],
+                  GetParam());
     }
   }
 }
@@ -85,9 +85,11 @@ TEST(ShippedHeads, LogitsAgree) {
     const auto scores = target->Score({&request, 1});
     ASSERT_TRUE(scores.ok()) << scores.status();
     std::vector<std::vector<double>> logits;
-    const auto status = (*heads)->Score(
-        scores->front()->Hidden(0, static_cast<int>(golden.ids.size()) - 1),
-        logits);
+    const auto status =
+        (*heads)->Score(MustReadHidden(*scores->front(), 0,
+                                       static_cast<int>(golden.ids.size()) - 1,
+                                       target->hidden_size()),
+                        logits);
     ASSERT_TRUE(status.ok()) << status;
     ASSERT_EQ(logits.size(), golden.rows.size());
     for (std::size_t head = 0; head < logits.size(); ++head)
