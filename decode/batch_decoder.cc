@@ -33,6 +33,7 @@ class Batch {
   absl::Status Admit(std::size_t number, const Prompt& prompt) {
     const std::int64_t start = decoder_.clock().NowNs();
     BANYAN_ASSIGN_OR_RETURN(Sequence sequence, decoder_.Begin(prompt, stop_));
+    BANYAN_RETURN_IF_ERROR(sequence.target.Finish());
     const std::int64_t prefill = decoder_.clock().NowNs() - start;
     listener_.Admitted(number, now_, prefill);
     now_ += prefill;

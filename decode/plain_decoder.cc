@@ -25,16 +25,14 @@ absl::StatusOr<std::vector<TokenId>> DecodePlainly(const Model& target,
                           Sequence::Start(target, prompt, stop));
   const Context& context = sequence.context;
   std::vector<TokenId> emitted;
-  std::vector<double> logits;
   while (sequence.stopped == StopReason::kNone) {
     const TokenBatch batch = {.tokens = {context.root()},
                               .positions = {sequence.session->length()},
                               .parents = {TokenBatch::kCommitted}};
     BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Scores> scores,
                             ScoreOne(target, *sequence.session, batch));
-    scores->Read(0, logits);
     BANYAN_ASSIGN_OR_RETURN(Distribution law,
-                            rule.Apply(logits, context.tokens, {}));
+                            scores->Law(0, rule, context.tokens, {}));
     const Chance chance(random, context);
     const TokenId next =
         law.TokenAt(chance.Draw(law.weights(), Purpose::kTarget, 0));

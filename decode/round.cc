@@ -107,6 +107,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
   times.derive_ns = lap();
   BANYAN_ASSIGN_OR_RETURN(auto scores,
                           parts.front().sequence.target.Score(requests));
+  // A phase's time is of finished work.
+  BANYAN_RETURN_IF_ERROR(parts.front().sequence.target.Finish());
   times.target_ns = lap();
   return scores;
 }
@@ -119,8 +121,10 @@ absl::Status Verify(const Method& method, const Scores& scores, Part& part,
   part.verdict = method.verifier->Verify(part.tree, rows, part.chance);
   BANYAN_RETURN_IF_ERROR(rows.status());
   times.verify_ns += lap();
-  if (part.sequence.keep_facts)
-    part.facts = GatherFacts(scores, part.tree, part.verdict, rows);
+  if (part.sequence.keep_facts) {
+    BANYAN_ASSIGN_OR_RETURN(
+        part.facts, GatherFacts(scores, part.tree, part.verdict, rows));
+  }
   lap();
   return rows.status();
 }
@@ -140,7 +144,8 @@ absl::StatusOr<RoundRecord> Commit(const Scores& scores, Part part) {
   rows.insert(
       rows.end(), path.begin(),
       path.begin() + static_cast<std::ptrdiff_t>(kept.tokens.size()) - 1);
-  if (!sequence.taps.empty()) sequence.KeepFeatures(scores, rows);
+  if (!sequence.taps.empty())
+    BANYAN_RETURN_IF_ERROR(sequence.KeepFeatures(scores, rows));
   BANYAN_RETURN_IF_ERROR(sequence.session->Commit(rows));
   sequence.Append(kept);
   RoundRecord record = {.tree = std::move(part.tree),
@@ -186,6 +191,7 @@ absl::StatusOr<std::vector<RoundRecord>> RunRound(
                             Commit(*scores[i], std::move(parts[i])));
     records.push_back(std::move(record));
   }
+  BANYAN_RETURN_IF_ERROR(sequences.front()->target.Finish());
   times.commit_ns = lap();
   for (RoundRecord& record : records) {
     record.times = times;

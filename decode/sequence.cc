@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -19,18 +20,21 @@
 namespace banyan {
 namespace {
 
-// Tokens of the prompt in a pass.
-constexpr std::size_t kPrefillRows = 64;
-
-void AddFeatures(const Scores& scores, absl::Span<const int> rows,
-                 const std::vector<int>& taps, Features& features) {
+// Reads the features of these rows at all taps.
+absl::Status AddFeatures(const Scores& scores, absl::Span<const int> rows,
+                         Features& features) {
+  const auto size = static_cast<std::size_t>(features.hidden_size);
   for (int row : rows) {
-    for (std::size_t tap = 0; tap < taps.size(); ++tap) {
-      const auto state = scores.Hidden(static_cast<int>(tap), row);
-      features.values.insert(features.values.end(), state.begin(), state.end());
+    for (std::size_t tap = 0; tap < features.taps.size(); ++tap) {
+      const std::size_t at = features.values.size();
+      features.values.resize(at + size);
+      BANYAN_RETURN_IF_ERROR(
+          scores.ReadHidden(static_cast<int>(tap), row,
+                            absl::MakeSpan(features.values).subspan(at, size)));
     }
     ++features.rows;
   }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -70,40 +74,24 @@ absl::StatusOr<Sequence> Sequence::Start(const Model& target,
   if (stop.max_new_tokens <= 0) sequence.stopped = StopReason::kLength;
   const auto read =
       absl::MakeConstSpan(prompt.tokens).first(prompt.tokens.size() - 1);
-  BANYAN_RETURN_IF_ERROR(sequence.taps.empty()
-                             ? sequence.session->Prefill(read)
-                             : sequence.PrefillWithFeatures(read));
+  Features& features = sequence.context.features;
+  features.taps = sequence.taps;
+  features.hidden_size = target.hidden_size();
+  BANYAN_RETURN_IF_ERROR(sequence.session->Prefill(
+      read, sequence.taps, [&features](const Scores& piece, int count) {
+        std::vector<int> rows(static_cast<std::size_t>(count));
+        std::iota(rows.begin(), rows.end(), 0);
+        return AddFeatures(piece, rows, features);
+      }));
   return sequence;
 }
 
-void Sequence::KeepFeatures(const Scores& scores, absl::Span<const int> rows) {
+absl::Status Sequence::KeepFeatures(const Scores& scores,
+                                    absl::Span<const int> rows) {
   Features& features = context.features;
   features.rows = 0;
   features.values.clear();
-  AddFeatures(scores, rows, taps, features);
-}
-
-absl::Status Sequence::PrefillWithFeatures(absl::Span<const TokenId> tokens) {
-  context.features.taps = taps;
-  context.features.hidden_size = target.hidden_size();
-  while (!tokens.empty()) {
-    TokenBatch batch;
-    std::vector<int> rows;
-    for (TokenId token : tokens.subspan(0, kPrefillRows)) {
-      const int row = batch.size();
-      batch.tokens.push_back(token);
-      batch.positions.push_back(session->length() + row);
-      batch.parents.push_back(row - 1);  // kCommitted is -1
-      rows.push_back(row);
-    }
-    const ScoreRequest request = {session.get(), &batch, taps,
-                                  /*logits=*/false};
-    BANYAN_ASSIGN_OR_RETURN(const auto scores, target.Score({&request, 1}));
-    AddFeatures(*scores.front(), rows, taps, context.features);
-    BANYAN_RETURN_IF_ERROR(session->Commit(rows));
-    tokens.remove_prefix(rows.size());
-  }
-  return absl::OkStatus();
+  return AddFeatures(scores, rows, features);
 }
 
 Sequence::Kept Sequence::Cut(std::vector<TokenId> emitted) const {

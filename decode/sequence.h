@@ -69,10 +69,7 @@ struct Sequence {
   void Append(const Kept& kept);
   // The features of these rows of a batch, in their order, become the
   // context's. The batch was scored with the sequence's taps.
-  void KeepFeatures(const Scores& scores, absl::Span<const int> rows);
-
- private:
-  absl::Status PrefillWithFeatures(absl::Span<const TokenId> tokens);
+  absl::Status KeepFeatures(const Scores& scores, absl::Span<const int> rows);
 };
 
 }  // namespace banyan

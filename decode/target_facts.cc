@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
@@ -58,8 +60,10 @@ bool HasDraws(const Node& node) {
 
 }  // namespace
 
-TargetFacts GatherFacts(const Scores& scores, const DraftTree& tree,
-                        const Verdict& verdict, TargetRows& rows) {
+absl::StatusOr<TargetFacts> GatherFacts(const Scores& scores,
+                                        const DraftTree& tree,
+                                        const Verdict& verdict,
+                                        TargetRows& rows) {
   TargetFacts facts;
   for (const Node& node : tree.nodes()) {
     facts.probability.push_back(facts.probability.empty() ? 1 : 0);
@@ -73,7 +77,7 @@ TargetFacts GatherFacts(const Scores& scores, const DraftTree& tree,
     const bool last = i == verdict.path.size();
     const TokenId token =
         last ? verdict.next : tree.node(verdict.path[i]).token;
-    scores.Read(at, logits);
+    BANYAN_RETURN_IF_ERROR(scores.Read(at, logits));
     const TokenFacts judged = Judge(logits, token);
     facts.log_probability.push_back(judged.log_probability);
     facts.logit_gap.push_back(judged.gap);

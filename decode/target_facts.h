@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "core/model/model.h"
 #include "decode/target_rows.h"
 #include "tree/draft_tree.h"
@@ -29,9 +30,12 @@ struct TargetFacts {
 
 // Row i of `scores` and of `rows` belongs to node i. Probes have nothing. Holds
 // one row at a time beside those that `rows` keeps, and has it keep no more:
-// the memory of a recorded round is that of the method.
-TargetFacts GatherFacts(const Scores& scores, const DraftTree& tree,
-                        const Verdict& verdict, TargetRows& rows);
+// the memory of a recorded round is that of the method. Fails if a row cannot
+// be read.
+absl::StatusOr<TargetFacts> GatherFacts(const Scores& scores,
+                                        const DraftTree& tree,
+                                        const Verdict& verdict,
+                                        TargetRows& rows);
 
 }  // namespace banyan
 

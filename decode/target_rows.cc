@@ -36,13 +36,13 @@ Distribution TargetRows::Glance(int node) {
 }
 
 Distribution TargetRows::Make(int node) {
-  scores_.Read(node, logits_);
   absl::StatusOr<Distribution> made =
-      rule_.Apply(logits_, context_.tokens, TokensTo(tree_, node));
+      scores_.Law(node, rule_, context_.tokens, TokensTo(tree_, node));
   if (made.ok()) return *std::move(made);
   status_.Update(made.status());
+  const int size = scores_.vocab_size();
   return Distribution::Dense(
-      std::vector<double>(logits_.size(), 1.0 / logits_.size()));
+      std::vector<double>(static_cast<std::size_t>(size), 1.0 / size));
 }
 
 }  // namespace banyan

@@ -1,5 +1,5 @@
 // The target's laws at the nodes of a tree, made from its logits when first
-// read.
+// read, where the logits are.
 #ifndef BANYAN_DECODE_TARGET_ROWS_H_
 #define BANYAN_DECODE_TARGET_ROWS_H_
 
@@ -30,7 +30,7 @@ class TargetRows : public RowSource {
   // is made anew, and goes with what this returns.
   Distribution Glance(int node);
 
-  // The first failure of the sampling rule, or OK.
+  // The first failure of reading or of the sampling rule, or OK.
   const absl::Status& status() const { return status_; }
 
  private:
@@ -41,7 +41,6 @@ class TargetRows : public RowSource {
   const Context& context_;
   const DraftTree& tree_;
   std::vector<std::optional<Distribution>> rows_;
-  std::vector<double> logits_;
   absl::Status status_;
 };
 

@@ -10,6 +10,9 @@
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/prob/distribution.h"
+#include "core/prob/logits.h"
+#include "core/prob/sampling_rule.h"
 
 namespace banyan {
 
@@ -18,9 +21,30 @@ absl::StatusOr<std::unique_ptr<Session>> Session::View(
   return absl::UnimplementedError("this model has no layers to choose from");
 }
 
-absl::Span<const float> Scores::Hidden(int /*tap*/, int /*row*/) const {
+absl::Status Session::Prefill(absl::Span<const TokenId> tokens) {
+  return Prefill(tokens, {}, [](const Scores& /*piece*/, int /*rows*/) {
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<Distribution> Scores::Law(int row, const SamplingRule& rule,
+                                         absl::Span<const TokenId> history,
+                                         absl::Span<const TokenId> path) const {
+  std::vector<double> logits;
+  BANYAN_RETURN_IF_ERROR(Read(row, logits));
+  return rule.ApplyTo(std::move(logits), history, path);
+}
+
+absl::StatusOr<std::vector<TokenLogit>> Scores::Best(int row, int k) const {
+  std::vector<double> logits;
+  BANYAN_RETURN_IF_ERROR(Read(row, logits));
+  return BestLogits(logits, k);
+}
+
+absl::Status Scores::ReadHidden(int /*tap*/, int /*row*/,
+                                absl::Span<float> /*out*/) const {
   Check(false, "hidden states that were not asked for");
-  return {};
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Scores>> ScoreOne(const Model& model,

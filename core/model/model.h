@@ -6,16 +6,50 @@
 #ifndef BANYAN_CORE_MODEL_MODEL_H_
 #define BANYAN_CORE_MODEL_MODEL_H_
 
+#include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
+#include "core/ops/weight.h"
+#include "core/prob/distribution.h"
+#include "core/prob/logits.h"
+#include "core/prob/sampling_rule.h"
 
 namespace banyan {
+
+// What was computed for one batch, a row per token in the order of the batch.
+// Valid for as long as the session's pending rows are. Rows stay where they
+// were computed until they are read; reading waits for them, and can fail.
+class Scores {
+ public:
+  virtual ~Scores() = default;
+
+  virtual int vocab_size() const = 0;
+  // Replaces `logits` by row `row`: one number per token of the vocabulary.
+  virtual absl::Status Read(int row, std::vector<double>& logits) const = 0;
+  // What `rule` makes of row `row` after `history` and `path`
+  // (SamplingRule::Apply), and the row's k largest logits (BestLogits).
+  virtual absl::StatusOr<Distribution> Law(
+      int row, const SamplingRule& rule, absl::Span<const TokenId> history,
+      absl::Span<const TokenId> path) const;
+  virtual absl::StatusOr<std::vector<TokenLogit>> Best(int row, int k) const;
+  // Writes the hidden state of row `row` at number `tap` of the request's taps.
+  // Requires that the request had it, and room for the model's hidden_size().
+  virtual absl::Status ReadHidden(int tap, int row,
+                                  absl::Span<float> out) const;
+};
+
+// Takes the hidden states of a text that is being read, piece by piece: rows 0
+// to rows - 1 are the text's next tokens, in order, without logits.
+using FeatureSink =
+    absl::FunctionRef<absl::Status(const Scores& piece, int rows)>;
 
 // One sequence. Not safe for concurrent use. Every failing call leaves the
 // session as it was.
@@ -28,8 +62,14 @@ class Session {
   virtual int pending() const = 0;
 
   // Commits `tokens` after the committed prefix without giving their logits.
-  // Requires that nothing is pending.
-  virtual absl::Status Prefill(absl::Span<const TokenId> tokens) = 0;
+  // With `taps`, `sink` gets the hidden states at them; without, it is not
+  // called, and all else is the same. Fails if `sink` does, or if the model has
+  // no such hidden states. Requires that nothing is pending.
+  virtual absl::Status Prefill(absl::Span<const TokenId> tokens,
+                               absl::Span<const int> taps,
+                               FeatureSink sink) = 0;
+  // The same without taps.
+  absl::Status Prefill(absl::Span<const TokenId> tokens);
   // Commits the pending rows `path`, a chain that starts at a row which follows
   // the committed prefix, and drops every other pending row. An empty path
   // drops them all.
@@ -46,18 +86,6 @@ class Session {
       absl::Span<const int> layers);
 };
 
-// The logits of one batch, a row per token in the order of the batch. Valid for
-// as long as the session's pending rows are.
-class Scores {
- public:
-  virtual ~Scores() = default;
-  // Replaces `logits` by row `row`: one number per token of the vocabulary.
-  virtual void Read(int row, std::vector<double>& logits) const = 0;
-  // The hidden state of row `row` at number `tap` of the request's taps.
-  // Requires that the request had it.
-  virtual absl::Span<const float> Hidden(int tap, int row) const;
-};
-
 // Where a hidden state is taken: after so many of the model's layers, 0 being
 // the embedding, or after the final norm, which is what the output head reads.
 // A view has none after a layer that it does not run.
@@ -66,11 +94,22 @@ inline constexpr int kAfterFinalNorm = -1;
 struct ScoreRequest {
   Session* session;            // made by the model that is asked
   const TokenBatch* batch;     // becomes the session's next pending rows
-  std::vector<int> taps = {};  // hidden states wanted (Scores::Hidden)
-  bool logits = true;          // without, Scores::Read is not allowed
+  std::vector<int> taps = {};  // hidden states wanted (Scores::ReadHidden)
+  bool logits = true;          // without, no row of logits may be read
 };
 
-// Safe for concurrent use.
+// What a model is made of and where it runs, for reports and records.
+struct ModelFacts {
+  WeightFormat format = WeightFormat::kF32;  // of its matrices
+  std::size_t streamed_bytes = 0;            // of weights, that a pass reads
+  double operations_per_token = 0;           // sums and products with them
+  std::vector<TokenId> end_of_text;          // tokens that end a text
+  std::string device;                        // BackendFacts::device
+  std::string backend;                       // Backend::description()
+};
+
+// Safe for concurrent use. A call may return before its work is done; what
+// reads numbers (Scores) waits for them.
 class Model {
  public:
   virtual ~Model() = default;
@@ -84,6 +123,7 @@ class Model {
   // The name of the model that this one is grown from: it computes the same,
   // at the cost of its own size. Empty for any other model.
   virtual absl::string_view grown_from() const { return {}; }
+  virtual ModelFacts facts() const { return {}; }
   virtual std::unique_ptr<Session> NewSession() const = 0;
 
   // Scores one batch for each of several distinct sessions in one pass; their
@@ -94,6 +134,10 @@ class Model {
   // tap is out of range, or a session is not this model's or comes twice.
   virtual absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
       absl::Span<const ScoreRequest> requests) const = 0;
+
+  // Waits until all work of all sessions is done. A time that is to be of
+  // finished work is taken after this.
+  virtual absl::Status Finish() const { return absl::OkStatus(); }
 };
 
 // Score() for one session.

@@ -28,7 +28,12 @@ class TableSession : public Session {
   int length() const override { return static_cast<int>(text_.size()); }
   int pending() const override { return rows_.size(); }
 
-  absl::Status Prefill(absl::Span<const TokenId> tokens) override {
+  absl::Status Prefill(absl::Span<const TokenId> tokens,
+                       absl::Span<const int> taps,
+                       FeatureSink /*sink*/) override {
+    if (!taps.empty())
+      return absl::InvalidArgumentError(
+          "prefill: a table has no hidden states");
     if (pending() > 0)
       return absl::FailedPreconditionError("prefill while rows are pending");
     if (length() + static_cast<int>(tokens.size()) > limit_)
@@ -85,13 +90,16 @@ class TableSession : public Session {
 
 class TableScores : public Scores {
  public:
-  explicit TableScores(std::vector<std::vector<double>> rows)
-      : rows_(std::move(rows)) {}
-  void Read(int row, std::vector<double>& logits) const override {
+  TableScores(int vocab_size, std::vector<std::vector<double>> rows)
+      : vocab_size_(vocab_size), rows_(std::move(rows)) {}
+  int vocab_size() const override { return vocab_size_; }
+  absl::Status Read(int row, std::vector<double>& logits) const override {
     logits = rows_[static_cast<std::size_t>(row)];
+    return absl::OkStatus();
   }
 
  private:
+  int vocab_size_;
   std::vector<std::vector<double>> rows_;
 };
 
@@ -135,7 +143,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> TableModel::Score(
       for (double& mass : row) mass = std::log(mass);
       rows.push_back(std::move(row));
     }
-    result.push_back(std::make_unique<TableScores>(std::move(rows)));
+    result.push_back(
+        std::make_unique<TableScores>(vocab_size_, std::move(rows)));
   }
   return result;
 }

@@ -68,6 +68,15 @@ Transformer::Transformer(Architecture architecture, TransformerOptions options,
     rotation_.emplace(*architecture_.rope, architecture_.head_dim);
 }
 
+ModelFacts Transformer::facts() const {
+  return {.format = options_.format,
+          .streamed_bytes = weights_.streamed_bytes(),
+          .operations_per_token = 2 * weights_.streamed_numbers(),
+          .end_of_text = architecture_.end_of_text,
+          .device = backend_->facts().device,
+          .backend = backend_->description()};
+}
+
 std::unique_ptr<Session> Transformer::NewSession() const {
   return std::make_unique<TransformerSession>(*this);
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -47,9 +48,11 @@ class Transformer : public Model {
   absl::string_view grown_from() const override {
     return architecture_.grown_from;
   }
+  ModelFacts facts() const override;
   std::unique_ptr<Session> NewSession() const override;
   absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
       absl::Span<const ScoreRequest> requests) const override;
+  absl::Status Finish() const override { return backend_->Finish(); }
 
   const Architecture& architecture() const { return architecture_; }
   const TransformerOptions& options() const { return options_; }

@@ -21,12 +21,21 @@
 #include "core/model/workspace.h"
 #include "core/ops/activate.h"
 #include "core/ops/backend.h"
+#include "core/ops/read_row.h"
 #include "core/ops/tensor.h"
+#include "core/prob/distribution.h"
+#include "core/prob/logits.h"
+#include "core/prob/sampling_rule.h"
 
 namespace banyan {
 namespace {
 
-absl::Span<std::byte> AsBytes(std::vector<float>& numbers) {
+bool Wants(const PassPart& part, int tap) {
+  const std::vector<int>& taps = part.request->taps;
+  return std::find(taps.begin(), taps.end(), tap) != taps.end();
+}
+
+absl::Span<std::byte> AsBytes(absl::Span<float> numbers) {
   return {reinterpret_cast<std::byte*>(numbers.data()),
           numbers.size() * sizeof(float)};
 }
@@ -40,39 +49,58 @@ absl::Status DownloadRow(Backend& backend, const Tensor& x, int row,
 
 }  // namespace
 
-// Shares the workspace, and so keeps the logits, until the last part's scores
-// are gone.
+// Shares the workspace, and so keeps logits and hidden states, until the last
+// part's scores are gone.
 class TransformerPass::PassScores : public Scores {
  public:
   PassScores(const Transformer& model, std::shared_ptr<Workspace> workspace,
-             Tensor logits, Taps taps)
+             Tensor logits, std::vector<Tensor> taps)
       : model_(model),
         workspace_(std::move(workspace)),
         logits_(logits),
         taps_(std::move(taps)) {}
 
-  void Read(int row, std::vector<double>& logits) const override {
-    Check(row >= 0 && row < logits_.rows, "logits that were not asked for");
-    std::vector<float> numbers(static_cast<std::size_t>(logits_.columns));
-    const absl::Status status =
-        DownloadRow(model_.backend(), logits_, row, AsBytes(numbers));
-    Check(status.ok(), "logits that cannot be read");
+  int vocab_size() const override { return model_.vocab_size(); }
+
+  absl::Status Read(int row, std::vector<double>& logits) const override {
+    std::vector<float> numbers(static_cast<std::size_t>(model_.vocab_size()));
+    BANYAN_RETURN_IF_ERROR(DownloadRow(model_.backend(), Logits(row).row, 0,
+                                       AsBytes(absl::MakeSpan(numbers))));
     logits.assign(numbers.begin(), numbers.end());
     std::fill(logits.begin() + model_.options().used_vocab, logits.end(),
               -std::numeric_limits<double>::infinity());
+    return absl::OkStatus();
   }
 
-  absl::Span<const float> Hidden(int tap, int row) const override {
-    const auto size = static_cast<std::size_t>(model_.hidden_size());
-    return absl::MakeSpan(taps_[static_cast<std::size_t>(tap)])
-        .subspan(static_cast<std::size_t>(row) * size, size);
+  absl::StatusOr<Distribution> Law(
+      int row, const SamplingRule& rule, absl::Span<const TokenId> history,
+      absl::Span<const TokenId> path) const override {
+    return model_.backend().Law({Logits(row), &rule, history, path});
+  }
+
+  absl::StatusOr<std::vector<TokenLogit>> Best(int row, int k) const override {
+    return model_.backend().Best({Logits(row), k});
+  }
+
+  absl::Status ReadHidden(int tap, int row,
+                          absl::Span<float> out) const override {
+    Check(tap >= 0 && static_cast<std::size_t>(tap) < taps_.size() &&
+              out.size() == static_cast<std::size_t>(model_.hidden_size()),
+          "a hidden state that was not asked for, or of another size");
+    return DownloadRow(model_.backend(), taps_[static_cast<std::size_t>(tap)],
+                       row, AsBytes(out));
   }
 
  private:
+  LogitRow Logits(int row) const {
+    Check(row >= 0 && row < logits_.rows, "logits that were not asked for");
+    return {logits_.Rows(row, 1), model_.options().used_vocab};
+  }
+
   const Transformer& model_;
   std::shared_ptr<Workspace> workspace_;
   Tensor logits_;
-  Taps taps_;
+  std::vector<Tensor> taps_;
 };
 
 TransformerPass::TransformerPass(const Transformer& model,
@@ -88,30 +116,32 @@ TransformerPass::TransformerPass(const Transformer& model,
   for (PassPart& part : parts_) {
     part.first_row = rows_;
     rows_ += part.request->batch->size();
-    taps_.emplace_back(part.request->taps.size());
   }
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Scores>>> TransformerPass::Run() {
   BANYAN_RETURN_IF_ERROR(Begin());
   const std::vector<int>& layers = parts_.front().session->layers();
-  BANYAN_RETURN_IF_ERROR(Tap(0, stream_));
+  BANYAN_RETURN_IF_ERROR(Tap(0));
   for (std::size_t place = 0; place < layers.size(); ++place) {
     BANYAN_RETURN_IF_ERROR(RunLayer(place));
-    BANYAN_RETURN_IF_ERROR(Tap(layers[place] + 1, stream_));
+    BANYAN_RETURN_IF_ERROR(Tap(layers[place] + 1));
   }
   BANYAN_RETURN_IF_ERROR(Head());
   std::vector<std::unique_ptr<Scores>> scores;
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const PassPart& part = parts_[i];
-    const Tensor logits =
-        part.request->logits
-            ? logits_.Rows(part.first_row, part.request->batch->size())
-            : Tensor{};
-    scores.push_back(std::make_unique<PassScores>(model_, workspace_, logits,
-                                                  std::move(taps_[i])));
-  }
+  for (const PassPart& part : parts_) scores.push_back(ScoresOf(part));
   return scores;
+}
+
+std::unique_ptr<Scores> TransformerPass::ScoresOf(const PassPart& part) const {
+  const int rows = part.request->batch->size();
+  const Tensor logits =
+      part.request->logits ? logits_.Rows(part.first_row, rows) : Tensor{};
+  std::vector<Tensor> taps;
+  for (int place : part.request->taps)
+    taps.push_back(taps_.at(place).Rows(part.first_row, rows));
+  return std::make_unique<PassScores>(model_, workspace_, logits,
+                                      std::move(taps));
 }
 
 // Room in the caches, tokens, positions, who sees whom, and the embedding.
@@ -156,7 +186,7 @@ absl::Status TransformerPass::Begin() {
   std::vector<float> angles(static_cast<std::size_t>(rows_) * angles_.stride);
   for (std::size_t i = 0; i < positions.size(); ++i)
     model_.rotation_->Write(positions[i], &angles[i * angles_.stride]);
-  return backend_.Upload(AsBytes(angles), *angles_.buffer, 0);
+  return backend_.Upload(AsBytes(absl::MakeSpan(angles)), *angles_.buffer, 0);
 }
 
 absl::Status TransformerPass::Norm(const Tensor& x, const RowVector& weight,
@@ -268,38 +298,31 @@ absl::Status TransformerPass::FeedForward(const TransformerLayer& layer) {
                           .add = true});
 }
 
-absl::Status TransformerPass::Tap(int place, const Tensor& hidden) {
-  const auto size = static_cast<std::size_t>(hidden.columns);
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const PassPart& part = parts_[i];
-    for (std::size_t tap = 0; tap < part.request->taps.size(); ++tap) {
-      if (part.request->taps[tap] != place) continue;
-      std::vector<float>& out = taps_[i][tap];
-      out.resize(static_cast<std::size_t>(part.request->batch->size()) * size);
-      for (int row = 0; row < part.request->batch->size(); ++row)
-        BANYAN_RETURN_IF_ERROR(DownloadRow(
-            backend_, hidden, part.first_row + row,
-            AsBytes(out).subspan(
-                static_cast<std::size_t>(row) * size * sizeof(float),
-                size * sizeof(float))));
-    }
-  }
-  return absl::OkStatus();
+// Layers change the stream in place, so what is wanted of it is copied, on the
+// device; whoever wants to read it downloads it from there.
+absl::Status TransformerPass::Tap(int place) {
+  if (std::none_of(parts_.begin(), parts_.end(), [place](const PassPart& part) {
+        return Wants(part, place);
+      }))
+    return absl::OkStatus();
+  BANYAN_ASSIGN_OR_RETURN(
+      const Tensor kept,
+      workspace_->Kept(taps_.size(), rows_, stream_.columns));
+  taps_[place] = kept;
+  return backend_.Copy({stream_, kept});
 }
 
 // The final norm, and the logits of the parts that want them.
 absl::Status TransformerPass::Head() {
   const auto wanted = [](const PassPart& part) {
-    const std::vector<int>& taps = part.request->taps;
-    return part.request->logits ||
-           std::find(taps.begin(), taps.end(), kAfterFinalNorm) != taps.end();
+    return part.request->logits || Wants(part, kAfterFinalNorm);
   };
   if (std::none_of(parts_.begin(), parts_.end(), wanted))
     return absl::OkStatus();
   const TransformerWeights& weights = model_.weights_;
   BANYAN_RETURN_IF_ERROR(
       Norm(stream_, weights.final_norm, weights.final_norm_bias, normed_));
-  BANYAN_RETURN_IF_ERROR(Tap(kAfterFinalNorm, normed_));
+  taps_[kAfterFinalNorm] = normed_;  // nothing changes it any more
   BANYAN_ASSIGN_OR_RETURN(
       logits_,
       workspace_->Matrix(Workspace::kLogits, rows_, architecture_.vocab_size));

@@ -5,6 +5,7 @@
 #define BANYAN_CORE_MODEL_TRANSFORMER_PASS_H_
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -37,8 +38,6 @@ class TransformerPass {
 
  private:
   class PassScores;
-  // Hidden states of one part: by tap, then by row.
-  using Taps = std::vector<std::vector<float>>;
 
   absl::Status Begin();
   absl::Status RunLayer(std::size_t place);
@@ -47,9 +46,10 @@ class TransformerPass {
   absl::Status FeedForward(const TransformerLayer& layer);
   absl::Status Norm(const Tensor& x, const RowVector& weight,
                     const RowVector& bias, const Tensor& y) const;
-  // Keeps the hidden states of the parts that want them here.
-  absl::Status Tap(int place, const Tensor& hidden);
+  // Keeps the hidden states after so many layers, if some part wants them.
+  absl::Status Tap(int place);
   absl::Status Head();
+  std::unique_ptr<Scores> ScoresOf(const PassPart& part) const;
 
   const Transformer& model_;
   const Architecture& architecture_;
@@ -58,7 +58,7 @@ class TransformerPass {
   int rows_ = 0;
   std::shared_ptr<Workspace> workspace_;
   Tensor stream_, normed_, angles_, logits_;
-  std::vector<Taps> taps_;  // by part
+  std::map<int, Tensor> taps_;  // by place, of all rows
 };
 
 }  // namespace banyan

@@ -190,7 +190,29 @@ absl::Status TransformerSession::Commit(absl::Span<const int> path) {
   return absl::OkStatus();
 }
 
-absl::Status TransformerSession::Prefill(absl::Span<const TokenId> tokens) {
+absl::Status TransformerSession::PrefillPiece(absl::Span<const TokenId> tokens,
+                                              absl::Span<const int> taps,
+                                              FeatureSink sink) {
+  TokenBatch batch;
+  std::vector<int> path;
+  for (TokenId token : tokens) {
+    const int row = batch.size();
+    batch.tokens.push_back(token);
+    batch.positions.push_back(length() + row);
+    batch.parents.push_back(row - 1);  // kCommitted is -1
+    path.push_back(row);
+  }
+  const ScoreRequest request = {
+      this, &batch, {taps.begin(), taps.end()}, /*logits=*/false};
+  BANYAN_ASSIGN_OR_RETURN(const auto scores, model_.Score({&request, 1}));
+  if (!taps.empty())
+    BANYAN_RETURN_IF_ERROR(sink(*scores.front(), batch.size()));
+  return Commit(path);
+}
+
+absl::Status TransformerSession::Prefill(absl::Span<const TokenId> tokens,
+                                         absl::Span<const int> taps,
+                                         FeatureSink sink) {
   if (pending() > 0)
     return absl::FailedPreconditionError("prefill while rows are pending");
   if (view_)
@@ -204,25 +226,14 @@ absl::Status TransformerSession::Prefill(absl::Span<const TokenId> tokens) {
   BANYAN_RETURN_IF_ERROR(
       GrowCommitted(before + static_cast<int>(tokens.size())));
   while (!tokens.empty()) {
-    TokenBatch batch;
-    std::vector<int> path;
-    for (TokenId token : tokens.subspan(0, kPrefillRows)) {
-      const int row = batch.size();
-      batch.tokens.push_back(token);
-      batch.positions.push_back(length() + row);
-      batch.parents.push_back(row - 1);  // kCommitted is -1
-      path.push_back(row);
-    }
-    ScoreRequest request = {this, &batch};
-    request.logits = false;
-    absl::Status status = model_.Score({&request, 1}).status();
-    if (status.ok()) status = Commit(path);
+    const absl::Span<const TokenId> piece = tokens.subspan(0, kPrefillRows);
+    const absl::Status status = PrefillPiece(piece, taps, sink);
     if (!status.ok()) {  // what an earlier piece committed is forgotten too
       committed_->length = before;
       Forget();
       return status;
     }
-    tokens.remove_prefix(path.size());
+    tokens.remove_prefix(piece.size());
   }
   return absl::OkStatus();
 }

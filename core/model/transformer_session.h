@@ -29,7 +29,9 @@ class TransformerSession : public Session {
 
   int length() const override { return committed_->length; }
   int pending() const override { return Fresh() ? rows_.size() : 0; }
-  absl::Status Prefill(absl::Span<const TokenId> tokens) override;
+  using Session::Prefill;
+  absl::Status Prefill(absl::Span<const TokenId> tokens,
+                       absl::Span<const int> taps, FeatureSink sink) override;
   absl::Status Commit(absl::Span<const int> path) override;
   absl::StatusOr<std::unique_ptr<Session>> View(
       absl::Span<const int> layers) override;
@@ -67,6 +69,9 @@ class TransformerSession : public Session {
   bool Fresh() const { return commits_ == committed_->commits; }
   void Forget();
   absl::Status CheckTokens(absl::Span<const TokenId> tokens) const;
+  // Scores and commits one piece of a text.
+  absl::Status PrefillPiece(absl::Span<const TokenId> tokens,
+                            absl::Span<const int> taps, FeatureSink sink);
   absl::Status GrowCommitted(int slots);
 
   const Transformer& model_;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/status_macros.h"
@@ -16,11 +17,21 @@
 namespace banyan {
 
 absl::StatusOr<Tensor> Workspace::Matrix(Place place, int rows, int columns) {
+  return MatrixIn(buffers_[place], rows, columns);
+}
+
+absl::StatusOr<Tensor> Workspace::Kept(std::size_t number, int rows,
+                                       int columns) {
+  if (kept_.size() <= number) kept_.resize(number + 1);
+  return MatrixIn(kept_[number], rows, columns);
+}
+
+absl::StatusOr<Tensor> Workspace::MatrixIn(std::unique_ptr<Buffer>& buffer,
+                                           int rows, int columns) {
   const auto stride = static_cast<std::size_t>(PadToLane(columns));
-  BANYAN_ASSIGN_OR_RETURN(
-      Buffer * buffer,
-      Room(place, static_cast<std::size_t>(rows) * stride * sizeof(float)));
-  return Tensor{buffer, 0, rows, columns, stride};
+  BANYAN_RETURN_IF_ERROR(MakeRoom(
+      buffer, static_cast<std::size_t>(rows) * stride * sizeof(float)));
+  return Tensor{buffer.get(), 0, rows, columns, stride};
 }
 
 absl::StatusOr<Ints> Workspace::List(Place place,
@@ -28,17 +39,18 @@ absl::StatusOr<Ints> Workspace::List(Place place,
   const absl::Span<const std::byte> bytes(
       reinterpret_cast<const std::byte*>(values.data()),
       values.size() * sizeof(int));
-  BANYAN_ASSIGN_OR_RETURN(Buffer * buffer, Room(place, bytes.size()));
+  std::unique_ptr<Buffer>& buffer = buffers_[place];
+  BANYAN_RETURN_IF_ERROR(MakeRoom(buffer, bytes.size()));
   BANYAN_RETURN_IF_ERROR(backend_.Upload(bytes, *buffer, 0));
-  return Ints{buffer, 0, static_cast<int>(values.size())};
+  return Ints{buffer.get(), 0, static_cast<int>(values.size())};
 }
 
-absl::StatusOr<Buffer*> Workspace::Room(Place place, std::size_t bytes) {
-  std::unique_ptr<Buffer>& buffer = buffers_[place];
+absl::Status Workspace::MakeRoom(std::unique_ptr<Buffer>& buffer,
+                                 std::size_t bytes) {
   if (buffer == nullptr || buffer->bytes() < bytes) {
     BANYAN_ASSIGN_OR_RETURN(buffer, backend_.Allocate(bytes));
   }
-  return buffer.get();
+  return absl::OkStatus();
 }
 
 std::unique_ptr<Workspace> Workspaces::Take(Backend& backend) {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/device/buffer.h"
 #include "core/ops/backend.h"
@@ -35,12 +36,19 @@ class Workspace {
   // A matrix in `place`; what it held is lost.
   absl::StatusOr<Tensor> Matrix(Place place, int rows, int columns);
   absl::StatusOr<Ints> List(Place place, const std::vector<int>& values);
+  // A matrix for the hidden states that are kept beside those in `places`, one
+  // for each number, 0 and up.
+  absl::StatusOr<Tensor> Kept(std::size_t number, int rows, int columns);
 
  private:
-  absl::StatusOr<Buffer*> Room(Place place, std::size_t bytes);
+  absl::StatusOr<Tensor> MatrixIn(std::unique_ptr<Buffer>& buffer, int rows,
+                                  int columns);
+  // Makes `buffer` one of at least so many bytes.
+  absl::Status MakeRoom(std::unique_ptr<Buffer>& buffer, std::size_t bytes);
 
   Backend& backend_;
   std::array<std::unique_ptr<Buffer>, kPlaces> buffers_;
+  std::vector<std::unique_ptr<Buffer>> kept_;
 };
 
 // Workspaces that nobody uses at the moment. Safe for concurrent use.

@@ -18,12 +18,11 @@ namespace banyan {
 // y[i][head] = sum over seen slots of p * value, p = exp(s - max s) and the
 // whole divided by the sum of the p, where s is the product of query and key.
 //
-// Products are sums of one fused multiply-add per number in order, from 0.
-// Seen slots are taken in the order of their positions: a slot of the prefix is
-// its own, the j-th seen pending one has committed + j. The sum of the p runs
-// over sixteen lanes, a position in lane position % 16, added in halves at the
-// end. A sum of zero is +0. Slots that are not seen add nothing, as long as
-// what is stored there is finite.
+// Seen slots have positions: a slot of the prefix is its own, the j-th seen
+// pending one has committed + j. What is seen at which position decides a row's
+// result, to the last bit; which slots the pending ones stand in does not.
+// Slots that are not seen add nothing, as long as what is stored there is
+// finite.
 struct AttentionArgs {
   Tensor queries;
   int heads;

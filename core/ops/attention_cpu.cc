@@ -5,6 +5,11 @@
 //
 // Tiles run over every slot up to the last row's. What a row does not see gets
 // p = 0 and adds nothing (attention.h).
+//
+// The order of sums: products are one fused multiply-add per number in order,
+// from 0, seen slots in the order of their positions. The sum of the p runs
+// over sixteen lanes, a position in lane position % 16, added in halves at the
+// end. A sum of zero is +0.
 #include <algorithm>
 #include <bit>
 #include <cstddef>

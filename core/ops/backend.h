@@ -1,39 +1,73 @@
 // Backend: whole-tensor operations on opaque buffers. A model is written once
 // against it. Each op's contract stands in the header of its arguments;
-// ReferenceBackend is its readable twin.
+// ReferenceBackend is its readable twin. devices.h opens one by its name.
 #ifndef BANYAN_CORE_OPS_BACKEND_H_
 #define BANYAN_CORE_OPS_BACKEND_H_
 
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/clock.h"
 #include "core/device/buffer.h"
 #include "core/ops/activate.h"
 #include "core/ops/attention.h"
+#include "core/ops/copy.h"
 #include "core/ops/embed.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/linear.h"
 #include "core/ops/norm.h"
+#include "core/ops/probe.h"
+#include "core/ops/read_row.h"
 #include "core/ops/rotate.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
+#include "core/prob/distribution.h"
+#include "core/prob/logits.h"
 
 namespace banyan {
 
-// Ops are enqueued in the order of the calls; Download waits for them. A result
-// does not depend on the thread count, nor one row's on the other rows. Safe
-// for concurrent use on different buffers. Buffers, weights and caches belong
-// to the backend that made them and may outlive it.
+// What a backend is, for records.
+struct BackendFacts {
+  std::string device;           // its name in the table of devices
+  std::string instruction_set;  // of its kernels; empty: there is one only
+  int threads = 1;              // of this machine, that compute
+};
+
+// What every backend promises: a row's result depends on that row alone, to the
+// last bit; not on the rows beside it or their number, on where they lie in
+// memory, on threads, or on what ran before. In which order a sum is taken is
+// each backend's own matter and stands beside its kernels, so two backends may
+// round differently.
+//
+// Time: work is done in the order of the calls, and any call may return before
+// its work is done, except those that give numbers to the caller (Download,
+// Law, Best) and Finish: they wait for all that was called before. Work that
+// fails after its call has returned fails the next call that waits, and all
+// later ones. What a call reads of the caller's own memory it has read when it
+// returns; a buffer may be destroyed while work on it is under way.
+//
+// Safe for concurrent use on different buffers. Buffers, weights and caches
+// belong to the backend that made them and may outlive it.
 class Backend {
  public:
   virtual ~Backend() = default;
 
-  // What it is, for people and records: "cpu AVX2, 2 threads".
+  virtual BackendFacts facts() const = 0;
+  // The same for people: "cpu AVX2, 2 threads".
   virtual std::string description() const = 0;
+
+  // Waits until everything that was called has been done.
+  virtual absl::Status Finish() = 0;
+  // What the device can do at most; Unimplemented where nobody can tell.
+  // `bytes` and the clock are as probe.h says; the backend and the clock
+  // outlive it.
+  virtual absl::StatusOr<std::unique_ptr<Probe>> NewProbe(std::size_t bytes,
+                                                          const Clock& clock);
 
   // Zeroed memory.
   virtual absl::StatusOr<std::unique_ptr<Buffer>> Allocate(
@@ -55,9 +89,13 @@ class Backend {
   virtual absl::Status Linear(const LinearArgs& args) = 0;
   virtual absl::Status Rotate(const RotateArgs& args) = 0;
   virtual absl::Status Activate(const ActivateArgs& args) = 0;
+  virtual absl::Status Copy(const CopyArgs& args) = 0;
   virtual absl::Status StoreKv(const StoreKvArgs& args) = 0;
   virtual absl::Status CopyKv(const CopyKvArgs& args) = 0;
   virtual absl::Status Attention(const AttentionArgs& args) = 0;
+  virtual absl::StatusOr<Distribution> Law(const LawArgs& args) = 0;
+  virtual absl::StatusOr<std::vector<TokenLogit>> Best(
+      const BestArgs& args) = 0;
 };
 
 }  // namespace banyan

@@ -23,6 +23,7 @@
 #include "core/ops/host_weight.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/weight.h"
+#include "core/prob/distribution.h"
 #include "hwy/highway.h"
 
 namespace banyan {
@@ -84,6 +85,12 @@ CpuBackend::CpuBackend(std::string instruction_set, std::size_t kernel,
       kernel_(kernel),
       pool_(threads) {}
 
+BackendFacts CpuBackend::facts() const {
+  return {.device = "cpu",
+          .instruction_set = instruction_set_,
+          .threads = threads()};
+}
+
 std::string CpuBackend::description() const {
   return absl::StrCat("cpu ", instruction_set_, ", ", threads(),
                       threads() == 1 ? " thread" : " threads");
@@ -133,12 +140,18 @@ absl::Status CpuBackend::GrowKv(KvCache& cache, int slots, int used) {
   return host::GrowKv(cache, slots, used);
 }
 
+absl::Status CpuBackend::Copy(const CopyArgs& args) { return host::Copy(args); }
+
 absl::Status CpuBackend::StoreKv(const StoreKvArgs& args) {
   return host::StoreKv(args);
 }
 
 absl::Status CpuBackend::CopyKv(const CopyKvArgs& args) {
   return host::CopyKv(args);
+}
+
+absl::StatusOr<Distribution> CpuBackend::Law(const LawArgs& args) {
+  return host::Law(args);
 }
 
 }  // namespace banyan

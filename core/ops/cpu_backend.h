@@ -2,7 +2,8 @@
 //
 // Every kernel is compiled for several instruction sets; the best one the
 // processor has is used unless another is asked for. Results are the same to
-// the last bit on all of them and with any number of threads.
+// the last bit on all of them and with any number of threads: each kernel's
+// file, NAME_cpu.cc, states the order of its sums.
 #ifndef BANYAN_CORE_OPS_CPU_BACKEND_H_
 #define BANYAN_CORE_OPS_CPU_BACKEND_H_
 
@@ -17,10 +18,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/clock.h"
 #include "core/device/buffer.h"
 #include "core/device/host_buffer.h"
 #include "core/device/thread_pool.h"
 #include "core/ops/backend.h"
+#include "core/prob/distribution.h"
+#include "core/prob/logits.h"
 
 namespace banyan {
 
@@ -39,8 +43,12 @@ class CpuBackend : public Backend {
   static absl::StatusOr<std::unique_ptr<CpuBackend>> Create(
       const CpuOptions& options = {});
 
+  BackendFacts facts() const override;
   std::string description() const override;
-  const std::string& instruction_set() const { return instruction_set_; }
+  // Every call has done its work when it returns.
+  absl::Status Finish() override { return absl::OkStatus(); }
+  absl::StatusOr<std::unique_ptr<Probe>> NewProbe(std::size_t bytes,
+                                                  const Clock& clock) override;
   int threads() const { return pool_.threads(); }
   // Calls task(piece, kernel) for as many pieces as there are threads; `kernel`
   // is the place of this backend's instruction set in Highway's tables.
@@ -62,9 +70,12 @@ class CpuBackend : public Backend {
   absl::Status Linear(const LinearArgs& args) override;
   absl::Status Rotate(const RotateArgs& args) override;
   absl::Status Activate(const ActivateArgs& args) override;
+  absl::Status Copy(const CopyArgs& args) override;
   absl::Status StoreKv(const StoreKvArgs& args) override;
   absl::Status CopyKv(const CopyKvArgs& args) override;
   absl::Status Attention(const AttentionArgs& args) override;
+  absl::StatusOr<Distribution> Law(const LawArgs& args) override;
+  absl::StatusOr<std::vector<TokenLogit>> Best(const BestArgs& args) override;
 
  private:
   CpuBackend(std::string instruction_set, std::size_t kernel, int threads);

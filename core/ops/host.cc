@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,8 +15,12 @@
 #include "core/base/status_macros.h"
 #include "core/device/buffer.h"
 #include "core/device/host_buffer.h"
+#include "core/ops/copy.h"
 #include "core/ops/kv_cache.h"
+#include "core/ops/read_row.h"
 #include "core/ops/tensor.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
 
 namespace banyan::host {
 
@@ -104,6 +110,26 @@ absl::Status CopyKv(const CopyKvArgs& args) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status Copy(const CopyArgs& args) {
+  Check(args.x.rows == args.y.rows && args.x.columns == args.y.columns,
+        "rows copied to another shape");
+  for (int i = 0; i < args.x.rows; ++i)
+    std::copy_n(Row(args.x, i), args.x.columns, Row(args.y, i));
+  return absl::OkStatus();
+}
+
+std::vector<double> Logits(const LogitRow& logits) {
+  const float* row = Row(logits.row, 0);
+  std::vector<double> numbers(row, row + logits.row.columns);
+  std::fill(numbers.begin() + logits.used, numbers.end(),
+            -std::numeric_limits<double>::infinity());
+  return numbers;
+}
+
+absl::StatusOr<Distribution> Law(const LawArgs& args) {
+  return args.rule->ApplyTo(Logits(args.logits), args.history, args.path);
 }
 
 }  // namespace banyan::host

@@ -5,14 +5,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/device/buffer.h"
 #include "core/device/host_buffer.h"
+#include "core/ops/copy.h"
 #include "core/ops/kv_cache.h"
+#include "core/ops/read_row.h"
 #include "core/ops/tensor.h"
+#include "core/prob/distribution.h"
 
 namespace banyan::host {
 
@@ -71,6 +75,10 @@ absl::Status Download(const Buffer& from, std::size_t offset,
 absl::Status GrowKv(KvCache& cache, int slots, int used);
 absl::Status StoreKv(const StoreKvArgs& args);
 absl::Status CopyKv(const CopyKvArgs& args);
+absl::Status Copy(const CopyArgs& args);
+// The row as doubles, -infinity where nothing is emitted.
+std::vector<double> Logits(const LogitRow& logits);
+absl::StatusOr<Distribution> Law(const LawArgs& args);
 
 }  // namespace banyan::host
 

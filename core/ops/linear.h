@@ -15,13 +15,9 @@ inline constexpr float kQ8Least = 0x1p-120F;
 // more; numbers between the columns of x and its stride are read and ignored.
 // y does not overlap x.
 //
-// The sum starts at 0 and takes one fused multiply-add per k, in the order of
-// k; a sum of zero is +0. Then come the bias and what was in y. With kQ8 each
-// row of x is quantised in blocks of 32: with m its largest magnitude,
-// x = (m / 127) * q where q is x * (127 / m) rounded to the nearest, ties to
-// even (all 0 if m is below kQ8Least). A block's products are summed exactly,
-// and one fused multiply-add per block takes (that sum as float, times m / 127)
-// times the weight's scale.
+// With kQ8 each row of x is quantised in blocks of 32 first: with m the largest
+// magnitude of a block, x = (m / 127) * q where q is x * (127 / m), in 32-bit
+// floats, rounded to the nearest, ties to even (all 0 if m is below kQ8Least).
 struct LinearArgs {
   Tensor x;
   const Weight* weight;

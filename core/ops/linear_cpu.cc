@@ -1,6 +1,12 @@
 // Linear on the processor: panels of the weight shared out to the threads, all
 // rows of activations against a few panels before the next few are read, so
 // the weight streams from memory once.
+//
+// The order of a sum: it starts at 0 and takes one fused multiply-add per k, in
+// the order of k; a sum of zero is +0. Then come the bias and what was in y.
+// With kQ8 a block's products are summed exactly, and one fused multiply-add
+// per block takes (that sum as float, times m / 127, linear.h) times the
+// weight's scale.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,7 @@
 // The root mean square of a row, as norm.h and rotate.h define it.
+//
+// The order of its sums: sixteen lanes, number i in lane i % 16, in the order
+// of i; the lanes are then added in halves.
 #if defined(BANYAN_CORE_OPS_NORM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BANYAN_CORE_OPS_NORM_INL_H_
 #undef BANYAN_CORE_OPS_NORM_INL_H_

@@ -9,9 +9,6 @@ namespace banyan {
 // y = x / sqrt(mean(x^2) + epsilon) * weight, the root mean square norm; with
 // `center` the row's mean is subtracted from x first, and `bias` added last,
 // the layer norm. `weight` and `bias` are one row each. y may be x.
-//
-// Sums run over sixteen lanes, number i in lane i % 16, in the order of i, and
-// the lanes are then added in halves.
 struct NormArgs {
   Tensor x;
   Tensor weight;

@@ -14,6 +14,7 @@
 #include "core/ops/cpu_backend.h"
 #include "core/ops/probe.h"
 #include "core/ops/tensor.h"
+#include "core/ops/weight.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/ops/probe_cpu.cc"
@@ -81,26 +82,34 @@ constexpr std::size_t kRounds = 20000;
 // A measurement takes at least this long.
 constexpr std::int64_t kLeastNs = 4'000'000;
 
-}  // namespace
+class CpuProbe : public Probe {
+ public:
+  CpuProbe(CpuBackend& backend, std::unique_ptr<HostBuffer> buffer,
+           const Clock& clock)
+      : backend_(backend), buffer_(std::move(buffer)), clock_(clock) {}
 
-absl::StatusOr<Probe> Probe::Create(CpuBackend& backend, std::size_t bytes,
-                                    const Clock& clock) {
-  const std::size_t least =
-      kStep * sizeof(float) * static_cast<std::size_t>(backend.threads());
-  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<HostBuffer> buffer,
-                          HostBuffer::Allocate(std::max(bytes, least)));
-  std::memset(buffer->data(), 0, buffer->bytes());  // or nothing is there
-  return Probe(backend, std::move(buffer), clock);
-}
+  absl::StatusOr<double> ReadBandwidth() override;
+  // 32-bit fused multiply-adds, and the 8-bit products of Linear's kQ8, from
+  // registers.
+  absl::StatusOr<double> Peak(WeightFormat format) override {
+    return format == WeightFormat::kQ8 ? Int8Peak() : F32Peak();
+  }
 
-Probe::Probe(CpuBackend& backend, std::unique_ptr<HostBuffer> buffer,
-             const Clock& clock)
-    : backend_(backend), buffer_(std::move(buffer)), clock_(clock) {}
+ private:
+  double F32Peak();
+  double Int8Peak();
+  double Measure(double amount,
+                 absl::FunctionRef<bool(int, std::size_t)> piece);
+
+  CpuBackend& backend_;
+  std::unique_ptr<HostBuffer> buffer_;
+  const Clock& clock_;
+};
 
 // `amount` a round of pieces, again and again, a second. A piece says whether
 // its result is one that cannot be, so that no compiler leaves it out.
-double Probe::Measure(double amount,
-                      absl::FunctionRef<bool(int, std::size_t)> piece) {
+double CpuProbe::Measure(double amount,
+                         absl::FunctionRef<bool(int, std::size_t)> piece) {
   std::atomic<int> odd = 0;
   double total = 0;
   const std::int64_t start = clock_.NowNs();
@@ -114,7 +123,7 @@ double Probe::Measure(double amount,
   return odd > 0 ? 0 : total / static_cast<double>(now - start) * 1e9;
 }
 
-double Probe::ReadBandwidth() {
+absl::StatusOr<double> CpuProbe::ReadBandwidth() {
   const auto threads = static_cast<std::size_t>(backend_.threads());
   const std::size_t each =
       buffer_->bytes() / sizeof(float) / threads / kStep * kStep;
@@ -127,7 +136,7 @@ double Probe::ReadBandwidth() {
                  });
 }
 
-double Probe::F32Peak() {
+double CpuProbe::F32Peak() {
   return Measure(2.0 * kRounds * kStep * backend_.threads(),
                  [](int /*piece*/, std::size_t kernel) {
                    return HWY_DISPATCH_TABLE(MultiplyFloats)[kernel](kRounds) <
@@ -135,13 +144,25 @@ double Probe::F32Peak() {
                  });
 }
 
-double Probe::Int8Peak() {
+double CpuProbe::Int8Peak() {
   // Each step of a sum takes four products in each of sixteen lanes.
   return Measure(2.0 * kRounds * 4 * kStep * backend_.threads(),
                  [](int /*piece*/, std::size_t kernel) {
                    return HWY_DISPATCH_TABLE(MultiplyBytes)[kernel](kRounds) ==
                           1;
                  });
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Probe>> CpuBackend::NewProbe(
+    std::size_t bytes, const Clock& clock) {
+  const std::size_t least =
+      kStep * sizeof(float) * static_cast<std::size_t>(threads());
+  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<HostBuffer> buffer,
+                          HostBuffer::Allocate(std::max(bytes, least)));
+  std::memset(buffer->data(), 0, buffer->bytes());  // or nothing is there
+  return std::make_unique<CpuProbe>(*this, std::move(buffer), clock);
 }
 
 }  // namespace banyan

@@ -16,6 +16,8 @@
 #include "core/ops/host_weight.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
+#include "core/prob/distribution.h"
+#include "core/prob/logits.h"
 
 namespace banyan {
 namespace {
@@ -95,12 +97,25 @@ absl::Status ReferenceBackend::GrowKv(KvCache& cache, int slots, int used) {
   return host::GrowKv(cache, slots, used);
 }
 
+absl::Status ReferenceBackend::Copy(const CopyArgs& args) {
+  return host::Copy(args);
+}
+
 absl::Status ReferenceBackend::StoreKv(const StoreKvArgs& args) {
   return host::StoreKv(args);
 }
 
 absl::Status ReferenceBackend::CopyKv(const CopyKvArgs& args) {
   return host::CopyKv(args);
+}
+
+absl::StatusOr<Distribution> ReferenceBackend::Law(const LawArgs& args) {
+  return host::Law(args);
+}
+
+absl::StatusOr<std::vector<TokenLogit>> ReferenceBackend::Best(
+    const BestArgs& args) {
+  return BestLogits(host::Logits(args.logits), args.k);
 }
 
 absl::Status ReferenceBackend::Embed(const EmbedArgs& args) {

@@ -6,18 +6,24 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/device/buffer.h"
 #include "core/ops/backend.h"
+#include "core/prob/distribution.h"
+#include "core/prob/logits.h"
 
 namespace banyan {
 
 class ReferenceBackend : public Backend {
  public:
+  BackendFacts facts() const override { return {.device = "reference"}; }
   std::string description() const override { return "reference"; }
+  // Every call has done its work when it returns.
+  absl::Status Finish() override { return absl::OkStatus(); }
 
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(std::size_t bytes) override;
   absl::Status Upload(absl::Span<const std::byte> from, Buffer& to,
@@ -33,9 +39,12 @@ class ReferenceBackend : public Backend {
   absl::Status Linear(const LinearArgs& args) override;
   absl::Status Rotate(const RotateArgs& args) override;
   absl::Status Activate(const ActivateArgs& args) override;
+  absl::Status Copy(const CopyArgs& args) override;
   absl::Status StoreKv(const StoreKvArgs& args) override;
   absl::Status CopyKv(const CopyKvArgs& args) override;
   absl::Status Attention(const AttentionArgs& args) override;
+  absl::StatusOr<Distribution> Law(const LawArgs& args) override;
+  absl::StatusOr<std::vector<TokenLogit>> Best(const BestArgs& args) override;
 };
 
 }  // namespace banyan

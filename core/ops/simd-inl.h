@@ -1,9 +1,10 @@
 // Sixteen virtual lanes on every instruction set. Included once per target
 // (Highway's foreach_target.h), inside the files of kernels only.
 //
-// Every sum the kernels make has an order that the mathematics of one row
-// fixes, products are fused, and only operations that IEEE 754 defines to the
-// last bit are used: so all instruction sets agree.
+// How the processor keeps backend.h's promise, and one promise more: all
+// instruction sets agree. Every sum the kernels make has an order that the
+// mathematics of one row fixes (stated where the kernel stands), products are
+// fused, and only operations that IEEE 754 defines to the last bit are used.
 #if defined(BANYAN_CORE_OPS_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BANYAN_CORE_OPS_SIMD_INL_H_
 #undef BANYAN_CORE_OPS_SIMD_INL_H_

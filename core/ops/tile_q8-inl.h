@@ -1,5 +1,5 @@
 // The tile of 8-bit weights: whole-number sums of one block, exact whatever the
-// instruction, then one fused multiply-add a block (linear.h).
+// instruction, then one fused multiply-add a block.
 #if defined(BANYAN_CORE_OPS_TILE_Q8_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BANYAN_CORE_OPS_TILE_Q8_INL_H_
 #undef BANYAN_CORE_OPS_TILE_Q8_INL_H_

@@ -10,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/checked_sum.h"
@@ -18,20 +17,12 @@
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
+#include "core/prob/logits.h"
 
 namespace banyan {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-
-absl::Status CheckLogits(absl::Span<const double> logits) {
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (logits[i] < std::numeric_limits<double>::infinity()) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the logit of token ", i, " is ", logits[i], ", expected a number"));
-  }
-  return absl::OkStatus();
-}
 
 // Every token once, however often it occurs.
 void Penalise(std::vector<double>& logits, double penalty,
@@ -169,7 +160,12 @@ absl::StatusOr<SamplingRule> SamplingRule::FromParams(const Params& section) {
 absl::StatusOr<Distribution> SamplingRule::Apply(
     absl::Span<const double> logits, absl::Span<const TokenId> history,
     absl::Span<const TokenId> path) const {
-  std::vector<double> row(logits.begin(), logits.end());
+  return ApplyTo({logits.begin(), logits.end()}, history, path);
+}
+
+absl::StatusOr<Distribution> SamplingRule::ApplyTo(
+    std::vector<double> row, absl::Span<const TokenId> history,
+    absl::Span<const TokenId> path) const {
   if (options_.repetition_penalty != 1)
     Penalise(row, options_.repetition_penalty, history, path);
   BANYAN_RETURN_IF_ERROR(CheckLogits(row));  // a penalty may overflow one

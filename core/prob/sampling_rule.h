@@ -51,6 +51,10 @@ class SamplingRule {
   absl::StatusOr<Distribution> Apply(absl::Span<const double> logits,
                                      absl::Span<const TokenId> history,
                                      absl::Span<const TokenId> path) const;
+  // The same of a row that it may use up, which saves a copy.
+  absl::StatusOr<Distribution> ApplyTo(std::vector<double> logits,
+                                       absl::Span<const TokenId> history,
+                                       absl::Span<const TokenId> path) const;
 
  private:
   SamplingOptions options_;

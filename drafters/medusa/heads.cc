@@ -41,6 +41,25 @@ absl::StatusOr<RowVector> NewRow(int size, Backend& backend) {
   return row;
 }
 
+// Rows of numbers with their memory.
+struct Matrix {
+  std::unique_ptr<Buffer> buffer;
+  Tensor view;
+
+  static absl::StatusOr<Matrix> New(int rows, int columns, Backend& backend) {
+    const auto stride = static_cast<std::size_t>(PadToLane(columns));
+    Matrix matrix;
+    BANYAN_ASSIGN_OR_RETURN(
+        matrix.buffer, backend.Allocate(static_cast<std::size_t>(rows) * stride *
+                                        sizeof(float)));
+    matrix.view = {matrix.buffer.get(), 0, rows, columns, stride};
+    return matrix;
+  }
+  std::size_t size() const {
+    return static_cast<std::size_t>(view.rows) * view.stride;
+  }
+};
+
 absl::StatusOr<std::unique_ptr<Weight>> PackSource(const MedusaFile& file,
                                                    const WeightSource& source,
                                                    WeightFormat format,
@@ -65,6 +84,9 @@ class TransformerHeads : public MedusaHeads {
   int count() const override { return static_cast<int>(heads_.size()); }
   absl::Status Score(absl::Span<const float> hidden,
                      std::vector<std::vector<double>>& logits) const override;
+  absl::Status ScoreAll(
+      absl::Span<const absl::Span<const float>> hidden,
+      std::vector<std::vector<std::vector<double>>>& logits) const override;
 
  private:
   struct Block {
@@ -76,9 +98,11 @@ class TransformerHeads : public MedusaHeads {
     std::unique_ptr<Weight> own_output;  // null: the target's
   };
 
-  // x = x + SiLU(W x + b) for every block of a head.
+  // x becomes the states, and then x + SiLU(W x + b) for every block of a head.
   absl::Status RunBlocks(const Head& head, const Tensor& x, const Tensor& y,
-                         std::vector<float>& state) const;
+                         std::vector<float> states) const;
+  std::vector<double> Logits(const std::vector<float>& numbers,
+                             std::size_t first) const;
 
   const Transformer& target_;
   std::vector<Head> heads_;
@@ -113,39 +137,62 @@ absl::Status TransformerHeads::LoadHead(const MedusaFile& file, int number) {
 absl::Status TransformerHeads::Score(
     absl::Span<const float> hidden,
     std::vector<std::vector<double>>& logits) const {
-  Check(hidden.size() == static_cast<std::size_t>(target_.hidden_size()),
-        "a hidden state of another size");
+  std::vector<std::vector<std::vector<double>>> all;
+  BANYAN_RETURN_IF_ERROR(ScoreAll({&hidden, 1}, all));
+  logits = std::move(all.front());
+  return absl::OkStatus();
+}
+
+absl::Status TransformerHeads::ScoreAll(
+    absl::Span<const absl::Span<const float>> hidden,
+    std::vector<std::vector<std::vector<double>>>& logits) const {
   Backend& backend = target_.backend();
-  const int vocab = target_.vocab_size();
-  BANYAN_ASSIGN_OR_RETURN(const RowVector x,
-                          NewRow(target_.hidden_size(), backend));
-  BANYAN_ASSIGN_OR_RETURN(const RowVector y,
-                          NewRow(target_.hidden_size(), backend));
-  BANYAN_ASSIGN_OR_RETURN(const RowVector scores, NewRow(vocab, backend));
-  std::vector<float> numbers(static_cast<std::size_t>(vocab));
-  logits.resize(heads_.size());
-  for (std::size_t i = 0; i < heads_.size(); ++i) {
-    std::vector<float> state(hidden.begin(), hidden.end());
-    BANYAN_RETURN_IF_ERROR(RunBlocks(heads_[i], x.view(), y.view(), state));
-    const Weight* output = heads_[i].own_output ? heads_[i].own_output.get()
-                                                : &target_.weights().head();
+  const int rows = static_cast<int>(hidden.size());
+  BANYAN_ASSIGN_OR_RETURN(
+      const Matrix x, Matrix::New(rows, target_.hidden_size(), backend));
+  BANYAN_ASSIGN_OR_RETURN(
+      const Matrix y, Matrix::New(rows, target_.hidden_size(), backend));
+  BANYAN_ASSIGN_OR_RETURN(const Matrix scores,
+                          Matrix::New(rows, target_.vocab_size(), backend));
+  std::vector<float> states(x.size());
+  for (std::size_t row = 0; row < hidden.size(); ++row) {
+    Check(hidden[row].size() == static_cast<std::size_t>(x.view.columns),
+          "a hidden state of another size");
+    std::copy(hidden[row].begin(), hidden[row].end(),
+              states.begin() + static_cast<std::ptrdiff_t>(row * x.view.stride));
+  }
+  logits.assign(hidden.size(), {});
+  std::vector<float> numbers(scores.size());
+  for (const Head& head : heads_) {
+    BANYAN_RETURN_IF_ERROR(RunBlocks(head, x.view, y.view, states));
+    const Weight* output =
+        head.own_output ? head.own_output.get() : &target_.weights().head();
     BANYAN_RETURN_IF_ERROR(backend.Linear(
-        {.x = x.view(), .weight = output, .bias = {}, .y = scores.view()}));
+        {.x = x.view, .weight = output, .bias = {}, .y = scores.view}));
     BANYAN_RETURN_IF_ERROR(
         backend.Download(*scores.buffer, 0, AsBytes(numbers)));
-    logits[i].assign(numbers.begin(), numbers.end());
-    std::fill(logits[i].begin() + target_.options().used_vocab, logits[i].end(),
-              -std::numeric_limits<double>::infinity());
+    for (std::size_t row = 0; row < hidden.size(); ++row)
+      logits[row].push_back(Logits(numbers, row * scores.view.stride));
   }
   return absl::OkStatus();
 }
 
+// One row of a head's logits, which begins at `first`.
+std::vector<double> TransformerHeads::Logits(const std::vector<float>& numbers,
+                                             std::size_t first) const {
+  const auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(first);
+  std::vector<double> logits(begin, begin + target_.vocab_size());
+  std::fill(logits.begin() + target_.options().used_vocab, logits.end(),
+            -std::numeric_limits<double>::infinity());
+  return logits;
+}
+
 absl::Status TransformerHeads::RunBlocks(const Head& head, const Tensor& x,
                                          const Tensor& y,
-                                         std::vector<float>& state) const {
+                                         std::vector<float> states) const {
   Backend& backend = target_.backend();
-  BANYAN_RETURN_IF_ERROR(backend.Upload(AsBytes(state), *x.buffer, 0));
-  std::vector<float> change(state.size());
+  BANYAN_RETURN_IF_ERROR(backend.Upload(AsBytes(states), *x.buffer, 0));
+  std::vector<float> changes(states.size());
   for (const Block& block : head.blocks) {
     BANYAN_RETURN_IF_ERROR(backend.Linear({.x = x,
                                            .weight = block.weight.get(),
@@ -153,14 +200,23 @@ absl::Status TransformerHeads::RunBlocks(const Head& head, const Tensor& x,
                                            .y = y}));
     BANYAN_RETURN_IF_ERROR(backend.Activate(
         {.function = Nonlinearity::kSilu, .x = y, .up = {}, .y = y}));
-    BANYAN_RETURN_IF_ERROR(backend.Download(*y.buffer, 0, AsBytes(change)));
-    for (std::size_t i = 0; i < state.size(); ++i) state[i] += change[i];
-    BANYAN_RETURN_IF_ERROR(backend.Upload(AsBytes(state), *x.buffer, 0));
+    BANYAN_RETURN_IF_ERROR(backend.Download(*y.buffer, 0, AsBytes(changes)));
+    for (std::size_t i = 0; i < states.size(); ++i) states[i] += changes[i];
+    BANYAN_RETURN_IF_ERROR(backend.Upload(AsBytes(states), *x.buffer, 0));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
+
+absl::Status MedusaHeads::ScoreAll(
+    absl::Span<const absl::Span<const float>> hidden,
+    std::vector<std::vector<std::vector<double>>>& logits) const {
+  logits.resize(hidden.size());
+  for (std::size_t i = 0; i < hidden.size(); ++i)
+    BANYAN_RETURN_IF_ERROR(Score(hidden[i], logits[i]));
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::unique_ptr<MedusaHeads>> LoadMedusaHeads(
     const std::string& directory, const Model& target) {

@@ -26,6 +26,11 @@ class MedusaHeads {
   virtual absl::Status Score(
       absl::Span<const float> hidden,
       std::vector<std::vector<double>>& logits) const = 0;
+  // Score() for several states, in their order, with the same numbers. Unless
+  // overridden one after the other.
+  virtual absl::Status ScoreAll(
+      absl::Span<const absl::Span<const float>> hidden,
+      std::vector<std::vector<std::vector<double>>>& logits) const;
 };
 
 // The heads of `directory` (heads_file.h), kept in the target's format and run

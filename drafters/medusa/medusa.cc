@@ -25,6 +25,14 @@
 #include "tree/verdict.h"
 
 namespace banyan {
+namespace {
+
+// Of the token before the root.
+absl::Span<const float> LastState(const Context& context) {
+  return context.features.At(kAfterFinalNorm, context.features.rows - 1);
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Drafter>> Medusa::Build(ParamsReader& in,
                                                        Workbench& bench) {
@@ -56,16 +64,30 @@ absl::Status Medusa::Begin(const Context& /*context*/) {
   return absl::OkStatus();
 }
 
-absl::Status Medusa::ReadHeads(const Context& context) {
-  if (!logits_.empty() || context.features.rows == 0) return absl::OkStatus();
-  return heads_->Score(
-      context.features.At(kAfterFinalNorm, context.features.rows - 1), logits_);
+absl::StatusOr<std::vector<std::vector<Distribution>>> Medusa::ProposeAll(
+    absl::Span<const DraftRequest> requests) {
+  std::vector<Medusa*> unread;
+  std::vector<absl::Span<const float>> states;
+  for (const DraftRequest& request : requests) {
+    auto& own = static_cast<Medusa&>(*request.drafter);
+    if (!own.Unread(*request.context)) continue;
+    unread.push_back(&own);
+    states.push_back(LastState(*request.context));
+  }
+  if (!unread.empty()) {  // one reading of the heads for all
+    std::vector<std::vector<std::vector<double>>> logits;
+    BANYAN_RETURN_IF_ERROR(heads_->ScoreAll(states, logits));
+    for (std::size_t i = 0; i < unread.size(); ++i)
+      unread[i]->logits_ = std::move(logits[i]);
+  }
+  return Drafter::ProposeAll(requests);
 }
 
 absl::StatusOr<std::vector<Distribution>> Medusa::Propose(
     const Context& context, const GrowingTree& tree,
     absl::Span<const int> nodes) {
-  BANYAN_RETURN_IF_ERROR(ReadHeads(context));
+  if (Unread(context))
+    BANYAN_RETURN_IF_ERROR(heads_->Score(LastState(context), logits_));
   const bool ranked = tree.law() == DraftLaw::kDeterministic;
   const SamplingRule& rule = ranked ? ranking_ : rule_;
   std::map<int, Distribution> laws;  // by depth; nodes of one depth share it

@@ -50,11 +50,16 @@ class Medusa : public Drafter {
   absl::StatusOr<std::vector<Distribution>> Propose(
       const Context& context, const GrowingTree& tree,
       absl::Span<const int> nodes) override;
+  absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
+      absl::Span<const DraftRequest> requests) override;
   absl::Status Observe(const Context& context,
                        const RoundOutcome& outcome) override;
 
  private:
-  absl::Status ReadHeads(const Context& context);
+  // Whether the heads have not been asked this round, and there is a state.
+  bool Unread(const Context& context) const {
+    return logits_.empty() && context.features.rows > 0;
+  }
 
   std::shared_ptr<const MedusaHeads> heads_;
   SamplingRule rule_;

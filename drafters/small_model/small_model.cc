@@ -148,12 +148,11 @@ absl::StatusOr<std::vector<Distribution>> SmallModel::LawsOf(
   const bool ranked = tree.law() == DraftLaw::kDeterministic;
   const SamplingRule& rule = ranked ? ranking_ : rule_;
   std::vector<Distribution> laws;
-  std::vector<double> logits;
   for (std::size_t i = 0; i < request.nodes.size(); ++i) {
-    scores.Read(before + static_cast<int>(i), logits);
-    BANYAN_ASSIGN_OR_RETURN(Distribution law,
-                            rule.Apply(logits, request.context->tokens,
-                                       TokensTo(tree, request.nodes[i])));
+    BANYAN_ASSIGN_OR_RETURN(
+        Distribution law,
+        scores.Law(before + static_cast<int>(i), rule, request.context->tokens,
+                   TokensTo(tree, request.nodes[i])));
     laws.push_back(std::move(law));
   }
   return laws;

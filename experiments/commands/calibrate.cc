@@ -87,7 +87,7 @@ absl::Status Run(const Options& options) {
       .timed = options.timed};
   BANYAN_ASSIGN_OR_RETURN(task.method, LoadYamlFile(options.method));
   BANYAN_ASSIGN_OR_RETURN(task.prompts, ReadPrompts(options, target));
-  task.stop = {.end_of_text = target.model->architecture().end_of_text,
+  task.stop = {.end_of_text = target.model->facts().end_of_text,
                .max_new_tokens = options.max_new_tokens};
   if (!options.temperature.empty()) {
     task.context.sampling = {

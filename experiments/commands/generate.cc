@@ -122,8 +122,7 @@ absl::Status RunGenerate(const GenerateOptions& options) {
   if (input.chat == "") input.chat = loaded.chat_template;
   BANYAN_ASSIGN_OR_RETURN(InputTokens prompt, ReadTokens(input, model));
   StopRule stop = {.max_new_tokens = options.max_new_tokens};
-  if (!options.ignore_eos)
-    stop.end_of_text = model.model->architecture().end_of_text;
+  if (!options.ignore_eos) stop.end_of_text = model.model->facts().end_of_text;
 
   const Method& method = loaded.decoder->method();
   const bool colour = !options.json && Colours(options.color);

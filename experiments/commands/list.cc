@@ -15,6 +15,7 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/model/families/catalogue.h"
+#include "core/ops/devices.h"
 #include "drafters/catalogue.h"
 #include "experiments/commands/commands.h"
 #include "experiments/controls/controls.h"
@@ -96,6 +97,17 @@ Json Families() {
   return rows;
 }
 
+Json Devices() {
+  Json rows = Json::array();
+  for (const DeviceRow& row : DeviceTable()) {
+    Json entry = Row(row.name, row.sentence);
+    entry["takes_threads"] = row.takes_threads;
+    entry["instruction_sets"] = row.instruction_sets();
+    rows.push_back(entry);
+  }
+  return rows;
+}
+
 Json Metrics() {
   Json rows = Json::array();
   for (const MetricRow& row : MetricCatalogue()) {
@@ -119,6 +131,11 @@ std::string Facts(const Json& row) {
     facts.push_back(absl::StrCat(
         "laws: ",
         absl::StrJoin(row["laws"].get<std::vector<std::string>>(), ", ")));
+  if (row.contains("instruction_sets") && !row["instruction_sets"].empty())
+    facts.push_back(absl::StrCat(
+        "instruction sets here: ",
+        absl::StrJoin(row["instruction_sets"].get<std::vector<std::string>>(),
+                      ", ")));
   if (!row.value("unit", "").empty())
     facts.push_back("in " + row["unit"].get<std::string>());
   if (row.contains("exactness"))
@@ -150,6 +167,7 @@ absl::Status List(bool json) {
   BANYAN_ASSIGN_OR_RETURN(catalogues["policies"], Policies());
   BANYAN_ASSIGN_OR_RETURN(catalogues["verifiers"], Verifiers());
   catalogues["model families"] = Families();
+  catalogues["devices"] = Devices();
   catalogues["metrics"] = Metrics();
   catalogues["controls (wrong on purpose)"] = Controls();
   if (!json) {
@@ -167,8 +185,8 @@ absl::Status List(bool json) {
 void AddListCommand(CLI::App& app, absl::Status& status) {
   CLI::App* command = app.add_subcommand(
       "list",
-      "Lists drafters, tree policies, verifiers, model families, metrics and "
-      "controls.");
+      "Lists drafters, tree policies, verifiers, model families, devices, "
+      "metrics and controls.");
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print JSON.");
   command->callback([json, &status] { status = List(*json); });

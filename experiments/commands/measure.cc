@@ -7,6 +7,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +19,10 @@
 #include "absl/strings/str_format.h"
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
-#include "core/ops/cpu_backend.h"
+#include "core/model/model.h"
+#include "core/ops/backend.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/device_options.h"
 #include "experiments/commands/model_options.h"
 #include "experiments/measure/pass_timing.h"
 #include "experiments/models/loaded_model.h"
@@ -41,6 +44,7 @@ struct Options {
 struct Report {
   std::string grown_note;
   std::string grown_from;  // empty: not grown
+  std::string device;
   std::string backend;
   std::string weights;
   double bytes = 0;       // that a pass reads
@@ -74,6 +78,13 @@ TimedPass MedianProbe(const Report& report) {
   return {0, median(bandwidths), median(peaks)};
 }
 
+Json OrNull(std::optional<double> value) {
+  return value.has_value() ? Json(*value) : Json();
+}
+
+// Null for a limit that the device does not know.
+Json Known(double limit) { return limit > 0 ? Json(limit) : Json(); }
+
 Json ToJson(const Options& options, const Report& report) {
   Json rows = Json::array();
   for (const PassTiming& timing : report.timings) {
@@ -81,37 +92,53 @@ Json ToJson(const Options& options, const Report& report) {
     Json passes = Json::array();
     for (const TimedPass& pass : timing.passes)
       passes.push_back({{"ms", pass.ms},
-                        {"bytes_per_s", pass.bandwidth},
-                        {"operations_per_s", pass.peak}});
-    rows.push_back(
-        {{"context", timing.context},
-         {"tokens", timing.tokens},
-         {"median_ms", timing.median_ms()},
-         {"least_ms", timing.least_ms()},
-         {"most_ms", timing.most_ms()},
-         {"share_of_bandwidth", timing.median_bandwidth_share(report.bytes)},
-         {"share_of_limit", timing.median_share(report.bytes, operations)},
-         {"passes", passes}});
+                        {"bytes_per_s", Known(pass.bandwidth)},
+                        {"operations_per_s", Known(pass.peak)}});
+    rows.push_back({{"context", timing.context},
+                    {"tokens", timing.tokens},
+                    {"median_ms", timing.median_ms()},
+                    {"least_ms", timing.least_ms()},
+                    {"most_ms", timing.most_ms()},
+                    {"share_of_bandwidth",
+                     OrNull(timing.median_bandwidth_share(report.bytes))},
+                    {"share_of_limit",
+                     OrNull(timing.median_share(report.bytes, operations))},
+                    {"passes", passes}});
   }
   return {{"model", options.model.spec.directory},
           {"grown_from",
            report.grown_from.empty() ? Json() : Json(report.grown_from)},
           {"weights", report.weights},
+          {"device", report.device},
           {"backend", report.backend},
           {"bytes", report.bytes},
           {"operations_per_token", report.operations},
           {"timings", rows}};
 }
 
-void PrintText(const Options& options, const Report& report) {
-  const TimedPass probe = MedianProbe(report);
+std::string Percent(std::optional<double> share) {
+  return share.has_value() ? absl::StrFormat("%.0f", 100 * *share) : "-";
+}
+
+void PrintHead(const Options& options, const Report& report) {
   std::cout << absl::StreamFormat(
-      "%s%s, %s, %s\n%.1f MB of weights and %.3g operations a token; this "
-      "machine reads %.1f GB/s\nand makes %.0f G operations/s of that kind "
-      "(medians beside the passes)\n",
+      "%s%s, %s, %s\n%.1f MB of weights and %.3g operations a token; ",
       options.model.spec.directory, report.grown_note, report.weights,
-      report.backend, report.bytes / 1e6, report.operations,
-      probe.bandwidth / 1e9, probe.peak / 1e9);
+      report.backend, report.bytes / 1e6, report.operations);
+  const TimedPass probe = MedianProbe(report);
+  if (probe.bandwidth > 0)
+    std::cout << absl::StreamFormat(
+        "this machine reads %.1f GB/s\nand makes %.0f G operations/s of that "
+        "kind (medians beside the passes)\n",
+        probe.bandwidth / 1e9, probe.peak / 1e9);
+  else
+    std::cout
+        << "this device does not know\nits limits, so there are no shares "
+           "of them\n";
+}
+
+void PrintText(const Options& options, const Report& report) {
+  PrintHead(options, report);
   int context = -1;
   for (const PassTiming& timing : report.timings) {
     if (timing.context != context) {
@@ -123,13 +150,13 @@ void PrintText(const Options& options, const Report& report) {
     const double ms = timing.median_ms();
     const double one = OneToken(report, context);
     std::cout << absl::StreamFormat(
-        "%7d %10.3f %10.3f..%9.3f %7s %8.1f %11.0f %10.0f\n", timing.tokens, ms,
+        "%7d %10.3f %10.3f..%9.3f %7s %8.1f %11s %10s\n", timing.tokens, ms,
         timing.least_ms(), timing.most_ms(),
         one > 0 ? absl::StrFormat("%.2f", ms / one) : "-",
         report.bytes / ms / 1e6,
-        100 * timing.median_bandwidth_share(report.bytes),
-        100 * timing.median_share(report.bytes,
-                                  report.operations * timing.tokens));
+        Percent(timing.median_bandwidth_share(report.bytes)),
+        Percent(timing.median_share(report.bytes,
+                                    report.operations * timing.tokens)));
   }
   std::cout
       << "\nbandwidth %: time to read the weights over the pass's; limit "
@@ -169,20 +196,20 @@ absl::Status Measure(const Options& options) {
   if (!options.out.empty() && !std::ofstream(options.out, std::ios::app))
     return absl::InvalidArgumentError(
         absl::StrCat(options.out, ": the file cannot be written"));
-  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<CpuBackend> backend,
-                          CpuBackend::Create({options.model.threads,
-                                              options.model.instruction_set}));
+  BANYAN_ASSIGN_OR_RETURN(const std::shared_ptr<Backend> backend,
+                          OpenDevice(options.model.device));
   BANYAN_ASSIGN_OR_RETURN(const LoadedModel loaded,
                           LoadModel(options.model.spec, backend));
   const bool terminal = isatty(STDERR_FILENO) == 1;
-  const Transformer& model = *loaded.model;
-  Report report = {
-      .grown_note = GrownNote(model),
-      .grown_from = std::string(model.grown_from()),
-      .backend = backend->description(),
-      .weights = std::string(Name(model.options().format)),
-      .bytes = static_cast<double>(model.weights().streamed_bytes()),
-      .operations = 2 * model.weights().streamed_numbers()};
+  const Model& model = *loaded.model;
+  const ModelFacts facts = model.facts();
+  Report report = {.grown_note = GrownNote(model),
+                   .grown_from = std::string(model.grown_from()),
+                   .device = facts.device,
+                   .backend = facts.backend,
+                   .weights = std::string(Name(facts.format)),
+                   .bytes = static_cast<double>(facts.streamed_bytes),
+                   .operations = facts.operations_per_token};
   BANYAN_ASSIGN_OR_RETURN(report.timings,
                           TimePasses(model, *backend, options.timing, clock,
                                      [&](int done, int all) {
@@ -200,7 +227,7 @@ absl::Status Measure(const Options& options) {
 void AddMeasureCommand(CLI::App& app, absl::Status& status) {
   CLI::App* command = app.add_subcommand("measure",
                                          "Times target passes by their number "
-                                         "of tokens, beside what the machine's "
+                                         "of tokens, beside what the device's "
                                          "memory and arithmetic allow.");
   const auto options = std::make_shared<Options>();
   AddModelOptions(*command, options->model);

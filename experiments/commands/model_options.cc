@@ -10,9 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
-#include "core/ops/cpu_backend.h"
+#include "core/ops/backend.h"
+#include "experiments/commands/device_options.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
 
@@ -29,19 +29,12 @@ void AddModelOptions(CLI::App& command, ModelOptions& options) {
       absl::StrCat("How weights are kept in memory: ", kWeightsNames,
                    ". auto, the default, loses nothing: bf16 if every matrix "
                    "is stored so, else f32."));
-  command.add_option("--threads", options.threads,
-                     "Threads; 0, the default, is all.");
-  command.add_option(
-      "--instruction-set", options.instruction_set,
-      absl::StrCat("One of ", absl::StrJoin(CpuBackend::InstructionSets(), " "),
-                   "; the default is the first. Results are the same."));
+  AddDeviceOptions(command, options.device);
 }
 
 absl::StatusOr<ModelShelf> OpenShelf(const ModelOptions& options) {
-  BANYAN_ASSIGN_OR_RETURN(
-      std::shared_ptr<Backend> backend,
-      CpuBackend::Create({.threads = options.threads,
-                          .instruction_set = options.instruction_set}));
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<Backend> backend,
+                          OpenDevice(options.device));
   return ModelShelf(std::move(backend));
 }
 

@@ -7,6 +7,7 @@
 
 #include "CLI/App.hpp"
 #include "absl/status/statusor.h"
+#include "experiments/commands/device_options.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
 
@@ -14,14 +15,13 @@ namespace banyan {
 
 struct ModelOptions {
   ModelSpec spec;
-  int threads = 0;              // 0: all the process may use
-  std::string instruction_set;  // empty: the best
+  DeviceChoice device;
 };
 
 // `options` must outlive the parse.
 void AddModelOptions(CLI::App& command, ModelOptions& options);
 
-// A shelf on the backend asked for. Fails as CpuBackend::Create.
+// A shelf on the device asked for. Fails as OpenDevice.
 absl::StatusOr<ModelShelf> OpenShelf(const ModelOptions& options);
 
 // A seed as a command line gives it: the command line library would wrap a

@@ -20,8 +20,9 @@
 #include "core/base/clock.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
-#include "core/ops/cpu_backend.h"
+#include "core/ops/backend.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/device_options.h"
 #include "experiments/experiment/experiment.h"
 #include "experiments/measure/pass_timing.h"
 #include "experiments/models/model_shelf.h"
@@ -38,8 +39,7 @@ namespace {
 struct Options {
   std::string file;
   std::vector<std::string> settings;
-  int threads = 0;
-  std::string instruction_set;
+  DeviceChoice device;
   std::string out;
   std::string shard = "0/1";
   bool resolved = false;
@@ -49,7 +49,7 @@ struct Options {
 struct Opened {
   Experiment experiment;
   Workload workload;
-  std::shared_ptr<CpuBackend> backend;
+  std::shared_ptr<Backend> backend;
   PreparedRun run;
 };
 
@@ -65,9 +65,7 @@ absl::StatusOr<Opened> Open(const Options& options,
   BANYAN_ASSIGN_OR_RETURN(opened.experiment, ReadExperiment(file, settings));
   BANYAN_ASSIGN_OR_RETURN(opened.workload,
                           ReadWorkload(opened.experiment.workload.file));
-  BANYAN_ASSIGN_OR_RETURN(
-      opened.backend,
-      CpuBackend::Create({options.threads, options.instruction_set}));
+  BANYAN_ASSIGN_OR_RETURN(opened.backend, OpenDevice(options.device));
   ModelShelf shelf(opened.backend);
   BANYAN_ASSIGN_OR_RETURN(
       opened.run, PrepareRun(opened.experiment, opened.workload, shelf, clock));
@@ -124,7 +122,7 @@ absl::Status Run(const Options& options) {
 }
 
 // Milliseconds of one token's pass, by target.
-absl::StatusOr<double> PassMs(const PreparedCell& cell, CpuBackend& backend,
+absl::StatusOr<double> PassMs(const PreparedCell& cell, Backend& backend,
                               const Clock& clock) {
   TimingOptions timing;
   timing.batches = {1};
@@ -179,10 +177,7 @@ void AddCommon(CLI::App& command, Options& options) {
   command.add_option("--set", options.settings,
                      "PATH=VALUE: a setting instead of the file's; may be "
                      "given again.");
-  command.add_option("--threads", options.threads,
-                     "Threads; 0, the default, is all.");
-  command.add_option("--instruction-set", options.instruction_set,
-                     "The best if not given. Results are the same.");
+  AddDeviceOptions(command, options.device);
 }
 
 }  // namespace

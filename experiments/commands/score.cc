@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/model/model.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
 #include "experiments/commands/token_input.h"
@@ -79,8 +80,10 @@ Json ToJson(const Scored& scored, bool logits) {
   if (logits) out["logits"] = scored.scores.last_logits;
   const absl::string_view origin = scored.model.model->grown_from();
   out["grown_from"] = origin.empty() ? Json() : Json(std::string(origin));
-  out["weights"] = std::string(Name(scored.model.model->options().format));
-  out["backend"] = scored.model.model->backend().description();
+  const ModelFacts facts = scored.model.model->facts();
+  out["weights"] = std::string(Name(facts.format));
+  out["device"] = facts.device;
+  out["backend"] = facts.backend;
   return out;
 }
 

@@ -50,6 +50,7 @@ absl::StatusOr<Generation> Generate(Decoder& decoder,
   const std::int64_t start = task.clock.NowNs();
   BANYAN_ASSIGN_OR_RETURN(Sequence sequence,
                           decoder.Begin(task.prompt, task.stop));
+  BANYAN_RETURN_IF_ERROR(sequence.target.Finish());
   generation.times.prefill_ns = task.clock.NowNs() - start;
   BANYAN_RETURN_IF_ERROR(stream.Prompt(task.prompt.tokens));
   while (sequence.stopped == StopReason::kNone) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "core/model/model.h"
 #include "decode/method.h"
 #include "decode/sequence.h"
 #include "experiments/generate/generation.h"
@@ -70,8 +71,10 @@ Json ToJson(const Generation& generation, const GenerationSetting& setting) {
     out["phases_ms"][phase] = ms;
   const absl::string_view origin = setting.target.grown_from();
   out["grown_from"] = origin.empty() ? Json() : Json(std::string(origin));
-  out["weights"] = std::string(Name(setting.target.options().format));
-  out["backend"] = setting.target.backend().description();
+  const ModelFacts facts = setting.target.facts();
+  out["weights"] = std::string(Name(facts.format));
+  out["device"] = facts.device;
+  out["backend"] = facts.backend;
   return out;
 }
 
@@ -82,6 +85,7 @@ std::string Summary(const Generation& generation,
       [](std::string* out, const std::pair<std::string, double>& phase) {
         absl::StrAppendFormat(out, "%s %.2f", phase.first, phase.second);
       });
+  const ModelFacts facts = setting.target.facts();
   return absl::StrCat(
       absl::StrFormat(
           "%d tokens in %d rounds, %.2f a target pass, %.3f ms a token (ms: "
@@ -93,9 +97,8 @@ std::string Summary(const Generation& generation,
       IsLossless(setting.method)
           ? "lossless"
           : "LOSSY (the text does not follow the target's law)",
-      "; ", Name(setting.target.options().format), " weights",
-      GrownNote(setting.target), " on ",
-      setting.target.backend().description());
+      "; ", Name(facts.format), " weights", GrownNote(setting.target), " on ",
+      facts.backend);
 }
 
 }  // namespace banyan

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/model/transformer.h"
+#include "core/model/model.h"
 #include "decode/method.h"
 #include "experiments/generate/generation.h"
 #include "nlohmann/json.hpp"
@@ -14,7 +14,7 @@ namespace banyan {
 
 // What was run.
 struct GenerationSetting {
-  const Transformer& target;
+  const Model& target;
   const Method& method;
   std::string method_name;
   std::string chat;  // the template's name; empty: no chat

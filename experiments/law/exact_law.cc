@@ -93,9 +93,7 @@ class Enumeration {
                               .parents = {TokenBatch::kCommitted}};
     BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Scores> scores,
                             ScoreOne(target_, *session, batch));
-    std::vector<double> logits;
-    scores->Read(0, logits);
-    return decoder_.method().rule.Apply(logits, text, {});
+    return scores->Law(0, decoder_.method().rule, text, {});
   }
 
   // The method's law of the next `length` tokens after `text`.

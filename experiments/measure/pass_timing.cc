@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,10 +16,8 @@
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
-#include "core/model/transformer.h"
-#include "core/ops/cpu_backend.h"
+#include "core/ops/backend.h"
 #include "core/ops/probe.h"
-#include "core/ops/weight.h"
 
 namespace banyan {
 namespace {
@@ -47,7 +46,7 @@ std::vector<double> Milliseconds(const PassTiming& timing) {
 TokenId AnyToken(int i, int vocab) { return (7 + i * 31) % vocab; }
 
 // A session with `context` tokens committed.
-absl::StatusOr<std::unique_ptr<Session>> Filled(const Transformer& model,
+absl::StatusOr<std::unique_ptr<Session>> Filled(const Model& model,
                                                 int context) {
   std::vector<TokenId> tokens;
   for (int i = 0; i < context; ++i)
@@ -57,7 +56,7 @@ absl::StatusOr<std::unique_ptr<Session>> Filled(const Transformer& model,
   return session;
 }
 
-absl::StatusOr<double> TimePass(const Transformer& model, Session& session,
+absl::StatusOr<double> TimePass(const Model& model, Session& session,
                                 int tokens, const Clock& clock) {
   TokenBatch batch;
   for (int i = 0; i < tokens; ++i) {
@@ -65,15 +64,25 @@ absl::StatusOr<double> TimePass(const Transformer& model, Session& session,
     batch.positions.push_back(session.length() + i);
     batch.parents.push_back(i - 1);  // kCommitted is -1
   }
+  BANYAN_RETURN_IF_ERROR(model.Finish());
   const std::int64_t start = clock.NowNs();
-  BANYAN_RETURN_IF_ERROR(ScoreOne(model, session, batch).status());
+  BANYAN_ASSIGN_OR_RETURN(const auto scores, ScoreOne(model, session, batch));
+  BANYAN_RETURN_IF_ERROR(model.Finish());
   const std::int64_t end = clock.NowNs();
   BANYAN_RETURN_IF_ERROR(session.Commit({}));
   return static_cast<double>(end - start) / 1e6;
 }
 
-absl::Status CheckSizes(const Transformer& model,
-                        const TimingOptions& options) {
+// Null: the device does not know its limits.
+absl::StatusOr<std::unique_ptr<Probe>> MakeProbe(Backend& backend,
+                                                 std::size_t bytes,
+                                                 const Clock& clock) {
+  auto probe = backend.NewProbe(bytes, clock);
+  if (absl::IsUnimplemented(probe.status())) return nullptr;
+  return probe;
+}
+
+absl::Status CheckSizes(const Model& model, const TimingOptions& options) {
   for (int context : options.contexts)
     for (int tokens : options.batches)
       if (context < 0 || tokens < 1 || context + tokens > model.context_limit())
@@ -98,24 +107,24 @@ double PassTiming::most_ms() const {
   return *std::max_element(ms.begin(), ms.end());
 }
 
-double PassTiming::median_share(double bytes, double operations) const {
+std::optional<double> PassTiming::median_share(double bytes,
+                                               double operations) const {
   std::vector<double> shares;
-  for (const TimedPass& pass : passes)
+  for (const TimedPass& pass : passes) {
+    if (pass.bandwidth == 0 || pass.peak == 0) return std::nullopt;
     shares.push_back(1e3 *
                      std::max(bytes / pass.bandwidth, operations / pass.peak) /
                      pass.ms);
+  }
   return Median(shares);
 }
 
-double PassTiming::median_bandwidth_share(double bytes) const {
-  std::vector<double> shares;
-  for (const TimedPass& pass : passes)
-    shares.push_back(1e3 * bytes / pass.bandwidth / pass.ms);
-  return Median(shares);
+std::optional<double> PassTiming::median_bandwidth_share(double bytes) const {
+  return median_share(bytes, 0);
 }
 
 absl::StatusOr<std::vector<PassTiming>> TimePasses(
-    const Transformer& model, CpuBackend& backend, const TimingOptions& options,
+    const Model& model, Backend& backend, const TimingOptions& options,
     const Clock& clock, absl::FunctionRef<void(int done, int all)> progress) {
   BANYAN_RETURN_IF_ERROR(CheckSizes(model, options));
   std::vector<PassTiming> timings;
@@ -131,16 +140,18 @@ absl::StatusOr<std::vector<PassTiming>> TimePasses(
           TimePass(model, *sessions.back(), tokens, clock).status());
     }
   }
-  const std::size_t bytes =
-      std::min(model.weights().streamed_bytes(), kLargestProbe);
-  BANYAN_ASSIGN_OR_RETURN(Probe probe, Probe::Create(backend, bytes, clock));
-  const bool int8 = model.options().format == WeightFormat::kQ8;
+  const ModelFacts facts = model.facts();
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Probe> probe,
+      MakeProbe(backend, std::min(facts.streamed_bytes, kLargestProbe), clock));
   int done = 0;
   for (int round = 0; round < options.rounds; ++round) {
     for (std::size_t i = 0; i < timings.size(); ++i) {
       TimedPass pass;
-      pass.bandwidth = probe.ReadBandwidth();
-      pass.peak = int8 ? probe.Int8Peak() : probe.F32Peak();
+      if (probe != nullptr) {
+        BANYAN_ASSIGN_OR_RETURN(pass.bandwidth, probe->ReadBandwidth());
+        BANYAN_ASSIGN_OR_RETURN(pass.peak, probe->Peak(facts.format));
+      }
       // The probe leaves other numbers in the caches than the pass before a
       // pass does when decoding: as long as the probe took, passes run first.
       for (double warm = 0; warm < kWarmMs;) {

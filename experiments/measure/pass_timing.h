@@ -1,15 +1,16 @@
 // How long a target pass takes by how many tokens it holds, beside what the
-// machine can do at most in the same moments.
+// device can do at most in the same moments.
 #ifndef BANYAN_EXPERIMENTS_MEASURE_PASS_TIMING_H_
 #define BANYAN_EXPERIMENTS_MEASURE_PASS_TIMING_H_
 
+#include <optional>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
-#include "core/model/transformer.h"
-#include "core/ops/cpu_backend.h"
+#include "core/model/model.h"
+#include "core/ops/backend.h"
 
 namespace banyan {
 
@@ -22,8 +23,8 @@ struct TimingOptions {
 // One pass and the probes just before it.
 struct TimedPass {
   double ms = 0;
-  double bandwidth = 0;  // bytes a second, of a plain read
-  double peak = 0;       // operations a second, of the weights' kind
+  double bandwidth = 0;  // bytes a second, of a plain read; 0: not known
+  double peak = 0;       // operations a second, of the weights' kind; likewise
 };
 
 // All passes of one size.
@@ -33,13 +34,14 @@ struct PassTiming {
   std::vector<TimedPass> passes;  // by round
 
   // Medians over the rounds. A share is what the pass would take at the
-  // machine's limit over what it took; the limit is the longer of reading the
-  // weights and of multiplying with them, attention not counted.
+  // device's limit over what it took; the limit is the longer of reading the
+  // weights and of multiplying with them, attention not counted. There are none
+  // where the device does not know its limits.
   double median_ms() const;
   double least_ms() const;
   double most_ms() const;
-  double median_share(double bytes, double operations) const;
-  double median_bandwidth_share(double bytes) const;
+  std::optional<double> median_share(double bytes, double operations) const;
+  std::optional<double> median_bandwidth_share(double bytes) const;
 };
 
 // Sizes take turns within a round, so that what disturbs the machine disturbs
@@ -47,7 +49,7 @@ struct PassTiming {
 // every token, and is thrown away. The model must run on `backend`. Fails if a
 // context and batch together do not fit the model's.
 absl::StatusOr<std::vector<PassTiming>> TimePasses(
-    const Transformer& model, CpuBackend& backend, const TimingOptions& options,
+    const Model& model, Backend& backend, const TimingOptions& options,
     const Clock& clock, absl::FunctionRef<void(int done, int all)> progress);
 
 }  // namespace banyan

@@ -12,7 +12,6 @@
 #include "core/base/clock.h"
 #include "core/base/params.h"
 #include "core/model/model.h"
-#include "core/model/transformer.h"
 #include "decode/decoder.h"
 #include "drafters/workbench.h"
 #include "experiments/models/loaded_model.h"
@@ -33,7 +32,7 @@ struct MethodContext {
 struct MethodModel {
   std::string name;
   std::string directory;
-  std::shared_ptr<const Transformer> model;  // null: a drafter's folder
+  std::shared_ptr<const Model> model;  // null: a drafter's folder
 };
 
 // A method with what it stands on.

@@ -10,7 +10,6 @@
 #include "core/base/params.h"
 #include "core/model/model.h"
 #include "core/model/tokenizer/tokenizer.h"
-#include "core/model/transformer.h"
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
 
@@ -32,7 +31,7 @@ bool IsWeightsName(absl::string_view name);
 ModelSpec TakeModelSpec(ParamsReader& in);
 
 struct LoadedModel {
-  std::shared_ptr<const Transformer> model;
+  std::shared_ptr<const Model> model;
   std::shared_ptr<const Tokenizer> tokenizer;  // null: no tokenizer.json
 };
 

@@ -15,6 +15,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
+#include "core/prob/logits.h"
 
 namespace banyan {
 namespace {
@@ -24,14 +25,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A text is scored in pieces: enough rows to share a reading of the weights,
 // few enough that their logits need no more memory than the weights.
 constexpr std::size_t kPiece = 128;
-
-absl::Status CheckLogits(absl::Span<const double> logits) {
-  for (std::size_t i = 0; i < logits.size(); ++i)
-    if (!(logits[i] < kInfinity))
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the logit of token ", i, " is ", logits[i], ", expected a number"));
-  return absl::OkStatus();
-}
 
 TokenScore ScoreToken(absl::Span<const double> logits, TokenId token) {
   const auto index = static_cast<std::size_t>(token);
@@ -79,7 +72,8 @@ absl::StatusOr<TextScores> ScoreText(const Model& model,
     BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Scores> scores,
                             ScoreOne(model, *session, batch));
     for (std::size_t i = 0; i < piece.size(); ++i) {
-      scores->Read(static_cast<int>(i), result.last_logits);
+      BANYAN_RETURN_IF_ERROR(
+          scores->Read(static_cast<int>(i), result.last_logits));
       BANYAN_RETURN_IF_ERROR(CheckLogits(result.last_logits));
       if (first + i + 1 < tokens.size())
         result.tokens.push_back(

@@ -18,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
+#include "experiments/records/machine.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
@@ -192,7 +193,7 @@ void WarnOfMachines(const Experiment& experiment,
   const records::Machine& first = experiment.context().machine();
   for (const RecordFile* file : experiment.files) {
     const records::Machine& machine = file->context.machine();
-    if (machine.cpu() != first.cpu() ||
+    if (machine.cpu() != first.cpu() || DeviceOf(machine) != DeviceOf(first) ||
         machine.instruction_set() != first.instruction_set())
       warnings.push_back(
           absl::StrCat(file->path, " and ", experiment.files.front()->path,

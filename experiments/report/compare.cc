@@ -15,6 +15,7 @@
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
+#include "experiments/records/machine.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/context_differences.h"
 #include "experiments/report/numbers.h"
@@ -40,6 +41,8 @@ absl::Status CheckAlike(const RecordSet& a, const RecordSet& b) {
                                file_b.context.workload().hash()));
   BANYAN_RETURN_IF_ERROR(check("chat templates", file_a.context.cells(0).chat(),
                                file_b.context.cells(0).chat()));
+  BANYAN_RETURN_IF_ERROR(check("devices", DeviceOf(file_a.context.machine()),
+                               DeviceOf(file_b.context.machine())));
   return check("instruction sets", file_a.context.machine().instruction_set(),
                file_b.context.machine().instruction_set());
 }

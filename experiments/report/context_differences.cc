@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/report/cell_text.h"
 
@@ -90,6 +91,7 @@ std::vector<std::string> ContextDifferences(const records::Context& a,
   Compare("flags", a.build().flags(), b.build().flags(), out);
   Compare("build type", a.build().type(), b.build().type(), out);
   Compare("cpu", a.machine().cpu(), b.machine().cpu(), out);
+  Compare("device", DeviceOf(a.machine()), DeviceOf(b.machine()), out);
   Compare("instruction set", a.machine().instruction_set(),
           b.machine().instruction_set(), out);
   Compare("cores", absl::StrCat(a.machine().cores()),

@@ -11,6 +11,7 @@
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/predict/stated_costs.h"
+#include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/cell_text.h"
@@ -38,6 +39,7 @@ Json ContextToJson(const RecordSet& set) {
             {"type", build.type()}}},
           {"machine",
            {{"cpu", machine.cpu()},
+            {"device", DeviceOf(machine)},
             {"instruction_set", machine.instruction_set()},
             {"cores", machine.cores()},
             {"threads", machine.threads()},

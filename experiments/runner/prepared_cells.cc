@@ -22,8 +22,8 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/model/model.h"
 #include "core/model/tokenizer/chat_template.h"
-#include "core/model/transformer.h"
 #include "decode/method.h"
 #include "experiments/experiment/experiment.h"
 #include "experiments/experiment/params_edit.h"
@@ -38,12 +38,12 @@
 namespace banyan {
 namespace {
 
-void Describe(const ModelSpec& spec, const Transformer& model,
-              records::Model& out) {
+void Describe(const ModelSpec& spec, const Model& model, records::Model& out) {
+  const ModelFacts facts = model.facts();
   out.set_directory(spec.directory);
-  out.set_weights(std::string(Name(model.options().format)));
+  out.set_weights(std::string(Name(facts.format)));
   out.set_grown_from(std::string(model.grown_from()));
-  out.set_streamed_bytes(model.weights().streamed_bytes());
+  out.set_streamed_bytes(facts.streamed_bytes);
   out.set_fingerprint(Fingerprint(spec.directory));
 }
 
@@ -133,8 +133,7 @@ absl::StatusOr<PreparedCell> PrepareCell(
   prepared.method.decoder->KeepFacts();
   prepared.stop.max_new_tokens = cell.max_new_tokens;
   if (!cell.ignore_eos)
-    prepared.stop.end_of_text =
-        prepared.target.model->architecture().end_of_text;
+    prepared.stop.end_of_text = prepared.target.model->facts().end_of_text;
   for (const Trunk& trunk : prepared.method.decoder->method().trunks)
     prepared.carries_state |= trunk.drafter->carries_state();
   prepared.batch = cell.batch;
@@ -175,7 +174,7 @@ absl::StatusOr<Wanted> WantedBy(const PreparedCell& cell,
 
 // The target and whatever models draft for it hold so many tokens.
 absl::Status CheckRoom(const PreparedCell& cell, int asked, int answered) {
-  const auto fits = [&](const Transformer& model, const std::string& whose) {
+  const auto fits = [&](const Model& model, const std::string& whose) {
     if (asked + answered <= model.context_limit()) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
         asked, " tokens and ", answered, " new ones do not fit the context of ",
@@ -201,7 +200,7 @@ absl::StatusOr<PreparedPrompt> PreparePrompt(
     prepared.chat.insert(prepared.chat.end(), prompt.later.begin(),
                          prompt.later.end());
   }
-  const Transformer* last = nullptr;
+  const Model* last = nullptr;
   Wanted wanted;
   for (const PreparedCell& cell : cells) {
     if (cell.target.model.get() != last) {

@@ -11,12 +11,12 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/strip.h"
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
-#include "core/model/transformer.h"
-#include "core/ops/cpu_backend.h"
+#include "core/ops/backend.h"
 #include "core/ops/probe.h"
 #include "experiments/build_info.h"
 #include "experiments/experiment/experiment.h"
@@ -42,11 +42,16 @@ std::string CpuName() {
   return "unknown";
 }
 
-absl::StatusOr<double> Bandwidth(CpuBackend& backend, const Clock& clock) {
-  BANYAN_ASSIGN_OR_RETURN(Probe probe,
-                          Probe::Create(backend, kProbeBytes, clock));
+// 0: the device does not know.
+absl::StatusOr<double> Bandwidth(Backend& backend, const Clock& clock) {
+  const auto probe = backend.NewProbe(kProbeBytes, clock);
+  if (absl::IsUnimplemented(probe.status())) return 0.0;
+  BANYAN_RETURN_IF_ERROR(probe.status());
   std::vector<double> values;
-  for (int i = 0; i < kProbes; ++i) values.push_back(probe.ReadBandwidth());
+  for (int i = 0; i < kProbes; ++i) {
+    BANYAN_ASSIGN_OR_RETURN(const double value, (*probe)->ReadBandwidth());
+    values.push_back(value);
+  }
   std::nth_element(values.begin(), values.begin() + kProbes / 2, values.end());
   return values[kProbes / 2];
 }
@@ -57,7 +62,7 @@ absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
                                              const Workload& workload,
                                              const PreparedRun& run,
                                              const Shard& shard,
-                                             CpuBackend& backend,
+                                             Backend& backend,
                                              const Clock& clock) {
   records::Context context;
   context.mutable_build()->set_revision(kBuildRevision);
@@ -66,9 +71,11 @@ absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
   context.mutable_build()->set_type(kBuildType);
   records::Machine& machine = *context.mutable_machine();
   machine.set_cpu(CpuName());
-  machine.set_instruction_set(std::string(backend.instruction_set()));
+  const BackendFacts facts = backend.facts();
+  machine.set_device(facts.device);
+  machine.set_instruction_set(facts.instruction_set);
   machine.set_cores(std::thread::hardware_concurrency());
-  machine.set_threads(static_cast<std::uint32_t>(backend.threads()));
+  machine.set_threads(static_cast<std::uint32_t>(facts.threads));
   BANYAN_ASSIGN_OR_RETURN(const double bandwidth, Bandwidth(backend, clock));
   machine.set_bytes_per_s(bandwidth);
   std::array<double, 1> load = {0};

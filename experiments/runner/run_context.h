@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
-#include "core/ops/cpu_backend.h"
+#include "core/ops/backend.h"
 #include "experiments/experiment/experiment.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/runner/prepared_cells.h"
@@ -17,12 +17,13 @@ struct Shard {
   int count = 1;
 };
 
-// Measures the memory's bandwidth on the way, for some 50 milliseconds.
+// Measures the device's bandwidth on the way, for some 50 milliseconds, where
+// it knows how.
 absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
                                              const Workload& workload,
                                              const PreparedRun& run,
                                              const Shard& shard,
-                                             CpuBackend& backend,
+                                             Backend& backend,
                                              const Clock& clock);
 
 }  // namespace banyan

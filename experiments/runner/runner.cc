@@ -25,6 +25,7 @@
 #include "decode/batch_decoder.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
+#include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "experiments/runner/prepared_cells.h"
@@ -178,6 +179,9 @@ std::string Difference(const records::Context& found,
                         wanted.workload().hash(), ")");
   if (found.shard() != wanted.shard() || found.shards() != wanted.shards())
     return absl::StrCat("shard ", found.shard(), " of ", found.shards());
+  if (DeviceOf(found.machine()) != DeviceOf(wanted.machine()))
+    return absl::StrCat("a run on the device ", DeviceOf(found.machine()),
+                        ", not ", DeviceOf(wanted.machine()));
   if (found.machine().instruction_set() != wanted.machine().instruction_set())
     return absl::StrCat("a run with ", found.machine().instruction_set(),
                         ", not ", wanted.machine().instruction_set());

@@ -32,8 +32,8 @@ struct RunFile {
 };
 
 // Makes the directory and the file, or opens the one that is there. Fails if
-// that is of another experiment, workload, shard, build, machine, number of
-// threads, or of other weights.
+// that is of another experiment, workload, shard, build, machine, device,
+// number of threads, or of other weights.
 absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
                                     const records::Context& context);
 

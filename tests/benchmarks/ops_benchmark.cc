@@ -24,7 +24,7 @@
 #include "core/model/model.h"
 #include "core/model/transformer.h"
 #include "core/ops/backend.h"
-#include "core/ops/cpu_backend.h"
+#include "core/ops/devices.h"
 #include "core/ops/weight.h"
 #include "tests/benchmarks/benchmarks.h"
 
@@ -42,7 +42,7 @@ constexpr Format kFormats[] = {{"f32", WeightFormat::kF32},
 void TimeLinear(benchmark::State& state, WeightFormat format) {
   constexpr int kSize = 768;
   const int rows = static_cast<int>(state.range(0));
-  const std::unique_ptr<CpuBackend> backend = *CpuBackend::Create();
+  const std::shared_ptr<Backend> backend = *OpenDevice(kDefaultDevice);
   const std::unique_ptr<Weight> weight = *backend->Pack(
       format, kSize, kSize, [](int first, int count, float* out) {
         for (int i = 0; i < count * kSize; ++i)
@@ -56,7 +56,8 @@ void TimeLinear(benchmark::State& state, WeightFormat format) {
   const Tensor in = {x.get(), 0, rows, kSize, kSize};
   const Tensor out = {y.get(), 0, rows, kSize, kSize};
   for (auto _ : state)
-    if (!backend->Linear({.x = in, .weight = weight.get(), .y = out}).ok())
+    if (!backend->Linear({.x = in, .weight = weight.get(), .y = out}).ok() ||
+        !backend->Finish().ok())
       state.SkipWithError("a product failed");
   state.SetBytesProcessed(state.iterations() *
                           static_cast<std::int64_t>(weight->bytes()));
@@ -65,7 +66,7 @@ void TimeLinear(benchmark::State& state, WeightFormat format) {
 void TimePass(benchmark::State& state, const std::string& directory,
               WeightFormat format) {
   const auto checkpoint = Checkpoint::Open(directory);
-  std::shared_ptr<Backend> backend = *CpuBackend::Create();
+  std::shared_ptr<Backend> backend = *OpenDevice(kDefaultDevice);
   if (!checkpoint.ok())
     return state.SkipWithError(checkpoint.status().ToString().c_str());
   const auto model =
@@ -80,7 +81,8 @@ void TimePass(benchmark::State& state, const std::string& directory,
     batch.parents.push_back(i - 1);
   }
   for (auto _ : state)
-    if (!ScoreOne(**model, *session, batch).ok() || !session->Commit({}).ok())
+    if (!ScoreOne(**model, *session, batch).ok() || !session->Commit({}).ok() ||
+        !(*model)->Finish().ok())
       state.SkipWithError("a pass failed");
 }
 

@@ -1,5 +1,6 @@
 #include "tests/conformance/toys.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/status_macros.h"
@@ -41,11 +43,15 @@ class StatedScores : public Scores {
       states_.push_back({static_cast<float>(batch.tokens[i]),
                          static_cast<float>(batch.positions[i])});
   }
-  void Read(int row, std::vector<double>& logits) const override {
-    scores_->Read(row, logits);
+  int vocab_size() const override { return scores_->vocab_size(); }
+  absl::Status Read(int row, std::vector<double>& logits) const override {
+    return scores_->Read(row, logits);
   }
-  absl::Span<const float> Hidden(int /*tap*/, int row) const override {
-    return states_[static_cast<std::size_t>(row)];
+  absl::Status ReadHidden(int /*tap*/, int row,
+                          absl::Span<float> out) const override {
+    const std::array<float, 2>& state = states_[static_cast<std::size_t>(row)];
+    std::copy(state.begin(), state.end(), out.begin());
+    return absl::OkStatus();
   }
 
  private:
@@ -53,14 +59,48 @@ class StatedScores : public Scores {
   std::vector<std::array<float, 2>> states_;
 };
 
+class StatedSession : public Session {
+ public:
+  explicit StatedSession(std::unique_ptr<Session> table)
+      : table_(std::move(table)) {}
+
+  int length() const override { return table_->length(); }
+  int pending() const override { return table_->pending(); }
+  absl::Status Prefill(absl::Span<const TokenId> tokens,
+                       absl::Span<const int> taps, FeatureSink sink) override {
+    TokenBatch batch;
+    for (TokenId token : tokens) {
+      batch.positions.push_back(length() + batch.size());
+      batch.tokens.push_back(token);
+    }
+    BANYAN_RETURN_IF_ERROR(table_->Prefill(tokens));
+    if (taps.empty()) return absl::OkStatus();
+    return sink(StatedScores(nullptr, batch), batch.size());
+  }
+  absl::Status Commit(absl::Span<const int> path) override {
+    return table_->Commit(path);
+  }
+
+  Session* table() const { return table_.get(); }
+
+ private:
+  std::unique_ptr<Session> table_;
+};
+
 class Stated : public TableModel {
  public:
   explicit Stated(const TableModel& model) : TableModel(model) {}
 
   int hidden_size() const override { return 2; }
+  std::unique_ptr<Session> NewSession() const override {
+    return std::make_unique<StatedSession>(TableModel::NewSession());
+  }
   absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
       absl::Span<const ScoreRequest> requests) const override {
-    BANYAN_ASSIGN_OR_RETURN(auto scores, TableModel::Score(requests));
+    std::vector<ScoreRequest> inner(requests.begin(), requests.end());
+    for (ScoreRequest& request : inner)
+      request.session = static_cast<StatedSession*>(request.session)->table();
+    BANYAN_ASSIGN_OR_RETURN(auto scores, TableModel::Score(inner));
     for (std::size_t i = 0; i < scores.size(); ++i)
       scores[i] = std::make_unique<StatedScores>(std::move(scores[i]),
                                                  *requests[i].batch);

@@ -14,6 +14,7 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
+#include "tests/support/must_read.h"
 
 namespace banyan {
 namespace {
@@ -57,7 +58,7 @@ std::unique_ptr<Session> Started(const TableModel& model,
 
 Row MassesAt(const Scores& scores, int row) {
   Row logits = {99};  // what was there is replaced
-  scores.Read(row, logits);
+  EXPECT_TRUE(scores.Read(row, logits).ok());
   for (double& logit : logits) logit = std::exp(logit);
   return logits;
 }
@@ -132,13 +133,9 @@ TEST(TableModel, GivesTheLogarithmsOfTheMassesAndMinusInfinityForNone) {
                              .parents = {kCommitted, 0, 1}});
   const double none = -std::numeric_limits<double>::infinity();
   const double half = std::log(0.5), quarter = std::log(0.25);
-  Row logits;
-  scores->Read(0, logits);
-  EXPECT_THAT(logits, ElementsAre(half, quarter, quarter));
-  scores->Read(1, logits);
-  EXPECT_THAT(logits, ElementsAre(none, 0, none));
-  scores->Read(2, logits);
-  EXPECT_THAT(logits, ElementsAre(quarter, quarter, half));
+  EXPECT_THAT(MustRead(*scores, 0), ElementsAre(half, quarter, quarter));
+  EXPECT_THAT(MustRead(*scores, 1), ElementsAre(none, 0, none));
+  EXPECT_THAT(MustRead(*scores, 2), ElementsAre(quarter, quarter, half));
 }
 
 // ---- Pending rows
@@ -327,10 +324,8 @@ TEST(TableModel, ScoresSeveralSessionsAsIfEachWereAlone) {
     const auto session = Started(model, prefixes[i]);
     const auto alone = Score(model, *session, batches[i]);
     for (int row = 0; row < batches[i].size(); ++row) {
-      Row expected, logits;
-      alone->Read(row, expected);
-      (*together)[i]->Read(row, logits);
-      EXPECT_EQ(logits, expected) << "session " << i << ", row " << row;
+      EXPECT_EQ(MustRead(*(*together)[i], row), MustRead(*alone, row))
+          << "session " << i << ", row " << row;
     }
   }
 }

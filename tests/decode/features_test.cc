@@ -32,6 +32,7 @@
 #include "tests/core/model/made_model.h"
 #include "tests/support/decoding.h"
 #include "tests/support/models.h"
+#include "tests/support/must_read.h"
 #include "tests/support/table_drafter.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
@@ -54,10 +55,9 @@ std::vector<std::vector<float>> Fresh(const Model& target,
   const auto scores = target.Score({&request, 1});
   Check(scores.ok(), scores.status().message());
   std::vector<std::vector<float>> states;
-  for (int row = 0; row < batch.size(); ++row) {
-    const auto state = scores->front()->Hidden(0, row);
-    states.emplace_back(state.begin(), state.end());
-  }
+  for (int row = 0; row < batch.size(); ++row)
+    states.push_back(
+        MustReadHidden(*scores->front(), 0, row, target.hidden_size()));
   return states;
 }
 

@@ -37,6 +37,28 @@ TEST(MedusaHeads, SayWhatPlainLoopsSay) {
   }
 }
 
+TEST(MedusaHeads, GiveAStateTheSameBitsInAnyCompany) {
+  const auto target = LoadGolden("llama", Backends().front());
+  const TestFolder folder;
+  const MadeHeads made = MakeHeads(*target);
+  folder.Write("model.safetensors", SafetensorsFile(made.tensors));
+  const auto heads = LoadMedusaHeads(folder.path(), *target);
+  ASSERT_TRUE(heads.ok()) << heads.status();
+  std::vector<std::vector<float>> states(3, made.hidden);
+  for (float& number : states[1]) number = -number;
+  for (float& number : states[2]) number *= 0.5F;
+  std::vector<std::vector<std::vector<double>>> all;
+  ASSERT_TRUE(
+      (*heads)->ScoreAll({states[0], states[1], states[2]}, all).ok());
+  ASSERT_EQ(all.size(), states.size());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    std::vector<std::vector<double>> alone;
+    ASSERT_TRUE((*heads)->Score(states[i], alone).ok());
+    EXPECT_EQ(all[i], alone) << "state " << i;
+  }
+  EXPECT_NE(all[0], all[1]);
+}
+
 TEST(MedusaHeads, AreRefusedWithoutATensorOrWithOneOfAnotherSize) {
   const auto target = LoadGolden("llama", Backends().front());
   const auto refusal = [&](const MadeTensors& tensors) {

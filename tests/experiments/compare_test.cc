@@ -85,7 +85,7 @@ TEST_F(CompareTest, TakesOneCellIfTold) {
   EXPECT_THAT(wrong.err, HasSubstr("did you mean 'merged'?"));
 }
 
-TEST_F(CompareTest, RefusesUnlikeWorkloadsAndInstructionSetsUnlessMixed) {
+TEST_F(CompareTest, RefusesUnlikeWorkloadsAndMachinesUnlessMixed) {
   WriteMadeRecords(Path("a"), {});
   records::Context context = MadeContext({});
   context.mutable_workload()->set_hash("0000");
@@ -100,9 +100,14 @@ TEST_F(CompareTest, RefusesUnlikeWorkloadsAndInstructionSetsUnlessMixed) {
   WriteMadeRecords(Path("b"), {}, context);
   EXPECT_THAT(RunProgram(Command()).err,
               HasSubstr("different instruction sets (AVX2 and AVX3)"));
+  context.mutable_machine()->set_device("reference");
+  WriteMadeRecords(Path("b"), {}, context);
+  EXPECT_THAT(RunProgram(Command()).err,
+              HasSubstr("different devices (cpu and reference)"));
   const Outcome mixed = RunProgram(Command("--mixed"));
   EXPECT_EQ(mixed.code, 0) << mixed.err;
-  EXPECT_THAT(mixed.out, HasSubstr("Differs: instruction set: AVX2 | AVX3"));
+  EXPECT_THAT(mixed.out, AllOf(HasSubstr("Differs: device: cpu | reference"),
+                               HasSubstr("instruction set: AVX2 | AVX3")));
 }
 
 TEST_F(CompareTest, SaysWhatElseDiffers) {

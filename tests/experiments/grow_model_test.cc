@@ -30,6 +30,7 @@
 #include "tests/experiments/growing.h"
 #include "tests/support/dice.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/must_read.h"
 
 namespace banyan {
 namespace {
@@ -75,13 +76,11 @@ Numbers Compute(const Transformer& model, const std::vector<TokenId>& text,
   Check(scores.ok(), scores.status().message());
   Numbers numbers;
   for (int row = 0; row < batch.size(); ++row)
-    numbers.logits.push_back(ReadRow(*scores->front(), row));
+    numbers.logits.push_back(MustRead(*scores->front(), row));
   for (std::size_t tap = 0; tap < request.taps.size(); ++tap)
-    for (int row = 0; row < batch.size(); ++row) {
-      const absl::Span<const float> hidden =
-          scores->front()->Hidden(static_cast<int>(tap), row);
-      numbers.hidden.emplace_back(hidden.begin(), hidden.end());
-    }
+    for (int row = 0; row < batch.size(); ++row)
+      numbers.hidden.push_back(MustReadHidden(
+          *scores->front(), static_cast<int>(tap), row, model.hidden_size()));
   return numbers;
 }
 

@@ -24,6 +24,7 @@ TEST(Measure, TimesEverySizeAtEveryContext) {
       kMeasure + "--batch 1,3 --context 0,7 --rounds 2 --weights q8 --json");
   ASSERT_EQ(json.at("timings").size(), 4);
   EXPECT_EQ(json.at("weights"), "q8");
+  EXPECT_EQ(json.at("device"), "cpu");
   for (std::size_t i = 0; i < 4; ++i) {
     const nlohmann::json& timing = json.at("timings")[i];
     EXPECT_EQ(timing.at("context"), i < 2 ? 0 : 7);
@@ -73,6 +74,24 @@ TEST(Measure, PrintsATableAndWritesTheCurveAPolicyReads) {
       name + "}\n");
   const Outcome tree = RunProgram("tree " + policy);
   EXPECT_EQ(tree.code, 0) << tree.err;
+}
+
+TEST(Measure, GivesTimesWithoutSharesWhereTheDeviceDoesNotKnowItsLimits) {
+  const std::string command =
+      kMeasure + "--device reference --batch 1,2 --context 3 --rounds 1";
+  const nlohmann::json json = RunForJson(command + " --json");
+  EXPECT_EQ(json.at("device"), "reference");
+  ASSERT_EQ(json.at("timings").size(), 2);
+  for (const nlohmann::json& timing : json.at("timings")) {
+    EXPECT_GT(timing.at("median_ms").get<double>(), 0);
+    EXPECT_TRUE(timing.at("share_of_bandwidth").is_null());
+    EXPECT_TRUE(timing.at("share_of_limit").is_null());
+    EXPECT_TRUE(timing.at("passes")[0].at("bytes_per_s").is_null());
+    EXPECT_TRUE(timing.at("passes")[0].at("operations_per_s").is_null());
+  }
+  const Outcome outcome = RunProgram(command);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("does not know\nits limits"));
 }
 
 TEST(Measure, RefusesWhatCannotBeMeasured) {

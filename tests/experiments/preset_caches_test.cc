@@ -33,6 +33,7 @@
 #include "experiments/models/model_shelf.h"
 #include "tests/experiments/preset_files.h"
 #include "tests/support/models.h"
+#include "tests/support/must_read.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
 #include "tree/verdict.h"
@@ -98,9 +99,8 @@ Said After(const Model& target, Session& session, TokenId root) {
   auto scores = target.Score({&request, 1});
   Check(scores.ok(), scores.status().message());
   Said said;
-  scores->front()->Read(0, said.logits);
-  const auto state = scores->front()->Hidden(0, 0);
-  said.state.assign(state.begin(), state.end());
+  said.logits = MustRead(*scores->front(), 0);
+  said.state = MustReadHidden(*scores->front(), 0, 0, target.hidden_size());
   Check(session.Commit({}).ok(), "pending rows can be dropped");
   return said;
 }

@@ -46,6 +46,7 @@ TEST_F(ReportJsonTest, SaysWhatWasRun) {
   const Json json = Document(0);
   EXPECT_EQ(json.at("question"), "Is what is made up counted right?");
   EXPECT_EQ(json.at("experiment_hash"), "00112233445566778899");
+  EXPECT_EQ(json.at("context").at("machine").at("device"), "cpu");
   EXPECT_EQ(json.at("context").at("machine").at("instruction_set"), "AVX2");
   EXPECT_EQ(json.at("context").at("started"), "2023-11-14T22:13:20+00:00");
   EXPECT_EQ(json.at("context").at("workload").at("prompts"), 6);

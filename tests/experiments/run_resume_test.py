@@ -308,6 +308,9 @@ class RunTest(RunCase):
         done = run("run", self.file, "--out", out, "--threads", "2")
         self.assertEqual(done.returncode, 2)
         self.assertIn("with 1 threads, not ", done.stderr)
+        done = run("run", self.file, "--out", out, "--device", "reference")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("a run on the device cpu, not reference", done.stderr)
         weights = target / "model.safetensors"
         changed = bytearray(weights.read_bytes())
         changed[-1] ^= 1

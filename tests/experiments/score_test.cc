@@ -107,6 +107,22 @@ TEST(Score, IsTheSameOnEveryInstructionSetAndThreadCount) {
   }
 }
 
+// What 32-bit sums may move a logit of this size by; the goldens' own bound is
+// tighter.
+TEST(Score, RunsOnEveryDevice) {
+  const std::string command = On("llama") + "--ids 1,2,3,4 --logits --json ";
+  const nlohmann::json cpu = RunForJson(command);
+  const nlohmann::json reference = RunForJson(command + "--device reference");
+  EXPECT_EQ(cpu.at("device"), "cpu");
+  EXPECT_EQ(reference.at("device"), "reference");
+  EXPECT_EQ(reference.at("backend"), "reference");
+  const std::vector<double> a = cpu.at("logits");
+  const std::vector<double> b = reference.at("logits");
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-3);
+  EXPECT_NE(a, b) << "two backends that round alike are one";
+}
+
 TEST(Score, RefusesBadInput) {
   struct Case {
     std::string arguments;
@@ -137,6 +153,11 @@ TEST(Score, RefusesBadInput) {
            {llama + "--ids 1 --weights q4", "auto, f32, bf16 or q8"},
            {llama + "--ids 1 --threads -1", "threads: expected 0 to"},
            {llama + "--ids 1 --instruction-set MMX", "found \"MMX\""},
+           {llama + "--ids 1 --device cup", "did you mean 'cpu'?"},
+           {llama + "--ids 1 --device reference --threads 2",
+            "takes no number of them, found 2"},
+           {llama + "--ids 1 --device reference --instruction-set SCALAR",
+            "no choice of them, found \"SCALAR\""},
        }) {
     const Outcome outcome = RunProgram(bad.arguments);
     EXPECT_EQ(outcome.code, 2) << bad.arguments << "\n" << outcome.output;

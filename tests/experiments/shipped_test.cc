@@ -25,6 +25,7 @@
 #include "tests/experiments/growing.h"
 #include "tests/experiments/run_program.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/must_read.h"
 
 namespace banyan {
 namespace {
@@ -68,7 +69,7 @@ std::vector<std::vector<double>> Logits(const Model& model,
   EXPECT_TRUE(scores.ok()) << scores.status();
   std::vector<std::vector<double>> rows(text.size());
   for (std::size_t row = 0; row < rows.size(); ++row)
-    (*scores)->Read(static_cast<int>(row), rows[row]);
+    rows[row] = MustRead(**scores, static_cast<int>(row));
   return rows;
 }
 
@@ -105,7 +106,9 @@ std::vector<std::vector<double>> HeadLogits(const std::string& heads,
   EXPECT_TRUE(scores.ok()) << scores.status();
   std::vector<std::vector<double>> logits;
   const auto status = (*loaded)->Score(
-      scores->front()->Hidden(0, static_cast<int>(text.size()) - 1), logits);
+      MustReadHidden(*scores->front(), 0, static_cast<int>(text.size()) - 1,
+                     target.hidden_size()),
+      logits);
   EXPECT_TRUE(status.ok()) << status;
   return logits;
 }

@@ -23,7 +23,7 @@ MAY_USE = {
     "core/random": {"core/base"},
     "core/prob": {"core/base"},
     "core/device": {"core/base"},
-    "core/ops": {"core/device", "core/base"},
+    "core/ops": {"core/device", "core/prob", "core/base"},
     "core/model": {"core/ops", "core/device", "core/prob", "core/base"},
     "tree": {"core/prob", "core/base"},
     "drafters": {"tree"} | CORE - {"core/device"},
@@ -173,6 +173,29 @@ class HeadersTest(unittest.TestCase):
                                 ["core/ops/softmax.h", "core/ops/softmax.cu",
                                  "core/ops/softmax_cpu.cc", "core/model/a.cc",
                                  "tests/core/ops/a.cc"])
+
+    def assert_ours_only_in(self, header, lawful, unlawful):
+        for path in lawful + unlawful:
+            with self.subTest(header=header, path=path):
+                found = breaches({path: include(header), header: ""})
+                self.assertEqual(len(found), path in unlawful, found)
+
+    def test_backends_are_known_to_the_table_of_devices_alone(self):
+        for header in ("core/ops/cpu_backend.h", "core/ops/reference_backend.h",
+                       "core/ops/host.h", "core/ops/host_weight.h"):
+            self.assert_ours_only_in(
+                header, ["core/ops/devices.cc", "tests/core/ops/a.cc"],
+                ["core/model/a.cc", "drafters/a.cc", "decode/a.cc",
+                 "experiments/models/a.cc", "experiments/commands/a.cc"])
+
+    def test_the_transformer_is_known_where_models_are_opened(self):
+        for header in ("core/model/transformer.h",
+                       "core/model/transformer_weights.h"):
+            self.assert_ours_only_in(
+                header, ["core/model/a.cc", "drafters/eagle/a.cc",
+                         "experiments/models/a.cc", "tests/decode/a.cc"],
+                ["decode/a.cc", "experiments/measure/a.cc",
+                 "experiments/commands/a.cc"])
 
     def test_test_libraries_stay_in_tests(self):
         for header in ("gtest/gtest.h", "gmock/gmock.h",

@@ -14,6 +14,7 @@
 #include "core/model/table_model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
+#include "tests/support/must_read.h"
 
 namespace banyan {
 
@@ -27,9 +28,7 @@ std::vector<double> LogitsAfter(const Model& model,
     batch.positions.push_back(static_cast<int>(i));
     batch.parents.push_back(static_cast<int>(i) - 1);
   }
-  std::vector<double> logits;
-  ScoreOne(model, *session, batch).value()->Read(batch.size() - 1, logits);
-  return logits;
+  return MustRead(*ScoreOne(model, *session, batch).value(), batch.size() - 1);
 }
 
 Distribution LawAfter(const Model& model, absl::Span<const TokenId> text,

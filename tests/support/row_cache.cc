@@ -1,5 +1,6 @@
 #include "tests/support/row_cache.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -13,17 +14,52 @@
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/model/pending_rows.h"
+#include "tests/support/must_read.h"
 
 namespace banyan {
 namespace {
 
+// Rows are looked up when they are read: a verifier reads few of a tree's.
+class KnownScores : public Scores {
+ public:
+  KnownScores(const RowCache& cache, std::vector<std::vector<TokenId>> texts)
+      : cache_(cache), texts_(std::move(texts)) {}
+  int vocab_size() const override { return cache_.vocab_size(); }
+  absl::Status Read(int row, std::vector<double>& logits) const override {
+    logits = At(row).logits;
+    return absl::OkStatus();
+  }
+  absl::Status ReadHidden(int /*tap*/, int row,
+                          absl::Span<float> out) const override {
+    const std::vector<float>& state = At(row).last_state;
+    std::copy(state.begin(), state.end(), out.begin());
+    return absl::OkStatus();
+  }
+
+ private:
+  const RowCache::Row& At(int row) const {
+    return cache_.After(texts_[static_cast<std::size_t>(row)]);
+  }
+
+  const RowCache& cache_;
+  std::vector<std::vector<TokenId>> texts_;
+};
+
 class TextSession : public Session {
  public:
+  explicit TextSession(const RowCache& cache) : cache_(cache) {}
+
   int length() const override { return static_cast<int>(text_.size()); }
   int pending() const override { return rows_.size(); }
-  absl::Status Prefill(absl::Span<const TokenId> tokens) override {
-    text_.insert(text_.end(), tokens.begin(), tokens.end());
-    return absl::OkStatus();
+  absl::Status Prefill(absl::Span<const TokenId> tokens,
+                       absl::Span<const int> taps, FeatureSink sink) override {
+    std::vector<std::vector<TokenId>> texts;
+    for (TokenId token : tokens) {
+      text_.push_back(token);
+      if (!taps.empty()) texts.push_back(text_);
+    }
+    if (taps.empty()) return absl::OkStatus();
+    return sink(KnownScores(cache_, texts), static_cast<int>(texts.size()));
   }
   absl::Status Commit(absl::Span<const int> path) override {
     BANYAN_RETURN_IF_ERROR(rows_.CheckPath(path));
@@ -48,35 +84,15 @@ class TextSession : public Session {
   }
 
  private:
+  const RowCache& cache_;
   std::vector<TokenId> text_;
   PendingRows rows_;
-};
-
-// Rows are looked up when they are read: a verifier reads few of a tree's.
-class KnownScores : public Scores {
- public:
-  KnownScores(const RowCache& cache, std::vector<std::vector<TokenId>> texts)
-      : cache_(cache), texts_(std::move(texts)) {}
-  void Read(int row, std::vector<double>& logits) const override {
-    logits = At(row).logits;
-  }
-  absl::Span<const float> Hidden(int /*tap*/, int row) const override {
-    return At(row).last_state;
-  }
-
- private:
-  const RowCache::Row& At(int row) const {
-    return cache_.After(texts_[static_cast<std::size_t>(row)]);
-  }
-
-  const RowCache& cache_;
-  std::vector<std::vector<TokenId>> texts_;
 };
 
 }  // namespace
 
 std::unique_ptr<Session> RowCache::NewSession() const {
-  return std::make_unique<TextSession>();
+  return std::make_unique<TextSession>(*this);
 }
 
 const RowCache::Row& RowCache::After(const std::vector<TokenId>& text) const {
@@ -93,9 +109,8 @@ const RowCache::Row& RowCache::After(const std::vector<TokenId>& text) const {
   const auto scores = model_.Score({&request, 1});
   Check(scores.ok(), scores.status().message());
   Row row;
-  scores->front()->Read(0, row.logits);
-  const auto state = scores->front()->Hidden(0, 0);
-  row.last_state.assign(state.begin(), state.end());
+  row.logits = MustRead(*scores->front(), 0);
+  row.last_state = MustReadHidden(*scores->front(), 0, 0, model_.hidden_size());
   return rows_.emplace(text, std::move(row)).first->second;
 }
 

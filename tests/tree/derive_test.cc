@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/models.h"
+#include "tests/support/must_read.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
@@ -151,9 +152,7 @@ TEST(ToBatch, ScoresEveryNodeAsAChainOfItsPathWould) {
       text.push_back(tree.node(0).token);
       const std::vector<TokenId> path = TokensTo(tree, node);
       text.insert(text.end(), path.begin(), path.end());
-      std::vector<double> logits;
-      (*scores)->Read(node, logits);
-      EXPECT_EQ(logits, LogitsAfter(*model, text))
+      EXPECT_EQ(MustRead(**scores, node), LogitsAfter(*model, text))
           << "node " << node << " of " << ToText(tree);
     }
   }

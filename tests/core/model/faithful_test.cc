@@ -19,9 +19,12 @@
 #include "core/model/transformer.h"
 #include "core/ops/cpu_backend.h"
 #include "core/ops/weight.h"
+#include "core/prob/logits.h"
+#include "core/prob/sampling_rule.h"
 #include "tests/core/model/walk.h"
 #include "tests/support/dice.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/must_read.h"
 
 namespace banyan {
 namespace {
@@ -138,7 +141,7 @@ TEST_P(Faithful, AfterAnyHistory) {
           const TokenBatch batch = walk.RandomBatch(dice.Between(1, 12), dice);
           const auto scores = walk.Score(batch);
           const int row = dice.Below(batch.size());
-          EXPECT_TRUE(SameBits(ReadRow(*scores, row),
+          EXPECT_TRUE(SameBits(MustRead(*scores, row),
                                oracle.After(walk.Text(first + row))))
               << what << ", pending " << first;
         }
@@ -213,7 +216,7 @@ TEST_P(Faithful, FromSeveralThreads) {
         for (int round = 0; round < 6; ++round) {
           const auto scores = walk.Score(walk.RandomBatch(12, dice));
           for (int row = 0; row < 12; ++row)
-            told[i].push_back({walk.Text(row), ReadRow(*scores, row)});
+            told[i].push_back({walk.Text(row), MustRead(*scores, row)});
           walk.Commit(round < 4 ? walk.RandomPath(dice) : std::vector<int>{});
         }
       });
@@ -224,14 +227,39 @@ TEST_P(Faithful, FromSeveralThreads) {
   });
 }
 
+// What is read of a row without reading all of it is what reading all gives.
+TEST_P(Faithful, LawsAndTheBestOfARow) {
+  Everywhere([](const Transformer& model, Oracle& /*oracle*/, Dice& dice,
+                const std::string& what) {
+    const SamplingRule rules[] = {
+        SamplingRule({.temperature = 0}),
+        SamplingRule(
+            {.repetition_penalty = 1.1, .temperature = 0.8, .top_p = 0.9})};
+    Walk walk(model);
+    const std::vector<TokenId> text = RandomText(model, 5, dice);
+    walk.Prefill(text);
+    const auto scores = walk.Score(walk.RandomBatch(4, dice));
+    EXPECT_EQ(scores->vocab_size(), model.vocab_size());
+    for (int row = 0; row < 4; ++row) {
+      const Logits logits = MustRead(*scores, row);
+      for (const SamplingRule& rule : rules) {
+        const auto law = scores->Law(row, rule, text, {1});
+        ASSERT_TRUE(law.ok()) << law.status();
+        const auto expected = rule.Apply(logits, text, {1});
+        for (TokenId token = 0; token < model.vocab_size(); ++token)
+          EXPECT_EQ(law->Mass(token), expected->Mass(token)) << what;
+      }
+      EXPECT_EQ(*scores->Best(row, 7), *BestLogits(logits, 7)) << what;
+    }
+  });
+}
+
 // A row's hidden states at every place: the logits' own, so to speak.
 std::vector<std::vector<float>> HiddenStates(const Scores& scores, int taps,
-                                             int row) {
+                                             int row, int size) {
   std::vector<std::vector<float>> states;
-  for (int tap = 0; tap < taps; ++tap) {
-    const auto state = scores.Hidden(tap, row);
-    states.emplace_back(state.begin(), state.end());
-  }
+  for (int tap = 0; tap < taps; ++tap)
+    states.push_back(MustReadHidden(scores, tap, row, size));
   return states;
 }
 
@@ -252,7 +280,8 @@ TEST_P(Faithful, HiddenStatesToo) {
     for (int row = 0; row < tree.size(); row += 3) {
       const std::vector<TokenId> text = walk.Text(row);
       const auto states =
-          HiddenStates(*scores->front(), static_cast<int>(every.size()), row);
+          HiddenStates(*scores->front(), static_cast<int>(every.size()), row,
+                       model.hidden_size());
       for (std::size_t tap = 0; tap < every.size(); ++tap) {
         Walk alone(model);
         alone.Prefill({text.begin(), text.end() - 1});
@@ -263,8 +292,8 @@ TEST_P(Faithful, HiddenStatesToo) {
                                   .logits = dice.OneIn(2)};
         const auto again = model.Score({&one, 1});
         ASSERT_TRUE(again.ok()) << again.status();
-        const auto state = HiddenStates(*again->front(), 1, 0).front();
-        ASSERT_EQ(state.size(), model.hidden_size());
+        const auto state =
+            MustReadHidden(*again->front(), 0, 0, model.hidden_size());
         const Logits got(state.begin(), state.end());
         EXPECT_TRUE(SameBits(got, {states[tap].begin(), states[tap].end()}))
             << what << ", tap " << every[tap] << ", row " << row;

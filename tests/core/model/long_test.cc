@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
@@ -14,6 +15,7 @@
 #include "tests/core/model/walk.h"
 #include "tests/support/dice.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/must_read.h"
 
 namespace banyan {
 namespace {
@@ -41,7 +43,7 @@ TEST_P(FaithfulLong, InChainsOfAnySize) {
           walk.session(), {text.begin() + at, text.begin() + at + size}));
       for (int row = 0; row < size; ++row)
         ASSERT_TRUE(
-            SameBits(ReadRow(*scores, row), ReadRow(*expected, at + row)))
+            SameBits(MustRead(*scores, row), MustRead(*expected, at + row)))
             << backend->description() << ", batch of " << size << " from "
             << at;
       std::vector<int> path;
@@ -52,9 +54,45 @@ TEST_P(FaithfulLong, InChainsOfAnySize) {
     prefilled.Prefill({text.begin(), text.end() - 1});
     const auto last =
         prefilled.Score(ChainAfter(prefilled.session(), {text.back()}));
-    EXPECT_TRUE(SameBits(ReadRow(*last, 0), ReadRow(*expected, 639)))
+    EXPECT_TRUE(SameBits(MustRead(*last, 0), MustRead(*expected, 639)))
         << backend->description();
   }
+}
+
+// A text that is prefilled in several pieces hands out the hidden states that
+// scoring it gives, in order, and leaves behind what prefilling without does.
+TEST_P(FaithfulLong, FeaturesOfAPrefilledText) {
+  const auto model = made_.Load(backends_.front(), GetParam());
+  const std::vector<int> taps = {1, kAfterFinalNorm, 0};
+  Dice dice(3);
+  const std::vector<TokenId> text = RandomText(*model, 600, dice);
+  Walk whole(*model);
+  const TokenBatch batch = ChainAfter(whole.session(), text);
+  const ScoreRequest request = {&whole.session(), &batch, taps};
+  const auto expected = model->Score({&request, 1});
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  const auto session = model->NewSession();
+  int at = 0;
+  std::vector<int> pieces;
+  const absl::Status status =
+      session->Prefill(text, taps, [&](const Scores& piece, int rows) {
+        pieces.push_back(rows);
+        for (int row = 0; row < rows; ++row, ++at)
+          for (int tap = 0; tap < 3; ++tap)
+            EXPECT_EQ(MustReadHidden(piece, tap, row, model->hidden_size()),
+                      MustReadHidden(*expected->front(), tap, at,
+                                     model->hidden_size()))
+                << "tap " << tap << ", token " << at;
+        return absl::OkStatus();
+      });
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(at, 600);
+  EXPECT_GT(pieces.size(), 1U);
+  Walk plain(*model);
+  plain.Prefill(text);
+  const TokenBatch last = ChainAfter(*session, {5});
+  EXPECT_TRUE(SameBits(MustRead(**ScoreOne(*model, *session, last), 0),
+                       MustRead(*plain.Score(last), 0)));
 }
 
 TEST_P(FaithfulLong, InTreesAfterAnyHistory) {
@@ -70,7 +108,7 @@ TEST_P(FaithfulLong, InTreesAfterAnyHistory) {
         const int before = walk.pending();
         const auto scores = walk.Score(walk.RandomBatch(size, dice));
         for (int row = 0; row < size; row += 7)
-          EXPECT_TRUE(SameBits(ReadRow(*scores, row),
+          EXPECT_TRUE(SameBits(MustRead(*scores, row),
                                oracle.After(walk.Text(before + row))))
               << backend->description() << ", row " << row << " behind "
               << walk.committed().size();

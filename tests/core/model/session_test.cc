@@ -19,6 +19,7 @@
 #include "tests/core/model/walk.h"
 #include "tests/support/dice.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/must_read.h"
 
 namespace banyan {
 namespace {
@@ -173,6 +174,33 @@ TEST_P(Refusals, ToPrefill) {
   ExpectUntouched();
 }
 
+// What a piece before it committed is forgotten with the piece that fails.
+TEST_P(Refusals, ToPrefillWhatItsReaderRefuses) {
+  walk_.Commit({});
+  other_.Commit({});
+  int calls = 0;
+  const absl::Status failed = walk_.session().Prefill(
+      {1, 2}, {0}, [&](const Scores& /*piece*/, int rows) {
+        calls += rows;
+        return absl::DataLossError("the reader");
+      });
+  EXPECT_EQ(failed, absl::DataLossError("the reader"));
+  EXPECT_EQ(calls, 2);
+  ExpectUntouched();
+  walk_.Commit({});
+  other_.Commit({});
+  const auto never = [&](const Scores& /*piece*/, int /*rows*/) {
+    ++calls;
+    return absl::OkStatus();
+  };
+  EXPECT_EQ(walk_.session().Prefill({1}, {model_->layers() + 1}, never).code(),
+            absl::StatusCode::kInvalidArgument);
+  ExpectUntouched();
+  const auto session = model_->NewSession();
+  EXPECT_TRUE(session->Prefill({1, 2}, {}, never).ok());
+  EXPECT_EQ(calls, 2);
+}
+
 // Every place of the context can be used, and none behind it.
 TEST_P(Refusals, BehindTheContextLimit) {
   const int limit = model_->context_limit();
@@ -223,7 +251,7 @@ TEST(UsedVocab, MasksThePaddingAndNothingElse) {
           for (int i = used == 0 ? vocab : used; i < vocab; ++i)
             expected[static_cast<std::size_t>(i)] =
                 -std::numeric_limits<double>::infinity();
-          EXPECT_TRUE(SameBits(ReadRow(*scores, row), expected))
+          EXPECT_TRUE(SameBits(MustRead(*scores, row), expected))
               << name << ", " << used << " used";
         }
       }

@@ -14,6 +14,7 @@
 #include "core/ops/cpu_backend.h"
 #include "tests/support/close_logits.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/must_read.h"
 
 namespace banyan {
 namespace {
@@ -35,11 +36,10 @@ TEST_P(ShippedModel, LogitsAgree) {
     const auto scores =
         ScoreOne(*model, *session, ChainAfter(*session, golden.ids));
     ASSERT_TRUE(scores.ok()) << scores.status();
-    std::vector<double> logits;
     for (std::size_t row = 0; row < golden.rows.size(); ++row) {
       const std::size_t token = golden.ids.size() - golden.rows.size() + row;
-      (*scores)->Read(static_cast<int>(token), logits);
-      ExpectClose(logits, golden.rows[row], GetParam());
+      ExpectClose(MustRead(**scores, static_cast<int>(token)), golden.rows[row],
+                  GetParam());
     }
   }
 }

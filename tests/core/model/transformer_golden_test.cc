@@ -20,6 +20,7 @@
 #include "core/ops/reference_backend.h"
 #include "core/ops/weight.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/must_read.h"
 
 namespace banyan {
 namespace {
@@ -79,10 +80,9 @@ TEST_P(TransformerGolden, LogitsAgree) {
     const auto scores =
         ScoreOne(*model, *session, ChainAfter(*session, golden.ids));
     ASSERT_TRUE(scores.ok()) << scores.status();
-    std::vector<double> logits;
     for (std::size_t row = 0; row < golden.ids.size(); ++row) {
-      (*scores)->Read(static_cast<int>(row), logits);
-      EXPECT_LE(Difference(logits, golden.logits64[row]),
+      EXPECT_LE(Difference(MustRead(**scores, static_cast<int>(row)),
+                           golden.logits64[row]),
                 Bound(place.rounds_sums, largest))
           << place.backend->description() << ", token " << row;
     }
@@ -107,9 +107,10 @@ TEST_P(TransformerGolden, HiddenStatesAgree) {
     for (std::size_t tap = 0; tap < golden.hidden64.size(); ++tap) {
       const auto& rows = golden.hidden64[tap];
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        const auto hidden = scores->front()->Hidden(
-            static_cast<int>(tap),
-            static_cast<int>(golden.ids.size() - rows.size() + i));
+        const auto hidden = MustReadHidden(
+            *scores->front(), static_cast<int>(tap),
+            static_cast<int>(golden.ids.size() - rows.size() + i),
+            model->hidden_size());
         EXPECT_LE(Difference({hidden.begin(), hidden.end()}, rows[i]),
                   Bound(place.rounds_sums, Largest(rows)))
             << place.backend->description() << ", place " << tap;

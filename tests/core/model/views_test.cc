@@ -19,6 +19,7 @@
 #include "tests/core/model/walk.h"
 #include "tests/support/dice.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/must_read.h"
 
 namespace banyan {
 namespace {
@@ -44,7 +45,7 @@ std::vector<Logits> MustScore(const Model& model, Session& session,
   Check(scores.ok(), scores.status().message());
   std::vector<Logits> rows;
   for (int row = 0; row < batch.size(); ++row)
-    rows.push_back(ReadRow(**scores, row));
+    rows.push_back(MustRead(**scores, row));
   return rows;
 }
 
@@ -137,7 +138,7 @@ TEST_P(Views, ShareACallWithTheirParent) {
       ExpectFaithful(*(*scores)[parent_first ? 0 : 1], 0, 7, walk, oracle,
                      GetParam());
       for (int row = 0; row < 7; ++row)
-        EXPECT_TRUE(SameBits(ReadRow(*(*scores)[parent_first ? 1 : 0], row),
+        EXPECT_TRUE(SameBits(MustRead(*(*scores)[parent_first ? 1 : 0], row),
                              expected[static_cast<std::size_t>(row)]));
     }
 }
@@ -182,7 +183,9 @@ TEST_P(Views, TapTheLayersTheyRun) {
   const auto scores = model->Score({&fine, 1});
   ASSERT_TRUE(scores.ok()) << scores.status();
   for (int tap = 0; tap < 3; ++tap)
-    EXPECT_EQ(scores->front()->Hidden(tap, 1).size(), model->hidden_size());
+    EXPECT_THAT(MustReadHidden(*scores->front(), tap, 1, model->hidden_size()),
+                testing::Contains(testing::Ne(0)))
+        << tap;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Views, testing::ValuesIn(GoldenNames()),

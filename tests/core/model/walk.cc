@@ -17,6 +17,7 @@
 #include "core/model/model.h"
 #include "core/ops/cpu_backend.h"
 #include "tests/support/dice.h"
+#include "tests/support/must_read.h"
 
 namespace banyan {
 namespace {
@@ -131,10 +132,10 @@ const Logits& Oracle::After(const std::vector<TokenId>& text) {
   if (logits.empty()) {
     Walk walk(model_);
     walk.Prefill({text.begin(), text.end() - 1});
-    walk.Score({{text.back()},
-                {static_cast<int>(text.size()) - 1},
-                {TokenBatch::kCommitted}})
-        ->Read(0, logits);
+    logits = MustRead(*walk.Score({{text.back()},
+                                   {static_cast<int>(text.size()) - 1},
+                                   {TokenBatch::kCommitted}}),
+                      0);
   }
   return logits;
 }
@@ -143,17 +144,11 @@ void ExpectFaithful(const Scores& scores, int first_row, int size,
                     const Walk& walk, Oracle& oracle, const std::string& what) {
   for (int i = 0; i < size; ++i) {
     const std::vector<TokenId> text = walk.Text(first_row + i);
-    EXPECT_TRUE(SameBits(ReadRow(scores, i), oracle.After(text)))
+    EXPECT_TRUE(SameBits(MustRead(scores, i), oracle.After(text)))
         << what << ", after " << absl::StrJoin(text, " ") << ", row " << i
         << " of " << size << " behind " << walk.committed().size()
         << " committed and " << first_row << " pending";
   }
-}
-
-Logits ReadRow(const Scores& scores, int row) {
-  Logits logits;
-  scores.Read(row, logits);
-  return logits;
 }
 
 }  // namespace banyan

@@ -78,8 +78,6 @@ class Oracle {
 void ExpectFaithful(const Scores& scores, int first_row, int size,
                     const Walk& walk, Oracle& oracle, const std::string& what);
 
-Logits ReadRow(const Scores& scores, int row);
-
 }  // namespace banyan
 
 #endif  // BANYAN_TESTS_CORE_MODEL_WALK_H_

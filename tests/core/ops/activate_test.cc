@@ -118,18 +118,19 @@ TEST(ActivateTwins, ReadColumnsOfOneMatrix) {
         both.at(i, j) = x.at(i, j);
         both.at(i, columns + j) = up.at(i, j);
       }
-    for (auto& cpu : fleet.cpus) {
-      Desk desk(*cpu);
+    for (const auto& backend : fleet.others()) {
+      Desk desk(*backend);
       const Tensor matrix = desk.Put(both);
       const Tensor gate = matrix.Columns(0, columns);
-      ASSERT_TRUE(cpu->Activate({.function = Nonlinearity::kSilu,
-                                 .x = gate,
-                                 .up = matrix.Columns(columns, columns),
-                                 .y = gate})
+      ASSERT_TRUE(backend
+                      ->Activate({.function = Nonlinearity::kSilu,
+                                  .x = gate,
+                                  .up = matrix.Columns(columns, columns),
+                                  .y = gate})
                       .ok());
       const Activation apart = {Nonlinearity::kSilu, x, up};
-      EXPECT_TRUE(SameBits(desk.Take(gate), apart.Run(*cpu, 0, 5)))
-          << cpu->description() << ", " << columns;
+      EXPECT_TRUE(SameBits(desk.Take(gate), apart.Run(*backend, 0, 5)))
+          << backend->description() << ", " << columns;
     }
   }
 }
@@ -158,8 +159,8 @@ TEST(Activate, IsTheIdentityFarAboveAndNothingFarBelow) {
   Fleet fleet;
   Activation activation = {.function = Nonlinearity::kSilu, .x = Numbers(1, 4)};
   activation.x.data = {100, -100, 1e10F, -1e10F};
-  for (auto& cpu : fleet.cpus) {
-    const Numbers silu = activation.Run(*cpu, 0, 1);
+  for (const auto& backend : fleet.others()) {
+    const Numbers silu = activation.Run(*backend, 0, 1);
     EXPECT_EQ(silu.at(0, 0), 100);
     EXPECT_LE(std::fabs(silu.at(0, 1)), 1e-36F);
     EXPECT_EQ(silu.at(0, 2), 1e10F);
@@ -167,8 +168,8 @@ TEST(Activate, IsTheIdentityFarAboveAndNothingFarBelow) {
   }
   activation.function = Nonlinearity::kGeluTanh;
   activation.x.data = {30, -30, 1e10F, -1e10F};
-  for (auto& cpu : fleet.cpus) {
-    const Numbers gelu = activation.Run(*cpu, 0, 1);
+  for (const auto& backend : fleet.others()) {
+    const Numbers gelu = activation.Run(*backend, 0, 1);
     EXPECT_EQ(gelu.at(0, 0), 30);
     EXPECT_EQ(gelu.at(0, 1), 0);
     EXPECT_EQ(gelu.at(0, 2), 1e10F);

@@ -329,12 +329,12 @@ TEST(Attention, DependsOnPositionsNotOnSlots) {
                          20,
                          dice.OneIn(2) ? 0 : 11};
     const Tree tree = RandomTree(shape, 10, dice);
-    for (auto& cpu : fleet.cpus) {
-      const Numbers y = tree.Run(*cpu, 0, shape.batch);
+    for (const auto& backend : fleet.others()) {
+      const Numbers y = tree.Run(*backend, 0, shape.batch);
       for (int row = 0; row < shape.batch; row += 4)
         EXPECT_TRUE(
-            SameBits(Committed(tree, row).Run(*cpu, 0, 1), y.Rows(row, 1)))
-            << tree.name() << ", row " << row << ", " << cpu->description();
+            SameBits(Committed(tree, row).Run(*backend, 0, 1), y.Rows(row, 1)))
+            << tree.name() << ", row " << row << ", " << backend->description();
     }
   }
 }

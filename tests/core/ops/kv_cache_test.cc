@@ -1,4 +1,5 @@
-// StoreKv, CopyKv and GrowKv, read back through host::KvView.
+// StoreKv, CopyKv and GrowKv, read back through host::KvView: on the devices
+// whose memory is this machine's.
 #include "core/ops/kv_cache.h"
 
 #include <gtest/gtest.h>
@@ -126,9 +127,7 @@ void Wander(Backend& backend, int kv_heads, int head_dim, Dice& dice) {
 TEST(KvCache, HoldsWhatWasStoredCopiedAndGrown) {
   Fleet fleet;
   Dice dice(1);
-  std::vector<Backend*> backends = {&fleet.reference};
-  for (auto& cpu : fleet.cpus) backends.push_back(cpu.get());
-  for (Backend* backend : backends)
+  for (const auto& backend : fleet.hosts())
     for (int kv_heads : {1, 2, 3, 4})
       for (int head_dim : {2, 6, 8, 10, 64, 80, 128})
         Wander(*backend, kv_heads, head_dim, dice);
@@ -136,9 +135,9 @@ TEST(KvCache, HoldsWhatWasStoredCopiedAndGrown) {
 
 TEST(KvCache, HoldsFiniteNumbersWhereNothingWasStored) {
   Fleet fleet;
-  for (auto& cpu : fleet.cpus) {
+  for (const auto& backend : fleet.hosts()) {
     KvCache cache = {.kv_heads = 2, .head_dim = 6};
-    ASSERT_TRUE(cpu->GrowKv(cache, 37, 0).ok());
+    ASSERT_TRUE(backend->GrowKv(cache, 37, 0).ok());
     const Slots slots = Read(cache, cache.capacity);
     for (float x : slots.keys.data) ASSERT_TRUE(std::isfinite(x));
     for (float x : slots.values.data) ASSERT_TRUE(std::isfinite(x));
@@ -149,16 +148,16 @@ TEST(KvCache, HoldsFiniteNumbersWhereNothingWasStored) {
 TEST(KvCache, NeverShrinks) {
   Fleet fleet;
   Dice dice(2);
-  for (auto& cpu : fleet.cpus) {
-    Desk desk(*cpu);
+  for (const auto& backend : fleet.hosts()) {
+    Desk desk(*backend);
     KvCache cache = {.kv_heads = 2, .head_dim = 6};
-    ASSERT_TRUE(cpu->GrowKv(cache, 40, 0).ok());
+    ASSERT_TRUE(backend->GrowKv(cache, 40, 0).ok());
     const Slots slots = RandomSlots(40, cache, dice);
-    Store(*cpu, desk, slots, 0, cache, dice);
+    Store(*backend, desk, slots, 0, cache, dice);
     const int capacity = cache.capacity;
-    ASSERT_TRUE(cpu->GrowKv(cache, 3, 40).ok());
+    ASSERT_TRUE(backend->GrowKv(cache, 3, 40).ok());
     EXPECT_EQ(cache.capacity, capacity);
-    ExpectHolds(cache, slots, cpu->description());
+    ExpectHolds(cache, slots, backend->description());
   }
 }
 

@@ -1,5 +1,5 @@
-// Linear: against the reference, against its contract to the last bit, and
-// alike everywhere.
+// Linear: against the reference, against the cpu's order of sums to the last
+// bit, and alike everywhere.
 #include "core/ops/linear.h"
 
 #include <gtest/gtest.h>
@@ -112,8 +112,8 @@ struct QuantisedRow {
   std::vector<float> scales;
 };
 
-// Sums of row i with row j of the weight: in the order of the contract, and the
-// sum of the magnitudes of what is added.
+// Sums of row i with row j of the weight: in the cpu's order (linear_cpu.cc),
+// and the sum of the magnitudes of what is added.
 struct Sums {
   float sum = 0;
   double magnitude = 0;
@@ -150,7 +150,7 @@ struct Exact {
   std::vector<double> magnitudes;
 };
 
-Exact ByContract(const Product& product) {
+Exact InCpuOrder(const Product& product) {
   const std::unique_ptr<HostWeight> packed = Packed(product);
   const auto& [batch, columns, rows] = product.shape;
   Numbers weight(rows, columns);
@@ -176,14 +176,14 @@ Exact ByContract(const Product& product) {
   return exact;
 }
 
-// The contract fixes every bit. The reference, whose sums are in double, is off
-// by its own rounding at the end; the kernel by one for each of at most
-// columns + 2 numbers added, each relative to a partial sum that is at most the
-// sum of the magnitudes, and with kQ8 by the product of sum and scale. Below
-// the normal numbers each rounding costs at most kTiny, times a weight's scale,
-// which is below 2^12 here.
-void ExpectAsContracted(Fleet& fleet, Product& product) {
-  const Exact exact = ByContract(product);
+// The order of sums fixes every bit of the cpu's. The reference, whose sums are
+// in double, is off by its own rounding at the end; a kernel by one for each of
+// at most columns + 2 numbers added, each relative to a partial sum that is at
+// most the sum of the magnitudes, and with kQ8 by the product of sum and scale.
+// Below the normal numbers each rounding costs at most kTiny, times a weight's
+// scale, which is below 2^12 here.
+void ExpectInOrder(Fleet& fleet, Product& product) {
+  const Exact exact = InCpuOrder(product);
   const Numbers got = ExpectTwins(
       fleet, product.shape.batch,
       [&](Backend& backend, int first, int count) {
@@ -197,7 +197,7 @@ void ExpectAsContracted(Fleet& fleet, Product& product) {
         return bound;
       },
       product.name());
-  EXPECT_TRUE(SameBits(got, exact.y)) << product.name() << ", by contract";
+  EXPECT_TRUE(SameBits(got, exact.y)) << product.name() << ", in order";
 }
 
 const std::vector<int>& AwkwardSizes() {
@@ -218,7 +218,7 @@ TEST_P(LinearTwins, AgreeOnAwkwardShapes) {
       const int batch = dice_.Between(1, columns * rows > 5000 ? 3 : 9);
       Product product(GetParam(), {batch, columns, rows}, dice_.OneIn(2),
                       dice_.OneIn(2), dice_);
-      ExpectAsContracted(fleet_, product);
+      ExpectInOrder(fleet_, product);
     }
 }
 
@@ -227,7 +227,7 @@ TEST_P(LinearTwins, AgreeOnBatchesOfAnySize) {
        {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 33, 64, 65, 130, 256}) {
     Product product(GetParam(), {batch, 37, 49}, batch % 2 == 0, batch % 3 == 0,
                     dice_);
-    ExpectAsContracted(fleet_, product);
+    ExpectInOrder(fleet_, product);
   }
 }
 
@@ -238,7 +238,7 @@ TEST_P(LinearTwins, AgreeWhereThreadsShareTheWork) {
        {Shape{1, 401, 257}, Shape{5, 300, 83}, Shape{19, 257, 100},
         Shape{65, 150, 33}, Shape{7, 997, 40}, Shape{64, 1100, 18}}) {
     Product product(GetParam(), shape, true, true, dice_);
-    ExpectAsContracted(fleet_, product);
+    ExpectInOrder(fleet_, product);
   }
 }
 
@@ -247,7 +247,7 @@ TEST_P(LinearTwins, AgreeWithAndWithoutBiasAndAdd) {
     for (bool add : {false, true})
       for (int batch : {1, 7}) {
         Product product(GetParam(), {batch, 65, 18}, bias, add, dice_);
-        ExpectAsContracted(fleet_, product);
+        ExpectInOrder(fleet_, product);
       }
 }
 

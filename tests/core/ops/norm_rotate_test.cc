@@ -231,8 +231,8 @@ TEST(RotateTwins, TurnColumnsOfOneMatrix) {
     Numbers all = HardNumbers(7, 3 * columns, 8, dice);
     for (int i = 0; i < 7; ++i)
       std::copy_n(rotated.x.row(i), columns, all.row(i) + columns);
-    for (auto& cpu : fleet.cpus) {
-      Desk desk(*cpu);
+    for (const auto& backend : fleet.others()) {
+      Desk desk(*backend);
       const Tensor part = desk.Put(all).Columns(columns, columns);
       RotateArgs args = {.x = part,
                          .head_dim = head_dim,
@@ -241,9 +241,9 @@ TEST(RotateTwins, TurnColumnsOfOneMatrix) {
       if (rotated.angles.rows > 0) args.angles = desk.Put(rotated.angles);
       if (rotated.norm_weight.rows > 0)
         args.norm_weight = desk.Put(rotated.norm_weight);
-      ASSERT_TRUE(cpu->Rotate(args).ok());
-      EXPECT_TRUE(SameBits(desk.Take(part), rotated.Run(*cpu, 0, 7)))
-          << cpu->description() << ", " << head_dim;
+      ASSERT_TRUE(backend->Rotate(args).ok());
+      EXPECT_TRUE(SameBits(desk.Take(part), rotated.Run(*backend, 0, 7)))
+          << backend->description() << ", " << head_dim;
     }
   }
 }

@@ -17,7 +17,7 @@
 #include "core/base/check.h"
 #include "core/device/buffer.h"
 #include "core/ops/backend.h"
-#include "core/ops/cpu_backend.h"
+#include "core/ops/devices.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "tests/support/dice.h"
@@ -57,6 +57,23 @@ std::uint64_t SeedOf(const std::string& description) {
   for (char letter : description)
     seed = Mix(seed + static_cast<unsigned char>(letter));
   return seed;
+}
+
+// The same bits on all of `kin`, and for rows alone.
+void ExpectKinAgree(const Kin& kin, int rows, RunRows run, const Numbers& first,
+                    const std::string& what) {
+  for (std::size_t i = 1; i < kin.backends.size(); ++i)
+    EXPECT_TRUE(SameBits(run(*kin.backends[i], 0, rows), first))
+        << what << ", " << kin.backends[i]->description();
+  // Rows spread over the batch, each on another backend.
+  const int alone = std::min(rows, 6);
+  for (int i = 0; i < alone; ++i) {
+    const int row = (rows - 1) * i / std::max(alone - 1, 1);
+    Backend& backend = *kin.backends[static_cast<std::size_t>(row + rows) %
+                                     kin.backends.size()];
+    EXPECT_TRUE(SameBits(run(backend, row, 1), first.Rows(row, 1)))
+        << what << ", row " << row << " alone, " << backend.description();
+  }
 }
 
 std::string Where(const Numbers& numbers, std::size_t i) {
@@ -189,13 +206,45 @@ const Weight* Everywhere::On(Backend& backend) {
 }
 
 Fleet::Fleet() {
-  for (const std::string& set : CpuBackend::InstructionSets())
-    for (int threads : {1, 2, 3}) {
-      auto cpu =
-          CpuBackend::Create({.threads = threads, .instruction_set = set});
-      Check(cpu.ok(), cpu.status().message());
-      cpus.push_back(*std::move(cpu));
-    }
+  for (const DeviceRow& row : DeviceTable()) {
+    Kin of_row = {.device = std::string(row.name)};
+    std::vector<std::string> sets = row.instruction_sets();
+    if (sets.empty()) sets = {""};
+    for (const std::string& set : sets)
+      for (int threads : {1, 2, 3}) {
+        if (!row.takes_threads && threads > 1) break;
+        auto backend =
+            OpenDevice(row.name, {.threads = row.takes_threads ? threads : 0,
+                                  .instruction_set = set});
+        Check(backend.ok(), backend.status().message());
+        of_row.backends.push_back(*std::move(backend));
+      }
+    if (row.name == "reference")
+      reference = of_row.backends.front();
+    else
+      kin.push_back(std::move(of_row));
+  }
+  Check(reference != nullptr && kin.front().device == "cpu",
+        "a reference, and the cpu before other devices");
+}
+
+std::vector<std::shared_ptr<Backend>> Fleet::others() const {
+  std::vector<std::shared_ptr<Backend>> backends;
+  for (const Kin& some : kin)
+    backends.insert(backends.end(), some.backends.begin(), some.backends.end());
+  return backends;
+}
+
+std::vector<std::shared_ptr<Backend>> Fleet::all() const {
+  std::vector<std::shared_ptr<Backend>> backends = others();
+  backends.push_back(reference);
+  return backends;
+}
+
+std::vector<std::shared_ptr<Backend>> Fleet::hosts() const {
+  std::vector<std::shared_ptr<Backend>> backends = kin.front().backends;
+  backends.push_back(reference);
+  return backends;
 }
 
 testing::AssertionResult SameBits(const Numbers& got, const Numbers& expected) {
@@ -231,22 +280,16 @@ testing::AssertionResult Within(const Numbers& got, const Numbers& expected,
 
 Numbers ExpectTwins(Fleet& fleet, int rows, RunRows run, BoundOf bound,
                     const std::string& what) {
-  const Numbers expected = run(fleet.reference, 0, rows);
-  Numbers first = run(*fleet.cpus.front(), 0, rows);
-  EXPECT_TRUE(Within(first, expected, bound(expected))) << what;
-  for (std::size_t i = 1; i < fleet.cpus.size(); ++i)
-    EXPECT_TRUE(SameBits(run(*fleet.cpus[i], 0, rows), first))
-        << what << ", " << fleet.cpus[i]->description();
-  // Rows spread over the batch, each on another backend.
-  const int alone = std::min(rows, 6);
-  for (int i = 0; i < alone; ++i) {
-    const int row = (rows - 1) * i / std::max(alone - 1, 1);
-    CpuBackend& cpu =
-        *fleet.cpus[static_cast<std::size_t>(row + rows) % fleet.cpus.size()];
-    EXPECT_TRUE(SameBits(run(cpu, row, 1), first.Rows(row, 1)))
-        << what << ", row " << row << " alone, " << cpu.description();
+  const Numbers expected = run(*fleet.reference, 0, rows);
+  const std::vector<double> bounds = bound(expected);
+  std::vector<Numbers> firsts;
+  for (const Kin& kin : fleet.kin) {
+    firsts.push_back(run(*kin.backends.front(), 0, rows));
+    EXPECT_TRUE(Within(firsts.back(), expected, bounds))
+        << what << ", " << kin.device;
+    ExpectKinAgree(kin, rows, run, firsts.back(), what);
   }
-  return first;
+  return firsts.front();
 }
 
 }  // namespace banyan

@@ -15,8 +15,6 @@
 #include "absl/functional/function_ref.h"
 #include "core/device/buffer.h"
 #include "core/ops/backend.h"
-#include "core/ops/cpu_backend.h"
-#include "core/ops/reference_backend.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "tests/support/dice.h"
@@ -102,13 +100,26 @@ class Everywhere {
   std::map<Backend*, std::unique_ptr<Weight>> packed_;
 };
 
-// The reference, and CpuBackend on every instruction set with 1, 2 and 3
-// threads.
+// Backends of one device, with every instruction set it has here and, where it
+// takes a number of threads, 1, 2 and 3 of them. They owe each other the same
+// bits.
+struct Kin {
+  std::string device;
+  std::vector<std::shared_ptr<Backend>> backends;
+};
+
+// The reference, and every other device of the table.
 struct Fleet {
   Fleet();
 
-  ReferenceBackend reference;
-  std::vector<std::unique_ptr<CpuBackend>> cpus;
+  // All but the reference, kin by kin.
+  std::vector<std::shared_ptr<Backend>> others() const;
+  // Everything; and what has its buffers in this machine's memory (host.h).
+  std::vector<std::shared_ptr<Backend>> all() const;
+  std::vector<std::shared_ptr<Backend>> hosts() const;
+
+  std::shared_ptr<Backend> reference;
+  std::vector<Kin> kin;  // the cpu first
 };
 
 // Equal to the last bit.
@@ -123,8 +134,8 @@ using RunRows =
 // What may lie between the reference's numbers and another backend's.
 using BoundOf = absl::FunctionRef<std::vector<double>(const Numbers& expected)>;
 
-// Expects CpuBackend's numbers within bounds of the reference's, the same bits
-// on all of `fleet`, and the same bits for a row alone. Returns them.
+// Of every device, expects numbers within bounds of the reference's, the same
+// bits on all its kin, and the same bits for a row alone. Returns the cpu's.
 Numbers ExpectTwins(Fleet& fleet, int rows, RunRows run, BoundOf bound,
                     const std::string& what);
 

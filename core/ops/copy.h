@@ -1,0 +1,17 @@
+// Copy: rows kept while the buffer they stand in goes on being used.
+#ifndef BANYAN_CORE_OPS_COPY_H_
+#define BANYAN_CORE_OPS_COPY_H_
+
+#include "core/ops/tensor.h"
+
+namespace banyan {
+
+// y = x, which have one shape and do not overlap.
+struct CopyArgs {
+  Tensor x;
+  Tensor y;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_OPS_COPY_H_

@@ -1,0 +1,65 @@
+#include "core/ops/devices.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/nearest.h"
+#include "core/base/status_macros.h"
+#include "core/ops/backend.h"
+#include "core/ops/cpu_backend.h"
+#include "core/ops/reference_backend.h"
+
+namespace banyan {
+namespace {
+
+std::vector<std::string> NoInstructionSets() { return {}; }
+
+absl::StatusOr<std::shared_ptr<Backend>> OpenCpu(const DeviceOptions& options) {
+  return CpuBackend::Create(
+      {.threads = options.threads, .instruction_set = options.instruction_set});
+}
+
+absl::StatusOr<std::shared_ptr<Backend>> OpenReference(
+    const DeviceOptions& /*options*/) {
+  return std::make_shared<ReferenceBackend>();
+}
+
+constexpr DeviceRow kDevices[] = {
+    {"cpu", "this machine's processor, with its vector instructions",
+     /*takes_threads=*/true, CpuBackend::InstructionSets, OpenCpu},
+    {"reference",
+     "plain loops with sums in double, one thread: what the others are checked "
+     "against; slow",
+     /*takes_threads=*/false, NoInstructionSets, OpenReference},
+};
+
+}  // namespace
+
+absl::Span<const DeviceRow> DeviceTable() { return kDevices; }
+
+absl::StatusOr<std::shared_ptr<Backend>> OpenDevice(
+    absl::string_view name, const DeviceOptions& options) {
+  std::vector<absl::string_view> known;
+  for (const DeviceRow& row : DeviceTable()) {
+    known.push_back(row.name);
+    if (row.name != name) continue;
+    if (options.threads != 0 && !row.takes_threads)
+      return absl::InvalidArgumentError(
+          absl::StrCat("threads: the device ", name,
+                       " takes no number of them, found ", options.threads));
+    if (!options.instruction_set.empty() && row.instruction_sets().empty())
+      return absl::InvalidArgumentError(absl::StrCat(
+          "instruction set: the device ", name,
+          " has no choice of them, found \"", options.instruction_set, "\""));
+    return row.open(options);
+  }
+  return absl::InvalidArgumentError(UnknownName("device", name, known));
+}
+
+}  // namespace banyan

@@ -1,0 +1,42 @@
+// Devices: the backends there are, by name. The one place that a backend is
+// chosen in; everybody else is handed one.
+#ifndef BANYAN_CORE_OPS_DEVICES_H_
+#define BANYAN_CORE_OPS_DEVICES_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/ops/backend.h"
+
+namespace banyan {
+
+struct DeviceOptions {
+  int threads = 0;              // 0: all the process may use
+  std::string instruction_set;  // empty: the best
+};
+
+struct DeviceRow {
+  absl::string_view name;
+  absl::string_view sentence;
+  bool takes_threads;
+  // What this machine has of it, best first; empty: there is nothing to choose.
+  std::vector<std::string> (*instruction_sets)();
+  absl::StatusOr<std::shared_ptr<Backend>> (*open)(const DeviceOptions&);
+};
+
+inline constexpr char kDefaultDevice[] = "cpu";
+
+absl::Span<const DeviceRow> DeviceTable();
+
+// Fails if no device has this name, if it does not take an option that is
+// given, or as its backend does.
+absl::StatusOr<std::shared_ptr<Backend>> OpenDevice(
+    absl::string_view name, const DeviceOptions& options = {});
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_OPS_DEVICES_H_

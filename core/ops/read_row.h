@@ -1,0 +1,43 @@
+// Law and Best: what is read of a row of logits without reading all of it.
+//
+// A vocabulary of 128,000 is a megabyte of doubles; ten candidates, or what a
+// truncating rule leaves, are a few hundred bytes.
+#ifndef BANYAN_CORE_OPS_READ_ROW_H_
+#define BANYAN_CORE_OPS_READ_ROW_H_
+
+#include "absl/types/span.h"
+#include "core/base/token.h"
+#include "core/ops/tensor.h"
+#include "core/prob/sampling_rule.h"
+
+namespace banyan {
+
+// One row of logits, a number per token. Tokens from `used` on only pad the
+// vocabulary: their logits count as -infinity, whatever stands there.
+struct LogitRow {
+  Tensor row;
+  int used;
+};
+
+// What SamplingRule::Apply makes of the row, as doubles, after `history` and
+// `path`; it fails where that does. On this machine's memory it is the same to
+// the last bit. A device may round otherwise: a mass by a few units of a
+// double, and a token as likely as the limit of top_p or min_p may fall on its
+// other side.
+struct LawArgs {
+  LogitRow logits;
+  const SamplingRule* rule;
+  absl::Span<const TokenId> history;
+  absl::Span<const TokenId> path;
+};
+
+// What BestLogits (core/prob/logits.h) gives of the row, exactly. Requires
+// k >= 1.
+struct BestArgs {
+  LogitRow logits;
+  int k;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_OPS_READ_ROW_H_

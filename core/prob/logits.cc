@@ -1,0 +1,54 @@
+#include "core/prob/logits.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+
+namespace banyan {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+absl::Status NoLogit(TokenId token, double logit) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the logit of token ", token, " is ", logit, ", expected a number"));
+}
+
+absl::Status CheckLogits(absl::Span<const double> logits) {
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    if (!(logits[i] < kInfinity))
+      return NoLogit(static_cast<TokenId>(i), logits[i]);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<TokenLogit>> BestLogits(
+    absl::Span<const double> logits, int k) {
+  Check(k >= 1, "the best of a row are at least one");
+  BANYAN_RETURN_IF_ERROR(CheckLogits(logits));
+  std::vector<TokenLogit> best;
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    if (logits[i] > -kInfinity)
+      best.push_back({static_cast<TokenId>(i), logits[i]});
+  const auto count = std::min(best.size(), static_cast<std::size_t>(k));
+  const auto end = best.begin() + static_cast<std::ptrdiff_t>(count);
+  std::partial_sort(best.begin(), end, best.end(),
+                    [](const TokenLogit& a, const TokenLogit& b) {
+                      return a.logit != b.logit ? a.logit > b.logit
+                                                : a.token < b.token;
+                    });
+  best.erase(end, best.end());
+  return best;
+}
+
+}  // namespace banyan

@@ -1,0 +1,43 @@
+#include "experiments/commands/device_options.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/ops/backend.h"
+#include "core/ops/devices.h"
+
+namespace banyan {
+
+void AddDeviceOptions(CLI::App& command, DeviceChoice& choice) {
+  std::vector<std::string> devices;
+  std::vector<std::string> sets;
+  for (const DeviceRow& row : DeviceTable()) {
+    devices.push_back(absl::StrCat(row.name, " (", row.sentence, ")"));
+    const std::vector<std::string> names = row.instruction_sets();
+    if (!names.empty())
+      sets.push_back(
+          absl::StrCat("on ", row.name, " ", absl::StrJoin(names, " ")));
+  }
+  command
+      .add_option("--device", choice.name,
+                  absl::StrCat("What computes: ", absl::StrJoin(devices, "; ")))
+      ->capture_default_str();
+  command.add_option("--threads", choice.options.threads,
+                     "Threads; 0, the default, is all.");
+  command.add_option(
+      "--instruction-set", choice.options.instruction_set,
+      absl::StrCat("One of: ", absl::StrJoin(sets, "; "),
+                   ". The default is the first. Results are the same."));
+}
+
+absl::StatusOr<std::shared_ptr<Backend>> OpenDevice(
+    const DeviceChoice& choice) {
+  return OpenDevice(choice.name, choice.options);
+}
+
+}  // namespace banyan
