@@ -69,7 +69,7 @@ std::vector<Pairing> LosslessPairings(int seed, double temperature,
         continue;
       }
       EXPECT_TRUE(built.ok()) << built;
-      pairings.push_back(pairing);
+      if (built.ok()) pairings.push_back(pairing);
     }
   }
   return pairings;

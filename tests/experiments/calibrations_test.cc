@@ -1,7 +1,9 @@
 // The calibrations that ship are what their command gives on this machine too:
 // tokens and draws are the same everywhere, so the counts must be.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,16 @@ std::vector<std::vector<double>> Table(const Params* value) {
     EXPECT_TRUE(Convert(*value, table).ok());
   }
   return table;
+}
+
+TEST(Calibrations, AreTheFilesRerunBelow) {
+  std::vector<std::string> files;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("configs/calibrations"))
+    files.push_back(entry.path().filename().string());
+  EXPECT_THAT(files, testing::UnorderedElementsAre(
+                         "pycode_draft_1.yaml", "pycode_draft_1_timed.yaml",
+                         "pycode_draft_2.yaml", "pycode_medusa.yaml"));
 }
 
 // Reruns the command of a shipped file.

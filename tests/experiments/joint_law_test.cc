@@ -40,10 +40,12 @@
 #include "tests/experiments/preset_files.h"
 #include "tests/support/models.h"
 #include "tests/support/row_cache.h"
+#include "tests/support/tally.h"
 
 namespace banyan {
 namespace {
 
+constexpr char kProgram[] = "joint_law_test";
 constexpr char kText[] =
     "    self.left = left\n    self.right = right\n    self.name =";
 constexpr int kBins = 64;
@@ -162,13 +164,18 @@ TEST_P(EveryPresetsLaw, IsTheTargets) {
   JointLaw law;
   const double excess = law.Excess(GetParam(), nullptr, 1'000'000, Draws());
   EXPECT_LT(excess, 1) << GetParam();
+  Tally tally;
+  tally.Count(CaseResult::kProven);
   if (GetParam() != "plain") {
     EXPECT_GT(law.accepted_share(), 0.05) << "nothing was tested";
   }
   std::cout << "  " << GetParam() << ": chi-square " << excess
             << " of its threshold, something accepted in "
             << law.accepted_share() << " of the rounds that drafted\n";
+  ExpectCounts(tally, kProgram);
 }
+
+TEST(JointLawCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryPresetsLaw, testing::ValuesIn(PresetNames()),
                          [](const auto& row) { return row.param; });

@@ -9,6 +9,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/experiments/run_program.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/tally.h"
 
 namespace banyan {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
+constexpr char kProgram[] = "method_file_test";
 constexpr char kGood[] =
     "models:\n"
     "  copy: {directory: target, weights: q8}\n"
@@ -198,7 +200,7 @@ TEST(MethodFile, RefusesAnOverrideThatTheVerifierCannotHave) {
 
 // What configs/methods ships can be read.
 TEST(MethodFile, EveryExampleRuns) {
-  int count = 0;
+  Tally tally;
   for (const auto& entry :
        std::filesystem::directory_iterator("configs/methods")) {
     const Outcome outcome = RunProgram(
@@ -206,10 +208,12 @@ TEST(MethodFile, EveryExampleRuns) {
         "--max-new-tokens 5 --method " +
         entry.path().string());
     EXPECT_EQ(outcome.code, 0) << entry.path() << outcome.output;
-    ++count;
+    tally.Count(CaseResult::kProven);
   }
-  EXPECT_GE(count, 3);
+  ExpectCounts(tally, kProgram);
 }
+
+TEST(MethodFileCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
 
 }  // namespace
 }  // namespace banyan

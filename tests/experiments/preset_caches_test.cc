@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -34,6 +35,7 @@
 #include "tests/experiments/preset_files.h"
 #include "tests/support/models.h"
 #include "tests/support/must_read.h"
+#include "tests/support/tally.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
 #include "tree/verdict.h"
@@ -42,6 +44,7 @@
 namespace banyan {
 namespace {
 
+constexpr char kProgram[] = "preset_caches_test";
 constexpr int kRounds = 50;
 constexpr char kText[] =
     "class Node:\n    def __init__(self, left, right):\n        self.left =";
@@ -238,7 +241,12 @@ TEST_P(EveryPresetsCaches, AreThoseOfAFreshPrefillAfterEveryRound) {
   EXPECT_GT(drafted, kRounds / 2U) << "nothing was tested";
   EXPECT_GE(compared, 1U * kRounds);
   EXPECT_TRUE(accepted > 0 || fate == Fate::kRefused);
+  Tally tally;
+  tally.Count(CaseResult::kProven, static_cast<std::int64_t>(compared));
+  ExpectCounts(tally, kProgram);
 }
+
+TEST(CacheCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryPresetsCaches,
                          testing::Combine(testing::ValuesIn(PresetNames()),

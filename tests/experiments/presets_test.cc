@@ -33,11 +33,13 @@
 #include "experiments/runner/prepared_cells.h"
 #include "experiments/workloads/workload.h"
 #include "tests/experiments/preset_files.h"
+#include "tests/support/tally.h"
 #include "tests/support/tree_text.h"
 
 namespace banyan {
 namespace {
 
+constexpr char kProgram[] = "presets_test";
 constexpr int kPrompts = 30;
 constexpr int kTokens = 24;
 
@@ -147,6 +149,7 @@ class EveryPreset : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryPreset, LeavesGreedyTextAsItIsInEverySizeAndFormat) {
   Bench bench;
+  Tally tally;
   const Sizes& sizes = SizesOfPresets().at(GetParam());
   for (const char* weights : {"f32", "bf16", "q8"}) {
     const auto plain = bench.Decode(bench.Open(Preset("plain"), weights));
@@ -159,6 +162,7 @@ TEST_P(EveryPreset, LeavesGreedyTextAsItIsInEverySizeAndFormat) {
       ASSERT_TRUE(file.ok()) << file.status();
       const auto texts = bench.Decode(bench.Open(*file, weights));
       EXPECT_EQ(texts, plain) << weights << " " << sizes.path << " " << value;
+      tally.Count(CaseResult::kProven, static_cast<int>(texts.size()));
       drafted.push_back(bench.drafted_);
     }
     EXPECT_LT(drafted[0], drafted[1] - drafted[0]) << "a size does nothing";
@@ -166,6 +170,7 @@ TEST_P(EveryPreset, LeavesGreedyTextAsItIsInEverySizeAndFormat) {
     EXPECT_GT(bench.drafted_, bench.rounds_ / 4) << weights;
     EXPECT_GT(bench.accepted_, bench.rounds_ / 10) << weights;
   }
+  ExpectCounts(tally, kProgram);
 }
 
 // Tokens and trees of a prompt, one round after the other.
@@ -186,13 +191,16 @@ std::string Trace(Decoder& decoder, const Prompt& prompt) {
 // an earlier prompt would show in them.
 TEST_P(EveryPreset, DraftsEachPromptAsIfItWereTheFirst) {
   Bench bench;
+  Tally tally;
   const LoadedMethod used = bench.Open(Preset(GetParam()), "f32");
   for (int i = 0; i < 8; ++i) {
     const LoadedMethod fresh = bench.Open(Preset(GetParam()), "f32");
     EXPECT_EQ(Trace(*used.decoder, bench.prompts()[i]),
               Trace(*fresh.decoder, bench.prompts()[i]))
         << "prompt " << i;
+    tally.Count(CaseResult::kProven);
   }
+  ExpectCounts(tally, kProgram);
 }
 
 // Tokens and trees, by prompt.
@@ -273,6 +281,8 @@ TEST(Auto, ReplayedOnAFlatCurveBeatsEveryChainByItsTrees) {
             << best << "\n";
   EXPECT_GT(own, 1.1 * best);
 }
+
+TEST(PresetCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryPreset, testing::ValuesIn(PresetNames()),
                          [](const auto& row) { return row.param; });

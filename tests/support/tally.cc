@@ -35,6 +35,24 @@ std::map<std::string, std::string> ReadLines(const std::string& program) {
   return lines;
 }
 
+// Every test of the program, whether it is run or not.
+std::set<std::string> AllTests() {
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  std::set<std::string> tests;
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    const testing::TestSuite& suite = *all.GetTestSuite(i);
+    for (int j = 0; j < suite.total_test_count(); ++j)
+      tests.insert(NameOf(*suite.GetTestInfo(j)));
+  }
+  return tests;
+}
+
+// "All/Suite.Test" of "All/Suite.Test/parameter".
+std::string WithoutParameter(const std::string& test) {
+  const auto dot = test.find('.');
+  return test.substr(0, test.find('/', dot));
+}
+
 }  // namespace
 
 void Tally::Count(CaseResult result, std::int64_t cases) {
@@ -70,16 +88,18 @@ void ExpectCounts(const Tally& tally, const std::string& program) {
 }
 
 void ExpectATestForEveryCount(const std::string& program) {
-  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
-  std::set<std::string> tests;
-  for (int i = 0; i < all.total_test_suite_count(); ++i) {
-    const testing::TestSuite& suite = *all.GetTestSuite(i);
-    for (int j = 0; j < suite.total_test_count(); ++j)
-      tests.insert(NameOf(*suite.GetTestInfo(j)));
-  }
-  for (const auto& [test, line] : ReadLines(program))
+  const std::map<std::string, std::string> lines = ReadLines(program);
+  const std::set<std::string> tests = AllTests();
+  std::set<std::string> counting;
+  for (const auto& [test, line] : lines) {
     EXPECT_TRUE(tests.contains(test))
         << PathOf(program) << " has a line of no test: " << line;
+    counting.insert(WithoutParameter(test));
+  }
+  for (const std::string& test : tests)
+    EXPECT_TRUE(lines.contains(test) ||
+                !counting.contains(WithoutParameter(test)))
+        << PathOf(program) << " has no line of " << test;
 }
 
 }  // namespace banyan

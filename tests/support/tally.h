@@ -45,7 +45,10 @@ class Tally {
 void ExpectCounts(const Tally& tally, const std::string& program);
 
 // Fails the running test if the program's file has a line for no test of the
-// program. Call it in one test of each program: a test that is gone shows.
+// program, or none for a test that has lines with other parameters. Call it in
+// one test of each program: a test that is gone shows, and so does a parameter,
+// a file's name say, that came after the program was built and its tests
+// listed.
 void ExpectATestForEveryCount(const std::string& program);
 
 }  // namespace banyan

@@ -1,5 +1,6 @@
 #include "tests/support/tally.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
@@ -46,11 +47,29 @@ TEST(Tally, WithoutALineOrAFileFails) {
   EXPECT_EQ(failures.size(), 2);
 }
 
-// The file has a line of a test that is not there, on purpose.
-TEST(Tally, ALineWithoutATestFails) {
-  EXPECT_NONFATAL_FAILURE(ExpectATestForEveryCount(kProgram),
-                          "a line of no test: 1 proven, 0 unlawful, 0 left "
-                          "out: Tally.IsGone");
+class WithParameter : public testing::TestWithParam<int> {};
+
+TEST_P(WithParameter, IsHeld) {
+  if (GetParam() == 1) ExpectCounts(Of(1, 0, 0, 0), kProgram);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WithParameter, testing::Values(1, 2),
+                         testing::PrintToStringParamName());
+
+// The file has a line of a test that is not there, and none of the second
+// parameter, on purpose.
+TEST(Tally, ALineWithoutATestAndAParameterWithoutALineFail) {
+  testing::TestPartResultArray failures;
+  {
+    const testing::ScopedFakeTestPartResultReporter heard(&failures);
+    ExpectATestForEveryCount(kProgram);
+  }
+  ASSERT_EQ(failures.size(), 2);
+  EXPECT_THAT(failures.GetTestPartResult(0).message(),
+              testing::HasSubstr("a line of no test: 1 proven, 0 unlawful, 0 "
+                                 "left out: Tally.IsGone"));
+  EXPECT_THAT(failures.GetTestPartResult(1).message(),
+              testing::HasSubstr("no line of All/WithParameter.IsHeld/2"));
 }
 
 }  // namespace
