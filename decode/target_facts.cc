@@ -65,10 +65,10 @@ absl::StatusOr<TargetFacts> GatherFacts(const Scores& scores,
                                         const Verdict& verdict,
                                         TargetRows& rows) {
   TargetFacts facts;
-  for (const Node& node : tree.nodes()) {
-    facts.probability.push_back(facts.probability.empty() ? 1 : 0);
+  facts.probability.assign(tree.nodes().size(), 0);
+  facts.probability[0] = 1;
+  for (const Node& node : tree.nodes())
     facts.overlap.emplace_back(node.lists.size(), 0.0);
-  }
   for (int i = 0; i < tree.size(); ++i)
     if (HasDraws(tree.node(i))) JudgeDraws(rows.Glance(i), tree, i, facts);
   std::vector<double> logits;

@@ -269,7 +269,8 @@ class RunTest(RunCase):
         config["max_position_embeddings"] = 50
         (small / "config.json").write_text(json.dumps(config))
         self.assertIn("do not fit the context of 50 of the drafting model copy",
-                      told({"{directory: target,": f"{{directory: {in_yaml(small)},"}))
+                      told({"{directory: target,":
+                            f"{{directory: {in_yaml(small)},"}))
         self.assertIn("no drafter uses model 'other'", told(
             {"weights: q8}}": "weights: q8}, other: {directory: target}}"}))
         self.prompts([[1, 2], [1, 99999]])
