@@ -75,7 +75,8 @@ class Copy:
         path.write_bytes(content)
 
     def configure(self, mutated):
-        """Runs CMake. Warnings about mutants help nobody."""
+        """Runs CMake. Warnings about mutants help nobody, and at -O1 files full
+        of them compile in half the time."""
         lines = ["\n# Written by scripts/mutate."]
         for name in sorted(mutated):
             folder = pathlib.PurePosixPath(name).parent
@@ -84,7 +85,7 @@ class Copy:
             lines.append(
                 f'set_source_files_properties("${{PROJECT_SOURCE_DIR}}/{name}"'
                 f" DIRECTORY {folder}\n"
-                f'  PROPERTIES COMPILE_OPTIONS "-w;-I${{PROJECT_SOURCE_DIR}}")')
+                f'  PROPERTIES COMPILE_OPTIONS "-w;-O1;-I${{PROJECT_SOURCE_DIR}}")')
         text = (self.root / "CMakeLists.txt").read_text(encoding="utf-8")
         self.write("CMakeLists.txt",
                    (text + "\n".join(lines) + "\n").encode())

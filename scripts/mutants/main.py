@@ -41,8 +41,8 @@ import time
 import sites
 import trial
 from copy_tree import BuildError, Copy
-from coverage import Coverage
 from mutant import Mutant
+from reach import Coverage
 from report import (CLAIMED, DEAD, LIVING, UNCOMPILED, UNREACHED, report)
 from sample import ClaimError, Sample, group_of, read_claims, sources
 

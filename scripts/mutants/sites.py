@@ -185,12 +185,14 @@ def is_body(cursor, parent):
 
 
 def leads_on(cursor, above):
-    """Whether another statement, or another turn of a loop, follows a way out
-    that is left out: a function must not run off its end."""
+    """Whether something else follows where a way out is left out: another
+    statement or another turn of a loop. A function must not run off its end."""
     inner = cursor
     for outer in reversed(above):
         if outer.kind in LOOPS:
-            return cursor.kind != Kind.CONTINUE_STMT or inner != cursor
+            return cursor.kind != Kind.CONTINUE_STMT
+        if outer.kind == Kind.SWITCH_STMT and cursor.kind == Kind.BREAK_STMT:
+            return False
         if outer.kind == Kind.COMPOUND_STMT:
             children = list(outer.get_children())
             if children[-1] != inner:
