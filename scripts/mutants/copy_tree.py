@@ -12,7 +12,9 @@ from render import HEADER, MOST_MUTANTS, Rendering
 # "file:line:column: error: ...", and for one in a header who asked for it.
 ERROR = re.compile(r"^(\S+?):(\d+):(\d+): (?:fatal )?error:", re.MULTILINE)
 REQUIRED = re.compile(r"^(\S+?):(\d+):(\d+):\s+required ", re.MULTILINE)
+QUIET = "-w;-O1;-I${PROJECT_SOURCE_DIR}"
 MARK = "copy_of_scripts_mutate"
+NO_MATTER = ("scripts/", "docs/", "tests/scripts/", "README", "CONTRIBUTING")
 
 
 class BuildError(Exception):
@@ -39,9 +41,11 @@ class Copy:
                             if name and (root / name).is_file())
 
     def digest(self):
-        """Of every file's name and content."""
+        """Of the names and contents that a test may depend on."""
         digest = hashlib.sha256()
         for name in self.names:
+            if name.startswith(NO_MATTER):
+                continue
             content = hashlib.sha256((self.root / name).read_bytes())
             digest.update(f"{name}\0{content.hexdigest()}\n".encode())
         return digest.hexdigest()[:16]
@@ -85,7 +89,7 @@ class Copy:
             lines.append(
                 f'set_source_files_properties("${{PROJECT_SOURCE_DIR}}/{name}"'
                 f" DIRECTORY {folder}\n"
-                f'  PROPERTIES COMPILE_OPTIONS "-w;-O1;-I${{PROJECT_SOURCE_DIR}}")')
+                f'  PROPERTIES COMPILE_OPTIONS "{QUIET}")')
         text = (self.root / "CMakeLists.txt").read_text(encoding="utf-8")
         self.write("CMakeLists.txt",
                    (text + "\n".join(lines) + "\n").encode())

@@ -60,7 +60,8 @@ def lines_around(source, start, end, text):
 
 
 def numbered(places):
-    """Mutants of (fields without a number), told apart where they look alike."""
+    """The mutants of fields without a number, those that look alike told
+    apart."""
     seen = {}
     mutants = []
     for fields in places:

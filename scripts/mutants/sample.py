@@ -26,8 +26,8 @@ def in_seeded_order(mutants, seed):
 
 
 class Sample:
-    """Draws `size` mutants, alike from every group; those dropped make room for
-    the next."""
+    """Draws `size` mutants, alike from every group; those dropped make room
+    for the next."""
 
     def __init__(self, groups, size, seed):
         """`groups`: {path: mutants}."""
@@ -61,9 +61,9 @@ class Sample:
 
 
 def read_claims(path):
-    """{claim of a mutant: why it cannot change behaviour}. An entry is a heading
-    with file and function, the lines before and after as a diff, and a
-    reason."""
+    """{claim of a mutant: why it cannot change behaviour}. An entry is a
+    heading with file and function, the lines before and after as a diff, and
+    a reason."""
     if not path.exists():
         return {}
     claims = {}
@@ -75,8 +75,9 @@ def read_claims(path):
         diff = re.match(r"\n```diff\n- ([^\n]*)\n\+ ?([^\n]*)\n```\n(.*)", body,
                         re.DOTALL)
         if match is None or diff is None or not diff.group(3).strip():
-            raise ClaimError(f"{path}: expected '## `file`, `function`', a diff "
-                             f"of two lines and a reason at '{heading}'")
+            raise ClaimError(
+                f"{path}: expected '## `file`, `function`', a diff of two "
+                f"lines and a reason at '{heading}'")
         claim = (match["file"], match["function"], diff.group(1),
                  diff.group(2), int(match["number"] or 1))
         if claim in claims:

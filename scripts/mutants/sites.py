@@ -186,7 +186,7 @@ def is_body(cursor, parent):
 
 def leads_on(cursor, above):
     """Whether something else follows where a way out is left out: another
-    statement or another turn of a loop. A function must not run off its end."""
+    statement or another turn of a loop. No function may run off its end."""
     inner = cursor
     for outer in reversed(above):
         if outer.kind in LOOPS:

@@ -134,8 +134,10 @@ def swapped_arguments(call, text_of):
     arguments = [argument for argument in call.get_arguments()
                  if argument is not None and text_of(argument).strip()]
     for one, two in zip(arguments, arguments[1:]):
-        if (own_type(one) != own_type(two) or text_of(one) == text_of(two) or
-                "iterator" in own_type(one)):
+        texts = text_of(one), text_of(two)
+        if (own_type(one) != own_type(two) or texts[0] == texts[1] or
+                "iterator" in own_type(one) or  # swapped they never meet
+                all(text.startswith('"') for text in texts)):
             continue
         edges = [place - start for place in (
             one.extent.start.offset, one.extent.end.offset,
