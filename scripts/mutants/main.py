@@ -1,12 +1,12 @@
 """Plants small mistakes and counts those that the tests find.
 
   scripts/mutate [--sample N] [--seed S] [--paths PATH...]
-                 [--only ID... | --list | --claims] [--again] [--jobs N]
+                 [--only ID... | --list | --claims] [--again] [--short]
 
 Mistakes of a seeded sample are compiled together into a copy of the tree in
 build/mutate, each asleep until an environment variable names it when a test
-starts. Every test is traced once; then each mistake meets the tests that reach
-it, cheapest first, until one fails. Mistakes that cannot change behaviour stand
+starts. Tests are traced; then each mistake meets those that reach it, cheapest
+first, until one fails. Mistakes that cannot change behaviour stand
 in docs/mutants.md, each with its reason, and are counted apart. Fails if fewer
 than 95 of 100 of the others die.
 
@@ -21,6 +21,8 @@ than 95 of 100 of the others die.
   --again       tries those that lived once more and trusts the deaths of
                 another state of the tree; without it, results hold for the
                 state they were found in
+  --short       leaves out the test programs that take longer than five
+                seconds; what lives is not taken for an answer
   --jobs N      at a time (2)
   --targets ... builds these alone, not all
   --copy DIR    where the copy is made (build/mutate/tree)
@@ -57,6 +59,7 @@ def parse(arguments):
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--claims", action="store_true")
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--short", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--targets", nargs="+", default=[])
     parser.add_argument("--copy", type=pathlib.Path)

@@ -42,6 +42,15 @@ class Mutant:
                 f"  - {self.before}\n  + {self.after}")
 
 
+def as_bytes(text):
+    """A text of one character for every byte."""
+    return text.encode("utf-8").decode("latin-1")
+
+
+def of_bytes(text):
+    return text.encode("latin-1").decode("utf-8")
+
+
 def one_line(text):
     """C++ without comments to the end of a line, its spaces made one."""
     kept = re.sub(r'("(?:[^"\\]|\\.)*")|//[^\n]*',

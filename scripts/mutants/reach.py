@@ -7,66 +7,79 @@ import pathlib
 
 import trial
 
+# Of processor time: a program that takes longer waits until the others are
+# through, and meets only the mutants that they let live.
+LONG_SECONDS = 5
+
 
 class Coverage:
-    """Traces every test once. What a program's tests reach is kept in `path`
-    until the program is another."""
+    """Traces tests. What a program's tests reach is kept in `path` until the
+    program is another."""
 
-    def __init__(self, path, count, workers):
+    def __init__(self, path, workers):
         self.path = path
-        self.count = count
         self.workers = workers
         self.known = {}
         if path.exists():
             self.known = json.loads(path.read_text(encoding="utf-8"))
 
-    def trace(self, tests, say):
-        """Fills in seconds and reached; returns the tests that reach a
-        mutant: those that pass without one, and those that do not."""
+    def split(self, tests):
+        """(short, long) programs that reach a mutant: lists of the tests of
+        each."""
         programs = {}
         for test in tests:
             programs.setdefault(test.program, []).append(test)
-        digests = {program: digest(program) for program in programs}
+        self.digests = {program: digest(program) for program in programs}
+        present = set(self.digests.values())
         self.known = {key: value for key, value in self.known.items()
-                      if key in digests.values()}
+                      if key in present}
+        self.each(programs.values(), self.probe)
+        short, long = [], []
+        for program, own in programs.items():
+            entry = self.known[self.digests[program]]
+            if entry["reaches"]:
+                (long if entry["long"] else short).append(own)
+        return short, long
+
+    def each(self, programs, work):
+        """Does `work` where nothing is known yet, and keeps it."""
         with concurrent.futures.ThreadPoolExecutor(self.workers) as pool:
-            jobs = {pool.submit(self.trace_program, own): program
-                    for program, own in programs.items()
-                    if digests[program] not in self.known}
+            jobs = {pool.submit(work, own): self.digests[own[0].program]
+                    for own in programs}
             for job in concurrent.futures.as_completed(jobs):
-                program = jobs[job]
-                self.known[digests[program]] = job.result()
+                self.known[jobs[job]] = job.result()
                 self.path.write_text(json.dumps(self.known), encoding="utf-8")
-                say(f"traced {pathlib.Path(program).name}: "
-                    f"{len(job.result())} tests reach a mutant")
-        return self.apply(programs, digests)
+
+    def probe(self, tests):
+        entry = self.known.get(self.digests[tests[0].program])
+        if entry is not None:
+            return entry
+        outcome, reached = trial.traced(tests[:1], LONG_SECONDS, names="*")
+        return {"long": outcome.out_of_time, "reaches": bool(reached),
+                "tests": None}
+
+    def trace(self, programs):
+        """Fills in what the tests reach and cost; returns those that pass
+        without a mutant, and those that do not."""
+        self.each(programs, self.trace_program)
+        sound, unsound = [], []
+        for tests in programs:
+            found = self.known[self.digests[tests[0].program]]["tests"]
+            for test in tests:
+                test.seconds, reached, passed = found[test.name]
+                test.reached = frozenset(reached)
+                (sound if passed else unsound).append(test)
+        return sound, unsound
 
     def trace_program(self, tests):
-        """{name: [seconds, reached, failure or None]} of the tests that reach a
-        mutant."""
-        outcome, reached = trial.traced(tests[:1], self.count, names="*")
-        if outcome.passed and not reached:
-            return {}
-        found = {}
-        for test in tests:
-            outcome, reached = trial.traced([test], self.count)
-            if reached or not outcome.passed:
-                found[test.name] = [
-                    outcome.seconds, sorted(reached),
-                    None if outcome.passed else outcome.how]
-        return found
-
-    def apply(self, programs, digests):
-        sound, unsound = [], []
-        for program, tests in programs.items():
-            found = self.known[digests[program]]
+        entry = dict(self.known[self.digests[tests[0].program]])
+        if entry["tests"] is None:
+            entry["tests"] = {}
             for test in tests:
-                if test.name not in found:
-                    continue
-                test.seconds, reached, failure = found[test.name]
-                test.reached = frozenset(reached)
-                (unsound if failure else sound).append(test)
-        return sound, unsound
+                outcome, reached = trial.traced([test], trial.NO_LIMIT)
+                entry["tests"][test.name] = [outcome.seconds, sorted(reached),
+                                             outcome.passed]
+        return entry
 
 
 def digest(program):

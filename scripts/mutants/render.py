@@ -2,6 +2,8 @@
 
 import itertools
 
+from mutant import as_bytes, of_bytes
+
 MOST_MUTANTS = 8192
 # What the planted places call. A byte for every mutant is set when it is
 # reached; a trace's bytes are shared with the processes a test starts.
@@ -56,7 +58,7 @@ class Rendering:
 
     def __init__(self, source, planted):
         """`planted`: {number: mutant}, all of this file."""
-        self.source = source.encode("utf-8").decode("latin-1")
+        self.source = as_bytes(source)
         self.pieces = []
         self.length = 0
         self.ranges = []  # (start, end, number) in the text written
@@ -72,7 +74,7 @@ class Rendering:
 
     @property
     def text(self):
-        return "".join(self.pieces).encode("latin-1").decode("utf-8")
+        return of_bytes("".join(self.pieces))
 
     def put(self, text):
         self.pieces.append(text)
@@ -113,7 +115,8 @@ class Rendering:
         self.put("(")
         for number, mutant in mutants:
             start = self.length
-            self.put(f"::banyan_mutant::On({number}) ? {cast}({mutant.text})"
+            self.put(f"::banyan_mutant::On({number}) ? {cast}"
+                     f"({as_bytes(mutant.text)})"
                      " : ")
             self.ranges.append((start, self.length, number))
         self.put(f"{cast}(")

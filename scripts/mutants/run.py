@@ -118,13 +118,13 @@ class Run:
                 dropped += 1
 
     def attempt(self, number, mutant, tests):
-        if not any(number in test.reached for test in tests):
-            return self.keep(mutant, UNREACHED, "", 0)
+        """The result if a test fails; otherwise None and whether one reached
+        the mutant."""
         outcome, seconds = trial.try_mutant(number, tests)
         if outcome is None:
-            return self.keep(mutant, LIVING, "", seconds)
+            return None, any(number in test.reached for test in tests)
         return self.keep(mutant, DEAD, f"{outcome.test}: {outcome.how}",
-                         seconds)
+                         seconds), True
 
     def chosen(self, groups, known):
         """(sample, those of --only that are not in it)."""
@@ -158,22 +158,43 @@ class Run:
                 yield number
 
     def try_all(self, planted, numbers, known):
-        tests = trial.list_tests(self.copy.build_folder)
-        coverage = Coverage(self.folder / "coverage.json", 1 + max(planted),
-                            self.options.jobs)
-        tests, unsound = coverage.trace(tests, self.say)
+        coverage = Coverage(self.folder / "coverage.json", self.options.jobs)
+        short, long = coverage.split(trial.list_tests(self.copy.build_folder))
+        living = {number: False for number in numbers}  # to: is it reached
+        stages = [("short", short)]
+        if not self.options.short:
+            # One by one: each meets only what the others let live.
+            stages += [(pathlib.Path(own[0].program).name, [own])
+                       for own in long]
+        for name, programs in stages:
+            if living:
+                self.stage(name, coverage, programs, planted, living, known)
+        for number, reached in living.items():
+            state = LIVING if reached else UNREACHED
+            result = {"state": state, "by": ""}
+            if not self.options.short:
+                result = self.keep(planted[number], state, "", 0)
+            known[planted[number].id] = result
+
+    def stage(self, name, coverage, programs, planted, living, known):
+        """Takes those that die from `living`."""
+        tests, unsound = coverage.trace(programs)
         for test in unsound:
             self.say(f"left out, as it fails without a mutant: {test.name}")
-        self.say(f"{len(numbers)} mutants to try, {len(tests)} tests")
+        self.say(f"{name}: {len(living)} mutants meet {len(tests)} tests")
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
-            jobs = [pool.submit(self.attempt, number, planted[number], tests)
-                    for number in numbers]
-            for done, job in enumerate(
-                    concurrent.futures.as_completed(jobs), 1):
-                result = job.result()
+            jobs = {pool.submit(self.attempt, number, planted[number], tests):
+                    number for number in living}
+            for job in concurrent.futures.as_completed(jobs):
+                number = jobs[job]
+                result, reached = job.result()
+                if result is None:
+                    living[number] |= reached
+                    continue
+                del living[number]
                 known[result["id"]] = result
-                self.say(f"{done}/{len(jobs)} {result['id']} "
-                         f"{result['state']} {result['by']}")
+                self.say(f"{result['id']} {result['by']}, "
+                         f"{len(living)} to go")
 
     def judge(self, groups, planted, known):
         """(mutant, group, state, by) of all planted that were tried or are

@@ -12,7 +12,8 @@ import sys
 sys.path.append("/usr/lib/python3/dist-packages")  # Debian's, for any Python
 from clang import cindex  # noqa: E402 (the path comes first)
 
-from mutant import lines_around, numbered, one_line  # noqa: E402
+from mutant import (as_bytes, lines_around, numbered, of_bytes,
+                    one_line)  # noqa: E402
 from swaps import constants, swapped_operator, swapped_names  # noqa: E402
 
 Kind = cindex.CursorKind
@@ -68,8 +69,7 @@ class Finder:
 
     def __init__(self, name, source):
         self.name = name
-        # Offsets of libclang count bytes.
-        self.source = source.encode("utf-8").decode("latin-1")
+        self.source = as_bytes(source)  # offsets of libclang count them
         self.function = ""
         self.places = []
 
@@ -83,8 +83,8 @@ class Finder:
             return
         self.places.append(dict(
             file=self.name, function=self.function, kind=kind, start=start,
-            end=end, text=one_line(text), statement=statement,
-            before=before, after=after))
+            end=end, text=of_bytes(one_line(text)), statement=statement,
+            before=of_bytes(before), after=of_bytes(after)))
 
     def replace(self, kind, cursor, text):
         self.add(kind, cursor.extent.start.offset, cursor.extent.end.offset,

@@ -4,9 +4,12 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import tempfile
 import time
+
+from render import MOST_MUTANTS
 
 FILTER = "--gtest_filter="
 FAILED = re.compile(r"^\[  FAILED  \] ([^\s,]+)", re.MULTILINE)
@@ -16,6 +19,7 @@ FIRST_BATCH = 0.5  # seconds of tests in the first process, then doubled
 # Of processor time, so that a busy machine kills nobody.
 PATIENCE = 4
 GRACE_SECONDS = 5
+NO_LIMIT = 3600
 
 
 class Test:
@@ -39,6 +43,7 @@ class Outcome:
         running = RUNNING.findall(output)
         self.test = (failed.group(1) if failed else
                      running[-1] if running else "before the first test")
+        self.out_of_time = status in (-signal.SIGXCPU, -signal.SIGKILL)
         self.how = ("failed" if failed else
                     f"signal {-status}" if status < 0 else f"exit {status}")
 
@@ -67,17 +72,13 @@ def within_limits(command, seconds):
             f"--as={MEMORY}", "--core=0", *command]
 
 
-def run_tests(tests, mutant=None, trace=None, names=None):
+def run_tests(tests, limit, mutant=None, trace=None, names=None):
     """Runs `tests`, of one program, until one fails. `names`: a filter
     instead of theirs."""
-    seconds = sum(test.seconds for test in tests)
     environment = dict(os.environ)
     environment.pop("BANYAN_MUTANT", None)
     if mutant is not None:
         environment["BANYAN_MUTANT"] = str(mutant)
-        limit = PATIENCE * seconds + GRACE_SECONDS
-    else:
-        limit = 3600
     if trace is not None:
         environment["BANYAN_MUTANT_TRACE"] = str(trace)
     chosen = names or ":".join(test.name for test in tests)
@@ -88,7 +89,7 @@ def run_tests(tests, mutant=None, trace=None, names=None):
             within_limits(command, limit), cwd=tests[0].folder,
             env=environment, stdout=output, stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL)
-        status, used = wait(process, 10 * limit + 60)
+        status, used = wait(process, 20 * limit + 60)
         output.seek(0)
         text = output.read().decode("utf-8", "replace")
     return Outcome(status, text, used)
@@ -110,15 +111,15 @@ def wait(process, wall_seconds):
         delay = min(2 * delay, 0.1)
 
 
-def traced(tests, count, names=None):
+def traced(tests, limit, names=None):
     """(outcome, the numbers of the mutants reached)."""
     with tempfile.NamedTemporaryFile() as trace:
-        trace.write(bytes(count + 1))
+        trace.write(bytes(MOST_MUTANTS + 1))
         trace.flush()
-        outcome = run_tests(tests, trace=trace.name, names=names)
+        outcome = run_tests(tests, limit, trace=trace.name, names=names)
         reached = pathlib.Path(trace.name).read_bytes()
-    return outcome, frozenset(number for number in range(count)
-                              if reached[number])
+    return outcome, frozenset(number for number, byte in enumerate(reached)
+                              if byte)
 
 
 def batches(tests):
@@ -144,7 +145,8 @@ def try_mutant(number, tests):
     the mutant."""
     seconds = 0.0
     for batch in batches([test for test in tests if number in test.reached]):
-        outcome = run_tests(batch, mutant=number)
+        limit = PATIENCE * sum(test.seconds for test in batch) + GRACE_SECONDS
+        outcome = run_tests(batch, limit, mutant=number)
         seconds += outcome.seconds
         if not outcome.passed:
             return outcome, seconds
