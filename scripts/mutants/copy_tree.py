@@ -13,6 +13,19 @@ from render import HEADER, MOST_MUTANTS, Rendering
 ERROR = re.compile(r"^(\S+?):(\d+):(\d+): (?:fatal )?error:", re.MULTILINE)
 REQUIRED = re.compile(r"^(\S+?):(\d+):(\d+):\s+required ", re.MULTILINE)
 QUIET = "-w;-O1;-I${PROJECT_SOURCE_DIR}"
+# A file may be compiled in several folders.
+ADDED = """
+# Written by scripts/mutate.
+function(keep_quiet folder)
+  set_source_files_properties(%s
+    DIRECTORY "${folder}" PROPERTIES COMPILE_OPTIONS "%s")
+  get_property(below DIRECTORY "${folder}" PROPERTY SUBDIRECTORIES)
+  foreach(one IN LISTS below)
+    keep_quiet("${one}")
+  endforeach()
+endfunction()
+keep_quiet("${PROJECT_SOURCE_DIR}")
+"""
 MARK = "copy_of_scripts_mutate"
 NO_MATTER = ("scripts/", "docs/", "tests/scripts/", "README", "CONTRIBUTING")
 
@@ -81,18 +94,11 @@ class Copy:
     def configure(self, mutated):
         """Runs CMake. Warnings about mutants help nobody, and at -O1 files full
         of them compile in half the time."""
-        lines = ["\n# Written by scripts/mutate."]
-        for name in sorted(mutated):
-            folder = pathlib.PurePosixPath(name).parent
-            while not (self.root / folder / "CMakeLists.txt").exists():
-                folder = folder.parent
-            lines.append(
-                f'set_source_files_properties("${{PROJECT_SOURCE_DIR}}/{name}"'
-                f" DIRECTORY {folder}\n"
-                f'  PROPERTIES COMPILE_OPTIONS "{QUIET}")')
+        paths = "".join(f'\n    "${{PROJECT_SOURCE_DIR}}/{name}"'
+                        for name in sorted(mutated))
         text = (self.root / "CMakeLists.txt").read_text(encoding="utf-8")
         self.write("CMakeLists.txt",
-                   (text + "\n".join(lines) + "\n").encode())
+                   (text + ADDED % (paths, QUIET)).encode())
         run(["cmake", "-S", self.folder, "-B", self.build_folder, "-G", "Ninja",
              "-DCMAKE_BUILD_TYPE=Release", "-DBANYAN_BENCHMARKS=OFF",
              "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"])
@@ -109,7 +115,7 @@ class Copy:
             words = shlex.split(command["command"])
             of[path.relative_to(self.folder).as_posix()] = [
                 word for word in words
-                if word.startswith(("-I", "-D", "-std=", "-isystem"))]
+                if word.startswith(("-I", "-D", "-std="))]
         return of
 
     def plant(self, mutants):

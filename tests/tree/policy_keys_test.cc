@@ -42,7 +42,7 @@ TEST(PolicyKeys, HoldUpToTheirEdges) {
 TEST(PolicyKeys, BeyondTheirEdgesAreRefusedByName) {
   const struct {
     std::string spec;
-    const char* key;
+    const char* named;
   } kCases[] = {
       {"chain {gamma: -1}", "gamma"},
       {"chain {gamma: 1048576}", "gamma"},
@@ -59,15 +59,19 @@ TEST(PolicyKeys, BeyondTheirEdgesAreRefusedByName) {
       {"adaptive_chain {gamma: 1, threshold: -0.001}", "threshold"},
       {"adaptive_chain {gamma: 1, threshold: 1.001}", "threshold"},
       {"adaptive_chain {gamma: 1, on_low: stop}", "on_low"},
-      {"adaptive_chain {gamma: 0, adjust: true, max_gamma: 0}", "max_gamma"},
+      {"adaptive_chain {gamma: 1, adjust: true, max_gamma: 0}",
+       "'max_gamma' must be at least 1"},
+      {"expansion {branching: [2, 0]}", "branching"},
       {Auto("memory: 0.999"), "memory"},
       {Auto("probe: 0"), "probe"},
       {"auto {acceptance: [0.5], budget: 2, draft_ms: 0}", "target_ms"},
+      {"auto {acceptance: [0.7, 0.7], budget: 2, target_ms: {1: 1, 3: 2}}",
+       "acceptance"},
   };
-  for (const auto& [spec, key] : kCases) {
+  for (const auto& [spec, named] : kCases) {
     const absl::Status status = Build(spec);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << spec;
-    EXPECT_THAT(std::string(status.message()), testing::HasSubstr(key));
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr(named));
   }
 }
 

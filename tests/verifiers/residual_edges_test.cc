@@ -4,14 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "core/base/context.h"
 #include "core/prob/distribution.h"
-#include "core/random/random_source.h"
-#include "core/random/scripted_source.h"
 #include "gtest/gtest.h"
 #include "tests/support/decoding.h"
-#include "tests/support/models.h"
 #include "tests/support/tree_text.h"
+#include "tests/verifiers/judge.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/verifier.h"
@@ -23,11 +20,8 @@ const double kAlmostOne = std::nextafter(1.0, 0.0);
 
 Verdict Judge(const std::string& verifier, const DraftTree& tree,
               const Distribution& p, const std::vector<double>& tape) {
-  FixedRows target(
-      std::vector<Distribution>(static_cast<std::size_t>(tree.size()), p));
-  ScriptedSource source(tape);
-  const Context context = ContextOf({0});
-  return VerifierOf(verifier)->Verify(tree, target, Chance(source, context));
+  const auto size = static_cast<std::size_t>(tree.size());
+  return Judge(verifier, tree, std::vector<Distribution>(size, p), tape);
 }
 
 // Replaces every proposal of a tree.
