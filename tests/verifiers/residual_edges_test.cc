@@ -72,6 +72,24 @@ TEST(RoundVerifiers, AcceptWhenNothingIsLeft) {
         << verifier;
 }
 
+// A dropped draw whose law is all of p leaves nothing either, but it is no
+// token to accept: the next draw is judged.
+TEST(RoundVerifiers, GoOnAfterADroppedDrawThatLeavesNothing) {
+  const auto p = Distribution::Dense({1, 0});
+  const DraftTree tree = JudgedBy("0(~1 0)", p);
+  for (const char* verifier : {"multi_round", "without_replacement"})
+    EXPECT_EQ(Judge(verifier, tree, p, {kAlmostOne, 0.5}).path,
+              std::vector<int>{1})
+        << verifier;
+}
+
+// With rho the smallest of all, 1, the ratio is 1 and no coin refuses it.
+TEST(KSeq, AcceptsTheFirstOfSeveralDrawsFromTheTargetsOwnLaw) {
+  const auto p = Distribution::Dense({0, 0.5, 0.5});
+  EXPECT_EQ(Judge("k_seq", JudgedBy("0(1 2)", p), p, {kAlmostOne, 0.5}).path,
+            std::vector<int>{1});
+}
+
 TEST(OtherRatioVerifiers, EmitATokenOfTheTargetWhenNothingIsLeft) {
   const auto p = Distribution::Dense({0.5, 0.5, 0});
   for (const char* text : {"9(0)", "9(0(0))", "9(1(0))"}) {
