@@ -20,6 +20,7 @@ FIRST_BATCH = 0.5  # seconds of tests in the first process, then doubled
 PATIENCE = 4
 GRACE_SECONDS = 5
 NO_LIMIT = 3600
+WAIT_SECONDS = 1200  # of the clock: for a process that only waits
 
 
 class Test:
@@ -89,7 +90,7 @@ def run_tests(tests, limit, mutant=None, trace=None, names=None):
             within_limits(command, limit), cwd=tests[0].folder,
             env=environment, stdout=output, stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL)
-        status, used = wait(process, 20 * limit + 60)
+        status, used = wait(process, 100 * limit + WAIT_SECONDS)
         output.seek(0)
         text = output.read().decode("utf-8", "replace")
     return Outcome(status, text, used)
