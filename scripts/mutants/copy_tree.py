@@ -94,8 +94,9 @@ class Copy:
     def configure(self, mutated):
         """Runs CMake. Warnings about mutants help nobody, and at -O1 files full
         of them compile in half the time."""
+        self.mutated = sorted(mutated)
         paths = "".join(f'\n    "${{PROJECT_SOURCE_DIR}}/{name}"'
-                        for name in sorted(mutated))
+                        for name in self.mutated)
         text = (self.root / "CMakeLists.txt").read_text(encoding="utf-8")
         self.write("CMakeLists.txt",
                    (text + ADDED % (paths, QUIET)).encode())
@@ -119,11 +120,12 @@ class Copy:
         return of
 
     def plant(self, mutants):
-        """Writes the files with `mutants`, {number: mutant}, in them."""
+        """Writes every file that may hold mutants with those of `mutants`,
+        {number: mutant}, in it."""
         self.write("banyan_mutant.h",
                    (HEADER % MOST_MUTANTS).encode())
         renderings = {}
-        for name in {mutant.file for mutant in mutants.values()}:
+        for name in self.mutated:
             source = (self.root / name).read_text(encoding="utf-8")
             renderings[name] = Rendering(
                 source, {number: mutant for number, mutant in mutants.items()
