@@ -125,6 +125,17 @@ TEST(Distribution, TakesTheLowestTokenOfATie) {
   EXPECT_EQ(sparse.Without(5).Argmax(), 7);
 }
 
+// What a vector held before it was shortened stands behind its end.
+TEST(Distribution, IsReadNoFurtherThanItsRow) {
+  std::vector<double> masses = {0.25, 0.5, 9};
+  masses.pop_back();
+  const Distribution law = Distribution::Dense(std::move(masses));
+  EXPECT_EQ(law.Argmax(), 1);
+  int visited = 0;
+  law.ForEach([&](TokenId, double) { ++visited; });
+  EXPECT_EQ(visited, 2);
+}
+
 TEST(Distribution, IsEmptyWithoutPositiveMass) {
   EXPECT_TRUE(Distribution::Dense({0, 0}).empty());
   EXPECT_TRUE(Distribution::Sparse(2, {}, {}).empty());

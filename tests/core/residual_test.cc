@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -221,6 +222,17 @@ TEST(Residual, SubtractsTheLeftOutLawAndNotItsStoredRow) {
       EXPECT_THAT(MassesOf(residual, 3), ElementsAre(1, 0, 0));
     }
   }
+}
+
+// What a vector held before it was shortened stands behind its end.
+TEST(Residual, ReadsASparseRowNoFurtherThanItsEnd) {
+  std::vector<TokenId> tokens = {0, 1, 2};
+  std::vector<double> masses = {0.5, 0.5, 9};
+  tokens.pop_back();
+  masses.pop_back();
+  const Residual residual(
+      Distribution::Sparse(3, std::move(tokens), std::move(masses)));
+  EXPECT_EQ(residual.Excess(Distribution::Dense({0.25, 0.5, 0.25})), 0.25);
 }
 
 TEST(Residual, LeavesTheLawAloneWhenNothingIsLeft) {

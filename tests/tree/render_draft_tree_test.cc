@@ -103,7 +103,25 @@ TEST(RenderLabel, DrawsControlCharactersAndBrokenBytes) {
   EXPECT_EQ(Printable(std::string("\0", 1)), "\u2400");
 }
 
+TEST(RenderLabel, KeepsTheFirstAndTheLastOfEveryRange) {
+  for (const char* kept : {" ", "~", "\u00a0", "\u07ff", "\u0800", "\ud7ff",
+                           "\ue000", "\ufffd", "\U00010000", "\U0010fffd"})
+    EXPECT_EQ(Printable(kept), kept);
+  EXPECT_EQ(Printable("\x1f"), "\u241f");
+  EXPECT_EQ(Printable("\xc2\x80"), "\uFFFD");      // the first control
+  EXPECT_EQ(Printable("\xc2\x9f"), "\uFFFD");      // the last
+  EXPECT_EQ(Printable("\xed\xbf\xbf"), "\uFFFD");  // the last surrogate
+  EXPECT_EQ(Printable("\U0010fffe"), "\uFFFD");
+  // The largest codes that a shorter sequence holds.
+  EXPECT_EQ(Printable("\xc1\xbf"), "\uFFFD\uFFFD");
+  EXPECT_EQ(Printable("\xe0\x9f\xbf"), "\uFFFD\uFFFD\uFFFD");
+  EXPECT_EQ(Printable("\xf0\x8f\xbf\xbf"), "\uFFFD\uFFFD\uFFFD\uFFFD");
+}
+
 TEST(RenderLabel, CountsWideCharactersTwice) {
+  EXPECT_EQ(Columns("\u2e7f"), 1);
+  EXPECT_EQ(Columns("\u2e80"), 2);
+
   EXPECT_EQ(Columns("ab\u00e9"), 3);
   EXPECT_EQ(Columns("\u65e5a"), 3);
 }

@@ -4,15 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "core/base/context.h"
 #include "core/prob/distribution.h"
-#include "core/random/random_source.h"
-#include "core/random/scripted_source.h"
 #include "gtest/gtest.h"
 #include "tests/support/decoding.h"
-#include "tests/support/models.h"
 #include "tests/support/tally.h"
 #include "tests/support/tree_text.h"
+#include "tests/verifiers/judge.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/verifier.h"
@@ -25,11 +22,8 @@ const double kAlmostOne = std::nextafter(1.0, 0.0);
 
 Verdict Judge(const std::string& verifier, const DraftTree& tree,
               const Distribution& p, const std::vector<double>& tape) {
-  FixedRows target(
-      std::vector<Distribution>(static_cast<std::size_t>(tree.size()), p));
-  ScriptedSource source(tape);
-  const Context context = ContextOf({0});
-  return VerifierOf(verifier)->Verify(tree, target, Chance(source, context));
+  const auto size = static_cast<std::size_t>(tree.size());
+  return Judge(verifier, tree, std::vector<Distribution>(size, p), tape);
 }
 
 // Replaces every proposal of a tree.
@@ -84,6 +78,24 @@ TEST(RoundVerifiers, AcceptWhenNothingIsLeft) {
     EXPECT_EQ(Judge(verifier, tree, p, {kAlmostOne, 0.5}).path,
               std::vector<int>{1})
         << verifier;
+}
+
+// A dropped draw whose law is all of p leaves nothing either, but it is no
+// token to accept: the next draw is judged.
+TEST(RoundVerifiers, GoOnAfterADroppedDrawThatLeavesNothing) {
+  const auto p = Distribution::Dense({1, 0});
+  const DraftTree tree = JudgedBy("0(~1 0)", p);
+  for (const char* verifier : {"multi_round", "without_replacement"})
+    EXPECT_EQ(Judge(verifier, tree, p, {kAlmostOne, 0.5}).path,
+              std::vector<int>{1})
+        << verifier;
+}
+
+// With rho the smallest of all, 1, the ratio is 1 and no coin refuses it.
+TEST(KSeq, AcceptsTheFirstOfSeveralDrawsFromTheTargetsOwnLaw) {
+  const auto p = Distribution::Dense({0, 0.5, 0.5});
+  EXPECT_EQ(Judge("k_seq", JudgedBy("0(1 2)", p), p, {kAlmostOne, 0.5}).path,
+            std::vector<int>{1});
 }
 
 TEST(OtherRatioVerifiers, EmitATokenOfTheTargetWhenNothingIsLeft) {

@@ -11,11 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "core/base/context.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
-#include "core/random/random_source.h"
-#include "core/random/scripted_source.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
@@ -24,6 +21,7 @@
 #include "tests/support/table_drafter.h"
 #include "tests/support/tally.h"
 #include "tests/support/tree_text.h"
+#include "tests/verifiers/judge.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
@@ -38,15 +36,6 @@ namespace {
 constexpr char kProgram[] = "verifier_edges_test";
 const double kAlmostOne = std::nextafter(1.0, 0.0);
 constexpr double kTiny = std::numeric_limits<double>::denorm_min();
-
-Verdict Judge(const std::string& verifier, const DraftTree& tree,
-              const std::vector<Distribution>& rows,
-              const std::vector<double>& tape) {
-  FixedRows target(rows);
-  ScriptedSource source(tape);
-  const Context context = ContextOf({0});
-  return VerifierOf(verifier)->Verify(tree, target, Chance(source, context));
-}
 
 // Every accepted token and the one after them has mass under the target.
 void ExpectPossible(const DraftTree& tree,

@@ -1,0 +1,109 @@
+"""Plants small mistakes and counts those that the tests find.
+
+  scripts/mutate [--sample N] [--seed S] [--paths PATH...]
+                 [--only ID... | --list | --claims] [--again] [--short]
+
+Mistakes of a seeded sample are compiled together into a copy of the tree in
+build/mutate, each asleep until an environment variable names it when a test
+starts. Tests are traced; then each mistake meets those that reach it, cheapest
+first, until one fails. Mistakes that cannot change behaviour stand
+in docs/mutants.md, each with its reason, and are counted apart. Fails if fewer
+than 95 of 100 of the others die.
+
+  --sample N    how many, alike from every path (300)
+  --seed S      which (1)
+  --paths ...   folders or files, the deepest that holds a file counts it
+                (verifiers core/prob tree tree/policies tree/optimize
+                drafters/grow.cc decode)
+  --only ID     these alone, whether in the sample or not
+  --list        prints the sample and tries nothing
+  --claims      tries those of docs/mutants.md in the sample: they must live
+  --again       tries those that lived once more and trusts the deaths of
+                another state of the tree; without it, results hold for the
+                state they were found in
+  --short       leaves out the test programs that take longer than five
+                seconds; what lives is not taken for an answer
+  --jobs N      at a time (2)
+  --targets ... builds these alone, not all
+  --copy DIR    where the copy is made (build/mutate/tree)
+
+Results are kept in build/mutate/results.jsonl as they come, so a run that was
+stopped goes on where it stood.
+"""
+
+import argparse
+import pathlib
+import sys
+
+from copy_tree import BuildError
+from report import report
+from run import Run
+from sample import ClaimError
+
+PATHS = ("verifiers", "core/prob", "tree", "tree/policies", "tree/optimize",
+         "drafters/grow.cc", "decode")
+NEEDED = 95  # of 100 that change behaviour
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="scripts/mutate", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=argparse.SUPPRESS)
+    parser.add_argument("--root", type=pathlib.Path,
+                        default=pathlib.Path(__file__).resolve().parents[2])
+    parser.add_argument("--sample", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--paths", nargs="+", default=list(PATHS))
+    parser.add_argument("--only", nargs="+", metavar="ID", default=[])
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--claims", action="store_true")
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--targets", nargs="+", default=[])
+    parser.add_argument("--copy", type=pathlib.Path)
+    return parser.parse_args(arguments)
+
+
+def main(arguments):
+    options = parse(arguments)
+    run = Run(options)
+    groups = run.find()
+    stale = run.stale_claims(groups)
+    for claim in stale:
+        print(f"docs/mutants.md: {claim[0]}, {claim[1]} has no mutant "
+              f"'{claim[2]}' -> '{claim[3]}' ({claim[4]})")
+    known = run.known()
+    sample, extra = run.chosen(groups, known)
+    total = sum(map(len, groups.values()))
+    run.say(f"{total} mutants in {len(groups)} paths, a sample of "
+            f"{sample.count()} by seed {options.seed}")
+    if options.list:
+        for mutant in sample.mutants() + extra:
+            print(mutant.describe())
+        return 1 if stale else 0
+    planted = run.plant(sample, extra)
+    numbers = list(run.to_try(planted, known))
+    if numbers:
+        run.try_all(planted, numbers, known)
+    lines, whole = report(list(run.judge(groups, planted, known)),
+                          options.paths)
+    print("\n".join(lines))
+    wrong = run.refuted(planted, known)
+    for mutant in wrong:
+        print(f"{known[mutant.id]['by']} tells apart what docs/mutants.md says "
+              f"cannot be told: {mutant.describe()}")
+    score = whole.score()
+    print(f"{whole.dead} of {whole.dead + whole.living} that change behaviour "
+          f"die; {whole.claimed} cannot change it; "
+          f"{run.minutes():.0f} minutes")
+    well = not stale and not wrong and score is not None and score >= NEEDED
+    return 0 if well else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (BuildError, ClaimError, FileNotFoundError) as fault:
+        sys.exit(f"scripts/mutate: {fault}")

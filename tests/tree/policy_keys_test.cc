@@ -1,0 +1,79 @@
+// The keys of the policies: every value up to its edge, and none beyond.
+#include <string>
+
+#include "absl/status/status.h"
+#include "configs/loader/loader.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/pairing.h"
+#include "tree/policies/catalogue.h"
+
+namespace banyan {
+namespace {
+
+absl::Status Build(const std::string& spec) {
+  return BuildPolicy(ParseYaml(Section(spec), spec).value()).status();
+}
+
+// `auto` with one key more.
+std::string Auto(const std::string& key) {
+  return "auto {acceptance: [0.5], budget: 2, draft_ms: 0, target_ms: "
+         "{1: 1, 3: 2}, " +
+         key + "}";
+}
+
+TEST(PolicyKeys, HoldUpToTheirEdges) {
+  for (const std::string& spec :
+       {std::string("chain {gamma: 0}"), std::string("chain {gamma: 1048575}"),
+        std::string("sequences {count: 1, gamma: 0}"),
+        std::string("best_first {budget: 0, max_depth: 0, min_value: 0}"),
+        std::string("best_first {budget: 1, max_depth: 1, min_value: 1}"),
+        std::string("expand_rerank {top_k: 1, depth: 0, total: 0}"),
+        std::string("adaptive_chain {gamma: 1, threshold: 0}"),
+        std::string("adaptive_chain {gamma: 1, threshold: 1}"),
+        std::string("adaptive_chain {gamma: 1, on_low: keep_and_stop}"),
+        std::string("adaptive_chain {gamma: 1, on_low: drop}"),
+        std::string("adaptive_chain {gamma: 1, on_low: stop_before}"),
+        std::string("adaptive_chain {gamma: 1, adjust: true, max_gamma: 1}"),
+        Auto("memory: 1"), Auto("probe: 1")})
+    EXPECT_EQ(Build(spec), absl::OkStatus()) << spec;
+}
+
+TEST(PolicyKeys, BeyondTheirEdgesAreRefusedByName) {
+  const struct {
+    std::string spec;
+    const char* named;
+  } kCases[] = {
+      {"chain {gamma: -1}", "gamma"},
+      {"chain {gamma: 1048576}", "gamma"},
+      {"sequences {count: 0, gamma: 1}", "count"},
+      {"sequences {count: 1, gamma: -1}", "gamma"},
+      {"best_first {budget: -1}", "budget"},
+      {"best_first {budget: 1, max_depth: -1}", "max_depth"},
+      {"best_first {budget: 1, min_value: -0.001}", "min_value"},
+      {"best_first {budget: 1, min_value: 1.001}", "min_value"},
+      {"expand_rerank {top_k: 0, depth: 1, total: 1}", "top_k"},
+      {"expand_rerank {top_k: 1, depth: -1, total: 1}", "depth"},
+      {"expand_rerank {top_k: 1, depth: 1, total: -1}", "total"},
+      {"adaptive_chain {gamma: 0}", "gamma"},
+      {"adaptive_chain {gamma: 1, threshold: -0.001}", "threshold"},
+      {"adaptive_chain {gamma: 1, threshold: 1.001}", "threshold"},
+      {"adaptive_chain {gamma: 1, on_low: stop}", "on_low"},
+      {"adaptive_chain {gamma: 1, adjust: true, max_gamma: 0}",
+       "'max_gamma' must be at least 1"},
+      {"expansion {branching: [2, 0]}", "branching"},
+      {Auto("memory: 0.999"), "memory"},
+      {Auto("probe: 0"), "probe"},
+      {"auto {acceptance: [0.5], budget: 2, draft_ms: 0}", "target_ms"},
+      {"auto {acceptance: [0.7, 0.7], budget: 2, target_ms: {1: 1, 3: 2}}",
+       "acceptance"},
+  };
+  for (const auto& [spec, named] : kCases) {
+    const absl::Status status = Build(spec);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << spec;
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr(named));
+  }
+}
+
+}  // namespace
+}  // namespace banyan

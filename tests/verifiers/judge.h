@@ -1,0 +1,33 @@
+// One judgement of a verifier, with its rows and its chance laid down.
+#ifndef BANYAN_TESTS_VERIFIERS_JUDGE_H_
+#define BANYAN_TESTS_VERIFIERS_JUDGE_H_
+
+#include <string>
+#include <vector>
+
+#include "core/base/context.h"
+#include "core/prob/distribution.h"
+#include "core/random/random_source.h"
+#include "core/random/scripted_source.h"
+#include "tests/support/decoding.h"
+#include "tests/support/models.h"
+#include "tree/draft_tree.h"
+#include "tree/verdict.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+
+// The verdict on a tree where the target's law at node i is rows[i]. A question
+// of chance beyond the tape ends the program.
+inline Verdict Judge(const std::string& verifier, const DraftTree& tree,
+                     const std::vector<Distribution>& rows,
+                     const std::vector<double>& tape) {
+  FixedRows target(rows);
+  ScriptedSource source(tape);
+  const Context context = ContextOf({0});
+  return VerifierOf(verifier)->Verify(tree, target, Chance(source, context));
+}
+
+}  // namespace banyan
+
+#endif  // BANYAN_TESTS_VERIFIERS_JUDGE_H_

@@ -1,0 +1,51 @@
+// The keys of the verifiers: every value up to its edge, and none beyond.
+#include <string>
+
+#include "absl/status/status.h"
+#include "configs/loader/loader.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/conformance/pairing.h"
+#include "verifiers/catalogue.h"
+
+namespace banyan {
+namespace {
+
+absl::Status Build(const std::string& spec) {
+  return BuildVerifier(ParseYaml(Section(spec), spec).value()).status();
+}
+
+TEST(VerifierKeys, HoldUpToTheirEdges) {
+  for (const char* spec :
+       {"typical {epsilon: 0}", "typical {epsilon: 1}", "typical {delta: 0}",
+        "typical {next: sampled}", "typical {next: argmax}",
+        "lenience {lenience: 0.001}", "lenience {lenience: 1}",
+        "lenience {form: sampling}", "lenience {form: argmax}",
+        "multi_round {order: drawn}", "multi_round {order: shuffled}"})
+    EXPECT_EQ(Build(spec), absl::OkStatus()) << spec;
+}
+
+TEST(VerifierKeys, BeyondTheirEdgesAreRefusedByName) {
+  const struct {
+    const char* spec;
+    const char* key;
+  } kCases[] = {
+      {"typical {epsilon: -0.001}", "epsilon"},
+      {"typical {epsilon: 1.001}", "epsilon"},
+      {"typical {delta: -0.001}", "delta"},
+      {"typical {next: drawn}", "next"},
+      {"lenience {lenience: 0}", "lenience"},
+      {"lenience {lenience: 1.001}", "lenience"},
+      {"lenience {form: greedy}", "form"},
+      {"multi_round {order: sorted}", "order"},
+  };
+  for (const auto& [spec, key] : kCases) {
+    const absl::Status status = Build(spec);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << spec;
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr(key));
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr("must"));
+  }
+}
+
+}  // namespace
+}  // namespace banyan
