@@ -128,7 +128,7 @@ void PrintHead(const Options& options, const Report& report) {
   const TimedPass probe = MedianProbe(report);
   if (probe.bandwidth > 0)
     std::cout << absl::StreamFormat(
-        "this machine reads %.1f GB/s\nand makes %.0f G operations/s of that "
+        "this device reads %.1f GB/s\nand makes %.0f G operations/s of that "
         "kind (medians beside the passes)\n",
         probe.bandwidth / 1e9, probe.peak / 1e9);
   else

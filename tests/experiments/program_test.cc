@@ -75,6 +75,9 @@ TEST(Program, ListsEveryCatalogueAsJson) {
   EXPECT_EQ(json.at("verifiers").size(), 11u);
   EXPECT_EQ(json.at("policies").size(), 9u);
   EXPECT_EQ(json.at("drafters").size(), 7u);
+  ASSERT_EQ(json.at("devices").size(), 2u);
+  EXPECT_EQ(json.at("devices")[0].at("name"), "cpu");
+  EXPECT_FALSE(json.at("devices")[0].at("instruction_sets").empty());
   for (const auto& row : json.at("verifiers")) {
     EXPECT_FALSE(row.at("sentence").get<std::string>().empty());
     EXPECT_FALSE(row.at("laws").empty());
