@@ -13,6 +13,7 @@
 #include "drafters/medusa/heads.h"
 #include "tests/support/close_logits.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/must_read.h"
 
 namespace banyan {
 namespace {
@@ -30,9 +31,11 @@ TEST(MedusaHeads, ThatShipAgreeWithPyTorch) {
     const auto scores = target->Score({&request, 1});
     ASSERT_TRUE(scores.ok()) << scores.status();
     std::vector<std::vector<double>> logits;
-    const auto status = (*heads)->Score(
-        scores->front()->Hidden(0, static_cast<int>(golden.ids.size()) - 1),
-        logits);
+    const auto status =
+        (*heads)->Score(MustReadHidden(*scores->front(), 0,
+                                       static_cast<int>(golden.ids.size()) - 1,
+                                       target->hidden_size()),
+                        logits);
     ASSERT_TRUE(status.ok()) << status;
     ASSERT_EQ(logits.size(), golden.rows.size());
     for (std::size_t head = 0; head < logits.size(); ++head)

@@ -1,4 +1,5 @@
 // Views: readers of another session's committed cache that run some layers.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstddef>
