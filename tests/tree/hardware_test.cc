@@ -177,6 +177,28 @@ TEST(Hardware, GivesTiesToTheFewestNodes) {
   EXPECT_EQ(choice->nodes, 1);
 }
 
+// Tables of all depths would be refused: of trees that settle after a few
+// levels, and of chains whose levels cost more than they bring.
+TEST(Hardware, DeepensNoFurtherThanADeeperTreeCouldWin) {
+  HardwareOptions wide;
+  wide.limits = {std::vector<double>(20, 0.04), 2000, 0, 0};
+  wide.target_ms = Curve({{1, 10}, {2001, 10}});
+  wide.draft_ms = 0.0;
+  HardwareOptions chain = wide;
+  chain.limits = {{0.5}, 6000, 0, 0};
+  chain.target_ms = Curve({{1, 10}, {6001, 10}});
+  chain.draft_ms = 5.0;
+  for (const HardwareOptions& options : {wide, chain}) {
+    const int budget = options.limits.budget;
+    EXPECT_FALSE(SequoiaTable::CheckSize(
+                     budget + 1, options.limits.acceptance.size(), budget)
+                     .ok());
+    const absl::StatusOr<HardwareChoice> choice = FastestTree(options);
+    ASSERT_TRUE(choice.ok()) << choice.status();
+    EXPECT_LT(choice->depth, 20);
+  }
+}
+
 std::string HardwareError(const HardwareOptions& options) {
   return std::string(FastestTree(options).status().message());
 }
