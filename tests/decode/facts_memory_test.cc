@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/context.h"
+#include "absl/status/statusor.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
@@ -69,10 +70,11 @@ Held GatheringHolds(const std::string& policy) {
   for (int node : round.verdict.path) rows.Row(node);
 
   CountBlocksFrom(kVocabulary * sizeof(double));
-  const TargetFacts facts =
+  const absl::StatusOr<TargetFacts> facts =
       GatherFacts(*scores->front(), round.tree, round.verdict, rows);
   Held held = {.rows = MostBlocksHeld()};
-  for (const auto& lists : facts.overlap) held.wanted += !lists.empty();
+  EXPECT_TRUE(facts.ok()) << facts.status();
+  for (const auto& lists : facts->overlap) held.wanted += !lists.empty();
   return held;
 }
 
