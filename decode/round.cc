@@ -122,8 +122,8 @@ absl::Status Verify(const Method& method, const Scores& scores, Part& part,
   BANYAN_RETURN_IF_ERROR(rows.status());
   times.verify_ns += lap();
   if (part.sequence.keep_facts) {
-    BANYAN_ASSIGN_OR_RETURN(
-        part.facts, GatherFacts(scores, part.tree, part.verdict, rows));
+    BANYAN_ASSIGN_OR_RETURN(part.facts,
+                            GatherFacts(scores, part.tree, part.verdict, rows));
   }
   lap();
   return rows.status();

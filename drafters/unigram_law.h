@@ -37,7 +37,7 @@ class UnigramLaw {
 
   std::shared_ptr<const TokenCounts> counts_;
   CountRule rule_;
-  CountRow seen_;          // no vocabulary: not made yet
+  CountRow seen_;        // no vocabulary: not made yet
   Distribution law_;     // likewise
   Distribution scores_;  // likewise; for deterministic draws
 };

@@ -49,9 +49,9 @@ struct Matrix {
   static absl::StatusOr<Matrix> New(int rows, int columns, Backend& backend) {
     const auto stride = static_cast<std::size_t>(PadToLane(columns));
     Matrix matrix;
-    BANYAN_ASSIGN_OR_RETURN(
-        matrix.buffer, backend.Allocate(static_cast<std::size_t>(rows) * stride *
-                                        sizeof(float)));
+    BANYAN_ASSIGN_OR_RETURN(matrix.buffer,
+                            backend.Allocate(static_cast<std::size_t>(rows) *
+                                             stride * sizeof(float)));
     matrix.view = {matrix.buffer.get(), 0, rows, columns, stride};
     return matrix;
   }
@@ -148,18 +148,19 @@ absl::Status TransformerHeads::ScoreAll(
     std::vector<std::vector<std::vector<double>>>& logits) const {
   Backend& backend = target_.backend();
   const int rows = static_cast<int>(hidden.size());
-  BANYAN_ASSIGN_OR_RETURN(
-      const Matrix x, Matrix::New(rows, target_.hidden_size(), backend));
-  BANYAN_ASSIGN_OR_RETURN(
-      const Matrix y, Matrix::New(rows, target_.hidden_size(), backend));
+  BANYAN_ASSIGN_OR_RETURN(const Matrix x,
+                          Matrix::New(rows, target_.hidden_size(), backend));
+  BANYAN_ASSIGN_OR_RETURN(const Matrix y,
+                          Matrix::New(rows, target_.hidden_size(), backend));
   BANYAN_ASSIGN_OR_RETURN(const Matrix scores,
                           Matrix::New(rows, target_.vocab_size(), backend));
   std::vector<float> states(x.size());
   for (std::size_t row = 0; row < hidden.size(); ++row) {
     Check(hidden[row].size() == static_cast<std::size_t>(x.view.columns),
           "a hidden state of another size");
-    std::copy(hidden[row].begin(), hidden[row].end(),
-              states.begin() + static_cast<std::ptrdiff_t>(row * x.view.stride));
+    std::copy(
+        hidden[row].begin(), hidden[row].end(),
+        states.begin() + static_cast<std::ptrdiff_t>(row * x.view.stride));
   }
   logits.assign(hidden.size(), {});
   std::vector<float> numbers(scores.size());

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/context.h"
 #include "absl/status/statusor.h"
+#include "core/base/context.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"

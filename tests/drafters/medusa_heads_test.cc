@@ -48,8 +48,7 @@ TEST(MedusaHeads, GiveAStateTheSameBitsInAnyCompany) {
   for (float& number : states[1]) number = -number;
   for (float& number : states[2]) number *= 0.5F;
   std::vector<std::vector<std::vector<double>>> all;
-  ASSERT_TRUE(
-      (*heads)->ScoreAll({states[0], states[1], states[2]}, all).ok());
+  ASSERT_TRUE((*heads)->ScoreAll({states[0], states[1], states[2]}, all).ok());
   ASSERT_EQ(all.size(), states.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
     std::vector<std::vector<double>> alone;
