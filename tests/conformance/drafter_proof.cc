@@ -124,7 +124,7 @@ void DrafterProof::Prove(const DrafterPairing& pairing,
        .prompt = PromptOf(size_.letters)},
       WithTrunks(*target_, pairing.verifier, std::move(trunks), sampling_));
   ASSERT_TRUE(proof.ok()) << proof.status();
-  Count(*proof, tally);
+  tally.Count(proof->result);
   if (proof->tokens_per_round > 1) ++accepted_;
 }
 

@@ -53,7 +53,7 @@ void Prove(const Pairing& pairing, const ProofSize& size, Tally& tally) {
   const absl::StatusOr<Proof> proof =
       Prove({Describe(pairing), pairing.target, size}, Build(pairing));
   ASSERT_TRUE(proof.ok()) << proof.status();
-  Count(*proof, tally);
+  tally.Count(proof->result);
 }
 
 constexpr DraftLaw kLaws[] = {DraftLaw::kIndependent,

@@ -66,9 +66,4 @@ absl::StatusOr<Proof> Prove(const Claim& claim,
                                 .prompt = claim.prompt}));
 }
 
-void Count(const Proof& proof, Tally& tally) {
-  tally.Count(proof.result);
-  tally.CountLeaves(proof.leaves);
-}
-
 }  // namespace banyan

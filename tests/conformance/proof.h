@@ -50,9 +50,6 @@ struct Proof {
 absl::StatusOr<Proof> Prove(const Claim& claim,
                             absl::StatusOr<Decoder> decoder);
 
-// Adds a proof to those of a test.
-void Count(const Proof& proof, Tally& tally);
-
 }  // namespace banyan
 
 #endif  // BANYAN_TESTS_CONFORMANCE_PROOF_H_

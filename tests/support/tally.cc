@@ -70,9 +70,8 @@ void Tally::Count(CaseResult result, std::int64_t cases) {
 }
 
 std::string Tally::ToText() const {
-  const std::string text = absl::StrCat(proven_, " proven, ", unlawful_,
-                                        " unlawful, ", left_out_, " left out");
-  return leaves_ == 0 ? text : absl::StrCat(text, ", ", leaves_, " leaves");
+  return absl::StrCat(proven_, " proven, ", unlawful_, " unlawful, ", left_out_,
+                      " left out");
 }
 
 void ExpectCounts(const Tally& tally, const std::string& program) {

@@ -5,7 +5,7 @@
 // The numbers stand in tests/goldens/counts, a file for each test program and
 // in it a line for each test:
 //
-//   71 proven, 34 unlawful, 0 left out, 91233 leaves: Suite.Test/parameter
+//   71 proven, 34 unlawful, 0 left out: Suite.Test/parameter
 //
 // Each test prints its line after `counted: `. Where a change of the lines is
 // meant, tests/goldens/counts.sh PROGRAM renews them; look at the difference.
@@ -27,17 +27,14 @@ enum class CaseResult {
 class Tally {
  public:
   void Count(CaseResult result, std::int64_t cases = 1);
-  // Of enumerations, where a test has them: a proof that shrank shows.
-  void CountLeaves(std::int64_t leaves) { leaves_ += leaves; }
 
-  // "71 proven, 34 unlawful, 0 left out, 91233 leaves".
+  // "71 proven, 34 unlawful, 0 left out".
   std::string ToText() const;
 
  private:
   std::int64_t proven_ = 0;
   std::int64_t unlawful_ = 0;
   std::int64_t left_out_ = 0;
-  std::int64_t leaves_ = 0;
 };
 
 // Prints the running test's line, and fails the test unless the program's file

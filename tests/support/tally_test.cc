@@ -9,40 +9,35 @@ namespace {
 
 constexpr char kProgram[] = "tally_test";
 
-Tally Of(int proven, int unlawful, int left_out, int leaves) {
+Tally Of(int proven, int unlawful, int left_out) {
   Tally tally;
   tally.Count(CaseResult::kProven, proven);
   tally.Count(CaseResult::kUnlawful, unlawful);
   tally.Count(CaseResult::kLeftOut, left_out);
-  tally.CountLeaves(leaves);
   return tally;
 }
 
 TEST(Tally, NamesEachOfItsNumbers) {
-  EXPECT_EQ(Of(3, 2, 1, 0).ToText(), "3 proven, 2 unlawful, 1 left out");
-  EXPECT_EQ(Of(3, 2, 1, 9).ToText(),
-            "3 proven, 2 unlawful, 1 left out, 9 leaves");
-  Tally tally = Of(3, 2, 1, 0);
+  EXPECT_EQ(Of(3, 2, 1).ToText(), "3 proven, 2 unlawful, 1 left out");
+  Tally tally = Of(3, 2, 1);
   tally.Count(CaseResult::kProven);
   EXPECT_EQ(tally.ToText(), "4 proven, 2 unlawful, 1 left out");
 }
 
-TEST(Tally, IsHeldByTheLineOfItsTest) {
-  ExpectCounts(Of(3, 2, 1, 9), kProgram);
-}
+TEST(Tally, IsHeldByTheLineOfItsTest) { ExpectCounts(Of(3, 2, 1), kProgram); }
 
 TEST(Tally, OfAnyOtherNumberFails) {
-  for (const Tally& tally : {Of(2, 2, 1, 9), Of(3, 3, 1, 9), Of(3, 2, 0, 9),
-                             Of(3, 2, 1, 8), Of(0, 0, 0, 0)})
+  for (const Tally& tally :
+       {Of(2, 2, 1), Of(3, 3, 1), Of(3, 2, 0), Of(0, 0, 0)})
     EXPECT_NONFATAL_FAILURE(ExpectCounts(tally, kProgram), tally.ToText());
 }
 
 TEST(Tally, WithoutALineOrAFileFails) {
-  EXPECT_NONFATAL_FAILURE(ExpectCounts(Of(1, 0, 0, 0), kProgram), "no line");
+  EXPECT_NONFATAL_FAILURE(ExpectCounts(Of(1, 0, 0), kProgram), "no line");
   testing::TestPartResultArray failures;
   {
     const testing::ScopedFakeTestPartResultReporter heard(&failures);
-    ExpectCounts(Of(1, 0, 0, 0), "no_program");
+    ExpectCounts(Of(1, 0, 0), "no_program");
   }
   EXPECT_EQ(failures.size(), 2);
 }
@@ -50,7 +45,7 @@ TEST(Tally, WithoutALineOrAFileFails) {
 class WithParameter : public testing::TestWithParam<int> {};
 
 TEST_P(WithParameter, IsHeld) {
-  if (GetParam() == 1) ExpectCounts(Of(1, 0, 0, 0), kProgram);
+  if (GetParam() == 1) ExpectCounts(Of(1, 0, 0), kProgram);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, WithParameter, testing::Values(1, 2),
