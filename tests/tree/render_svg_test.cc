@@ -51,7 +51,7 @@ TEST(RenderSvg, PlacesBoxesTextsAndEdges) {
 // A title is a line of 30; a note adds 13 a line and 5 below.
 TEST(RenderSvg, MakesRoomForATitleAndNotes) {
   TreePicture picture = Three();
-  picture.title = "T";
+  picture.title = std::string("T");
   picture.notes = {"", "one\ntwo", ""};
   picture.marked = {true, true, false};
   const std::string svg = ToSvg(picture);
