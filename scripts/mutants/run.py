@@ -159,7 +159,11 @@ class Run:
 
     def try_all(self, planted, numbers, known):
         coverage = Coverage(self.folder / "coverage.json", self.options.jobs)
-        short, long = coverage.split(trial.list_tests(self.copy.build_folder))
+        tests = trial.list_tests(self.copy.build_folder)
+        if self.options.targets:  # others may be left from an earlier build
+            tests = [test for test in tests if pathlib.Path(
+                test.program).name in self.options.targets]
+        short, long = coverage.split(tests)
         living = {number: False for number in numbers}  # to: is it reached
         stages = [("short", short)]
         if not self.options.short:
