@@ -82,21 +82,25 @@ TEST_F(Unreadable, PlainDecodingFails) {
             kLost);
 }
 
+// With facts gathered and without: each reads rows.
 TEST_F(Unreadable, ARoundFailsAndMayBeTriedAgain) {
-  auto decoder = WithTrunks(*target_, "multi_round", {});
-  ASSERT_TRUE(decoder.ok()) << decoder.status();
-  decoder->KeepFacts();
-  auto sequence = decoder->Begin({.tokens = {1, 2, 3}}, {.max_new_tokens = 4});
-  ASSERT_TRUE(sequence.ok()) << sequence.status();
-  SeededSource random(1);
-  backend_->broken = true;
-  EXPECT_EQ(decoder->Step(*sequence, random).status(), kLost);
-  EXPECT_EQ(sequence->session->length(), 2);
-  EXPECT_EQ(sequence->context.tokens, std::vector<TokenId>({1, 2, 3}));
-  backend_->broken = false;
-  const auto round = decoder->Step(*sequence, random);
-  ASSERT_TRUE(round.ok()) << round.status();
-  EXPECT_EQ(sequence->session->length(), 3);
+  for (bool facts : {false, true}) {
+    auto decoder = WithTrunks(*target_, "multi_round", {});
+    ASSERT_TRUE(decoder.ok()) << decoder.status();
+    if (facts) decoder->KeepFacts();
+    auto sequence =
+        decoder->Begin({.tokens = {1, 2, 3}}, {.max_new_tokens = 4});
+    ASSERT_TRUE(sequence.ok()) << sequence.status();
+    SeededSource random(1);
+    backend_->broken = true;
+    EXPECT_EQ(decoder->Step(*sequence, random).status(), kLost);
+    EXPECT_EQ(sequence->session->length(), 2);
+    EXPECT_EQ(sequence->context.tokens, std::vector<TokenId>({1, 2, 3}));
+    backend_->broken = false;
+    const auto round = decoder->Step(*sequence, random);
+    ASSERT_TRUE(round.ok()) << round.status();
+    EXPECT_EQ(sequence->session->length(), 3);
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/ops/cpu_backend.h"
@@ -90,6 +91,28 @@ TEST_P(FaithfulLong, FeaturesOfAPrefilledText) {
   EXPECT_GT(pieces.size(), 1U);
   Walk plain(*model);
   plain.Prefill(text);
+  const TokenBatch last = ChainAfter(*session, {5});
+  EXPECT_TRUE(SameBits(MustRead(**ScoreOne(*model, *session, last), 0),
+                       MustRead(*plain.Score(last), 0)));
+}
+
+// What earlier pieces committed is forgotten with the piece that fails.
+TEST_P(FaithfulLong, APrefillWhoseReaderFailsLeavesNothing) {
+  const auto model = made_.Load(backends_.front(), GetParam());
+  Dice dice(4);
+  const std::vector<TokenId> text = RandomText(*model, 600, dice);
+  const auto session = model->NewSession();
+  ASSERT_TRUE(session->Prefill(absl::MakeConstSpan(text).first(3)).ok());
+  int calls = 0;
+  const absl::Status status =
+      session->Prefill(text, {0}, [&](const Scores& /*piece*/, int /*rows*/) {
+        return ++calls == 2 ? absl::DataLossError("the reader")
+                            : absl::OkStatus();
+      });
+  EXPECT_EQ(status, absl::DataLossError("the reader"));
+  EXPECT_EQ(session->length(), 3);
+  Walk plain(*model);
+  plain.Prefill({text.begin(), text.begin() + 3});
   const TokenBatch last = ChainAfter(*session, {5});
   EXPECT_TRUE(SameBits(MustRead(**ScoreOne(*model, *session, last), 0),
                        MustRead(*plain.Score(last), 0)));

@@ -174,7 +174,6 @@ TEST_P(Refusals, ToPrefill) {
   ExpectUntouched();
 }
 
-// What a piece before it committed is forgotten with the piece that fails.
 TEST_P(Refusals, ToPrefillWhatItsReaderRefuses) {
   walk_.Commit({});
   other_.Commit({});
