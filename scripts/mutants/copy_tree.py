@@ -12,7 +12,8 @@ from render import HEADER, MOST_MUTANTS, Rendering
 # "file:line:column: error: ...", and for one in a header who asked for it.
 ERROR = re.compile(r"^(\S+?):(\d+):(\d+): (?:fatal )?error:", re.MULTILINE)
 REQUIRED = re.compile(r"^(\S+?):(\d+):(\d+):\s+required ", re.MULTILINE)
-QUIET = "-w;-O1;-I${PROJECT_SOURCE_DIR}"
+# An index out of range ends the program, as under scripts/test --asan.
+QUIET = "-w;-O1;-D_GLIBCXX_ASSERTIONS;-I${PROJECT_SOURCE_DIR}"
 # A file may be compiled in several folders.
 ADDED = """
 # Written by scripts/mutate.

@@ -224,6 +224,14 @@ TEST(Residual, SubtractsTheLeftOutLawAndNotItsStoredRow) {
   }
 }
 
+// a - 524288 - q(1) would lose the last digit of q(1), which is odd.
+TEST(Residual, KeepsItsDigitsUnderALargeFactor) {
+  const double left = 9001 * std::exp2(-34);
+  const Residual residual(Distribution::Dense({0.5, 0.5}));
+  const auto q = Distribution::Sparse(2, {0, 1}, {524288, 524288 - left});
+  EXPECT_EQ(residual.Excess(q, 1048576), left);
+}
+
 // What a vector held before it was shortened stands behind its end.
 TEST(Residual, ReadsASparseRowNoFurtherThanItsEnd) {
   std::vector<TokenId> tokens = {0, 1, 2};

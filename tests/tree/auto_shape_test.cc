@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -148,6 +149,50 @@ TEST(AutoShape, DraftsDeeperWhereEverythingIsAccepted) {
   const int before = Height(policy->shape());
   for (int round = 0; round < 50; ++round) Play(*policy, 32);
   EXPECT_GT(Height(policy->shape()), before);
+}
+
+// One rank accepted half the time: the state is the count of accepted nodes,
+// the idle rounds, the wait, and by level the count it expects.
+AutoOptions OneRank() {
+  AutoOptions options =
+      Options(*CostCurve::FromMap("flat", {{1, 1}, {2, 1}}), 0);
+  options.hardware.limits = {.acceptance = {0.5}, .budget = 1};
+  options.memory = 4;
+  return options;
+}
+
+// The acceptance of one rank at a level: its odds are 2^(t / 2).
+double AcceptanceAt(int level) {
+  const double odds = std::exp2(0.5 * level);
+  return odds / (1 + odds);
+}
+
+TEST(AutoShape, LevelsAreStepsOfRootTwoInTheOdds) {
+  const std::vector<double> state = Make(OneRank())->State();
+  ASSERT_EQ(state.size(), 3 + 25);
+  EXPECT_EQ(state[0], 1);  // two nodes, accepted half the time
+  for (int level = -12; level <= 12; ++level)
+    EXPECT_NEAR(state[static_cast<std::size_t>(3 + 12 + level)],
+                2 * AcceptanceAt(level), 1e-12)
+        << level;
+}
+
+TEST(AutoShape, CountsFadeByTheMemory) {
+  for (const int accepted : {0, 1}) {
+    const auto policy = Make(OneRank());
+    ASSERT_EQ(Play(*policy, accepted), 1);
+    const std::vector<double> state = policy->State();
+    EXPECT_EQ(state[0], 0.75 + accepted);
+    for (int level = -12; level <= 12; ++level)
+      EXPECT_NEAR(state[static_cast<std::size_t>(3 + 12 + level)],
+                  (0.75 * 2 + 1) * AcceptanceAt(level), 1e-12)
+          << level;
+  }
+}
+
+TEST(AutoShape, IsAChainOnlyIfAllItsShapesAre) {
+  EXPECT_TRUE(Make(OneRank())->traits().chain);
+  EXPECT_FALSE(Make(Options(Flat()))->traits().chain);
 }
 
 TEST(AutoShape, KeepsAllItKnowsInItsState) {

@@ -227,6 +227,10 @@ TEST(DraftTree, HeightCountsWhatCanBeAccepted) {
   EXPECT_EQ(ParseTree("9(1 2(3(4)) 5(*6(*7(*1))))").Height(), 3);
 }
 
+TEST(DraftTreeDeathTest, DiesOfATreeWithoutARoot) {
+  EXPECT_DEATH(DraftTree(std::vector<Node>()), "a draft tree has a root");
+}
+
 TEST(DraftTree, LawsHaveNames) {
   EXPECT_EQ(Name(DraftLaw::kIndependent), "independent");
   EXPECT_EQ(Name(DraftLaw::kWithoutReplacement), "without_replacement");

@@ -186,6 +186,11 @@ TEST(Sequoia, EqualsTheGreedyTreeWhenAcceptancesFall) {
   }
 }
 
+TEST(SequoiaTableDeathTest, DiesOfATreeThatDoesNotFitItsDepth) {
+  const SequoiaTable table({0.5}, 3);
+  EXPECT_DEATH(table.Tree(3, 0), "there is a tree of this size and depth");
+}
+
 std::string SequoiaError(const SequoiaOptions& options) {
   return std::string(BestTree(options).status().message());
 }

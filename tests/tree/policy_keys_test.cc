@@ -1,4 +1,5 @@
 // The keys of the policies: every value up to its edge, and none beyond.
+#include <fstream>
 #include <string>
 
 #include "absl/status/status.h"
@@ -62,7 +63,7 @@ TEST(PolicyKeys, BeyondTheirEdgesAreRefusedByName) {
       {"adaptive_chain {gamma: 1, adjust: true, max_gamma: 0}",
        "'max_gamma' must be at least 1"},
       {"expansion {branching: [2, 0]}", "branching"},
-      {Auto("memory: 0.999"), "memory"},
+      {Auto("memory: 0"), "memory"},
       {Auto("probe: 0"), "probe"},
       {"auto {acceptance: [0.5], budget: 2, draft_ms: 0}", "target_ms"},
       {"auto {acceptance: [0.7, 0.7], budget: 2, target_ms: {1: 1, 3: 2}}",
@@ -72,6 +73,24 @@ TEST(PolicyKeys, BeyondTheirEdgesAreRefusedByName) {
     const absl::Status status = Build(spec);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << spec;
     EXPECT_THAT(std::string(status.message()), testing::HasSubstr(named));
+  }
+}
+
+TEST(PolicyKeys, StaticTakesExactlyOneOfItsThreeForms) {
+  const std::string path = testing::TempDir() + "policy_keys_paths.json";
+  std::ofstream(path) << "[[0], [0, 0]]";
+  const std::string forms[] = {"paths: [[0], [0, 0]]", "file: " + path,
+                               "accuracies: [[0.5]], budget: 1"};
+  EXPECT_EQ(Build("static {}").code(), absl::StatusCode::kInvalidArgument);
+  for (const std::string& one : forms) {
+    EXPECT_EQ(Build("static {" + one + "}"), absl::OkStatus()) << one;
+    for (const std::string& other : forms) {
+      if (&one == &other) continue;
+      const absl::Status both = Build("static {" + one + ", " + other + "}");
+      EXPECT_THAT(std::string(both.message()),
+                  testing::HasSubstr("exactly one of paths, file and"))
+          << one << ", " << other;
+    }
   }
 }
 

@@ -91,6 +91,15 @@ TEST(RoundVerifiers, GoOnAfterADroppedDrawThatLeavesNothing) {
         << verifier;
 }
 
+// The first number chooses which draw is judged first, the second accepts it.
+TEST(MultiRound, ShuffledJudgesFirstWhatTheOrderPutsFirst) {
+  const auto p = Distribution::Dense({0, 0.5, 0.5});
+  const DraftTree tree = JudgedBy("0(1 2)", p);
+  const std::string verifier = "multi_round {order: shuffled}";
+  EXPECT_EQ(Judge(verifier, tree, p, {0.1, 0, 0.5}).path, std::vector<int>{1});
+  EXPECT_EQ(Judge(verifier, tree, p, {0.9, 0, 0.5}).path, std::vector<int>{2});
+}
+
 // With rho the smallest of all, 1, the ratio is 1 and no coin refuses it.
 TEST(KSeq, AcceptsTheFirstOfSeveralDrawsFromTheTargetsOwnLaw) {
   const auto p = Distribution::Dense({0, 0.5, 0.5});
