@@ -16,20 +16,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-PROGRAM = sys.argv.pop(1)
+sys.dont_write_bytecode = True
+from run_case import PROGRAM, RunCase, in_yaml, run  # noqa: E402
+
 TARGET = pathlib.Path("tests/goldens/checkpoints/llama").resolve()
-SHIPPED = pathlib.Path("models/pycode-target").resolve()
-CHAIN = pathlib.Path("configs/methods/chain.yaml").resolve()
 KILLS = 20
-
-
-def in_yaml(path):
-    """Quoted: a path may hold what means something to YAML."""
-    return json.dumps(str(path), ensure_ascii=False)
 
 
 def copy_model(model, folder):
@@ -53,48 +47,6 @@ methods:
 matrix:
   sampling.temperature: [0, 1]
 """
-
-
-def run(*arguments, **options):
-    return subprocess.run([PROGRAM, *map(str, arguments)], text=True,
-                          capture_output=True, check=False, **options)
-
-
-class RunCase(unittest.TestCase):
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.file = self.folder / "experiment.yaml"
-
-    def write_prompts(self, lines):
-        (self.folder / "prompts.jsonl").write_text("".join(
-            json.dumps(line) + "\n" for line in lines))
-
-    def run_all(self, out, *more):
-        done = run("run", self.file, "--out", out, *more)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done
-
-    def records(self, *outs):
-        """By cell, prompt and turn; every record once."""
-        found = {}
-        for out in outs:
-            for path in sorted(out.glob("*.banyan")):
-                done = run("export", path, "--format", "jsonl")
-                self.assertEqual(done.returncode, 0, done.stderr)
-                for line in done.stdout.splitlines():
-                    entry = json.loads(line)
-                    record = entry["record"]
-                    key = (entry["cell"], record["id"], record["turn"])
-                    self.assertNotIn(key, found)
-                    found[key] = record
-        return found
-
-    def tokens(self, *outs):
-        return {key: record["tokens"]
-                for key, record in self.records(*outs).items()}
 
 
 class RunTest(RunCase):
@@ -395,118 +347,6 @@ class RunTest(RunCase):
         self.assertLess(len(self.tokens(out)), records)
         self.run_all(out)
         self.assertEqual(len(self.tokens(out)), records)
-
-
-CHAT = f"""
-question: Does one turn follow another?
-target: {{directory: {in_yaml(SHIPPED)}}}
-workload: {{file: prompts.jsonl, chat: vicuna}}
-limits: {{max_new_tokens: 12, ignore_eos: true}}
-methods:
-  chain: {{preset: {in_yaml(CHAIN)}}}
-matrix:
-  sampling.temperature: [0, 1]
-"""
-QUESTIONS = [["def add(a, b):", "def sub(a, b):"], ["class Node:"],
-             ["import os", "import re", "import sys"]]
-
-
-class ChatTest(RunCase):
-
-    def setUp(self):
-        super().setUp()
-        self.file.write_text(CHAT)
-        self.write_prompts(
-            {"question_id": 80 + i, "category": "code", "turns": turns}
-            for i, turns in enumerate(QUESTIONS))
-
-    def answers(self, out, cell):
-        """The answers' texts by question."""
-        done = run("export", out, "--format", "spec-bench", "--cell", cell)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        rows = [json.loads(line) for line in done.stdout.splitlines()]
-        for row, turns in zip(rows, QUESTIONS, strict=True):
-            [choice] = row["choices"]
-            for key in ("turns", "decoding_steps", "new_tokens", "wall_time"):
-                self.assertEqual(len(choice[key]), len(turns), key)
-            self.assertEqual(choice["new_tokens"], [12] * len(turns))
-            self.assertEqual(sum(choice["accept_lengths"]), 12 * len(turns))
-        return {str(row["question_id"]): row["choices"][0]["turns"]
-                for row in rows}
-
-    def text(self, tokens):
-        done = run("tokenize", "--model", "models/pycode-target", "--decode",
-                   input=" ".join(map(str, tokens)))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout
-
-    def test_a_turn_follows_what_the_cell_itself_answered(self):
-        out = self.folder / "out"
-        self.run_all(out)
-        records = self.records(out)
-        self.assertEqual(len(records), 4 * 6)
-        self.assertEqual(len({(cell, record["prompt"]) for (cell, _, _), record
-                              in records.items()}), 4 * 6)
-        for cell in {cell for cell, _, _ in records}:
-            answers = self.answers(out, cell)
-            for number, turns in enumerate(QUESTIONS):
-                asked = ""
-                for turn, question in enumerate(turns):
-                    asked += f"USER: {question} ASSISTANT:"
-                    record = records[cell, str(80 + number), turn]
-                    text = self.text(record["prompt_tokens"])
-                    self.assertTrue(text.endswith(asked), (text, asked))
-                    asked += f" {answers[str(80 + number)][turn]}<|endoftext|>"
-        for (cell, name, turn), record in records.items():
-            if cell.startswith("chain") and cell.endswith("=0"):
-                plain = records[cell.replace("chain", "plain"), name, turn]
-                for key in ("prompt_tokens", "tokens"):
-                    self.assertEqual(record[key], plain[key])
-
-    def test_it_goes_on_after_any_record(self):
-        whole = self.folder / "whole"
-        self.run_all(whole)
-        expected = self.records(whole)
-        path = next(whole.glob("*.banyan"))
-        everything = path.read_bytes()
-        counts = set()
-        for share in range(5, 100, 10):
-            path.write_bytes(everything[:len(everything) * share // 100])
-            again = self.run_all(whole)
-            found = re.search(r"going on after (\d+)", again.stderr)
-            counts.add(found and found[1])
-            for key, record in self.records(whole).items():
-                for field in ("prompt_tokens", "tokens", "prompt", "order"):
-                    self.assertEqual(record[field], expected[key][field], key)
-        self.assertGreater(len(counts), 5)
-
-    def test_shards_are_the_whole_run(self):
-        whole, parts = self.folder / "whole", self.folder / "parts"
-        self.run_all(whole)
-        for shard in ("0/2", "1/2"):
-            self.run_all(parts, "--shard", shard)
-        self.assertEqual(self.tokens(parts), self.tokens(whole))
-        self.assertEqual(run("report", parts).stderr, "")
-
-    def test_what_cannot_be_asked_is_told(self):
-        alone = run("check", self.file, "--set", "workload="
-                    f"{{file: {in_yaml(self.folder / 'prompts.jsonl')}}}")
-        self.assertEqual(alone.returncode, 0, alone.stderr)
-        self.assertIn("3 later turns are left out", alone.stderr)
-        self.assertIn("3 prompts (3 turns)", alone.stdout)
-        for setting, told in (
-                ("workload.chat=vicunna", "did you mean 'vicuna'"),
-                ("workload.chat=auto", "has no chat template"),
-                ("limits.max_new_tokens=400", "1200 new ones do not fit")):
-            done = run("check", self.file, "--set", setting)
-            self.assertEqual(done.returncode, 2, done.stdout)
-            self.assertIn(told, done.stderr)
-        self.write_prompts([{"id": "x", "ids": [1, 2]}])
-        self.assertIn("cannot be written as a chat",
-                      run("check", self.file).stderr)
-        self.write_prompts([{"id": "x", "turns": ["Why?", 3]}])
-        self.assertIn("prompts.jsonl:1: 'turns': expected texts, found 3",
-                      run("check", self.file).stderr)
 
 
 if __name__ == "__main__":
