@@ -52,6 +52,9 @@ TEST(Larger, IsEither) {
 }
 TEST(Joined, StandsInOrder) { EXPECT_EQ(Joined("a", "b"), "ab"); }
 """
+TEST_OF_UNTESTED = """int Untested(int a);
+TEST(Untested, AddsOne) { EXPECT_EQ(Untested(1), 2); }
+"""
 CLAIM = """# Mutants
 
 ## `small/small.cc`, `Larger`
@@ -265,10 +268,22 @@ class WholeRunTest(unittest.TestCase):
         self.assertEqual(output.count("no test reaches it:"), 3)  # Untested
         self.assertIn("1 others did not compile", output)
         self.assertIn("2 of 6 that change behaviour die; 0 cannot", output)
-        # What is known is not tried again; a claim is counted apart.
+        # The dead are not tried again; a claim is counted apart.
         self.write("docs/mutants.md", CLAIM)
+        self.write("small_test.cc", TEST + TEST_OF_UNTESTED)
         status, output = self.run_it("--again")
-        self.assertIn("2 of 5 that change behaviour die; 1 cannot", output)
+        self.assertEqual(status, 0)
+        self.assertIn("3 mutants meet 3 tests", output)
+        self.assertIn("5 of 5 that change behaviour die; 1 cannot", output)
+        # A claim that a test refutes, and one that names nothing.
+        self.write("docs/mutants.md", CLAIM.replace("a <= b", "a > b"))
+        status, output = self.run_it("--again")
+        self.assertEqual(status, 1)
+        self.assertIn("Larger.IsEither: failed tells apart", output)
+        self.write("docs/mutants.md", CLAIM.replace("a <= b", "a == b"))
+        status, output = self.run_it("--list")
+        self.assertEqual(status, 1)
+        self.assertIn("small/small.cc, Larger has no mutant", output)
 
 
 if __name__ == "__main__":
