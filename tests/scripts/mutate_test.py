@@ -276,12 +276,15 @@ class WholeRunTest(unittest.TestCase):
         self.assertIn("3 mutants meet 3 tests", output)
         self.assertIn("5 of 5 that change behaviour die; 1 cannot", output)
         # A claim that a test refutes, and one that names nothing.
-        self.write("docs/mutants.md", CLAIM.replace("a <= b", "a > b"))
+        entry = CLAIM[CLAIM.index("##"):]
+        self.write("docs/mutants.md",
+                   CLAIM + "\n" + entry.replace("a <= b", "a > b"))
         status, output = self.run_it("--again")
         self.assertEqual(status, 1)
         self.assertIn("Larger.IsEither: failed tells apart", output)
-        self.write("docs/mutants.md", CLAIM.replace("a <= b", "a == b"))
-        status, output = self.run_it("--list")
+        self.write("docs/mutants.md",
+                   CLAIM + "\n" + entry.replace("a <= b", "a == b"))
+        status, output = self.run_it("--again")
         self.assertEqual(status, 1)
         self.assertIn("small/small.cc, Larger has no mutant", output)
 

@@ -15,6 +15,7 @@
 #include "core/base/check.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
+#include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"
 #include "tree/merge.h"
@@ -190,6 +191,19 @@ TEST(AutoShape, CountsFadeByTheMemory) {
   }
 }
 
+// Neither a draw of another trunk, which was accepted, nor one that was
+// dropped.
+TEST(AutoShape, CountsOnlyDrawsOfItsOwnThatWereAccepted) {
+  for (const char* text : {"9(1 | 2)", "9(~1)"}) {
+    const auto policy = Make(OneRank());
+    const DraftTree tree = ParseTree(text);
+    Verdict verdict;
+    if (tree.size() == 3) verdict.path = {2};
+    policy->Observe({tree, verdict, 0});
+    EXPECT_EQ(policy->State()[0], 0.75) << text;
+  }
+}
+
 TEST(AutoShape, IsAChainOnlyIfAllItsShapesAre) {
   EXPECT_TRUE(Make(OneRank())->traits().chain);
   EXPECT_FALSE(Make(Options(Flat()))->traits().chain);
@@ -202,6 +216,7 @@ TEST(AutoShape, KeepsAllItKnowsInItsState) {
   const std::vector<double> later = policy->State();
   const auto other = Make(Options(Steep()));
   other->SetState(later);
+  EXPECT_EQ(other->State(), later);
   EXPECT_EQ(other->shape().parents, policy->shape().parents);
   policy->SetState(first);
   EXPECT_EQ(policy->shape().parents, Make(Options(Steep()))->shape().parents);

@@ -186,6 +186,21 @@ TEST(Sequoia, EqualsTheGreedyTreeWhenAcceptancesFall) {
   }
 }
 
+TEST(SequoiaTable, HoldsAsManyEntriesAsItSays) {
+  constexpr int kSizes = 1 << 20;  // 2^20 sizes and 2^6 rows: 2^26 entries
+  EXPECT_TRUE(SequoiaTable::CheckSize(kSizes - 1, 62, 1).ok());
+  EXPECT_FALSE(SequoiaTable::CheckSize(kSizes, 62, 1).ok());
+  EXPECT_FALSE(SequoiaTable::CheckSize(kSizes - 1, 63, 1).ok());
+  EXPECT_FALSE(SequoiaTable::CheckSize(kSizes - 1, 62, 2).ok());
+}
+
+TEST(SequoiaTableDeathTest, DiesOfALayerThatWasNotMade) {
+  const SequoiaTable table({0.5}, 3);
+  EXPECT_DEATH(table.Best(1, 1), "the layer was made");
+  EXPECT_DEATH(table.Best(1, SequoiaTable::kUnlimited),
+               "the unlimited layer was made");
+}
+
 TEST(SequoiaTableDeathTest, DiesOfATreeThatDoesNotFitItsDepth) {
   const SequoiaTable table({0.5}, 3);
   EXPECT_DEATH(table.Tree(3, 0), "there is a tree of this size and depth");

@@ -1,6 +1,7 @@
 // The keys of the policies: every value up to its edge, and none beyond.
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "configs/loader/loader.h"
@@ -12,8 +13,14 @@
 namespace banyan {
 namespace {
 
+using ::testing::ElementsAre;
+
 absl::Status Build(const std::string& spec) {
   return BuildPolicy(ParseYaml(Section(spec), spec).value()).status();
+}
+
+std::vector<int> ParentsOf(const std::string& spec) {
+  return PlanShape(ParseYaml(Section(spec), spec).value())->shape.parents;
 }
 
 // `auto` with one key more.
@@ -92,6 +99,48 @@ TEST(PolicyKeys, StaticTakesExactlyOneOfItsThreeForms) {
           << one << ", " << other;
     }
   }
+  EXPECT_THAT(ParentsOf("static {" + forms[0] + "}"), ElementsAre(-1, 0, 1));
+  EXPECT_THAT(ParentsOf("static {" + forms[1] + "}"), ElementsAre(-1, 0, 1));
+  EXPECT_THAT(ParentsOf("static {" + forms[2] + "}"), ElementsAre(-1, 0));
+}
+
+TEST(PolicyKeys, ACalibrationStandsForWhatItMeasured) {
+  EXPECT_THAT(
+      ParentsOf("sequoia {calibration: {acceptance: [0.5]}, budget: 1}"),
+      ElementsAre(-1, 0));
+  const struct {
+    const char* spec;
+    const char* named;
+  } kCases[] = {
+      {"sequoia {calibration: {tokens: 1}, budget: 1}", "has no 'acceptance'"},
+      {"sequoia {calibration: {acceptance: [0.5]}, acceptance: [0.5], "
+       "budget: 1}",
+       "and 'acceptance' exclude each other"},
+      {"sequoia {calibration: {acceptance: [0.5], acceptanse: 1}, budget: 1}",
+       "acceptanse"},
+      {"sequoia {calibration: {acceptance: half}, budget: 1}", "list"},
+  };
+  for (const auto& [spec, named] : kCases)
+    EXPECT_THAT(std::string(Build(spec).message()), testing::HasSubstr(named));
+}
+
+// A level that costs a hundred passes is not drafted.
+TEST(PolicyKeys, DraftTimesOfACalibrationGiveWayToTheSectionsOwn) {
+  const std::string target = "budget: 1, target_ms: {1: 1, 2: 1}";
+  EXPECT_THAT(
+      ParentsOf("sequoia {calibration: {acceptance: [0.5]}, " + target + "}"),
+      ElementsAre(-1, 0));
+  const std::string slow =
+      "sequoia {calibration: {acceptance: [0.5], draft_ms: 100}, " + target;
+  EXPECT_THAT(ParentsOf(slow + "}"), ElementsAre(-1));
+  EXPECT_THAT(ParentsOf(slow + ", draft_ms: 0}"), ElementsAre(-1, 0));
+}
+
+TEST(PolicyKeys, AShapeThatDependsOnTheDrawsCannotBePlanned) {
+  const std::string spec = "best_first {budget: 1}";
+  const auto plan = PlanShape(ParseYaml(Section(spec), spec).value());
+  EXPECT_THAT(std::string(plan.status().message()),
+              testing::HasSubstr("depends on what is drawn"));
 }
 
 }  // namespace
