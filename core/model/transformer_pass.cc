@@ -255,13 +255,15 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
         projected.Rows(part.first_row, part.request->batch->size());
     BANYAN_RETURN_IF_ERROR(backend_.StoreKv(
         {rows.Columns(queries, keys), rows.Columns(queries + keys, keys),
-         &session.pending_cache(place), session.pending()}));
+         &session.pending_cache(place),
+         session.pending_slot() + session.pending()}));
     BANYAN_RETURN_IF_ERROR(
         backend_.Attention({.queries = rows.Columns(0, queries),
                             .heads = architecture_.heads,
                             .prefix = &session.prefix_cache(place),
                             .committed = session.length(),
                             .pending = &session.pending_cache(place),
+                            .pending_slot = session.pending_slot(),
                             .first_pending = session.pending(),
                             .visible = part.visible,
                             .visible_words = part.visible_words,

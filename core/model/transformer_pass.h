@@ -32,8 +32,8 @@ class TransformerPass {
  public:
   TransformerPass(const Transformer& model, std::vector<PassPart> parts);
 
-  // Stores the rows' keys and values in the sessions' pending caches, beyond
-  // what they count as pending, and gives the scores in the order of the parts.
+  // Stores the rows' keys and values in the sessions' caches, beyond what they
+  // count as pending, and gives the scores in the order of the parts.
   absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Run();
 
  private:

@@ -59,10 +59,8 @@ TransformerSession::TransformerSession(const Transformer& model)
     : model_(model), committed_(std::make_shared<Committed>()) {
   layers_.resize(static_cast<std::size_t>(model.layers()));
   std::iota(layers_.begin(), layers_.end(), 0);
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
+  for (std::size_t i = 0; i < layers_.size(); ++i)
     committed_->caches.push_back(EmptyCache(model.architecture()));
-    caches_.push_back(EmptyCache(model.architecture()));
-  }
 }
 
 TransformerSession::TransformerSession(const TransformerSession& parent,
@@ -73,7 +71,7 @@ TransformerSession::TransformerSession(const TransformerSession& parent,
       commits_(committed_->commits),
       layers_(layers.begin(), layers.end()) {
   for (std::size_t i = 0; i < layers_.size(); ++i)
-    caches_.push_back(EmptyCache(model_.architecture()));
+    own_.push_back(EmptyCache(model_.architecture()));
 }
 
 absl::StatusOr<std::unique_ptr<Session>> TransformerSession::View(
@@ -111,7 +109,8 @@ absl::Status TransformerSession::CheckTokens(
 
 absl::Status TransformerSession::Reserve(int rows) {
   if (!Fresh()) Forget();
-  for (KvCache& cache : caches_)
+  if (!view_) return GrowCommitted(length() + rows_.size() + rows);
+  for (KvCache& cache : own_)
     BANYAN_RETURN_IF_ERROR(
         model_.backend().GrowKv(cache, rows_.size() + rows, rows_.size()));
   return absl::OkStatus();
@@ -159,10 +158,12 @@ void TransformerSession::Forget() {
 absl::Status TransformerSession::GrowCommitted(int slots) {
   for (KvCache& cache : committed_->caches) {
     if (slots <= cache.capacity) continue;
+    // Pending rows may be more than the positions that are left.
     const int grown =
-        std::min(model_.context_limit(), slots + std::max(kLeastGrowth, slots));
+        std::max(slots, std::min(model_.context_limit(),
+                                 slots + std::max(kLeastGrowth, slots)));
     BANYAN_RETURN_IF_ERROR(
-        model_.backend().GrowKv(cache, grown, committed_->length));
+        model_.backend().GrowKv(cache, grown, length() + rows_.size()));
   }
   return absl::OkStatus();
 }
@@ -177,14 +178,11 @@ absl::Status TransformerSession::Commit(absl::Span<const int> path) {
   if (view_)
     return absl::FailedPreconditionError(
         "commit: a view does not change the session it reads");
-  const int length = committed_->length + static_cast<int>(path.size());
-  BANYAN_RETURN_IF_ERROR(GrowCommitted(length));
-  for (std::size_t i = 0; i < caches_.size(); ++i)
-    BANYAN_RETURN_IF_ERROR(model_.backend().CopyKv({&caches_[i],
-                                                    {path.begin(), path.end()},
-                                                    &committed_->caches[i],
-                                                    committed_->length}));
-  committed_->length = length;
+  std::vector<int> slots;
+  for (int row : path) slots.push_back(length() + row);
+  for (KvCache& cache : committed_->caches)
+    BANYAN_RETURN_IF_ERROR(model_.backend().MoveKv({&cache, slots, length()}));
+  committed_->length += static_cast<int>(path.size());
   ++committed_->commits;
   Forget();
   return absl::OkStatus();

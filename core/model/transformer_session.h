@@ -1,9 +1,10 @@
 // TransformerSession: one sequence's keys and values.
 //
-// Committed tokens have theirs in a cache by position. Pending rows have theirs
-// in a cache of their own, so throwing them away is forgetting them, and
-// keeping a path is copying its rows to the end of the committed ones. A view
-// shares the committed cache of its parent and has pending rows of its own.
+// Committed tokens have theirs in a cache by position, and pending rows follow
+// in their order, so throwing them away is forgetting them, and of a kept path
+// only what stands elsewhere than its position moves. A view shares the
+// committed tokens of its parent and has a cache of its own for its pending
+// rows.
 #ifndef BANYAN_CORE_MODEL_TRANSFORMER_SESSION_H_
 #define BANYAN_CORE_MODEL_TRANSFORMER_SESSION_H_
 
@@ -43,7 +44,11 @@ class TransformerSession : public Session {
   const KvCache& prefix_cache(std::size_t i) const {
     return committed_->caches[static_cast<std::size_t>(layers_[i])];
   }
-  KvCache& pending_cache(std::size_t i) { return caches_[i]; }
+  KvCache& pending_cache(std::size_t i) {
+    return view_ ? own_[i] : committed_->caches[i];
+  }
+  // Where the first pending row stands in pending_cache.
+  int pending_slot() const { return view_ ? 0 : length(); }
 
   absl::Status CheckBatch(const TokenBatch& batch) const;
   // Makes room for the batch's keys and values.
@@ -72,6 +77,7 @@ class TransformerSession : public Session {
   // Scores and commits one piece of a text.
   absl::Status PrefillPiece(absl::Span<const TokenId> tokens,
                             absl::Span<const int> taps, FeatureSink sink);
+  // Makes room for so many committed tokens and pending rows together.
   absl::Status GrowCommitted(int slots);
 
   const Transformer& model_;
@@ -79,7 +85,7 @@ class TransformerSession : public Session {
   std::shared_ptr<Committed> committed_;
   std::uint64_t commits_ = 0;  // of the prefix the pending rows follow
   std::vector<int> layers_;
-  std::vector<KvCache> caches_;  // of the pending rows, by place in layers_
+  std::vector<KvCache> own_;  // a view's pending rows, by place in layers_
   PendingRows rows_;
 };
 

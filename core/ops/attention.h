@@ -7,13 +7,14 @@
 
 namespace banyan {
 
-// Row i of `queries` (heads * head_dim numbers, already scaled) stands in slot
-// first_pending + i of `pending`. It sees slots 0 .. committed - 1 of `prefix`,
-// and of `pending` the slots j whose bit is set in its row of `visible`: bit
-// j % 32 of word j / 32, `visible_words` words a row. A row sees itself and its
-// ancestors, so the number of set bits is its depth + 1. With a `window` it
-// sees the last `window` of all these only. Query head h reads key head
-// h / (heads / kv_heads).
+// Pending token j stands in slot pending_slot + j of `pending`, which may be
+// `prefix`, behind what is committed. Row i of `queries` (heads * head_dim
+// numbers, already scaled) is pending token first_pending + i. It sees slots
+// 0 .. committed - 1 of `prefix`, and the pending tokens j whose bit is set in
+// its row of `visible`: bit j % 32 of word j / 32, `visible_words` words a row.
+// A row sees itself and its ancestors, so the number of set bits is its
+// depth + 1. With a `window` it sees the last `window` of all these only. Query
+// head h reads key head h / (heads / kv_heads).
 //
 // y[i][head] = sum over seen slots of p * value, p = exp(s - max s) and the
 // whole divided by the sum of the p, where s is the product of query and key.
@@ -29,6 +30,7 @@ struct AttentionArgs {
   const KvCache* prefix;
   int committed;
   const KvCache* pending;
+  int pending_slot;
   int first_pending;
   Ints visible;
   int visible_words;

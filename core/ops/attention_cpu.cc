@@ -3,8 +3,9 @@
 // with keys and with values are tiles (tile-inl.h): a panel of the first is 16
 // slots, of the second 16 numbers of a head.
 //
-// Tiles run over every slot up to the last row's. What a row does not see gets
-// p = 0 and adds nothing (attention.h).
+// Tiles run over every slot up to the last row's: those of the prefix, then,
+// from the panel of the first pending one on, those of the pending tokens. What
+// a row does not see gets p = 0 and adds nothing (attention.h).
 //
 // The order of sums: products are one fused multiply-add per number in order,
 // from 0, seen slots in the order of their positions. The sum of the p runs
@@ -58,13 +59,12 @@ HWY_BEFORE_NAMESPACE();
 namespace banyan::HWY_NAMESPACE {
 namespace {
 
-// The scores of one row: those of the prefix, then, from the next multiple of
-// kLane on, those of the pending slots.
+// The scores of one row.
 struct ScoreRow {
   float* prefix;
   float* pending;
   std::size_t committed;
-  std::size_t slots;  // pending
+  std::size_t tokens;  // pending
 };
 
 // exp(x - shift) of `size` numbers in place.
@@ -92,7 +92,7 @@ HWY_INLINE float Largest(const float* x, std::size_t size, float most) {
 }
 
 // Turns scores into p, 0 where the row does not see, and returns their sum.
-// `seen` are the pending slots it sees; `kept` is room for their scores.
+// `seen` are the pending tokens it sees; `kept` is room for their scores.
 float Soften(const ScoreRow& row, const std::vector<int>& seen, int window,
              std::vector<float>& kept) {
   const FloatTag d;
@@ -127,7 +127,7 @@ float Soften(const ScoreRow& row, const std::vector<int>& seen, int window,
     hn::Store(sums[part], d, lanes + part * kWidth);
 
   ExpRow(kept.data(), kept.size(), shift);
-  std::fill_n(row.pending, row.slots, 0.0F);
+  std::fill_n(row.pending, row.tokens, 0.0F);
   for (std::size_t j = 0; j < kept.size(); ++j) {
     row.pending[seen[skip + j]] = kept[j];
     lanes[(row.committed + skip + j) % kLane] += kept[j];
@@ -135,7 +135,7 @@ float Soften(const ScoreRow& row, const std::vector<int>& seen, int window,
   return AddLanes(lanes);
 }
 
-// The pending slots that row `row` sees, in their order.
+// The pending tokens that row `row` sees, in their order.
 void ReadSeen(const AttentionArgs& args, int row, std::vector<int>& seen) {
   seen.clear();
   const auto words = static_cast<std::size_t>(args.visible_words);
@@ -153,10 +153,13 @@ struct Scratch {
   explicit Scratch(const AttentionTask& task)
       : group(task.args->heads / task.args->pending->kv_heads),
         rows(task.rows * group),
-        slots(task.args->first_pending + task.first_row + task.rows),
+        tokens(task.args->first_pending + task.first_row + task.rows),
+        before(task.args->pending_slot % kLane),
         size(static_cast<std::size_t>(task.args->pending->head_dim)),
-        pending_at(static_cast<std::size_t>(PadToLane(task.args->committed))),
-        scores_stride(pending_at + static_cast<std::size_t>(PadToLane(slots))),
+        panels_at(static_cast<std::size_t>(PadToLane(task.args->committed))),
+        pending_at(panels_at + static_cast<std::size_t>(before)),
+        scores_stride(panels_at +
+                      static_cast<std::size_t>(PadToLane(before + tokens))),
         out_stride(
             static_cast<std::size_t>(PadToLane(task.args->pending->head_dim))) {
     const auto all = static_cast<std::size_t>(rows);
@@ -169,8 +172,12 @@ struct Scratch {
 
   int group;  // query heads to a key head
   int rows;
-  int slots;  // pending ones, up to the last row's own
+  int tokens;  // pending ones, up to the last row's own
+  int before;  // slots before the first pending one in its panel
   std::size_t size;
+  // A row of scores: the panels of the prefix, then those of the pending
+  // tokens, whose first stands at pending_at.
+  std::size_t panels_at;
   std::size_t pending_at;
   std::size_t scores_stride;
   std::size_t out_stride;
@@ -180,20 +187,21 @@ struct Scratch {
   float* out;
 };
 
-// Products of all rows with the keys of one cache, its first `slots`.
-void MultiplyKeys(const KvCache& cache, int head, int slots, const Scratch& s,
-                  float* scores) {
+// Products of all rows with the keys of `slots` slots of a cache, from slot
+// `first` on, where a panel begins.
+void MultiplyKeys(const KvCache& cache, int head, int first, int slots,
+                  const Scratch& s, float* scores) {
   const host::KvView view(cache);
-  RunTiles(FloatWeights{view.KeyHead(head), kLane, s.size * kLane}, s.rows,
+  RunTiles(FloatWeights{view.Key(head, first), kLane, s.size * kLane}, s.rows,
            PadToLane(slots) / kLane,
            {s.queries, s.size, s.size, scores, s.scores_stride, false});
 }
 
-// Adds p times the values of one cache, its first `slots`.
-void MultiplyValues(const KvCache& cache, int head, int slots, const Scratch& s,
-                    const float* p, bool resume) {
+// Adds p times the values of `slots` slots of a cache, from slot `first` on.
+void MultiplyValues(const KvCache& cache, int head, int first, int slots,
+                    const Scratch& s, const float* p, bool resume) {
   const host::KvView view(cache);
-  RunTiles(FloatWeights{view.ValueHead(head), s.size, kLane}, s.rows,
+  RunTiles(FloatWeights{view.Value(head, first), s.size, kLane}, s.rows,
            static_cast<int>(s.out_stride) / kLane,
            {p, s.scores_stride, static_cast<std::size_t>(slots), s.out,
             s.out_stride, resume});
@@ -210,9 +218,9 @@ void Attend(const AttentionTask& task) {
                 s.queries + static_cast<std::size_t>(i) * width);
 
   if (args.committed > 0)
-    MultiplyKeys(*args.prefix, task.kv_head, args.committed, s, s.scores);
-  MultiplyKeys(*args.pending, task.kv_head, s.slots, s,
-               s.scores + s.pending_at);
+    MultiplyKeys(*args.prefix, task.kv_head, 0, args.committed, s, s.scores);
+  MultiplyKeys(*args.pending, task.kv_head, args.pending_slot - s.before,
+               s.before + s.tokens, s, s.scores + s.panels_at);
   std::vector<int> seen;
   std::vector<float> kept;
   std::vector<float> totals;
@@ -223,14 +231,14 @@ void Attend(const AttentionTask& task) {
                                      s.scores_stride;
       totals.push_back(Soften({scores, scores + s.pending_at,
                                static_cast<std::size_t>(args.committed),
-                               static_cast<std::size_t>(s.slots)},
+                               static_cast<std::size_t>(s.tokens)},
                               seen, args.window, kept));
     }
   }
   if (args.committed > 0)
-    MultiplyValues(*args.prefix, task.kv_head, args.committed, s, s.scores,
+    MultiplyValues(*args.prefix, task.kv_head, 0, args.committed, s, s.scores,
                    false);
-  MultiplyValues(*args.pending, task.kv_head, s.slots, s,
+  MultiplyValues(*args.pending, task.kv_head, args.pending_slot, s.tokens, s,
                  s.scores + s.pending_at, args.committed > 0);
   for (std::size_t row = 0; row < totals.size(); ++row) {
     const std::size_t head = row % static_cast<std::size_t>(s.group);
@@ -262,7 +270,7 @@ absl::Status CpuBackend::Attention(const AttentionArgs& args) {
   const KvCache& cache = *args.pending;
   const int group = args.heads / cache.kv_heads;
   const int rows = args.queries.rows;
-  Check(args.first_pending + rows <= cache.capacity &&
+  Check(args.pending_slot + args.first_pending + rows <= cache.capacity &&
             args.committed <= args.prefix->capacity,
         "attention past a cache's end");
   const int per_task = std::max(1, kRowsPerTask / group);

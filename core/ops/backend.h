@@ -91,7 +91,7 @@ class Backend {
   virtual absl::Status Activate(const ActivateArgs& args) = 0;
   virtual absl::Status Copy(const CopyArgs& args) = 0;
   virtual absl::Status StoreKv(const StoreKvArgs& args) = 0;
-  virtual absl::Status CopyKv(const CopyKvArgs& args) = 0;
+  virtual absl::Status MoveKv(const MoveKvArgs& args) = 0;
   virtual absl::Status Attention(const AttentionArgs& args) = 0;
   virtual absl::StatusOr<Distribution> Law(const LawArgs& args) = 0;
   virtual absl::StatusOr<std::vector<TokenLogit>> Best(

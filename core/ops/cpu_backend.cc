@@ -146,8 +146,8 @@ absl::Status CpuBackend::StoreKv(const StoreKvArgs& args) {
   return host::StoreKv(args);
 }
 
-absl::Status CpuBackend::CopyKv(const CopyKvArgs& args) {
-  return host::CopyKv(args);
+absl::Status CpuBackend::MoveKv(const MoveKvArgs& args) {
+  return host::MoveKv(args);
 }
 
 absl::StatusOr<Distribution> CpuBackend::Law(const LawArgs& args) {

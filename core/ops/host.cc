@@ -91,22 +91,21 @@ absl::Status StoreKv(const StoreKvArgs& args) {
   return absl::OkStatus();
 }
 
-absl::Status CopyKv(const CopyKvArgs& args) {
-  const KvView from(*args.from);
-  const KvView to(*args.to);
-  Check(args.first_slot + static_cast<int>(args.slots.size()) <=
-            args.to->capacity,
-        "slots copied without room");
-  for (int head = 0; head < args.to->kv_heads; ++head) {
-    int slot = args.first_slot;
-    for (int source : args.slots) {
-      const float* key = from.Key(head, source);
-      float* copy = to.Key(head, slot);
-      for (std::size_t d = 0; d < from.head_dim; ++d)
-        copy[d * kLane] = key[d * kLane];
-      std::copy_n(from.Value(head, source), from.head_dim,
-                  to.Value(head, slot));
-      ++slot;
+absl::Status MoveKv(const MoveKvArgs& args) {
+  const KvView view(*args.cache);
+  for (int head = 0; head < args.cache->kv_heads; ++head) {
+    int to = args.first_slot;
+    for (int from : args.slots) {
+      Check(to <= from && from < args.cache->capacity, "slots moved upwards");
+      if (to != from) {
+        const float* key = view.Key(head, from);
+        float* moved = view.Key(head, to);
+        for (std::size_t d = 0; d < view.head_dim; ++d)
+          moved[d * kLane] = key[d * kLane];
+        std::copy_n(view.Value(head, from), view.head_dim,
+                    view.Value(head, to));
+      }
+      ++to;
     }
   }
   return absl::OkStatus();

@@ -74,7 +74,7 @@ absl::Status Download(const Buffer& from, std::size_t offset,
                       absl::Span<std::byte> to);
 absl::Status GrowKv(KvCache& cache, int slots, int used);
 absl::Status StoreKv(const StoreKvArgs& args);
-absl::Status CopyKv(const CopyKvArgs& args);
+absl::Status MoveKv(const MoveKvArgs& args);
 absl::Status Copy(const CopyArgs& args);
 // The row as doubles, -infinity where nothing is emitted.
 std::vector<double> Logits(const LogitRow& logits);

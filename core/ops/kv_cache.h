@@ -29,12 +29,11 @@ struct StoreKvArgs {
   int first_slot;
 };
 
-// Copies slot slots[i] of `from` to slot first_slot + i of `to`, another cache.
-// Requires room.
-struct CopyKvArgs {
-  const KvCache* from;
+// Moves slot slots[i] to slot first_slot + i, which is not above it; `slots`
+// ascend.
+struct MoveKvArgs {
+  KvCache* cache;
   std::vector<int> slots;
-  KvCache* to;
   int first_slot;
 };
 

@@ -166,13 +166,11 @@ void RunPanels(const Job& job, int first_panel, int panels, int first_row,
       break;
     case WeightFormat::kQ8: {
       const QuantRows& x = job.quants;
-      RunQ8Tiles(
-          {reinterpret_cast<const std::uint8_t*>(at), weight.panel_bytes(),
-           weight.scales_offset(), weight.blocks()},
-          rows, panels,
-          {x.quants + row * x.blocks * kQ8Block, x.scales + row * x.blocks,
-           x.corrections + row * x.blocks, x.blocks},
-          sums, kSumsStride, follows);
+      RunQ8Tiles({reinterpret_cast<const std::uint8_t*>(at),
+                  weight.panel_bytes(), weight.scales_offset()},
+                 rows, panels,
+                 Q8Rows{x.quants, x.scales, x.corrections, x.blocks}.From(row),
+                 sums, kSumsStride);
     }
   }
 }

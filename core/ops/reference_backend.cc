@@ -62,7 +62,7 @@ std::vector<Seen> SeenSlots(const AttentionArgs& args, int row) {
                                  static_cast<std::size_t>(args.visible_words);
   for (int j = 0; j <= args.first_pending + row; ++j)
     if ((static_cast<std::uint32_t>(bits[j / 32]) >> (j % 32) & 1) != 0)
-      slots.push_back({args.pending, j});
+      slots.push_back({args.pending, args.pending_slot + j});
   const auto window = static_cast<std::size_t>(args.window);
   if (window > 0 && slots.size() > window)
     slots.erase(slots.begin(), slots.end() - args.window);
@@ -105,8 +105,8 @@ absl::Status ReferenceBackend::StoreKv(const StoreKvArgs& args) {
   return host::StoreKv(args);
 }
 
-absl::Status ReferenceBackend::CopyKv(const CopyKvArgs& args) {
-  return host::CopyKv(args);
+absl::Status ReferenceBackend::MoveKv(const MoveKvArgs& args) {
+  return host::MoveKv(args);
 }
 
 absl::StatusOr<Distribution> ReferenceBackend::Law(const LawArgs& args) {

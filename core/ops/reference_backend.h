@@ -41,7 +41,7 @@ class ReferenceBackend : public Backend {
   absl::Status Activate(const ActivateArgs& args) override;
   absl::Status Copy(const CopyArgs& args) override;
   absl::Status StoreKv(const StoreKvArgs& args) override;
-  absl::Status CopyKv(const CopyKvArgs& args) override;
+  absl::Status MoveKv(const MoveKvArgs& args) override;
   absl::Status Attention(const AttentionArgs& args) override;
   absl::StatusOr<Distribution> Law(const LawArgs& args) override;
   absl::StatusOr<std::vector<TokenLogit>> Best(const BestArgs& args) override;

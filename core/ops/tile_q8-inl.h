@@ -28,6 +28,11 @@ namespace banyan::HWY_NAMESPACE {
 
 // Rows of activations as 8-bit blocks.
 struct Q8Rows {
+  Q8Rows From(std::size_t row) const {
+    return {quants + row * blocks * kQ8Block, scales + row * blocks,
+            corrections + row * blocks, blocks};
+  }
+
   const std::int8_t* quants;        // [row][block][32]
   const float* scales;              // [row][block]
   const std::int32_t* corrections;  // [row][block]: -128 * sum of the quants
@@ -38,7 +43,6 @@ struct Q8Weights {
   const std::uint8_t* at;
   std::size_t panel;          // bytes
   std::size_t scales_offset;  // bytes
-  std::size_t blocks;
 };
 
 // Whole-number sums of 16 rows of the weight with one row of activations. The
@@ -47,16 +51,19 @@ struct Q8Weights {
 #if HWY_TARGET == HWY_AVX3_DL
 inline constexpr int kQ8Parts = 1;
 using Q8Sum = hn::Vec<IntTag>;
-struct Q8Bytes {
-  HWY_INLINE explicit Q8Bytes(const std::uint8_t* at)
-      : bytes(_mm512_loadu_si512(at)) {}
-  __m512i bytes;
-};
+using Q8Bytes = __m512i;
+HWY_INLINE Q8Bytes LoadQ8(const std::uint8_t* at) {
+  return _mm512_loadu_si512(at);
+}
 HWY_INLINE Q8Sum StartQ8(std::int32_t correction) {
   return hn::Set(IntTag(), correction);
 }
-HWY_INLINE Q8Sum AddQ8(Q8Sum sum, const Q8Bytes& w, std::int32_t x) {
-  return Q8Sum{_mm512_dpbusd_epi32(sum.raw, w.bytes, _mm512_set1_epi32(x))};
+// With the intrinsic, GCC 12 sends every weight through the stack.
+HWY_INLINE Q8Sum AddQ8(Q8Sum sum, Q8Bytes w, std::int32_t x) {
+  asm("vpdpbusd %2, %1, %0"
+      : "+v"(sum.raw)
+      : "v"(w), "v"(_mm512_set1_epi32(x)));
+  return sum;
 }
 #elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 // |w| times x with the sign of w: two products of at most 127 * 127 fit 16
@@ -65,18 +72,19 @@ inline constexpr int kQ8Parts = 2;
 using Q8Tag = hn::CappedTag<std::int32_t, 8>;
 using Q8Sum = hn::Vec<Q8Tag>;
 struct Q8Bytes {
-  HWY_INLINE explicit Q8Bytes(const std::uint8_t* at)
-      : bytes(_mm256_xor_si256(
-            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)),
-            _mm256_set1_epi8(static_cast<char>(-128)))),
-        magnitudes(_mm256_abs_epi8(bytes)) {}
   __m256i bytes;
   __m256i magnitudes;
 };
+HWY_INLINE Q8Bytes LoadQ8(const std::uint8_t* at) {
+  const __m256i bytes =
+      _mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)),
+                       _mm256_set1_epi8(static_cast<char>(-128)));
+  return {bytes, _mm256_abs_epi8(bytes)};
+}
 HWY_INLINE Q8Sum StartQ8(std::int32_t /*correction*/) {
   return hn::Zero(Q8Tag());
 }
-HWY_INLINE Q8Sum AddQ8(Q8Sum sum, const Q8Bytes& w, std::int32_t x) {
+HWY_INLINE Q8Sum AddQ8(Q8Sum sum, Q8Bytes w, std::int32_t x) {
   const __m256i pairs = _mm256_maddubs_epi16(
       w.magnitudes, _mm256_sign_epi8(_mm256_set1_epi32(x), w.bytes));
   return Q8Sum{_mm256_add_epi32(
@@ -88,15 +96,15 @@ struct Q8Sum {
   std::int32_t lanes[kLane];
 };
 struct Q8Bytes {
-  HWY_INLINE explicit Q8Bytes(const std::uint8_t* from) : at(from) {}
   const std::uint8_t* at;
 };
+HWY_INLINE Q8Bytes LoadQ8(const std::uint8_t* at) { return {at}; }
 HWY_INLINE Q8Sum StartQ8(std::int32_t correction) {
   Q8Sum sum;
   for (std::int32_t& lane : sum.lanes) lane = correction;
   return sum;
 }
-HWY_INLINE Q8Sum AddQ8(Q8Sum sum, const Q8Bytes& w, std::int32_t x) {
+HWY_INLINE Q8Sum AddQ8(Q8Sum sum, Q8Bytes w, std::int32_t x) {
   std::int8_t bytes[4];
   std::memcpy(bytes, &x, sizeof(bytes));
   for (int lane = 0; lane < kLane; ++lane)
@@ -161,34 +169,27 @@ HWY_INLINE std::int32_t Four(const Q8Rows& x, std::size_t row,
   return four;
 }
 
-// A stretch of blocks, and where its sums go: row r, panel p at
+// Panels and rows, and where their sums go: row r, panel p at
 // sums + r * sums_stride + p * 16.
 struct Q8TileArgs {
   Q8Weights weights;
   Q8Rows x;
-  std::size_t first_block;
-  std::size_t end_block;
   float* sums;
   std::size_t sums_stride;
-  Wanted wanted;
 };
 
-// Adds the blocks of a stretch to the sums of `kRows` rows and `kPanels`
-// panels, which the first stretch sets to 0.
+// Adds blocks [first, end) to the sums of `kRows` rows from row `first_row` on
+// and `kPanels` panels.
 template <int kRows, int kPanels>
-HWY_NOINLINE void RunQ8Tile(const Q8TileArgs& args) {
+HWY_INLINE void AddQ8Blocks(const Q8TileArgs& args, std::size_t first_row,
+                            std::size_t first, std::size_t end) {
   constexpr std::size_t kStep = kLane * 4;  // bytes of four k
   // Copies, which no store of a sum can change.
   const Q8Weights w = args.weights;
-  const Q8Rows x = args.x;
-  float* const sums = args.sums;
+  const Q8Rows x = args.x.From(first_row);
   const std::size_t sums_stride = args.sums_stride;
-  const std::size_t end_block = args.end_block;
-  const Wanted wanted = args.wanted;
-  for (int r = 0; args.first_block == 0 && r < kRows; ++r)
-    std::memset(sums + static_cast<std::size_t>(r) * sums_stride, 0,
-                kPanels * kLane * sizeof(float));
-  for (std::size_t block = args.first_block; block < end_block; ++block) {
+  float* const sums = args.sums + first_row * sums_stride;
+  for (std::size_t block = first; block < end; ++block) {
     Q8Sum ints[kRows][kPanels * kQ8Parts];
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r)
@@ -197,16 +198,14 @@ HWY_NOINLINE void RunQ8Tile(const Q8TileArgs& args) {
         ints[r][v] = StartQ8(
             x.corrections[static_cast<std::size_t>(r) * x.blocks + block]);
     const std::uint8_t* at = w.at + block * kLane * kQ8Block;
-    for (std::size_t line = 0; wanted.count > 0 && line < kQ8Block / 4; ++line)
-      wanted.Ask((block - args.first_block) * (kQ8Block / 4) + line);
     for (std::size_t step = 0; step < kQ8Block / 4; ++step) {
 #pragma GCC unroll 4
       for (int p = 0; p < kPanels; ++p)
 #pragma GCC unroll 2
         for (int part = 0; part < kQ8Parts; ++part) {
-          const Q8Bytes bytes(at + static_cast<std::size_t>(p) * w.panel +
-                              step * kStep +
-                              static_cast<std::size_t>(part) * (kStep / 2));
+          const Q8Bytes bytes =
+              LoadQ8(at + static_cast<std::size_t>(p) * w.panel + step * kStep +
+                     static_cast<std::size_t>(part) * (kStep / 2));
 #pragma GCC unroll 8
           for (int r = 0; r < kRows; ++r) {
             Q8Sum& sum = ints[r][p * kQ8Parts + part];
@@ -233,13 +232,12 @@ HWY_NOINLINE void RunQ8Tile(const Q8TileArgs& args) {
   }
 }
 
-// Three rows by four panels were seen to be fastest: more sums leave too few
-// registers for what ends a block, fewer do not hide an instruction's delay.
-// Four rows are one tile all the same, which reads the weights without a pause.
-inline constexpr int kQ8TileRows = 3;
-inline constexpr int kQ8AloneRows = 4;
+// Rows that are multiplied at once. Four share a reading of the weights by the
+// most; where there are many rows, three leave more registers for what ends a
+// block.
+constexpr int Q8TileRows(int rows) { return rows <= 16 ? 4 : 3; }
 
-// Panels that a tile of so many rows takes at once, at most.
+// Panels that so many rows take at once, at most.
 constexpr int Q8PanelsFor(int rows) {
 #if HWY_TARGET == HWY_AVX3_DL
   return rows > 0 ? kTilePanels : 0;
@@ -248,75 +246,85 @@ constexpr int Q8PanelsFor(int rows) {
 #endif
 }
 
-template <int kRows>
-HWY_INLINE void RunQ8Rows(int panels, const Q8TileArgs& args) {
-  constexpr int kMost = Q8PanelsFor(kRows);
-  if constexpr (kMost >= 4)
-    if (panels == 4) return RunQ8Tile<kRows, 4>(args);
-  if constexpr (kMost >= 3)
-    if (panels == 3) return RunQ8Tile<kRows, 3>(args);
-  if constexpr (kMost >= 2)
-    if (panels == 2) return RunQ8Tile<kRows, 2>(args);
-  RunQ8Tile<kRows, 1>(args);
+// Asks for part `part` of `parts` of the next `blocks` blocks of some panels.
+template <int kPanels>
+HWY_INLINE void AskForBlocks(const std::uint8_t* at, std::size_t panel,
+                             std::size_t blocks, std::size_t part,
+                             std::size_t parts) {
+  constexpr std::size_t kLine = 64;
+  const std::size_t lines = blocks * (kLane * kQ8Block / kLine);
+  for (std::size_t line = lines * part / parts;
+       line < lines * (part + 1) / parts; ++line)
+    for (std::size_t p = 0; p < kPanels; ++p)
+      __builtin_prefetch(at + p * panel + line * kLine, 0, 2);
 }
 
-HWY_INLINE void RunQ8Tile(int rows, int panels, const Q8TileArgs& args) {
-  switch (rows) {
-    case 1:
-      return RunQ8Rows<1>(panels, args);
-    case 2:
-      return RunQ8Rows<2>(panels, args);
-    case 3:
-      return RunQ8Rows<3>(panels, args);
-    default:
-      return RunQ8Rows<4>(panels, args);
+// All blocks of all rows, which `tiles` cuts into `kRows` rows or one fewer.
+// Several tiles take turns every few blocks, each asking for its share of the
+// next turn's. Turns of a few blocks keep the memory busier than long ones.
+template <int kRows, int kPanels>
+HWY_NOINLINE void RunQ8Panels(const Q8TileArgs& args, const Pieces& tiles) {
+  const Q8Weights& w = args.weights;
+  for (int r = 0; r < tiles.size; ++r)
+    std::memset(args.sums + static_cast<std::size_t>(r) * args.sums_stride, 0,
+                kPanels * kLane * sizeof(float));
+  const std::size_t blocks = args.x.blocks;
+  if (tiles.count == 1) return AddQ8Blocks<kRows, kPanels>(args, 0, 0, blocks);
+  const auto count = static_cast<std::size_t>(tiles.count);
+  const std::size_t turn = std::max<std::size_t>(4, count);
+  for (std::size_t first = 0; first < blocks; first += turn) {
+    const std::size_t end = std::min(first + turn, blocks);
+    // Behind a panel's last block the next panels are wanted.
+    const std::uint8_t* next =
+        w.at + (end < blocks ? end * kLane * kQ8Block : kPanels * w.panel);
+    for (std::size_t t = 0; t < count; ++t) {
+      AskForBlocks<kPanels>(next, w.panel, turn, t, count);
+      const int row = tiles.first(static_cast<int>(t));
+      const auto at = static_cast<std::size_t>(row);
+      if (tiles.first(static_cast<int>(t) + 1) - row == kRows)
+        AddQ8Blocks<kRows, kPanels>(args, at, first, end);
+      else
+        AddQ8Blocks<std::max(kRows - 1, 1), kPanels>(args, at, first, end);
+    }
   }
 }
 
-// All `rows` by `panels`, all blocks, in stretches short enough that the
-// panels' part stays in the first-level cache from one tile to the next.
-// `follows`: as in TileArgs.
+template <int kRows>
+HWY_INLINE void RunQ8Rows(int panels, const Q8TileArgs& args,
+                          const Pieces& tiles) {
+  constexpr int kMost = Q8PanelsFor(kRows);
+  if constexpr (kMost >= 4)
+    if (panels == 4) return RunQ8Panels<kRows, 4>(args, tiles);
+  if constexpr (kMost >= 3)
+    if (panels == 3) return RunQ8Panels<kRows, 3>(args, tiles);
+  if constexpr (kMost >= 2)
+    if (panels == 2) return RunQ8Panels<kRows, 2>(args, tiles);
+  RunQ8Panels<kRows, 1>(args, tiles);
+}
+
+// All `rows` by `panels`, all blocks.
 inline HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
                                     const Q8Rows& x, float* sums,
-                                    std::size_t sums_stride, bool follows) {
-  constexpr std::size_t kStretch = 12;  // of four panels, 24 kilobytes
-  constexpr std::size_t kBlockBytes = kLane * kQ8Block;
-  const Pieces tiles(rows, rows <= kQ8AloneRows ? kQ8AloneRows : kQ8TileRows);
+                                    std::size_t sums_stride) {
+  const Pieces tiles(rows, Q8TileRows(rows));
   const Pieces groups(panels, Q8PanelsFor(tiles.largest()));
-  const std::size_t stretch = tiles.count == 1 ? w.blocks : kStretch;
   for (int g = 0; g < groups.count; ++g) {
-    const int panel = groups.first(g);
-    const int end_panel = groups.first(g + 1);
-    Q8Weights group = w;
-    group.at += static_cast<std::size_t>(panel) * w.panel;
-    for (std::size_t block = 0; block < w.blocks; block += stretch) {
-      const bool further = block + stretch < w.blocks;
-      const std::size_t next_block = further ? block + stretch : 0;
-      const int next_panel = further ? panel : end_panel;
-      const bool ahead =
-          tiles.count > 1 && (further || g + 1 < groups.count || follows);
-      for (int t = 0; t < tiles.count; ++t) {
-        Wanted wanted;
-        if (ahead) {  // every tile asks for some of the panels
-          const int first = (end_panel - panel) * t / tiles.count;
-          const int end = (end_panel - panel) * (t + 1) / tiles.count;
-          wanted = {reinterpret_cast<const std::byte*>(
-                        w.at +
-                        static_cast<std::size_t>(next_panel + first) * w.panel +
-                        next_block * kBlockBytes),
-                    w.panel, end - first};
-        }
-        const auto row = static_cast<std::size_t>(tiles.first(t));
-        RunQ8Tile(
-            tiles.first(t + 1) - tiles.first(t), end_panel - panel,
-            {group,
-             {x.quants + row * x.blocks * kQ8Block, x.scales + row * x.blocks,
-              x.corrections + row * x.blocks, x.blocks},
-             block,
-             std::min(block + stretch, w.blocks),
-             sums + row * sums_stride + static_cast<std::size_t>(panel) * kLane,
-             sums_stride});
-      }
+    const auto first = static_cast<std::size_t>(groups.first(g));
+    const int count = groups.first(g + 1) - groups.first(g);
+    Q8TileArgs args = {w, x, sums + first * kLane, sums_stride};
+    args.weights.at += first * w.panel;
+    switch (tiles.largest()) {
+      case 1:
+        RunQ8Rows<1>(count, args, tiles);
+        break;
+      case 2:
+        RunQ8Rows<2>(count, args, tiles);
+        break;
+      case 3:
+        RunQ8Rows<3>(count, args, tiles);
+        break;
+      default:
+        RunQ8Rows<4>(count, args, tiles);
     }
   }
 }
@@ -326,7 +334,7 @@ inline HWY_NOINLINE std::int32_t MultiplyBytes(std::size_t rounds) {
   constexpr int kSumsAtOnce = 12;
   alignas(64) std::uint8_t weights[kLane * 4];
   std::memset(weights, 3, sizeof(weights));
-  const Q8Bytes bytes(weights);
+  const Q8Bytes bytes = LoadQ8(weights);
   Q8Sum sums[kSumsAtOnce];
   for (Q8Sum& sum : sums) sum = StartQ8(0);
   for (std::size_t i = 0; i < rounds * kQ8Parts; ++i) {

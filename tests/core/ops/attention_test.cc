@@ -28,16 +28,21 @@ struct Shape {
   int first_pending;
   int batch;
   int window = 0;
+  // Where the first pending token stands in a cache of their own; kBehind:
+  // behind the prefix, in its cache.
+  int pending_slot = 0;
 };
+constexpr int kBehind = -1;
 
-// A tree of pending slots behind a committed prefix, and the queries of its
+// A tree of pending tokens behind a committed prefix, and the queries of its
 // last `batch` slots.
 struct Tree {
   std::string name() const {
     return absl::StrCat(shape.heads, " heads on ", shape.kv_heads, " of ",
                         shape.head_dim, ", committed ", shape.committed,
                         ", first pending ", shape.first_pending, ", batch ",
-                        shape.batch, ", window ", shape.window);
+                        shape.batch, ", window ", shape.window,
+                        ", pending slot ", shape.pending_slot);
   }
   // The pending slots that slot `slot` sees, ascending.
   std::vector<int> Path(int slot) const {
@@ -55,40 +60,47 @@ struct Tree {
   std::vector<int> parents;              // of pending slots; -1: the prefix
 };
 
-// A cache that holds these, and rubbish that nobody sees behind them.
-KvCache Stored(Backend& backend, Desk& desk, const Shape& shape,
-               const Numbers& keys, const Numbers& values) {
+// A cache with room for so many slots, rubbish in all of them.
+KvCache Rubbish(Backend& backend, Desk& desk, const Shape& shape, int slots) {
   KvCache cache = {.kv_heads = shape.kv_heads, .head_dim = shape.head_dim};
   const int columns = shape.kv_heads * shape.head_dim;
-  absl::Status status = backend.GrowKv(cache, keys.rows + 1, 0);
+  absl::Status status = backend.GrowKv(cache, slots, 0);
   EXPECT_TRUE(status.ok()) << status;
-  const int left = cache.capacity - keys.rows;
-  status = backend.StoreKv({.keys = desk.Room(left, columns),
-                            .values = desk.Room(left, columns),
-                            .cache = &cache,
-                            .first_slot = keys.rows});
-  EXPECT_TRUE(status.ok()) << status;
-  if (keys.rows == 0) return cache;
-  status = backend.StoreKv({.keys = desk.Put(keys),
-                            .values = desk.Put(values),
+  status = backend.StoreKv({.keys = desk.Room(cache.capacity, columns),
+                            .values = desk.Room(cache.capacity, columns),
                             .cache = &cache,
                             .first_slot = 0});
   EXPECT_TRUE(status.ok()) << status;
   return cache;
 }
 
+void Store(Backend& backend, Desk& desk, const Numbers& keys,
+           const Numbers& values, int first, KvCache& cache) {
+  if (keys.rows == 0) return;
+  const absl::Status status = backend.StoreKv({.keys = desk.Put(keys),
+                                               .values = desk.Put(values),
+                                               .cache = &cache,
+                                               .first_slot = first});
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 Numbers Tree::Run(Backend& backend, int first, int count) const {
   Desk desk(backend);
-  const KvCache prefix = Stored(backend, desk, shape, keys, values);
-  const KvCache pending =
-      Stored(backend, desk, shape, pending_keys, pending_values);
+  const bool behind = shape.pending_slot == kBehind;
+  const int slot = behind ? keys.rows : shape.pending_slot;
+  KvCache prefix =
+      Rubbish(backend, desk, shape, keys.rows + pending_keys.rows + 1);
+  KvCache own = Rubbish(backend, desk, shape, slot + pending_keys.rows + 1);
+  KvCache& pending = behind ? prefix : own;
+  Store(backend, desk, keys, values, 0, prefix);
+  Store(backend, desk, pending_keys, pending_values, slot, pending);
   const int words = (pending_keys.rows + 31) / 32 + count % 2;
   std::vector<int> visible(static_cast<std::size_t>(count * words));
   for (int i = 0; i < count; ++i)
-    for (int slot : Path(shape.first_pending + first + i)) {
-      int& word = visible[static_cast<std::size_t>(i * words + slot / 32)];
+    for (int seen : Path(shape.first_pending + first + i)) {
+      int& word = visible[static_cast<std::size_t>(i * words + seen / 32)];
       word = static_cast<int>(static_cast<unsigned>(word) |
-                              1U << static_cast<unsigned>(slot % 32));
+                              1U << static_cast<unsigned>(seen % 32));
     }
   const int columns = shape.heads * shape.head_dim;
   const Place place = {.first = first % 3 * 5, .lanes = count % 2};
@@ -99,6 +111,7 @@ Numbers Tree::Run(Backend& backend, int first, int count) const {
                          .prefix = &prefix,
                          .committed = shape.committed,
                          .pending = &pending,
+                         .pending_slot = slot,
                          .first_pending = shape.first_pending + first,
                          .visible = desk.List(visible),
                          .visible_words = words,
@@ -111,6 +124,9 @@ Numbers Tree::Run(Backend& backend, int first, int count) const {
 // Scores of up to about `size`; deep and bushy trees in turn.
 Tree RandomTree(const Shape& shape, float size, Dice& dice) {
   Tree tree = {.shape = shape};
+  tree.shape.pending_slot = dice.OneIn(2)   ? kBehind
+                            : dice.OneIn(2) ? 0
+                                            : dice.Below(40);
   const int columns = shape.kv_heads * shape.head_dim;
   const int slots = shape.first_pending + shape.batch;
   const float scale =
