@@ -35,7 +35,7 @@ constexpr int kMostThreads = 256;
 // hand it out.
 constexpr double kWorthSharing = 50000;
 // A piece of this size takes some ten microseconds, long beside handing it out.
-constexpr double kPieceWork = 500000;
+constexpr double kPieceWork = 200000;
 constexpr int kMostRounds = 8;
 
 // The place of a target's kernels in Highway's tables.

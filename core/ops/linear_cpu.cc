@@ -58,6 +58,8 @@ struct Job {
   bool add;
 };
 
+// Panels whose sums are kept at once.
+constexpr int kPanelGroup = 4;
 // Rows whose sums are kept at once: their sums of four panels fill half of a
 // first-level cache.
 constexpr int kRowBlock = 60;
@@ -178,6 +180,7 @@ void RunPanels(const Job& job, int first_panel, int panels, int first_row,
 // Panels [first, end) for all rows.
 void MultiplyPanels(const Job& job, int first, int end) {
   alignas(64) float sums[kRowBlock * kTilePanels * kLane];
+  static_assert(kPanelGroup == kTilePanels);
   const Pieces groups(end - first, kTilePanels);
   const Pieces blocks(job.rows, kRowBlock);
   for (int g = 0; g < groups.count; ++g) {
@@ -224,12 +227,15 @@ absl::Status CpuBackend::Linear(const LinearArgs& args) {
              .add = args.add};
   const double size =
       double{1} * args.x.rows * weight.columns() * weight.rows();
-  const auto multiply = [&](int first, int end) {
-    HWY_DISPATCH_TABLE(MultiplyPanels)[kernel_](job, first, end);
-  };
+  // In whole groups of panels, which share a reading of the activations.
   const int panels = static_cast<int>(weight.panels());
+  const auto multiply = [&](int first, int end) {
+    HWY_DISPATCH_TABLE(MultiplyPanels)
+    [kernel_](job, first * kPanelGroup, std::min(end * kPanelGroup, panels));
+  };
+  const int groups = (panels + kPanelGroup - 1) / kPanelGroup;
   if (weight.format() != WeightFormat::kQ8) {
-    Split(panels, size, multiply);
+    Split(groups, size, multiply);
     return absl::OkStatus();
   }
   const std::lock_guard<std::mutex> lock(scratch_turn_);
@@ -250,7 +256,7 @@ absl::Status CpuBackend::Linear(const LinearArgs& args) {
         [&](int first, int end) {
           HWY_DISPATCH_TABLE(QuantiseRows)[kernel_](job, first, end);
         });
-  Split(panels, size, multiply);
+  Split(groups, size, multiply);
   return absl::OkStatus();
 }
 
