@@ -249,28 +249,30 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
   rotate.norm_weight = layer.key_norm.view();
   rotate.scale = 1;
   BANYAN_RETURN_IF_ERROR(backend_.Rotate(rotate));
+  std::vector<StoreKvArgs> stores;
+  std::vector<AttentionArgs> attentions;
   for (const PassPart& part : parts_) {
     TransformerSession& session = *part.session;
     const Tensor rows =
         projected.Rows(part.first_row, part.request->batch->size());
-    BANYAN_RETURN_IF_ERROR(backend_.StoreKv(
-        {rows.Columns(queries, keys), rows.Columns(queries + keys, keys),
-         &session.pending_cache(place),
-         session.pending_slot() + session.pending()}));
-    BANYAN_RETURN_IF_ERROR(
-        backend_.Attention({.queries = rows.Columns(0, queries),
-                            .heads = architecture_.heads,
-                            .prefix = &session.prefix_cache(place),
-                            .committed = session.length(),
-                            .pending = &session.pending_cache(place),
-                            .pending_slot = session.pending_slot(),
-                            .first_pending = session.pending(),
-                            .visible = part.visible,
-                            .visible_words = part.visible_words,
-                            .window = facts.window,
-                            .y = attended.Rows(part.first_row, rows.rows)}));
+    stores.push_back({rows.Columns(queries, keys),
+                      rows.Columns(queries + keys, keys),
+                      &session.pending_cache(place),
+                      session.pending_slot() + session.pending()});
+    attentions.push_back({.queries = rows.Columns(0, queries),
+                          .heads = architecture_.heads,
+                          .prefix = &session.prefix_cache(place),
+                          .committed = session.length(),
+                          .pending = &session.pending_cache(place),
+                          .pending_slot = session.pending_slot(),
+                          .first_pending = session.pending(),
+                          .visible = part.visible,
+                          .visible_words = part.visible_words,
+                          .window = facts.window,
+                          .y = attended.Rows(part.first_row, rows.rows)});
   }
-  return absl::OkStatus();
+  BANYAN_RETURN_IF_ERROR(backend_.StoreKv(stores));
+  return backend_.Attention(attentions);
 }
 
 absl::Status TransformerPass::FeedForward(const TransformerLayer& layer) {

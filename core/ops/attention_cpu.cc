@@ -266,24 +266,27 @@ HWY_EXPORT(Attend);
 
 }  // namespace
 
-absl::Status CpuBackend::Attention(const AttentionArgs& args) {
-  const KvCache& cache = *args.pending;
-  const int group = args.heads / cache.kv_heads;
-  const int rows = args.queries.rows;
-  Check(args.pending_slot + args.first_pending + rows <= cache.capacity &&
-            args.committed <= args.prefix->capacity,
-        "attention past a cache's end");
-  const int per_task = std::max(1, kRowsPerTask / group);
-  const int blocks = (rows + per_task - 1) / per_task;
-  const double slots = args.committed + args.first_pending + rows;
-  const double work = 2.0 * rows * slots * args.heads * cache.head_dim;
+absl::Status CpuBackend::Attention(absl::Span<const AttentionArgs> sequences) {
   // Heads vary slowest: a thread stays with the heads it has in its cache.
-  Split(cache.kv_heads * blocks, work, [&](int first, int end) {
-    for (int i = first; i < end; ++i) {
-      const int row = i % blocks * per_task;
-      HWY_DISPATCH_TABLE(Attend)
-      [kernel_]({&args, i / blocks, row, std::min(per_task, rows - row)});
-    }
+  std::vector<AttentionTask> tasks;
+  double work = 0;
+  for (const AttentionArgs& args : sequences) {
+    const KvCache& cache = *args.pending;
+    const int rows = args.queries.rows;
+    Check(args.pending_slot + args.first_pending + rows <= cache.capacity &&
+              args.committed <= args.prefix->capacity,
+          "attention past a cache's end");
+    const int per_task =
+        std::max(1, kRowsPerTask / (args.heads / cache.kv_heads));
+    for (int head = 0; head < cache.kv_heads; ++head)
+      for (int row = 0; row < rows; row += per_task)
+        tasks.push_back({&args, head, row, std::min(per_task, rows - row)});
+    const double slots = args.committed + args.first_pending + rows;
+    work += 2.0 * rows * slots * args.heads * cache.head_dim;
+  }
+  Split(static_cast<int>(tasks.size()), work, [&](int first, int end) {
+    for (int i = first; i < end; ++i)
+      HWY_DISPATCH_TABLE(Attend)[kernel_](tasks[static_cast<std::size_t>(i)]);
   });
   return absl::OkStatus();
 }

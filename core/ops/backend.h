@@ -90,9 +90,10 @@ class Backend {
   virtual absl::Status Rotate(const RotateArgs& args) = 0;
   virtual absl::Status Activate(const ActivateArgs& args) = 0;
   virtual absl::Status Copy(const CopyArgs& args) = 0;
-  virtual absl::Status StoreKv(const StoreKvArgs& args) = 0;
+  // Of several sequences at once, each with caches of its own.
+  virtual absl::Status StoreKv(absl::Span<const StoreKvArgs> sequences) = 0;
   virtual absl::Status MoveKv(const MoveKvArgs& args) = 0;
-  virtual absl::Status Attention(const AttentionArgs& args) = 0;
+  virtual absl::Status Attention(absl::Span<const AttentionArgs> sequences) = 0;
   virtual absl::StatusOr<Distribution> Law(const LawArgs& args) = 0;
   virtual absl::StatusOr<std::vector<TokenLogit>> Best(
       const BestArgs& args) = 0;

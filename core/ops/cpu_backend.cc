@@ -37,6 +37,9 @@ constexpr double kWorthSharing = 50000;
 // A piece of this size takes some ten microseconds, long beside handing it out.
 constexpr double kPieceWork = 200000;
 constexpr int kMostRounds = 8;
+// A number of a key goes to a cache line of its own, which takes as long as so
+// many operations.
+constexpr double kScattered = 20;
 
 // The place of a target's kernels in Highway's tables.
 std::size_t TableIndex(std::int64_t target) {
@@ -142,8 +145,25 @@ absl::Status CpuBackend::GrowKv(KvCache& cache, int slots, int used) {
 
 absl::Status CpuBackend::Copy(const CopyArgs& args) { return host::Copy(args); }
 
-absl::Status CpuBackend::StoreKv(const StoreKvArgs& args) {
-  return host::StoreKv(args);
+absl::Status CpuBackend::StoreKv(absl::Span<const StoreKvArgs> sequences) {
+  struct Head {
+    const StoreKvArgs* args;
+    int number;
+  };
+  std::vector<Head> heads;
+  double work = 0;
+  for (const StoreKvArgs& args : sequences) {
+    for (int head = 0; head < args.cache->kv_heads; ++head)
+      heads.push_back({&args, head});
+    work += kScattered * args.keys.rows * args.keys.columns;
+  }
+  Split(static_cast<int>(heads.size()), work, [&](int first, int end) {
+    for (int i = first; i < end; ++i) {
+      const Head& head = heads[static_cast<std::size_t>(i)];
+      host::StoreKvHead(*head.args, head.number);
+    }
+  });
+  return absl::OkStatus();
 }
 
 absl::Status CpuBackend::MoveKv(const MoveKvArgs& args) {

@@ -71,9 +71,9 @@ class CpuBackend : public Backend {
   absl::Status Rotate(const RotateArgs& args) override;
   absl::Status Activate(const ActivateArgs& args) override;
   absl::Status Copy(const CopyArgs& args) override;
-  absl::Status StoreKv(const StoreKvArgs& args) override;
+  absl::Status StoreKv(absl::Span<const StoreKvArgs> sequences) override;
   absl::Status MoveKv(const MoveKvArgs& args) override;
-  absl::Status Attention(const AttentionArgs& args) override;
+  absl::Status Attention(absl::Span<const AttentionArgs> sequences) override;
   absl::StatusOr<Distribution> Law(const LawArgs& args) override;
   absl::StatusOr<std::vector<TokenLogit>> Best(const BestArgs& args) override;
 

@@ -71,24 +71,18 @@ absl::Status GrowKv(KvCache& cache, int slots, int used) {
   return absl::OkStatus();
 }
 
-absl::Status StoreKv(const StoreKvArgs& args) {
-  const KvCache& cache = *args.cache;
-  const KvView view(cache);
-  Check(args.first_slot + args.keys.rows <= cache.capacity,
+void StoreKvHead(const StoreKvArgs& args, int head) {
+  const KvView view(*args.cache);
+  Check(args.first_slot + args.keys.rows <= args.cache->capacity,
         "keys and values without room");
+  const std::size_t at = static_cast<std::size_t>(head) * view.head_dim;
   for (int i = 0; i < args.keys.rows; ++i) {
-    const float* keys = Row(args.keys, i);
-    const float* values = Row(args.values, i);
-    const int slot = args.first_slot + i;
-    for (int head = 0; head < cache.kv_heads; ++head) {
-      const std::size_t at = static_cast<std::size_t>(head) * view.head_dim;
-      float* key = view.Key(head, slot);
-      for (std::size_t d = 0; d < view.head_dim; ++d)
-        key[d * kLane] = keys[at + d];
-      std::copy_n(values + at, view.head_dim, view.Value(head, slot));
-    }
+    const float* keys = Row(args.keys, i) + at;
+    float* key = view.Key(head, args.first_slot + i);
+    for (std::size_t d = 0; d < view.head_dim; ++d) key[d * kLane] = keys[d];
+    std::copy_n(Row(args.values, i) + at, view.head_dim,
+                view.Value(head, args.first_slot + i));
   }
-  return absl::OkStatus();
 }
 
 absl::Status MoveKv(const MoveKvArgs& args) {

@@ -73,7 +73,8 @@ absl::Status Upload(absl::Span<const std::byte> from, Buffer& to,
 absl::Status Download(const Buffer& from, std::size_t offset,
                       absl::Span<std::byte> to);
 absl::Status GrowKv(KvCache& cache, int slots, int used);
-absl::Status StoreKv(const StoreKvArgs& args);
+// What StoreKv does to one head.
+void StoreKvHead(const StoreKvArgs& args, int head);
 absl::Status MoveKv(const MoveKvArgs& args);
 absl::Status Copy(const CopyArgs& args);
 // The row as doubles, -infinity where nothing is emitted.

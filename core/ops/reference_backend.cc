@@ -69,6 +69,36 @@ std::vector<Seen> SeenSlots(const AttentionArgs& args, int row) {
   return slots;
 }
 
+void Attend(const AttentionArgs& args) {
+  const int size = args.pending->head_dim;
+  const int group = args.heads / args.pending->kv_heads;
+  for (int row = 0; row < args.queries.rows; ++row) {
+    const std::vector<Seen> slots = SeenSlots(args, row);
+    for (int head = 0; head < args.heads; ++head) {
+      const float* query = Row(args.queries, row) + head * size;
+      std::vector<double> p;
+      for (const Seen& seen : slots) {
+        const float* key =
+            host::KvView(*seen.cache).Key(head / group, seen.slot);
+        double score = 0;
+        for (int d = 0; d < size; ++d)
+          score += double{query[d]} * key[d * kLane];
+        p.push_back(score);
+      }
+      const double largest = *std::max_element(p.begin(), p.end());
+      double total = 0;
+      for (double& score : p) total += score = std::exp(score - largest);
+      for (int d = 0; d < size; ++d) {
+        double sum = 0;
+        for (std::size_t j = 0; j < slots.size(); ++j)
+          sum += p[j] * host::KvView(*slots[j].cache)
+                            .Value(head / group, slots[j].slot)[d];
+        Row(args.y, row)[head * size + d] = static_cast<float>(sum / total);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Buffer>> ReferenceBackend::Allocate(
@@ -101,8 +131,12 @@ absl::Status ReferenceBackend::Copy(const CopyArgs& args) {
   return host::Copy(args);
 }
 
-absl::Status ReferenceBackend::StoreKv(const StoreKvArgs& args) {
-  return host::StoreKv(args);
+absl::Status ReferenceBackend::StoreKv(
+    absl::Span<const StoreKvArgs> sequences) {
+  for (const StoreKvArgs& args : sequences)
+    for (int head = 0; head < args.cache->kv_heads; ++head)
+      host::StoreKvHead(args, head);
+  return absl::OkStatus();
 }
 
 absl::Status ReferenceBackend::MoveKv(const MoveKvArgs& args) {
@@ -214,34 +248,9 @@ absl::Status ReferenceBackend::Activate(const ActivateArgs& args) {
   return absl::OkStatus();
 }
 
-absl::Status ReferenceBackend::Attention(const AttentionArgs& args) {
-  const int size = args.pending->head_dim;
-  const int group = args.heads / args.pending->kv_heads;
-  for (int row = 0; row < args.queries.rows; ++row) {
-    const std::vector<Seen> slots = SeenSlots(args, row);
-    for (int head = 0; head < args.heads; ++head) {
-      const float* query = Row(args.queries, row) + head * size;
-      std::vector<double> p;
-      for (const Seen& seen : slots) {
-        const float* key =
-            host::KvView(*seen.cache).Key(head / group, seen.slot);
-        double score = 0;
-        for (int d = 0; d < size; ++d)
-          score += double{query[d]} * key[d * kLane];
-        p.push_back(score);
-      }
-      const double largest = *std::max_element(p.begin(), p.end());
-      double total = 0;
-      for (double& score : p) total += score = std::exp(score - largest);
-      for (int d = 0; d < size; ++d) {
-        double sum = 0;
-        for (std::size_t j = 0; j < slots.size(); ++j)
-          sum += p[j] * host::KvView(*slots[j].cache)
-                            .Value(head / group, slots[j].slot)[d];
-        Row(args.y, row)[head * size + d] = static_cast<float>(sum / total);
-      }
-    }
-  }
+absl::Status ReferenceBackend::Attention(
+    absl::Span<const AttentionArgs> sequences) {
+  for (const AttentionArgs& args : sequences) Attend(args);
   return absl::OkStatus();
 }
 

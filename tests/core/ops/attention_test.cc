@@ -66,10 +66,10 @@ KvCache Rubbish(Backend& backend, Desk& desk, const Shape& shape, int slots) {
   const int columns = shape.kv_heads * shape.head_dim;
   absl::Status status = backend.GrowKv(cache, slots, 0);
   EXPECT_TRUE(status.ok()) << status;
-  status = backend.StoreKv({.keys = desk.Room(cache.capacity, columns),
-                            .values = desk.Room(cache.capacity, columns),
-                            .cache = &cache,
-                            .first_slot = 0});
+  status = backend.StoreKv({{.keys = desk.Room(cache.capacity, columns),
+                             .values = desk.Room(cache.capacity, columns),
+                             .cache = &cache,
+                             .first_slot = 0}});
   EXPECT_TRUE(status.ok()) << status;
   return cache;
 }
@@ -77,10 +77,10 @@ KvCache Rubbish(Backend& backend, Desk& desk, const Shape& shape, int slots) {
 void Store(Backend& backend, Desk& desk, const Numbers& keys,
            const Numbers& values, int first, KvCache& cache) {
   if (keys.rows == 0) return;
-  const absl::Status status = backend.StoreKv({.keys = desk.Put(keys),
-                                               .values = desk.Put(values),
-                                               .cache = &cache,
-                                               .first_slot = first});
+  const absl::Status status = backend.StoreKv({{.keys = desk.Put(keys),
+                                                .values = desk.Put(values),
+                                                .cache = &cache,
+                                                .first_slot = first}});
   EXPECT_TRUE(status.ok()) << status;
 }
 
@@ -105,18 +105,18 @@ Numbers Tree::Run(Backend& backend, int first, int count) const {
   const int columns = shape.heads * shape.head_dim;
   const Place place = {.first = first % 3 * 5, .lanes = count % 2};
   const Tensor y = desk.Room(count, columns, place);
-  const absl::Status status =
-      backend.Attention({.queries = desk.Put(queries.Rows(first, count), place),
-                         .heads = shape.heads,
-                         .prefix = &prefix,
-                         .committed = shape.committed,
-                         .pending = &pending,
-                         .pending_slot = slot,
-                         .first_pending = shape.first_pending + first,
-                         .visible = desk.List(visible),
-                         .visible_words = words,
-                         .window = shape.window,
-                         .y = y});
+  const absl::Status status = backend.Attention(
+      {{.queries = desk.Put(queries.Rows(first, count), place),
+        .heads = shape.heads,
+        .prefix = &prefix,
+        .committed = shape.committed,
+        .pending = &pending,
+        .pending_slot = slot,
+        .first_pending = shape.first_pending + first,
+        .visible = desk.List(visible),
+        .visible_words = words,
+        .window = shape.window,
+        .y = y}});
   EXPECT_TRUE(status.ok()) << status;
   return desk.Take(y);
 }

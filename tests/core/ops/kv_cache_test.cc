@@ -84,10 +84,10 @@ void Store(Backend& backend, Desk& desk, const Slots& slots, int first,
   }
   const Tensor matrix = desk.Put(both, RandomPlace(dice));
   const auto status =
-      backend.StoreKv({.keys = matrix.Columns(0, columns),
-                       .values = matrix.Columns(columns, columns),
-                       .cache = &cache,
-                       .first_slot = first});
+      backend.StoreKv({{.keys = matrix.Columns(0, columns),
+                        .values = matrix.Columns(columns, columns),
+                        .cache = &cache,
+                        .first_slot = first}});
   EXPECT_TRUE(status.ok()) << status;
 }
 
