@@ -197,7 +197,7 @@ TEST(TableModel, DropsEveryPendingRowOnAnEmptyCommit) {
   ASSERT_TRUE(session->Commit({}).ok());
   EXPECT_EQ(session->length(), 2);
   EXPECT_EQ(session->pending(), 0);
-  ASSERT_TRUE(session->Prefill({{2}}).ok());
+  ASSERT_TRUE(session->Prefill(std::vector<TokenId>{2}).ok());
   EXPECT_EQ(session->length(), 3);
 }
 
@@ -281,7 +281,7 @@ TEST(TableModel, RefusesAPrefillWhileRowsArePending) {
   const TableModel model = Model();
   const auto session = Started(model, {1});
   Score(model, *session, SmallTree());
-  EXPECT_FALSE(session->Prefill({{0}}).ok());
+  EXPECT_FALSE(session->Prefill(std::vector<TokenId>{0}).ok());
   EXPECT_EQ(session->length(), 2);
   EXPECT_EQ(session->pending(), 4);
 }

@@ -112,14 +112,12 @@ TEST(AutoShape, GivesUpOnAUselessDrafterAndAsksAgainAtTimes) {
   const AutoOptions options = Options(Steep(), 0.4);
   const auto policy = Make(options);
   double ms = 0;
-  int drafted = 0;
   std::vector<int> probes;
   constexpr int kRounds = 400;
   for (int round = 0; round < kRounds; ++round) {
     const int height = Height(policy->shape());
     const int nodes = Play(*policy, 0);
     ms += *options.hardware.target_ms.At(nodes + 1) + height * 0.4;
-    drafted += nodes;
     if (nodes > 0 && round > 50) probes.push_back(round);
   }
   // Each round gives a token, as plain decoding's do, at 1 ms.
