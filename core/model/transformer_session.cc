@@ -159,9 +159,8 @@ absl::Status TransformerSession::GrowCommitted(int slots) {
   for (KvCache& cache : committed_->caches) {
     if (slots <= cache.capacity) continue;
     // Pending rows may be more than the positions that are left.
-    const int grown =
-        std::max(slots, std::min(model_.context_limit(),
-                                 slots + std::max(kLeastGrowth, slots)));
+    const int most = std::max(slots, model_.context_limit()) + kLeastGrowth;
+    const int grown = std::min(most, slots + std::max(kLeastGrowth, slots));
     BANYAN_RETURN_IF_ERROR(
         model_.backend().GrowKv(cache, grown, length() + rows_.size()));
   }
