@@ -143,7 +143,7 @@ absl::StatusOr<RoundRecord> Commit(const Scores& scores, Part part) {
   std::vector<int> rows = {0};
   rows.insert(
       rows.end(), path.begin(),
-      path.begin() + static_cast<std::ptrdiff_t>(kept.tokens.size()) - 1);
+      path.begin() + (static_cast<std::ptrdiff_t>(kept.tokens.size()) - 1));
   if (!sequence.taps.empty())
     BANYAN_RETURN_IF_ERROR(sequence.KeepFeatures(scores, rows));
   BANYAN_RETURN_IF_ERROR(sequence.session->Commit(rows));

@@ -108,6 +108,7 @@ void ReadRows(const StoredTensor& tensor, const WeightSource& source, int first,
               int count, float* out) {
   Check(first >= 0 && count >= 0 && count <= source.rows - first,
         "the rows exist");
+  if (count == 0) return;  // of an empty tensor there may be no data
   if (source.transposed) {
     ReadTransposed(tensor, source, first, count, out);
     return;
