@@ -58,8 +58,6 @@ struct Job {
   bool add;
 };
 
-// Panels whose sums are kept at once.
-constexpr int kPanelGroup = 4;
 // Rows whose sums are kept at once: their sums of four panels fill half of a
 // first-level cache.
 constexpr int kRowBlock = 60;
@@ -180,7 +178,6 @@ void RunPanels(const Job& job, int first_panel, int panels, int first_row,
 // Panels [first, end) for all rows.
 void MultiplyPanels(const Job& job, int first, int end) {
   alignas(64) float sums[kRowBlock * kTilePanels * kLane];
-  static_assert(kPanelGroup == kTilePanels);
   const Pieces groups(end - first, kTilePanels);
   const Pieces blocks(job.rows, kRowBlock);
   for (int g = 0; g < groups.count; ++g) {
@@ -208,6 +205,9 @@ namespace {
 HWY_EXPORT(QuantiseRows);
 HWY_EXPORT(MultiplyPanels);
 
+// Panels that share a reading of the activations.
+constexpr int kPanelGroup = HWY_NAMESPACE::kTilePanels;
+
 std::size_t RoundUp(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
@@ -227,7 +227,6 @@ absl::Status CpuBackend::Linear(const LinearArgs& args) {
              .add = args.add};
   const double size =
       double{1} * args.x.rows * weight.columns() * weight.rows();
-  // In whole groups of panels, which share a reading of the activations.
   const int panels = static_cast<int>(weight.panels());
   const auto multiply = [&](int first, int end) {
     HWY_DISPATCH_TABLE(MultiplyPanels)

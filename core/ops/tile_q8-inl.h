@@ -7,6 +7,7 @@
 #define BANYAN_CORE_OPS_TILE_Q8_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -232,10 +233,8 @@ HWY_INLINE void AddQ8Blocks(const Q8TileArgs& args, std::size_t first_row,
   }
 }
 
-// Rows that are multiplied at once. Four share a reading of the weights by the
-// most; where there are many rows, three leave more registers for what ends a
-// block.
-constexpr int Q8TileRows(int rows) { return rows <= 16 ? 4 : 3; }
+// Rows that are multiplied at once, at most.
+inline constexpr int kQ8TileRows = 4;
 
 // Panels that so many rows take at once, at most.
 constexpr int Q8PanelsFor(int rows) {
@@ -244,19 +243,6 @@ constexpr int Q8PanelsFor(int rows) {
 #else
   return rows <= 2 ? 2 : 1;
 #endif
-}
-
-// Asks for part `part` of `parts` of the next `blocks` blocks of some panels.
-template <int kPanels>
-HWY_INLINE void AskForBlocks(const std::uint8_t* at, std::size_t panel,
-                             std::size_t blocks, std::size_t part,
-                             std::size_t parts) {
-  constexpr std::size_t kLine = 64;
-  const std::size_t lines = blocks * (kLane * kQ8Block / kLine);
-  for (std::size_t line = lines * part / parts;
-       line < lines * (part + 1) / parts; ++line)
-    for (std::size_t p = 0; p < kPanels; ++p)
-      __builtin_prefetch(at + p * panel + line * kLine, 0, 2);
 }
 
 // All blocks of all rows, which `tiles` cuts into `kRows` rows or one fewer.
@@ -272,13 +258,18 @@ HWY_NOINLINE void RunQ8Panels(const Q8TileArgs& args, const Pieces& tiles) {
   if (tiles.count == 1) return AddQ8Blocks<kRows, kPanels>(args, 0, 0, blocks);
   const auto count = static_cast<std::size_t>(tiles.count);
   const std::size_t turn = std::max<std::size_t>(4, count);
+  const std::size_t lines = turn * kLane * kQ8Block / 64;
   for (std::size_t first = 0; first < blocks; first += turn) {
     const std::size_t end = std::min(first + turn, blocks);
     // Behind a panel's last block the next panels are wanted.
     const std::uint8_t* next =
         w.at + (end < blocks ? end * kLane * kQ8Block : kPanels * w.panel);
+    const Wanted wanted = {reinterpret_cast<const std::byte*>(next), w.panel,
+                           kPanels};
     for (std::size_t t = 0; t < count; ++t) {
-      AskForBlocks<kPanels>(next, w.panel, turn, t, count);
+      for (std::size_t line = lines * t / count; line < lines * (t + 1) / count;
+           ++line)
+        wanted.Ask(line);
       const int row = tiles.first(static_cast<int>(t));
       const auto at = static_cast<std::size_t>(row);
       if (tiles.first(static_cast<int>(t) + 1) - row == kRows)
@@ -306,7 +297,7 @@ HWY_INLINE void RunQ8Rows(int panels, const Q8TileArgs& args,
 inline HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
                                     const Q8Rows& x, float* sums,
                                     std::size_t sums_stride) {
-  const Pieces tiles(rows, Q8TileRows(rows));
+  const Pieces tiles(rows, kQ8TileRows);
   const Pieces groups(panels, Q8PanelsFor(tiles.largest()));
   for (int g = 0; g < groups.count; ++g) {
     const auto first = static_cast<std::size_t>(groups.first(g));

@@ -51,7 +51,21 @@ struct Tree {
       path.insert(path.begin(), slot);
     return path;
   }
-  Numbers Run(Backend& backend, int first, int count) const;
+  Numbers Run(Backend& backend, int first, int count) const {
+    Desk desk(backend);
+    Laid laid;
+    Lay(backend, desk, first, count, laid);
+    const absl::Status status = backend.Attention({laid.args});
+    EXPECT_TRUE(status.ok()) << status;
+    return desk.Take(laid.args.y);
+  }
+  // Queries [first, first + count) and what they read, laid on the desk.
+  struct Laid {
+    KvCache prefix, own;
+    AttentionArgs args;
+  };
+  void Lay(Backend& backend, Desk& desk, int first, int count,
+           Laid& laid) const;
 
   Shape shape;
   Numbers queries;
@@ -84,15 +98,15 @@ void Store(Backend& backend, Desk& desk, const Numbers& keys,
   EXPECT_TRUE(status.ok()) << status;
 }
 
-Numbers Tree::Run(Backend& backend, int first, int count) const {
-  Desk desk(backend);
+void Tree::Lay(Backend& backend, Desk& desk, int first, int count,
+               Laid& laid) const {
   const bool behind = shape.pending_slot == kBehind;
   const int slot = behind ? keys.rows : shape.pending_slot;
-  KvCache prefix =
+  laid.prefix =
       Rubbish(backend, desk, shape, keys.rows + pending_keys.rows + 1);
-  KvCache own = Rubbish(backend, desk, shape, slot + pending_keys.rows + 1);
-  KvCache& pending = behind ? prefix : own;
-  Store(backend, desk, keys, values, 0, prefix);
+  laid.own = Rubbish(backend, desk, shape, slot + pending_keys.rows + 1);
+  KvCache& pending = behind ? laid.prefix : laid.own;
+  Store(backend, desk, keys, values, 0, laid.prefix);
   Store(backend, desk, pending_keys, pending_values, slot, pending);
   const int words = (pending_keys.rows + 31) / 32 + count % 2;
   std::vector<int> visible(static_cast<std::size_t>(count * words));
@@ -104,21 +118,17 @@ Numbers Tree::Run(Backend& backend, int first, int count) const {
     }
   const int columns = shape.heads * shape.head_dim;
   const Place place = {.first = first % 3 * 5, .lanes = count % 2};
-  const Tensor y = desk.Room(count, columns, place);
-  const absl::Status status = backend.Attention(
-      {{.queries = desk.Put(queries.Rows(first, count), place),
-        .heads = shape.heads,
-        .prefix = &prefix,
-        .committed = shape.committed,
-        .pending = &pending,
-        .pending_slot = slot,
-        .first_pending = shape.first_pending + first,
-        .visible = desk.List(visible),
-        .visible_words = words,
-        .window = shape.window,
-        .y = y}});
-  EXPECT_TRUE(status.ok()) << status;
-  return desk.Take(y);
+  laid.args = {.queries = desk.Put(queries.Rows(first, count), place),
+               .heads = shape.heads,
+               .prefix = &laid.prefix,
+               .committed = shape.committed,
+               .pending = &pending,
+               .pending_slot = slot,
+               .first_pending = shape.first_pending + first,
+               .visible = desk.List(visible),
+               .visible_words = words,
+               .window = shape.window,
+               .y = desk.Room(count, columns, place)};
 }
 
 // Scores of up to about `size`; deep and bushy trees in turn.
@@ -290,6 +300,38 @@ TEST(AttentionTwins, AgreeOnBatchesOfAnySize) {
                            batch,
                            dice.OneIn(3) ? dice.Between(1, 60) : 0};
       ExpectAttends(fleet, RandomTree(shape, 10, dice));
+    }
+}
+
+// Sequences in one call, each with caches, prefix and window of its own.
+TEST(AttentionTwins, GiveEachOfSeveralSequencesWhatItGetsAlone) {
+  Fleet fleet;
+  Dice dice(7);
+  for (const auto& backend : fleet.all())
+    for (int count : {2, 3, 8}) {
+      std::vector<Tree> trees;
+      std::vector<Tree::Laid> laid(static_cast<std::size_t>(count));
+      std::vector<AttentionArgs> together;
+      Desk desk(*backend);
+      for (Tree::Laid& each : laid) {
+        const Shape shape = {4,
+                             2,
+                             10,
+                             dice.Below(300),
+                             dice.Below(5),
+                             dice.Between(1, 40),
+                             dice.OneIn(3) ? 7 : 0};
+        trees.push_back(RandomTree(shape, 10, dice));
+        trees.back().Lay(*backend, desk, 0, shape.batch, each);
+        together.push_back(each.args);
+      }
+      const absl::Status status = backend->Attention(together);
+      ASSERT_TRUE(status.ok()) << status;
+      for (std::size_t i = 0; i < trees.size(); ++i)
+        EXPECT_TRUE(SameBits(desk.Take(laid[i].args.y),
+                             trees[i].Run(*backend, 0, trees[i].shape.batch)))
+            << backend->description() << ", " << i << " of " << count << ": "
+            << trees[i].name();
     }
 }
 

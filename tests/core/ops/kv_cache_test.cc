@@ -73,9 +73,9 @@ std::vector<int> UpTo(int count) {
   return all;
 }
 
-void Store(Backend& backend, Desk& desk, const Slots& slots, int first,
-           KvCache& cache, Dice& dice) {
-  // Keys and values stand side by side, as a projection leaves them.
+// Keys and values stand side by side, as a projection leaves them.
+StoreKvArgs Lay(Desk& desk, const Slots& slots, int first, KvCache& cache,
+                Dice& dice) {
   const int columns = slots.keys.columns;
   Numbers both(slots.keys.rows, 2 * columns);
   for (int i = 0; i < both.rows; ++i) {
@@ -83,11 +83,15 @@ void Store(Backend& backend, Desk& desk, const Slots& slots, int first,
     std::copy_n(slots.values.row(i), columns, both.row(i) + columns);
   }
   const Tensor matrix = desk.Put(both, RandomPlace(dice));
-  const auto status =
-      backend.StoreKv({{.keys = matrix.Columns(0, columns),
-                        .values = matrix.Columns(columns, columns),
-                        .cache = &cache,
-                        .first_slot = first}});
+  return {.keys = matrix.Columns(0, columns),
+          .values = matrix.Columns(columns, columns),
+          .cache = &cache,
+          .first_slot = first};
+}
+
+void Store(Backend& backend, Desk& desk, const Slots& slots, int first,
+           KvCache& cache, Dice& dice) {
+  const auto status = backend.StoreKv({Lay(desk, slots, first, cache, dice)});
   EXPECT_TRUE(status.ok()) << status;
 }
 
@@ -133,6 +137,32 @@ TEST(KvCache, HoldsWhatWasStoredMovedAndGrown) {
     for (int kv_heads : {1, 2, 3, 4})
       for (int head_dim : {2, 6, 8, 10, 64, 80, 128})
         Wander(*backend, kv_heads, head_dim, dice);
+}
+
+// Sequences in one call, each with a cache of its own.
+TEST(KvCache, HoldsWhatSeveralSequencesStoredAtOnce) {
+  Fleet fleet;
+  Dice dice(3);
+  for (const auto& backend : fleet.hosts())
+    for (int count : {2, 3, 8}) {
+      Desk desk(*backend);
+      std::vector<KvCache> caches(static_cast<std::size_t>(count));
+      std::vector<Slots> stored;
+      std::vector<StoreKvArgs> together;
+      for (KvCache& cache : caches) {
+        cache.kv_heads = 2;
+        cache.head_dim = 6;
+        stored.push_back(RandomSlots(dice.Between(1, 30), cache, dice));
+        ASSERT_TRUE(backend->GrowKv(cache, stored.back().keys.rows, 0).ok());
+        together.push_back(Lay(desk, stored.back(), 0, cache, dice));
+      }
+      const auto status = backend->StoreKv(together);
+      ASSERT_TRUE(status.ok()) << status;
+      for (std::size_t i = 0; i < caches.size(); ++i)
+        ExpectHolds(
+            caches[i], stored[i],
+            absl::StrCat(backend->description(), ", ", i, " of ", count));
+    }
 }
 
 TEST(KvCache, HoldsFiniteNumbersWhereNothingWasStored) {
