@@ -228,6 +228,7 @@ TEST_P(EveryPreset, DecodesPromptsTogetherAsItDoesAlone) {
   std::vector<std::string> alone;
   for (const Prompt& prompt : prompts)
     alone.push_back(Trace(*method.decoder, prompt));
+  Tally tally;
   for (int slots : {1, 2, 3, 8}) {
     Traces traces(kTogether);
     SeededSource random(1);
@@ -235,10 +236,13 @@ TEST_P(EveryPreset, DecodesPromptsTogetherAsItDoesAlone) {
         DecodeBatch(*method.decoder, prompts, {.max_new_tokens = kTokens},
                     slots, random, traces);
     ASSERT_TRUE(status.ok()) << status;
-    for (std::size_t i = 0; i < kTogether; ++i)
+    for (std::size_t i = 0; i < kTogether; ++i) {
       EXPECT_EQ(traces.texts[i], alone[i]) << "prompt " << i << " of " << slots;
+      tally.Count(CaseResult::kProven);
+    }
     EXPECT_EQ(traces.shared > 0, slots > 1);
   }
+  ExpectCounts(tally, kProgram);
 }
 
 // Tokens a millisecond of a method, were its rounds to take what the curve of

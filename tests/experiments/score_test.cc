@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
+#include "core/ops/cpu_backend.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/run_program.h"
 #include "tests/support/golden_model.h"
@@ -101,7 +102,10 @@ TEST(Score, GivesTheLogitsAfterOneTokenThoughNothingIsScored) {
 TEST(Score, IsTheSameOnEveryInstructionSetAndThreadCount) {
   const std::string command = On("llama") + "--ids 1,2,3,4 --logits --json ";
   nlohmann::json best = RunForJson(command);
-  for (const char* options : {"--threads 1", "--instruction-set SCALAR"}) {
+  std::vector<std::string> settings = {"--threads 1"};
+  for (const std::string& set : CpuBackend::InstructionSets())
+    settings.push_back("--instruction-set " + set);
+  for (const std::string& options : settings) {
     const nlohmann::json other = RunForJson(command + options);
     EXPECT_EQ(best.at("logits"), other.at("logits")) << options;
   }
