@@ -57,7 +57,8 @@ void AddCompareCommand(CLI::App& app, absl::Status& status) {
   command->add_option("B", options->b, "What is held against it")->required();
   command->add_option("--cell", options->compare.cell, "Only this cell");
   command->add_flag("--mixed", options->compare.mixed,
-                    "Even if workloads or instruction sets differ");
+                    "Even if workloads, chat templates, devices or instruction "
+                    "sets differ");
   command->add_flag("--json", options->json, "Print JSON.");
   command->callback([options, &status] { status = CompareRuns(*options); });
 }

@@ -1,4 +1,5 @@
 // banyan list: every catalogue.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -149,13 +150,17 @@ std::string Facts(const Json& row) {
 void Print(const Json& catalogues) {
   for (const auto& [title, rows] : catalogues.items()) {
     std::cout << title << "\n";
+    int width = 0;
+    for (const Json& row : rows)
+      width = std::max(
+          width, static_cast<int>(row["name"].get<std::string>().size()) + 2);
     for (const Json& row : rows) {
-      std::cout << absl::StreamFormat("  %-24s%s\n",
+      std::cout << absl::StreamFormat("  %-*s%s\n", width,
                                       row["name"].get<std::string>(),
                                       row["sentence"].get<std::string>());
       const std::string facts = Facts(row);
       if (!facts.empty())
-        std::cout << absl::StreamFormat("  %-24s[%s]\n", "", facts);
+        std::cout << absl::StreamFormat("  %-*s[%s]\n", width, "", facts);
     }
     std::cout << "\n";
   }

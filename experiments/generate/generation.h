@@ -24,8 +24,8 @@ struct RoundFacts {
 
 // Sums over the rounds.
 struct PhaseTotals {
-  std::int64_t prefill_ns = 0;  // of the target
-  std::int64_t draft_ns = 0;    // the drafters' prefill is in the first round's
+  std::int64_t prefill_ns = 0;  // of target and drafters
+  std::int64_t draft_ns = 0;
   std::int64_t derive_ns = 0;
   std::int64_t target_ns = 0;
   std::int64_t verify_ns = 0;

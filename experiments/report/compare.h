@@ -16,7 +16,7 @@ namespace banyan {
 
 struct CompareOptions {
   std::string cell;  // empty: all that both have
-  // Other workloads and instruction sets may differ.
+  // Workloads, chat templates, devices and instruction sets may differ.
   bool mixed = false;
 };
 
@@ -45,7 +45,7 @@ struct Comparison {
 };
 
 // Fails if they have no cell in common; and, unless told that they are mixed,
-// if workloads or instruction sets differ, naming both.
+// if workloads, chat templates, devices or instruction sets differ, naming both.
 absl::StatusOr<Comparison> Compare(const RecordSet& a, const RecordSet& b,
                                    const CompareOptions& options);
 

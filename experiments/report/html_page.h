@@ -20,7 +20,7 @@ namespace banyan {
 //   metrics: [{name, sentence, unit}]
 //   curve: null or {file, name, costs, sentence}: what was stated of another
 //     machine, as YAML, and in words; `name` is the key of predicted_by_curve
-//   samples: [{cell: name, id, kind, prompt,
+//   samples: [{cell: name, id, kind, turn, prompt,
 //     tokens: [{text, round, how: accepted, corrected, bonus or plain}],
 //     rounds: [{nodes: [{text, parent, p, trunks: [number], accepted}], next,
 //       emitted, ms: {draft, derive, target, verify, commit}}]}]
