@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,34 +20,51 @@
 namespace banyan {
 namespace {
 
-// The place of each pair's part: a chat's turns share one, and so do the
-// prompts of a batch, whose times depend on each other.
-std::vector<std::size_t> Places(absl::Span<const PromptPair> pairs) {
-  std::map<std::string, std::size_t> chats;  // by id
-  std::map<std::uint32_t, std::size_t> batches;
-  std::vector<std::size_t> places;
+// Who `i` stands for.
+std::size_t Root(std::vector<std::size_t>& parents, std::size_t i) {
+  while (parents[i] != i) i = parents[i] = parents[parents[i]];
+  return i;
+}
+
+// The place of each prompt's part: a chat's turns share one, and so do the
+// prompts of a batch, whose times depend on each other. Of several sides, each
+// with the same prompts, what shares a place on one of them does.
+std::vector<std::size_t> Places(
+    std::initializer_list<absl::Span<const PromptPair>> sides) {
+  std::vector<std::size_t> parents(sides.begin()->size());
+  std::iota(parents.begin(), parents.end(), 0);
+  for (absl::Span<const PromptPair> side : sides) {
+    std::map<std::string, std::size_t> chats;  // by id
+    std::map<std::uint32_t, std::size_t> batches;
+    const auto join = [&](std::size_t i, std::size_t first) {
+      i = Root(parents, i);
+      first = Root(parents, first);
+      parents[std::max(i, first)] = std::min(i, first);
+    };
+    for (std::size_t i = 0; i < side.size(); ++i) {
+      const records::PromptRecord& record = *side[i].record;
+      // A chat's first turn names it; a later one of an id follows it.
+      const auto chat = chats.try_emplace(record.id(), i).first;
+      if (record.turn() > 0)
+        join(i, chat->second);
+      else
+        chat->second = i;
+      if (record.batch() > 0)
+        join(i, batches.try_emplace(record.batch(), i).first->second);
+    }
+  }
+  std::vector<std::size_t> places(parents.size());
   std::size_t next = 0;
-  for (const PromptPair& pair : pairs) {
-    const records::PromptRecord& record = *pair.record;
-    const auto chat = chats.find(record.id());
-    const auto batch = batches.find(record.batch());
-    if (record.turn() > 0 && chat != chats.end())
-      places.push_back(chat->second);
-    else if (record.batch() > 0 && batch != batches.end())
-      places.push_back(batch->second);
-    else
-      places.push_back(next++);
-    chats[record.id()] = places.back();
-    batches[record.batch()] = places.back();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::size_t root = Root(parents, i);  // not after i
+    places[i] = root == i ? next++ : places[root];
   }
   return places;
 }
 
-}  // namespace
-
-KeyedParts CountPrompts(const MetricRow& metric,
-                        absl::Span<const PromptPair> pairs) {
-  const std::vector<std::size_t> places = Places(pairs);
+KeyedParts CountAt(const std::vector<std::size_t>& places,
+                   const MetricRow& metric,
+                   absl::Span<const PromptPair> pairs) {
   const std::size_t size =
       places.empty() ? 0 : *std::max_element(places.begin(), places.end()) + 1;
   KeyedParts keyed;
@@ -63,6 +82,13 @@ KeyedParts CountPrompts(const MetricRow& metric,
   for (auto& [key, parts] : keyed)
     for (std::size_t i = 0; i < size; ++i) Add(metric.form, every[i], parts[i]);
   return keyed;
+}
+
+}  // namespace
+
+KeyedParts CountPrompts(const MetricRow& metric,
+                        absl::Span<const PromptPair> pairs) {
+  return CountAt(Places({pairs}), metric, pairs);
 }
 
 KeyedEstimates EstimateAll(const MetricRow& metric,
@@ -99,8 +125,9 @@ KeyedEstimates EstimateDifferences(const MetricRow& metric,
                                    absl::Span<const PromptPair> b,
                                    Bootstrap& bootstrap) {
   const auto [left, right] = CommonPrompts(a, b);
-  const KeyedParts parts = CountPrompts(metric, left);
-  const KeyedParts others = CountPrompts(metric, right);
+  const std::vector<std::size_t> places = Places({left, right});
+  const KeyedParts parts = CountAt(places, metric, left);
+  const KeyedParts others = CountAt(places, metric, right);
   KeyedEstimates estimates;
   for (const auto& [key, part] : parts) {
     const auto other = others.find(key);

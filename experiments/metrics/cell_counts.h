@@ -33,7 +33,8 @@ KeyedEstimates EstimateAll(const MetricRow& metric,
 std::pair<std::vector<PromptPair>, std::vector<PromptPair>> CommonPrompts(
     absl::Span<const PromptPair> a, absl::Span<const PromptPair> b);
 
-// a less b over the prompts they have in common, for the keys of both.
+// a less b over the prompts they have in common, for the keys of both. Prompts
+// that share a batch on either side are one.
 KeyedEstimates EstimateDifferences(const MetricRow& metric,
                                    absl::Span<const PromptPair> a,
                                    absl::Span<const PromptPair> b,

@@ -98,6 +98,30 @@ absl::Status CheckRound(const records::Round& round, int trunks) {
   return CheckTimes(round, trunks);
 }
 
+absl::Status CheckBatch(const records::PromptRecord& record) {
+  if ((record.batch() > 0) != (record.batch_prompts() > 0))
+    return Wrong(absl::StrCat("batch ", record.batch(), " has ",
+                              record.batch_prompts(), " prompts"));
+  if (record.prefill_ns() < 0 || record.admitted_ns() < 0 ||
+      record.ended_ns() < record.admitted_ns())
+    return Wrong(absl::StrCat("it was admitted at ", record.admitted_ns(),
+                              " ns, read in ", record.prefill_ns(),
+                              " ns and ended at ", record.ended_ns(), " ns"));
+  for (int i = 0; i < record.rounds_size(); ++i) {
+    const records::Round& round = record.rounds(i);
+    if (round.sequences() > std::max(record.batch_prompts(), 1U))
+      return Wrong(absl::StrCat("round ", i, ": ", round.sequences(),
+                                " sequences shared it, of a batch of ",
+                                record.batch_prompts()));
+    if (round.pass_tokens() > 0 &&
+        static_cast<std::int64_t>(round.pass_tokens()) < round.tokens_size())
+      return Wrong(absl::StrCat("round ", i, ": a pass of ",
+                                round.pass_tokens(), " tokens scored ",
+                                round.tokens_size()));
+  }
+  return absl::OkStatus();
+}
+
 // Whether the round's emitted tokens are those of the record from `first` on.
 bool EmitsFrom(const records::Round& round, int first,
                const records::PromptRecord& record) {
@@ -159,6 +183,7 @@ absl::Status CheckRecord(const records::PromptRecord& record,
     if (!round.ok())
       return Wrong(absl::StrCat("round ", i, ": ", round.message()));
   }
+  BANYAN_RETURN_IF_ERROR(CheckBatch(record));
   return CheckTokens(record);
 }
 

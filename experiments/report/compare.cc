@@ -172,8 +172,8 @@ Table ToTable(const Comparison& comparison) {
     table.sections.front().rows.push_back(std::move(row));
   }
   table.notes.emplace_back(
-      "[low, high]: 95 % intervals, bootstrap over the prompts that both have, "
-      "paired.");
+      "[low, high]: 95 % intervals, bootstrap over the prompts that both have "
+      "(a chat or a batch is one), paired.");
   for (const std::string& difference : comparison.differences)
     table.notes.push_back(absl::StrCat("Differs: ", difference));
   return table;

@@ -45,7 +45,8 @@ struct Comparison {
 };
 
 // Fails if they have no cell in common; and, unless told that they are mixed,
-// if workloads, chat templates, devices or instruction sets differ, naming both.
+// if workloads, chat templates, devices or instruction sets differ, naming
+// both.
 absl::StatusOr<Comparison> Compare(const RecordSet& a, const RecordSet& b,
                                    const CompareOptions& options);
 

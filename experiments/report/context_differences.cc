@@ -121,6 +121,8 @@ std::vector<std::string> CellDifferences(const records::Cell& a,
           absl::StrCat(b.temperature()), out);
   Compare("chat template", a.chat(), b.chat(), out);
   Compare("seed", absl::StrCat(a.seed()), absl::StrCat(b.seed()), out);
+  Compare("prompts at a time", absl::StrCat(std::max(a.batch(), 1U)),
+          absl::StrCat(std::max(b.batch(), 1U)), out);
   Compare("new tokens at most", absl::StrCat(a.max_new_tokens()),
           absl::StrCat(b.max_new_tokens()), out);
   for (std::string& difference : out)

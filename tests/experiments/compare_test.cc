@@ -53,6 +53,17 @@ TEST_F(CompareTest, TellsFasterFromSlowerFromTheSame) {
                               ContainsRegex("plain +no difference seen +6")));
 }
 
+TEST_F(CompareTest, PairsPromptsDecodedTogetherWithThoseAlone) {
+  WriteMadeRecords(Path("a"), {});
+  WriteMadeRecords(Path("b"), {.batches = true});
+  const nlohmann::json json = RunForJson(Command("--cell merged --json"));
+  const nlohmann::json& merged = json.at("cells")[0];
+  EXPECT_EQ(merged.at("prompts"), 6);
+  // Shared rounds cost each prompt a part.
+  EXPECT_EQ(merged.at("verdict"), "faster");
+  EXPECT_EQ(RunProgram(Command()).code, 0);
+}
+
 TEST_F(CompareTest, SeesNoDifferenceWhereTheIntervalHoldsZero) {
   WriteMadeRecords(Path("a"), {});
   WriteMadeRecords(Path("b"), {.seed = 2});  // other times of one law

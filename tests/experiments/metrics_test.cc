@@ -328,6 +328,29 @@ TEST(Metrics, TakeTheBatchAsOnePrompt) {
   EXPECT_EQ(parts.at("")[1].over, 10);
 }
 
+// Also where the two sides were batched otherwise: prompts 0 and 1 depend on
+// each other here, 1 and 2 there.
+TEST(Metrics, TakePromptsThatShareABatchOnEitherSideAsOne) {
+  auto a = Prompts({{2, "a"}, {3, "b"}, {4, "c"}, {5, "d"}});
+  auto b = a;
+  const auto prompts = [&] {
+    Bootstrap bootstrap;
+    return EstimateDifferences(**FindMetric("ms_per_token"), Pairs(a), Pairs(b),
+                               bootstrap)
+        .at("")
+        .prompts;
+  };
+  EXPECT_EQ(prompts(), 4);
+  a[0].set_batch(1);
+  a[1].set_batch(1);
+  EXPECT_EQ(prompts(), 3);
+  b[1].set_batch(1);
+  b[2].set_batch(1);
+  EXPECT_EQ(prompts(), 2);
+  std::swap(a, b);
+  EXPECT_EQ(prompts(), 2);
+}
+
 TEST(Metrics, KeepKeysInTheOrderOfTheirNumbers) {
   const KeyLess less;
   EXPECT_TRUE(less("depth 2", "depth 10"));

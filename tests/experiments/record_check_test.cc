@@ -21,7 +21,8 @@ constexpr int kMergedCell = 2;
 // A record whose first round has a path, changed by `change`, is refused so.
 void ExpectRefused(const std::string& reason,
                    const std::function<void(records::PromptRecord&)>& change) {
-  const MadeOptions options;
+  MadeOptions options;
+  options.batches = true;
   const records::Context context = MadeContext(options);
   int prompt = 0;
   records::PromptRecord record = MadePrompt(options, kMergedCell, prompt);
@@ -35,7 +36,8 @@ void ExpectRefused(const std::string& reason,
 }
 
 TEST(RecordCheck, AcceptsWhatIsMadeUp) {
-  const MadeOptions options;
+  MadeOptions options;
+  options.batches = true;
   const records::Context context = MadeContext(options);
   EXPECT_TRUE(CheckContext(context).ok()) << CheckContext(context);
   for (int prompt = 0; prompt < options.prompts; ++prompt)
@@ -56,6 +58,28 @@ TEST(RecordCheck, RefusesTreesThatAreNone) {
   });
   ExpectRefused("target probabilities", [](Record& record) {
     record.mutable_rounds(0)->add_target_probability(0.5);
+  });
+}
+
+TEST(RecordCheck, RefusesBatchesThatCannotBe) {
+  using Record = records::PromptRecord;
+  ExpectRefused("batch 0 has 3 prompts",
+                [](Record& record) { record.set_batch(0); });
+  ExpectRefused(" has 0 prompts",
+                [](Record& record) { record.set_batch_prompts(0); });
+  ExpectRefused("ended at 1 ns", [](Record& record) {
+    record.set_admitted_ns(2);
+    record.set_ended_ns(1);
+  });
+  ExpectRefused("admitted at -1 ns",
+                [](Record& record) { record.set_admitted_ns(-1); });
+  ExpectRefused("read in -1 ns",
+                [](Record& record) { record.set_prefill_ns(-1); });
+  ExpectRefused(
+      "round 1: 4 sequences shared it, of a batch of 3",
+      [](Record& record) { record.mutable_rounds(1)->set_sequences(4); });
+  ExpectRefused("round 0: a pass of 1 tokens", [](Record& record) {
+    record.mutable_rounds(0)->set_pass_tokens(1);
   });
 }
 
