@@ -397,5 +397,53 @@ TEST(Attention, DependsOnPositionsNotOnSlots) {
   }
 }
 
+// A path is kept as a session keeps it: its slots move down behind the prefix,
+// and the next token is stored behind them.
+TEST(Attention, ReadsMovedSlotsAsIfTheyHadBeenStoredThere) {
+  Fleet fleet;
+  Dice dice(8);
+  int moved = 0;
+  for (int i = 0; i < 12; ++i) {
+    const Shape shape = {4,
+                         2,
+                         dice.OneOf<int>({2, 6, 64}),
+                         dice.Below(90),
+                         dice.Below(5),
+                         20,
+                         dice.OneIn(2) ? 0 : 11};
+    Tree tree = RandomTree(shape, 10, dice);
+    tree.shape.pending_slot = kBehind;
+    const int row = dice.Below(shape.batch);
+    const Tree alone = Committed(tree, row);
+    std::vector<int> slots = tree.Path(shape.first_pending + row);
+    slots.pop_back();
+    for (int& slot : slots) slot += shape.committed;
+    moved += static_cast<int>(slots.size());
+    for (const auto& backend : fleet.all()) {
+      Desk desk(*backend);
+      Tree::Laid laid;
+      tree.Lay(*backend, desk, 0, shape.batch, laid);
+      const absl::Status move =
+          backend->MoveKv({&laid.prefix, slots, shape.committed});
+      ASSERT_TRUE(move.ok()) << move;
+      const int end = alone.shape.committed;
+      Store(*backend, desk, alone.pending_keys, alone.pending_values, end,
+            laid.prefix);
+      laid.args.queries = desk.Put(alone.queries);
+      laid.args.committed = end;
+      laid.args.pending_slot = end;
+      laid.args.first_pending = 0;
+      laid.args.visible = desk.List({1});
+      laid.args.visible_words = 1;
+      laid.args.y = desk.Room(1, alone.queries.columns);
+      const absl::Status status = backend->Attention({laid.args});
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_TRUE(SameBits(desk.Take(laid.args.y), alone.Run(*backend, 0, 1)))
+          << tree.name() << ", row " << row << ", " << backend->description();
+    }
+  }
+  EXPECT_GT(moved, 20) << "nothing was tested";
+}
+
 }  // namespace
 }  // namespace banyan
