@@ -80,6 +80,7 @@ absl::StatusOr<std::vector<Part>> Draft(const Method& method,
     BANYAN_RETURN_IF_ERROR(GrowAll(absl::MakeSpan(growths)));
     for (std::size_t i = 0; i < growths.size(); ++i)
       grown[i].push_back(std::move(growths[i]).Take());
+    // What was drafted has been read, so the work behind it is done.
     times.draft_ns.push_back(lap());
   }
   std::vector<Part> parts;
@@ -191,6 +192,7 @@ absl::StatusOr<std::vector<RoundRecord>> RunRound(
                             Commit(*scores[i], std::move(parts[i])));
     records.push_back(std::move(record));
   }
+  // With the target's work goes what drafters left under way (Drafter).
   BANYAN_RETURN_IF_ERROR(sequences.front()->target.Finish());
   times.commit_ns = lap();
   for (RoundRecord& record : records) {

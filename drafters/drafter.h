@@ -33,6 +33,9 @@ struct DraftRequest {
 // Propose and one Observe. Propose may warm caches but must not change what
 // later proposals say: a round can be abandoned after any of its steps. What is
 // learnt is learnt in Observe.
+//
+// Begin and Observe may return before their work is done, but only where it is
+// on the target's device: times are taken after the target's Model::Finish.
 class Drafter {
  public:
   virtual ~Drafter() = default;

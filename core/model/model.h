@@ -135,8 +135,9 @@ class Model {
   virtual absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
       absl::Span<const ScoreRequest> requests) const = 0;
 
-  // Waits until all work of all sessions is done. A time that is to be of
-  // finished work is taken after this.
+  // Waits until all work of all sessions is done, and all else that the model's
+  // device was given before. A time that is to be of finished work is taken
+  // after this.
   virtual absl::Status Finish() const { return absl::OkStatus(); }
 };
 

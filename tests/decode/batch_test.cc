@@ -24,6 +24,8 @@
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
+#include "drafters/medusa/heads.h"
+#include "drafters/medusa/medusa.h"
 #include "drafters/ngram/ngram.h"
 #include "drafters/small_model/small_model.h"
 #include "gtest/gtest.h"
@@ -224,6 +226,17 @@ class Counted : public Model {
   std::shared_ptr<TableModel> model_;
 };
 
+// Of each prompt.
+std::vector<std::size_t> RoundsOf(const Notes& notes) {
+  std::vector<std::size_t> rounds;
+  for (const Heard& heard : notes.heard) rounds.push_back(heard.trees.size());
+  return rounds;
+}
+
+std::size_t Sum(const std::vector<std::size_t>& numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), std::size_t{0});
+}
+
 TEST(Batch, SharesThePassesOfTargetAndDrafters) {
   const Counted target(Toy({.vocab_size = kVocab}));
   const auto draft = std::make_shared<Counted>(Drafting(1));
@@ -237,16 +250,60 @@ TEST(Batch, SharesThePassesOfTargetAndDrafters) {
   const std::vector<Prompt> prompts = Prompts(kPrompts);
   const Notes notes =
       MustDecodeBatch(*decoder, prompts, kPrompts, {.max_new_tokens = 30});
-  std::vector<std::size_t> rounds;
-  for (const Heard& heard : notes.heard) rounds.push_back(heard.trees.size());
+  const std::vector<std::size_t> rounds = RoundsOf(notes);
   const std::size_t most = *std::max_element(rounds.begin(), rounds.end());
   ASSERT_EQ(target.sequences.size(), most) << "a pass a round";
   EXPECT_EQ(draft->sequences.size(), 3 * most) << "a pass a level";
-  EXPECT_EQ(std::accumulate(target.sequences.begin(), target.sequences.end(),
-                            std::size_t{0}),
-            std::accumulate(rounds.begin(), rounds.end(), std::size_t{0}));
+  EXPECT_EQ(Sum(target.sequences), Sum(rounds));
   for (std::size_t level = 0; level < 3; ++level)
     EXPECT_EQ(draft->sequences[level], kPrompts);
+}
+
+// Two heads to which all tokens are alike, and how often they are asked.
+class CountedHeads : public MedusaHeads {
+ public:
+  int count() const override { return 2; }
+  absl::Status Score(absl::Span<const float> /*hidden*/,
+                     std::vector<std::vector<double>>& logits) const override {
+    states.push_back(1);
+    logits = Alike();
+    return absl::OkStatus();
+  }
+  absl::Status ScoreAll(
+      absl::Span<const absl::Span<const float>> hidden,
+      std::vector<std::vector<std::vector<double>>>& logits) const override {
+    states.push_back(hidden.size());
+    logits.assign(hidden.size(), Alike());
+    return absl::OkStatus();
+  }
+
+  mutable std::vector<std::size_t> states;  // of each time they are asked
+
+ private:
+  std::vector<std::vector<double>> Alike() const {
+    return {std::vector<double>(kVocab, 0), std::vector<double>(kVocab, 0)};
+  }
+};
+
+TEST(Batch, SharesOneReadingOfMedusasHeads) {
+  const auto target = WithStates(*Toy({.vocab_size = kVocab}));
+  const auto heads = std::make_shared<CountedHeads>();
+  std::vector<Trunk> trunks;
+  trunks.push_back(TrunkOf(std::make_unique<Medusa>(heads, SamplingRule()),
+                           "expansion {branching: [2, 2]}"));
+  absl::StatusOr<Decoder> decoder =
+      WithTrunks(*target, "multi_round", std::move(trunks));
+  ASSERT_TRUE(decoder.ok()) << decoder.status();
+  constexpr std::size_t kPrompts = 4;
+  const Notes notes = MustDecodeBatch(*decoder, Prompts(kPrompts), kPrompts,
+                                      {.max_new_tokens = 30});
+  const std::vector<std::size_t> rounds = RoundsOf(notes);
+  EXPECT_EQ(heads->states.size(),
+            *std::max_element(rounds.begin(), rounds.end()))
+      << "once a round, whatever the levels";
+  // A prompt of one token has no state before its first round.
+  EXPECT_EQ(heads->states.front(), kPrompts - 1);
+  EXPECT_EQ(Sum(heads->states), Sum(rounds) - 1);
 }
 
 TEST(Batch, RefusesDraftersThatLearnFromPromptToPrompt) {

@@ -20,6 +20,7 @@
 #include "decode/round.h"
 #include "decode/sequence.h"
 #include "drafters/drafter.h"
+#include "drafters/ngram/ngram.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
@@ -113,6 +114,37 @@ TEST(Prompts, TheirOrderChangesNothing) {
   for (std::uint32_t id = 6; id > 0; --id) back.push_back(decode(id - 1));
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(forth[i], back[5 - i]);
   EXPECT_NE(forth[0], forth[5]) << "prompts share randomness";
+}
+
+// Drafts by what followed each token of the prompt or, with `carries`, of all
+// prompts.
+Decoder Counting(const TableModel& target, bool carries) {
+  std::vector<Trunk> trunks;
+  trunks.push_back(
+      TrunkOf(std::make_unique<NGram>(target.vocab_size(),
+                                      NGramOptions{.keep_counts = carries},
+                                      SamplingRule()),
+              "chain {gamma: 2}"));
+  return WithTrunks(target, "multi_round", std::move(trunks)).value();
+}
+
+TEST(Prompts, TeachTheNextWhereADrafterCarriesState) {
+  // Says 0 1 2 3 0 1 2 3 ... from wherever it begins.
+  const TableModel target = TableModel::Bigram(
+      {1, 0, 0, 0}, {{0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}, {1, 0, 0, 0}});
+  const Prompt first = {.id = 0, .tokens = {0}};
+  const Prompt second = {.id = 1, .tokens = {2}};
+  const StopRule stop = {.max_new_tokens = 8};
+  for (bool carries : {false, true}) {
+    Decoder fresh = Counting(target, carries);
+    const auto alone = Traces(MustDecode(fresh, second, stop));
+    EXPECT_EQ(alone.front(), "2") << "nothing has followed 2 yet";
+    Decoder decoder = Counting(target, carries);
+    MustDecode(decoder, first, stop);
+    const auto after = Traces(MustDecode(decoder, second, stop));
+    EXPECT_EQ(after.front(), carries ? "2(3(0))" : "2");
+    EXPECT_EQ(after == alone, !carries);
+  }
 }
 
 TEST(Prompts, APromptLeftInTheMiddleLeavesNoTrace) {

@@ -17,6 +17,7 @@
 #include "configs/loader/loader.h"
 #include "core/base/clock.h"
 #include "core/base/params.h"
+#include "core/base/status_macros.h"
 #include "core/prob/sampling_rule.h"
 #include "experiments/experiment/params_edit.h"
 #include "experiments/models/model_shelf.h"
@@ -31,6 +32,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 Params Parse(const std::string& text) {
@@ -64,6 +66,16 @@ absl::StatusOr<Experiment> Read(
     const std::string& text,
     const std::vector<std::pair<std::string, Params>>& settings = {}) {
   return ReadExperiment(Parse(text), settings);
+}
+
+// Its cells, ready to decode on the models of `shelf`.
+absl::StatusOr<PreparedRun> Prepare(const std::string& text,
+                                    ModelShelf& shelf) {
+  BANYAN_ASSIGN_OR_RETURN(const Experiment experiment, Read(text));
+  BANYAN_ASSIGN_OR_RETURN(const Workload workload,
+                          ReadWorkload(experiment.workload.file));
+  return PrepareRun(experiment, workload, shelf,
+                    std::make_shared<SteadyClock>());
 }
 
 std::vector<std::string> Names(const Experiment& experiment) {
@@ -272,7 +284,8 @@ TEST(Experiment, LaysOverridesOnAPreset) {
 
 // Whatever varies, a cell and its baseline differ in the drafters alone.
 TEST(Experiment, GivesEveryCellABaselineLikeItselfInAllElse) {
-  const auto file = ParseYaml(
+  ModelShelf shelf(OneThread());
+  const auto run = Prepare(
       "question: q\n"
       "target: {directory: models/pycode-target}\n"
       "workload: {file: experiments/workloads/pycode.jsonl, prompts: 2}\n"
@@ -287,18 +300,12 @@ TEST(Experiment, GivesEveryCellABaselineLikeItselfInAllElse) {
       "  target.weights: [f32, q8]\n"
       "  limits.max_new_tokens: [3, 5]\n"
       "  seeds: [[1], [2]]\n"
-      "  limits.ignore_eos: [true, false]\n",
-      "file.yaml");
-  ASSERT_TRUE(file.ok()) << file.status();
-  const auto experiment = ReadExperiment(*file, {});
-  ASSERT_TRUE(experiment.ok()) << experiment.status();
-  const auto workload = ReadWorkload(experiment->workload.file);
-  ASSERT_TRUE(workload.ok()) << workload.status();
-  ModelShelf shelf(OneThread());
-  const auto run = PrepareRun(*experiment, *workload, shelf,
-                              std::make_shared<SteadyClock>());
+      "  limits.ignore_eos: [true, false]\n"
+      "  batch: [1, 2]\n",
+      shelf);
   ASSERT_TRUE(run.ok()) << run.status();
-  ASSERT_EQ(run->cells.size(), 64U);
+  ASSERT_EQ(run->cells.size(), 128U);
+  int together = 0;
   for (const PreparedCell& cell : run->cells) {
     const PreparedCell& plain = run->cells[cell.description.baseline()];
     EXPECT_EQ(plain.description.method(), kPlainMethod);
@@ -307,12 +314,56 @@ TEST(Experiment, GivesEveryCellABaselineLikeItselfInAllElse) {
     EXPECT_EQ(plain.description.seed(), cell.description.seed());
     EXPECT_EQ(plain.stop.max_new_tokens, cell.stop.max_new_tokens);
     EXPECT_EQ(plain.stop.end_of_text, cell.stop.end_of_text);
+    EXPECT_EQ(plain.batch, cell.batch);
+    together += cell.batch == 2 ? 1 : 0;
+    EXPECT_EQ(cell.description.batch(), cell.batch == 2 ? 2U : 0U)
+        << "alone needs no saying";
     const SamplingOptions& own = cell.method.decoder->method().rule.options();
     const SamplingOptions& its = plain.method.decoder->method().rule.options();
     EXPECT_EQ(its.temperature, own.temperature);
     EXPECT_EQ(its.top_p, own.top_p);
     EXPECT_EQ(own.top_p, 0.9);
   }
+  EXPECT_EQ(together, 64);
+}
+
+TEST(Experiment, DecodesPromptsOneAtATimeWhereADrafterCarriesState) {
+  constexpr char kLearning[] =
+      "question: q\n"
+      "target: {directory: models/pycode-target}\n"
+      "workload: {file: experiments/workloads/pycode.jsonl, prompts: 1}\n"
+      "methods:\n"
+      "  ngram:\n"
+      "    drafters: [{name: ngram, reset: never}]\n"
+      "    policy: {name: chain, gamma: 3}\n"
+      "    verifier: {name: multi_round}\n";
+  ModelShelf shelf(OneThread());
+  const auto run = Prepare(kLearning, shelf);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_FALSE(run->cells[0].carries_state);
+  EXPECT_TRUE(run->cells[1].carries_state);
+  const absl::Status status =
+      Prepare(absl::StrCat(kLearning, "matrix: {batch: [1, 2]}\n"), shelf)
+          .status();
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("cell ngram, batch=2 learns from one prompt for "
+                              "the next: its prompts cannot be decoded 2 at a "
+                              "time"),
+                    Not(HasSubstr("batch=1"))));
+}
+
+TEST(Experiment, DecodesChatsOneAtATime) {
+  const std::string chats =
+      With("{file: prompts.jsonl}", "{file: a, chat: vicuna}");
+  EXPECT_TRUE(Read(chats).ok()) << Read(chats).status();
+  EXPECT_THAT(
+      std::string(Read(absl::StrCat(chats, "batch: 2\n")).status().message()),
+      HasSubstr("file.yaml:3:27: chats are decoded one at a time, and cell "
+                "plain, sampling.temperature=0 has a batch of 2"));
+  const std::string axis = absl::StrReplaceAll(
+      chats, {{"  sampling.temperature: [0, 1]", "  batch: [1, 3]"}});
+  EXPECT_THAT(std::string(Read(axis).status().message()),
+              HasSubstr("cell plain, batch=3 has a batch of 3"));
 }
 
 struct Refusal {
@@ -338,6 +389,14 @@ TEST(Experiment, RefusesWhatItCannotMean) {
        "whole numbers from 0"},
       {"question: Does it?\n", "question: q\nlimits: {max_new_tokens: 0}\n",
        "must be at least 1"},
+      {"question: Does it?\n", "question: q\nbatch: 0\n",
+       "file.yaml:2:8: experiment: 'batch' must be from 1 to 1024, found '0'"},
+      {"question: Does it?\n", "question: q\nbatch: -2\n",
+       "file.yaml:2:8: experiment: 'batch' must be from 1 to 1024, found '-2'"},
+      {"question: Does it?\n", "question: q\nbatch: 1025\n",
+       "must be from 1 to 1024"},
+      {"  sampling.temperature: [0, 1]", "  batch: [1, 0]",
+       "must be from 1 to 1024"},
       {"sampling.temperature: [0", "sampling..temperature: [0", "empty part"},
       {"{name: chain, gamma: 4}\n    ver", "chain\n    ver",
        "which has no parts"},
