@@ -11,7 +11,8 @@ rules:
   - a folder that stands alone is used by itself and by whom the table names;
   - a header of ours is written with quotes and from the project root, and
     exists (X.pb.h stands for X.proto);
-  - every source file belongs to a folder of the table.
+  - every source file belongs to a folder of the table;
+  - every pattern of our own headers, or of folders standing alone, has a file.
 """
 
 import fnmatch
@@ -36,6 +37,7 @@ class Table:
         self.folders = {}  # folder -> patterns of folders it may use
         self.headers = {}  # pattern of headers -> places that may include them
         self.alone = {}  # pattern of folders -> who else may use them
+        self.patterns = []  # (line, pattern, whether of a folder that is alone)
         parts = {"[folders]": self.folders, "[headers]": self.headers,
                  "[alone]": self.alone}
         part = None
@@ -53,6 +55,8 @@ class Table:
                     f"[headers], [alone] or a new 'name: ...', found "
                     f"'{line}'")
             part[name.strip()] = users.split()
+            if part is not self.folders:
+                self.patterns.append((number, name.strip(), part is self.alone))
 
     def folder_of(self, path):
         """The deepest folder of the table that holds path, or None."""
@@ -77,6 +81,23 @@ class Table:
                         for user in [folder, *users]):
                     return folder, users
         return None
+
+    def idle(self, files):
+        """Every pattern of our own that none of the files has, as printable
+        lines. Of others' headers there is no telling."""
+        folders = {str(folder) for path in files
+                   for folder in pathlib.PurePosixPath(path).parents}
+        lines = []
+        for number, pattern, alone in self.patterns:
+            if alone:
+                found = any(same_depth_match(f, pattern) for f in folders)
+            else:
+                found = (pattern.partition("/")[0] not in self.top_folders() or
+                         fnmatch.filter(files, pattern))
+            if not found:
+                lines.append(f"scripts/layers.txt:{number}: no file of the "
+                             f"project matches {pattern}")
+        return lines
 
     def may_include(self, path, header):
         """The broken header rule (pattern, places), or None."""
@@ -180,8 +201,8 @@ def check(root):
     """(number of files read, every breach) of the project at root."""
     table = Table((root / "scripts/layers.txt").read_text(encoding="utf-8"))
     files = source_files(root)
-    return len(files), [breach for path in files
-                        for breach in check_file(root, table, path)]
+    return len(files), table.idle(files) + [
+        breach for path in files for breach in check_file(root, table, path)]
 
 
 def main(arguments):
@@ -194,7 +215,7 @@ def main(arguments):
         return 2
     for breach in breaches:
         print(breach)
-    print(f"{count} files, {len(breaches)} includes against the table")
+    print(f"{count} files, {len(breaches)} breaches of the table")
     return 1 if breaches or count == 0 else 0
 
 

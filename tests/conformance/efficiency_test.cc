@@ -8,11 +8,15 @@
 #include "tests/conformance/compare.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
+#include "tests/support/decoding.h"
+#include "tests/support/tally.h"
 #include "tree/draft_tree.h"
+#include "verifiers/verifier.h"
 
 namespace banyan {
 namespace {
 
+constexpr char kProgram[] = "efficiency_test";
 constexpr double kRounding = 1e-12;
 constexpr int kSeeds = 25;
 
@@ -83,25 +87,25 @@ TEST(Efficiency, TraversalIsNeverBelowMultiRoundOnTheSameTree) {
 }
 
 TEST(Efficiency, NoSchemeExceedsTheUpperBound) {
+  Tally tally;
   for (int seed = 1; seed <= 8; ++seed) {
     const Case at = At(seed);
-    for (const char* verifier : {"match", "point_mass", "multi_round",
-                                 "without_replacement", "k_seq", "traversal"}) {
+    for (const std::string& verifier : LosslessVerifiers(1)) {
+      const bool chain = VerifierOf(verifier)->traits().chain;
       const Pairing pairing =
-          One(at.target, verifier, "expansion {branching: [2, 1]}", at.drafter);
+          One(at.target, verifier,
+              chain ? "chain {gamma: 2}" : "expansion {branching: [2, 1]}",
+              at.drafter);
       EXPECT_LE(OneRound(pairing).expected_tokens_per_round,
                 UpperBound(pairing) + kRounding)
           << seed << " " << verifier;
-    }
-    for (const char* verifier : {"leviathan", "block"}) {
-      const Pairing pairing =
-          One(at.target, verifier, "chain {gamma: 2}", at.drafter);
-      EXPECT_LE(OneRound(pairing).expected_tokens_per_round,
-                UpperBound(pairing) + kRounding)
-          << seed << " " << verifier;
+      tally.Count(CaseResult::kProven);
     }
   }
+  ExpectCounts(tally, kProgram);
 }
+
+TEST(EfficiencyCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
 
 TEST(Efficiency, OneDrawReachesTheUpperBoundAtDepthOne) {
   for (int seed = 1; seed <= 8; ++seed) {

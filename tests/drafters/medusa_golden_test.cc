@@ -24,7 +24,9 @@ TEST(MedusaHeads, ThatShipAgreeWithPyTorch) {
   const auto target = LoadModel("models/pycode-target", *std::move(backend));
   const auto heads = LoadMedusaHeads("models/pycode-medusa", *target);
   ASSERT_TRUE(heads.ok()) << heads.status();
-  for (const ShippedGolden& golden : ReadShippedGoldens("pycode-medusa")) {
+  const auto goldens = ReadShippedGoldens("pycode-medusa");
+  ASSERT_EQ(goldens.size(), 3U);
+  for (const ShippedGolden& golden : goldens) {
     const std::unique_ptr<Session> session = target->NewSession();
     const TokenBatch batch = ChainAfter(*session, golden.ids);
     const ScoreRequest request = {session.get(), &batch, {kAfterFinalNorm}};

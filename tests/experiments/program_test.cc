@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -13,8 +17,10 @@ namespace banyan {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::Pair;
 
 // Writes a file and runs a command on it.
 Outcome RunOn(const std::string& command, const std::string& text) {
@@ -56,28 +62,56 @@ TEST(Program, SuggestsTheNearestCommand) {
   EXPECT_THAT(outcome.output, HasSubstr("did you mean 'law'?"));
 }
 
+const std::set<std::string>& Commands() {
+  static const auto& commands = *new std::set<std::string>{
+      "calibrate", "check", "compare", "count",    "export",
+      "generate",  "grow",  "law",     "list",     "measure",
+      "report",    "run",   "score",   "tokenize", "tree"};
+  return commands;
+}
+
 TEST(Program, HelpsEverywhere) {
-  for (const char* arguments :
-       {"--help", "law --help", "tree --help", "list --help", "score --help",
-        "generate --help", "grow --help", "count --help", "report --help",
-        "compare --help", "export --help", "run --help", "check --help",
-        "calibrate --help"}) {
-    const Outcome outcome = RunProgram(arguments);
-    EXPECT_EQ(outcome.code, 0) << arguments;
-    EXPECT_THAT(outcome.output, HasSubstr("Usage")) << arguments;
+  const Outcome all = RunProgram("--help");
+  EXPECT_EQ(all.code, 0) << all.output;
+  std::set<std::string> listed;
+  std::istringstream lines(all.out.substr(all.out.find("\nSubcommands:\n")));
+  for (std::string line; std::getline(lines, line);)
+    if (line.rfind("  ", 0) == 0 && line[2] != ' ')
+      listed.insert(line.substr(2, line.find(' ', 2) - 2));
+  EXPECT_EQ(listed, Commands());
+  for (const std::string& command : Commands()) {
+    const Outcome outcome = RunProgram(command + " --help");
+    EXPECT_EQ(outcome.code, 0) << command;
+    EXPECT_THAT(outcome.output, HasSubstr("Usage")) << command;
   }
+}
+
+TEST(Program, TakesADeviceWhereverItTakesThreads) {
+  std::set<std::string> device;
+  std::set<std::string> threads;
+  for (const std::string& command : Commands()) {
+    const std::string help = RunProgram(command + " --help").out;
+    if (help.find("\n  --device ") != help.npos) device.insert(command);
+    if (help.find("\n  --threads ") != help.npos) threads.insert(command);
+  }
+  EXPECT_THAT(device, ElementsAre("calibrate", "check", "generate", "measure",
+                                  "run", "score"));
+  EXPECT_EQ(threads, device);
 }
 
 TEST(Program, ListsEveryCatalogueAsJson) {
   const Outcome outcome = RunProgram("list --json");
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   const auto json = nlohmann::json::parse(outcome.output);
-  EXPECT_EQ(json.at("verifiers").size(), 11u);
-  EXPECT_EQ(json.at("policies").size(), 9u);
-  EXPECT_EQ(json.at("drafters").size(), 7u);
-  ASSERT_EQ(json.at("devices").size(), 2u);
-  EXPECT_EQ(json.at("devices")[0].at("name"), "cpu");
-  EXPECT_FALSE(json.at("devices")[0].at("instruction_sets").empty());
+  std::map<std::string, std::size_t> sizes;
+  for (const auto& [catalogue, rows] : json.items())
+    sizes[catalogue] = rows.size();
+  EXPECT_THAT(sizes, ElementsAre(Pair("controls", 20), Pair("devices", 2),
+                                 Pair("drafters", 7), Pair("metrics", 25),
+                                 Pair("model families", 5), Pair("policies", 9),
+                                 Pair("verifiers", 11)));
+  EXPECT_EQ(json.at("devices").at(0).at("name"), "cpu");
+  EXPECT_FALSE(json.at("devices").at(0).at("instruction_sets").empty());
   for (const auto& row : json.at("verifiers")) {
     EXPECT_FALSE(row.at("sentence").get<std::string>().empty());
     EXPECT_FALSE(row.at("laws").empty());

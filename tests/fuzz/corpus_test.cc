@@ -24,7 +24,7 @@ constexpr char kProgram[] = "corpus_test";
 constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 constexpr char kLineAndColumn[] = "corpus:[0-9]+:[0-9]+: ";
 
-std::vector<std::filesystem::path> CorpusFiles(const std::string& name) {
+std::vector<std::filesystem::path> FilesOf(const std::string& name) {
   std::vector<std::filesystem::path> files;
   const std::string folder = "tests/fuzz/corpus/" + name;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -33,17 +33,29 @@ std::vector<std::filesystem::path> CorpusFiles(const std::string& name) {
   return files;
 }
 
-// `place` is a pattern of what an error's message begins with.
-void RunCorpus(const std::string& name,
-               absl::Status (*target)(absl::string_view text),
-               const std::string& place) {
-  const std::vector<std::filesystem::path> files = CorpusFiles(name);
+// What reads a folder of the corpora.
+struct Reader {
+  std::string name;  // the folder's
+  absl::Status (*target)(absl::string_view text);
+  std::string place;  // a pattern of what an error's message begins with
+};
+
+const Reader kReaders[] = {
+    {"config_json", FuzzConfigJson, "corpus: "},
+    {"paths_json", FuzzPathsJson, kLineAndColumn},
+    {"safetensors", FuzzSafetensors, "corpus: "},
+    {"tokenizer_json", FuzzTokenizerJson, "corpus:([0-9]+:[0-9]+:)? "},
+    {"yaml", FuzzYaml, kLineAndColumn}};
+
+class Corpus : public testing::TestWithParam<Reader> {};
+
+TEST_P(Corpus, IsReadOrRefusedAsItsNamesSay) {
   Tally tally;
-  for (const std::filesystem::path& file : files) {
+  for (const std::filesystem::path& file : FilesOf(GetParam().name)) {
     SCOPED_TRACE(file.string());
     const absl::StatusOr<std::string> text = ReadFile(file.string(), kMaxBytes);
     ASSERT_TRUE(text.ok()) << text.status();
-    const absl::Status status = target(*text);
+    const absl::Status status = GetParam().target(*text);
     const std::string stem = file.filename().string();
     if (absl::StartsWith(stem, "ok_")) {
       EXPECT_TRUE(status.ok()) << status;
@@ -51,31 +63,24 @@ void RunCorpus(const std::string& name,
     } else {
       EXPECT_TRUE(absl::StartsWith(stem, "bad_")) << "name it ok_* or bad_*";
       EXPECT_THAT(std::string(status.message()),
-                  testing::MatchesRegex(place + ".+"));
+                  testing::MatchesRegex(GetParam().place + ".+"));
       tally.Count(CaseResult::kUnlawful);
     }
   }
   ExpectCounts(tally, kProgram);
 }
 
-TEST(Corpus, OfYamlIsReadOrRefusedAsItsNamesSay) {
-  RunCorpus("yaml", FuzzYaml, kLineAndColumn);
-}
+INSTANTIATE_TEST_SUITE_P(All, Corpus, testing::ValuesIn(kReaders),
+                         [](const auto& row) { return row.param.name; });
 
-TEST(Corpus, OfPathsJsonIsReadOrRefusedAsItsNamesSay) {
-  RunCorpus("paths_json", FuzzPathsJson, kLineAndColumn);
-}
-
-TEST(Corpus, OfSafetensorsIsReadOrRefusedAsItsNamesSay) {
-  RunCorpus("safetensors", FuzzSafetensors, "corpus: ");
-}
-
-TEST(Corpus, OfConfigJsonIsReadOrRefusedAsItsNamesSay) {
-  RunCorpus("config_json", FuzzConfigJson, "corpus: ");
-}
-
-TEST(Corpus, OfTokenizerJsonIsReadOrRefusedAsItsNamesSay) {
-  RunCorpus("tokenizer_json", FuzzTokenizerJson, "corpus:([0-9]+:[0-9]+:)? ");
+TEST(Corpora, HaveAReaderEach) {
+  std::vector<std::string> readers;
+  for (const Reader& reader : kReaders) readers.push_back(reader.name);
+  std::vector<std::string> folders;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("tests/fuzz/corpus"))
+    folders.push_back(entry.path().filename().string());
+  EXPECT_THAT(folders, testing::UnorderedElementsAreArray(readers));
 }
 
 TEST(CorpusCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }

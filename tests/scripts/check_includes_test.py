@@ -36,7 +36,7 @@ MAY_USE = {
 MAY_USE["tests"] = set(MAY_USE)
 
 
-def breaches(files, layers=LAYERS):
+def found_in(files, layers):
     """What the check finds in a tree of {path: text}."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
@@ -44,6 +44,12 @@ def breaches(files, layers=LAYERS):
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8")
         return check_includes.check(root)[1]
+
+
+def breaches(files, layers=LAYERS):
+    """The same, but for the patterns that have no file in so small a tree."""
+    return [found for found in found_in(files, layers)
+            if not found.startswith("scripts/layers.txt:")]
 
 
 def include(header):
@@ -218,6 +224,25 @@ class HeadersTest(unittest.TestCase):
                               '#include <nlohmann/json.hpp>\n'}))
 
 
+class PatternsTest(unittest.TestCase):
+
+    LAYERS = ("[folders]\ncore/ops:\ndrafters:\n"
+              "[headers]\ncore/ops/host*.h: core/ops\nhwy/*: core/ops\n"
+              "[alone]\ndrafters/*: tests\n")
+
+    def test_pattern_of_ours_without_a_file_is_a_breach_at_its_line(self):
+        self.assertEqual(found_in({"core/ops/a.h": "", "drafters/a.h": ""},
+                                  self.LAYERS),
+                         ["scripts/layers.txt:5: no file of the project "
+                          "matches core/ops/host*.h",
+                          "scripts/layers.txt:8: no file of the project "
+                          "matches drafters/*"])
+
+    def test_pattern_with_a_file_is_none(self):
+        self.assertEqual(found_in({"core/ops/host_weight.h": "",
+                                   "drafters/eagle/a.h": ""}, self.LAYERS), [])
+
+
 class SpellingTest(unittest.TestCase):
 
     def assert_breach(self, line, path="core/base/a.cc"):
@@ -281,7 +306,8 @@ class TreeTest(unittest.TestCase):
 
             self.assertEqual(run(), 2)  # No table.
             (root / "scripts").mkdir()
-            (root / "scripts/layers.txt").write_text(LAYERS)
+            (root / "scripts/layers.txt").write_text(
+                "[folders]\ntree:\n[headers]\ngtest/*: tests\n")
             self.assertEqual(run(), 1)  # Nothing to check.
             (root / "tree").mkdir()
             (root / "tree/a.cc").write_text("#include <vector>\n")

@@ -6,7 +6,9 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/conformance/pairing.h"
 #include "tests/support/decoding.h"
+#include "tests/support/tally.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 #include "verifiers/verifier.h"
@@ -37,10 +39,12 @@ void ExpectRefused(const std::string& verifier, const absl::Status& status,
 }
 
 TEST(Lawful, ABareRootGoesWithEveryVerifier) {
-  for (const char* verifier : {"greedy", "match", "point_mass", "leviathan",
-                               "multi_round", "without_replacement", "k_seq",
-                               "block", "traversal", "typical", "lenience"})
+  Tally tally;
+  for (const std::string& verifier : VerifierSpecs()) {
     EXPECT_EQ(Lawful(verifier, "9"), absl::OkStatus()) << verifier;
+    tally.Count(CaseResult::kProven);
+  }
+  ExpectCounts(tally, "verifier_edges_test");
 }
 
 TEST(Lawful, ChainVerifiersTakeOneDrawANode) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <random>
@@ -13,6 +14,7 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
@@ -155,6 +157,14 @@ const char* const kRatioVerifiers[] = {"leviathan",
                                        "k_seq",
                                        "block",
                                        "traversal"};
+
+TEST(EveryRatioVerifier, IsEveryLosslessOneButMatchAndPointMass) {
+  std::vector<std::string> verifiers(std::begin(kRatioVerifiers),
+                                     std::end(kRatioVerifiers));
+  verifiers.insert(verifiers.end(), {"match", "point_mass"});
+  EXPECT_THAT(verifiers,
+              testing::UnorderedElementsAreArray(LosslessVerifiers(1)));
+}
 
 TEST(EveryRatioVerifier, RefusesACoinThatHitsTheRatioAndTakesOneJustBelow) {
   const auto q = Distribution::Dense({0.5, 0.5});

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/model/architecture.h"
 #include "core/model/checkpoint.h"
@@ -16,17 +15,17 @@
 #include "core/model/stored_tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/golden_model.h"
 
 namespace banyan {
 namespace {
 
 using testing::ElementsAre;
 
-constexpr char kGoldens[] = "tests/goldens/checkpoints/";
 constexpr int kTokens = 20;
 
 std::unique_ptr<Checkpoint> Open(const std::string& name) {
-  auto opened = Checkpoint::Open(kGoldens + name);
+  auto opened = Checkpoint::Open(GoldenFolder(name));
   EXPECT_TRUE(opened.ok()) << opened.status();
   return opened.ok() ? *std::move(opened) : nullptr;
 }
@@ -40,9 +39,7 @@ std::vector<int> Windows(const Architecture& architecture) {
 
 TEST(Goldens, HoldEveryTypeOfWeight) {
   std::set<DType> dtypes;
-  for (const std::string name :
-       {"llama", "llama_biased", "llama_linear", "llama_llama3", "mistral",
-        "qwen2", "qwen3", "gpt2"}) {
+  for (const std::string& name : GoldenNames()) {
     const auto checkpoint = Open(name);
     ASSERT_NE(checkpoint, nullptr) << name;
     ForEachSource(checkpoint->architecture(), [&](const WeightSource& source) {
@@ -112,14 +109,12 @@ TEST(Goldens, TheOtherFamiliesAreReadAsWritten) {
 // What a tied or an untied head, the final norm's output and the logits say of
 // each other: that the weights read are the weights that were run.
 TEST(Goldens, HeadTimesLastHiddenStateIsTheLogits) {
-  for (const std::string name :
-       {"llama", "llama_biased", "llama_linear", "llama_llama3", "mistral",
-        "qwen2", "qwen3", "gpt2"}) {
+  for (const std::string& name : GoldenNames()) {
     SCOPED_TRACE(name);
     const auto checkpoint = Open(name);
     const Architecture& of = checkpoint->architecture();
     const auto file =
-        Safetensors::Open(absl::StrCat(kGoldens, name, "/logits.safetensors"));
+        Safetensors::Open(GoldenFolder(name) + "/logits.safetensors");
     ASSERT_TRUE(file.ok()) << file.status();
     const auto numbers = [&file](const char* tensor) {
       const StoredTensor& stored = *(*file)->Find(tensor);

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_split.h"
 
 namespace banyan {
 namespace {
@@ -30,6 +32,32 @@ TEST(CpuBackend, TakesTheBestInstructionSetUnlessAskedForAnother) {
     EXPECT_THAT((*asked)->description(),
                 testing::AllOf(testing::HasSubstr(set),
                                testing::HasSubstr("2 threads")));
+  }
+}
+
+// What Linux says the first processor has; nothing elsewhere.
+std::set<std::string> ProcessorFlags() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind("flags", 0) == 0) return absl::StrSplit(line, ' ');
+  return {};
+}
+
+// The tests that loop over the instruction sets say nothing of a list of one.
+TEST(CpuBackend, KnowsPlainCppAndWhatTheProcessorHas) {
+  const std::vector<std::string> sets = CpuBackend::InstructionSets();
+  ASSERT_FALSE(sets.empty());
+  EXPECT_THAT(sets.back(), testing::AnyOf("SCALAR", "EMU128"));
+  const std::set<std::string> flags = ProcessorFlags();
+  if (flags.contains("avx2")) {
+    EXPECT_THAT(sets, testing::Contains("AVX2"));
+  }
+  int avx512 = 0;
+  for (const char* part :
+       {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512cd"})
+    avx512 += flags.contains(part) ? 1 : 0;
+  if (avx512 == 5) {
+    EXPECT_THAT(sets, testing::Contains("AVX3"));
   }
 }
 

@@ -31,6 +31,8 @@ class TokenizerGoldens : public testing::TestWithParam<std::string> {
     for (const Json& profile : goldens.at("profiles"))
       if (profile.at("name") == GetParam()) profile_ = profile;
     ASSERT_FALSE(profile_.is_null());
+    ASSERT_EQ(texts_.size(), 36u);
+    ASSERT_EQ(profile_.at("broken").size(), 8u);
     tokenizer_ = MakeProfile(profile_);
     ASSERT_NE(tokenizer_, nullptr);
   }

@@ -1,0 +1,164 @@
+// Every file of configs is read as the program reads it: which way, its folder
+// says.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "configs/loader/loader.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "drafters/catalogue.h"
+#include "experiments/experiment/params_edit.h"
+#include "experiments/law/law_file.h"
+#include "experiments/method/method_file.h"
+#include "experiments/models/model_shelf.h"
+#include "experiments/predict/stated_costs.h"
+#include "tests/core/checkpoint/files.h"
+#include "tests/experiments/preset_files.h"
+#include "tests/experiments/run_program.h"
+#include "tests/support/tally.h"
+#include "tree/optimize/cost_curve.h"
+#include "tree/policies/catalogue.h"
+
+namespace banyan {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kProgram[] = "config_files_test";
+
+// What scripts/run and scripts/train make, which no fresh clone has, and what
+// ships in its place here: of the same kind, so that all of an experiment is
+// resolved and all its models opened.
+constexpr std::pair<const char*, const char*> kStandIns[] = {
+    {"build/cache/curve_2m.yaml", "configs/curves/pycode_target.yaml"},
+    {"build/cache/curve_110m.yaml", "configs/curves/pycode_target.yaml"},
+    {"build/cache/draft_2m.yaml",
+     "configs/calibrations/pycode_draft_1_timed.yaml"},
+    {"build/cache/draft_110m.yaml",
+     "configs/calibrations/pycode_draft_1_timed.yaml"},
+    {"build/cache/pycode-110m", "models/pycode-target"},
+    {"build/cache/pycode-medusa-110m", "models/pycode-medusa"},
+    {"build/training/pycode-draft-2-unboosted", "models/pycode-draft-2"}};
+
+// The project as its configurations see it.
+class Project {
+ public:
+  Project() {
+    fs::copy("configs", configs(), fs::copy_options::recursive);
+    for (const char* folder : {"models", "experiments"}) Link(folder, folder);
+    for (const auto& [path, ours] : kStandIns) Link(path, ours);
+  }
+  fs::path configs() const { return root() / "configs"; }
+
+ private:
+  fs::path root() const { return folder_.path(); }
+  void Link(const char* path, const char* ours) const {
+    fs::create_directories((root() / path).parent_path());
+    fs::create_symlink(fs::absolute(ours), root() / path);
+  }
+
+  TestFolder folder_;
+};
+
+absl::Status Run(const std::string& arguments) {
+  const Outcome outcome = RunProgram(arguments);
+  if (outcome.code == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(outcome.output);
+}
+
+absl::Status ReadExperimentFile(const std::string& path) {
+  return Run("check --resolved " + path);
+}
+
+absl::Status ReadTreeFile(const std::string& path) {
+  return Run("tree " + path);
+}
+
+absl::Status ReadLaw(const std::string& path) {
+  BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
+  return ReadLawFile(file).status();
+}
+
+absl::Status ReadMethod(const std::string& path) {
+  BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
+  ModelShelf shelf(OneThread());
+  return ReadMethodFile(file,
+                        {.target = {kShippedTarget, "auto"}, .shelf = shelf})
+      .status();
+}
+
+absl::Status ReadCalibration(const std::string& path) {
+  BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
+  BANYAN_ASSIGN_OR_RETURN(const Params policy,
+                          ParseYaml("{name: sequoia, budget: 4}", "policy"));
+  BANYAN_ASSIGN_OR_RETURN(const Params calibrated,
+                          WithValue(policy, "calibration", file));
+  return PlanShape(calibrated).status();
+}
+
+absl::Status ReadCurve(const std::string& path) {
+  BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
+  return CostCurve::FromParams("target_ms", file).status();
+}
+
+absl::Status ReadCosts(const std::string& path) {
+  return ReadStatedCosts(path).status();
+}
+
+// By folder below configs.
+using Reader = absl::Status (*)(const std::string& path);
+const std::map<std::string, Reader>& Readers() {
+  static const auto& readers =
+      *new std::map<std::string, Reader>{{"", ReadExperimentFile},
+                                         {"ablations", ReadExperimentFile},
+                                         {"calibrations", ReadCalibration},
+                                         {"costs", ReadCosts},
+                                         {"curves", ReadCurve},
+                                         {"law", ReadLaw},
+                                         {"law/controls", ReadLaw},
+                                         {"methods", ReadMethod},
+                                         {"papers", ReadExperimentFile},
+                                         {"tree", ReadTreeFile}};
+  return readers;
+}
+
+TEST(ConfigFiles, AreReadAsTheProgramReadsThem) {
+  const Project project;
+  Tally tally;
+  for (const auto& entry :
+       fs::recursive_directory_iterator(project.configs())) {
+    if (entry.path().extension() != ".yaml") continue;
+    const fs::path name = entry.path().lexically_relative(project.configs());
+    const auto reader = Readers().find(name.parent_path().string());
+    ASSERT_NE(reader, Readers().end()) << name << ": a folder of what files?";
+    const absl::Status status = reader->second(entry.path().string());
+    EXPECT_TRUE(status.ok()) << name << ": " << status;
+    if (status.ok()) tally.Count(CaseResult::kProven);
+  }
+  ExpectCounts(tally, kProgram);
+}
+
+TEST(ConfigFiles, StateACostForEveryDrafter) {
+  const auto costs = ReadStatedCosts("configs/costs/flat.yaml");
+  ASSERT_TRUE(costs.ok()) << costs.status();
+  std::set<std::string> priced;
+  for (const auto& [drafter, ms] :
+       std::get<std::map<std::string, double>>(costs->draft_ms))
+    priced.insert(drafter);
+  std::set<std::string> drafters;
+  for (const DrafterRow& row : DrafterCatalogue()) drafters.emplace(row.name);
+  EXPECT_EQ(priced, drafters);
+}
+
+TEST(ConfigFileCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
+
+}  // namespace
+}  // namespace banyan
