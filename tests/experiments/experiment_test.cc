@@ -1,4 +1,4 @@
-// Experiment files and workloads: what they expand to, and what is refused.
+// Experiment files: what they expand to, and what is refused.
 #include "experiments/experiment/experiment.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,6 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/prob/sampling_rule.h"
-#include "experiments/experiment/params_edit.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/runner/prepared_cells.h"
 #include "experiments/workloads/workload.h"
@@ -443,105 +442,6 @@ TEST(Experiment, TellsWhatIsWrongInEverySectionAtOnce) {
       "methods: {a: {preset: none.yaml}, b: {preset: nor this.yaml}}\n");
   EXPECT_THAT(std::string(presets.status().message()),
               AllOf(HasSubstr("none.yaml"), HasSubstr("nor this.yaml")));
-}
-
-TEST(ParamsEdit, ReachesIntoMapsAndLists) {
-  const Params root = Parse("a: {b: [1, {c: 2}]}\n");
-  const auto at = [&](const std::string& path) {
-    const auto with = WithValue(root, path, Params::Scalar("9"));
-    return with.ok() ? ToYaml(*with) : std::string(with.status().message());
-  };
-  EXPECT_EQ(at("a.b.1.c"), "a:\n  b:\n    - 1\n    -\n      c: 9\n");
-  EXPECT_EQ(at("a.d"), "a:\n  b:\n    - 1\n    -\n      c: 2\n  d: 9\n");
-  EXPECT_EQ(at("a.b.0"), "a:\n  b:\n    - 9\n    -\n      c: 2\n");
-  EXPECT_THAT(at("a.b.2"), HasSubstr("no item of a list of 2"));
-  EXPECT_THAT(at("a.b.0.c"), HasSubstr("goes into '1'"));
-}
-
-TEST(ParamsEdit, WritesYamlThatReadsBack) {
-  for (const char* text :
-       {"a: {b: [1, {c: 2}], d: ~, e: {}, f: []}\n", "[[1, 2], [], [x: y]]\n",
-        "a: \"null\"\nb: \"~\"\nc: \"- x\"\nd: \"a: b\"\ne: \"\"\n",
-        "a: \"two\\nlines # no comment\"\nb: \"---\"\n\"k: 1\": 'it''s'\n",
-        "word\n"}) {
-    const Params value = Parse(text);
-    const std::string written = ToYaml(value);
-    const auto again = ParseYaml(written, "again");
-    ASSERT_TRUE(again.ok()) << written << again.status();
-    EXPECT_EQ(ToYaml(*again), written) << text;
-  }
-  EXPECT_EQ(Parse(ToYaml(Parse("a: \"null\"\n"))).Find("a")->kind(),
-            Params::Kind::kScalar);
-}
-
-TEST(Workload, ReadsEveryForm) {
-  const auto read = [](const std::string& text, const std::string& ending) {
-    const std::string path = WriteTestFile(text, ending);
-    const auto workload = ReadWorkload(path);
-    EXPECT_TRUE(workload.ok()) << workload.status();
-    return *workload;
-  };
-  const Workload ours = read(
-      "{\"id\": \"a\", \"kind\": \"edit\", \"prompt\": \"x = 1\"}\n\n"
-      "{\"question_id\": 81, \"category\": \"math\", \"turns\": [\"Why?\", "
-      "\"And?\"]}\r\n"
-      "{\"ids\": [3, 5]}\n",
-      ".jsonl");
-  ASSERT_EQ(ours.prompts.size(), 3U);
-  EXPECT_EQ(ours.prompts[0].text, "x = 1");
-  EXPECT_EQ(ours.prompts[1].id, "81");
-  EXPECT_EQ(ours.prompts[1].kind, "math");
-  EXPECT_EQ(ours.prompts[1].text, "Why?");
-  EXPECT_THAT(ours.prompts[1].later, ElementsAre("And?"));
-  EXPECT_EQ(ours.prompts[2].id, "line-4");
-  EXPECT_THAT(ours.prompts[2].ids, ElementsAre(3, 5));
-  const Workload plain = read("one\n\ntwo", ".txt");
-  ASSERT_EQ(plain.prompts.size(), 2U);
-  EXPECT_EQ(plain.prompts[1].text, "two");
-  EXPECT_NE(plain.hash, ours.hash);
-}
-
-TEST(Workload, NamesTheBrokenLine) {
-  const auto refusal = [](const std::string& text) {
-    return std::string(
-        ReadWorkload(WriteTestFile(text, ".jsonl")).status().message());
-  };
-  const std::string good = "{\"id\": \"a\", \"prompt\": \"x\"}\n";
-  EXPECT_THAT(refusal(absl::StrCat(good, "{\"id\": ")),
-              HasSubstr(".jsonl:2: "));
-  EXPECT_THAT(refusal(absl::StrCat(good, good)),
-              HasSubstr(":2: the id 'a' came before"));
-  EXPECT_THAT(refusal("[]\n"), HasSubstr("expected a JSON object"));
-  EXPECT_THAT(refusal("{\"id\": \"a\"}\n"), HasSubstr("found none"));
-  EXPECT_THAT(refusal("{\"ids\": [1, -1]}\n"), HasSubstr("found -1"));
-  EXPECT_THAT(refusal("\n"), HasSubstr("no prompt"));
-  EXPECT_THAT(refusal("{\"prompt\": 5}\n"), HasSubstr("a text, found 5"));
-  EXPECT_THAT(refusal("{\"prompt\": \"x\", \"ids\": [1]}\n"),
-              HasSubstr("found several"));
-  EXPECT_THAT(refusal("{\"turns\": \"x\"}\n"), HasSubstr("a list of texts"));
-  EXPECT_THAT(refusal(absl::StrCat("[]\n", good, "{}\n")),
-              AllOf(HasSubstr(".jsonl:1: "), HasSubstr(".jsonl:3: ")));
-  EXPECT_EQ(ReadWorkload("no/such.jsonl").status().code(),
-            absl::StatusCode::kNotFound);
-}
-
-TEST(Workload, SpreadsThePromptsWantedOverTheKindsWanted) {
-  Workload workload;
-  for (char kind : std::string("aaaaaabbbbbb"))
-    workload.prompts.push_back({"", std::string(1, kind), "text", {}});
-  EXPECT_THAT(*ChoosePrompts({"", {}, 4}, workload), ElementsAre(0, 3, 6, 9));
-  EXPECT_THAT(*ChoosePrompts({"", {"b"}, 2}, workload), ElementsAre(6, 9));
-  EXPECT_THAT(*ChoosePrompts({"", {}, 4, 1}, workload),
-              ElementsAre(1, 4, 7, 10));
-  EXPECT_THAT(*ChoosePrompts({"", {}, 4, 5}, workload),
-              ElementsAre(2, 5, 8, 11));
-  EXPECT_EQ(ChoosePrompts({"", {}, 0}, workload)->size(), 12U);
-  EXPECT_FALSE(ChoosePrompts({"", {"b"}, 7}, workload).ok());
-  for (const auto& kinds :
-       {std::vector<std::string>{"c"}, std::vector<std::string>{"a", "c"}})
-    EXPECT_THAT(
-        std::string(ChoosePrompts({"", kinds, 0}, workload).status().message()),
-        HasSubstr("unknown kind of prompt 'c'"));
 }
 
 }  // namespace

@@ -1,0 +1,92 @@
+// Files of prompts: what they hold, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "experiments/workloads/workload.h"
+#include "experiments/runner/prepared_cells.h"
+#include "tests/experiments/run_program.h"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Workload, ReadsEveryForm) {
+  const auto read = [](const std::string& text, const std::string& ending) {
+    const std::string path = WriteTestFile(text, ending);
+    const auto workload = ReadWorkload(path);
+    EXPECT_TRUE(workload.ok()) << workload.status();
+    return *workload;
+  };
+  const Workload ours = read(
+      "{\"id\": \"a\", \"kind\": \"edit\", \"prompt\": \"x = 1\"}\n\n"
+      "{\"question_id\": 81, \"category\": \"math\", \"turns\": [\"Why?\", "
+      "\"And?\"]}\r\n"
+      "{\"ids\": [3, 5]}\n",
+      ".jsonl");
+  ASSERT_EQ(ours.prompts.size(), 3U);
+  EXPECT_EQ(ours.prompts[0].text, "x = 1");
+  EXPECT_EQ(ours.prompts[1].id, "81");
+  EXPECT_EQ(ours.prompts[1].kind, "math");
+  EXPECT_EQ(ours.prompts[1].text, "Why?");
+  EXPECT_THAT(ours.prompts[1].later, ElementsAre("And?"));
+  EXPECT_EQ(ours.prompts[2].id, "line-4");
+  EXPECT_THAT(ours.prompts[2].ids, ElementsAre(3, 5));
+  const Workload plain = read("one\n\ntwo", ".txt");
+  ASSERT_EQ(plain.prompts.size(), 2U);
+  EXPECT_EQ(plain.prompts[1].text, "two");
+  EXPECT_NE(plain.hash, ours.hash);
+}
+
+TEST(Workload, NamesTheBrokenLine) {
+  const auto refusal = [](const std::string& text) {
+    return std::string(
+        ReadWorkload(WriteTestFile(text, ".jsonl")).status().message());
+  };
+  const std::string good = "{\"id\": \"a\", \"prompt\": \"x\"}\n";
+  EXPECT_THAT(refusal(absl::StrCat(good, "{\"id\": ")),
+              HasSubstr(".jsonl:2: "));
+  EXPECT_THAT(refusal(absl::StrCat(good, good)),
+              HasSubstr(":2: the id 'a' came before"));
+  EXPECT_THAT(refusal("[]\n"), HasSubstr("expected a JSON object"));
+  EXPECT_THAT(refusal("{\"id\": \"a\"}\n"), HasSubstr("found none"));
+  EXPECT_THAT(refusal("{\"ids\": [1, -1]}\n"), HasSubstr("found -1"));
+  EXPECT_THAT(refusal("\n"), HasSubstr("no prompt"));
+  EXPECT_THAT(refusal("{\"prompt\": 5}\n"), HasSubstr("a text, found 5"));
+  EXPECT_THAT(refusal("{\"prompt\": \"x\", \"ids\": [1]}\n"),
+              HasSubstr("found several"));
+  EXPECT_THAT(refusal("{\"turns\": \"x\"}\n"), HasSubstr("a list of texts"));
+  EXPECT_THAT(refusal(absl::StrCat("[]\n", good, "{}\n")),
+              AllOf(HasSubstr(".jsonl:1: "), HasSubstr(".jsonl:3: ")));
+  EXPECT_EQ(ReadWorkload("no/such.jsonl").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST(Workload, SpreadsThePromptsWantedOverTheKindsWanted) {
+  Workload workload;
+  for (char kind : std::string("aaaaaabbbbbb"))
+    workload.prompts.push_back({"", std::string(1, kind), "text", {}});
+  EXPECT_THAT(*ChoosePrompts({"", {}, 4}, workload), ElementsAre(0, 3, 6, 9));
+  EXPECT_THAT(*ChoosePrompts({"", {"b"}, 2}, workload), ElementsAre(6, 9));
+  EXPECT_THAT(*ChoosePrompts({"", {}, 4, 1}, workload),
+              ElementsAre(1, 4, 7, 10));
+  EXPECT_THAT(*ChoosePrompts({"", {}, 4, 5}, workload),
+              ElementsAre(2, 5, 8, 11));
+  EXPECT_EQ(ChoosePrompts({"", {}, 0}, workload)->size(), 12U);
+  EXPECT_FALSE(ChoosePrompts({"", {"b"}, 7}, workload).ok());
+  for (const auto& kinds :
+       {std::vector<std::string>{"c"}, std::vector<std::string>{"a", "c"}})
+    EXPECT_THAT(
+        std::string(ChoosePrompts({"", kinds, 0}, workload).status().message()),
+        HasSubstr("unknown kind of prompt 'c'"));
+}
+
+}  // namespace
+}  // namespace banyan
