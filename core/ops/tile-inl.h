@@ -74,13 +74,14 @@ struct PairWeights {
 // nothing reads memory unless it is asked for; a tile that is alone reads all
 // the time and is better left alone.
 struct Wanted {
+  static constexpr std::size_t kLine = 64;  // bytes of a cache line
+
   const std::byte* at = nullptr;
   std::size_t panel = 0;  // bytes from one to the next
   int count = 0;
 
   // Asks for a cache line of each, into the second-level cache.
   HWY_INLINE void Ask(std::size_t line) const {
-    constexpr std::size_t kLine = 64;
     for (int i = 0; i < count; ++i)
       __builtin_prefetch(
           at + static_cast<std::size_t>(i) * panel + line * kLine, 0, 2);

@@ -258,7 +258,7 @@ HWY_NOINLINE void RunQ8Panels(const Q8TileArgs& args, const Pieces& tiles) {
   if (tiles.count == 1) return AddQ8Blocks<kRows, kPanels>(args, 0, 0, blocks);
   const auto count = static_cast<std::size_t>(tiles.count);
   const std::size_t turn = std::max<std::size_t>(4, count);
-  const std::size_t lines = turn * kLane * kQ8Block / 64;
+  const std::size_t lines = turn * kLane * kQ8Block / Wanted::kLine;
   for (std::size_t first = 0; first < blocks; first += turn) {
     const std::size_t end = std::min(first + turn, blocks);
     // Behind a panel's last block the next panels are wanted.

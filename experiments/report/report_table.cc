@@ -127,8 +127,7 @@ std::vector<std::string> Notes(const Report& report,
   if (interval)
     notes.emplace_back(
         "[low, high]: 95 % intervals, bootstrap over prompts (a chat or a "
-        "batch "
-        "is one), paired.");
+        "batch is one), paired.");
   if (by_curve) notes.push_back(Assumption(*report.costs));
   for (const std::string& name : references)
     notes.push_back(absl::StrCat("Differences are to ", name, "."));
