@@ -147,6 +147,42 @@ TEST(Prompts, TeachTheNextWhereADrafterCarriesState) {
   }
 }
 
+// Counts how often it takes over what a prompt taught.
+class Absorbing : public TableDrafter {
+ public:
+  Absorbing(std::shared_ptr<TableModel> model, int& absorbed)
+      : TableDrafter(std::move(model)), absorbed_(absorbed) {}
+
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Absorbing>(*this);
+  }
+  void Absorb(const Drafter& /*ended*/) override { ++absorbed_; }
+
+ private:
+  int& absorbed_;
+};
+
+TEST(Prompts, TeachOnceWhenTheyEnd) {
+  const auto target = Toy({.vocab_size = 5});
+  int absorbed = 0;
+  std::vector<Trunk> trunks;
+  trunks.push_back(TrunkOf(std::make_unique<Absorbing>(target, absorbed),
+                           "chain {gamma: 1}"));
+  Decoder decoder =
+      WithTrunks(*target, "multi_round", std::move(trunks)).value();
+  SeededSource random(1);
+  absl::StatusOr<Sequence> sequence =
+      decoder.Begin({.tokens = {5, 2}}, {.max_new_tokens = 9});
+  ASSERT_TRUE(sequence.ok()) << sequence.status();
+  int rounds = 0;
+  for (; sequence->stopped == StopReason::kNone; ++rounds) {
+    EXPECT_EQ(absorbed, 0);
+    ASSERT_TRUE(decoder.Step(*sequence, random).ok());
+  }
+  EXPECT_GT(rounds, 1);
+  EXPECT_EQ(absorbed, 1);
+}
+
 TEST(Prompts, APromptLeftInTheMiddleLeavesNoTrace) {
   const Pairing pairing = {
       .target = Toy({.vocab_size = 5}),

@@ -132,6 +132,31 @@ TEST(Refusal, TraversalTakesNoSharedDraws) {
   EXPECT_TRUE(StatusOf("multi_round", FakeTrunk(traits)).ok());
 }
 
+TEST(Refusal, SaysWhatDoesNotGoWithWhatAndWhy) {
+  const auto says = [](const absl::Status& status, const std::string& message) {
+    EXPECT_EQ(status, absl::FailedPreconditionError(message));
+  };
+  says(Build(With("leviathan", {"expansion {branching: [2]}"})).status(),
+       "verifier leviathan does not go with policy expansion: it takes chains, "
+       "and the policy draws several tokens a node");
+  says(Build(With("k_seq", {"best_first {budget: 3}"})).status(),
+       "verifier k_seq does not go with policy best_first: it needs the number "
+       "of draws at a node fixed before the first, and the policy decides by "
+       "what it drew");
+  says(Build(With("block", {"chain {gamma: 1}", "chain {gamma: 2}"})).status(),
+       "verifier block does not go with 2 trunks: it takes the draws of one "
+       "trunk");
+  says(Build(With("greedy", {})).status(),
+       "verifier greedy does not go with sampling at temperature 1: it emits "
+       "argmax tokens only; set temperature: 0, or use verifier match");
+  PolicyTraits traits = FakePolicy::AnyLaw();
+  traits.shares_draws = true;
+  says(StatusOf("traversal", FakeTrunk(traits)),
+       "verifier traversal does not go with policy fake policy: it needs draws "
+       "of each "
+       "node's own, and the policy shares draws between nodes");
+}
+
 class Ranker : public TableDrafter {
  public:
   Ranker() : TableDrafter(Toy({})) {}

@@ -40,6 +40,8 @@ class LateDevice : public Clock {
   void Enqueue(std::int64_t ns) { left_ += ns; }
   void Wait() { now_ += std::exchange(left_, 0); }
 
+  std::int64_t reading = 0;  // a row
+
  private:
   std::int64_t now_ = 0;
   std::int64_t left_ = 0;
@@ -52,6 +54,7 @@ class LateScores : public Scores {
 
   int vocab_size() const override { return scores_->vocab_size(); }
   absl::Status Read(int row, std::vector<double>& logits) const override {
+    device_.Enqueue(device_.reading);
     device_.Wait();
     return scores_->Read(row, logits);
   }
@@ -218,6 +221,30 @@ TEST_F(FinishedWork, IsWhatTheTimesOfAGenerationAreOf) {
   EXPECT_EQ(times.target_ns, rounds * kTarget.pass);
   EXPECT_EQ(times.commit_ns, rounds * kCommit);
   EXPECT_EQ(times.prefill_ns + times.RoundsNs(), device_->NowNs());
+}
+
+TEST_F(FinishedWork, OfARoundIsNotWhatTheTargetIsAskedForTheRecord) {
+  Decoder decoder = NewDecoder();
+  decoder.KeepFacts();
+  device_->reading = 1'000'000;
+  SeededSource random(0);
+  absl::StatusOr<Sequence> sequence =
+      decoder.Begin({.tokens = {kVocab, 1, 2}}, Stop());
+  ASSERT_TRUE(sequence.ok()) << sequence.status();
+  ASSERT_TRUE(target_.Finish().ok());
+  int rounds = 0;
+  for (; sequence->stopped == StopReason::kNone; ++rounds) {
+    const absl::StatusOr<RoundRecord> round = decoder.Step(*sequence, random);
+    ASSERT_TRUE(round.ok()) << round.status();
+    const PhaseTimes& times = round->times;
+    const auto rows = static_cast<int>(round->verdict.path.size()) + 1;
+    EXPECT_EQ(times.draft_ns,
+              std::vector<std::int64_t>({kDrafting + 2 * device_->reading}));
+    EXPECT_EQ(times.target_ns, kTarget.pass);
+    EXPECT_EQ(times.verify_ns, rows * device_->reading);
+    EXPECT_EQ(times.commit_ns, kCommit);
+  }
+  EXPECT_GT(rounds, 1);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/context.h"
 #include "core/device/buffer.h"
 #include "core/model/model.h"
 #include "core/model/transformer.h"
@@ -22,8 +23,13 @@
 #include "decode/decoder.h"
 #include "decode/plain_decoder.h"
 #include "decode/sequence.h"
+#include "decode/target_rows.h"
 #include "tests/support/decoding.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/models.h"
+#include "tests/support/tree_text.h"
+#include "tree/derive.h"
+#include "tree/draft_tree.h"
 
 namespace banyan {
 namespace {
@@ -71,6 +77,24 @@ TEST_F(Unreadable, RowsSaySo) {
   std::vector<float> state(static_cast<std::size_t>(target_->hidden_size()));
   EXPECT_EQ(rows.ReadHidden(0, 1, absl::MakeSpan(state)), kLost);
   EXPECT_EQ(target_->Finish(), kLost);
+}
+
+// A verifier meets no law that is none, and the round fails behind it.
+TEST_F(Unreadable, ARowsPlaceIsTakenByALaw) {
+  const Context context = ContextOf({1});
+  const DraftTree tree = ParseTree("1(2)");
+  const auto session = target_->NewSession();
+  const TokenBatch batch = ToBatch(tree, 0);
+  const ScoreRequest request = {session.get(), &batch, {}};
+  const auto scores = target_->Score({&request, 1});
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  const SamplingRule rule;
+  TargetRows rows(*scores->front(), rule, context, tree);
+  EXPECT_NEAR(rows.Row(0).total(), 1, 1e-12);
+  EXPECT_TRUE(rows.status().ok());
+  backend_->broken = true;
+  EXPECT_NEAR(rows.Row(1).total(), 1, 1e-12);
+  EXPECT_EQ(rows.status(), kLost);
 }
 
 TEST_F(Unreadable, PlainDecodingFails) {

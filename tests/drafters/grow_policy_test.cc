@@ -154,6 +154,26 @@ TEST(Grow, ScoresAreSharedAsLawsAre) {
   EXPECT_EQ(grown(0.25).code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST(Grow, TheRootsDrawsAreSharedAsAnyNodesAre) {
+  const FakePolicy policy([](const GrowingTree& tree) {
+    std::vector<Expansion> next;
+    if (tree.draws(0).empty())
+      next.push_back({.node = 0, .draws = 3});
+    else if (tree.draws(1).empty())
+      next.push_back({.node = 1, .same_as = 0});
+    return next;
+  });
+  TableDrafter drafter([](absl::Span<const TokenId>) {
+    return Distribution::Dense({0.5, 0.3, 0.2});
+  });
+  const GrowingTree tree = MustGrow(drafter, policy);
+  ASSERT_EQ(tree.draws(1).size(), 3);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(tree.draws(1)[i].token, tree.draws(0)[i].token);
+  EXPECT_TRUE(tree.node(0).lists[0].shared_draws);
+  EXPECT_TRUE(tree.node(1).lists[0].shared_draws);
+}
+
 class Failing : public TableDrafter {
  public:
   Failing() : TableDrafter(Toy({})) {}
@@ -179,6 +199,31 @@ TEST(GrowDeathTest, AClosedNodeCannotBeExpanded) {
   });
   EXPECT_DEATH(MustGrow(drafter, policy, {.limits = {.max_depth = 0}}),
                "closed");
+}
+
+TEST(GrowDeathTest, DrawsOfANodeWithoutAnyCannotBeShared) {
+  TableDrafter drafter(Toy({.vocab_size = 4}));
+  const FakePolicy policy(
+      [](const GrowingTree& tree) -> std::vector<Expansion> {
+        if (tree.draws(0).empty()) return {{.node = 0, .draws = 2}};
+        return {{.node = 1, .same_as = 2}};
+      });
+  EXPECT_DEATH(
+      MustGrow(drafter, policy, {.law = DraftLaw::kWithoutReplacement}),
+      "a node that has none");
+}
+
+TEST(GrowthDeathTest, IsAnsweredWhatItAskedAndTakenWhenItEnded) {
+  TableDrafter drafter(Toy({}));
+  const auto policy = PolicyOf("chain {gamma: 1}");
+  const Context context = ContextOf({0});
+  EnumeratingSource source(1);
+  Growth growth({drafter, *policy, DraftLaw::kIndependent, 0}, context,
+                {.max_depth = 9}, Chance(source, context));
+  ASSERT_TRUE(growth.Advance().ok());
+  ASSERT_EQ(growth.wanted(), std::vector<int>({0}));
+  EXPECT_DEATH(growth.Answer({}).IgnoreError(), "one proposal a node");
+  EXPECT_DEATH(std::move(growth).Take(), "before it ended");
 }
 
 }  // namespace
