@@ -1,5 +1,6 @@
 """The copy of the tree that mutants are planted in, and its build."""
 
+import fcntl
 import hashlib
 import json
 import pathlib
@@ -46,7 +47,12 @@ class Copy:
         if folder.exists() and any(folder.iterdir()) and not mark.exists():
             raise BuildError(f"{folder} holds something else than such a copy")
         mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.touch()
+        self.mark = mark.open("a", encoding="utf-8")
+        try:
+            fcntl.flock(self.mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BuildError(f"another scripts/mutate is at work in {folder}; "
+                             "--copy DIR makes a second copy") from None
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others",
              "--exclude-standard"], cwd=root, check=True, capture_output=True,

@@ -39,6 +39,7 @@ from copy_tree import BuildError
 from report import report
 from run import Run
 from sample import ClaimError
+from trial import Interrupted
 
 PATHS = ("verifiers", "core/prob", "tree", "tree/policies", "tree/optimize",
          "drafters/grow.cc", "decode")
@@ -105,5 +106,6 @@ def main(arguments):
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
-    except (BuildError, ClaimError, FileNotFoundError) as fault:
+    except (BuildError, ClaimError, FileNotFoundError,
+            Interrupted) as fault:
         sys.exit(f"scripts/mutate: {fault}")

@@ -191,7 +191,11 @@ class Run:
                     number for number in living}
             for job in concurrent.futures.as_completed(jobs):
                 number = jobs[job]
-                result, reached = job.result()
+                try:
+                    result, reached = job.result()
+                except BaseException:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
                 if result is None:
                     living[number] |= reached
                     continue

@@ -34,6 +34,14 @@ class Test:
         self.reached = frozenset()
 
 
+# How a user or a machine that goes down ends a process: no finding of a test.
+FROM_OUTSIDE = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupted(Exception):
+    """A test was ended from outside."""
+
+
 class Outcome:
     """How a process of tests ended."""
 
@@ -91,6 +99,10 @@ def run_tests(tests, limit, mutant=None, trace=None, names=None):
             env=environment, stdout=output, stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL)
         status, used = wait(process, 100 * limit + WAIT_SECONDS)
+        if -status in FROM_OUTSIDE:
+            raise Interrupted(f"{tests[0].program} was ended by signal "
+                              f"{-status}, which says nothing; what was found "
+                              "so far is kept")
         output.seek(0)
         text = output.read().decode("utf-8", "replace")
     return Outcome(status, text, used)

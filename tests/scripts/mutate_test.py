@@ -12,10 +12,12 @@ import unittest
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT / "scripts/mutants"))
 sys.dont_write_bytecode = True
-import mutant  # noqa: E402 (the path comes first)
+import copy_tree  # noqa: E402 (the path comes first)
+import mutant  # noqa: E402
 import render  # noqa: E402
 import report  # noqa: E402
 import sample  # noqa: E402
+import trial  # noqa: E402
 try:
     import main  # noqa: E402
     import sites  # noqa: E402
@@ -182,6 +184,37 @@ class ReportTest(unittest.TestCase):
 
 
 @unittest.skipIf(sites is None, sites is None and WHY)
+class TrialTest(unittest.TestCase):
+
+    def ended_by(self, command):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "program"
+            program.write_text(f"#!/bin/sh\n{command}\n", encoding="utf-8")
+            program.chmod(0o755)
+            return trial.run_tests(
+                [trial.Test(str(program), "A.Test", folder)], 1)
+
+    def test_a_crash_is_a_finding_and_an_end_from_outside_is_none(self):
+        self.assertEqual(self.ended_by("exit 3").how, "exit 3")
+        self.assertEqual(self.ended_by("kill -SEGV $$").how, "signal 11")
+        for name in "HUP", "INT", "TERM":
+            with self.assertRaisesRegex(trial.Interrupted, "program was ended"):
+                self.ended_by(f"kill -{name} $$")
+
+
+class CopyTest(unittest.TestCase):
+
+    def test_two_at_once_do_not_share_a_copy(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["git", "init", "-q", folder], check=True)
+            at = pathlib.Path(folder) / "copy"
+            first = copy_tree.Copy(pathlib.Path(folder), at)
+            with self.assertRaisesRegex(copy_tree.BuildError, "at work in"):
+                copy_tree.Copy(pathlib.Path(folder), at)
+            first.mark.close()
+            copy_tree.Copy(pathlib.Path(folder), at).mark.close()
+
+
 class PlacesTest(unittest.TestCase):
 
     def test_every_kind_is_found(self):
