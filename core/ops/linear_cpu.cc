@@ -207,6 +207,7 @@ HWY_EXPORT(MultiplyPanels);
 
 // Panels that share a reading of the activations.
 constexpr int kPanelGroup = HWY_NAMESPACE::kTilePanels;
+constexpr int kFewGroups = 2;  // a thread
 
 std::size_t RoundUp(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -228,13 +229,16 @@ absl::Status CpuBackend::Linear(const LinearArgs& args) {
   const double size =
       double{1} * args.x.rows * weight.columns() * weight.rows();
   const int panels = static_cast<int>(weight.panels());
+  // Whole steps, unless they are too few to be shared out evenly.
+  const bool few = panels < kFewGroups * kPanelGroup * threads();
+  const int step = few ? 1 : kPanelGroup;
   const auto multiply = [&](int first, int end) {
     HWY_DISPATCH_TABLE(MultiplyPanels)
-    [kernel_](job, first * kPanelGroup, std::min(end * kPanelGroup, panels));
+    [kernel_](job, first * step, std::min(end * step, panels));
   };
-  const int groups = (panels + kPanelGroup - 1) / kPanelGroup;
+  const int steps = (panels + step - 1) / step;
   if (weight.format() != WeightFormat::kQ8) {
-    Split(groups, size, multiply);
+    Split(steps, size, multiply);
     return absl::OkStatus();
   }
   const std::lock_guard<std::mutex> lock(scratch_turn_);
@@ -255,7 +259,7 @@ absl::Status CpuBackend::Linear(const LinearArgs& args) {
         [&](int first, int end) {
           HWY_DISPATCH_TABLE(QuantiseRows)[kernel_](job, first, end);
         });
-  Split(groups, size, multiply);
+  Split(steps, size, multiply);
   return absl::OkStatus();
 }
 
