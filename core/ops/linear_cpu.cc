@@ -207,7 +207,8 @@ HWY_EXPORT(MultiplyPanels);
 
 // Panels that share a reading of the activations.
 constexpr int kPanelGroup = HWY_NAMESPACE::kTilePanels;
-constexpr int kFewGroups = 2;  // a thread
+// So few a thread end too far apart: three between two threads are two and one.
+constexpr int kFewGroups = 2;
 
 std::size_t RoundUp(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -229,7 +230,7 @@ absl::Status CpuBackend::Linear(const LinearArgs& args) {
   const double size =
       double{1} * args.x.rows * weight.columns() * weight.rows();
   const int panels = static_cast<int>(weight.panels());
-  // Whole steps, unless they are too few to be shared out evenly.
+  // Whole groups, unless they are too few to be shared out evenly.
   const bool few = panels < kFewGroups * kPanelGroup * threads();
   const int step = few ? 1 : kPanelGroup;
   const auto multiply = [&](int first, int end) {

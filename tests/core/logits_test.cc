@@ -14,17 +14,16 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-std::vector<std::pair<TokenId, double>> Best(const std::vector<double>& logits,
-                                             int k) {
+using Pairs = std::vector<std::pair<TokenId, double>>;
+
+Pairs Best(const std::vector<double>& logits, int k) {
   const absl::StatusOr<std::vector<TokenLogit>> best = BestLogits(logits, k);
   EXPECT_TRUE(best.ok()) << best.status();
-  std::vector<std::pair<TokenId, double>> pairs;
+  Pairs pairs;
   for (const TokenLogit& each : *best)
     pairs.emplace_back(each.token, each.logit);
   return pairs;
 }
-
-using Pairs = std::vector<std::pair<TokenId, double>>;
 
 TEST(BestLogits, AreTheLargestInOrderAndTheLowerTokenOnATie) {
   const std::vector<double> logits = {-1, 2, -kInfinity, 2, 0.5, -7};
