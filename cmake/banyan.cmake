@@ -1,11 +1,20 @@
 # The helpers every folder uses.
 
-# banyan_library(NAME SOURCES a.cc b.cc DEPS x y): one static library for the
-# calling folder, exported as banyan::NAME. DEPS are the folders it may use (the
-# table in scripts/layers.txt) and third-party targets, private to it; only
-# Abseil, whose types stand in the contracts, is passed on to its users.
+# banyan_library(NAME FOLDERS . sub SOURCES made.cc DEPS x y): one static library
+# of every .cc in FOLDERS, which are relative to the calling folder, so that a new
+# file needs no line; SOURCES are files that stand elsewhere. Exported as
+# banyan::NAME. DEPS are the folders it may use (the table in scripts/layers.txt)
+# and third-party targets, private to it; only Abseil, whose types stand in the
+# contracts, is passed on to its users.
 function(banyan_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "FOLDERS;SOURCES;DEPS" ${ARGN})
+  foreach(folder IN LISTS ARG_FOLDERS)
+    file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
+    if(NOT sources)
+      message(FATAL_ERROR "${name}: no .cc in ${folder}")
+    endif()
+    list(APPEND ARG_SOURCES ${sources})
+  endforeach()
   add_library(banyan_${name} STATIC ${ARG_SOURCES})
   add_library(banyan::${name} ALIAS banyan_${name})
   target_include_directories(

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/base/context.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
@@ -33,7 +33,7 @@ absl::StatusOr<std::vector<TokenId>> DecodePlainly(const Model& target,
                             ScoreOne(target, *sequence.session, batch));
     BANYAN_ASSIGN_OR_RETURN(Distribution law,
                             scores->Law(0, rule, context.tokens, {}));
-    const Chance chance(random, context);
+    const Chance chance(random, context.prompt, context.round);
     const TokenId next =
         law.TokenAt(chance.Draw(law.weights(), Purpose::kTarget, 0));
     BANYAN_RETURN_IF_ERROR(sequence.session->Commit({0}));

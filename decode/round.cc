@@ -11,9 +11,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/clock.h"
-#include "core/base/context.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/random/random_source.h"
 #include "decode/method.h"
@@ -72,10 +72,11 @@ absl::StatusOr<std::vector<Part>> Draft(const Method& method,
     std::vector<Growth> growths;
     for (Sequence* sequence : sequences) {
       const SequenceTrunk& trunk = sequence->trunks[t];
-      growths.emplace_back(TrunkView{*trunk.drafter, *trunk.policy,
-                                     method.trunks[t].law, static_cast<int>(t)},
-                           sequence->context, LimitsOf(*sequence),
-                           Chance(random, sequence->context));
+      growths.emplace_back(
+          TrunkView{*trunk.drafter, *trunk.policy, method.trunks[t].law,
+                    static_cast<int>(t)},
+          sequence->context, LimitsOf(*sequence),
+          Chance(random, sequence->context.prompt, sequence->context.round));
     }
     BANYAN_RETURN_IF_ERROR(GrowAll(absl::MakeSpan(growths)));
     for (std::size_t i = 0; i < growths.size(); ++i)
@@ -88,7 +89,9 @@ absl::StatusOr<std::vector<Part>> Draft(const Method& method,
     const Context& context = sequences[i]->context;
     if (grown[i].empty())  // plain decoding: a bare root
       grown[i].emplace_back(context.root(), 0, DraftLaw::kDeterministic);
-    parts.push_back({*sequences[i], Chance(random, context), Merge(grown[i])});
+    parts.push_back({*sequences[i],
+                     Chance(random, context.prompt, context.round),
+                     Merge(grown[i])});
   }
   return parts;
 }

@@ -12,9 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/base/features.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/model/features.h"
 #include "core/model/model.h"
 
 namespace banyan {

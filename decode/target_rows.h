@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/base/context.h"
+#include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/row_source.h"

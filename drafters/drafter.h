@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/context.h"
+#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"

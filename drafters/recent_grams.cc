@@ -7,8 +7,8 @@
 
 #include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/context.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 
 namespace banyan {
 namespace {

@@ -19,8 +19,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
-#include "core/base/context.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 
 namespace banyan {
 

@@ -11,10 +11,10 @@
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
-#include "core/model/token_counts.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/count_rule.h"
+#include "drafters/token_counts.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 

@@ -103,7 +103,7 @@ class Table:
         """The broken header rule (pattern, places), or None."""
         for pattern, places in self.headers.items():
             if fnmatch.fnmatchcase(header, pattern) and not any(
-                    path.startswith(place + "/") or
+                    path == place or path.startswith(place + "/") or
                     ("*" in place and fnmatch.fnmatchcase(path, place))
                     for place in places):
                 return pattern, places

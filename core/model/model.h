@@ -17,7 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
-#include "core/ops/weight.h"
+#include "core/base/weight_format.h"
 #include "core/prob/distribution.h"
 #include "core/prob/logits.h"
 #include "core/prob/sampling_rule.h"

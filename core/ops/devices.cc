@@ -12,8 +12,8 @@
 #include "core/base/nearest.h"
 #include "core/base/status_macros.h"
 #include "core/ops/backend.h"
-#include "core/ops/cpu_backend.h"
-#include "core/ops/reference_backend.h"
+#include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/reference/reference_backend.h"
 
 namespace banyan {
 namespace {

@@ -6,18 +6,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "core/base/weight_format.h"
 
 namespace banyan {
-
-// How a weight is kept in memory.
-//
-// kF32   32-bit floats.
-// kBf16  Rounded to the nearest bfloat16, ties to even.
-// kQ8    Blocks of 32 neighbours in a row: w = scale * q with q a whole number
-//        in [-127, 127] and scale a bfloat16, the block's largest magnitude
-//        over 127, rounded up. A product with kQ8 also quantises the
-//        activations (linear.h).
-enum class WeightFormat { kF32, kBf16, kQ8 };
 
 inline constexpr int kQ8Block = 32;
 

@@ -10,7 +10,6 @@
 #include <compare>
 #include <cstdint>
 
-#include "core/base/context.h"
 #include "core/base/weights.h"
 
 namespace banyan {
@@ -55,9 +54,8 @@ class RandomSource {
 // step may not choose. A small value; the source must outlive it.
 class Chance {
  public:
-  Chance(RandomSource& source, const Context& context)
-      : source_(source),
-        key_{.prompt = context.prompt, .round = context.round} {}
+  Chance(RandomSource& source, std::uint32_t prompt, std::uint32_t round)
+      : source_(source), key_{.prompt = prompt, .round = round} {}
 
   Chance ForTrunk(int trunk) const;
 

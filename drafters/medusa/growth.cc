@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "core/model/architecture.h"
+#include "core/checkpoint/architecture.h"
 #include "drafters/head_growth.h"
 #include "drafters/medusa/heads_file.h"
 

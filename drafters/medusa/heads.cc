@@ -13,15 +13,15 @@
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
-#include "core/model/architecture.h"
+#include "core/checkpoint/architecture.h"
 #include "core/model/model.h"
-#include "core/model/transformer.h"
-#include "core/model/transformer_weights.h"
 #include "core/ops/activate.h"
 #include "core/ops/backend.h"
 #include "core/ops/linear.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
+#include "core/transformer/transformer.h"
+#include "core/transformer/weights.h"
 #include "drafters/medusa/heads_file.h"
 
 namespace banyan {

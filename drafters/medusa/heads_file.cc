@@ -14,10 +14,10 @@
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
-#include "core/model/architecture.h"
-#include "core/model/safetensors.h"
-#include "core/model/stored_tensor.h"
-#include "core/model/weight_rows.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/weight_rows.h"
 
 namespace banyan {
 namespace {

@@ -16,9 +16,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/model/architecture.h"
-#include "core/model/safetensors.h"
-#include "core/model/stored_tensor.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/stored_tensor.h"
 
 namespace banyan {
 

@@ -19,13 +19,13 @@
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/prob/sampling_rule.h"
-#include "experiments/calibrate/calibration.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
-#include "experiments/models/loaded_model.h"
-#include "experiments/models/model_shelf.h"
-#include "experiments/runner/prepared_cells.h"
-#include "experiments/workloads/workload.h"
+#include "experiments/plan/workload.h"
+#include "experiments/run/loaded_model.h"
+#include "experiments/run/model_shelf.h"
+#include "experiments/run/prepared_cells.h"
+#include "experiments/tools/calibration.h"
 
 namespace banyan {
 namespace {

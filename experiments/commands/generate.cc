@@ -29,12 +29,12 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
 #include "experiments/commands/token_input.h"
-#include "experiments/generate/generation.h"
-#include "experiments/generate/report.h"
-#include "experiments/generate/token_stream.h"
-#include "experiments/method/method_file.h"
-#include "experiments/models/loaded_model.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/run/generation.h"
+#include "experiments/run/generation_text.h"
+#include "experiments/run/loaded_model.h"
+#include "experiments/run/method_file.h"
+#include "experiments/run/model_shelf.h"
+#include "experiments/run/token_stream.h"
 
 namespace banyan {
 namespace {

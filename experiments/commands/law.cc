@@ -19,9 +19,9 @@
 #include "core/base/token.h"
 #include "decode/method.h"
 #include "experiments/commands/commands.h"
-#include "experiments/law/exact_law.h"
-#include "experiments/law/law_file.h"
-#include "experiments/method/method_json.h"
+#include "experiments/plan/method_json.h"
+#include "experiments/proof/exact_law.h"
+#include "experiments/proof/law_file.h"
 #include "nlohmann/json.hpp"
 #include "tree/draft_tree.h"
 

@@ -24,8 +24,8 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/device_options.h"
 #include "experiments/commands/model_options.h"
-#include "experiments/measure/pass_timing.h"
-#include "experiments/models/loaded_model.h"
+#include "experiments/run/loaded_model.h"
+#include "experiments/tools/pass_timing.h"
 #include "nlohmann/json.hpp"
 
 namespace banyan {

@@ -13,8 +13,8 @@
 #include "core/base/status_macros.h"
 #include "core/ops/backend.h"
 #include "experiments/commands/device_options.h"
-#include "experiments/models/loaded_model.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/run/loaded_model.h"
+#include "experiments/run/model_shelf.h"
 
 namespace banyan {
 

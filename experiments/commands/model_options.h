@@ -8,8 +8,8 @@
 #include "CLI/App.hpp"
 #include "absl/status/statusor.h"
 #include "experiments/commands/device_options.h"
-#include "experiments/models/loaded_model.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/run/loaded_model.h"
+#include "experiments/run/model_shelf.h"
 
 namespace banyan {
 

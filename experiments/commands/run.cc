@@ -23,15 +23,15 @@
 #include "core/ops/backend.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/device_options.h"
-#include "experiments/experiment/experiment.h"
-#include "experiments/measure/pass_timing.h"
-#include "experiments/models/model_shelf.h"
+#include "experiments/plan/experiment.h"
+#include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
-#include "experiments/runner/prepared_cells.h"
-#include "experiments/runner/progress.h"
-#include "experiments/runner/run_context.h"
-#include "experiments/runner/runner.h"
-#include "experiments/workloads/workload.h"
+#include "experiments/run/model_shelf.h"
+#include "experiments/run/prepared_cells.h"
+#include "experiments/run/progress.h"
+#include "experiments/run/run_context.h"
+#include "experiments/run/runner.h"
+#include "experiments/tools/pass_timing.h"
 
 namespace banyan {
 namespace {

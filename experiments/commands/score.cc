@@ -22,10 +22,10 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
 #include "experiments/commands/token_input.h"
-#include "experiments/models/loaded_model.h"
-#include "experiments/models/model_shelf.h"
-#include "experiments/models/scoring.h"
-#include "experiments/models/token_text.h"
+#include "experiments/run/loaded_model.h"
+#include "experiments/run/model_shelf.h"
+#include "experiments/run/scoring.h"
+#include "experiments/run/token_text.h"
 #include "nlohmann/json.hpp"
 
 namespace banyan {

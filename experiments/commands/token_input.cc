@@ -14,9 +14,9 @@
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
-#include "core/model/tokenizer/chat_template.h"
-#include "core/model/tokenizer/tokenizer.h"
-#include "experiments/models/loaded_model.h"
+#include "core/tokenizer/chat_template.h"
+#include "core/tokenizer/tokenizer.h"
+#include "experiments/run/loaded_model.h"
 
 namespace banyan {
 namespace {

@@ -9,7 +9,7 @@
 #include "CLI/App.hpp"
 #include "absl/status/statusor.h"
 #include "core/base/token.h"
-#include "experiments/models/loaded_model.h"
+#include "experiments/run/loaded_model.h"
 
 namespace banyan {
 

@@ -17,7 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
-#include "core/model/tokenizer/tokenizer.h"
+#include "core/tokenizer/tokenizer.h"
 #include "experiments/commands/commands.h"
 #include "nlohmann/json.hpp"
 

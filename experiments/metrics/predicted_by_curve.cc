@@ -1,5 +1,5 @@
 // The speed at costs that somebody stated for another machine: the tokens that
-// were recorded over the time that predict/stated_costs.h gives their rounds,
+// were recorded over the time that report/stated_costs.h gives their rounds,
 // and the baseline's by the same costs. The key is the name of the costs.
 #include "experiments/metrics/counters.h"
 #include "experiments/metrics/metric.h"

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/predict/stated_costs.h"
 #include "experiments/records/record_set.h"
+#include "experiments/report/stated_costs.h"
 
 namespace banyan {
 

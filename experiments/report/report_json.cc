@@ -6,17 +6,17 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "experiments/experiment/params_edit.h"
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/predict/stated_costs.h"
+#include "experiments/plan/params_edit.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/cell_text.h"
 #include "experiments/report/report.h"
 #include "experiments/report/samples.h"
+#include "experiments/report/stated_costs.h"
 #include "experiments/report/token_texts.h"
 #include "nlohmann/json.hpp"
 

@@ -12,10 +12,10 @@
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/predict/stated_costs.h"
 #include "experiments/report/cell_text.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/report.h"
+#include "experiments/report/stated_costs.h"
 #include "experiments/report/table.h"
 
 namespace banyan {

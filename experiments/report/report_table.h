@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/predict/stated_costs.h"
 #include "experiments/report/report.h"
+#include "experiments/report/stated_costs.h"
 #include "experiments/report/table.h"
 
 namespace banyan {

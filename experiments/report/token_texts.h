@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "core/model/tokenizer/tokenizer.h"
+#include "core/tokenizer/tokenizer.h"
 
 namespace banyan {
 

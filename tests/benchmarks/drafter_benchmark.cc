@@ -13,8 +13,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
-#include "core/base/context.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
 #include "core/random/seeded_source.h"
@@ -90,7 +90,7 @@ void TimeRound(benchmark::State& state, const Case& drafter_case, int history) {
   for (auto _ : state) {
     absl::StatusOr<GrowingTree> tree =
         Grow({*drafter, policy, drafter_case.law, 0}, context,
-             {.max_depth = 100}, Chance(random, context));
+             {.max_depth = 100}, Chance(random, context.prompt, context.round));
     Check(tree.ok(), "these drafters do not fail");
     drafted += tree->size() - 1;
     for (int i = 0; i < 3; ++i) context.tokens.push_back(TextAt(length++));

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/check.h"
-#include "core/base/context.h"
+#include "core/model/context.h"
 #include "core/random/random_source.h"
 #include "core/random/seeded_source.h"
 #include "drafters/grow.h"
@@ -40,7 +40,7 @@ GrowingTree GrowTree(const MadeUpLaws& laws, bool dense,
   const Context context = RoundContext(round);
   absl::StatusOr<GrowingTree> tree =
       Grow({drafter, policy, law, 0}, context, {.max_depth = kNoLimit},
-           Chance(random, context));
+           Chance(random, context.prompt, context.round));
   Check(tree.ok(), "a made-up drafter does not fail");
   return *std::move(tree);
 }

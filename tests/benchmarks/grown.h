@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/base/context.h"
+#include "core/model/context.h"
 #include "tests/benchmarks/made_up_laws.h"
 #include "tree/draft_tree.h"
 #include "tree/growing_tree.h"

@@ -20,12 +20,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "core/model/checkpoint.h"
+#include "core/checkpoint/checkpoint.h"
 #include "core/model/model.h"
-#include "core/model/transformer.h"
 #include "core/ops/backend.h"
 #include "core/ops/devices.h"
 #include "core/ops/weight.h"
+#include "core/transformer/transformer.h"
 #include "tests/benchmarks/benchmarks.h"
 
 namespace banyan {

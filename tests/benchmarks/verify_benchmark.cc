@@ -16,9 +16,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
-#include "core/base/context.h"
 #include "core/base/params.h"
 #include "core/base/weights.h"
+#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/row_source.h"
 #include "core/random/random_source.h"
@@ -98,8 +98,8 @@ void Verify(benchmark::State& state, absl::string_view name,
   std::size_t accepted = 0;
   for (auto _ : state) {
     ++context.round;  // another round, other coins
-    const Verdict verdict =
-        verifier->Verify(tree, rows, Chance(random, context));
+    const Verdict verdict = verifier->Verify(
+        tree, rows, Chance(random, context.prompt, context.round));
     accepted += verdict.path.size();
   }
   const auto per_round = benchmark::Counter::kAvgIterations;

@@ -17,7 +17,7 @@
 #include "decode/decoder.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
-#include "experiments/law/exact_law.h"
+#include "experiments/proof/exact_law.h"
 #include "tests/conformance/pairing.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"

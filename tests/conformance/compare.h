@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/model/table_model.h"
-#include "experiments/law/exact_law.h"
+#include "experiments/proof/exact_law.h"
 #include "tests/conformance/pairing.h"
 #include "tree/draft_tree.h"
 

@@ -13,8 +13,8 @@
 #include "core/base/check.h"
 #include "core/base/params.h"
 #include "decode/method.h"
-#include "experiments/law/exact_law.h"
-#include "experiments/law/law_file.h"
+#include "experiments/proof/exact_law.h"
+#include "experiments/proof/law_file.h"
 #include "tests/support/tally.h"
 
 namespace banyan {

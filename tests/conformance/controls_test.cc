@@ -1,6 +1,6 @@
 // The proofs have teeth: every control is caught, by the function that proves
 // the lossless methods, and what it breaks is right or unlawful without it.
-#include "experiments/controls/controls.h"
+#include "experiments/proof/controls.h"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@
 #include "absl/status/statusor.h"
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
-#include "experiments/law/exact_law.h"
-#include "experiments/law/law_file.h"
+#include "experiments/proof/exact_law.h"
+#include "experiments/proof/law_file.h"
 #include "tests/conformance/pairing.h"
 #include "tests/support/tally.h"
 

@@ -13,8 +13,8 @@
 #include "absl/strings/str_join.h"
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
-#include "experiments/law/exact_law.h"
-#include "experiments/law/law_file.h"
+#include "experiments/proof/exact_law.h"
+#include "experiments/proof/law_file.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/tally.h"
 

@@ -10,7 +10,7 @@
 #include "core/prob/sampling_rule.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
-#include "experiments/law/exact_law.h"
+#include "experiments/proof/exact_law.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"

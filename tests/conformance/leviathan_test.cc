@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/model/table_model.h"
 #include "decode/decoder.h"
-#include "experiments/law/exact_law.h"
+#include "experiments/proof/exact_law.h"
 #include "tests/conformance/pairing.h"
 
 namespace banyan {

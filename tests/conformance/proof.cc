@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
-#include "experiments/law/exact_law.h"
+#include "experiments/proof/exact_law.h"
 #include "tests/conformance/pairing.h"
 #include "tests/support/tally.h"
 

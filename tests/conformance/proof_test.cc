@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
-#include "experiments/controls/controls.h"
+#include "experiments/proof/controls.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/model/table_model.h"
-#include "experiments/law/exact_law.h"
+#include "experiments/proof/exact_law.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/pairing.h"
 #include "tree/draft_tree.h"

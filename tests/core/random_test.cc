@@ -6,7 +6,6 @@
 #include <map>
 #include <vector>
 
-#include "core/base/context.h"
 #include "core/base/weights.h"
 #include "core/random/enumerating_source.h"
 #include "core/random/random_source.h"
@@ -289,13 +288,9 @@ class RecordingSource : public RandomSource {
   std::vector<ChoiceKey> keys;
 };
 
-Context At(std::uint32_t prompt, std::uint32_t round) {
-  return {.tokens = {0}, .prompt = prompt, .round = round};
-}
-
 TEST(Chance, NamesEachChoiceByPromptRoundTrunkNodeDrawAndPurpose) {
   RecordingSource source;
-  const Chance chance(source, At(3, 4));
+  const Chance chance(source, 3, 4);
   const std::vector<double> weights = {1};
   chance.Accept(0.5, 5);
   chance.Accept(0.5, 5, 6);
@@ -313,7 +308,7 @@ TEST(Chance, NamesEachChoiceByPromptRoundTrunkNodeDrawAndPurpose) {
 
 TEST(Chance, SpendsNothingOnCertainty) {
   ScriptedSource source({});
-  const Chance chance(source, At(0, 0));
+  const Chance chance(source, 0, 0);
   const double infinity = std::numeric_limits<double>::infinity();
   for (double sure : {1.0, 1.5, infinity}) EXPECT_TRUE(chance.Accept(sure, 0));
   for (double never : {0.0, -0.0, -1.5, -infinity})
@@ -323,7 +318,7 @@ TEST(Chance, SpendsNothingOnCertainty) {
 
 TEST(Chance, SpendsOneNumberOnAnythingLess) {
   ScriptedSource source({kBelowOne, 0});
-  const Chance chance(source, At(0, 0));
+  const Chance chance(source, 0, 0);
   EXPECT_FALSE(chance.Accept(kBelowOne, 0));
   EXPECT_TRUE(chance.Accept(1e-300, 1));
   EXPECT_EQ(source.used(), 2u);
@@ -331,13 +326,13 @@ TEST(Chance, SpendsOneNumberOnAnythingLess) {
 
 TEST(ChanceDeathTest, DiesOfNaN) {
   ScriptedSource source({0.5});
-  const Chance chance(source, At(0, 0));
+  const Chance chance(source, 0, 0);
   EXPECT_DEATH(chance.Accept(std::nan(""), 0), "check failed");
 }
 
 TEST(ChanceDeathTest, DiesOfATrunkThatTheKeyCannotHold) {
   ScriptedSource source({});
-  const Chance chance(source, At(0, 0));
+  const Chance chance(source, 0, 0);
   EXPECT_DEATH(chance.ForTrunk(-1), "check failed");
   EXPECT_DEATH(chance.ForTrunk(1 << 16), "check failed");
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/base/context.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/seeded_source.h"

@@ -1,6 +1,6 @@
 // What drafters read of the target while decoding, and what is kept for
 // records, against computing it from nothing.
-#include "core/base/features.h"
+#include "core/model/features.h"
 
 #include <gtest/gtest.h>
 
@@ -15,21 +15,21 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/context.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 #include "core/model/model.h"
-#include "core/model/transformer.h"
-#include "core/ops/cpu_backend.h"
+#include "core/ops/cpu/cpu_backend.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/seeded_source.h"
+#include "core/transformer/transformer.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
 #include "drafters/small_model/small_model.h"
 #include "tests/conformance/toys.h"
-#include "tests/core/model/made_model.h"
+#include "tests/core/transformer/made_model.h"
 #include "tests/support/decoding.h"
 #include "tests/support/models.h"
 #include "tests/support/must_read.h"

@@ -14,7 +14,7 @@
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
-#include "experiments/law/exact_law.h"
+#include "experiments/proof/exact_law.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"

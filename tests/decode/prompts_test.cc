@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/base/context.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/seeded_source.h"

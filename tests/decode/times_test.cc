@@ -25,8 +25,8 @@
 #include "decode/round.h"
 #include "decode/sequence.h"
 #include "drafters/small_model/small_model.h"
-#include "experiments/generate/generation.h"
-#include "experiments/generate/token_stream.h"
+#include "experiments/run/generation.h"
+#include "experiments/run/token_stream.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
 

@@ -1,6 +1,6 @@
 // Greedy decoding by a real transformer: whatever is drafted, and in whatever
 // trees, the tokens are those of plain decoding.
-#include "core/model/transformer.h"
+#include "core/transformer/transformer.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 #include "core/base/check.h"
 #include "core/base/token.h"
-#include "core/ops/cpu_backend.h"
+#include "core/ops/cpu/cpu_backend.h"
 #include "core/ops/weight.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/decoder.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/base/context.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"

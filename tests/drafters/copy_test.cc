@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/context.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
 #include "gmock/gmock.h"

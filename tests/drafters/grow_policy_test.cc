@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/context.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/random/enumerating_source.h"
 #include "core/random/random_source.h"
@@ -90,7 +90,8 @@ TEST(Grow, NoTwoDrawsOfARoundShareRandomness) {
     for (int trunk = 0; trunk < 2; ++trunk) {
       TableDrafter drafter(Toy({.vocab_size = 2, .seed = trunk}));
       ASSERT_TRUE(Grow({drafter, *policy, DraftLaw::kIndependent, trunk},
-                       context, {.max_depth = 9}, Chance(source, context))
+                       context, {.max_depth = 9},
+                       Chance(source, context.prompt, context.round))
                       .ok());
     }
   } while (source.Advance());
@@ -219,7 +220,8 @@ TEST(GrowthDeathTest, IsAnsweredWhatItAskedAndTakenWhenItEnded) {
   const Context context = ContextOf({0});
   EnumeratingSource source(1);
   Growth growth({drafter, *policy, DraftLaw::kIndependent, 0}, context,
-                {.max_depth = 9}, Chance(source, context));
+                {.max_depth = 9},
+                Chance(source, context.prompt, context.round));
   ASSERT_TRUE(growth.Advance().ok());
   ASSERT_EQ(growth.wanted(), std::vector<int>({0}));
   EXPECT_DEATH(growth.Answer({}).IgnoreError(), "one proposal a node");

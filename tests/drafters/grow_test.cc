@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "core/base/context.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/random/enumerating_source.h"
 #include "core/random/random_source.h"
@@ -47,9 +47,10 @@ std::map<std::vector<TokenId>, double> LawOfDraws(const Distribution& proposal,
   std::map<std::vector<TokenId>, double> result;
   EnumeratingSource source(1000);
   do {
-    const GrowingTree tree = Grow({drafter, policy, law, 0}, context,
-                                  {.max_depth = 9}, Chance(source, context))
-                                 .value();
+    const GrowingTree tree =
+        Grow({drafter, policy, law, 0}, context, {.max_depth = 9},
+             Chance(source, context.prompt, context.round))
+            .value();
     std::vector<TokenId> tokens;
     for (const Draw& draw : tree.draws(0)) tokens.push_back(draw.token);
     result[tokens] += source.probability();

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/model/transformer.h"
+#include "core/transformer/transformer.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/support/dice.h"
 

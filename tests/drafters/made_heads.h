@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/model/transformer.h"
+#include "core/transformer/transformer.h"
 #include "tests/core/checkpoint/files.h"
 
 namespace banyan {

@@ -9,7 +9,7 @@
 
 #include "core/base/token.h"
 #include "core/model/model.h"
-#include "core/ops/cpu_backend.h"
+#include "core/ops/cpu/cpu_backend.h"
 #include "drafters/medusa/heads.h"
 #include "tests/support/close_logits.h"
 #include "tests/support/golden_model.h"

@@ -9,7 +9,7 @@
 #include "drafters/medusa/heads.h"
 #include "tests/conformance/toys.h"
 #include "tests/core/checkpoint/files.h"
-#include "tests/core/model/walk.h"
+#include "tests/core/transformer/walk.h"
 #include "tests/drafters/made_heads.h"
 #include "tests/support/golden_model.h"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/base/context.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/ngram/ngram.h"

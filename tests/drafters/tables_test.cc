@@ -4,13 +4,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/context.h"
 #include "core/base/token.h"
-#include "core/model/token_counts.h"
+#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/bigram/bigram.h"
 #include "drafters/drafter.h"
+#include "drafters/token_counts.h"
 #include "drafters/unigram/unigram.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

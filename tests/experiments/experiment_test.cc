@@ -1,5 +1,5 @@
 // Experiment files: what they expand to, and what is refused.
-#include "experiments/experiment/experiment.h"
+#include "experiments/plan/experiment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,9 +19,9 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/prob/sampling_rule.h"
-#include "experiments/models/model_shelf.h"
-#include "experiments/runner/prepared_cells.h"
-#include "experiments/workloads/workload.h"
+#include "experiments/plan/workload.h"
+#include "experiments/run/model_shelf.h"
+#include "experiments/run/prepared_cells.h"
 #include "tests/experiments/preset_files.h"
 #include "tests/experiments/run_program.h"
 

@@ -1,5 +1,5 @@
 // Heads grown with their target: Medusa's, and a kind made up here.
-#include "experiments/grow/grow_heads.h"
+#include "experiments/tools/grow/grow_heads.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,12 +20,12 @@
 #include "absl/strings/str_join.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
-#include "core/model/safetensors.h"
-#include "core/model/stored_tensor.h"
-#include "core/model/weight_rows.h"
+#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/weight_rows.h"
 #include "drafters/catalogue.h"
 #include "drafters/head_growth.h"
-#include "experiments/grow/output_folder.h"
+#include "experiments/tools/grow/output_folder.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"
 #include "tests/support/dice.h"

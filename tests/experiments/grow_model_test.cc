@@ -16,17 +16,17 @@
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/token.h"
+#include "core/checkpoint/stored_tensor.h"
 #include "core/model/model.h"
-#include "core/model/stored_tensor.h"
-#include "core/model/transformer.h"
 #include "core/ops/backend.h"
-#include "core/ops/cpu_backend.h"
-#include "core/ops/reference_backend.h"
+#include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/reference/reference_backend.h"
 #include "core/ops/weight.h"
-#include "experiments/grow/model_size.h"
+#include "core/transformer/transformer.h"
+#include "experiments/tools/grow/model_size.h"
 #include "nlohmann/json.hpp"
-#include "tests/core/model/made_model.h"
-#include "tests/core/model/walk.h"
+#include "tests/core/transformer/made_model.h"
+#include "tests/core/transformer/walk.h"
 #include "tests/experiments/growing.h"
 #include "tests/support/dice.h"
 #include "tests/support/golden_model.h"
@@ -151,7 +151,8 @@ TEST_P(Growth, ToFourTimesTheSizeKeepsEveryBitOfTheReference) {
 
 // Elsewhere each of the two is as far from the function that both round as the
 // golden tests allow, 150 * 2^-24 times the largest logit
-// (tests/core/model/transformer_golden_test.cc). Seen are up to 27 such units.
+// (tests/core/transformer/transformer_golden_test.cc). Seen are up to 27 such
+// units.
 TEST_P(Growth, ToAnyOtherSizeChangesRoundingsOnly) {
   double most = 0;
   for (int factor : {2, 3}) {

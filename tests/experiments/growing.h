@@ -6,13 +6,13 @@
 #include <memory>
 #include <string>
 
-#include "core/model/checkpoint.h"
-#include "core/model/transformer.h"
+#include "core/checkpoint/checkpoint.h"
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
-#include "experiments/grow/grow_model.h"
-#include "experiments/grow/model_size.h"
-#include "experiments/grow/write_tensors.h"
+#include "core/transformer/transformer.h"
+#include "experiments/tools/grow/grow_model.h"
+#include "experiments/tools/grow/model_size.h"
+#include "experiments/tools/grow/write_tensors.h"
 #include "tests/core/checkpoint/files.h"
 
 namespace banyan {

@@ -14,11 +14,11 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/model/table_model.h"
-#include "core/ops/cpu_backend.h"
-#include "experiments/models/loaded_model.h"
-#include "experiments/models/model_shelf.h"
-#include "experiments/models/scoring.h"
-#include "experiments/models/token_text.h"
+#include "core/ops/cpu/cpu_backend.h"
+#include "experiments/run/loaded_model.h"
+#include "experiments/run/model_shelf.h"
+#include "experiments/run/scoring.h"
+#include "experiments/run/token_text.h"
 #include "tests/support/golden_model.h"
 
 namespace banyan {

@@ -1,5 +1,5 @@
 // Values put into a file's parameters, and parameters written as YAML.
-#include "experiments/experiment/params_edit.h"
+#include "experiments/plan/params_edit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 #include "configs/loader/loader.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
-#include "core/ops/cpu_backend.h"
-#include "experiments/experiment/params_edit.h"
+#include "core/ops/cpu/cpu_backend.h"
+#include "experiments/plan/params_edit.h"
 
 namespace banyan {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/params.h"
-#include "core/ops/cpu_backend.h"
+#include "core/ops/cpu/cpu_backend.h"
 
 namespace banyan {
 

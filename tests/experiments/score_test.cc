@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
-#include "core/ops/cpu_backend.h"
+#include "core/ops/cpu/cpu_backend.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/run_program.h"
 #include "tests/support/golden_model.h"

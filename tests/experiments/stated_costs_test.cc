@@ -1,5 +1,5 @@
 // Times of recorded rounds at costs that a file states, counted by hand.
-#include "experiments/predict/stated_costs.h"
+#include "experiments/report/stated_costs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -16,13 +16,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/model/architecture.h"
-#include "core/model/checkpoint.h"
-#include "core/model/config_reader.h"
-#include "core/model/families/catalogue.h"
-#include "core/model/safetensors.h"
-#include "core/model/stored_tensor.h"
-#include "core/model/weight_rows.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/checkpoint/config_reader.h"
+#include "core/checkpoint/families/catalogue.h"
+#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/weight_rows.h"
 
 namespace banyan {
 namespace {

@@ -15,7 +15,12 @@ import check_includes  # noqa: E402 (the path comes first)
 LAYERS = (PROJECT / "scripts/layers.txt").read_text(encoding="utf-8")
 FOLDERS = check_includes.Table(LAYERS).folders
 CORE = {"core/base", "core/random", "core/prob", "core/device", "core/ops",
-        "core/model"}
+        "core/model", "core/checkpoint", "core/tokenizer", "core/transformer"}
+# Decoding, and what it uses.
+METHOD = {"decode", "drafters", "verifiers", "tree", "core/model",
+          "core/random", "core/prob", "core/base"}
+ROOMS = {f"experiments/{room}" for room in (
+    "records", "plan", "metrics", "report", "run", "proof", "tools")}
 
 # Who may use whom, spelled out folder by folder, as docs/ says it.
 MAY_USE = {
@@ -24,14 +29,30 @@ MAY_USE = {
     "core/prob": {"core/base"},
     "core/device": {"core/base"},
     "core/ops": {"core/device", "core/prob", "core/base"},
-    "core/model": {"core/ops", "core/device", "core/prob", "core/base"},
+    "core/model": {"core/prob", "core/base"},
+    "core/checkpoint": {"core/base"},
+    "core/tokenizer": {"core/base"},
+    "core/transformer": {"core/model", "core/checkpoint", "core/ops",
+                         "core/device", "core/prob", "core/base"},
     "tree": {"core/prob", "core/base"},
-    "drafters": {"tree"} | CORE - {"core/device"},
+    "drafters": {"tree"} | CORE - {"core/device", "core/tokenizer"},
     "verifiers": {"tree", "core/random", "core/prob", "core/base"},
-    "decode": {"drafters", "verifiers", "tree"} | CORE,
+    "decode": METHOD - {"decode"},
     "configs/loader": {"core/base"},
-    "experiments": {"decode", "configs/loader", "drafters", "verifiers",
-                    "tree"} | CORE,
+    "experiments/records": {"core/base"},
+    "experiments/plan": METHOD | {"configs/loader", "core/tokenizer"},
+    "experiments/metrics": {"experiments/records", "core/random", "core/base"},
+    "experiments/report": {"experiments/metrics", "experiments/plan",
+                           "experiments/records", "configs/loader", "tree",
+                           "core/tokenizer", "core/base"},
+    "experiments/run": METHOD | CORE | {
+        "experiments/plan", "experiments/records", "experiments/metrics"},
+    "experiments/proof": METHOD | {"experiments/plan"},
+    "experiments/tools": (METHOD - {"verifiers"}) | {
+        "experiments/run", "experiments/plan", "core/checkpoint", "core/ops"},
+    "experiments/commands": METHOD | ROOMS | {
+        "configs/loader", "core/checkpoint", "core/tokenizer", "core/ops"},
+    "experiments": {"experiments/commands", "core/base"},
 }
 MAY_USE["tests"] = set(MAY_USE)
 
@@ -93,9 +114,9 @@ class FoldersTest(unittest.TestCase):
 
     def test_leave_is_not_inherited(self):
         found = breaches({"verifiers/a.cc": include("drafters/a.h"),
-                          "drafters/a.h": include("core/model/a.h"),
-                          "core/model/a.h": include("core/ops/a.h"),
-                          "core/ops/a.h": ""})
+                          "drafters/a.h": include("core/transformer/a.h"),
+                          "core/transformer/a.h": include("core/device/a.h"),
+                          "core/device/a.h": ""})
         self.assertEqual(len(found), 1, found)
 
     def test_file_outside_the_table_is_a_breach(self):
@@ -124,7 +145,7 @@ class AloneTest(unittest.TestCase):
                 self.assertEqual([], self.found(path))
         for path in ("drafters/ngram/ngram.cc", "drafters/eagle_two/a.cc",
                      "drafters/catalogue.h", "drafters/workbench.cc",
-                     "decode/round.cc", "experiments/grow/grow_heads.cc"):
+                     "decode/round.cc", "experiments/tools/grow/grow_heads.cc"):
             with self.subTest(path=path):
                 self.assertEqual([
                     f'{path}:1: drafters/eagle stands alone '
@@ -167,8 +188,9 @@ class HeadersTest(unittest.TestCase):
     def test_generated_header_needs_its_schema(self):
         schema = {"experiments/records/r.proto": ""}
         text = include("experiments/records/r.pb.h")
-        self.assertEqual([], breaches({"experiments/a.cc": text, **schema}))
-        self.assertEqual(1, len(breaches({"experiments/a.cc": text})))
+        self.assertEqual([],
+                         breaches({"experiments/run/a.cc": text, **schema}))
+        self.assertEqual(1, len(breaches({"experiments/run/a.cc": text})))
         self.assertEqual(1, len(breaches({"tests/tree/a.cc": text, **schema})))
 
     def test_cuda_types_end_in_core_device(self):
@@ -187,20 +209,21 @@ class HeadersTest(unittest.TestCase):
                 self.assertEqual(len(found), path in unlawful, found)
 
     def test_backends_are_known_to_the_table_of_devices_alone(self):
-        for header in ("core/ops/cpu_backend.h", "core/ops/reference_backend.h",
-                       "core/ops/host.h", "core/ops/host_weight.h"):
+        for header in ("core/ops/cpu/cpu_backend.h",
+                       "core/ops/reference/reference_backend.h",
+                       "core/ops/host/host.h", "core/ops/host/host_weight.h"):
             self.assert_ours_only_in(
                 header, ["core/ops/devices.cc", "tests/core/ops/a.cc"],
-                ["core/model/a.cc", "drafters/a.cc", "decode/a.cc",
-                 "experiments/models/a.cc", "experiments/commands/a.cc"])
+                ["core/transformer/a.cc", "drafters/a.cc", "decode/a.cc",
+                 "experiments/run/a.cc", "experiments/commands/a.cc"])
 
     def test_the_transformer_is_known_where_models_are_opened(self):
-        for header in ("core/model/transformer.h",
-                       "core/model/transformer_weights.h"):
+        for header in ("core/transformer/transformer.h",
+                       "core/transformer/weights.h"):
             self.assert_ours_only_in(
-                header, ["core/model/a.cc", "drafters/eagle/a.cc",
-                         "experiments/models/a.cc", "tests/decode/a.cc"],
-                ["decode/a.cc", "experiments/measure/a.cc",
+                header, ["core/transformer/a.cc", "drafters/eagle/a.cc",
+                         "experiments/run/a.cc", "tests/decode/a.cc"],
+                ["decode/a.cc", "core/model/a.cc", "experiments/tools/a.cc",
                  "experiments/commands/a.cc"])
 
     def test_test_libraries_stay_in_tests(self):
@@ -239,7 +262,7 @@ class PatternsTest(unittest.TestCase):
                           "matches drafters/*"])
 
     def test_pattern_with_a_file_is_none(self):
-        self.assertEqual(found_in({"core/ops/host_weight.h": "",
+        self.assertEqual(found_in({"core/ops/host/host_weight.h": "",
                                    "drafters/eagle/a.h": ""}, self.LAYERS), [])
 
 

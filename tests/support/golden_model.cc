@@ -12,13 +12,13 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/token.h"
-#include "core/model/checkpoint.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/stored_tensor.h"
 #include "core/model/model.h"
-#include "core/model/safetensors.h"
-#include "core/model/stored_tensor.h"
-#include "core/model/transformer.h"
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
+#include "core/transformer/transformer.h"
 
 namespace banyan {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "core/base/token.h"
 #include "core/model/model.h"
-#include "core/model/transformer.h"
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
+#include "core/transformer/transformer.h"
 
 namespace banyan {
 

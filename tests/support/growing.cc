@@ -28,7 +28,7 @@ std::unique_ptr<TreePolicy> PolicyOf(const std::string& spec) {
 absl::StatusOr<GrowingTree> TryGrow(Drafter& drafter, const TreePolicy& policy,
                                     const GrowOptions& options) {
   SeededSource random(options.seed);
-  const Chance chance(random, options.context);
+  const Chance chance(random, options.context.prompt, options.context.round);
   return Grow({drafter, policy, options.law, options.trunk}, options.context,
               options.limits, chance);
 }

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/base/context.h"
+#include "core/model/context.h"
 #include "drafters/drafter.h"
 #include "drafters/grow.h"
 #include "tests/support/models.h"

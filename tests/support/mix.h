@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/base/fnv1a.h"
+#include "experiments/plan/fnv1a.h"
 
 namespace banyan {
 

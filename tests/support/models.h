@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "core/base/context.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/model/table_model.h"
 #include "core/prob/distribution.h"

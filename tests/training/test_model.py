@@ -16,7 +16,7 @@ FAMILIES = ("llama", "llama_biased", "llama_linear", "llama_llama3", "mistral",
 
 def bound(numbers):
     """How far float32 may lead from float64: 150 roundings of the largest
-    number, derived in tests/core/model/transformer_golden_test.cc."""
+    number, derived in tests/core/transformer/transformer_golden_test.cc."""
     return 150 * 2.0 ** -24 * float(numbers.abs().max())
 
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/context.h"
+#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/random/random_source.h"
 #include "core/random/scripted_source.h"
@@ -25,7 +25,8 @@ inline Verdict Judge(const std::string& verifier, const DraftTree& tree,
   FixedRows target(rows);
   ScriptedSource source(tape);
   const Context context = ContextOf({0});
-  return VerifierOf(verifier)->Verify(tree, target, Chance(source, context));
+  return VerifierOf(verifier)->Verify(
+      tree, target, Chance(source, context.prompt, context.round));
 }
 
 }  // namespace banyan

@@ -1,4 +1,4 @@
-#include "core/model/checkpoint.h"
+#include "core/checkpoint/checkpoint.h"
 
 #include <memory>
 #include <string>
@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/model/architecture.h"
-#include "core/model/stored_tensor.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/stored_tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"

@@ -1,4 +1,4 @@
-#include "core/model/config_reader.h"
+#include "core/checkpoint/config_reader.h"
 
 #include <string>
 

@@ -11,9 +11,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
-#include "core/model/architecture.h"
-#include "core/model/config_reader.h"
-#include "core/model/families/catalogue.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/config_reader.h"
+#include "core/checkpoint/families/catalogue.h"
 
 namespace banyan {
 

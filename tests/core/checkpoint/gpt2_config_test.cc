@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/model/architecture.h"
-#include "core/model/families/gpt2.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/families/gpt2.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/configs.h"

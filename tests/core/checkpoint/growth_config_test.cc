@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/architecture.h"
+#include "core/checkpoint/architecture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/configs.h"

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "core/model/architecture.h"
-#include "core/model/checkpoint.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/checkpoint.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"

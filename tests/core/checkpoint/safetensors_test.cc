@@ -1,4 +1,4 @@
-#include "core/model/safetensors.h"
+#include "core/checkpoint/safetensors.h"
 
 #include <sys/stat.h>
 
@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "core/model/stored_tensor.h"
+#include "core/checkpoint/stored_tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"

@@ -1,4 +1,4 @@
-#include "core/model/safetensors_writer.h"
+#include "core/checkpoint/safetensors_writer.h"
 
 #include <sys/resource.h>
 
@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "core/model/safetensors.h"
-#include "core/model/stored_tensor.h"
+#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/stored_tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"

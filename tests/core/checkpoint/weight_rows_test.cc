@@ -1,4 +1,4 @@
-#include "core/model/weight_rows.h"
+#include "core/checkpoint/weight_rows.h"
 
 #include <algorithm>
 #include <bit>
@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "core/model/architecture.h"
-#include "core/model/stored_tensor.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/stored_tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"

@@ -1,4 +1,4 @@
-#include "core/ops/cpu_backend.h"
+#include "core/ops/cpu/cpu_backend.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,7 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/ops/backend.h"
-#include "core/ops/host.h"
+#include "core/ops/host/host.h"
 #include "core/ops/tensor.h"
 #include "tests/core/ops/twins.h"
 #include "tests/support/dice.h"

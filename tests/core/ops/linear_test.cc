@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/ops/backend.h"
-#include "core/ops/host_weight.h"
+#include "core/ops/host/host_weight.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "tests/core/ops/twins.h"

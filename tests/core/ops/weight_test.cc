@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/check.h"
-#include "core/ops/host_weight.h"
+#include "core/ops/host/host_weight.h"
 #include "tests/core/ops/twins.h"
 #include "tests/support/dice.h"
 

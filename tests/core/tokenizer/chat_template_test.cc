@@ -1,4 +1,4 @@
-#include "core/model/tokenizer/chat_template.h"
+#include "core/tokenizer/chat_template.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/model/tokenizer/tokenizer_config.h"
+#include "core/tokenizer/tokenizer_config.h"
 #include "gmock/gmock.h"
 #include "tests/core/tokenizer/support.h"
 

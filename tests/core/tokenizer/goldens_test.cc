@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "core/model/tokenizer/tokenizer.h"
+#include "core/tokenizer/tokenizer.h"
 #include "tests/core/tokenizer/support.h"
 
 namespace banyan {

@@ -13,8 +13,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "core/base/token.h"
-#include "core/model/tokenizer/split_pattern.h"
-#include "core/model/tokenizer/tokenizer.h"
+#include "core/tokenizer/split_pattern.h"
+#include "core/tokenizer/tokenizer.h"
 #include "tests/core/tokenizer/support.h"
 
 namespace banyan {

@@ -1,4 +1,4 @@
-#include "core/model/tokenizer/split_pattern.h"
+#include "core/tokenizer/split_pattern.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/tokenizer/unicode.h"
+#include "core/tokenizer/unicode.h"
 
 namespace banyan {
 namespace {

@@ -11,10 +11,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "core/base/token.h"
-#include "core/model/tokenizer/byte_level.h"
-#include "core/model/tokenizer/stream_decoder.h"
-#include "core/model/tokenizer/tokenizer.h"
-#include "core/model/tokenizer/unicode.h"
+#include "core/tokenizer/byte_level.h"
+#include "core/tokenizer/stream_decoder.h"
+#include "core/tokenizer/tokenizer.h"
+#include "core/tokenizer/unicode.h"
 
 namespace banyan {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/token.h"
-#include "core/model/tokenizer/tokenizer.h"
+#include "core/tokenizer/tokenizer.h"
 
 namespace banyan {
 

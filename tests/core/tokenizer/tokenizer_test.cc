@@ -1,4 +1,4 @@
-#include "core/model/tokenizer/tokenizer.h"
+#include "core/tokenizer/tokenizer.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "core/model/tokenizer/stream_decoder.h"
-#include "core/model/tokenizer/tokenizer_config.h"
+#include "core/tokenizer/stream_decoder.h"
+#include "core/tokenizer/tokenizer_config.h"
 #include "gmock/gmock.h"
 #include "tests/core/tokenizer/support.h"
 

@@ -1,0 +1,92 @@
+// What a checkpoint's config.json says, in the words of one decoder graph:
+// every family fills in this description, and the graph (transformer.h) is
+// written once against it.
+#ifndef BANYAN_CORE_CHECKPOINT_ARCHITECTURE_H_
+#define BANYAN_CORE_CHECKPOINT_ARCHITECTURE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/token.h"
+
+namespace banyan {
+
+// Rotary positions: dimension i of a head turns with dimension i + head_dim
+// / 2.
+struct Rope {
+  enum class Scaling { kNone, kLinear, kLlama3 };
+
+  double theta = 10000;
+  Scaling scaling = Scaling::kNone;
+  double factor = 1;                // kLinear and kLlama3
+  double low_frequency_factor = 1;  // the rest: kLlama3
+  double high_frequency_factor = 4;
+  int original_context = 8192;
+};
+
+// A matrix or vector the graph reads: rows [first_row, first_row + rows) of a
+// stored tensor that has `columns` columns. A vector has one column and a
+// one-dimensional tensor.
+struct WeightSource {
+  std::string tensor;                      // empty: the family has none
+  std::vector<std::int64_t> stored_shape;  // what the file must say
+  int rows = 0;
+  int columns = 0;
+  int first_row = 0;
+  bool transposed = false;  // stored [columns, all rows] (Conv1D)
+
+  bool present() const { return !tensor.empty(); }
+};
+
+struct LayerSources {
+  WeightSource attention_norm, attention_norm_bias;
+  WeightSource query, key, value, output;
+  WeightSource query_bias, key_bias, value_bias, output_bias;
+  WeightSource query_norm, key_norm;  // over one head, before the rotation
+  WeightSource mlp_norm, mlp_norm_bias;
+  WeightSource gate;  // absent: not gated
+  WeightSource up, down;
+  WeightSource gate_bias, up_bias, down_bias;
+  int window = 0;  // a token sees itself and window - 1 before it; 0: all
+  double attention_scale = 0;  // on the product of query and key
+};
+
+struct Architecture {
+  enum class Norm { kRms, kLayer };
+  enum class Activation { kSilu, kGeluTanh };
+
+  std::string family;  // a row of families/catalogue.h
+  int vocab_size = 0;  // as the weights have it, padding rows included
+  int hidden_size = 0;
+  int feed_forward_size = 0;
+  int heads = 0;
+  int kv_heads = 0;
+  int head_dim = 0;
+  int context_limit = 0;
+  Norm norm = Norm::kRms;
+  double norm_epsilon = 1e-5;
+  double head_norm_epsilon = 1e-5;  // of query_norm and key_norm
+  Activation activation = Activation::kSilu;
+  std::optional<Rope> rope;          // absent: learnt positions
+  std::vector<TokenId> end_of_text;  // generation_config.json's, else config's
+  std::optional<TokenId> begin_of_text;
+
+  WeightSource embedding;
+  WeightSource positions;  // absent with rope
+  WeightSource final_norm, final_norm_bias;
+  WeightSource head;  // the embedding's own where the two are tied
+  bool tied_head = false;
+  std::vector<LayerSources> layers;
+
+  // A model made larger without changing what it computes (docs/formats.md):
+  // the name of the one it was made from, empty for any other model, and the
+  // layers that take time but change nothing, ascending.
+  std::string grown_from;
+  std::vector<int> inert_layers;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_CHECKPOINT_ARCHITECTURE_H_

@@ -1,0 +1,158 @@
+#include "core/checkpoint/checkpoint.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/base/read_file.h"
+#include "core/base/status_macros.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/checkpoint_files.h"
+#include "core/checkpoint/config_reader.h"
+#include "core/checkpoint/families/catalogue.h"
+#include "core/checkpoint/families/common.h"
+#include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/weight_rows.h"
+
+namespace banyan {
+namespace {
+
+// A hundred times the largest published one.
+constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 24;
+
+absl::StatusOr<ConfigReader> OpenConfig(const std::string& path) {
+  BANYAN_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(path, kMaxConfigBytes));
+  return ConfigReader::Parse(text, path);
+}
+
+}  // namespace
+
+void ForEachSource(const Architecture& architecture,
+                   absl::FunctionRef<void(const WeightSource&)> visit) {
+  const auto all = [visit](std::initializer_list<const WeightSource*> sources) {
+    for (const WeightSource* source : sources)
+      if (source->present()) visit(*source);
+  };
+  const Architecture& of = architecture;
+  all({&of.embedding, &of.positions});
+  for (const LayerSources& layer : of.layers) {
+    all({&layer.attention_norm,
+         &layer.attention_norm_bias,
+         &layer.query,
+         &layer.query_bias,
+         &layer.key,
+         &layer.key_bias,
+         &layer.value,
+         &layer.value_bias,
+         &layer.query_norm,
+         &layer.key_norm,
+         &layer.output,
+         &layer.output_bias,
+         &layer.mlp_norm,
+         &layer.mlp_norm_bias,
+         &layer.gate,
+         &layer.gate_bias,
+         &layer.up,
+         &layer.up_bias,
+         &layer.down,
+         &layer.down_bias});
+  }
+  all({&of.final_norm, &of.final_norm_bias, &of.head});
+}
+
+absl::StatusOr<std::unique_ptr<Checkpoint>> Checkpoint::Open(
+    const std::string& directory) {
+  // config.json first: its absence says that this is no model's directory.
+  BANYAN_ASSIGN_OR_RETURN(ConfigReader config,
+                          OpenConfig(absl::StrCat(directory, "/config.json")));
+  BANYAN_ASSIGN_OR_RETURN(CheckpointFiles files,
+                          CheckpointFiles::Open(directory));
+  std::unique_ptr<Checkpoint> result(
+      new Checkpoint(directory, std::move(files)));
+  BANYAN_RETURN_IF_ERROR(result->ReadConfigs(config));
+  BANYAN_RETURN_IF_ERROR(result->CheckWeights());
+  return result;
+}
+
+absl::Status Checkpoint::ReadConfigs(ConfigReader& config) {
+  const auto has_tensor = [this](absl::string_view name) {
+    return files_.Find(name) != nullptr;
+  };
+  BANYAN_ASSIGN_OR_RETURN(architecture_, ReadArchitecture(config, has_tensor));
+  absl::StatusOr<ConfigReader> generation =
+      OpenConfig(absl::StrCat(directory_, "/generation_config.json"));
+  if (absl::IsNotFound(generation.status())) return absl::OkStatus();
+  BANYAN_RETURN_IF_ERROR(generation.status());
+  ReadTextEnds(*generation, architecture_);
+  return generation->status();
+}
+
+absl::Status Checkpoint::CheckWeights() const {
+  constexpr std::size_t kNamed = 5;
+  std::vector<absl::string_view> missing;  // in order
+  std::set<absl::string_view> named_before;
+  absl::Status status;
+  ForEachSource(architecture_, [&](const WeightSource& source) {
+    const absl::Status found = Tensor(source).status();
+    if (!absl::IsNotFound(found))
+      status.Update(found);
+    else if (named_before.insert(source.tensor).second)
+      missing.push_back(source.tensor);
+  });
+  if (missing.empty()) return status;
+  const std::size_t named = std::min(missing.size(), kNamed);
+  const bool lacks_head =
+      missing.back() == architecture_.head.tensor && !architecture_.tied_head;
+  return absl::InvalidArgumentError(absl::StrCat(
+      directory_, ": ", missing.size(), " of the weights missing: ",
+      absl::StrJoin(missing.begin(), missing.begin() + named, ", "),
+      missing.size() > named
+          ? absl::StrCat(" and ", missing.size() - named, " more")
+          : "",
+      lacks_head ? " (config.json does not tie the head to the embedding)"
+                 : ""));
+}
+
+absl::StatusOr<StoredTensor> Checkpoint::Tensor(
+    const WeightSource& source) const {
+  const CheckpointFiles::Place* place = files_.Find(source.tensor);
+  if (place == nullptr)
+    return absl::NotFoundError(
+        absl::StrCat(directory_, ": no tensor ", QuotedName(source.tensor)));
+  const absl::Status status = CheckStored(*place->tensor, source);
+  if (status.ok()) return *place->tensor;
+  return absl::InvalidArgumentError(
+      absl::StrCat(place->file->path(), ": tensor ", QuotedName(source.tensor),
+                   ": ", status.message()));
+}
+
+absl::Status Checkpoint::ReadRows(const WeightSource& source, int first,
+                                  int count, absl::Span<float> out) const {
+  BANYAN_ASSIGN_OR_RETURN(const StoredTensor tensor, Tensor(source));
+  Check(out.size() == static_cast<std::size_t>(count) *
+                          static_cast<std::size_t>(source.columns),
+        "the rows fill the space there is");
+  banyan::ReadRows(tensor, source, first, count, out.data());
+  return absl::OkStatus();
+}
+
+void Checkpoint::Release(const WeightSource& source) const {
+  const CheckpointFiles::Place* place = files_.Find(source.tensor);
+  if (place != nullptr) place->file->Release(*place->tensor);
+}
+
+}  // namespace banyan

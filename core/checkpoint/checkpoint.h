@@ -1,0 +1,77 @@
+// A model's directory: what its config.json describes, and its weights.
+//
+//   BANYAN_ASSIGN_OR_RETURN(auto checkpoint, Checkpoint::Open(directory));
+//   const WeightSource& query = checkpoint->architecture().layers[0].query;
+//   BANYAN_RETURN_IF_ERROR(checkpoint->ReadRows(query, 0, 16, rows));
+//   checkpoint->Release(query);
+#ifndef BANYAN_CORE_CHECKPOINT_CHECKPOINT_H_
+#define BANYAN_CORE_CHECKPOINT_CHECKPOINT_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/checkpoint_files.h"
+#include "core/checkpoint/config_reader.h"
+#include "core/checkpoint/stored_tensor.h"
+
+namespace banyan {
+
+// Calls `visit` with every source that the family has, in the order in which
+// the graph reads them.
+void ForEachSource(const Architecture& architecture,
+                   absl::FunctionRef<void(const WeightSource&)> visit);
+
+// Any number of threads may use one at once. Its files must not change while it
+// is open.
+class Checkpoint {
+ public:
+  // Reads config.json, generation_config.json if there is one, and the headers
+  // of the weights' files (CheckpointFiles), and checks that every weight of
+  // the architecture is there in its shape and as F32, F16 or BF16; F64 is
+  // refused. Tensors beyond those are passed over. Fails with NotFound if there
+  // is no config.json or no weights, and else with InvalidArgument, which names
+  // the file, the key or tensor, what was found and what was expected.
+  static absl::StatusOr<std::unique_ptr<Checkpoint>> Open(
+      const std::string& directory);
+
+  const std::string& directory() const { return directory_; }
+  const Architecture& architecture() const { return architecture_; }
+  // Which files were read, and which were not though they might have been.
+  const std::vector<std::string>& notes() const { return files_.notes(); }
+
+  // The stored tensor behind `source`, its data as long-lived as this object.
+  // Never fails for a source of architecture(); for another, NotFound if there
+  // is no such tensor, InvalidArgument if it is not what `source` says.
+  absl::StatusOr<StoredTensor> Tensor(const WeightSource& source) const;
+
+  // Rows [first, first + count) of `source` as f32 to `out`, which holds
+  // count * source.columns numbers (weight_rows.h). The rows exist. Fails as
+  // Tensor does.
+  absl::Status ReadRows(const WeightSource& source, int first, int count,
+                        absl::Span<float> out) const;
+
+  // Gives back the memory that holds the whole tensor behind `source`; it is
+  // read from its file again when next asked for.
+  void Release(const WeightSource& source) const;
+
+ private:
+  Checkpoint(std::string directory, CheckpointFiles files)
+      : directory_(std::move(directory)), files_(std::move(files)) {}
+  absl::Status ReadConfigs(ConfigReader& config);
+  absl::Status CheckWeights() const;
+
+  std::string directory_;
+  CheckpointFiles files_;
+  Architecture architecture_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_CHECKPOINT_CHECKPOINT_H_

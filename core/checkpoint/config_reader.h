@@ -1,0 +1,103 @@
+// Reading a model's JSON files, key by key.
+//
+//   BANYAN_ASSIGN_OR_RETURN(ConfigReader in, ConfigReader::Parse(text, name));
+//   const int layers = in.Size("num_hidden_layers", 1024);
+//   const bool tied = in.Flag("tie_word_embeddings", false);
+//   BANYAN_RETURN_IF_ERROR(in.status());
+//
+// Keys nobody asks for are passed over: a model's files hold many. Null is the
+// same as an absent key, but for IsGiven().
+#ifndef BANYAN_CORE_CHECKPOINT_CONFIG_READER_H_
+#define BANYAN_CORE_CHECKPOINT_CONFIG_READER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/token.h"
+
+namespace banyan {
+
+// Keeps the first error, "FILE: key: expected a positive integer, found "x"",
+// and gives it at the end, so that a family reads straight through. After an
+// error every further read gives its fallback.
+class ConfigReader {
+ public:
+  // The sizes of a model are at most this: no published one comes near, and the
+  // product of any two of them fits 64 bits with room to spare.
+  static constexpr int kMaxSize = 1 << 24;
+
+  // An object. Refused: what is not JSON, a key that is there twice, and more
+  // than 64 levels.
+  static absl::StatusOr<ConfigReader> Parse(absl::string_view text,
+                                            const std::string& file_name);
+
+  // True if the key is there, be it null.
+  bool IsGiven(absl::string_view key) const;
+  // True if the key is there and not null.
+  bool Has(absl::string_view key) const;
+
+  // A whole number from 1 to `max`; the first form requires the key.
+  int Size(absl::string_view key, int max = kMaxSize);
+  int SizeOr(absl::string_view key, int fallback, int max = kMaxSize);
+  // A whole number from 0 to `max`.
+  int CountOr(absl::string_view key, int fallback, int max = kMaxSize);
+  // A finite number above 0.
+  double Positive(absl::string_view key);
+  double PositiveOr(absl::string_view key, double fallback);
+  bool Flag(absl::string_view key, bool fallback);
+  // Required and not empty.
+  std::string Text(absl::string_view key);
+  std::string TextOr(absl::string_view key, absl::string_view fallback);
+  // A list of texts; empty if there is none.
+  std::vector<std::string> Texts(absl::string_view key);
+  // An object of texts; empty if there is none.
+  std::map<std::string, std::string> TextMap(absl::string_view key);
+  // A token id or a list of them, each below `vocab_size`; empty if none.
+  std::vector<TokenId> Tokens(absl::string_view key, int vocab_size);
+
+  // A list of ascending numbers from 0 to `end` - 1; empty if there is none.
+  std::vector<int> Indices(absl::string_view key, int end);
+
+  // The object under `key`, or one without keys. Its errors are told here too,
+  // as "FILE: key.inner: ...".
+  ConfigReader Section(absl::string_view key);
+  // True if the value of some key is itself an object.
+  bool HasObjects() const;
+
+  // Notes "FILE: key: message".
+  void Fail(absl::string_view key, absl::string_view message);
+  // The same: "expected WHAT, found what stands there".
+  void Unexpected(absl::string_view key, absl::string_view what);
+
+  const std::string& file_name() const;
+  const absl::Status& status() const;
+
+ private:
+  struct Shared {
+    std::string file_name;
+    absl::Status status;
+  };
+
+  ConfigReader(std::shared_ptr<const nlohmann::json> object, std::string place,
+               std::shared_ptr<Shared> shared);
+  // The value under `key`; null if it is absent, null, or after an error.
+  const nlohmann::json* Find(absl::string_view key) const;
+  std::optional<int> Whole(absl::string_view key, int min, int max);
+  void Missing(absl::string_view key, absl::string_view what);
+
+  std::shared_ptr<const nlohmann::json> object_;
+  std::string place_;  // "rope_scaling." within that section
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_CHECKPOINT_CONFIG_READER_H_

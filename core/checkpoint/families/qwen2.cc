@@ -1,0 +1,17 @@
+#include "core/checkpoint/families/qwen2.h"
+
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/config_reader.h"
+#include "core/checkpoint/families/common.h"
+#include "core/checkpoint/families/llama_kind.h"
+
+namespace banyan {
+
+Architecture ReadQwen2(ConfigReader& in, HasTensor) {
+  Architecture result =
+      ReadLlamaKind(in, {.family = "qwen2", .query_key_value_bias = true});
+  ReadWindows(in, result.layers);
+  return result;
+}
+
+}  // namespace banyan

@@ -1,0 +1,273 @@
+#include "core/checkpoint/safetensors_header.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/status_macros.h"
+#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/stored_tensor.h"
+
+namespace banyan {
+namespace {
+
+constexpr std::size_t kLengthBytes = 8;
+// The format's own limit, against files made to exhaust a reader.
+constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
+constexpr std::int64_t kMaxNumber = std::numeric_limits<std::int64_t>::max();
+
+// product * factor, or -1 if that is above `limit`. None is negative.
+std::int64_t Times(std::int64_t product, std::int64_t factor,
+                   std::int64_t limit) {
+  if (factor != 0 && product > limit / factor) return -1;
+  return product * factor;
+}
+
+// Checks one tensor's offsets against its shape and the bytes there are.
+absl::Status CheckSize(const SafetensorsHeader::Entry& entry,
+                       std::int64_t data_bytes) {
+  const std::int64_t begin = entry.offsets[0];
+  const std::int64_t end = entry.offsets[1];
+  if (begin > end || end > data_bytes)
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected data_offsets in order and up to ", data_bytes,
+                     ", found ", ShapeText(entry.offsets)));
+  std::int64_t bytes = DTypeBytes(entry.dtype);
+  for (const std::int64_t size : entry.shape) {
+    bytes = Times(bytes, size, kMaxNumber);
+    if (bytes < 0) break;
+  }
+  if (bytes == end - begin) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      DTypeName(entry.dtype), " of shape ", ShapeText(entry.shape),
+      bytes < 0 ? " has too many elements"
+                : absl::StrCat(" has ", bytes, " bytes"),
+      ", its data_offsets ", ShapeText(entry.offsets), " say ", end - begin));
+}
+
+// Checks that the tensors cover [0, data_bytes) once. A fault is told of the
+// tensor at which it shows.
+absl::Status CheckLayout(const SafetensorsHeader& header,
+                         std::int64_t data_bytes) {
+  std::vector<std::tuple<std::int64_t, std::int64_t, absl::string_view>> spans;
+  for (const auto& [name, entry] : header.entries()) {
+    const absl::Status status = CheckSize(entry, data_bytes);
+    if (!status.ok())
+      return absl::InvalidArgumentError(
+          absl::StrCat("tensor ", QuotedName(name), ": ", status.message()));
+    spans.emplace_back(entry.offsets[0], entry.offsets[1], name);
+  }
+  std::sort(spans.begin(), spans.end());
+  std::int64_t covered = 0;
+  for (const auto& [begin, end, name] : spans) {
+    if (begin != covered)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "tensor ", QuotedName(name), ": expected its bytes to begin where ",
+          "others end, at ", covered, ", found ", begin));
+    covered = end;
+  }
+  if (covered == data_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the tensors end at byte ", covered,
+                   " of the data, the file at byte ", data_bytes));
+}
+
+// The header's text.
+absl::StatusOr<absl::string_view> HeaderText(absl::Span<const std::byte> file) {
+  if (file.size() < kLengthBytes)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "expected at least ", kLengthBytes, " bytes, found ", file.size()));
+  std::uint64_t length = 0;
+  for (std::size_t i = kLengthBytes; i-- > 0;)
+    length = length << 8 | std::to_integer<std::uint64_t>(file[i]);
+  const std::uint64_t rest = file.size() - kLengthBytes;
+  if (length > std::min(rest, kMaxHeaderBytes))
+    return absl::InvalidArgumentError(absl::StrCat(
+        "expected a header of at most ", std::min(rest, kMaxHeaderBytes),
+        " bytes, found one of ", length));
+  const absl::string_view text(
+      reinterpret_cast<const char*>(file.data()) + kLengthBytes,
+      static_cast<std::size_t>(length));
+  if (!absl::StartsWith(text, "{"))
+    return absl::InvalidArgumentError("expected a header that begins with {");
+  return text;
+}
+
+absl::StatusOr<StoredTensors> Parse(absl::Span<const std::byte> file) {
+  BANYAN_ASSIGN_OR_RETURN(const absl::string_view text, HeaderText(file));
+  SafetensorsHeader header;
+  BANYAN_RETURN_IF_ERROR(header.Read(text));
+  const absl::Span<const std::byte> data =
+      file.subspan(kLengthBytes + text.size());
+  BANYAN_RETURN_IF_ERROR(
+      CheckLayout(header, static_cast<std::int64_t>(data.size())));
+  StoredTensors tensors;
+  for (const auto& [name, entry] : header.entries()) {
+    const auto begin = static_cast<std::size_t>(entry.offsets[0]);
+    const auto end = static_cast<std::size_t>(entry.offsets[1]);
+    tensors.emplace_hint(tensors.end(), name,
+                         StoredTensor{entry.dtype, entry.shape,
+                                      data.subspan(begin, end - begin)});
+  }
+  return tensors;
+}
+
+}  // namespace
+
+absl::StatusOr<StoredTensors> ParseSafetensors(absl::Span<const std::byte> file,
+                                               const std::string& file_name) {
+  absl::StatusOr<StoredTensors> tensors = Parse(file);
+  if (tensors.ok()) return tensors;
+  return absl::InvalidArgumentError(
+      absl::StrCat(file_name, ": ", tensors.status().message()));
+}
+
+absl::Status SafetensorsHeader::Read(absl::string_view text) {
+  try {
+    nlohmann::json::sax_parse(text.begin(), text.end(), this);
+  } catch (const std::exception& fault) {
+    Fail(absl::StrCat("cannot be read as JSON: ", fault.what()));
+  }
+  return status_;
+}
+
+std::string SafetensorsHeader::Place() const {
+  switch (inside_) {
+    case Inside::kFile:
+      return "header: ";
+    case Inside::kHeader:
+      return absl::StrCat("header: ", QuotedName(name_), ": ");
+    case Inside::kMetadata:
+      return absl::StrCat("__metadata__: ", QuotedName(field_), ": ");
+    case Inside::kTensor:
+    case Inside::kNumbers:
+      break;
+  }
+  return absl::StrCat("tensor ", QuotedName(name_), ": ",
+                      field_.empty() ? "" : QuotedName(field_) + ": ");
+}
+
+bool SafetensorsHeader::Fail(absl::string_view what) {
+  status_.Update(absl::InvalidArgumentError(absl::StrCat(Place(), what)));
+  return false;
+}
+
+bool SafetensorsHeader::Unexpected(absl::string_view found) {
+  absl::string_view expected = "an object of tensors";
+  if (inside_ == Inside::kHeader)
+    expected = entry_ == nullptr ? "an object of texts"
+                                 : "an object of dtype, shape and data_offsets";
+  else if (inside_ == Inside::kNumbers)
+    expected = "numbers below 2^63";
+  else if (inside_ == Inside::kMetadata)
+    expected = "a text";
+  else if (inside_ == Inside::kTensor)
+    expected = field_ == "dtype" ? "the name of a type" : "a list of numbers";
+  return Fail(absl::StrCat("expected ", expected, ", found ", found));
+}
+
+bool SafetensorsHeader::string(std::string& text) {
+  if (inside_ == Inside::kMetadata) return true;
+  if (inside_ != Inside::kTensor || field_ != "dtype")
+    return Unexpected("a text");
+  const absl::StatusOr<DType> dtype = DTypeNamed(text);
+  if (!dtype.ok()) return Fail(dtype.status().message());
+  entry_->dtype = *dtype;
+  return true;
+}
+
+bool SafetensorsHeader::number_float(double, const std::string& text) {
+  return Unexpected(text.substr(0, 40));
+}
+
+bool SafetensorsHeader::number_integer(Number number) {
+  return Unexpected(absl::StrCat(number));  // it is negative
+}
+
+bool SafetensorsHeader::number_unsigned(Unsigned number) {
+  if (inside_ != Inside::kNumbers || number > Unsigned{kMaxNumber})
+    return Unexpected(absl::StrCat(number));
+  numbers_->push_back(static_cast<std::int64_t>(number));
+  return true;
+}
+
+bool SafetensorsHeader::start_array(std::size_t) {
+  if (inside_ != Inside::kTensor || field_ == "dtype")
+    return Unexpected("a list");
+  inside_ = Inside::kNumbers;
+  numbers_ = field_ == "shape" ? &entry_->shape : &entry_->offsets;
+  return true;
+}
+
+bool SafetensorsHeader::end_array() {
+  if (field_ == "data_offsets" && numbers_->size() != 2)
+    return Fail(absl::StrCat("expected a begin and an end, found ",
+                             numbers_->size(), " numbers"));
+  inside_ = Inside::kTensor;
+  return true;
+}
+
+bool SafetensorsHeader::start_object(std::size_t) {
+  if (inside_ == Inside::kFile) {
+    inside_ = Inside::kHeader;
+    return true;
+  }
+  if (inside_ != Inside::kHeader) return Unexpected("an object");
+  inside_ = entry_ == nullptr ? Inside::kMetadata : Inside::kTensor;
+  keys_.clear();
+  field_.clear();
+  return true;
+}
+
+bool SafetensorsHeader::end_object() {
+  field_.clear();
+  if (inside_ == Inside::kTensor && keys_.size() != 3)
+    return Fail("expected dtype, shape and data_offsets");
+  inside_ = inside_ == Inside::kHeader ? Inside::kFile : Inside::kHeader;
+  return true;
+}
+
+bool SafetensorsHeader::key(std::string& name) {
+  if (inside_ == Inside::kHeader) {
+    const bool is_metadata = name == "__metadata__";
+    name_ = name;
+    const auto [place, is_new] =
+        is_metadata ? std::make_pair(entries_.end(), !has_metadata_)
+                    : entries_.try_emplace(name);
+    if (!is_new) return Fail("is there twice");
+    has_metadata_ = has_metadata_ || is_metadata;
+    entry_ = is_metadata ? nullptr : &place->second;
+    return true;
+  }
+  field_ = name;
+  if (!keys_.insert(name).second) return Fail("is there twice");
+  if (inside_ == Inside::kTensor && name != "dtype" && name != "shape" &&
+      name != "data_offsets")
+    return Fail("expected dtype, shape or data_offsets");
+  return true;
+}
+
+bool SafetensorsHeader::parse_error(std::size_t position, const std::string&,
+                                    const nlohmann::detail::exception& fault) {
+  inside_ = Inside::kFile;
+  // The library's message quotes the text; what it quotes may be anything.
+  const absl::string_view what = fault.what();
+  constexpr std::size_t kShown = 200;
+  return Fail(absl::StrCat("byte ", position, ": ",
+                           absl::CHexEscape(what.substr(0, kShown))));
+}
+
+}  // namespace banyan

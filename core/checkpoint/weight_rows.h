@@ -1,0 +1,32 @@
+// Stored numbers as f32, exactly: every F16 and BF16 number is an f32 number.
+#ifndef BANYAN_CORE_CHECKPOINT_WEIGHT_ROWS_H_
+#define BANYAN_CORE_CHECKPOINT_WEIGHT_ROWS_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/stored_tensor.h"
+
+namespace banyan {
+
+// The f32 number equal to the F16 or BF16 number with these bits; infinities
+// and NaNs keep sign and payload.
+float FloatFromF16(std::uint16_t bits);
+float FloatFromBf16(std::uint16_t bits);
+
+// That `tensor` is what `source` describes: its shape, and a type of weights,
+// F32, F16 or BF16. InvalidArgument otherwise, "expected shape [2, 3], found
+// [3, 2]"; the caller adds the place.
+absl::Status CheckStored(const StoredTensor& tensor,
+                         const WeightSource& source);
+
+// Writes rows [first, first + count) of `source`, of source.columns numbers
+// each, one after the other to `out`. `tensor` has passed CheckStored; the rows
+// exist. Transposed weights are read well for 16 rows or more at once.
+void ReadRows(const StoredTensor& tensor, const WeightSource& source, int first,
+              int count, float* out);
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_CHECKPOINT_WEIGHT_ROWS_H_

@@ -1,0 +1,296 @@
+// Attention on the processor. One task is one key head with some rows; its
+// query heads are rows too, so that they share each read of the keys. Products
+// with keys and with values are tiles (tile-inl.h): a panel of the first is 16
+// slots, of the second 16 numbers of a head.
+//
+// Tiles run over every slot up to the last row's: those of the prefix, then,
+// from the panel of the first pending one on, those of the pending tokens. What
+// a row does not see gets p = 0 and adds nothing (attention.h).
+//
+// The order of sums: products are one fused multiply-add per number in order,
+// from 0, seen slots in the order of their positions. The sum of the p runs
+// over sixteen lanes, a position in lane position % 16, added in halves at the
+// end. A sum of zero is +0.
+#include "core/ops/attention.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/base/check.h"
+#include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/host/host.h"
+#include "core/ops/kv_cache.h"
+#include "core/ops/tensor.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/ops/cpu/attention.cc"
+#include "hwy/foreach_target.h"
+// After foreach_target.h, which Highway wants.
+#include "core/ops/cpu/simd-inl.h"
+#include "core/ops/cpu/tile-inl.h"
+#include "hwy/highway.h"
+
+#ifndef BANYAN_ATTENTION_CPU_ONCE_
+#define BANYAN_ATTENTION_CPU_ONCE_
+namespace banyan {
+namespace {
+
+// Query rows of one task: enough to share a read of the keys.
+constexpr int kRowsPerTask = 24;
+
+// The rows of one task and what they share.
+struct AttentionTask {
+  const AttentionArgs* args;
+  int kv_head;
+  int first_row;
+  int rows;
+};
+
+}  // namespace
+}  // namespace banyan
+#endif  // BANYAN_ATTENTION_CPU_ONCE_
+
+HWY_BEFORE_NAMESPACE();
+namespace banyan::HWY_NAMESPACE {
+namespace {
+
+// The scores of one row.
+struct ScoreRow {
+  float* prefix;
+  float* pending;
+  std::size_t committed;
+  std::size_t tokens;  // pending
+};
+
+// exp(x - shift) of `size` numbers in place.
+HWY_INLINE void ExpRow(float* x, std::size_t size, Float shift) {
+  const FloatTag d;
+  std::size_t i = 0;
+  for (; i + kWidth <= size; i += kWidth)
+    hn::StoreU(Exp(hn::Sub(hn::LoadU(d, x + i), shift)), d, x + i);
+  if (i < size)
+    StoreUpTo(Exp(hn::Sub(LoadUpTo(x, i, size), shift)), x, i, size);
+}
+
+// The largest of `size` numbers, at least `most`.
+HWY_INLINE float Largest(const float* x, std::size_t size, float most) {
+  const FloatTag d;
+  Float lanes = hn::Set(d, most);
+  std::size_t i = 0;
+  for (; i + kWidth <= size; i += kWidth)
+    lanes = hn::Max(lanes, hn::LoadU(d, x + i));
+  alignas(64) float all[kWidth];
+  hn::Store(lanes, d, all);
+  most = *std::max_element(all, all + kWidth);
+  for (; i < size; ++i) most = std::max(most, x[i]);
+  return most;
+}
+
+// Turns scores into p, 0 where the row does not see, and returns their sum.
+// `seen` are the pending tokens it sees; `kept` is room for their scores.
+float Soften(const ScoreRow& row, const std::vector<int>& seen, int window,
+             std::vector<float>& kept) {
+  const FloatTag d;
+  // The first position inside the window: so many of the prefix are outside,
+  // then so many of the seen.
+  const std::size_t end = row.committed + seen.size();
+  const auto most = static_cast<std::size_t>(window);
+  const std::size_t begin = window == 0 || end <= most ? 0 : end - most;
+  const std::size_t from = std::min(begin, row.committed);
+  const std::size_t skip = begin - from;
+
+  kept.clear();
+  for (std::size_t j = skip; j < seen.size(); ++j)
+    kept.push_back(row.pending[seen[j]]);
+  float largest = Largest(row.prefix + from, row.committed - from,
+                          -std::numeric_limits<float>::infinity());
+  largest = Largest(kept.data(), kept.size(), largest);
+  const Float shift = hn::Set(d, largest);
+
+  std::fill_n(row.prefix, from, 0.0F);
+  ExpRow(row.prefix + from, row.committed - from, shift);
+  std::fill(row.prefix + row.committed,
+            row.prefix + PadToLane(static_cast<int>(row.committed)), 0.0F);
+  Float sums[kParts];
+  for (Float& sum : sums) sum = hn::Zero(d);
+  for (std::size_t i = 0; i < row.committed; i += kLane)
+    for (std::size_t part = 0; part < kParts; ++part)
+      sums[part] =
+          hn::Add(sums[part], hn::LoadU(d, row.prefix + i + part * kWidth));
+  alignas(64) float lanes[kLane];
+  for (std::size_t part = 0; part < kParts; ++part)
+    hn::Store(sums[part], d, lanes + part * kWidth);
+
+  ExpRow(kept.data(), kept.size(), shift);
+  std::fill_n(row.pending, row.tokens, 0.0F);
+  for (std::size_t j = 0; j < kept.size(); ++j) {
+    row.pending[seen[skip + j]] = kept[j];
+    lanes[(row.committed + skip + j) % kLane] += kept[j];
+  }
+  return AddLanes(lanes);
+}
+
+// The pending tokens that row `row` sees, in their order.
+void ReadSeen(const AttentionArgs& args, int row, std::vector<int>& seen) {
+  seen.clear();
+  const auto words = static_cast<std::size_t>(args.visible_words);
+  const std::int32_t* bits =
+      host::Data(args.visible) + static_cast<std::size_t>(row) * words;
+  for (std::size_t word = 0; word < words; ++word) {
+    auto rest = static_cast<std::uint32_t>(bits[word]);
+    for (; rest != 0; rest &= rest - 1)
+      seen.push_back(static_cast<int>(word * 32) + std::countr_zero(rest));
+  }
+}
+
+// Where a task keeps what it computes, one row per query row and head.
+struct Scratch {
+  explicit Scratch(const AttentionTask& task)
+      : group(task.args->heads / task.args->pending->kv_heads),
+        rows(task.rows * group),
+        tokens(task.args->first_pending + task.first_row + task.rows),
+        before(task.args->pending_slot % kLane),
+        size(static_cast<std::size_t>(task.args->pending->head_dim)),
+        panels_at(static_cast<std::size_t>(PadToLane(task.args->committed))),
+        pending_at(panels_at + static_cast<std::size_t>(before)),
+        scores_stride(panels_at +
+                      static_cast<std::size_t>(PadToLane(before + tokens))),
+        out_stride(
+            static_cast<std::size_t>(PadToLane(task.args->pending->head_dim))) {
+    const auto all = static_cast<std::size_t>(rows);
+    memory = std::make_unique_for_overwrite<float[]>(
+        all * (size + scores_stride + out_stride));
+    queries = memory.get();
+    scores = queries + all * size;
+    out = scores + all * scores_stride;
+  }
+
+  int group;  // query heads to a key head
+  int rows;
+  int tokens;  // pending ones, up to the last row's own
+  int before;  // slots before the first pending one in its panel
+  std::size_t size;
+  // A row of scores: the panels of the prefix, then those of the pending
+  // tokens, whose first stands at pending_at.
+  std::size_t panels_at;
+  std::size_t pending_at;
+  std::size_t scores_stride;
+  std::size_t out_stride;
+  std::unique_ptr<float[]> memory;
+  float* queries;
+  float* scores;
+  float* out;
+};
+
+// Products of all rows with the keys of `slots` slots of a cache, from slot
+// `first` on, where a panel begins.
+void MultiplyKeys(const KvCache& cache, int head, int first, int slots,
+                  const Scratch& s, float* scores) {
+  const host::KvView view(cache);
+  RunTiles(FloatWeights{view.Key(head, first), kLane, s.size * kLane}, s.rows,
+           PadToLane(slots) / kLane,
+           {s.queries, s.size, s.size, scores, s.scores_stride, false});
+}
+
+// Adds p times the values of `slots` slots of a cache, from slot `first` on.
+void MultiplyValues(const KvCache& cache, int head, int first, int slots,
+                    const Scratch& s, const float* p, bool resume) {
+  const host::KvView view(cache);
+  RunTiles(FloatWeights{view.Value(head, first), s.size, kLane}, s.rows,
+           static_cast<int>(s.out_stride) / kLane,
+           {p, s.scores_stride, static_cast<std::size_t>(slots), s.out,
+            s.out_stride, resume});
+}
+
+void Attend(const AttentionTask& task) {
+  const FloatTag d;
+  const AttentionArgs& args = *task.args;
+  const Scratch s(task);
+  const std::size_t width = static_cast<std::size_t>(s.group) * s.size;
+  const std::size_t first = static_cast<std::size_t>(task.kv_head) * width;
+  for (int i = 0; i < task.rows; ++i)
+    std::copy_n(host::Row(args.queries, task.first_row + i) + first, width,
+                s.queries + static_cast<std::size_t>(i) * width);
+
+  if (args.committed > 0)
+    MultiplyKeys(*args.prefix, task.kv_head, 0, args.committed, s, s.scores);
+  MultiplyKeys(*args.pending, task.kv_head, args.pending_slot - s.before,
+               s.before + s.tokens, s, s.scores + s.panels_at);
+  std::vector<int> seen;
+  std::vector<float> kept;
+  std::vector<float> totals;
+  for (int i = 0; i < task.rows; ++i) {
+    ReadSeen(args, task.first_row + i, seen);
+    for (int head = 0; head < s.group; ++head) {
+      float* scores = s.scores + static_cast<std::size_t>(i * s.group + head) *
+                                     s.scores_stride;
+      totals.push_back(Soften({scores, scores + s.pending_at,
+                               static_cast<std::size_t>(args.committed),
+                               static_cast<std::size_t>(s.tokens)},
+                              seen, args.window, kept));
+    }
+  }
+  if (args.committed > 0)
+    MultiplyValues(*args.prefix, task.kv_head, 0, args.committed, s, s.scores,
+                   false);
+  MultiplyValues(*args.pending, task.kv_head, args.pending_slot, s.tokens, s,
+                 s.scores + s.pending_at, args.committed > 0);
+  for (std::size_t row = 0; row < totals.size(); ++row) {
+    const std::size_t head = row % static_cast<std::size_t>(s.group);
+    const int query = task.first_row + static_cast<int>(row) / s.group;
+    float* y = host::Row(args.y, query) + first + head * s.size;
+    const Float total = hn::Set(d, totals[row]);
+    for (std::size_t i = 0; i < s.size; i += kWidth) {
+      // Slots not seen were added as zeros: plus 0, as in linear_cpu.cc.
+      const Float sum =
+          hn::Add(hn::LoadU(d, s.out + row * s.out_stride + i), hn::Zero(d));
+      StoreUpTo(hn::Div(sum, total), y, i, s.size);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace banyan::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace banyan {
+namespace {
+
+HWY_EXPORT(Attend);
+
+}  // namespace
+
+absl::Status CpuBackend::Attention(absl::Span<const AttentionArgs> sequences) {
+  // Heads vary slowest: a thread stays with the heads it has in its cache.
+  std::vector<AttentionTask> tasks;
+  double work = 0;
+  for (const AttentionArgs& args : sequences) {
+    const KvCache& cache = *args.pending;
+    const int rows = args.queries.rows;
+    Check(args.pending_slot + args.first_pending + rows <= cache.capacity &&
+              args.committed <= args.prefix->capacity,
+          "attention past a cache's end");
+    const int per_task =
+        std::max(1, kRowsPerTask / (args.heads / cache.kv_heads));
+    for (int head = 0; head < cache.kv_heads; ++head)
+      for (int row = 0; row < rows; row += per_task)
+        tasks.push_back({&args, head, row, std::min(per_task, rows - row)});
+    const double slots = args.committed + args.first_pending + rows;
+    work += 2.0 * rows * slots * args.heads * cache.head_dim;
+  }
+  Split(static_cast<int>(tasks.size()), work, [&](int first, int end) {
+    for (int i = first; i < end; ++i)
+      HWY_DISPATCH_TABLE(Attend)[kernel_](tasks[static_cast<std::size_t>(i)]);
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace banyan
+#endif  // HWY_ONCE

@@ -1,0 +1,177 @@
+#include "core/ops/cpu/cpu_backend.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "core/base/status_macros.h"
+#include "core/device/buffer.h"
+#include "core/ops/host/host.h"
+#include "core/ops/host/host_weight.h"
+#include "core/ops/kv_cache.h"
+#include "core/ops/weight.h"
+#include "core/prob/distribution.h"
+#include "hwy/highway.h"
+
+namespace banyan {
+namespace {
+
+constexpr int kMostThreads = 256;
+
+// Below this many operations a task takes about a microsecond, what it takes to
+// hand it out.
+constexpr double kWorthSharing = 50000;
+// A piece of this size takes some ten microseconds, long beside handing it out.
+constexpr double kPieceWork = 200000;
+constexpr int kMostRounds = 8;
+// A number of a key goes to a cache line of its own, which takes as long as so
+// many operations.
+constexpr double kScattered = 20;
+
+// The place of a target's kernels in Highway's tables.
+std::size_t TableIndex(std::int64_t target) {
+  hwy::ChosenTarget chosen;
+  chosen.Update(target);
+  return chosen.GetIndex();
+}
+
+int UsableProcessors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return std::clamp(CPU_COUNT(&set), 1, kMostThreads);
+}
+
+}  // namespace
+
+std::vector<std::string> CpuBackend::InstructionSets() {
+  std::vector<std::string> names;
+  for (std::int64_t target : hwy::SupportedAndGeneratedTargets())
+    names.emplace_back(hwy::TargetName(target));
+  return names;
+}
+
+absl::StatusOr<std::unique_ptr<CpuBackend>> CpuBackend::Create(
+    const CpuOptions& options) {
+  if (options.threads < 0 || options.threads > kMostThreads)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "threads: expected 0 to ", kMostThreads, ", found ", options.threads));
+  const int threads =
+      options.threads == 0 ? UsableProcessors() : options.threads;
+  for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    const std::string name = hwy::TargetName(target);
+    if (options.instruction_set.empty() || options.instruction_set == name)
+      return absl::WrapUnique(
+          new CpuBackend(name, TableIndex(target), threads));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("instruction set: expected one of ",
+                   absl::StrJoin(InstructionSets(), ", "), ", found \"",
+                   options.instruction_set, "\""));
+}
+
+CpuBackend::CpuBackend(std::string instruction_set, std::size_t kernel,
+                       int threads)
+    : instruction_set_(std::move(instruction_set)),
+      kernel_(kernel),
+      pool_(threads) {}
+
+BackendFacts CpuBackend::facts() const {
+  return {.device = "cpu",
+          .instruction_set = instruction_set_,
+          .threads = threads()};
+}
+
+std::string CpuBackend::description() const {
+  return absl::StrCat("cpu ", instruction_set_, ", ", threads(),
+                      threads() == 1 ? " thread" : " threads");
+}
+
+void CpuBackend::Split(int size, double work,
+                       absl::FunctionRef<void(int first, int end)> task) {
+  if (threads() == 1 || work < kWorthSharing) return task(0, size);
+  // Equal pieces, a multiple of the threads, so that they end together; several
+  // a thread where they are large, so that one that is held up gives up its
+  // share to the others.
+  const int rounds = static_cast<int>(
+      std::clamp(work / kPieceWork / threads(), 1.0, double{kMostRounds}));
+  const int pieces = std::min(size, rounds * threads());
+  pool_.Run(pieces, [&](int piece) {
+    const auto at = [&](int i) {
+      return static_cast<int>(std::int64_t{size} * i / pieces);
+    };
+    task(at(piece), at(piece + 1));
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Buffer>> CpuBackend::Allocate(
+    std::size_t bytes) {
+  return host::Allocate(bytes);
+}
+
+absl::Status CpuBackend::Upload(absl::Span<const std::byte> from, Buffer& to,
+                                std::size_t offset) {
+  return host::Upload(from, to, offset);
+}
+
+absl::Status CpuBackend::Download(const Buffer& from, std::size_t offset,
+                                  absl::Span<std::byte> to) {
+  return host::Download(from, offset, to);
+}
+
+absl::StatusOr<std::unique_ptr<Weight>> CpuBackend::Pack(WeightFormat format,
+                                                         int rows, int columns,
+                                                         WeightRows source) {
+  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Weight> weight,
+                          HostWeight::Pack(format, rows, columns, source));
+  return weight;
+}
+
+absl::Status CpuBackend::GrowKv(KvCache& cache, int slots, int used) {
+  return host::GrowKv(cache, slots, used);
+}
+
+absl::Status CpuBackend::Copy(const CopyArgs& args) { return host::Copy(args); }
+
+absl::Status CpuBackend::StoreKv(absl::Span<const StoreKvArgs> sequences) {
+  struct Head {
+    const StoreKvArgs* args;
+    int number;
+  };
+  std::vector<Head> heads;
+  double work = 0;
+  for (const StoreKvArgs& args : sequences) {
+    for (int head = 0; head < args.cache->kv_heads; ++head)
+      heads.push_back({&args, head});
+    work += kScattered * args.keys.rows * args.keys.columns;
+  }
+  Split(static_cast<int>(heads.size()), work, [&](int first, int end) {
+    for (int i = first; i < end; ++i) {
+      const Head& head = heads[static_cast<std::size_t>(i)];
+      host::StoreKvHead(*head.args, head.number);
+    }
+  });
+  return absl::OkStatus();
+}
+
+absl::Status CpuBackend::MoveKv(const MoveKvArgs& args) {
+  return host::MoveKv(args);
+}
+
+absl::StatusOr<Distribution> CpuBackend::Law(const LawArgs& args) {
+  return host::Law(args);
+}
+
+}  // namespace banyan

@@ -1,0 +1,269 @@
+// Linear on the processor: panels of the weight shared out to the threads, all
+// rows of activations against a few panels before the next few are read, so
+// the weight streams from memory once.
+//
+// The order of a sum: it starts at 0 and takes one fused multiply-add per k, in
+// the order of k; a sum of zero is +0. Then come the bias and what was in y.
+// With kQ8 a block's products are summed exactly, and one fused multiply-add
+// per block takes (that sum as float, times m / 127, linear.h) times the
+// weight's scale.
+#include "core/ops/linear.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "absl/status/status.h"
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
+#include "core/device/host_buffer.h"
+#include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/host/host.h"
+#include "core/ops/host/host_weight.h"
+#include "core/ops/tensor.h"
+#include "core/ops/weight.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/ops/cpu/linear.cc"
+#include "hwy/foreach_target.h"
+// After foreach_target.h, which Highway wants.
+#include "core/ops/cpu/simd-inl.h"
+#include "core/ops/cpu/tile-inl.h"
+#include "core/ops/cpu/tile_q8-inl.h"
+#include "hwy/highway.h"
+
+#ifndef BANYAN_LINEAR_CPU_ONCE_
+#define BANYAN_LINEAR_CPU_ONCE_
+namespace banyan {
+namespace {
+
+// Activations as LinearArgs says for kQ8, all rows one after the other.
+struct QuantRows {
+  std::int8_t* quants;        // [row][block][32]
+  float* scales;              // [row][block]
+  std::int32_t* corrections;  // [row][block]
+  std::size_t blocks;
+};
+
+struct Job {
+  const float* x;
+  std::size_t x_stride;
+  int rows;
+  const HostWeight* weight;
+  QuantRows quants;   // of kQ8
+  const float* bias;  // or null
+  float* y;
+  std::size_t y_stride;
+  bool add;
+};
+
+// Rows whose sums are kept at once: their sums of four panels fill half of a
+// first-level cache.
+constexpr int kRowBlock = 60;
+
+}  // namespace
+}  // namespace banyan
+#endif  // BANYAN_LINEAR_CPU_ONCE_
+
+HWY_BEFORE_NAMESPACE();
+namespace banyan::HWY_NAMESPACE {
+namespace {
+
+// Quantises the block x[0 .. 32) to place `at`; zeros stand from x[size] on.
+HWY_INLINE void QuantiseBlock(const float* x, std::size_t size, std::size_t at,
+                              const QuantRows& out) {
+  constexpr std::size_t kVectors = kQ8Block / kWidth;
+  const FloatTag d;
+  Float value[kVectors];
+  Float most = hn::Zero(d);
+#pragma GCC unroll 8
+  for (std::size_t i = 0; i < kVectors; ++i) {
+    value[i] = LoadUpTo(x, i * kWidth, size);
+    most = hn::Max(most, hn::Abs(value[i]));
+  }
+  const float largest = hn::GetLane(hn::MaxOfLanes(d, most));
+  const Float inverse =
+      hn::Set(d, largest >= kQ8Least ? 127.0F / largest : 0.0F);
+  const Float magic = hn::Set(d, 12582912.0F);  // rounds to whole numbers
+  const hn::Rebind<std::int8_t, FloatTag> bytes;
+  auto sum = hn::Zero(IntTag());
+#pragma GCC unroll 8
+  for (std::size_t i = 0; i < kVectors; ++i) {
+    const Float whole =
+        hn::Sub(hn::Add(hn::Mul(value[i], inverse), magic), magic);
+    const auto ints = hn::ConvertTo(IntTag(), whole);
+    hn::StoreU(hn::DemoteTo(bytes, ints), bytes,
+               out.quants + at * kQ8Block + i * kWidth);
+    sum = hn::Add(sum, ints);
+  }
+  out.scales[at] = largest / 127.0F;
+  out.corrections[at] = -128 * hn::GetLane(hn::SumOfLanes(IntTag(), sum));
+}
+
+// Quantises rows [first, end) of x.
+void QuantiseRows(const Job& job, int first, int end) {
+  const QuantRows& out = job.quants;
+  const auto columns = static_cast<std::size_t>(job.weight->columns());
+  for (int row = first; row < end; ++row) {
+    const float* x = job.x + static_cast<std::size_t>(row) * job.x_stride;
+    for (std::size_t block = 0; block < out.blocks; ++block) {
+      const std::size_t begin = block * kQ8Block;
+      QuantiseBlock(x + begin, columns - begin,
+                    static_cast<std::size_t>(row) * out.blocks + block, out);
+    }
+  }
+}
+
+// Writes the sums of rows [first, first + rows) and panels from `panel` on.
+void Finish(const Job& job, int first, int rows, int panel, int panels,
+            const float* sums) {
+  const FloatTag d;
+  const std::size_t column = static_cast<std::size_t>(panel) * kLane;
+  const std::size_t width =
+      std::min(static_cast<std::size_t>(panels) * kLane,
+               static_cast<std::size_t>(job.weight->rows()) - column);
+  for (int row = 0; row < rows; ++row) {
+    const float* from =
+        sums + static_cast<std::size_t>(row) * kTilePanels * kLane;
+    float* y =
+        job.y + static_cast<std::size_t>(first + row) * job.y_stride + column;
+    for (std::size_t i = 0; i < width; i += kWidth) {
+      // Plus 0, which turns the -0 of an underflow into +0: a zero that is
+      // added or left out changes nothing else.
+      Float sum = hn::Add(hn::LoadU(d, from + i), hn::Zero(d));
+      if (job.bias != nullptr)
+        sum = hn::Add(sum, LoadUpTo(job.bias + column, i, width));
+      if (job.add) sum = hn::Add(LoadUpTo(y, i, width), sum);
+      StoreUpTo(sum, y, i, width);
+    }
+  }
+}
+
+void RunPanels(const Job& job, int first_panel, int panels, int first_row,
+               int rows, bool follows, float* sums) {
+  const HostWeight& weight = *job.weight;
+  const std::byte* at = weight.panel(static_cast<std::size_t>(first_panel));
+  const auto row = static_cast<std::size_t>(first_row);
+  constexpr std::size_t kSumsStride = kTilePanels * kLane;
+  const TileArgs args = {.x = job.x + row * job.x_stride,
+                         .x_stride = job.x_stride,
+                         .count = static_cast<std::size_t>(weight.columns()),
+                         .sums = sums,
+                         .sums_stride = kSumsStride,
+                         .resume = false,
+                         .follows = follows};
+  switch (weight.format()) {
+    case WeightFormat::kF32:
+      RunTiles(FloatWeights{reinterpret_cast<const float*>(at), kLane,
+                            weight.panel_bytes() / sizeof(float)},
+               rows, panels, args);
+      break;
+    case WeightFormat::kBf16:
+      RunTiles(PairWeights{reinterpret_cast<const std::uint32_t*>(at),
+                           weight.panel_bytes() / sizeof(std::uint32_t)},
+               rows, panels, args);
+      break;
+    case WeightFormat::kQ8: {
+      const QuantRows& x = job.quants;
+      RunQ8Tiles({reinterpret_cast<const std::uint8_t*>(at),
+                  weight.panel_bytes(), weight.scales_offset()},
+                 rows, panels,
+                 Q8Rows{x.quants, x.scales, x.corrections, x.blocks}.From(row),
+                 sums, kSumsStride);
+    }
+  }
+}
+
+// Panels [first, end) for all rows.
+void MultiplyPanels(const Job& job, int first, int end) {
+  alignas(64) float sums[kRowBlock * kTilePanels * kLane];
+  const Pieces groups(end - first, kTilePanels);
+  const Pieces blocks(job.rows, kRowBlock);
+  for (int g = 0; g < groups.count; ++g) {
+    const int panel = first + groups.first(g);
+    const int panels = groups.first(g + 1) - groups.first(g);
+    for (int b = 0; b < blocks.count; ++b) {
+      const int row = blocks.first(b);
+      const int rows = blocks.first(b + 1) - row;
+      // With further rows the same panels come next.
+      const bool follows = g + 1 < groups.count && b + 1 == blocks.count;
+      RunPanels(job, panel, panels, row, rows, follows, sums);
+      Finish(job, row, rows, panel, panels, sums);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace banyan::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace banyan {
+namespace {
+
+HWY_EXPORT(QuantiseRows);
+HWY_EXPORT(MultiplyPanels);
+
+// Panels that share a reading of the activations.
+constexpr int kPanelGroup = HWY_NAMESPACE::kTilePanels;
+// So few a thread end too far apart: three between two threads are two and one.
+constexpr int kFewGroups = 2;
+
+std::size_t RoundUp(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+}  // namespace
+
+absl::Status CpuBackend::Linear(const LinearArgs& args) {
+  const auto& weight = static_cast<const HostWeight&>(*args.weight);
+  Check(args.x.columns == weight.columns() && args.y.columns == weight.rows() &&
+            args.x.rows == args.y.rows,
+        "shapes that do not multiply");
+  Job job = {.x = host::Row(args.x, 0),
+             .x_stride = args.x.stride,
+             .rows = args.x.rows,
+             .weight = &weight,
+             .bias = args.bias.empty() ? nullptr : host::Row(args.bias, 0),
+             .y = host::Row(args.y, 0),
+             .y_stride = args.y.stride,
+             .add = args.add};
+  const double size =
+      double{1} * args.x.rows * weight.columns() * weight.rows();
+  const int panels = static_cast<int>(weight.panels());
+  // Whole groups, unless they are too few to be shared out evenly.
+  const bool few = panels < kFewGroups * kPanelGroup * threads();
+  const int step = few ? 1 : kPanelGroup;
+  const auto multiply = [&](int first, int end) {
+    HWY_DISPATCH_TABLE(MultiplyPanels)
+    [kernel_](job, first * step, std::min(end * step, panels));
+  };
+  const int steps = (panels + step - 1) / step;
+  if (weight.format() != WeightFormat::kQ8) {
+    Split(steps, size, multiply);
+    return absl::OkStatus();
+  }
+  const std::lock_guard<std::mutex> lock(scratch_turn_);
+  const std::size_t blocks =
+      weight.blocks() * static_cast<std::size_t>(args.x.rows);
+  const std::size_t quants = RoundUp(blocks * kQ8Block);
+  const std::size_t scales = RoundUp(blocks * sizeof(float));
+  const std::size_t bytes = quants + 2 * scales;
+  if (scratch_ == nullptr || scratch_->bytes() < bytes) {
+    BANYAN_ASSIGN_OR_RETURN(scratch_, HostBuffer::Allocate(bytes));
+  }
+  std::byte* const base = scratch_->data();
+  job.quants = {reinterpret_cast<std::int8_t*>(base),
+                reinterpret_cast<float*>(base + quants),
+                reinterpret_cast<std::int32_t*>(base + quants + scales),
+                weight.blocks()};
+  Split(args.x.rows, 10.0 * args.x.rows * weight.columns(),
+        [&](int first, int end) {
+          HWY_DISPATCH_TABLE(QuantiseRows)[kernel_](job, first, end);
+        });
+  Split(steps, size, multiply);
+  return absl::OkStatus();
+}
+
+}  // namespace banyan
+#endif  // HWY_ONCE

@@ -1,0 +1,85 @@
+#include "core/ops/rotate.h"
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/host/host.h"
+#include "core/ops/tensor.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/ops/cpu/rotate.cc"
+#include "hwy/foreach_target.h"
+// After foreach_target.h, which Highway wants.
+#include "core/ops/cpu/norm-inl.h"
+#include "core/ops/cpu/simd-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace banyan::HWY_NAMESPACE {
+namespace {
+
+void NormHead(float* x, const float* weight, std::size_t size, float epsilon) {
+  const FloatTag d;
+  const Float scale = hn::Set(d, InverseRoot(x, size, 0, epsilon));
+  for (std::size_t i = 0; i < size; i += kWidth)
+    StoreUpTo(hn::Mul(hn::Mul(LoadUpTo(x, i, size), scale),
+                      LoadUpTo(weight, i, size)),
+              x, i, size);
+}
+
+void RotateHead(float* x, const float* angles, std::size_t half) {
+  for (std::size_t i = 0; i < half; i += kWidth) {
+    const Float a = LoadUpTo(x, i, half);
+    const Float b = LoadUpTo(x + half, i, half);
+    const Float cosine = LoadUpTo(angles, i, half);
+    const Float sine = LoadUpTo(angles + half, i, half);
+    const Float turned_a = hn::Sub(hn::Mul(a, cosine), hn::Mul(b, sine));
+    const Float turned_b = hn::Add(hn::Mul(b, cosine), hn::Mul(a, sine));
+    StoreUpTo(turned_a, x, i, half);
+    StoreUpTo(turned_b, x + half, i, half);
+  }
+}
+
+// Rows [first, end).
+void RotateRows(const RotateArgs& args, int first, int end) {
+  const FloatTag d;
+  const auto size = static_cast<std::size_t>(args.head_dim);
+  const auto columns = static_cast<std::size_t>(args.x.columns);
+  const Float scale = hn::Set(d, args.scale);
+  for (int row = first; row < end; ++row) {
+    float* x = host::Row(args.x, row);
+    for (std::size_t head = 0; head < columns; head += size) {
+      if (!args.norm_weight.empty())
+        NormHead(x + head, host::Row(args.norm_weight, 0), size, args.epsilon);
+      if (!args.angles.empty())
+        RotateHead(x + head, host::Row(args.angles, row), size / 2);
+    }
+    if (args.scale == 1) continue;
+    for (std::size_t i = 0; i < columns; i += kWidth)
+      StoreUpTo(hn::Mul(LoadUpTo(x, i, columns), scale), x, i, columns);
+  }
+}
+
+}  // namespace
+}  // namespace banyan::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace banyan {
+namespace {
+
+HWY_EXPORT(RotateRows);
+
+}  // namespace
+
+absl::Status CpuBackend::Rotate(const RotateArgs& args) {
+  Split(args.x.rows, 4.0 * args.x.rows * args.x.columns,
+        [&](int first, int end) {
+          HWY_DISPATCH_TABLE(RotateRows)[kernel_](args, first, end);
+        });
+  return absl::OkStatus();
+}
+
+}  // namespace banyan
+#endif  // HWY_ONCE

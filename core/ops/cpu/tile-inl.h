@@ -1,0 +1,289 @@
+// The tile: a few rows of activations times a few panels of a weight, all sums
+// in registers. Linear and attention are loops over tiles.
+//
+// Each sum takes its products one by one in the order of k, so it does not
+// matter how many rows and panels share a tile, nor into how many stretches of
+// k the work is cut: sums are stored and loaded between stretches unchanged.
+#if defined(BANYAN_CORE_OPS_CPU_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef BANYAN_CORE_OPS_CPU_TILE_INL_H_
+#undef BANYAN_CORE_OPS_CPU_TILE_INL_H_
+#else
+#define BANYAN_CORE_OPS_CPU_TILE_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/ops/cpu/simd-inl.h"
+#include "core/ops/tensor.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace banyan::HWY_NAMESPACE {
+
+inline constexpr int kTileRows = 6;
+inline constexpr int kTilePanels = 4;
+
+// Registers for sums: what is left beside a panel's weights and one activation
+// of 32 (AVX-512, NEON) or 16 registers.
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_EMU128 || \
+    HWY_TARGET == HWY_SCALAR
+inline constexpr int kSums = 12;
+#else
+inline constexpr int kSums = 24;
+#endif
+
+// Panels that a tile of so many rows takes at once, at most.
+constexpr int PanelsFor(int rows) {
+  return std::clamp(kSums / (rows * kParts), 1, kTilePanels);
+}
+
+// Floats that are `step` apart from k to k and `panel` from panel to panel.
+struct FloatWeights {
+  const float* at;
+  std::size_t step;
+  std::size_t panel;
+
+  FloatWeights Panel(std::size_t number) const {
+    return {at + number * panel, step, panel};
+  }
+  const std::byte* Bytes(std::size_t number, std::size_t k) const {
+    return reinterpret_cast<const std::byte*>(at + number * panel + k * step);
+  }
+  FloatWeights From(std::size_t k) const {
+    return {at + k * step, step, panel};
+  }
+};
+
+// Pairs of bfloat16, as HostWeight packs them. Stretches start at even k.
+struct PairWeights {
+  const std::uint32_t* at;
+  std::size_t panel;  // words
+
+  PairWeights Panel(std::size_t number) const {
+    return {at + number * panel, panel};
+  }
+  const std::byte* Bytes(std::size_t number, std::size_t k) const {
+    return reinterpret_cast<const std::byte*>(From(k).at + number * panel);
+  }
+  PairWeights From(std::size_t k) const { return {at + k / 2 * kLane, panel}; }
+};
+
+// Panels wanted next. While several tiles of rows share a stretch of weights,
+// nothing reads memory unless it is asked for; a tile that is alone reads all
+// the time and is better left alone.
+struct Wanted {
+  static constexpr std::size_t kLine = 64;  // bytes of a cache line
+
+  const std::byte* at = nullptr;
+  std::size_t panel = 0;  // bytes from one to the next
+  int count = 0;
+
+  // Asks for a cache line of each, into the second-level cache.
+  HWY_INLINE void Ask(std::size_t line) const {
+    for (int i = 0; i < count; ++i)
+      __builtin_prefetch(
+          at + static_cast<std::size_t>(i) * panel + line * kLine, 0, 2);
+  }
+};
+
+struct TileArgs {
+  const float* x;
+  std::size_t x_stride;
+  std::size_t count;  // of k
+  float* sums;        // row r, panel p: sums + r * sums_stride + p * 16
+  std::size_t sums_stride;
+  bool resume;  // go on from what is in sums, else from 0
+  // Of RunTiles: whether the weights of as many panels follow in memory and
+  // are wanted next.
+  bool follows = false;
+  Wanted wanted = {};  // of RunTile: what to ask for meanwhile
+};
+
+template <int kRows, int kPanels>
+struct Tile {
+  static constexpr int kVectors = kPanels * kParts;
+
+  HWY_INLINE explicit Tile(const TileArgs& args) {
+    const FloatTag d;
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v)
+        sums[r][v] = args.resume ? hn::LoadU(d, At(args, r, v)) : hn::Zero(d);
+  }
+  HWY_INLINE void Save(const TileArgs& args) const {
+    const FloatTag d;
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v)
+        hn::StoreU(sums[r][v], d, At(args, r, v));
+  }
+  // Adds the products with number k of each row.
+  HWY_INLINE void Add(const Float* weights, const TileArgs& args,
+                      std::size_t k) {
+    const FloatTag d;
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const Float x =
+          hn::Set(d, args.x[static_cast<std::size_t>(r) * args.x_stride + k]);
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v)
+        sums[r][v] = Fma(x, weights[v], sums[r][v]);
+    }
+  }
+  static HWY_INLINE float* At(const TileArgs& args, int r, int v) {
+    return args.sums + static_cast<std::size_t>(r) * args.sums_stride +
+           static_cast<std::size_t>(v) * kWidth;
+  }
+
+  Float sums[kRows][kVectors];
+};
+
+template <int kRows, int kPanels>
+HWY_NOINLINE void RunTile(const FloatWeights& w, const TileArgs& args) {
+  const FloatTag d;
+  Tile<kRows, kPanels> tile(args);
+  const float* at = w.at;
+  for (std::size_t k = 0; k < args.count; ++k, at += w.step) {
+    args.wanted.Ask(k);
+    Float weights[kPanels * kParts];
+#pragma GCC unroll 4
+    for (int p = 0; p < kPanels; ++p)
+#pragma GCC unroll 4
+      for (int part = 0; part < kParts; ++part)
+        weights[p * kParts + part] =
+            hn::LoadU(d, at + static_cast<std::size_t>(p) * w.panel +
+                             static_cast<std::size_t>(part) * kWidth);
+    tile.Add(weights, args, k);
+  }
+  tile.Save(args);
+}
+
+template <int kRows, int kPanels>
+HWY_NOINLINE void RunTile(const PairWeights& w, const TileArgs& args) {
+  const FloatTag d;
+  const WordTag dw;
+  constexpr int kVectors = kPanels * kParts;
+  Tile<kRows, kPanels> tile(args);
+  const std::uint32_t* at = w.at;
+  const auto high = hn::Set(dw, 0xffff0000U);
+  // An odd last k has a pair of its own, whose second weights are zeros; they
+  // are multiplied by what follows the row, which is finite, so nothing changes
+  // but the sign of a sum of zero.
+  for (std::size_t k = 0; k < args.count; k += 2, at += kLane) {
+    args.wanted.Ask(k / 2);
+    Float even[kVectors];
+    Float odd[kVectors];
+#pragma GCC unroll 4
+    for (int p = 0; p < kPanels; ++p)
+#pragma GCC unroll 4
+      for (int part = 0; part < kParts; ++part) {
+        const auto pair =
+            hn::LoadU(dw, at + static_cast<std::size_t>(p) * w.panel +
+                              static_cast<std::size_t>(part) * kWidth);
+        even[p * kParts + part] = hn::BitCast(d, hn::ShiftLeft<16>(pair));
+        odd[p * kParts + part] = hn::BitCast(d, hn::And(pair, high));
+      }
+    tile.Add(even, args, k);
+    tile.Add(odd, args, k + 1);
+  }
+  tile.Save(args);
+}
+
+template <int kRows, class Weights>
+HWY_INLINE void RunRows(const Weights& w, int panels, const TileArgs& args) {
+  constexpr int kMost = PanelsFor(kRows);
+  if constexpr (kMost >= 4)
+    if (panels == 4) return RunTile<kRows, 4>(w, args);
+  if constexpr (kMost >= 3)
+    if (panels == 3) return RunTile<kRows, 3>(w, args);
+  if constexpr (kMost >= 2)
+    if (panels == 2) return RunTile<kRows, 2>(w, args);
+  RunTile<kRows, 1>(w, args);
+}
+
+// One tile of `rows` <= kTileRows rows and `panels` <= PanelsFor(rows) panels.
+template <class Weights>
+HWY_INLINE void RunTile(const Weights& w, int rows, int panels,
+                        const TileArgs& args) {
+  switch (rows) {
+    case 1:
+      return RunRows<1>(w, panels, args);
+    case 2:
+      return RunRows<2>(w, panels, args);
+    case 3:
+      return RunRows<3>(w, panels, args);
+    case 4:
+      return RunRows<4>(w, panels, args);
+    case 5:
+      return RunRows<5>(w, panels, args);
+    default:
+      return RunRows<6>(w, panels, args);
+  }
+}
+
+// `size` cut into pieces of at most `most`, as equal as can be: piece `i` is
+// [first(i), first(i + 1)).
+struct Pieces {
+  Pieces(int total, int most) : size(total), count((total + most - 1) / most) {}
+  int first(int i) const {
+    return static_cast<int>(std::int64_t{size} * i / count);
+  }
+  int largest() const { return (size + count - 1) / count; }
+
+  int size;
+  int count;
+};
+
+// All `rows` by `panels`, the sums of row r and panel p at
+// sums + r * sums_stride + p * 16: k in stretches short enough that the
+// panels' part stays in the first-level cache from one tile to the next.
+template <class Weights>
+HWY_INLINE void RunTiles(const Weights& w, int rows, int panels,
+                         const TileArgs& args) {
+  constexpr std::size_t kStretch = 128;
+  const Pieces row_tiles(rows, kTileRows);
+  const Pieces groups(panels, PanelsFor(row_tiles.largest()));
+  const std::size_t stretch =
+      row_tiles.count == 1 ? std::max<std::size_t>(args.count, 1) : kStretch;
+  for (int g = 0; g < groups.count; ++g) {
+    const int panel = groups.first(g);
+    const int end_panel = groups.first(g + 1);
+    const Weights group = w.Panel(static_cast<std::size_t>(panel));
+    for (std::size_t k = 0; k < args.count; k += stretch) {
+      // What is wanted next: these panels further on, or those after them.
+      const bool further = k + stretch < args.count;
+      const std::size_t next_k = further ? k + stretch : 0;
+      const int next_panel = further ? panel : end_panel;
+      const bool ahead = row_tiles.count > 1 &&
+                         (further || g + 1 < groups.count || args.follows);
+      for (int t = 0; t < row_tiles.count; ++t) {
+        const auto row = static_cast<std::size_t>(row_tiles.first(t));
+        TileArgs tile = args;
+        tile.x += row * args.x_stride + k;
+        tile.count = std::min(stretch, args.count - k);
+        tile.sums +=
+            row * args.sums_stride + static_cast<std::size_t>(panel) * kLane;
+        tile.resume = args.resume || k > 0;
+        if (ahead) {  // every tile asks for some of the panels
+          const int first = (end_panel - panel) * t / row_tiles.count;
+          const int end = (end_panel - panel) * (t + 1) / row_tiles.count;
+          tile.wanted = {
+              w.Bytes(static_cast<std::size_t>(next_panel + first), next_k),
+              static_cast<std::size_t>(w.Bytes(1, 0) - w.Bytes(0, 0)),
+              end - first};
+        }
+        RunTile(group.From(k), row_tiles.first(t + 1) - row_tiles.first(t),
+                end_panel - panel, tile);
+      }
+    }
+  }
+}
+
+}  // namespace banyan::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // BANYAN_CORE_OPS_CPU_TILE_INL_H_

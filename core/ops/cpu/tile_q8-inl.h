@@ -1,0 +1,352 @@
+// The tile of 8-bit weights: whole-number sums of one block, exact whatever the
+// instruction, then one fused multiply-add a block.
+#if defined(BANYAN_CORE_OPS_CPU_TILE_Q8_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef BANYAN_CORE_OPS_CPU_TILE_Q8_INL_H_
+#undef BANYAN_CORE_OPS_CPU_TILE_Q8_INL_H_
+#else
+#define BANYAN_CORE_OPS_CPU_TILE_Q8_INL_H_
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "core/ops/cpu/simd-inl.h"
+#include "core/ops/cpu/tile-inl.h"
+#include "core/ops/tensor.h"
+#include "core/ops/weight.h"
+#include "hwy/highway.h"
+
+#if HWY_TARGET == HWY_AVX3_DL
+// Every processor Highway takes for AVX3_DL has VNNI; it only does not say so
+// to the compiler.
+HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni")
+#else
+HWY_BEFORE_NAMESPACE();
+#endif
+namespace banyan::HWY_NAMESPACE {
+
+// Rows of activations as 8-bit blocks.
+struct Q8Rows {
+  Q8Rows From(std::size_t row) const {
+    return {quants + row * blocks * kQ8Block, scales + row * blocks,
+            corrections + row * blocks, blocks};
+  }
+
+  const std::int8_t* quants;        // [row][block][32]
+  const float* scales;              // [row][block]
+  const std::int32_t* corrections;  // [row][block]: -128 * sum of the quants
+  std::size_t blocks;
+};
+
+struct Q8Weights {
+  const std::uint8_t* at;
+  std::size_t panel;          // bytes
+  std::size_t scales_offset;  // bytes
+};
+
+// Whole-number sums of 16 rows of the weight with one row of activations. The
+// accumulator starts at Start(): VNNI multiplies the stored bytes q + 128, so
+// it starts at -128 times the sum of the activations.
+#if HWY_TARGET == HWY_AVX3_DL
+inline constexpr int kQ8Parts = 1;
+using Q8Sum = hn::Vec<IntTag>;
+using Q8Bytes = __m512i;
+HWY_INLINE Q8Bytes LoadQ8(const std::uint8_t* at) {
+  return _mm512_loadu_si512(at);
+}
+HWY_INLINE Q8Sum StartQ8(std::int32_t correction) {
+  return hn::Set(IntTag(), correction);
+}
+// With the intrinsic, GCC 12 sends every weight through the stack.
+HWY_INLINE Q8Sum AddQ8(Q8Sum sum, Q8Bytes w, std::int32_t x) {
+  asm("vpdpbusd %2, %1, %0"
+      : "+v"(sum.raw)
+      : "v"(w), "v"(_mm512_set1_epi32(x)));
+  return sum;
+}
+#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+// |w| times x with the sign of w: two products of at most 127 * 127 fit 16
+// bits.
+inline constexpr int kQ8Parts = 2;
+using Q8Tag = hn::CappedTag<std::int32_t, 8>;
+using Q8Sum = hn::Vec<Q8Tag>;
+struct Q8Bytes {
+  __m256i bytes;
+  __m256i magnitudes;
+};
+HWY_INLINE Q8Bytes LoadQ8(const std::uint8_t* at) {
+  const __m256i bytes =
+      _mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)),
+                       _mm256_set1_epi8(static_cast<char>(-128)));
+  return {bytes, _mm256_abs_epi8(bytes)};
+}
+HWY_INLINE Q8Sum StartQ8(std::int32_t /*correction*/) {
+  return hn::Zero(Q8Tag());
+}
+HWY_INLINE Q8Sum AddQ8(Q8Sum sum, Q8Bytes w, std::int32_t x) {
+  const __m256i pairs = _mm256_maddubs_epi16(
+      w.magnitudes, _mm256_sign_epi8(_mm256_set1_epi32(x), w.bytes));
+  return Q8Sum{_mm256_add_epi32(
+      sum.raw, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))};
+}
+#else
+inline constexpr int kQ8Parts = 1;
+struct Q8Sum {
+  std::int32_t lanes[kLane];
+};
+struct Q8Bytes {
+  const std::uint8_t* at;
+};
+HWY_INLINE Q8Bytes LoadQ8(const std::uint8_t* at) { return {at}; }
+HWY_INLINE Q8Sum StartQ8(std::int32_t correction) {
+  Q8Sum sum;
+  for (std::int32_t& lane : sum.lanes) lane = correction;
+  return sum;
+}
+HWY_INLINE Q8Sum AddQ8(Q8Sum sum, Q8Bytes w, std::int32_t x) {
+  std::int8_t bytes[4];
+  std::memcpy(bytes, &x, sizeof(bytes));
+  for (int lane = 0; lane < kLane; ++lane)
+    for (int i = 0; i < 4; ++i)
+      sum.lanes[lane] += int{w.at[lane * 4 + i]} * bytes[i];
+  return sum;
+}
+#endif
+
+// Sixteen sums as floats, kParts vectors.
+HWY_INLINE void ToFloats(const Q8Sum* sum, Float* out) {
+#if HWY_TARGET == HWY_AVX3
+  const hn::CappedTag<float, 8> half;
+  out[0] = hn::Combine(FloatTag(), hn::ConvertTo(half, sum[1]),
+                       hn::ConvertTo(half, sum[0]));
+#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3_DL
+  for (int part = 0; part < kParts; ++part)
+    out[part] = hn::ConvertTo(FloatTag(), sum[part]);
+#else
+  alignas(64) float lanes[kLane];
+  for (int lane = 0; lane < kLane; ++lane)
+    lanes[lane] = static_cast<float>(sum->lanes[lane]);
+  for (int part = 0; part < kParts; ++part)
+    out[part] =
+        hn::Load(FloatTag(), lanes + static_cast<std::size_t>(part) * kWidth);
+#endif
+}
+
+// Sixteen scales of a weight.
+HWY_INLINE void LoadScales(const std::uint16_t* from, Float* out) {
+#pragma GCC unroll 16
+  for (int part = 0; part < kParts; ++part) {
+    const auto words = hn::PromoteTo(
+        WordTag(), hn::LoadU(hn::Rebind<std::uint16_t, WordTag>(),
+                             from + static_cast<std::size_t>(part) * kWidth));
+    out[part] = hn::BitCast(FloatTag(), hn::ShiftLeft<16>(words));
+  }
+}
+
+// Adds one block to the sums of one row and panel.
+HWY_INLINE void AddBlock(const Q8Sum* ints, float x_scale, const Float* scales,
+                         float* sums) {
+  const FloatTag d;
+  Float whole[kParts];
+  ToFloats(ints, whole);
+  const Float scale = hn::Set(d, x_scale);
+#pragma GCC unroll 16
+  for (int part = 0; part < kParts; ++part) {
+    float* sum = sums + static_cast<std::size_t>(part) * kWidth;
+    hn::StoreU(
+        Fma(hn::Mul(whole[part], scale), scales[part], hn::LoadU(d, sum)), d,
+        sum);
+  }
+}
+
+// Four neighbours of a row of activations.
+HWY_INLINE std::int32_t Four(const Q8Rows& x, std::size_t row,
+                             std::size_t block, std::size_t step) {
+  std::int32_t four;
+  std::memcpy(&four, x.quants + (row * x.blocks + block) * kQ8Block + step * 4,
+              sizeof(four));
+  return four;
+}
+
+// Panels and rows, and where their sums go: row r, panel p at
+// sums + r * sums_stride + p * 16.
+struct Q8TileArgs {
+  Q8Weights weights;
+  Q8Rows x;
+  float* sums;
+  std::size_t sums_stride;
+};
+
+// Adds blocks [first, end) to the sums of `kRows` rows from row `first_row` on
+// and `kPanels` panels.
+template <int kRows, int kPanels>
+HWY_INLINE void AddQ8Blocks(const Q8TileArgs& args, std::size_t first_row,
+                            std::size_t first, std::size_t end) {
+  constexpr std::size_t kStep = kLane * 4;  // bytes of four k
+  // Copies, which no store of a sum can change.
+  const Q8Weights w = args.weights;
+  const Q8Rows x = args.x.From(first_row);
+  const std::size_t sums_stride = args.sums_stride;
+  float* const sums = args.sums + first_row * sums_stride;
+  for (std::size_t block = first; block < end; ++block) {
+    Q8Sum ints[kRows][kPanels * kQ8Parts];
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < kPanels * kQ8Parts; ++v)
+        ints[r][v] = StartQ8(
+            x.corrections[static_cast<std::size_t>(r) * x.blocks + block]);
+    const std::uint8_t* at = w.at + block * kLane * kQ8Block;
+    for (std::size_t step = 0; step < kQ8Block / 4; ++step) {
+#pragma GCC unroll 4
+      for (int p = 0; p < kPanels; ++p)
+#pragma GCC unroll 2
+        for (int part = 0; part < kQ8Parts; ++part) {
+          const Q8Bytes bytes =
+              LoadQ8(at + static_cast<std::size_t>(p) * w.panel + step * kStep +
+                     static_cast<std::size_t>(part) * (kStep / 2));
+#pragma GCC unroll 8
+          for (int r = 0; r < kRows; ++r) {
+            Q8Sum& sum = ints[r][p * kQ8Parts + part];
+            sum = AddQ8(sum, bytes,
+                        Four(x, static_cast<std::size_t>(r), block, step));
+          }
+        }
+    }
+#pragma GCC unroll 4
+    for (int p = 0; p < kPanels; ++p) {
+      const auto panel = static_cast<std::size_t>(p);
+      Float scales[kParts];
+      LoadScales(reinterpret_cast<const std::uint16_t*>(w.at + panel * w.panel +
+                                                        w.scales_offset) +
+                     block * kLane,
+                 scales);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        const auto row = static_cast<std::size_t>(r);
+        AddBlock(&ints[r][p * kQ8Parts], x.scales[row * x.blocks + block],
+                 scales, sums + row * sums_stride + panel * kLane);
+      }
+    }
+  }
+}
+
+// Rows that are multiplied at once, at most.
+inline constexpr int kQ8TileRows = 4;
+
+// Panels that so many rows take at once, at most.
+constexpr int Q8PanelsFor(int rows) {
+#if HWY_TARGET == HWY_AVX3_DL
+  return rows > 0 ? kTilePanels : 0;
+#else
+  return rows <= 2 ? 2 : 1;
+#endif
+}
+
+// All blocks of all rows, which `tiles` cuts into `kRows` rows or one fewer.
+// Several tiles take turns every few blocks, each asking for its share of the
+// next turn's. Turns of a few blocks keep the memory busier than long ones.
+template <int kRows, int kPanels>
+HWY_NOINLINE void RunQ8Panels(const Q8TileArgs& args, const Pieces& tiles) {
+  const Q8Weights& w = args.weights;
+  for (int r = 0; r < tiles.size; ++r)
+    std::memset(args.sums + static_cast<std::size_t>(r) * args.sums_stride, 0,
+                kPanels * kLane * sizeof(float));
+  const std::size_t blocks = args.x.blocks;
+  if (tiles.count == 1) return AddQ8Blocks<kRows, kPanels>(args, 0, 0, blocks);
+  const auto count = static_cast<std::size_t>(tiles.count);
+  const std::size_t turn = std::max<std::size_t>(4, count);
+  const std::size_t lines = turn * kLane * kQ8Block / Wanted::kLine;
+  for (std::size_t first = 0; first < blocks; first += turn) {
+    const std::size_t end = std::min(first + turn, blocks);
+    // Behind a panel's last block the next panels are wanted.
+    const std::uint8_t* next =
+        w.at + (end < blocks ? end * kLane * kQ8Block : kPanels * w.panel);
+    const Wanted wanted = {reinterpret_cast<const std::byte*>(next), w.panel,
+                           kPanels};
+    for (std::size_t t = 0; t < count; ++t) {
+      for (std::size_t line = lines * t / count; line < lines * (t + 1) / count;
+           ++line)
+        wanted.Ask(line);
+      const int row = tiles.first(static_cast<int>(t));
+      const auto at = static_cast<std::size_t>(row);
+      if (tiles.first(static_cast<int>(t) + 1) - row == kRows)
+        AddQ8Blocks<kRows, kPanels>(args, at, first, end);
+      else
+        AddQ8Blocks<std::max(kRows - 1, 1), kPanels>(args, at, first, end);
+    }
+  }
+}
+
+template <int kRows>
+HWY_INLINE void RunQ8Rows(int panels, const Q8TileArgs& args,
+                          const Pieces& tiles) {
+  constexpr int kMost = Q8PanelsFor(kRows);
+  if constexpr (kMost >= 4)
+    if (panels == 4) return RunQ8Panels<kRows, 4>(args, tiles);
+  if constexpr (kMost >= 3)
+    if (panels == 3) return RunQ8Panels<kRows, 3>(args, tiles);
+  if constexpr (kMost >= 2)
+    if (panels == 2) return RunQ8Panels<kRows, 2>(args, tiles);
+  RunQ8Panels<kRows, 1>(args, tiles);
+}
+
+// All `rows` by `panels`, all blocks.
+inline HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
+                                    const Q8Rows& x, float* sums,
+                                    std::size_t sums_stride) {
+  const Pieces tiles(rows, kQ8TileRows);
+  const Pieces groups(panels, Q8PanelsFor(tiles.largest()));
+  for (int g = 0; g < groups.count; ++g) {
+    const auto first = static_cast<std::size_t>(groups.first(g));
+    const int count = groups.first(g + 1) - groups.first(g);
+    Q8TileArgs args = {w, x, sums + first * kLane, sums_stride};
+    args.weights.at += first * w.panel;
+    switch (tiles.largest()) {
+      case 1:
+        RunQ8Rows<1>(count, args, tiles);
+        break;
+      case 2:
+        RunQ8Rows<2>(count, args, tiles);
+        break;
+      case 3:
+        RunQ8Rows<3>(count, args, tiles);
+        break;
+      default:
+        RunQ8Rows<4>(count, args, tiles);
+    }
+  }
+}
+
+// For the probe: `rounds` times twelve steps of sums, from registers.
+inline HWY_NOINLINE std::int32_t MultiplyBytes(std::size_t rounds) {
+  constexpr int kSumsAtOnce = 12;
+  alignas(64) std::uint8_t weights[kLane * 4];
+  std::memset(weights, 3, sizeof(weights));
+  const Q8Bytes bytes = LoadQ8(weights);
+  Q8Sum sums[kSumsAtOnce];
+  for (Q8Sum& sum : sums) sum = StartQ8(0);
+  for (std::size_t i = 0; i < rounds * kQ8Parts; ++i) {
+#pragma GCC unroll 12
+    for (int j = 0; j < kSumsAtOnce; ++j)
+      sums[j] = AddQ8(sums[j], bytes, 0x01010101);
+  }
+  std::int32_t odd = 0;
+  for (const Q8Sum& sum : sums) {
+    std::int32_t lane = 0;
+    std::memcpy(&lane, &sum, sizeof(lane));
+    odd |= lane & 1;
+  }
+  return odd;
+}
+
+}  // namespace banyan::HWY_NAMESPACE
+#if HWY_TARGET == HWY_AVX3_DL
+HWY_POP_ATTRIBUTES
+#else
+HWY_AFTER_NAMESPACE();
+#endif
+
+#endif  // BANYAN_CORE_OPS_CPU_TILE_Q8_INL_H_

@@ -1,0 +1,313 @@
+#include "core/tokenizer/chat_template.h"
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/nearest.h"
+#include "core/base/status_macros.h"
+#include "core/tokenizer/tokenizer.h"
+
+namespace banyan {
+namespace {
+
+using Family = ChatTemplate::Family;
+using Messages = absl::Span<const ChatMessage>;
+
+struct Row {
+  Family family;
+  absl::string_view name;
+};
+
+constexpr std::array<Row, 9> kRows = {
+    Row{Family::kChatMl, "chatml"},
+    Row{Family::kLlama3, "llama3"},
+    Row{Family::kLlama31, "llama3.1"},
+    Row{Family::kLlama2, "llama2"},
+    Row{Family::kMistral, "mistral"},
+    Row{Family::kMistralV3, "mistral_v3"},
+    Row{Family::kMistralTekken, "mistral_tekken"},
+    Row{Family::kVicuna, "vicuna"},
+    Row{Family::kRaw, "raw"},
+};
+
+std::vector<absl::string_view> Names() {
+  std::vector<absl::string_view> names;
+  for (const Row& row : kRows) names.push_back(row.name);
+  return names;
+}
+
+// FastChat's, which the papers on Vicuna drafting use.
+constexpr absl::string_view kVicunaSystem =
+    "A chat between a curious user and an artificial intelligence assistant. "
+    "The assistant gives helpful, detailed, and polite answers to the user's "
+    "questions.";
+
+// Llama-3.1's template says these where no date is given to it.
+constexpr absl::string_view kLlama31Dates =
+    "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n";
+
+// The message that a ChatML template writes for a missing system message: a
+// literal that opens and closes it. Jinja writes the line's end as \n.
+std::string DefaultSystem(absl::string_view jinja) {
+  constexpr absl::string_view kClose = "<|im_end|>";
+  for (absl::string_view open :
+       {"<|im_start|>system\\n", "<|im_start|>system\n"}) {
+    for (std::size_t at = jinja.find(open); at != absl::string_view::npos;
+         at = jinja.find(open, at + 1)) {
+      const absl::string_view rest = jinja.substr(at + open.size());
+      const absl::string_view text = rest.substr(0, rest.find(kClose));
+      if (text.size() < rest.size() &&
+          text.find_first_of("'\"{}\\") == absl::string_view::npos)
+        return std::string(text);
+    }
+  }
+  return "";
+}
+
+absl::StatusOr<Family> DetectInst(absl::string_view jinja) {
+  if (absl::StrContains(jinja, "<<SYS>>")) return Family::kLlama2;
+  if (absl::StrContains(jinja, "[SYSTEM_PROMPT]"))
+    return absl::InvalidArgumentError(
+        "the chat template has [SYSTEM_PROMPT], a form of Mistral's that is "
+        "not known here");
+  if (!absl::StrContains(jinja, "[AVAILABLE_TOOLS]")) return Family::kMistral;
+  return absl::StrContains(jinja, "[INST] ") ? Family::kMistralV3
+                                             : Family::kMistralTekken;
+}
+
+absl::StatusOr<Family> DetectFamily(absl::string_view jinja) {
+  const auto has = [jinja](absl::string_view marker) {
+    return absl::StrContains(jinja, marker);
+  };
+  if (has("<|im_start|>")) return Family::kChatMl;
+  if (has("<|start_header_id|>") && has("<|end_header_id|>"))
+    return has("Cutting Knowledge Date") ? Family::kLlama31 : Family::kLlama3;
+  if (has("[INST]")) return DetectInst(jinja);
+  if (has("USER: ") && has("ASSISTANT:")) return Family::kVicuna;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the model's chat template is of no known family; name one of: ",
+      absl::StrJoin(Names(), ", ")));
+}
+
+// A first system message, then users and assistants: in turns, if `in_turns`,
+// the first and the last a user's.
+absl::Status CheckRoles(Messages messages, absl::string_view name,
+                        bool takes_system, bool in_turns) {
+  const auto refuse = [name](std::size_t i, absl::string_view what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("chat template ", name, ": message ", i, ": ", what));
+  };
+  bool is_users_turn = true;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const std::string& role = messages[i].role;
+    if (role == "system") {
+      if (i > 0) return refuse(i, "only the first may be the system's");
+      if (!takes_system) return refuse(i, "there are no system messages");
+      continue;
+    }
+    if (role != "user" && role != "assistant")
+      return refuse(i, absl::StrCat("expected the role system, user or "
+                                    "assistant, found '",
+                                    role, "'"));
+    if (in_turns && (role == "user") != is_users_turn)
+      return refuse(i, "expected user and assistant in turns, user first");
+    is_users_turn = role != "user";
+  }
+  if (messages.empty() || (in_turns && is_users_turn))
+    return absl::InvalidArgumentError(
+        absl::StrCat("chat template ", name,
+                     ": expected a message of the user's at the "
+                     "end"));
+  return absl::OkStatus();
+}
+
+bool HasSystem(Messages messages) { return messages[0].role == "system"; }
+
+}  // namespace
+
+ChatTemplate::ChatTemplate(Family family)
+    : family_(family), bos_("<s>"), eos_("</s>"), before_reply_(" ") {
+  if (family == Family::kLlama3 || family == Family::kLlama31)
+    bos_ = "<|begin_of_text|>";
+  if (family == Family::kVicuna) default_system_ = std::string(kVicunaSystem);
+  if (family == Family::kMistralTekken) before_reply_.clear();
+}
+
+absl::StatusOr<ChatTemplate> ChatTemplate::Named(absl::string_view name) {
+  for (const Row& row : kRows)
+    if (row.name == name) return ChatTemplate(row.family);
+  return absl::InvalidArgumentError(
+      UnknownName("chat template", name, Names()));
+}
+
+absl::StatusOr<ChatTemplate> ChatTemplate::Detect(absl::string_view jinja) {
+  BANYAN_ASSIGN_OR_RETURN(const Family family, DetectFamily(jinja));
+  ChatTemplate result(family);
+  if (family == Family::kChatMl) result.default_system_ = DefaultSystem(jinja);
+  if (family == Family::kVicuna && !absl::StrContains(jinja, kVicunaSystem))
+    result.default_system_.clear();
+  // Older templates put no space before a reply.
+  if (family == Family::kMistral &&
+      !absl::StrContains(jinja, "' ' + message") &&
+      !absl::StrContains(jinja, "\" \" + message"))
+    result.before_reply_.clear();
+  return result;
+}
+
+absl::StatusOr<ChatTemplate> ChatTemplate::ForModel(const Tokenizer& tokenizer,
+                                                    absl::string_view name) {
+  if (name.empty() && tokenizer.chat_template().empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model has no chat template; name one of: ",
+                     absl::StrJoin(Names(), ", ")));
+  BANYAN_ASSIGN_OR_RETURN(
+      ChatTemplate result,
+      name.empty() ? Detect(tokenizer.chat_template()) : Named(name));
+  if (tokenizer.bos_id().has_value()) {
+    BANYAN_ASSIGN_OR_RETURN(const absl::string_view bos,
+                            tokenizer.TokenText(*tokenizer.bos_id()));
+    result.bos_ = std::string(bos);
+  }
+  if (tokenizer.eos_id().has_value()) {
+    BANYAN_ASSIGN_OR_RETURN(const absl::string_view eos,
+                            tokenizer.TokenText(*tokenizer.eos_id()));
+    result.eos_ = std::string(eos);
+  }
+  return result;
+}
+
+absl::string_view ChatTemplate::name() const {
+  for (const Row& row : kRows)
+    if (row.family == family_) return row.name;
+  return "";
+}
+
+absl::StatusOr<std::string> ChatTemplate::Render(Messages messages) const {
+  const bool in_turns =
+      family_ == Family::kLlama2 || family_ == Family::kMistral ||
+      family_ == Family::kMistralV3 || family_ == Family::kMistralTekken;
+  BANYAN_RETURN_IF_ERROR(
+      CheckRoles(messages, name(), family_ != Family::kMistral, in_turns));
+  switch (family_) {
+    case Family::kChatMl:
+      return RenderChatMl(messages);
+    case Family::kLlama3:
+    case Family::kLlama31:
+      return RenderLlama3(messages);
+    case Family::kLlama2:
+      return RenderLlama2(messages);
+    case Family::kMistral:
+    case Family::kMistralV3:
+    case Family::kMistralTekken:
+      return RenderMistral(messages);
+    case Family::kVicuna:
+      return RenderVicuna(messages);
+    case Family::kRaw:
+      break;
+  }
+  std::string text;
+  for (const ChatMessage& message : messages) text += message.content;
+  return text;
+}
+
+std::string ChatTemplate::RenderChatMl(Messages messages) const {
+  std::string text;
+  const auto add = [&text](absl::string_view role, absl::string_view content) {
+    absl::StrAppend(&text, "<|im_start|>", role, "\n", content, "<|im_end|>\n");
+  };
+  if (!default_system_.empty() && !HasSystem(messages))
+    add("system", default_system_);
+  for (const ChatMessage& message : messages)
+    add(message.role, message.content);
+  return text + "<|im_start|>assistant\n";
+}
+
+std::string ChatTemplate::RenderLlama3(Messages messages) const {
+  std::string text = bos_;
+  const auto open = [&text](absl::string_view role) {
+    absl::StrAppend(&text, "<|start_header_id|>", role, "<|end_header_id|>",
+                    "\n\n");
+  };
+  const bool is_dated = family_ == Family::kLlama31;
+  if (is_dated) {
+    open("system");
+    absl::StrAppend(&text, kLlama31Dates);
+    if (!HasSystem(messages)) absl::StrAppend(&text, "<|eot_id|>");
+  }
+  for (const ChatMessage& message : messages) {
+    if (!is_dated || message.role != "system") open(message.role);
+    absl::StrAppend(&text, absl::StripAsciiWhitespace(message.content),
+                    "<|eot_id|>");
+  }
+  open("assistant");
+  return text;
+}
+
+std::string ChatTemplate::RenderLlama2(Messages messages) const {
+  std::string text;
+  std::string system;
+  for (const ChatMessage& message : messages) {
+    if (message.role == "system") {
+      system = absl::StrCat("<<SYS>>\n", message.content, "\n<</SYS>>\n\n");
+    } else if (message.role == "user") {
+      const std::string content = system + message.content;
+      system.clear();
+      absl::StrAppend(&text, bos_, "[INST] ",
+                      absl::StripAsciiWhitespace(content), " [/INST]");
+    } else {
+      absl::StrAppend(&text, " ", absl::StripAsciiWhitespace(message.content),
+                      " ", eos_);
+    }
+  }
+  return text;
+}
+
+// A system message stands before the last of the user's.
+std::string ChatTemplate::RenderMistral(Messages messages) const {
+  const absl::string_view open =
+      family_ == Family::kMistralTekken ? "[INST]" : "[INST] ";
+  const absl::string_view close =
+      family_ == Family::kMistral ? " [/INST]" : "[/INST]";
+  std::string text = bos_;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const ChatMessage& message = messages[i];
+    if (message.role == "user") {
+      absl::StrAppend(&text, open);
+      if (i + 1 == messages.size() && HasSystem(messages))
+        absl::StrAppend(&text, messages[0].content, "\n\n");
+      absl::StrAppend(&text, message.content, close);
+    } else if (message.role == "assistant") {
+      absl::string_view reply = message.content;
+      if (family_ == Family::kMistralV3)
+        reply = absl::StripAsciiWhitespace(reply);
+      absl::StrAppend(&text, before_reply_, reply, eos_);
+    }
+  }
+  return text;
+}
+
+std::string ChatTemplate::RenderVicuna(Messages messages) const {
+  const std::string& system =
+      HasSystem(messages) ? messages[0].content : default_system_;
+  std::string text = system;
+  if (!system.empty()) text += " ";
+  for (const ChatMessage& message : messages) {
+    if (message.role == "user")
+      absl::StrAppend(&text, "USER: ", message.content, " ");
+    if (message.role == "assistant")
+      absl::StrAppend(&text, "ASSISTANT: ", message.content, eos_);
+  }
+  return text + "ASSISTANT:";
+}
+
+}  // namespace banyan

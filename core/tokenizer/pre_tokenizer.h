@@ -1,0 +1,41 @@
+// The section `pre_tokenizer` of tokenizer.json: how a text is cut into the
+// pieces within which the model merges. Known: null, Sequence, ByteLevel, Split
+// (Isolated, by a known pattern or a text), Metaspace, Digits.
+#ifndef BANYAN_CORE_TOKENIZER_PRE_TOKENIZER_H_
+#define BANYAN_CORE_TOKENIZER_PRE_TOKENIZER_H_
+
+#include <functional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/tokenizer/json_at.h"
+#include "core/tokenizer/piece.h"
+
+namespace banyan {
+
+class PreTokenizer {
+ public:
+  // Refuses what it does not know.
+  static absl::StatusOr<PreTokenizer> FromJson(const JsonAt& json);
+
+  // Appends what `piece` is cut into. Requires UTF-8 and no token; gives UTF-8.
+  void Split(Piece piece, std::vector<Piece>& out) const;
+
+ private:
+  // Appends what a piece becomes.
+  using Step = std::function<void(Piece piece, std::vector<Piece>& out)>;
+
+  absl::Status Add(const JsonAt& json);
+  absl::Status AddByteLevel(const JsonAt& json);
+  absl::Status AddSplit(const JsonAt& json);
+  absl::Status AddMetaspace(const JsonAt& json);
+  absl::Status AddDigits(const JsonAt& json);
+
+  std::vector<Step> steps_;
+  bool has_byte_level_ = false;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_TOKENIZER_PRE_TOKENIZER_H_

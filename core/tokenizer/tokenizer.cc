@@ -1,0 +1,281 @@
+#include "core/tokenizer/tokenizer.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/read_file.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/tokenizer/added_tokens.h"
+#include "core/tokenizer/bpe.h"
+#include "core/tokenizer/decoder.h"
+#include "core/tokenizer/json_at.h"
+#include "core/tokenizer/normalizer.h"
+#include "core/tokenizer/piece.h"
+#include "core/tokenizer/post_processor.h"
+#include "core/tokenizer/pre_tokenizer.h"
+#include "core/tokenizer/stream_decoder.h"
+#include "core/tokenizer/tokenizer_config.h"
+#include "core/tokenizer/unicode.h"
+
+namespace banyan {
+namespace {
+
+// The largest published tokenizer.json has some 35 MB.
+constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
+
+absl::StatusOr<TokenizerConfig> LoadConfig(const std::string& dir) {
+  TokenizerConfig config;
+  const std::string path = absl::StrCat(dir, "/tokenizer_config.json");
+  const absl::StatusOr<std::string> text = ReadFile(path, kMaxBytes);
+  if (text.ok()) {
+    BANYAN_ASSIGN_OR_RETURN(config, ParseTokenizerConfig(*text, path));
+  } else if (!absl::IsNotFound(text.status())) {
+    return text.status();
+  }
+  const absl::StatusOr<std::string> chat =
+      ReadFile(absl::StrCat(dir, "/chat_template.jinja"), kMaxBytes);
+  if (chat.ok()) {
+    config.chat_template = *chat;
+  } else if (!absl::IsNotFound(chat.status())) {
+    return chat.status();
+  }
+  return config;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Load(
+    const std::string& dir) {
+  const std::string path = absl::StrCat(dir, "/tokenizer.json");
+  BANYAN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxBytes));
+  BANYAN_ASSIGN_OR_RETURN(const TokenizerConfig config, LoadConfig(dir));
+  return FromJson(text, path, config);
+}
+
+absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::FromJson(
+    absl::string_view text, const std::string& file,
+    const TokenizerConfig& config) {
+  BANYAN_ASSIGN_OR_RETURN(const nlohmann::json root, ParseJson(text, file));
+  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer,
+                          FromSections(JsonAt(root, file)));
+  BANYAN_RETURN_IF_ERROR(tokenizer->Apply(config));
+  return tokenizer;
+}
+
+absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::FromSections(
+    const JsonAt& json) {
+  BANYAN_RETURN_IF_ERROR(json.HasOnly(
+      {"version", "truncation", "padding", "added_tokens", "normalizer",
+       "pre_tokenizer", "post_processor", "decoder", "model"}));
+  BANYAN_ASSIGN_OR_RETURN(Normalizer normalizer,
+                          Normalizer::FromJson(json.At("normalizer")));
+  BANYAN_ASSIGN_OR_RETURN(PreTokenizer pre_tokenizer,
+                          PreTokenizer::FromJson(json.At("pre_tokenizer")));
+  BANYAN_ASSIGN_OR_RETURN(Bpe bpe, Bpe::FromJson(json.At("model")));
+  BANYAN_ASSIGN_OR_RETURN(PostProcessor post_processor,
+                          ReadPostProcessor(json.At("post_processor")));
+  BANYAN_ASSIGN_OR_RETURN(TextDecoder decoder,
+                          TextDecoder::FromJson(json.At("decoder")));
+  std::unique_ptr<Tokenizer> tokenizer(new Tokenizer(
+      std::move(normalizer), std::move(pre_tokenizer), std::move(bpe),
+      std::move(post_processor), std::move(decoder)));
+  BANYAN_RETURN_IF_ERROR(tokenizer->ReadAdded(json.At("added_tokens")));
+  BANYAN_RETURN_IF_ERROR(
+      tokenizer->CheckPostProcessor(json.At("post_processor")));
+  return tokenizer;
+}
+
+Tokenizer::Tokenizer(Normalizer normalizer, PreTokenizer pre_tokenizer, Bpe bpe,
+                     PostProcessor post_processor, TextDecoder decoder)
+    : normalizer_(std::move(normalizer)),
+      pre_tokenizer_(std::move(pre_tokenizer)),
+      bpe_(std::move(bpe)),
+      post_processor_(std::move(post_processor)),
+      decoder_(std::move(decoder)),
+      raw_tokens_({}, {}),
+      normalized_tokens_({}, {}) {
+  for (const auto& [text, id] : bpe_.vocabulary()) Slot(id).text = text;
+}
+
+Tokenizer::Token& Tokenizer::Slot(TokenId id) {
+  const auto index = static_cast<std::size_t>(id);
+  if (index >= tokens_.size()) tokens_.resize(index + 1);
+  return tokens_[index];
+}
+
+absl::Status Tokenizer::ReadAdded(const JsonAt& json) {
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<AddedToken> added,
+                          ReadAddedTokens(json));
+  std::vector<AddedToken> raw;
+  std::vector<AddedToken> normalized;
+  std::vector<std::string> raw_texts;
+  std::vector<std::string> normalized_texts;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    BANYAN_RETURN_IF_ERROR(RegisterAdded(added[i], json.At(i)));
+    if (!added[i].normalized) {
+      raw.push_back(added[i]);
+      raw_texts.push_back(added[i].content);
+      continue;
+    }
+    BANYAN_ASSIGN_OR_RETURN(std::string text,
+                            normalizer_.Normalize(added[i].content));
+    if (text.empty())
+      return json.At(i).At("content").Expected(
+          "a text of which the normalizer leaves something");
+    normalized.push_back(added[i]);
+    normalized_texts.push_back(std::move(text));
+  }
+  raw_tokens_ = TokenFinder(std::move(raw), std::move(raw_texts));
+  normalized_tokens_ =
+      TokenFinder(std::move(normalized), std::move(normalized_texts));
+  return absl::OkStatus();
+}
+
+absl::Status Tokenizer::RegisterAdded(const AddedToken& token,
+                                      const JsonAt& json) {
+  const auto known = bpe_.vocabulary().find(token.content);
+  if (known != bpe_.vocabulary().end() && known->second != token.id)
+    return json.At("id").Expected(absl::StrCat(
+        known->second, ", the id of '", token.content, "' in the vocabulary"));
+  Token& slot = Slot(token.id);
+  if (slot.text.has_value() && *slot.text != token.content)
+    return json.At("id").Error(absl::StrCat("id ", token.id, " is that of '",
+                                            *slot.text, "' in the vocabulary"));
+  slot.text = token.content;
+  slot.is_special = token.special;
+  added_ids_.emplace(token.content, token.id);
+  return absl::OkStatus();
+}
+
+absl::Status Tokenizer::CheckPostProcessor(const JsonAt& json) const {
+  for (const auto& ids : {post_processor_.before, post_processor_.after})
+    for (const TokenId id : ids)
+      if (!TokenText(id).ok())
+        return json.Error(absl::StrCat("id ", id, " has no token"));
+  return absl::OkStatus();
+}
+
+absl::Status Tokenizer::Apply(const TokenizerConfig& config) {
+  chat_template_ = config.chat_template;
+  if (config.bos_token.has_value()) bos_id_ = FindToken(*config.bos_token);
+  if (config.eos_token.has_value()) eos_id_ = FindToken(*config.eos_token);
+  if (!config.add_bos_token.has_value() && !config.add_eos_token.has_value())
+    return absl::OkStatus();
+  post_processor_ = {};
+  const auto add =
+      [&config](absl::string_view name, const std::optional<bool>& adds,
+                const std::optional<TokenId>& id, std::vector<TokenId>& out) {
+        if (!adds.value_or(false)) return absl::OkStatus();
+        if (!id.has_value())
+          return absl::InvalidArgumentError(
+              absl::StrCat(config.file, ": add_", name, "_token: true, but ",
+                           name, "_token is no token of the vocabulary"));
+        out.push_back(*id);
+        return absl::OkStatus();
+      };
+  BANYAN_RETURN_IF_ERROR(
+      add("bos", config.add_bos_token, bos_id_, post_processor_.before));
+  return add("eos", config.add_eos_token, eos_id_, post_processor_.after);
+}
+
+absl::StatusOr<std::vector<TokenId>> Tokenizer::Encode(
+    absl::string_view text, const EncodeOptions& options) const {
+  const std::size_t bad = FindInvalidUtf8(text);
+  if (bad != absl::string_view::npos)
+    return absl::InvalidArgumentError(
+        absl::StrCat("the text is not UTF-8 at byte ", bad));
+  std::vector<Piece> pieces;
+  raw_tokens_.Split({std::string(text), true}, options.parse_special, pieces);
+  std::vector<TokenId> ids;
+  if (options.add_special) ids = post_processor_.before;
+  for (Piece& piece : pieces) {
+    if (piece.token.has_value()) {
+      ids.push_back(*piece.token);
+    } else {
+      BANYAN_RETURN_IF_ERROR(
+          EncodeText(std::move(piece), options.parse_special, ids));
+    }
+  }
+  if (options.add_special)
+    ids.insert(ids.end(), post_processor_.after.begin(),
+               post_processor_.after.end());
+  return ids;
+}
+
+absl::Status Tokenizer::EncodeText(Piece piece, bool parse_special,
+                                   std::vector<TokenId>& out) const {
+  BANYAN_ASSIGN_OR_RETURN(piece.text, normalizer_.Normalize(piece.text));
+  std::vector<Piece> pieces;
+  normalized_tokens_.Split(piece, parse_special, pieces);
+  std::vector<Piece> words;
+  for (Piece& each : pieces) {
+    if (each.token.has_value()) {
+      out.push_back(*each.token);
+      continue;
+    }
+    words.clear();
+    pre_tokenizer_.Split(std::move(each), words);
+    for (const Piece& word : words)
+      BANYAN_RETURN_IF_ERROR(bpe_.Encode(word.text, out));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<TokenId>> Tokenizer::EncodePrompt(
+    absl::string_view text) const {
+  BANYAN_ASSIGN_OR_RETURN(std::vector<TokenId> ids,
+                          Encode(text, {.add_special = false}));
+  const std::vector<TokenId>& before = post_processor_.before;
+  const bool has_it = ids.size() >= before.size() &&
+                      std::equal(before.begin(), before.end(), ids.begin());
+  if (!has_it) ids.insert(ids.begin(), before.begin(), before.end());
+  return ids;
+}
+
+absl::StatusOr<std::string> Tokenizer::Decode(absl::Span<const TokenId> ids,
+                                              bool skip_special) const {
+  StreamDecoder stream(*this, skip_special);
+  std::string text;
+  for (const TokenId id : ids) {
+    BANYAN_ASSIGN_OR_RETURN(const std::string more, stream.Push(id));
+    text += more;
+  }
+  return text + stream.Finish();
+}
+
+absl::StatusOr<absl::string_view> Tokenizer::TokenText(TokenId id) const {
+  if (id < 0 || id >= vocab_size())
+    return absl::InvalidArgumentError(absl::StrCat(
+        "token id ", id, " is out of range; expected [0, ", vocab_size(), ")"));
+  const Token& token = tokens_[static_cast<std::size_t>(id)];
+  if (!token.text.has_value())
+    return absl::InvalidArgumentError(
+        absl::StrCat("token id ", id, " has no token in the vocabulary"));
+  return absl::string_view(*token.text);
+}
+
+std::optional<TokenId> Tokenizer::FindToken(absl::string_view text) const {
+  const auto added = added_ids_.find(text);
+  if (added != added_ids_.end()) return added->second;
+  const auto known = bpe_.vocabulary().find(text);
+  if (known != bpe_.vocabulary().end()) return known->second;
+  return std::nullopt;
+}
+
+bool Tokenizer::IsSpecial(TokenId id) const {
+  return tokens_[static_cast<std::size_t>(id)].is_special;
+}
+
+}  // namespace banyan

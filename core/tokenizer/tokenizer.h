@@ -1,0 +1,123 @@
+// Text to token ids and back, as the Hugging Face library `tokenizers` does it
+// by the file tokenizer.json. Read for byte-level BPE (GPT-2, Llama-3, Qwen2)
+// and BPE as sentencepiece does it (Llama-2, Mistral).
+//
+//   added tokens kept as they are | normalizer | added tokens normalized
+//   | pre_tokenizer | model | post_processor         and back by the decoder
+//
+// Everything unknown in the file is refused, but for `version`, `truncation`
+// and `padding`, which say nothing about one text's ids.
+#ifndef BANYAN_CORE_TOKENIZER_TOKENIZER_H_
+#define BANYAN_CORE_TOKENIZER_TOKENIZER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
+#include "core/tokenizer/added_tokens.h"
+#include "core/tokenizer/bpe.h"
+#include "core/tokenizer/decoder.h"
+#include "core/tokenizer/json_at.h"
+#include "core/tokenizer/normalizer.h"
+#include "core/tokenizer/piece.h"
+#include "core/tokenizer/post_processor.h"
+#include "core/tokenizer/pre_tokenizer.h"
+#include "core/tokenizer/tokenizer_config.h"
+
+namespace banyan {
+
+struct EncodeOptions {
+  bool add_special = true;    // what the post-processor puts around the text
+  bool parse_special = true;  // special tokens in the text are tokens
+};
+
+// Does not change once made: any number of threads may use one.
+class Tokenizer {
+ public:
+  // Reads DIR/tokenizer.json, and if they are there DIR/tokenizer_config.json
+  // and DIR/chat_template.jinja. Errors: "FILE: PATH IN THE JSON: what", or
+  // "FILE:LINE:COLUMN: what" where it is not JSON.
+  static absl::StatusOr<std::unique_ptr<Tokenizer>> Load(
+      const std::string& dir);
+  // Reads a tokenizer.json; `file` names it in messages.
+  static absl::StatusOr<std::unique_ptr<Tokenizer>> FromJson(
+      absl::string_view text, const std::string& file,
+      const TokenizerConfig& config = {});
+
+  // Fails with InvalidArgument if the text is not UTF-8, or has a character
+  // the vocabulary can write in no way.
+  absl::StatusOr<std::vector<TokenId>> Encode(
+      absl::string_view text, const EncodeOptions& options = {}) const;
+
+  // The ids of a prompt that a chat template has rendered: special tokens are
+  // parsed, and what the post-processor puts before a text is put there unless
+  // the prompt begins with it already. Nothing is put after it.
+  absl::StatusOr<std::vector<TokenId>> EncodePrompt(
+      absl::string_view text) const;
+
+  // The text of `ids`, UTF-8: bytes that are none become U+FFFD. Fails with
+  // InvalidArgument on an id without token. StreamDecoder gives the same piece
+  // by piece.
+  absl::StatusOr<std::string> Decode(absl::Span<const TokenId> ids,
+                                     bool skip_special = false) const;
+
+  // The largest id plus one. Ids in between may have no token, and a model may
+  // have more.
+  int vocab_size() const { return static_cast<int>(tokens_.size()); }
+  // The token as the file writes it ("Ġhello"). Fails with InvalidArgument on
+  // an id without token.
+  absl::StatusOr<absl::string_view> TokenText(TokenId id) const;
+  // The id of a token by its text as the file writes it, added or not.
+  std::optional<TokenId> FindToken(absl::string_view text) const;
+  // Whether decoding may skip it. Requires an id with a token.
+  bool IsSpecial(TokenId id) const;
+
+  std::optional<TokenId> bos_id() const { return bos_id_; }
+  std::optional<TokenId> eos_id() const { return eos_id_; }
+  // The Jinja text; empty if the model has none.
+  const std::string& chat_template() const { return chat_template_; }
+  const TextDecoder& decoder() const { return decoder_; }
+
+ private:
+  struct Token {
+    std::optional<std::string> text;
+    bool is_special = false;
+  };
+
+  Tokenizer(Normalizer normalizer, PreTokenizer pre_tokenizer, Bpe bpe,
+            PostProcessor post_processor, TextDecoder decoder);
+
+  static absl::StatusOr<std::unique_ptr<Tokenizer>> FromSections(
+      const JsonAt& json);
+  absl::Status ReadAdded(const JsonAt& json);
+  absl::Status RegisterAdded(const AddedToken& token, const JsonAt& json);
+  Token& Slot(TokenId id);
+  absl::Status CheckPostProcessor(const JsonAt& json) const;
+  absl::Status Apply(const TokenizerConfig& config);
+  absl::Status EncodeText(Piece piece, bool parse_special,
+                          std::vector<TokenId>& out) const;
+
+  Normalizer normalizer_;
+  PreTokenizer pre_tokenizer_;
+  Bpe bpe_;
+  PostProcessor post_processor_;
+  TextDecoder decoder_;
+  TokenFinder raw_tokens_;         // in the text as it is
+  TokenFinder normalized_tokens_;  // in the text normalized
+  std::vector<Token> tokens_;      // by id
+  absl::flat_hash_map<std::string, TokenId> added_ids_;
+  std::optional<TokenId> bos_id_;
+  std::optional<TokenId> eos_id_;
+  std::string chat_template_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_TOKENIZER_TOKENIZER_H_

@@ -1,0 +1,354 @@
+#include "core/transformer/pass.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/checkpoint/architecture.h"
+#include "core/model/model.h"
+#include "core/ops/activate.h"
+#include "core/ops/backend.h"
+#include "core/ops/read_row.h"
+#include "core/ops/tensor.h"
+#include "core/prob/distribution.h"
+#include "core/prob/logits.h"
+#include "core/prob/sampling_rule.h"
+#include "core/transformer/session.h"
+#include "core/transformer/transformer.h"
+#include "core/transformer/weights.h"
+#include "core/transformer/workspace.h"
+
+namespace banyan {
+namespace {
+
+bool Wants(const PassPart& part, int tap) {
+  const std::vector<int>& taps = part.request->taps;
+  return std::find(taps.begin(), taps.end(), tap) != taps.end();
+}
+
+absl::Span<std::byte> AsBytes(absl::Span<float> numbers) {
+  return {reinterpret_cast<std::byte*>(numbers.data()),
+          numbers.size() * sizeof(float)};
+}
+
+absl::Status DownloadRow(Backend& backend, const Tensor& x, int row,
+                         absl::Span<std::byte> to) {
+  const std::size_t number =
+      x.offset + static_cast<std::size_t>(row) * x.stride;
+  return backend.Download(*x.buffer, number * sizeof(float), to);
+}
+
+}  // namespace
+
+// Shares the workspace, and so keeps logits and hidden states, until the last
+// part's scores are gone.
+class TransformerPass::PassScores : public Scores {
+ public:
+  PassScores(const Transformer& model, std::shared_ptr<Workspace> workspace,
+             Tensor logits, std::vector<Tensor> taps)
+      : model_(model),
+        workspace_(std::move(workspace)),
+        logits_(logits),
+        taps_(std::move(taps)) {}
+
+  int vocab_size() const override { return model_.vocab_size(); }
+
+  absl::Status Read(int row, std::vector<double>& logits) const override {
+    std::vector<float> numbers(static_cast<std::size_t>(model_.vocab_size()));
+    BANYAN_RETURN_IF_ERROR(DownloadRow(model_.backend(), Logits(row).row, 0,
+                                       AsBytes(absl::MakeSpan(numbers))));
+    logits.assign(numbers.begin(), numbers.end());
+    std::fill(logits.begin() + model_.options().used_vocab, logits.end(),
+              -std::numeric_limits<double>::infinity());
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Distribution> Law(
+      int row, const SamplingRule& rule, absl::Span<const TokenId> history,
+      absl::Span<const TokenId> path) const override {
+    return model_.backend().Law({Logits(row), &rule, history, path});
+  }
+
+  absl::StatusOr<std::vector<TokenLogit>> Best(int row, int k) const override {
+    return model_.backend().Best({Logits(row), k});
+  }
+
+  absl::Status ReadHidden(int tap, int row,
+                          absl::Span<float> out) const override {
+    Check(tap >= 0 && static_cast<std::size_t>(tap) < taps_.size() &&
+              out.size() == static_cast<std::size_t>(model_.hidden_size()),
+          "a hidden state that was not asked for, or of another size");
+    return DownloadRow(model_.backend(), taps_[static_cast<std::size_t>(tap)],
+                       row, AsBytes(out));
+  }
+
+ private:
+  LogitRow Logits(int row) const {
+    Check(row >= 0 && row < logits_.rows, "logits that were not asked for");
+    return {logits_.Rows(row, 1), model_.options().used_vocab};
+  }
+
+  const Transformer& model_;
+  std::shared_ptr<Workspace> workspace_;
+  Tensor logits_;
+  std::vector<Tensor> taps_;
+};
+
+TransformerPass::TransformerPass(const Transformer& model,
+                                 std::vector<PassPart> parts)
+    : model_(model),
+      architecture_(model.architecture_),
+      backend_(*model.backend_),
+      parts_(std::move(parts)) {
+  std::shared_ptr<Workspaces> pool = model.workspaces_;
+  workspace_ = {pool->Take(backend_).release(), [pool](Workspace* workspace) {
+                  pool->Return(std::unique_ptr<Workspace>(workspace));
+                }};
+  for (PassPart& part : parts_) {
+    part.first_row = rows_;
+    rows_ += part.request->batch->size();
+  }
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<Scores>>> TransformerPass::Run() {
+  BANYAN_RETURN_IF_ERROR(Begin());
+  const std::vector<int>& layers = parts_.front().session->layers();
+  BANYAN_RETURN_IF_ERROR(Tap(0));
+  for (std::size_t place = 0; place < layers.size(); ++place) {
+    BANYAN_RETURN_IF_ERROR(RunLayer(place));
+    BANYAN_RETURN_IF_ERROR(Tap(layers[place] + 1));
+  }
+  BANYAN_RETURN_IF_ERROR(Head());
+  std::vector<std::unique_ptr<Scores>> scores;
+  for (const PassPart& part : parts_) scores.push_back(ScoresOf(part));
+  return scores;
+}
+
+std::unique_ptr<Scores> TransformerPass::ScoresOf(const PassPart& part) const {
+  const int rows = part.request->batch->size();
+  const Tensor logits =
+      part.request->logits ? logits_.Rows(part.first_row, rows) : Tensor{};
+  std::vector<Tensor> taps;
+  for (int place : part.request->taps)
+    taps.push_back(taps_.at(place).Rows(part.first_row, rows));
+  return std::make_unique<PassScores>(model_, workspace_, logits,
+                                      std::move(taps));
+}
+
+// Room in the caches, tokens, positions, who sees whom, and the embedding.
+absl::Status TransformerPass::Begin() {
+  std::vector<int> ids;
+  std::vector<int> positions;
+  std::vector<int> visible;
+  for (PassPart& part : parts_) {
+    const TokenBatch& batch = *part.request->batch;
+    BANYAN_RETURN_IF_ERROR(part.session->Reserve(batch.size()));
+    ids.insert(ids.end(), batch.tokens.begin(), batch.tokens.end());
+    positions.insert(positions.end(), batch.positions.begin(),
+                     batch.positions.end());
+    part.visible_words = (part.session->pending() + batch.size() + 31) / 32;
+    part.visible.offset = visible.size();
+    const std::vector<int> bits =
+        part.session->Visible(batch, part.visible_words);
+    part.visible.size = static_cast<int>(bits.size());
+    visible.insert(visible.end(), bits.begin(), bits.end());
+  }
+  BANYAN_ASSIGN_OR_RETURN(Ints bits,
+                          workspace_->List(Workspace::kVisible, visible));
+  for (PassPart& part : parts_) part.visible.buffer = bits.buffer;
+
+  const int hidden = architecture_.hidden_size;
+  BANYAN_ASSIGN_OR_RETURN(
+      stream_, workspace_->Matrix(Workspace::kStream, rows_, hidden));
+  BANYAN_ASSIGN_OR_RETURN(
+      normed_, workspace_->Matrix(Workspace::kNormed, rows_, hidden));
+  BANYAN_ASSIGN_OR_RETURN(Ints tokens, workspace_->List(Workspace::kIds, ids));
+  const TransformerWeights& weights = model_.weights_;
+  BANYAN_RETURN_IF_ERROR(
+      backend_.Embed({tokens, weights.embedding.get(), stream_}));
+  if (weights.positions != nullptr) {
+    BANYAN_ASSIGN_OR_RETURN(Ints places,
+                            workspace_->List(Workspace::kPositions, positions));
+    return backend_.Embed(
+        {places, weights.positions.get(), stream_, /*add=*/true});
+  }
+  BANYAN_ASSIGN_OR_RETURN(angles_, workspace_->Matrix(Workspace::kAngles, rows_,
+                                                      architecture_.head_dim));
+  std::vector<float> angles(static_cast<std::size_t>(rows_) * angles_.stride);
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    model_.rotation_->Write(positions[i], &angles[i * angles_.stride]);
+  return backend_.Upload(AsBytes(absl::MakeSpan(angles)), *angles_.buffer, 0);
+}
+
+absl::Status TransformerPass::Norm(const Tensor& x, const RowVector& weight,
+                                   const RowVector& bias,
+                                   const Tensor& y) const {
+  return backend_.Norm(
+      {.x = x,
+       .weight = weight.view(),
+       .bias = bias.view(),
+       .epsilon = static_cast<float>(architecture_.norm_epsilon),
+       .center = architecture_.norm == Architecture::Norm::kLayer,
+       .y = y});
+}
+
+absl::Status TransformerPass::RunLayer(std::size_t place) {
+  const int number = parts_.front().session->layers()[place];
+  const TransformerLayer& layer =
+      model_.weights_.layers[static_cast<std::size_t>(number)];
+  const int queries = architecture_.heads * architecture_.head_dim;
+  BANYAN_ASSIGN_OR_RETURN(Tensor projected,
+                          workspace_->Matrix(Workspace::kProjected, rows_,
+                                             layer.query_key_value->rows()));
+  BANYAN_ASSIGN_OR_RETURN(
+      Tensor attended,
+      workspace_->Matrix(Workspace::kAttended, rows_, queries));
+  BANYAN_RETURN_IF_ERROR(
+      Norm(stream_, layer.attention_norm, layer.attention_norm_bias, normed_));
+  BANYAN_RETURN_IF_ERROR(
+      backend_.Linear({.x = normed_,
+                       .weight = layer.query_key_value.get(),
+                       .bias = layer.query_key_value_bias.view(),
+                       .y = projected}));
+  BANYAN_RETURN_IF_ERROR(Attend(place, projected, attended));
+  BANYAN_RETURN_IF_ERROR(backend_.Linear({.x = attended,
+                                          .weight = layer.output.get(),
+                                          .bias = layer.output_bias.view(),
+                                          .y = stream_,
+                                          .add = true}));
+  return FeedForward(layer);
+}
+
+absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
+                                     const Tensor& attended) {
+  const auto number =
+      static_cast<std::size_t>(parts_.front().session->layers()[place]);
+  const TransformerLayer& layer = model_.weights_.layers[number];
+  const LayerSources& facts = architecture_.layers[number];
+  const int size = architecture_.head_dim;
+  const int queries = architecture_.heads * size;
+  const int keys = architecture_.kv_heads * size;
+  RotateArgs rotate = {
+      .x = projected.Columns(0, queries),
+      .head_dim = size,
+      .angles = angles_,
+      .norm_weight = layer.query_norm.view(),
+      .epsilon = static_cast<float>(architecture_.head_norm_epsilon),
+      .scale = static_cast<float>(facts.attention_scale)};
+  BANYAN_RETURN_IF_ERROR(backend_.Rotate(rotate));
+  rotate.x = projected.Columns(queries, keys);
+  rotate.norm_weight = layer.key_norm.view();
+  rotate.scale = 1;
+  BANYAN_RETURN_IF_ERROR(backend_.Rotate(rotate));
+  std::vector<StoreKvArgs> stores;
+  std::vector<AttentionArgs> attentions;
+  for (const PassPart& part : parts_) {
+    TransformerSession& session = *part.session;
+    const Tensor rows =
+        projected.Rows(part.first_row, part.request->batch->size());
+    stores.push_back({rows.Columns(queries, keys),
+                      rows.Columns(queries + keys, keys),
+                      &session.pending_cache(place),
+                      session.pending_slot() + session.pending()});
+    attentions.push_back({.queries = rows.Columns(0, queries),
+                          .heads = architecture_.heads,
+                          .prefix = &session.prefix_cache(place),
+                          .committed = session.length(),
+                          .pending = &session.pending_cache(place),
+                          .pending_slot = session.pending_slot(),
+                          .first_pending = session.pending(),
+                          .visible = part.visible,
+                          .visible_words = part.visible_words,
+                          .window = facts.window,
+                          .y = attended.Rows(part.first_row, rows.rows)});
+  }
+  BANYAN_RETURN_IF_ERROR(backend_.StoreKv(stores));
+  return backend_.Attention(attentions);
+}
+
+absl::Status TransformerPass::FeedForward(const TransformerLayer& layer) {
+  const int inner = architecture_.feed_forward_size;
+  BANYAN_RETURN_IF_ERROR(
+      Norm(stream_, layer.mlp_norm, layer.mlp_norm_bias, normed_));
+  BANYAN_ASSIGN_OR_RETURN(
+      Tensor both,
+      workspace_->Matrix(Workspace::kProjected, rows_, layer.gate_up->rows()));
+  BANYAN_RETURN_IF_ERROR(backend_.Linear({.x = normed_,
+                                          .weight = layer.gate_up.get(),
+                                          .bias = layer.gate_up_bias.view(),
+                                          .y = both}));
+  const Tensor gate = both.Columns(0, inner);
+  const bool gated = both.columns > inner;
+  BANYAN_RETURN_IF_ERROR(backend_.Activate(
+      {.function = architecture_.activation == Architecture::Activation::kSilu
+                       ? Nonlinearity::kSilu
+                       : Nonlinearity::kGeluTanh,
+       .x = gate,
+       .up = gated ? both.Columns(inner, inner) : Tensor{},
+       .y = gate}));
+  return backend_.Linear({.x = gate,
+                          .weight = layer.down.get(),
+                          .bias = layer.down_bias.view(),
+                          .y = stream_,
+                          .add = true});
+}
+
+// Layers change the stream in place, so what is wanted of it is copied, on the
+// device; whoever wants to read it downloads it from there.
+absl::Status TransformerPass::Tap(int place) {
+  if (std::none_of(parts_.begin(), parts_.end(), [place](const PassPart& part) {
+        return Wants(part, place);
+      }))
+    return absl::OkStatus();
+  BANYAN_ASSIGN_OR_RETURN(
+      const Tensor kept,
+      workspace_->Kept(taps_.size(), rows_, stream_.columns));
+  taps_[place] = kept;
+  return backend_.Copy({stream_, kept});
+}
+
+// The final norm, and the logits of the parts that want them.
+absl::Status TransformerPass::Head() {
+  const auto wanted = [](const PassPart& part) {
+    return part.request->logits || Wants(part, kAfterFinalNorm);
+  };
+  if (std::none_of(parts_.begin(), parts_.end(), wanted))
+    return absl::OkStatus();
+  const TransformerWeights& weights = model_.weights_;
+  BANYAN_RETURN_IF_ERROR(
+      Norm(stream_, weights.final_norm, weights.final_norm_bias, normed_));
+  taps_[kAfterFinalNorm] = normed_;  // nothing changes it any more
+  BANYAN_ASSIGN_OR_RETURN(
+      logits_,
+      workspace_->Matrix(Workspace::kLogits, rows_, architecture_.vocab_size));
+  // Neighbours that want logits share the reading of the head.
+  int first = 0;
+  int end = 0;
+  const auto multiply = [&] {
+    if (end == first) return absl::OkStatus();
+    return backend_.Linear({.x = normed_.Rows(first, end - first),
+                            .weight = &weights.head(),
+                            .bias = {},
+                            .y = logits_.Rows(first, end - first)});
+  };
+  for (const PassPart& part : parts_) {
+    const int next = part.first_row + part.request->batch->size();
+    if (!part.request->logits) {
+      BANYAN_RETURN_IF_ERROR(multiply());
+      first = next;
+    }
+    end = next;
+  }
+  return multiply();
+}
+
+}  // namespace banyan

@@ -1,0 +1,124 @@
+#include "core/transformer/transformer.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "core/base/status_macros.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/model/model.h"
+#include "core/ops/backend.h"
+#include "core/transformer/pass.h"
+#include "core/transformer/session.h"
+#include "core/transformer/weights.h"
+#include "core/transformer/workspace.h"
+
+namespace banyan {
+namespace {
+
+// A view has no hidden state after a layer that it does not run.
+absl::Status CheckTaps(const TransformerSession& session,
+                       const std::vector<int>& taps) {
+  const std::vector<int>& layers = session.layers();
+  for (int tap : taps)
+    if (tap != kAfterFinalNorm && tap != 0 &&
+        std::none_of(layers.begin(), layers.end(),
+                     [tap](int layer) { return layer + 1 == tap; }))
+      return absl::InvalidArgumentError(absl::StrCat(
+          "score: expected hidden states after 0 to ", session.model().layers(),
+          " layers, the last of them run by the session, found ", tap));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Transformer>> Transformer::Load(
+    const Checkpoint& checkpoint, const TransformerOptions& options,
+    std::shared_ptr<Backend> backend) {
+  const Architecture& architecture = checkpoint.architecture();
+  if (options.used_vocab < 0 || options.used_vocab > architecture.vocab_size)
+    return absl::InvalidArgumentError(absl::StrCat(
+        checkpoint.directory(), ": the tokenizer has ", options.used_vocab,
+        " tokens, more than the model's vocabulary of ",
+        architecture.vocab_size));
+  BANYAN_ASSIGN_OR_RETURN(
+      TransformerWeights weights,
+      LoadTransformerWeights(checkpoint, options.format, *backend));
+  return absl::WrapUnique(new Transformer(
+      architecture, options, std::move(weights), std::move(backend)));
+}
+
+Transformer::Transformer(Architecture architecture, TransformerOptions options,
+                         TransformerWeights weights,
+                         std::shared_ptr<Backend> backend)
+    : architecture_(std::move(architecture)),
+      options_(options),
+      backend_(std::move(backend)),
+      weights_(std::move(weights)),
+      workspaces_(std::make_shared<Workspaces>()) {
+  if (options_.used_vocab == 0) options_.used_vocab = architecture_.vocab_size;
+  if (architecture_.rope)
+    rotation_.emplace(*architecture_.rope, architecture_.head_dim);
+}
+
+ModelFacts Transformer::facts() const {
+  return {.format = options_.format,
+          .streamed_bytes = weights_.streamed_bytes(),
+          .operations_per_token = 2 * weights_.streamed_numbers(),
+          .end_of_text = architecture_.end_of_text,
+          .device = backend_->facts().device,
+          .backend = backend_->description()};
+}
+
+std::unique_ptr<Session> Transformer::NewSession() const {
+  return std::make_unique<TransformerSession>(*this);
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Transformer::Score(
+    absl::Span<const ScoreRequest> requests) const {
+  std::vector<TransformerSession*> sessions;
+  for (const ScoreRequest& request : requests) {
+    auto* session = dynamic_cast<TransformerSession*>(request.session);
+    if (session == nullptr || &session->model() != this)
+      return absl::InvalidArgumentError("score: a session of another model");
+    if (std::find(sessions.begin(), sessions.end(), session) != sessions.end())
+      return absl::InvalidArgumentError("score: the same session twice");
+    if (request.batch->size() == 0)
+      return absl::InvalidArgumentError("score: a batch without tokens");
+    BANYAN_RETURN_IF_ERROR(session->CheckBatch(*request.batch));
+    BANYAN_RETURN_IF_ERROR(CheckTaps(*session, request.taps));
+    sessions.push_back(session);
+  }
+  // Sessions that run the same layers share a pass.
+  std::vector<std::unique_ptr<Scores>> scores(requests.size());
+  std::vector<bool> done(requests.size(), false);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (done[i]) continue;
+    std::vector<PassPart> parts;
+    std::vector<std::size_t> places;
+    for (std::size_t j = i; j < requests.size(); ++j) {
+      if (done[j] || sessions[j]->layers() != sessions[i]->layers()) continue;
+      done[j] = true;
+      places.push_back(j);
+      parts.push_back({&requests[j], sessions[j]});
+    }
+    TransformerPass pass(*this, std::move(parts));
+    BANYAN_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Scores>> part_scores,
+                            pass.Run());
+    for (std::size_t j = 0; j < places.size(); ++j)
+      scores[places[j]] = std::move(part_scores[j]);
+  }
+  // Only now that nothing can fail.
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    sessions[i]->Append(*requests[i].batch);
+  return scores;
+}
+
+}  // namespace banyan

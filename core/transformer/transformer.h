@@ -1,0 +1,79 @@
+// Transformer: a decoder-only language model behind Model, written once for
+// every family against Backend.
+#ifndef BANYAN_CORE_TRANSFORMER_TRANSFORMER_H_
+#define BANYAN_CORE_TRANSFORMER_TRANSFORMER_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/model/model.h"
+#include "core/ops/backend.h"
+#include "core/ops/weight.h"
+#include "core/transformer/rotation.h"
+#include "core/transformer/weights.h"
+#include "core/transformer/workspace.h"
+
+namespace banyan {
+
+struct TransformerOptions {
+  WeightFormat format = WeightFormat::kF32;
+  // Tokens that may be emitted: the tokenizer's. The logits of the rows that
+  // only pad the vocabulary are -infinity. 0: all.
+  int used_vocab = 0;
+};
+
+class Transformer : public Model {
+ public:
+  // Fails if used_vocab is larger than the checkpoint's vocabulary, or as
+  // LoadTransformerWeights.
+  static absl::StatusOr<std::unique_ptr<Transformer>> Load(
+      const Checkpoint& checkpoint, const TransformerOptions& options,
+      std::shared_ptr<Backend> backend);
+
+  int vocab_size() const override { return architecture_.vocab_size; }
+  int context_limit() const override { return architecture_.context_limit; }
+  int layers() const override {
+    return static_cast<int>(weights_.layers.size());
+  }
+  int hidden_size() const override { return architecture_.hidden_size; }
+  absl::string_view grown_from() const override {
+    return architecture_.grown_from;
+  }
+  ModelFacts facts() const override;
+  std::unique_ptr<Session> NewSession() const override;
+  absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
+      absl::Span<const ScoreRequest> requests) const override;
+  absl::Status Finish() const override { return backend_->Finish(); }
+
+  const Architecture& architecture() const { return architecture_; }
+  const TransformerOptions& options() const { return options_; }
+  // For drafters that read the target's embedding and output head.
+  const TransformerWeights& weights() const { return weights_; }
+  Backend& backend() const { return *backend_; }
+
+ private:
+  friend class TransformerPass;
+
+  Transformer(Architecture architecture, TransformerOptions options,
+              TransformerWeights weights, std::shared_ptr<Backend> backend);
+
+  Architecture architecture_;
+  TransformerOptions options_;
+  std::shared_ptr<Backend> backend_;  // outlives the weights
+  TransformerWeights weights_;
+  std::optional<Rotation> rotation_;
+  std::shared_ptr<Workspaces> workspaces_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_TRANSFORMER_TRANSFORMER_H_

@@ -1,0 +1,204 @@
+#include "core/transformer/weights.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "core/base/status_macros.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/device/buffer.h"
+#include "core/ops/backend.h"
+#include "core/ops/tensor.h"
+#include "core/ops/weight.h"
+
+namespace banyan {
+namespace {
+
+using Sources = std::vector<const WeightSource*>;
+
+class Loader {
+ public:
+  Loader(const Checkpoint& checkpoint, Backend& backend)
+      : checkpoint_(checkpoint), backend_(backend) {}
+
+  // The sources that are there, one below the other; null if none is.
+  absl::Status Read(const Sources& sources, WeightFormat format,
+                    std::unique_ptr<Weight>& out) const {
+    int rows = 0;
+    const WeightSource* first = nullptr;
+    for (const WeightSource* source : sources) {
+      if (!source->present()) continue;
+      rows += source->rows;
+      if (first == nullptr) first = source;
+    }
+    if (first == nullptr) return absl::OkStatus();
+    absl::StatusOr<std::unique_ptr<Weight>> weight = backend_.Pack(
+        format, rows, first->columns, [&](int row, int count, float* to) {
+          return ReadStacked(sources, row, count, to);
+        });
+    if (!weight.ok())
+      return absl::Status(
+          weight.status().code(),
+          absl::StrCat(checkpoint_.directory(), ": tensor '", first->tensor,
+                       "': ", weight.status().message()));
+    out = *std::move(weight);
+    for (const WeightSource* source : sources)
+      if (source->present()) checkpoint_.Release(*source);
+    return absl::OkStatus();
+  }
+
+  // The sources one after the other, zeros for those that are not there; empty
+  // if none is.
+  absl::Status Read(const Sources& sources, const std::vector<int>& sizes,
+                    RowVector& out) const {
+    std::vector<float> numbers;
+    bool present = false;
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const std::size_t at = numbers.size();
+      numbers.resize(at + static_cast<std::size_t>(sizes[i]));
+      if (!sources[i]->present()) continue;
+      present = true;
+      BANYAN_RETURN_IF_ERROR(
+          checkpoint_.ReadRows(*sources[i], 0, sources[i]->rows,
+                               absl::MakeSpan(numbers).subspan(at)));
+    }
+    if (!present) return absl::OkStatus();
+    out.size = static_cast<int>(numbers.size());
+    numbers.resize(static_cast<std::size_t>(PadToLane(out.size)));
+    const absl::Span<const std::byte> bytes(
+        reinterpret_cast<const std::byte*>(numbers.data()),
+        numbers.size() * sizeof(float));
+    BANYAN_ASSIGN_OR_RETURN(out.buffer, backend_.Allocate(bytes.size()));
+    return backend_.Upload(bytes, *out.buffer, 0);
+  }
+  absl::Status Read(const WeightSource& source, RowVector& out) const {
+    return Read({&source}, {source.rows}, out);
+  }
+
+ private:
+  // Rows [row, row + count) of the sources that are there.
+  absl::Status ReadStacked(const Sources& sources, int row, int count,
+                           float* out) const {
+    for (const WeightSource* source : sources) {
+      if (!source->present()) continue;
+      const int here = std::min(count, source->rows - row);
+      if (here > 0) {
+        const auto numbers = static_cast<std::size_t>(here) *
+                             static_cast<std::size_t>(source->columns);
+        BANYAN_RETURN_IF_ERROR(checkpoint_.ReadRows(
+            *source, row, here, absl::MakeSpan(out, numbers)));
+        out += numbers;
+        count -= here;
+        row += here;
+      }
+      row -= source->rows;
+      if (count == 0) break;
+    }
+    return absl::OkStatus();
+  }
+
+  const Checkpoint& checkpoint_;
+  Backend& backend_;
+};
+
+absl::StatusOr<TransformerLayer> ReadLayer(const Loader& loader,
+                                           const Architecture& architecture,
+                                           const LayerSources& from,
+                                           WeightFormat format) {
+  TransformerLayer layer;
+  const int queries = architecture.heads * architecture.head_dim;
+  const int keys = architecture.kv_heads * architecture.head_dim;
+  const int inner = architecture.feed_forward_size;
+  BANYAN_RETURN_IF_ERROR(
+      loader.Read(from.attention_norm, layer.attention_norm));
+  BANYAN_RETURN_IF_ERROR(
+      loader.Read(from.attention_norm_bias, layer.attention_norm_bias));
+  BANYAN_RETURN_IF_ERROR(loader.Read({&from.query, &from.key, &from.value},
+                                     format, layer.query_key_value));
+  BANYAN_RETURN_IF_ERROR(
+      loader.Read({&from.query_bias, &from.key_bias, &from.value_bias},
+                  {queries, keys, keys}, layer.query_key_value_bias));
+  BANYAN_RETURN_IF_ERROR(loader.Read(from.query_norm, layer.query_norm));
+  BANYAN_RETURN_IF_ERROR(loader.Read(from.key_norm, layer.key_norm));
+  BANYAN_RETURN_IF_ERROR(loader.Read({&from.output}, format, layer.output));
+  BANYAN_RETURN_IF_ERROR(loader.Read(from.output_bias, layer.output_bias));
+  BANYAN_RETURN_IF_ERROR(loader.Read(from.mlp_norm, layer.mlp_norm));
+  BANYAN_RETURN_IF_ERROR(loader.Read(from.mlp_norm_bias, layer.mlp_norm_bias));
+  BANYAN_RETURN_IF_ERROR(
+      loader.Read({&from.gate, &from.up}, format, layer.gate_up));
+  if (from.gate.present()) {
+    BANYAN_RETURN_IF_ERROR(loader.Read({&from.gate_bias, &from.up_bias},
+                                       {inner, inner}, layer.gate_up_bias));
+  } else {
+    BANYAN_RETURN_IF_ERROR(loader.Read(from.up_bias, layer.gate_up_bias));
+  }
+  BANYAN_RETURN_IF_ERROR(loader.Read({&from.down}, format, layer.down));
+  BANYAN_RETURN_IF_ERROR(loader.Read(from.down_bias, layer.down_bias));
+  return layer;
+}
+
+}  // namespace
+
+std::vector<const Weight*> TransformerWeights::streamed() const {
+  std::vector<const Weight*> matrices;
+  for (const TransformerLayer& layer : layers)
+    for (const Weight* weight :
+         {layer.query_key_value.get(), layer.output.get(), layer.gate_up.get(),
+          layer.down.get()})
+      matrices.push_back(weight);
+  matrices.push_back(&head());
+  return matrices;
+}
+
+double TransformerWeights::streamed_numbers() const {
+  double numbers = 0;
+  for (const Weight* weight : streamed())
+    numbers += double{1} * weight->rows() * weight->columns();
+  return numbers;
+}
+
+std::size_t TransformerWeights::streamed_bytes() const {
+  std::size_t bytes = 0;
+  for (const Weight* weight : streamed()) bytes += weight->bytes();
+  return bytes;
+}
+
+std::size_t TransformerWeights::total_bytes() const {
+  return streamed_bytes() + (own_head ? embedding->bytes() : 0) +
+         (positions ? positions->bytes() : 0);
+}
+
+absl::StatusOr<TransformerWeights> LoadTransformerWeights(
+    const Checkpoint& checkpoint, WeightFormat format, Backend& backend) {
+  const Architecture& architecture = checkpoint.architecture();
+  const Loader loader(checkpoint, backend);
+  TransformerWeights weights;
+  BANYAN_RETURN_IF_ERROR(
+      loader.Read({&architecture.embedding}, format, weights.embedding));
+  BANYAN_RETURN_IF_ERROR(loader.Read({&architecture.positions},
+                                     WeightFormat::kF32, weights.positions));
+  for (const LayerSources& from : architecture.layers) {
+    BANYAN_ASSIGN_OR_RETURN(TransformerLayer layer,
+                            ReadLayer(loader, architecture, from, format));
+    weights.layers.push_back(std::move(layer));
+  }
+  BANYAN_RETURN_IF_ERROR(
+      loader.Read(architecture.final_norm, weights.final_norm));
+  BANYAN_RETURN_IF_ERROR(
+      loader.Read(architecture.final_norm_bias, weights.final_norm_bias));
+  if (!architecture.tied_head) {
+    BANYAN_RETURN_IF_ERROR(
+        loader.Read({&architecture.head}, format, weights.own_head));
+  }
+  return weights;
+}
+
+}  // namespace banyan

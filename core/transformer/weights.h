@@ -1,0 +1,66 @@
+// The weights of a transformer, packed for a backend.
+#ifndef BANYAN_CORE_TRANSFORMER_WEIGHTS_H_
+#define BANYAN_CORE_TRANSFORMER_WEIGHTS_H_
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/device/buffer.h"
+#include "core/ops/backend.h"
+#include "core/ops/tensor.h"
+#include "core/ops/weight.h"
+
+namespace banyan {
+
+// One row of numbers, or none.
+struct RowVector {
+  std::unique_ptr<Buffer> buffer;
+  int size = 0;
+
+  Tensor view() const {
+    return {buffer.get(), 0, size > 0 ? 1 : 0, size,
+            static_cast<std::size_t>(PadToLane(size))};
+  }
+};
+
+struct TransformerLayer {
+  RowVector attention_norm, attention_norm_bias;
+  std::unique_ptr<Weight> query_key_value;  // one below the other
+  RowVector query_key_value_bias;
+  RowVector query_norm, key_norm;
+  std::unique_ptr<Weight> output;
+  RowVector output_bias;
+  RowVector mlp_norm, mlp_norm_bias;
+  std::unique_ptr<Weight> gate_up;  // one below the other; `up` if not gated
+  RowVector gate_up_bias;
+  std::unique_ptr<Weight> down;
+  RowVector down_bias;
+};
+
+struct TransformerWeights {
+  std::unique_ptr<Weight> embedding;
+  std::unique_ptr<Weight> positions;  // null with rotary positions
+  std::vector<TransformerLayer> layers;
+  RowVector final_norm, final_norm_bias;
+  std::unique_ptr<Weight> own_head;  // null if the embedding is the head
+
+  const Weight& head() const { return own_head ? *own_head : *embedding; }
+  // The matrices a pass reads: all but the embedding's, and their numbers.
+  std::vector<const Weight*> streamed() const;
+  double streamed_numbers() const;
+  // Their bytes, and those of all matrices.
+  std::size_t streamed_bytes() const;
+  std::size_t total_bytes() const;
+};
+
+// Matrices become `format`; norms, biases and learnt positions stay 32-bit.
+// Each tensor's pages are given back once it is packed.
+absl::StatusOr<TransformerWeights> LoadTransformerWeights(
+    const Checkpoint& checkpoint, WeightFormat format, Backend& backend);
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_TRANSFORMER_WEIGHTS_H_

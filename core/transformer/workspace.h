@@ -1,0 +1,67 @@
+// Workspace: buffers for the numbers of one pass, used again by the next.
+#ifndef BANYAN_CORE_TRANSFORMER_WORKSPACE_H_
+#define BANYAN_CORE_TRANSFORMER_WORKSPACE_H_
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/device/buffer.h"
+#include "core/ops/backend.h"
+#include "core/ops/tensor.h"
+
+namespace banyan {
+
+class Workspace {
+ public:
+  enum Place {
+    kStream,     // the residual stream
+    kNormed,     // what a matrix reads
+    kProjected,  // queries, keys and values; gate and up
+    kAttended,
+    kAngles,
+    kIds,
+    kPositions,
+    kVisible,
+    kLogits,
+    kPlaces,
+  };
+
+  explicit Workspace(Backend& backend) : backend_(backend) {}
+
+  // A matrix in `place`; what it held is lost.
+  absl::StatusOr<Tensor> Matrix(Place place, int rows, int columns);
+  absl::StatusOr<Ints> List(Place place, const std::vector<int>& values);
+  // A matrix for the hidden states that are kept beside those in `places`, one
+  // for each number, 0 and up.
+  absl::StatusOr<Tensor> Kept(std::size_t number, int rows, int columns);
+
+ private:
+  absl::StatusOr<Tensor> MatrixIn(std::unique_ptr<Buffer>& buffer, int rows,
+                                  int columns);
+  // Makes `buffer` one of at least so many bytes.
+  absl::Status MakeRoom(std::unique_ptr<Buffer>& buffer, std::size_t bytes);
+
+  Backend& backend_;
+  std::array<std::unique_ptr<Buffer>, kPlaces> buffers_;
+  std::vector<std::unique_ptr<Buffer>> kept_;
+};
+
+// Workspaces that nobody uses at the moment. Safe for concurrent use.
+class Workspaces {
+ public:
+  std::unique_ptr<Workspace> Take(Backend& backend);
+  void Return(std::unique_ptr<Workspace> workspace);
+
+ private:
+  std::mutex turn_;
+  std::vector<std::unique_ptr<Workspace>> free_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_TRANSFORMER_WORKSPACE_H_

@@ -1,0 +1,367 @@
+#include "experiments/plan/experiment.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "configs/loader/loader.h"
+#include "core/base/nearest.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/prob/sampling_rule.h"
+#include "core/tokenizer/chat_template.h"
+#include "experiments/plan/axes.h"
+#include "experiments/plan/errors.h"
+#include "experiments/plan/fnv1a.h"
+#include "experiments/plan/model_spec.h"
+#include "experiments/plan/params_edit.h"
+#include "experiments/plan/resolve.h"
+
+namespace banyan {
+namespace {
+
+// Prompts decoded at a time: more than a machine has memory for.
+constexpr int kMostTogether = 1024;
+
+using Axes = std::vector<std::pair<std::string, std::string>>;
+
+// The top-level sections, with every setting in them.
+struct Sections {
+  Params target;
+  Params workload;
+  Params methods;
+  const Params* models = nullptr;
+  const Params* sampling = nullptr;
+  const Params* limits = nullptr;
+  const Params* matrix = nullptr;
+  int batch = 1;
+  std::vector<std::string> seeds = {"0"};
+  std::string question;
+};
+
+absl::StatusOr<Sections> ReadSections(const Params& file) {
+  ParamsReader in(file, "experiment");
+  Sections sections;
+  in.Required("question", sections.question);
+  in.Required("target", sections.target);
+  in.Required("workload", sections.workload);
+  in.Required("methods", sections.methods);
+  in.Optional("seeds", sections.seeds);
+  in.Ensure(!sections.seeds.empty(), "seeds", "must hold a seed");
+  in.Optional("batch", sections.batch);
+  in.Ensure(sections.batch >= 1 && sections.batch <= kMostTogether, "batch",
+            absl::StrCat("must be from 1 to ", kMostTogether));
+  sections.models = in.Take("models");
+  sections.sampling = in.Take("sampling");
+  sections.limits = in.Take("limits");
+  sections.matrix = in.Take("matrix");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  return sections;
+}
+
+absl::StatusOr<WorkloadSpec> ReadWorkloadSpec(const Params& section) {
+  ParamsReader in(section, "workload");
+  WorkloadSpec spec;
+  Params file;
+  in.Required("file", file);
+  in.Optional("kinds", spec.kinds);
+  in.Optional("prompts", spec.prompts);
+  if (in.Optional("chat", spec.chat) && spec.chat != kOwnTemplate) {
+    const auto known = ChatTemplate::Named(spec.chat);
+    if (!known.ok())
+      in.Note(section.Find("chat")->Error(known.status().message()));
+  }
+  in.Ensure(spec.prompts >= 0, "prompts", "must not be negative; 0 is all");
+  in.Optional("offset", spec.offset);
+  in.Ensure(spec.offset >= 0, "offset", "must not be negative");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  BANYAN_RETURN_IF_ERROR(Convert(file, spec.file));
+  spec.file = Beside(file, spec.file);
+  return spec;
+}
+
+absl::StatusOr<ModelSpec> ReadTarget(const Params& section) {
+  ParamsReader in(section, "target");
+  const ModelSpec spec = TakeModelSpec(in);
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  return spec;
+}
+
+// What the cells of one combination share.
+absl::StatusOr<ExperimentCell> ReadCommon(const Sections& sections) {
+  ExperimentCell cell;
+  Errors errors;
+  const absl::StatusOr<ModelSpec> target = ReadTarget(sections.target);
+  errors.Add(target.status());
+  if (target.ok()) cell.target = *target;
+  cell.max_new_tokens = 64;
+  cell.batch = sections.batch;
+  if (sections.limits != nullptr) {
+    ParamsReader in(*sections.limits, "limits");
+    in.Optional("max_new_tokens", cell.max_new_tokens);
+    in.Ensure(cell.max_new_tokens >= 1, "max_new_tokens", "must be at least 1");
+    in.Optional("ignore_eos", cell.ignore_eos);
+    errors.Add(in.Finish());
+  }
+  if (sections.sampling != nullptr) {
+    errors.Add(SamplingRule::FromParams(*sections.sampling).status());
+    cell.sampling.assign(sections.sampling->entries().begin(),
+                         sections.sampling->entries().end());
+  }
+  BANYAN_RETURN_IF_ERROR(errors.status());
+  return cell;
+}
+
+// The experiment's models instead of a method's own of the same names.
+absl::StatusOr<Params> WithModels(const Params& method, const Params* models,
+                                  std::set<std::string>& used) {
+  const Params* own = method.Find("models");
+  if (models == nullptr || own == nullptr || own->kind() == Params::Kind::kNull)
+    return method;
+  Params merged = *own;
+  for (const Params::Entry& entry : models->entries()) {
+    if (own->Find(entry.key) == nullptr) continue;
+    used.insert(entry.key);
+    BANYAN_ASSIGN_OR_RETURN(merged, WithValue(merged, entry.key, entry.value));
+  }
+  return WithValue(method, "models", merged);
+}
+
+class Expander {
+ public:
+  Expander(const Params& root, std::vector<MatrixAxis> axes, Experiment& out)
+      : root_(root), axes_(std::move(axes)), out_(out) {}
+
+  absl::Status Run() {
+    std::vector<const MatrixAxis*> common;
+    for (const MatrixAxis& axis : axes_) {
+      BANYAN_RETURN_IF_ERROR(CheckMethod(axis));
+      if (axis.method.empty()) common.push_back(&axis);
+    }
+    BANYAN_RETURN_IF_ERROR(ForEachCombination(
+        common, [&](const std::vector<const AxisValue*>& values) {
+          return Combine(common, values);
+        }));
+    return CheckModels();
+  }
+
+ private:
+  absl::Status CheckMethod(const MatrixAxis& axis) const {
+    const Params* methods = root_.Find("methods");
+    if (axis.method.empty() || methods->Find(axis.method) != nullptr)
+      return absl::OkStatus();
+    std::vector<absl::string_view> known;
+    for (const Params::Entry& entry : methods->entries())
+      known.emplace_back(entry.key);
+    return axis.values.front().settings.front().value.Error(
+        UnknownName("method", axis.method, known));
+  }
+
+  // Every model that the experiment or an axis names was some method's.
+  absl::Status CheckModels() const {
+    for (const auto& [name, origin] : named_models_)
+      if (used_models_.count(name) == 0)
+        return ErrorAt(origin,
+                       absl::StrCat("no method has a model '", name, "'"));
+    return absl::OkStatus();
+  }
+
+  // What a method file may say that would make the method unlike its baseline,
+  // or would do nothing here.
+  static absl::Status CheckMethodKeys(const Params& section) {
+    if (const Params* own = section.Find("sampling"))
+      return own->Error(
+          "a method of an experiment has no sampling of its own: the "
+          "experiment's holds for its baseline too");
+    if (const Params* own = section.Find("chat_template"))
+      return own->Error(
+          "an experiment's `workload.chat` says how chats are "
+          "written");
+    return absl::OkStatus();
+  }
+
+  static absl::StatusOr<Params> Apply(
+      const Params& root, const std::vector<const AxisValue*>& values) {
+    Params result = root;
+    for (const AxisValue* value : values)
+      for (const Setting& setting : value->settings) {
+        BANYAN_ASSIGN_OR_RETURN(result,
+                                WithValue(result, setting.path, setting.value));
+      }
+    return result;
+  }
+
+  static void Label(const std::vector<const MatrixAxis*>& axes,
+                    const std::vector<const AxisValue*>& values, Axes& labels) {
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      labels.emplace_back(axes[i]->name, values[i]->label);
+  }
+
+  absl::Status Combine(const std::vector<const MatrixAxis*>& axes,
+                       const std::vector<const AxisValue*>& values) {
+    BANYAN_ASSIGN_OR_RETURN(const Params root, Apply(root_, values));
+    BANYAN_ASSIGN_OR_RETURN(const Sections sections, ReadSections(root));
+    BANYAN_ASSIGN_OR_RETURN(const ExperimentCell common, ReadCommon(sections));
+    if (sections.models != nullptr) {
+      if (sections.models->kind() != Params::Kind::kMap)
+        return sections.models->Expected("a map from names to models");
+      for (const Params::Entry& entry : sections.models->entries())
+        named_models_.emplace(entry.key, entry.key_origin);
+    }
+    for (const std::string& seed : sections.seeds) {
+      ExperimentCell cell = common;
+      Label(axes, values, cell.axes);
+      if (!absl::SimpleAtoi(seed, &cell.seed))
+        return root.Find("seeds")->Error(absl::StrCat(
+            "expected whole numbers from 0 to 2^64 - 1, found '", seed, "'"));
+      if (sections.seeds.size() > 1) cell.axes.emplace_back("seed", seed);
+      cell.baseline = Baseline(cell, sections);
+      for (const Params::Entry& method : sections.methods.entries())
+        BANYAN_RETURN_IF_ERROR(AddMethod(root, method.key, cell));
+    }
+    return absl::OkStatus();
+  }
+
+  // The number of the baseline of `cell`, made if there is none.
+  int Baseline(const ExperimentCell& cell, const Sections& sections) {
+    const auto text = [](const Params* section) {
+      return section == nullptr ? std::string() : ToYaml(*section);
+    };
+    const std::string key = absl::StrCat(
+        cell.seed, "\n", cell.batch, "\n", ToYaml(sections.target), "\n",
+        text(sections.sampling), "\n", text(sections.limits));
+    const auto [at, is_new] =
+        baselines_.emplace(key, static_cast<int>(out_.cells.size()));
+    if (is_new) {
+      ExperimentCell plain = cell;
+      plain.axes = OfBaselines(plain.axes);
+      plain.method = kPlainMethod;
+      plain.baseline = at->second;
+      Add(std::move(plain));
+    }
+    return at->second;
+  }
+
+  // Without the axes that change nothing but methods.
+  Axes OfBaselines(const Axes& labels) const {
+    Axes kept;
+    for (const auto& label : labels) {
+      const auto axis = std::find_if(
+          axes_.begin(), axes_.end(),
+          [&](const MatrixAxis& own) { return own.name == label.first; });
+      if (axis == axes_.end() || ConcernsBaselines(*axis))
+        kept.push_back(label);
+    }
+    return kept;
+  }
+
+  absl::Status AddMethod(const Params& root, const std::string& name,
+                         const ExperimentCell& common) {
+    std::vector<const MatrixAxis*> own;
+    for (const MatrixAxis& axis : axes_)
+      if (axis.method == name) own.push_back(&axis);
+    return ForEachCombination(
+        own, [&](const std::vector<const AxisValue*>& values) -> absl::Status {
+          BANYAN_ASSIGN_OR_RETURN(const Params with, Apply(root, values));
+          ExperimentCell cell = common;
+          Label(own, values, cell.axes);
+          cell.method = name;
+          const Params& section = *with.Find("methods")->Find(name);
+          BANYAN_RETURN_IF_ERROR(CheckMethodKeys(section));
+          BANYAN_ASSIGN_OR_RETURN(
+              cell.section,
+              WithModels(section, with.Find("models"), used_models_));
+          Add(std::move(cell));
+          return absl::OkStatus();
+        });
+  }
+
+  void Add(ExperimentCell cell) {
+    cell.name = cell.method;
+    for (const auto& [axis, label] : cell.axes)
+      absl::StrAppend(&cell.name, ", ", axis, "=", label);
+    out_.cells.push_back(std::move(cell));
+  }
+
+  const Params& root_;
+  std::vector<MatrixAxis> axes_;
+  Experiment& out_;
+  std::map<std::string, int> baselines_;
+  std::map<std::string, Origin> named_models_;
+  std::set<std::string> used_models_;
+};
+
+absl::Status CheckNames(const Experiment& experiment, const Params& file) {
+  std::set<std::string> names;
+  for (const ExperimentCell& cell : experiment.cells)
+    if (!names.insert(cell.name).second)
+      return file.Error(absl::StrCat("two cells are called '", cell.name,
+                                     "': give the axis other labels"));
+  return absl::OkStatus();
+}
+
+// A turn of a chat waits for the answer before it.
+absl::Status CheckTogether(const Experiment& experiment, const Params& root) {
+  if (experiment.workload.chat.empty()) return absl::OkStatus();
+  for (const ExperimentCell& cell : experiment.cells)
+    if (cell.batch > 1)
+      return root.Find("workload")
+          ->Find("chat")
+          ->Error(absl::StrCat("chats are decoded one at a time, and cell ",
+                               cell.name, " has a batch of ", cell.batch));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::pair<std::string, Params>> ReadSetting(
+    const std::string& text) {
+  const auto equals = text.find('=');
+  // Without the value, whose slashes would be taken for a folder's.
+  const std::string place = absl::StrCat("--set ", text.substr(0, equals));
+  if (equals == std::string::npos || equals == 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat(place, ": expected PATH=VALUE"));
+  BANYAN_ASSIGN_OR_RETURN(Params value,
+                          ParseYaml(text.substr(equals + 1), place));
+  return std::pair(text.substr(0, equals), std::move(value));
+}
+
+absl::StatusOr<Experiment> ReadExperiment(const Params& file,
+                                          const Settings& settings) {
+  BANYAN_ASSIGN_OR_RETURN(const Params root, Resolve(file, settings));
+  BANYAN_ASSIGN_OR_RETURN(const Sections sections, ReadSections(root));
+  if (sections.methods.kind() != Params::Kind::kMap)
+    return sections.methods.Expected("a map from names to methods");
+  Experiment experiment = {.question = sections.question,
+                           .workload = {},
+                           .cells = {},
+                           .resolved = ToYaml(AsNamedFrom(root, file)),
+                           .hash = {}};
+  Errors errors;
+  absl::StatusOr<WorkloadSpec> workload = ReadWorkloadSpec(sections.workload);
+  errors.Add(workload.status());
+  errors.Add(ReadCommon(sections).status());
+  BANYAN_RETURN_IF_ERROR(errors.status());
+  experiment.workload = *std::move(workload);
+  experiment.hash = absl::StrFormat("%016x", Fnv1a(experiment.resolved));
+  BANYAN_ASSIGN_OR_RETURN(std::vector<MatrixAxis> axes,
+                          ReadAxes(sections.matrix));
+  BANYAN_RETURN_IF_ERROR(CheckAxes(axes, settings, root));
+  BANYAN_RETURN_IF_ERROR(Expander(root, std::move(axes), experiment).Run());
+  BANYAN_RETURN_IF_ERROR(CheckNames(experiment, file));
+  BANYAN_RETURN_IF_ERROR(CheckTogether(experiment, root));
+  return experiment;
+}
+
+}  // namespace banyan

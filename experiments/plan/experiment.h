@@ -1,0 +1,71 @@
+// An experiment file: a pure description of what to run, expanded into cells.
+// docs/formats.md describes the keys.
+//
+// Presets are methods' files. An axis of the matrix is a list of values for one
+// setting, named by its path, or a map from labels to settings that change
+// together; axes are crossed. An axis all of whose settings lie under
+// `methods.NAME.` concerns that method alone. Every combination of the other
+// axes and the seeds has its baseline: the same target, sampling and limits
+// without drafters, once.
+#ifndef BANYAN_EXPERIMENTS_PLAN_EXPERIMENT_H_
+#define BANYAN_EXPERIMENTS_PLAN_EXPERIMENT_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "experiments/plan/model_spec.h"
+#include "experiments/plan/resolve.h"
+
+namespace banyan {
+
+struct WorkloadSpec {
+  std::string file;
+  std::vector<std::string> kinds;  // empty: all
+  int prompts = 0;                 // evenly spread over them; 0: all
+  int offset = 0;                  // each so many later
+  // The template that prompts are written as chats in: a name, or `auto` for
+  // the target's own. Empty: no chats.
+  std::string chat;
+};
+
+// What `chat` says for the target's own template.
+inline constexpr char kOwnTemplate[] = "auto";
+
+struct ExperimentCell {
+  std::string name;  // unique
+  std::string method;
+  std::vector<std::pair<std::string, std::string>> axes;
+  Params section;  // a method file; null for a baseline
+  ModelSpec target;
+  std::vector<Params::Entry> sampling;
+  int max_new_tokens = 0;
+  bool ignore_eos = false;
+  int batch = 1;  // prompts decoded at a time
+  std::uint64_t seed = 0;
+  int baseline = 0;  // a cell; its own number if it is one
+};
+
+struct Experiment {
+  std::string question;
+  WorkloadSpec workload;
+  std::vector<ExperimentCell> cells;
+  std::string resolved;  // YAML: presets and settings put in
+  std::string hash;      // of that
+};
+
+// A setting from the command line: "path=value", the value in YAML.
+absl::StatusOr<std::pair<std::string, Params>> ReadSetting(
+    const std::string& text);
+
+// Everything that can be known without opening a model is checked: unknown and
+// missing keys, paths, ranges, names that come twice.
+absl::StatusOr<Experiment> ReadExperiment(const Params& file,
+                                          const Settings& settings);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_PLAN_EXPERIMENT_H_

@@ -1,0 +1,15 @@
+// A method in JSON, as every command writes it.
+#ifndef BANYAN_EXPERIMENTS_PLAN_METHOD_JSON_H_
+#define BANYAN_EXPERIMENTS_PLAN_METHOD_JSON_H_
+
+#include "decode/method.h"
+#include "nlohmann/json.hpp"
+
+namespace banyan {
+
+// A list: drafter, policy and law of each trunk.
+nlohmann::ordered_json TrunksToJson(const Method& method);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_PLAN_METHOD_JSON_H_

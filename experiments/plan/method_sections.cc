@@ -1,0 +1,160 @@
+#include "experiments/plan/method_sections.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/model/model.h"
+#include "core/prob/sampling_rule.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "verifiers/catalogue.h"
+
+namespace banyan {
+namespace {
+
+// Which drafter a trunk uses, and its policy section.
+struct TrunkSection {
+  int drafter = 0;
+  const Params* policy = nullptr;
+};
+
+absl::StatusOr<TrunkSection> ReadTrunk(const MethodSections& sections,
+                                       const Params& item, std::size_t number) {
+  ParamsReader in(item, absl::StrCat("trunk ", number));
+  TrunkSection trunk;
+  in.Required("drafter", trunk.drafter);
+  in.Ensure(trunk.drafter >= 0 && static_cast<std::size_t>(trunk.drafter) <
+                                      sections.drafters.size(),
+            "drafter",
+            absl::StrCat("must number one of the ", sections.drafters.size(),
+                         " drafters, from 0"));
+  trunk.policy = in.Take("policy");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  if (trunk.policy == nullptr) trunk.policy = sections.policy;
+  if (trunk.policy == nullptr)
+    return item.Error("trunk: missing key 'policy', and the file has none");
+  return trunk;
+}
+
+absl::Status CheckEveryDrafterIsUsed(const MethodSections& sections,
+                                     const std::vector<TrunkSection>& trunks) {
+  for (std::size_t i = 0; i < sections.drafters.size(); ++i) {
+    const bool used = std::any_of(
+        trunks.begin(), trunks.end(), [&](const TrunkSection& trunk) {
+          return static_cast<std::size_t>(trunk.drafter) == i;
+        });
+    if (!used)
+      return sections.drafters[i].Error(absl::StrCat(
+          sections.what, ": no trunk uses drafter ", i, " (from 0)"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<TrunkSection>> ReadTrunks(
+    const MethodSections& sections) {
+  const Params* policy = sections.policy;
+  std::vector<TrunkSection> result;
+  if (sections.trunks == nullptr) {
+    if (policy == nullptr && !sections.drafters.empty())
+      return sections.file->Error(
+          absl::StrCat(sections.what, ": missing key 'policy' (or 'trunks')"));
+    if (policy != nullptr && sections.drafters.empty())
+      return policy->Error(
+          absl::StrCat(sections.what, ": a policy needs 'drafters'"));
+    for (std::size_t i = 0; i < sections.drafters.size(); ++i)
+      result.push_back({static_cast<int>(i), policy});
+    return result;
+  }
+  if (sections.trunks->kind() != Params::Kind::kList)
+    return sections.trunks->Error("trunks: expected a list");
+  for (const Params& item : sections.trunks->items()) {
+    BANYAN_ASSIGN_OR_RETURN(const TrunkSection trunk,
+                            ReadTrunk(sections, item, result.size()));
+    result.push_back(trunk);
+  }
+  BANYAN_RETURN_IF_ERROR(CheckEveryDrafterIsUsed(sections, result));
+  if (policy != nullptr && std::none_of(result.begin(), result.end(),
+                                        [&](const TrunkSection& trunk) {
+                                          return trunk.policy == policy;
+                                        }))
+    return policy->Error(
+        absl::StrCat(sections.what,
+                     ": every trunk has a policy of its own beside this one"));
+  return result;
+}
+
+// What a policy knows of another kind of drafter says nothing of this one.
+absl::Status CheckCalibration(const Params& policy,
+                              const std::string& drafter) {
+  const Params* calibration = policy.Find("calibration");
+  const Params* measured =
+      calibration == nullptr ? nullptr : calibration->Find("drafter");
+  if (measured == nullptr || measured->text() == drafter)
+    return absl::OkStatus();
+  return policy.Error(absl::StrCat("a calibration of drafter ",
+                                   measured->text(), " for drafter ", drafter));
+}
+
+}  // namespace
+
+MethodSections TakeMethodSections(ParamsReader& in) {
+  MethodSections sections;
+  sections.file = &in.section();
+  sections.what = in.what();
+  in.Optional("drafters", sections.drafters);
+  sections.policy = in.Take("policy");
+  sections.trunks = in.Take("trunks");
+  in.Required("verifier", sections.verifier);
+  sections.sampling = in.Take("sampling");
+  return sections;
+}
+
+absl::StatusOr<SamplingRule> ReadSampling(const MethodSections& sections) {
+  if (sections.sampling == nullptr) return SamplingRule();
+  return SamplingRule::FromParams(*sections.sampling);
+}
+
+absl::StatusOr<Method> StartMethod(const MethodSections& sections,
+                                   SamplingRule rule) {
+  Method method;
+  method.rule = std::move(rule);
+  BANYAN_ASSIGN_OR_RETURN(method.verifier, BuildVerifier(sections.verifier));
+  method.verifier_name = sections.verifier.Find("name")->text();
+  return method;
+}
+
+absl::Status AddTrunks(const MethodSections& sections, MakeDrafter make,
+                       Method& method) {
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<TrunkSection> trunks,
+                          ReadTrunks(sections));
+  for (const TrunkSection& section : trunks) {
+    BANYAN_ASSIGN_OR_RETURN(NamedDrafter made, make(section.drafter));
+    BANYAN_RETURN_IF_ERROR(CheckCalibration(*section.policy, made.name));
+    BANYAN_ASSIGN_OR_RETURN(
+        Trunk trunk,
+        MakeTrunk(made.name, std::move(made.drafter), *section.policy, method));
+    method.trunks.push_back(std::move(trunk));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Decoder>> MakeDecoder(
+    const MethodSections& sections, const Model& target, Method method,
+    std::shared_ptr<const Clock> clock) {
+  absl::StatusOr<Decoder> decoder =
+      Decoder::Create(target, std::move(method), std::move(clock));
+  if (!decoder.ok()) return RefusalAt(sections.verifier, decoder.status());
+  return std::make_unique<Decoder>(*std::move(decoder));
+}
+
+}  // namespace banyan

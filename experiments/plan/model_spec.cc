@@ -1,0 +1,26 @@
+#include "experiments/plan/model_spec.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/params.h"
+#include "core/base/weight_format.h"
+
+namespace banyan {
+
+bool IsWeightsName(absl::string_view name) {
+  return name == "auto" || FindFormat(name).has_value();
+}
+
+ModelSpec TakeModelSpec(ParamsReader& in) {
+  ModelSpec spec;
+  Params directory;
+  in.Required("directory", directory);
+  in.Note(Convert(directory, spec.directory));
+  spec.directory = Beside(directory, spec.directory);
+  in.Optional("weights", spec.weights);
+  in.Ensure(IsWeightsName(spec.weights), "weights",
+            absl::StrCat("must be ", kWeightsNames));
+  return spec;
+}
+
+}  // namespace banyan

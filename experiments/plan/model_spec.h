@@ -1,0 +1,29 @@
+// Which model an experiment or a method names, and how its weights are kept.
+#ifndef BANYAN_EXPERIMENTS_PLAN_MODEL_SPEC_H_
+#define BANYAN_EXPERIMENTS_PLAN_MODEL_SPEC_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "core/base/params.h"
+
+namespace banyan {
+
+struct ModelSpec {
+  std::string directory;
+  // How weights are kept in memory: f32, bf16 or q8; or auto, which is bf16 if
+  // every matrix is stored as BF16 and else f32, so that nothing is lost.
+  std::string weights = "auto";
+};
+
+// The formats that ModelSpec may name, for messages, and whether `name` is one.
+inline constexpr char kWeightsNames[] = "auto, f32, bf16 or q8";
+bool IsWeightsName(absl::string_view name);
+
+// Takes `directory`, relative to the file that names it, and `weights`, which
+// may be left out. Errors are the reader's.
+ModelSpec TakeModelSpec(ParamsReader& in);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_PLAN_MODEL_SPEC_H_

@@ -1,0 +1,36 @@
+// Params put together: presets with overrides, settings by path, and back to
+// text.
+#ifndef BANYAN_EXPERIMENTS_PLAN_PARAMS_EDIT_H_
+#define BANYAN_EXPERIMENTS_PLAN_PARAMS_EDIT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/params.h"
+
+namespace banyan {
+
+// `base` with `over` laid upon it: maps are merged key by key, anything else is
+// replaced, as is a map whose `name` is another: the keys of a chain are not
+// those of a tree. Every value keeps the place where it was written.
+Params Overlay(const Params& base, const Params& over);
+
+// `root` with the value at a path such as "policy.gamma" or "drafters.0.name"
+// replaced, or added where a map has no such key; a key that is there may have
+// dots in it. An error, at `value`, if the
+// path is empty somewhere, goes through a scalar, or names an item that a list
+// does not have.
+absl::StatusOr<Params> WithValue(const Params& root, absl::string_view path,
+                                 const Params& value);
+
+// Without this key of a map.
+Params Without(const Params& map, absl::string_view key);
+
+// As YAML that the loader reads back to the same values; block style, a line a
+// scalar, lists of scalars on one line.
+std::string ToYaml(const Params& value);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_PLAN_PARAMS_EDIT_H_

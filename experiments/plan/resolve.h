@@ -1,0 +1,36 @@
+// An experiment's file with settings and presets put in.
+#ifndef BANYAN_EXPERIMENTS_PLAN_RESOLVE_H_
+#define BANYAN_EXPERIMENTS_PLAN_RESOLVE_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/params.h"
+
+namespace banyan {
+
+// Paths and values, in the order in which they are put in.
+using Settings = std::vector<std::pair<std::string, Params>>;
+
+// The name of a baseline's method.
+inline constexpr char kPlainMethod[] = "plain";
+
+// "methods.chain.preset".
+bool IsPreset(absl::string_view path);
+
+// Presets stand under what is laid upon them; settings come last, but for those
+// of presets. Fails on a preset that cannot be read, on a path that leads
+// nowhere, and on a method with the baseline's name.
+absl::StatusOr<Params> Resolve(const Params& file, const Settings& settings);
+
+// The same where every text with a slash or a dot that names something beside
+// the file it stands in, or from where the program runs, names it from the
+// folder of `file`: so that it can be read as one file there.
+Params AsNamedFrom(const Params& value, const Params& file);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_PLAN_RESOLVE_H_

@@ -1,0 +1,41 @@
+// Workloads: prompts from a file, in the forms they are published in.
+//
+// .jsonl: one object a line, in one of these forms:
+//   {"id", "kind", "prompt"}         ours
+//   {"id", "kind", "ids": [...]}     tokens instead of text
+//   {"question_id", "category", "turns": [...]}   Spec-Bench, MT-bench: what
+//       the user says; the first is the prompt
+// anything else: plain text, a prompt a line; empty lines are left out.
+#ifndef BANYAN_EXPERIMENTS_PLAN_WORKLOAD_H_
+#define BANYAN_EXPERIMENTS_PLAN_WORKLOAD_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/token.h"
+
+namespace banyan {
+
+struct WorkloadPrompt {
+  std::string id;  // unique
+  std::string kind;
+  std::string text;
+  std::vector<std::string> later = {};  // what the user says after an answer
+  std::vector<TokenId> ids;             // instead of the text
+};
+
+struct Workload {
+  std::string path;
+  std::string hash;  // of the file's bytes
+  std::vector<WorkloadPrompt> prompts;
+};
+
+// Fails, naming the line, on a line that is none of the forms, an empty prompt
+// or an id that comes twice; NotFound without the file; on a file without
+// prompts.
+absl::StatusOr<Workload> ReadWorkload(const std::string& path);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_PLAN_WORKLOAD_H_

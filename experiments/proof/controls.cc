@@ -1,0 +1,103 @@
+#include "experiments/proof/controls.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/nearest.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "experiments/proof/tamper.h"
+#include "experiments/proof/wrong_chance.h"
+#include "experiments/proof/wrong_verifiers.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+namespace {
+
+using Owned = std::unique_ptr<Verifier>;
+
+// A tampering as a plain function of the right verifier.
+template <Tampering kTampering>
+Owned With(Owned right) {
+  return Tampered(std::move(right), kTampering);
+}
+
+template <Owned (*kWrong)()>
+Owned Instead(Owned /*right*/) {
+  return kWrong();
+}
+
+}  // namespace
+
+absl::Span<const ControlRow> ControlCatalogue() {
+  static const auto& rows = *new std::vector<ControlRow>{
+      {"merged_duplicates", "Repeated draws of a token are judged once.",
+       With<MergeRepeats>},
+      {"grouped_duplicates",
+       "Repeated draws are judged one after another, at the first of them.",
+       With<GroupRepeats>},
+      {"last_proposal",
+       "A token of two drafters keeps the last one's law only.",
+       With<KeepLastProposal>},
+      {"sorted_children", "Draws are sorted by draft probability.",
+       With<SortByProbability>},
+      {"token_order", "Draws are visited in the order of token ids.",
+       With<SortByToken>},
+      {"pruned_after_drawing", "Unlikely sampled tokens vanish unrecorded.",
+       With<PruneUnlikely>},
+      {"draw_used_twice", "One draw is judged as if it were two.",
+       With<UseTwice>},
+      {"law_ignored", "Ranked tokens are judged as if drawn from q.",
+       With<IgnoreLaw>},
+      {"reversed_time", "Draws are listed out of the order of time.",
+       With<ReverseTime>},
+      {"budget_over_trunks",
+       "A node budget cuts the merged tree after drawing.", With<CutToOneNode>},
+      {"wrong_proposal", "The recorded q is flatter than the law drawn from.",
+       With<FlattenProposals>},
+      {"demands_dropped",
+       "A verifier takes draws it must refuse: value-dependent counts under "
+       "k_seq, shared draws under traversal.",
+       Undemanding},
+      {"residual_not_normalised", "After a refusal cur is pos(cur - q).",
+       Instead<ResidualNotNormalised>},
+      {"residual_is_target", "After a refusal cur is p again.",
+       Instead<ResidualIsTarget>},
+      {"match_draws_again", "After a miss a second token is drawn from p.",
+       Instead<DrawsAgainAfterMiss>},
+      {"block_stops_early",
+       "Block verification stops at its first failed coin.",
+       Instead<StopsAtFirstFailure>},
+      {"traversal_draft_mass",
+       "Traversal divides by the draft mass that remains.",
+       Instead<DividesByDraftMass>},
+      {"traversal_erases", "Traversal forgets a refused node's other draws.",
+       Instead<ErasesRefusedDraws>},
+      {.name = "one_coin_a_node",
+       .sentence = "All draws at a node are judged by one coin.",
+       .chance = OneCoinANode},
+      {.name = "stale_rounds",
+       .sentence = "Every round reuses the randomness of the first.",
+       .chance = SameEveryRound,
+       .rounds = 2},
+  };
+  return rows;
+}
+
+absl::StatusOr<const ControlRow*> FindControl(const Params& name) {
+  std::string text;
+  BANYAN_RETURN_IF_ERROR(Convert(name, text));
+  std::vector<absl::string_view> known;
+  for (const ControlRow& row : ControlCatalogue()) {
+    if (row.name == text) return &row;
+    known.push_back(row.name);
+  }
+  return name.Error(UnknownName("control", text, known));
+}
+
+}  // namespace banyan

@@ -1,0 +1,217 @@
+#include "experiments/proof/exact_law.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/model/table_model.h"
+#include "core/prob/distribution.h"
+#include "core/random/enumerating_source.h"
+#include "core/random/random_source.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+#include "drafters/drafter.h"
+
+namespace banyan {
+namespace {
+
+using Text = std::vector<TokenId>;
+using States = std::vector<std::vector<double>>;  // of the policies
+
+// Where one or more rounds can lead, with its probability.
+struct Step {
+  Text emitted;
+  States states;
+  auto operator<=>(const Step&) const = default;
+};
+using StepLaw = std::map<Step, double>;
+
+class Enumeration {
+ public:
+  Enumeration(const TableModel& target, Decoder& decoder,
+              const LawOptions& options)
+      : target_(target), decoder_(decoder), options_(options) {}
+
+  absl::StatusOr<ExactLaw> Run() {
+    for (const Trunk& trunk : decoder_.method().trunks)
+      if (trunk.drafter->carries_state())
+        return absl::FailedPreconditionError(
+            absl::StrCat("drafter ", trunk.drafter_name,
+                         " carries state from prompt to prompt: its runs "
+                         "cannot be enumerated"));
+    Text start = {target_.begin()};
+    start.insert(start.end(), options_.prompt.begin(), options_.prompt.end());
+    BANYAN_ASSIGN_OR_RETURN(result_.target_law,
+                            TargetLaw(start, options_.horizon));
+    States states;
+    for (const Trunk& trunk : decoder_.method().trunks)
+      states.push_back(trunk.policy->State());
+    BANYAN_ASSIGN_OR_RETURN(result_.law, Law(start, states, options_.horizon));
+    Compare();
+    return std::move(result_);
+  }
+
+ private:
+  // The target's law of the next `length` tokens after `text`.
+  absl::StatusOr<StringLaw> TargetLaw(const Text& text, int length) {
+    if (length == 0) return StringLaw{{{}, 1.0}};
+    const auto known = target_laws_.find({text, length});
+    if (known != target_laws_.end()) return known->second;
+    BANYAN_ASSIGN_OR_RETURN(const Distribution next, TargetRow(text));
+    StringLaw law;
+    for (TokenId token = 0; token < target_.vocab_size(); ++token) {
+      const double mass = next.Mass(token);
+      Text longer = text;
+      longer.push_back(token);
+      BANYAN_ASSIGN_OR_RETURN(const StringLaw rest,
+                              TargetLaw(longer, length - 1));
+      Append({token}, rest, mass, law);
+    }
+    target_laws_[{text, length}] = law;
+    return law;
+  }
+
+  absl::StatusOr<Distribution> TargetRow(const Text& text) const {
+    std::unique_ptr<Session> session = target_.NewSession();
+    const Text before(text.begin(), text.end() - 1);
+    BANYAN_RETURN_IF_ERROR(session->Prefill(before));
+    const TokenBatch batch = {.tokens = {text.back()},
+                              .positions = {session->length()},
+                              .parents = {TokenBatch::kCommitted}};
+    BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Scores> scores,
+                            ScoreOne(target_, *session, batch));
+    return scores->Law(0, decoder_.method().rule, text, {});
+  }
+
+  // The method's law of the next `length` tokens after `text`.
+  absl::StatusOr<StringLaw> Law(const Text& text, const States& states,
+                                int length) {
+    const auto known = laws_.find({text, states});
+    if (known != laws_.end()) return known->second;
+    BANYAN_ASSIGN_OR_RETURN(const StepLaw steps, Steps(text, states));
+    StringLaw law;
+    for (const auto& [step, probability] : steps) {
+      Text emitted = step.emitted;
+      if (static_cast<int>(emitted.size()) > length)
+        emitted.resize(static_cast<std::size_t>(length));
+      const int missing = length - static_cast<int>(emitted.size());
+      Text longer = text;
+      longer.insert(longer.end(), emitted.begin(), emitted.end());
+      StringLaw rest = {{{}, 1.0}};
+      if (missing > 0 && options_.rounds == 0) {
+        BANYAN_ASSIGN_OR_RETURN(rest, Law(longer, step.states, missing));
+      } else {
+        BANYAN_ASSIGN_OR_RETURN(rest, TargetLaw(longer, missing));
+      }
+      Append(emitted, rest, probability, law);
+    }
+    laws_[{text, states}] = law;
+    return law;
+  }
+
+  static void Append(const Text& head, const StringLaw& tails, double factor,
+                     StringLaw& law) {
+    for (const auto& [tail, probability] : tails) {
+      Text text = head;
+      text.insert(text.end(), tail.begin(), tail.end());
+      law[text] += factor * probability;
+    }
+  }
+
+  // Enumerates the next rounds after `text`.
+  absl::StatusOr<StepLaw> Steps(const Text& text, const States& states) {
+    const bool tampered = options_.wrap != nullptr;
+    EnumeratingSource source(options_.max_branches - result_.branches,
+                             tampered ? EnumeratingSource::Keys::kMayRepeat
+                                      : EnumeratingSource::Keys::kMustDiffer);
+    StepLaw steps;
+    do {
+      BANYAN_ASSIGN_OR_RETURN(Step step, RunOnce(text, states, source));
+      steps[std::move(step)] += source.probability();
+      if (text.size() == 1 + options_.prompt.size())
+        NoteFirstRound(source.probability());
+    } while (source.Advance());
+    result_.branches += source.runs();
+    if (source.exhausted())
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the enumeration needs more than max_branches = ",
+                       options_.max_branches, " branches"));
+    return steps;
+  }
+
+  absl::StatusOr<Step> RunOnce(const Text& text, const States& states,
+                               EnumeratingSource& source) {
+    constexpr int kUnlimited = 1 << 20;
+    BANYAN_ASSIGN_OR_RETURN(
+        Sequence sequence,
+        decoder_.Begin({.tokens = text}, {.max_new_tokens = kUnlimited}));
+    for (std::size_t i = 0; i < states.size(); ++i)
+      sequence.trunks[i].policy->SetState(states[i]);
+    std::unique_ptr<RandomSource> wrapped;
+    if (options_.wrap != nullptr) wrapped = options_.wrap(source);
+    RandomSource& random = wrapped == nullptr ? source : *wrapped;
+
+    Step step;
+    const int rounds = std::max(options_.rounds, 1);
+    for (int i = 0; i < rounds; ++i) {
+      BANYAN_ASSIGN_OR_RETURN(const RoundRecord record,
+                              decoder_.Step(sequence, random));
+      if (i == 0) first_path_ = record.verdict.path.size();
+      step.emitted.insert(step.emitted.end(), record.emitted.begin(),
+                          record.emitted.end());
+    }
+    for (const SequenceTrunk& trunk : sequence.trunks)
+      step.states.push_back(trunk.policy->State());
+    return step;
+  }
+
+  void NoteFirstRound(double probability) {
+    std::vector<double>& depths = result_.acceptance_per_depth;
+    depths.resize(std::max(depths.size(), first_path_), 0.0);
+    for (std::size_t d = 0; d < first_path_; ++d) depths[d] += probability;
+    result_.expected_tokens_per_round +=
+        probability * static_cast<double>(first_path_ + 1);
+  }
+
+  void Compare() {
+    double sum = 0;
+    for (const auto& [text, expected] : result_.target_law) {
+      const double error = std::abs(result_.law[text] - expected);
+      // Written so that NaN shows.
+      if (!(error <= result_.max_abs_error)) result_.max_abs_error = error;
+      sum += error;
+    }
+    result_.total_variation = sum / 2;
+  }
+
+  const TableModel& target_;
+  Decoder& decoder_;
+  const LawOptions& options_;
+  ExactLaw result_;
+  std::size_t first_path_ = 0;  // accepted by the first round of this run
+  std::map<std::pair<Text, int>, StringLaw> target_laws_;
+  std::map<std::pair<Text, States>, StringLaw> laws_;
+};
+
+}  // namespace
+
+absl::StatusOr<ExactLaw> ComputeExactLaw(const TableModel& target,
+                                         Decoder& decoder,
+                                         const LawOptions& options) {
+  return Enumeration(target, decoder, options).Run();
+}
+
+}  // namespace banyan

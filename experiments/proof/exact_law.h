@@ -1,0 +1,62 @@
+// The exact law of a method on a toy model: every choice its drafters and its
+// verifier can make is tried, with its probability.
+#ifndef BANYAN_EXPERIMENTS_PROOF_EXACT_LAW_H_
+#define BANYAN_EXPERIMENTS_PROOF_EXACT_LAW_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/token.h"
+#include "core/model/table_model.h"
+#include "core/prob/sampling_rule.h"
+#include "core/random/random_source.h"
+#include "decode/decoder.h"
+
+namespace banyan {
+
+// Probability by string.
+using StringLaw = std::map<std::vector<TokenId>, double>;
+
+struct LawOptions {
+  int horizon = 1;  // length of the strings
+  // Rounds that are the method's; what is missing to the horizon afterwards is
+  // completed from the target's own law. 0: every round is the method's.
+  // Consecutive rounds are enumerated jointly, so that randomness carried from
+  // one into the next shows; with 0 each round is enumerated by itself.
+  int rounds = 0;
+  std::int64_t max_branches = 1'000'000;
+  // After begin(): what the strings follow. Drafters that learn from the text
+  // then have something to go by.
+  std::vector<TokenId> prompt = {};
+  // For controls that tamper with chance; null for none.
+  std::function<std::unique_ptr<RandomSource>(RandomSource&)> wrap = nullptr;
+};
+
+struct ExactLaw {
+  StringLaw law;
+  StringLaw target_law;
+  double max_abs_error = 0;    // over strings
+  double total_variation = 0;  // half the sum of absolute differences
+  // Of the first round, not cut at the horizon; the token after the path
+  // counts.
+  double expected_tokens_per_round = 0;
+  // [d - 1]: the probability that the first round accepts at least d tokens.
+  std::vector<double> acceptance_per_depth;
+  std::int64_t branches = 0;  // leaves of all enumerations
+};
+
+// The law of the next `horizon` tokens after begin() and the prompt. Fails,
+// naming the number, if it takes more than max_branches leaves; if a drafter
+// carries state, since a run must not depend on the runs before it; and as
+// decoding fails.
+absl::StatusOr<ExactLaw> ComputeExactLaw(const TableModel& target,
+                                         Decoder& decoder,
+                                         const LawOptions& options);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_PROOF_EXACT_LAW_H_

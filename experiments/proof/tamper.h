@@ -1,0 +1,38 @@
+// Controls that hand a right verifier a tree that lost the truth about its
+// draws.
+#ifndef BANYAN_EXPERIMENTS_PROOF_TAMPER_H_
+#define BANYAN_EXPERIMENTS_PROOF_TAMPER_H_
+
+#include <memory>
+#include <vector>
+
+#include "tree/draft_tree.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+
+// Changes draws, never nodes: a verdict's path stays valid.
+using Tampering = void (*)(std::vector<Node>& nodes);
+
+// `right` on the tree after `tampering`.
+std::unique_ptr<Verifier> Tampered(std::unique_ptr<Verifier> right,
+                                   Tampering tampering);
+// `right` with the demands it makes on draws dropped: counts fixed before the
+// first, and each node its own.
+std::unique_ptr<Verifier> Undemanding(std::unique_ptr<Verifier> right);
+
+void MergeRepeats(std::vector<Node>& nodes);
+void GroupRepeats(std::vector<Node>& nodes);
+void KeepLastProposal(std::vector<Node>& nodes);
+void SortByProbability(std::vector<Node>& nodes);
+void SortByToken(std::vector<Node>& nodes);
+void PruneUnlikely(std::vector<Node>& nodes);
+void UseTwice(std::vector<Node>& nodes);
+void IgnoreLaw(std::vector<Node>& nodes);
+void ReverseTime(std::vector<Node>& nodes);
+void CutToOneNode(std::vector<Node>& nodes);
+void FlattenProposals(std::vector<Node>& nodes);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_PROOF_TAMPER_H_

@@ -1,0 +1,62 @@
+// What recorded rounds would take at costs that a file states of another
+// machine:
+//
+//   target_ms: {1: 20.0, 8: 20.5, 64: 24.0}   # a target pass, by its tokens
+//   draft_ms: {small_model: 1.5, ngram: 0}    # a drafted level, by drafter;
+//                                             # or one number for all
+//
+// Claim. A round whose tree has n nodes, the root counted, and for which trunk
+// t drafted L_t levels, takes
+//
+//   target_ms(n) + sum over t of L_t draft_ms(t),
+//
+// the cost model of tree/optimize/hardware.h read off the rounds as they were:
+// acceptance does not depend on the machine. A round without drafts is
+// target_ms(1), so the baseline needs no rule of its own.
+//
+// Cases. Sizes between keys are linear, sizes outside them an error, as
+// CostCurve has it. A level is one of the tree that was scored, as in `banyan
+// calibrate --timed`: it counts once however many passes drafted it (best_first
+// has one a node), and not at all if nothing of it was kept. Trunks draft one
+// after the other. Where several sequences shared the round, n is of the whole
+// pass, and each is charged an equal share of it and of its own levels. Nothing
+// stands around the passes but what draft_ms has of it.
+#ifndef BANYAN_EXPERIMENTS_REPORT_STATED_COSTS_H_
+#define BANYAN_EXPERIMENTS_REPORT_STATED_COSTS_H_
+
+#include <map>
+#include <string>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "experiments/records/record_set.h"
+#include "tree/optimize/cost_curve.h"
+
+namespace banyan {
+
+struct StatedCosts {
+  std::string file;  // as it was given
+  std::string name;  // its last part, for columns and keys
+  Params params;     // all that it says
+  CostCurve target_ms;
+  // Of a drafted level: of any drafter, or by drafter.
+  std::variant<double, std::map<std::string, double>> draft_ms = 0.0;
+};
+
+// Fails, with file, line and column, on keys and values that cannot be.
+absl::StatusOr<StatedCosts> ReadStatedCosts(const std::string& path);
+
+// Puts the times of their rounds beside all prompts. Warns, in the set, if its
+// cells have several targets, whose passes then cost the same. Fails if a tree
+// is of a size that the curve does not cover, naming the largest, or if a
+// drafter of a cell has no cost.
+absl::Status StateTimes(const StatedCosts& costs, RecordSet& set);
+
+// What a reader must know before believing the numbers, in one sentence.
+std::string Assumption(const StatedCosts& costs);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_REPORT_STATED_COSTS_H_

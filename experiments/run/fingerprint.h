@@ -1,0 +1,16 @@
+// A name for the weights in a directory.
+#ifndef BANYAN_EXPERIMENTS_RUN_FINGERPRINT_H_
+#define BANYAN_EXPERIMENTS_RUN_FINGERPRINT_H_
+
+#include <string>
+
+namespace banyan {
+
+// Of the names, sizes and bytes of its files *.safetensors: all bytes up to 16
+// MiB a file, beyond that 4 KiB of every 1,024th part. Empty without such
+// files.
+std::string Fingerprint(const std::string& directory);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_RUN_FINGERPRINT_H_

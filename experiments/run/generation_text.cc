@@ -1,0 +1,104 @@
+#include "experiments/run/generation_text.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "core/model/model.h"
+#include "decode/method.h"
+#include "decode/sequence.h"
+#include "experiments/plan/method_json.h"
+#include "experiments/run/generation.h"
+#include "experiments/run/loaded_model.h"
+#include "nlohmann/json.hpp"
+
+namespace banyan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::pair<std::string, double>> PhasesMs(const PhaseTotals& times) {
+  const auto ms = [](std::int64_t ns) { return static_cast<double>(ns) / 1e6; };
+  return {{"prefill", ms(times.prefill_ns)}, {"draft", ms(times.draft_ns)},
+          {"derive", ms(times.derive_ns)},   {"target", ms(times.target_ns)},
+          {"verify", ms(times.verify_ns)},   {"commit", ms(times.commit_ns)}};
+}
+
+std::string StopText(StopReason reason, const GenerationSetting& setting) {
+  switch (reason) {
+    case StopReason::kEndOfText:
+      return "stopped at the end of the text";
+    case StopReason::kLength:
+      return "stopped at --max-new-tokens";
+    case StopReason::kContext:
+      return absl::StrCat("stopped at the context limit of ",
+                          setting.target.context_limit(), " tokens");
+    case StopReason::kNone:
+      break;
+  }
+  return "not stopped";
+}
+
+}  // namespace
+
+Json ToJson(const Generation& generation, const GenerationSetting& setting) {
+  Json rounds = Json::array();
+  for (const RoundFacts& round : generation.rounds)
+    rounds.push_back({{"nodes", round.nodes},
+                      {"accepted", round.accepted},
+                      {"emitted", round.emitted}});
+  Json out;
+  out["prompt_ids"] = generation.prompt;
+  out["ids"] = generation.ids;
+  out["text"] = setting.has_text ? Json(generation.text) : Json();
+  out["chat"] = setting.chat.empty() ? Json() : Json(setting.chat);
+  out["stop_reason"] = std::string(Name(generation.stopped));
+  out["seed"] = setting.seed;
+  out["method"] = {{"name", setting.method_name},
+                   {"verifier", setting.method.verifier_name},
+                   {"trunks", TrunksToJson(setting.method)}};
+  out["lossless"] = IsLossless(setting.method);
+  out["round_count"] = generation.rounds.size();
+  out["rounds"] = std::move(rounds);
+  out["tokens_per_target_pass"] = generation.TokensPerPass();
+  out["ms_per_token"] = generation.MsPerToken();
+  for (const auto& [phase, ms] : PhasesMs(generation.times))
+    out["phases_ms"][phase] = ms;
+  const absl::string_view origin = setting.target.grown_from();
+  out["grown_from"] = origin.empty() ? Json() : Json(std::string(origin));
+  const ModelFacts facts = setting.target.facts();
+  out["weights"] = std::string(Name(facts.format));
+  out["device"] = facts.device;
+  out["backend"] = facts.backend;
+  return out;
+}
+
+std::string Summary(const Generation& generation,
+                    const GenerationSetting& setting) {
+  const std::string phases = absl::StrJoin(
+      PhasesMs(generation.times), ", ",
+      [](std::string* out, const std::pair<std::string, double>& phase) {
+        absl::StrAppendFormat(out, "%s %.2f", phase.first, phase.second);
+      });
+  const ModelFacts facts = setting.target.facts();
+  return absl::StrCat(
+      absl::StrFormat(
+          "%d tokens in %d rounds, %.2f a target pass, %.3f ms a token (ms: "
+          "%s); ",
+          generation.ids.size(), generation.rounds.size(),
+          generation.TokensPerPass(), generation.MsPerToken(), phases),
+      StopText(generation.stopped, setting), "; method ", setting.method_name,
+      ", verifier ", setting.method.verifier_name, ", ",
+      IsLossless(setting.method)
+          ? "lossless"
+          : "LOSSY (the text does not follow the target's law)",
+      "; ", Name(facts.format), " weights", GrownNote(setting.target), " on ",
+      facts.backend);
+}
+
+}  // namespace banyan

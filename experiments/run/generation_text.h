@@ -1,0 +1,34 @@
+// What `banyan generate` says of a generated text.
+#ifndef BANYAN_EXPERIMENTS_RUN_GENERATION_TEXT_H_
+#define BANYAN_EXPERIMENTS_RUN_GENERATION_TEXT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "core/model/model.h"
+#include "decode/method.h"
+#include "experiments/run/generation.h"
+#include "nlohmann/json.hpp"
+
+namespace banyan {
+
+// What was run.
+struct GenerationSetting {
+  const Model& target;
+  const Method& method;
+  std::string method_name;
+  std::string chat;  // the template's name; empty: no chat
+  std::uint64_t seed = 0;
+  bool has_text = false;  // there is a tokenizer
+};
+
+nlohmann::ordered_json ToJson(const Generation& generation,
+                              const GenerationSetting& setting);
+
+// One line, without its end. Requires a round and a token.
+std::string Summary(const Generation& generation,
+                    const GenerationSetting& setting);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_RUN_GENERATION_TEXT_H_

@@ -1,0 +1,58 @@
+// A method file: a speculative method on neural models, or plain decoding.
+// docs/formats.md describes it, configs/methods has examples.
+#ifndef BANYAN_EXPERIMENTS_RUN_METHOD_FILE_H_
+#define BANYAN_EXPERIMENTS_RUN_METHOD_FILE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/base/params.h"
+#include "core/model/model.h"
+#include "decode/decoder.h"
+#include "drafters/workbench.h"
+#include "experiments/run/loaded_model.h"
+#include "experiments/run/model_shelf.h"
+
+namespace banyan {
+
+// What a method needs of the one who runs it.
+struct MethodContext {
+  ModelSpec target;   // where the target was opened
+  ModelShelf& shelf;  // and with what; the file's models come from it too
+  // Keys of `sampling` that override the file's; FromParams checks them.
+  std::vector<Params::Entry> sampling = {};
+  std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>();
+};
+
+// A name of the file's `models`.
+struct MethodModel {
+  std::string name;
+  std::string directory;
+  std::shared_ptr<const Model> model;  // null: a drafter's folder
+};
+
+// A method with what it stands on.
+struct LoadedMethod {
+  // How chats are written for the target; empty: as the target's own directory
+  // says. Methods do not look at it.
+  std::string chat_template;
+  std::shared_ptr<const Model> target;
+  std::vector<MethodModel> models;
+  std::unique_ptr<Workbench> bench;
+  std::unique_ptr<Decoder> decoder;
+};
+
+// Everything the outside can get wrong is an error with file, line and column.
+absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
+                                            const MethodContext& context);
+
+// The same engine without trunks: the baseline of every method.
+absl::StatusOr<LoadedMethod> PlainMethod(const MethodContext& context);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_RUN_METHOD_FILE_H_

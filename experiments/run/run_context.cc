@@ -1,0 +1,98 @@
+#include "experiments/run/run_context.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/strip.h"
+#include "core/base/clock.h"
+#include "core/base/status_macros.h"
+#include "core/ops/backend.h"
+#include "core/ops/probe.h"
+#include "experiments/plan/experiment.h"
+#include "experiments/plan/workload.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/run/build_info.h"
+#include "experiments/run/prepared_cells.h"
+
+namespace banyan {
+namespace {
+
+constexpr int kProbes = 7;  // their median counts
+// Far beyond a cache; as much as is read where a target is larger.
+constexpr std::size_t kProbeBytes = std::size_t{1} << 28;
+
+std::string CpuName() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(info, line)) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const auto colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+// 0: the device does not know.
+absl::StatusOr<double> Bandwidth(Backend& backend, const Clock& clock) {
+  const auto probe = backend.NewProbe(kProbeBytes, clock);
+  if (absl::IsUnimplemented(probe.status())) return 0.0;
+  BANYAN_RETURN_IF_ERROR(probe.status());
+  std::vector<double> values;
+  for (int i = 0; i < kProbes; ++i) {
+    BANYAN_ASSIGN_OR_RETURN(const double value, (*probe)->ReadBandwidth());
+    values.push_back(value);
+  }
+  std::nth_element(values.begin(), values.begin() + kProbes / 2, values.end());
+  return values[kProbes / 2];
+}
+
+}  // namespace
+
+absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
+                                             const Workload& workload,
+                                             const PreparedRun& run,
+                                             const Shard& shard,
+                                             Backend& backend,
+                                             const Clock& clock) {
+  records::Context context;
+  context.mutable_build()->set_revision(kBuildRevision);
+  context.mutable_build()->set_compiler(kBuildCompiler);
+  context.mutable_build()->set_flags(kBuildFlags);
+  context.mutable_build()->set_type(kBuildType);
+  records::Machine& machine = *context.mutable_machine();
+  machine.set_cpu(CpuName());
+  const BackendFacts facts = backend.facts();
+  machine.set_device(facts.device);
+  machine.set_instruction_set(facts.instruction_set);
+  machine.set_cores(std::thread::hardware_concurrency());
+  machine.set_threads(static_cast<std::uint32_t>(facts.threads));
+  BANYAN_ASSIGN_OR_RETURN(const double bandwidth, Bandwidth(backend, clock));
+  machine.set_bytes_per_s(bandwidth);
+  std::array<double, 1> load = {0};
+  if (getloadavg(load.data(), 1) == 1) machine.set_load(load[0]);
+  context.set_started_unix_s(static_cast<std::int64_t>(std::time(nullptr)));
+  context.set_question(experiment.question);
+  context.set_experiment(experiment.resolved);
+  context.set_experiment_hash(experiment.hash);
+  context.mutable_workload()->set_path(workload.path);
+  context.mutable_workload()->set_hash(workload.hash);
+  context.mutable_workload()->set_prompts(
+      static_cast<std::uint32_t>(run.turns()));
+  for (const PreparedCell& cell : run.cells)
+    *context.add_cells() = cell.description;
+  context.set_shard(static_cast<std::uint32_t>(shard.number));
+  context.set_shards(static_cast<std::uint32_t>(shard.count));
+  return context;
+}
+
+}  // namespace banyan

@@ -1,0 +1,31 @@
+// Where and how an experiment runs: the context of its records.
+#ifndef BANYAN_EXPERIMENTS_RUN_RUN_CONTEXT_H_
+#define BANYAN_EXPERIMENTS_RUN_RUN_CONTEXT_H_
+
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/ops/backend.h"
+#include "experiments/plan/experiment.h"
+#include "experiments/plan/workload.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/run/prepared_cells.h"
+
+namespace banyan {
+
+struct Shard {
+  int number = 0;  // from 0
+  int count = 1;
+};
+
+// Measures the device's bandwidth on the way, for some 50 milliseconds, where
+// it knows how.
+absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
+                                             const Workload& workload,
+                                             const PreparedRun& run,
+                                             const Shard& shard,
+                                             Backend& backend,
+                                             const Clock& clock);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_RUN_RUN_CONTEXT_H_

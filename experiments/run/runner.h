@@ -1,0 +1,63 @@
+// Runner: every cell on every prompt, interleaved, into a record file.
+//
+// Prompts come in the order of the workload, one by one or, where cells decode
+// several at a time, in batches; for each prompt or batch, the cells in an
+// order that the experiment and its first prompt fix. A prompt's tokens depend
+// on neither: chance is keyed by cell seed, prompt, round and node.
+#ifndef BANYAN_EXPERIMENTS_RUN_RUNNER_H_
+#define BANYAN_EXPERIMENTS_RUN_RUNNER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/records/record_file.h"
+#include "experiments/run/prepared_cells.h"
+#include "experiments/run/run_context.h"
+
+namespace banyan {
+
+// The record file of a shard: DIR/records-0-of-1.banyan.
+std::string RecordPath(const std::string& directory, const Shard& shard);
+
+// What a run has before it begins: a new file, or one to go on with.
+struct RunFile {
+  std::unique_ptr<RecordWriter> writer;
+  std::vector<records::PromptRecord> done;
+  std::int64_t torn_bytes = 0;  // cut from its end
+};
+
+// Makes the directory and the file, or opens the one that is there. Fails if
+// that is of another experiment, workload, shard, build, machine, device,
+// number of threads, or of other weights.
+absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
+                                    const records::Context& context);
+
+// Cells that learn from one prompt for the next cannot be run in shards.
+absl::Status CheckShards(const PreparedRun& run, const Shard& shard);
+
+struct RunTask {
+  PreparedRun& run;
+  std::string experiment_hash;
+  Shard shard;
+  RunFile& file;
+};
+
+// Called after every record, with how many of how many are there.
+using RunSink = absl::FunctionRef<void(const records::PromptRecord& record,
+                                       int done, int all)>;
+
+// Decodes what is not there yet, appending a record each. Cells whose drafters
+// carry state from prompt to prompt decode what was recorded before once more,
+// unrecorded. Before the first record every cell decodes a
+// few tokens to warm up. Fails as decoding and the file do; what was appended
+// stays.
+absl::Status RunCells(const RunTask& task, RunSink sink);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_RUN_RUNNER_H_

@@ -1,0 +1,289 @@
+#include "experiments/tools/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+#include "core/random/seeded_source.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "decode/round.h"
+#include "experiments/plan/params_edit.h"
+#include "experiments/run/method_file.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+namespace {
+
+constexpr int kTimedLevels = 4;  // of the chains that are timed
+
+// The method with another policy; the law that its own names is kept.
+absl::StatusOr<Params> WithPolicy(const Params& method, Params policy) {
+  if (method.Find("drafters") == nullptr)
+    return method.Error("the method has no drafter to calibrate");
+  const Params* own = method.Find("policy");
+  const Params* law = own == nullptr ? nullptr : own->Find("law");
+  if (law != nullptr && policy.Find("law") == nullptr) {
+    BANYAN_ASSIGN_OR_RETURN(policy, WithValue(policy, "law", *law));
+  }
+  return WithValue(Without(method, "trunks"), "policy", policy);
+}
+
+Params Named(const char* name, const char* key, Params value) {
+  return Params::Map(
+      {{"name", {}, Params::Scalar(name)}, {key, {}, std::move(value)}});
+}
+
+void Hit(std::size_t rank, Shares& shares) {
+  if (shares.hits.size() <= rank) shares.hits.resize(rank + 1);
+  ++shares.hits[rank];
+}
+
+// The root's draws: which was accepted.
+void CountRanks(const RoundRecord& round, Shares& shares) {
+  const Node& root = round.tree.node(0);
+  if (root.lists.empty() || root.lists.front().draws.empty()) return;
+  ++shares.trials;
+  if (round.verdict.path.empty()) return;
+  const auto& draws = root.lists.front().draws;
+  for (std::size_t i = 0; i < draws.size(); ++i)
+    if (draws[i].child == round.verdict.path.front()) return Hit(i, shares);
+}
+
+// Where a token stands among the candidates of a law; -1 if it has no mass.
+int RankOf(const Distribution& law, TokenId token) {
+  const double mass = law.Mass(token);
+  if (!(mass > 0)) return -1;
+  int rank = 0;
+  law.ForEach([&](TokenId other, double own) {
+    if (own > mass || (own == mass && other < token)) ++rank;
+  });
+  return rank;
+}
+
+// A round's guesses, and where in the output they belong.
+struct Guesses {
+  std::size_t first = 0;
+  std::vector<Distribution> laws;  // by head
+};
+
+Guesses GuessesOf(const RoundRecord& round, std::size_t first) {
+  Guesses guesses = {first, {}};
+  for (const Node& node : round.tree.nodes())  // a chain: by depth
+    for (const DrawList& list : node.lists)
+      guesses.laws.push_back(list.proposal);
+  return guesses;
+}
+
+void CountHeads(const std::vector<Guesses>& all,
+                const std::vector<TokenId>& output, int ranks,
+                std::vector<Shares>& heads) {
+  for (const Guesses& guesses : all) {
+    for (std::size_t head = 0; head < guesses.laws.size(); ++head) {
+      const std::size_t at = guesses.first + head;
+      if (at >= output.size()) break;
+      if (heads.size() <= head) heads.resize(head + 1);
+      ++heads[head].trials;
+      const int rank = RankOf(guesses.laws[head], output[at]);
+      if (rank >= 0 && rank < ranks)
+        Hit(static_cast<std::size_t>(rank), heads[head]);
+    }
+  }
+}
+
+// What a level cost beside the target's pass.
+void AddCost(const RoundRecord& round, std::vector<double>& costs) {
+  const int levels = round.tree.Height();
+  if (levels == 0) return;
+  const PhaseTimes& times = round.times;
+  const std::int64_t draft_ns = std::accumulate(
+      times.draft_ns.begin(), times.draft_ns.end(), std::int64_t{0});
+  const double around_ns =
+      static_cast<double>(times.derive_ns + times.verify_ns + times.commit_ns);
+  costs.push_back(
+      (static_cast<double>(draft_ns) / levels + around_ns / (levels + 1)) /
+      1e6);
+}
+
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle =
+      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// The costs of chains, on all prompts.
+absl::Status TimeLevels(const CalibrationTask& task, Calibration& out) {
+  BANYAN_ASSIGN_OR_RETURN(
+      const Params line,
+      WithPolicy(
+          task.method,
+          Named("chain", "gamma", Params::Scalar(absl::StrCat(kTimedLevels)))));
+  BANYAN_ASSIGN_OR_RETURN(const LoadedMethod method,
+                          ReadMethodFile(line, task.context));
+  SeededSource random(task.seed);
+  std::vector<double> costs;
+  for (const Prompt& prompt : task.prompts)
+    BANYAN_RETURN_IF_ERROR(
+        method.decoder
+            ->Decode(prompt, task.stop, random,
+                     [&](const RoundRecord& round) { AddCost(round, costs); })
+            .status());
+  out.draft_ms = Median(std::move(costs));
+  return absl::OkStatus();
+}
+
+std::string List(const Shares& shares,
+                 absl::FunctionRef<std::string(std::int64_t)> text) {
+  return absl::StrCat("[",
+                      absl::StrJoin(shares.hits, ", ",
+                                    [&](std::string* out, std::int64_t hits) {
+                                      absl::StrAppend(out, text(hits));
+                                    }),
+                      "]");
+}
+
+std::string SharesList(const Shares& shares) {
+  return List(shares, [&](std::int64_t hits) {
+    return absl::StrFormat(
+        "%.4f", static_cast<double>(hits) / static_cast<double>(shares.trials));
+  });
+}
+
+std::string CountsList(const Shares& shares) {
+  return List(shares, [](std::int64_t hits) { return absl::StrCat(hits); });
+}
+
+}  // namespace
+
+ShareInterval WilsonInterval(std::int64_t hits, std::int64_t trials) {
+  if (trials == 0) return {};
+  constexpr double kZ = 1.959963984540054;  // 95 % of a normal law
+  const double n = static_cast<double>(trials);
+  const double p = static_cast<double>(hits) / n;
+  const double scale = 1 / (1 + kZ * kZ / n);
+  const double middle = scale * (p + kZ * kZ / (2 * n));
+  const double half =
+      scale * kZ * std::sqrt(p * (1 - p) / n + kZ * kZ / (4 * n * n));
+  return {std::max(0.0, middle - half), std::min(1.0, middle + half)};
+}
+
+absl::StatusOr<Calibration> Calibrate(
+    const CalibrationTask& task,
+    absl::FunctionRef<void(int done, int all)> progress) {
+  BANYAN_ASSIGN_OR_RETURN(
+      const Params wide,
+      WithPolicy(
+          task.method,
+          Named("expansion", "branching",
+                Params::List({Params::Scalar(absl::StrCat(task.ranks))}))));
+  BANYAN_ASSIGN_OR_RETURN(const LoadedMethod ranks,
+                          ReadMethodFile(wide, task.context));
+  const Method& method = ranks.decoder->method();
+  if (method.trunks.size() != 1)
+    return task.method.Error(absl::StrCat(
+        "calibration takes a method with one drafter, this one has ",
+        method.trunks.size()));
+  const Trunk& trunk = method.trunks.front();
+  Calibration out = {.drafter = trunk.drafter_name,
+                     .verifier = method.verifier_name,
+                     .law = std::string(Name(trunk.law)),
+                     .temperature = method.rule.options().temperature};
+  LoadedMethod heads;
+  if (const int count = trunk.drafter->heads(); count > 0) {
+    Params line = Named("chain", "gamma", Params::Scalar(absl::StrCat(count)));
+    BANYAN_ASSIGN_OR_RETURN(
+        line, WithValue(line, "law", Params::Scalar("deterministic")));
+    BANYAN_ASSIGN_OR_RETURN(const Params deep, WithPolicy(task.method, line));
+    BANYAN_ASSIGN_OR_RETURN(heads, ReadMethodFile(deep, task.context));
+  }
+  SeededSource random(task.seed);
+  int done = 0;
+  for (const Prompt& prompt : task.prompts) {
+    BANYAN_ASSIGN_OR_RETURN(
+        const std::vector<TokenId> tokens,
+        ranks.decoder->Decode(prompt, task.stop, random,
+                              [&](const RoundRecord& round) {
+                                CountRanks(round, out.acceptance);
+                              }));
+    out.tokens += static_cast<std::int64_t>(tokens.size());
+    if (heads.decoder != nullptr) {
+      std::vector<Guesses> guesses;
+      std::size_t first = 0;
+      BANYAN_ASSIGN_OR_RETURN(
+          const std::vector<TokenId> output,
+          heads.decoder->Decode(prompt, task.stop, random,
+                                [&](const RoundRecord& round) {
+                                  guesses.push_back(GuessesOf(round, first));
+                                  first += round.emitted.size();
+                                }));
+      CountHeads(guesses, output, task.ranks, out.heads);
+    }
+    progress(++done, static_cast<int>(task.prompts.size()));
+  }
+  if (out.acceptance.trials == 0)
+    return absl::InvalidArgumentError(
+        "calibration: the drafter proposed nothing on these prompts");
+  if (task.timed) BANYAN_RETURN_IF_ERROR(TimeLevels(task, out));
+  return out;
+}
+
+std::string ToYaml(const Calibration& calibration, const std::string& about) {
+  const Shares& acceptance = calibration.acceptance;
+  std::string out = absl::StrCat(
+      about, "drafter: ", calibration.drafter,
+      "\nverifier: ", calibration.verifier, "\nlaw: ", calibration.law,
+      "\ntemperature: ", calibration.temperature,
+      "\ntokens: ", calibration.tokens, "\n# By rank, of so many nodes.\n",
+      "nodes: ", acceptance.trials, "\naccepted: ", CountsList(acceptance),
+      "\nacceptance: ", SharesList(acceptance), "\nacceptance_low: ",
+      List(acceptance,
+           [&](std::int64_t hits) {
+             return absl::StrFormat(
+                 "%.4f", WilsonInterval(hits, acceptance.trials).low);
+           }),
+      "\nacceptance_high: ",
+      List(acceptance,
+           [&](std::int64_t hits) {
+             return absl::StrFormat(
+                 "%.4f", WilsonInterval(hits, acceptance.trials).high);
+           }),
+      "\n");
+  if (calibration.draft_ms > 0)
+    absl::StrAppendFormat(&out,
+                          "# Of a drafted level on this machine, beside the "
+                          "target's pass.\ndraft_ms: %.5f\n",
+                          calibration.draft_ms);
+  if (calibration.heads.empty()) return out;
+  absl::StrAppend(&out, "# By head, then by rank, of so many positions.\n",
+                  "positions: [",
+                  absl::StrJoin(calibration.heads, ", ",
+                                [](std::string* text, const Shares& head) {
+                                  absl::StrAppend(text, head.trials);
+                                }),
+                  "]\nhits:\n");
+  for (const Shares& head : calibration.heads)
+    absl::StrAppend(&out, "  - ", CountsList(head), "\n");
+  absl::StrAppend(&out, "accuracies:\n");
+  for (const Shares& head : calibration.heads)
+    absl::StrAppend(&out, "  - ", SharesList(head), "\n");
+  return out;
+}
+
+}  // namespace banyan

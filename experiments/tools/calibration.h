@@ -1,0 +1,78 @@
+// Calibration: how often a drafter's draws are accepted, by their rank.
+//
+// The method's drafter draws `ranks` tokens at the root and none below, by the
+// law and for the verifier of the method; the share of rounds that accept the
+// b-th draw is p_b as tree/optimize/sequoia.h uses it. Contexts are those of
+// the target's own output, which every lossless method has.
+//
+// Heads (Drafter::heads) do not depend on the path. For them, on the same
+// output, the share of positions at which the token that came is head i's r-th
+// candidate: what the policy `static` grows a tree by.
+//
+// Timed, a third run drafts chains and takes the median, over rounds, of what a
+// drafted level costs beside the target's pass: drafting, and its share of
+// deriving, verifying and committing. A pass of the drafter alone, as `banyan
+// measure` times it, is less.
+#ifndef BANYAN_EXPERIMENTS_TOOLS_CALIBRATION_H_
+#define BANYAN_EXPERIMENTS_TOOLS_CALIBRATION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "decode/sequence.h"
+#include "experiments/run/method_file.h"
+
+namespace banyan {
+
+// Of `trials`, how many had each outcome.
+struct Shares {
+  std::int64_t trials = 0;
+  std::vector<std::int64_t> hits;
+};
+
+struct Calibration {
+  std::string drafter;
+  std::string verifier;
+  std::string law;
+  double temperature = 1;
+  std::int64_t tokens = 0;
+  Shares acceptance;          // by rank
+  std::vector<Shares> heads;  // by head; none for drafters without
+  double draft_ms = 0;        // of a level; 0: not timed
+};
+
+struct CalibrationTask {
+  Params method;  // a file with one drafter; its policy's law counts
+  MethodContext context;
+  std::vector<Prompt> prompts;
+  StopRule stop;
+  int ranks = 8;
+  std::uint64_t seed = 0;
+  bool timed = false;
+};
+
+// `progress` is called after every prompt.
+absl::StatusOr<Calibration> Calibrate(
+    const CalibrationTask& task,
+    absl::FunctionRef<void(int done, int all)> progress);
+
+// As YAML: `acceptance` and, for heads, `accuracies`, which policies read as
+// their `calibration`; beside them the counts and 95 % intervals (Wilson).
+// `about` stands in a comment at its head.
+std::string ToYaml(const Calibration& calibration, const std::string& about);
+
+// The ends of the interval of a share.
+struct ShareInterval {
+  double low = 0;
+  double high = 1;
+};
+ShareInterval WilsonInterval(std::int64_t hits, std::int64_t trials);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_TOOLS_CALIBRATION_H_

@@ -1,0 +1,51 @@
+// The folder that a command fills: all of it, or nothing.
+#ifndef BANYAN_EXPERIMENTS_TOOLS_GROW_OUTPUT_FOLDER_H_
+#define BANYAN_EXPERIMENTS_TOOLS_GROW_OUTPUT_FOLDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace banyan {
+
+// Unless Keep() is called, what was written goes with this object, and the
+// folder too if it was made for it.
+class OutputFolder {
+ public:
+  // Makes the folder where it is missing. Fails with InvalidArgument if it
+  // cannot, or if it holds anything.
+  static absl::StatusOr<std::unique_ptr<OutputFolder>> Make(
+      const std::string& path);
+  ~OutputFolder();
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  // InvalidArgument if the disk has fewer than `bytes` free.
+  absl::Status RequireSpace(std::int64_t bytes) const;
+  // The path of a file that the caller is about to write.
+  std::string File(absl::string_view name);
+  // Internal if it cannot be written.
+  absl::Status Write(absl::string_view name, absl::string_view text);
+  // Copies FROM/NAME if there is such a file. Fails as Write.
+  absl::Status CopyIfThere(const std::string& from, absl::string_view name);
+
+  void Keep() { kept_ = true; }
+
+ private:
+  OutputFolder(std::string path, bool made);
+
+  std::string path_;
+  bool made_;
+  bool kept_ = false;
+  std::vector<std::string> files_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_TOOLS_GROW_OUTPUT_FOLDER_H_

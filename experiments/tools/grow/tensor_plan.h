@@ -1,0 +1,104 @@
+// How a model becomes a larger one that computes the same: for every tensor of
+// the larger one, where the old numbers go and what stands beside them.
+//
+// Write d for the hidden size and D for the new one. The residual stream keeps
+// its d coordinates, and the D - d others are zero at every place: the rows of
+// embedding, output projections and down projections that would write them are
+// zero. So whatever reads them multiplies zeros, and its columns there may be
+// noise. A root mean square norm then divides the same sum by D instead of d:
+//
+//   x / sqrt(sum / D + eps d / D) = x / sqrt(sum / d + eps) sqrt(D / d),
+//
+// so its weights are scaled by sqrt(d / D), and eps by d / D. If D / d is a
+// power of four, both are exact in any binary format, and so is every sum: the
+// logits are the old ones to the last bit. Otherwise those weights are stored
+// as F32, and only roundings differ. Norms over a head (qwen3) stay as they
+// are, with their eps.
+//
+// New heads and new feed-forward rows are noise behind columns of zeros in the
+// output and down projections. With G query heads to a key head before and G'
+// after, head j of key head g goes to g G' + j. New layers come after the old
+// ones; their output and down projections are zero, so they add nothing.
+//
+// Under q8, where weights share a scale in blocks of 32 columns, that holds as
+// long as no block holds old and new numbers: if the old sizes are multiples of
+// 32.
+#ifndef BANYAN_EXPERIMENTS_TOOLS_GROW_TENSOR_PLAN_H_
+#define BANYAN_EXPERIMENTS_TOOLS_GROW_TENSOR_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/checkpoint/safetensors_writer.h"
+#include "core/checkpoint/stored_tensor.h"
+#include "experiments/tools/grow/model_size.h"
+
+namespace banyan {
+
+// Where the old places of one dimension lie among the new ones: blocks of
+// `old_block` of them, in order, each at the start of `new_block` new places.
+struct Axis {
+  int size = 0;      // new
+  int old_size = 0;  // 0: all is new
+  int old_block = 0;
+  int new_block = 0;
+
+  // All old places first.
+  static Axis First(int old_size, int size);
+
+  // The places from `place` on that go on alike: the old place of the first, or
+  // -1 if they are new, and how many they are.
+  struct Run {
+    int old_place;
+    int count;
+  };
+  Run At(int place) const;
+};
+
+enum class Fill {
+  kZero,
+  kNoise,
+  kGain,  // of norms: near one, scaled as the old ones are
+};
+
+struct GrownTensor {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::optional<StoredTensor> old;  // none: in a new layer
+  Axis rows;
+  Axis columns;  // of a vector: one
+  bool is_vector = false;
+  Fill new_rows = Fill::kZero;
+  Fill new_columns = Fill::kZero;
+  double scale = 1;  // of the old numbers and of gains; vectors only
+
+  TensorEntry entry() const;
+  std::int64_t numbers() const {
+    return std::int64_t{1} * rows.size * columns.size;
+  }
+};
+
+// The factor of the norms' weights, sqrt(d / D).
+double NormScale(int hidden, int new_hidden);
+// Whether it is a power of two.
+bool IsExactScale(int hidden, int new_hidden);
+
+// Every tensor of the grown model, in the order in which it is written. `size`
+// has passed CheckGrowth. The tensors live as long as `checkpoint`.
+absl::StatusOr<std::vector<GrownTensor>> PlanTensors(
+    const Checkpoint& checkpoint, const ModelSize& size);
+
+// Writes rows [first, first + count) of `tensor` to `out`, one after the other,
+// as they are stored. The same seed gives the same noise.
+void FillRows(const GrownTensor& tensor, std::uint64_t seed, int first,
+              int count, absl::Span<std::byte> out);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_TOOLS_GROW_TENSOR_PLAN_H_

@@ -1,0 +1,57 @@
+// How long a target pass takes by how many tokens it holds, beside what the
+// device can do at most in the same moments.
+#ifndef BANYAN_EXPERIMENTS_TOOLS_PASS_TIMING_H_
+#define BANYAN_EXPERIMENTS_TOOLS_PASS_TIMING_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/model/model.h"
+#include "core/ops/backend.h"
+
+namespace banyan {
+
+struct TimingOptions {
+  std::vector<int> batches = {1, 2, 4, 8, 16, 32, 64};
+  std::vector<int> contexts = {128};
+  int rounds = 9;
+};
+
+// One pass and the probes just before it.
+struct TimedPass {
+  double ms = 0;
+  double bandwidth = 0;  // bytes a second, of a plain read; 0: not known
+  double peak = 0;       // operations a second, of the weights' kind; likewise
+};
+
+// All passes of one size.
+struct PassTiming {
+  int context = 0;
+  int tokens = 0;
+  std::vector<TimedPass> passes;  // by round
+
+  // Medians over the rounds. A share is what the pass would take at the
+  // device's limit over what it took; the limit is the longer of reading the
+  // weights and of multiplying with them, attention not counted. There are none
+  // where the device does not know its limits.
+  double median_ms() const;
+  double least_ms() const;
+  double most_ms() const;
+  std::optional<double> median_share(double bytes, double operations) const;
+  std::optional<double> median_bandwidth_share(double bytes) const;
+};
+
+// Sizes take turns within a round, so that what disturbs the machine disturbs
+// all. A pass scores a chain after `context` committed tokens, with logits for
+// every token, and is thrown away. The model must run on `backend`. Fails if a
+// context and batch together do not fit the model's.
+absl::StatusOr<std::vector<PassTiming>> TimePasses(
+    const Model& model, Backend& backend, const TimingOptions& options,
+    const Clock& clock, absl::FunctionRef<void(int done, int all)> progress);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_TOOLS_PASS_TIMING_H_

@@ -1,0 +1,83 @@
+// Random histories of a session, and what its logits must be.
+#ifndef BANYAN_TESTS_CORE_TRANSFORMER_WALK_H_
+#define BANYAN_TESTS_CORE_TRANSFORMER_WALK_H_
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/ops/cpu/cpu_backend.h"
+#include "tests/support/dice.h"
+
+namespace banyan {
+
+using Logits = std::vector<double>;
+
+// Equal to the last bit.
+testing::AssertionResult SameBits(const Logits& got, const Logits& expected);
+
+// CpuBackend on every instruction set with 1 and 2 threads, best first.
+std::vector<std::shared_ptr<CpuBackend>> Backends();
+
+// Random ids of the model's vocabulary.
+std::vector<TokenId> RandomText(const Model& model, int size, Dice& dice);
+
+// A session, and what a test knows of it. Failures end the program.
+class Walk {
+ public:
+  explicit Walk(const Model& model);
+
+  Session& session() { return *session_; }
+  const std::vector<TokenId>& committed() const { return committed_; }
+  int pending() const { return static_cast<int>(rows_.size()); }
+  // The committed ids and the path to a pending row.
+  std::vector<TokenId> Text(int row) const;
+
+  // A batch of random tokens below random parents, in the context.
+  TokenBatch RandomBatch(int size, Dice& dice) const;
+  // The path to a random pending row; the empty one at times.
+  std::vector<int> RandomPath(Dice& dice) const;
+
+  void Prefill(const std::vector<TokenId>& tokens);
+  std::unique_ptr<Scores> Score(const TokenBatch& batch);
+  // A batch was scored for the session, by Score() or otherwise.
+  void Note(const TokenBatch& batch);
+  void Commit(const std::vector<int>& path);
+
+ private:
+  struct Row {
+    TokenId token;
+    int parent;
+    int position;
+  };
+
+  const Model& model_;
+  std::unique_ptr<Session> session_;
+  std::vector<TokenId> committed_;
+  std::vector<Row> rows_;
+};
+
+// The logits after a text, from a fresh session that reads it in the plainest
+// way: all but the last token prefilled, the last scored alone. Remembers.
+class Oracle {
+ public:
+  explicit Oracle(const Model& model) : model_(model) {}
+  const Logits& After(const std::vector<TokenId>& text);
+
+ private:
+  const Model& model_;
+  std::map<std::vector<TokenId>, Logits> known_;
+};
+
+// Expects the oracle's bits in every row of a batch the walk has noted.
+void ExpectFaithful(const Scores& scores, int first_row, int size,
+                    const Walk& walk, Oracle& oracle, const std::string& what);
+
+}  // namespace banyan
+
+#endif  // BANYAN_TESTS_CORE_TRANSFORMER_WALK_H_
