@@ -20,11 +20,11 @@
 #include "decode/sequence.h"
 #include "decode/target_facts.h"
 #include "decode/target_rows.h"
-#include "drafters/grow.h"
+#include "drafters/drafting.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/merge.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/verifier.h"
 
@@ -55,7 +55,7 @@ struct Part {
   TargetFacts facts = {};
 };
 
-GrowLimits LimitsOf(const Sequence& sequence) {
+DraftLimits LimitsOf(const Sequence& sequence) {
   return {.max_depth = sequence.target.context_limit() -
                        static_cast<int>(sequence.context.tokens.size()),
           .end_of_text = sequence.stop.end_of_text};
@@ -67,20 +67,20 @@ absl::StatusOr<std::vector<Part>> Draft(const Method& method,
                                         absl::Span<Sequence* const> sequences,
                                         RandomSource& random, Lap& lap,
                                         PhaseTimes& times) {
-  std::vector<std::vector<GrowingTree>> grown(sequences.size());
+  std::vector<std::vector<TrunkTree>> grown(sequences.size());
   for (std::size_t t = 0; t < method.trunks.size(); ++t) {
-    std::vector<Growth> growths;
+    std::vector<Drafting> draftings;
     for (Sequence* sequence : sequences) {
       const SequenceTrunk& trunk = sequence->trunks[t];
-      growths.emplace_back(
+      draftings.emplace_back(
           TrunkView{*trunk.drafter, *trunk.policy, method.trunks[t].law,
                     static_cast<int>(t)},
           sequence->context, LimitsOf(*sequence),
           Chance(random, sequence->context.prompt, sequence->context.round));
     }
-    BANYAN_RETURN_IF_ERROR(GrowAll(absl::MakeSpan(growths)));
-    for (std::size_t i = 0; i < growths.size(); ++i)
-      grown[i].push_back(std::move(growths[i]).Take());
+    BANYAN_RETURN_IF_ERROR(DraftAll(absl::MakeSpan(draftings)));
+    for (std::size_t i = 0; i < draftings.size(); ++i)
+      grown[i].push_back(std::move(draftings[i]).Take());
     // What was drafted has been read, so the work behind it is done.
     times.draft_ns.push_back(lap());
   }

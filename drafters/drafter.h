@@ -1,4 +1,4 @@
-// Drafter: says, for nodes of a growing tree, what the next token may be.
+// Drafter: says, for nodes of a tree under way, what the next token may be.
 #ifndef BANYAN_DRAFTERS_DRAFTER_H_
 #define BANYAN_DRAFTERS_DRAFTER_H_
 
@@ -11,18 +11,18 @@
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
 
 class Drafter;
 
-// One sequence's question: what may follow these nodes of its growing tree?
+// One sequence's question: what may follow these nodes of its tree under way?
 struct DraftRequest {
   Drafter* drafter;
   const Context* context;
-  const GrowingTree* tree;
+  const TrunkTree* tree;
   std::vector<int> nodes;
 };
 
@@ -70,11 +70,11 @@ class Drafter {
   // One proposal for each of `nodes`, in their order: the law of the token
   // after that node, given the committed context and the node's path. One pass
   // of the drafter. Their ancestors were proposed for before them. The masses
-  // need not sum to 1: Grow normalises a law before it draws, and scores that
-  // sum to more, so that no path outweighs its parent. A proposal without mass
-  // ends its branch.
+  // need not sum to 1: Drafting normalises a law before it draws, and scores
+  // that sum to more, so that no path outweighs its parent. A proposal without
+  // mass ends its branch.
   virtual absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const GrowingTree& tree,
+      const Context& context, const TrunkTree& tree,
       absl::Span<const int> nodes) = 0;
   // Propose() for several sequences, in their order: all drafters are clones of
   // this one's like. Unless overridden one after the other; a drafter with a

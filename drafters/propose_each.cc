@@ -10,12 +10,12 @@
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "tree/derive.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
 absl::StatusOr<std::vector<Distribution>> ProposeEach(
-    const GrowingTree& tree, absl::Span<const int> nodes,
+    const TrunkTree& tree, absl::Span<const int> nodes,
     absl::FunctionRef<absl::StatusOr<Distribution>(
         int node, const std::vector<TokenId>& path)>
         propose) {

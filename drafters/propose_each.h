@@ -9,14 +9,14 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
 // `propose` for each of `nodes`, in their order, given the tokens from the
 // root's child down to it. Stops at the first failure.
 absl::StatusOr<std::vector<Distribution>> ProposeEach(
-    const GrowingTree& tree, absl::Span<const int> nodes,
+    const TrunkTree& tree, absl::Span<const int> nodes,
     absl::FunctionRef<absl::StatusOr<Distribution>(
         int node, const std::vector<TokenId>& path)>
         propose);

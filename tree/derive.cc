@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -75,7 +75,7 @@ std::vector<TokenId> TokensTo(const DraftTree& tree, int node) {
   return Tokens(tree, node);
 }
 
-std::vector<TokenId> TokensTo(const GrowingTree& tree, int node) {
+std::vector<TokenId> TokensTo(const TrunkTree& tree, int node) {
   return Tokens(tree, node);
 }
 

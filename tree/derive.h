@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
@@ -34,7 +34,7 @@ AncestorMask ToMask(absl::Span<const int> parents);
 std::vector<int> PathTo(const DraftTree& tree, int node);
 // The same in tokens.
 std::vector<TokenId> TokensTo(const DraftTree& tree, int node);
-std::vector<TokenId> TokensTo(const GrowingTree& tree, int node);
+std::vector<TokenId> TokensTo(const TrunkTree& tree, int node);
 
 }  // namespace banyan
 

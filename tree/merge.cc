@@ -8,7 +8,7 @@
 #include "core/base/check.h"
 #include "core/base/token.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -23,7 +23,7 @@ struct Place {
 
 class Merger {
  public:
-  explicit Merger(absl::Span<const GrowingTree> trunks) : trunks_(trunks) {
+  explicit Merger(absl::Span<const TrunkTree> trunks) : trunks_(trunks) {
     places_.push_back({.node = {.token = trunks[0].node(0).token},
                        .locals = std::vector<int>(trunks.size(), 0)});
   }
@@ -113,13 +113,13 @@ class Merger {
     return nodes;
   }
 
-  absl::Span<const GrowingTree> trunks_;
+  absl::Span<const TrunkTree> trunks_;
   std::vector<Place> places_;
 };
 
 }  // namespace
 
-DraftTree Merge(absl::Span<const GrowingTree> trunks) {
+DraftTree Merge(absl::Span<const TrunkTree> trunks) {
   Check(!trunks.empty(), "nothing to merge");
   return DraftTree(Merger(trunks).Run());
 }

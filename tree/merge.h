@@ -4,14 +4,14 @@
 
 #include "absl/types/span.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
 // Merges the trunks' trees, which share their root, in the order given: equal
 // paths become one node, which keeps each trunk's draws, the earlier trunk's
 // first. With one trunk this is putting it in depth-first order.
-DraftTree Merge(absl::Span<const GrowingTree> trunks);
+DraftTree Merge(absl::Span<const TrunkTree> trunks);
 
 }  // namespace banyan
 

@@ -1,9 +1,9 @@
-// TreePolicy: decides the shape of a trunk's tree while it grows.
+// TreePolicy: decides the shape of a trunk's tree while it is drafted.
 //
-// Grow (drafters/grow.h) asks Next() until it returns nothing. If a node it
-// names has no proposal yet, the drafter proposes for all such nodes together
-// in one pass and Next() is asked again, so a policy can look at a proposal
-// before it spends a draw on it. Otherwise the draws are made.
+// Drafting (drafters/drafting.h) asks Next() until it returns nothing. If a
+// node it names has no proposal yet, the drafter proposes for all such nodes
+// together in one pass and Next() is asked again, so a policy can look at a
+// proposal before it spends a draw on it. Otherwise the draws are made.
 //
 // The law of the output survives any policy that keeps this rule (docs/
 // losslessness.md): whether a draw is made, and from which law, may depend on
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -36,7 +36,7 @@ struct Expansion {
 };
 
 struct PolicyTraits {
-  // The laws it can grow by.
+  // The laws it can draft by.
   std::vector<DraftLaw> laws;
   // At most one draw a node, at most one expanded child.
   bool chain = false;
@@ -56,12 +56,12 @@ class TreePolicy {
 
   // What to draw next. Depends on the tree and on committed state only. Names
   // open nodes only, each at most once.
-  virtual std::vector<Expansion> Next(const GrowingTree& tree) const = 0;
+  virtual std::vector<Expansion> Next(const TrunkTree& tree) const = 0;
 
   // The nodes to keep once Next() has returned nothing, closed under parents.
   // Only a policy whose sole law is deterministic may leave nodes out; the
   // default keeps all.
-  virtual std::vector<int> Keep(const GrowingTree& tree) const;
+  virtual std::vector<int> Keep(const TrunkTree& tree) const;
 
   // Committed state: numbers that carry over from round to round, changed by
   // Observe() alone. A policy without memory has none.

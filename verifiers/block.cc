@@ -28,7 +28,7 @@
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
-#include "verifiers/rounds.h"
+#include "verifiers/judging.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -46,8 +46,8 @@ std::vector<Link> Links(const DraftTree& tree, RowSource& target) {
   int node = 0;
   double p = 1;
   while (true) {
-    const std::vector<Round> rounds = RoundsOf(tree.node(node));
-    const Draw* draw = rounds.empty() ? nullptr : rounds.front().draw;
+    const std::vector<NumberedDraw> draws = DrawsOf(tree.node(node));
+    const Draw* draw = draws.empty() ? nullptr : draws.front().draw;
     links.push_back({node, draw, p});
     if (draw == nullptr || draw->dropped()) return links;
     p = std::min(p * target.Row(node).Mass(draw->token) /

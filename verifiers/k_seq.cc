@@ -36,7 +36,7 @@
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
-#include "verifiers/rounds.h"
+#include "verifiers/judging.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -92,19 +92,20 @@ class KSeq : public Verifier {
                  const Chance& chance) const override {
     return Descend(tree, [&](int node, TokenId& next) {
       const Distribution& p = target.Row(node);
-      const std::vector<Round> rounds = RoundsOf(tree.node(node));
-      if (rounds.empty()) {
+      const std::vector<NumberedDraw> draws = DrawsOf(tree.node(node));
+      if (draws.empty()) {
         next = DrawNext(p, node, chance);
         return -1;
       }
-      return Judge(p, rounds, node, chance, next);
+      return Judge(p, draws, node, chance, next);
     });
   }
 
  private:
-  static int Judge(const Distribution& p, const std::vector<Round>& rounds,
-                   int node, const Chance& chance, TokenId& next) {
-    const Distribution& q = rounds.front().draw->proposal;
+  static int Judge(const Distribution& p,
+                   const std::vector<NumberedDraw>& draws, int node,
+                   const Chance& chance, TokenId& next) {
+    const Distribution& q = draws.front().draw->proposal;
     Pairs pairs;
     q.ForEach([&](TokenId token, double mass) {
       const double other = p.Mass(token);
@@ -112,13 +113,13 @@ class KSeq : public Verifier {
       pairs.p.push_back(other);
       pairs.q.push_back(mass);
     });
-    const int k = static_cast<int>(rounds.size());
+    const int k = static_cast<int>(draws.size());
     const double rho = Rho(pairs, k);
-    for (const Round& round : rounds) {
-      const TokenId token = round.draw->token;
-      if (round.draw->dropped()) continue;
+    for (const NumberedDraw& draw : draws) {
+      const TokenId token = draw.draw->token;
+      if (draw.draw->dropped()) continue;
       const double ratio = p.Mass(token) / (rho * q.Mass(token));
-      if (chance.Accept(ratio, node, round.number)) return round.draw->child;
+      if (chance.Accept(ratio, node, draw.number)) return draw.draw->child;
     }
     const double beta = Beta(pairs, rho);
     const double taken = beta > 0 ? AnyAccepted(beta, k) / beta : 0;

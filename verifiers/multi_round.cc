@@ -31,29 +31,29 @@
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
-#include "verifiers/rounds.h"
+#include "verifiers/judging.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
 namespace {
 
-// Puts the rounds of one list in random order, every order alike.
-void Shuffle(absl::Span<Round> rounds, int node, const Chance& chance) {
-  const int first = rounds.empty() ? 0 : rounds.front().number;
-  for (std::size_t i = 0; i + 1 < rounds.size(); ++i) {
-    const std::vector<double> equal(rounds.size() - i, 1.0);
+// Puts the draws of one list in random order, every order alike.
+void Shuffle(absl::Span<NumberedDraw> draws, int node, const Chance& chance) {
+  const int first = draws.empty() ? 0 : draws.front().number;
+  for (std::size_t i = 0; i + 1 < draws.size(); ++i) {
+    const std::vector<double> equal(draws.size() - i, 1.0);
     const int pick = chance.Draw({equal}, Purpose::kOrder, node,
                                  first + static_cast<int>(i));
-    std::swap(rounds[i], rounds[i + static_cast<std::size_t>(pick)]);
+    std::swap(draws[i], draws[i + static_cast<std::size_t>(pick)]);
   }
 }
 
 void ShuffleLists(const Node& at, int node, const Chance& chance,
-                  std::vector<Round>& rounds) {
+                  std::vector<NumberedDraw>& draws) {
   std::size_t first = 0;
   for (const DrawList& list : at.lists) {
     if (list.law == DraftLaw::kIndependent)
-      Shuffle(absl::MakeSpan(rounds).subspan(first, list.draws.size()), node,
+      Shuffle(absl::MakeSpan(draws).subspan(first, list.draws.size()), node,
               chance);
     first += list.draws.size();
   }
@@ -73,8 +73,8 @@ class MultiRound : public Verifier {
                  const Chance& chance) const override {
     if (!shuffled_) return VerifyRounds(tree, target, chance);
     return VerifyRounds(tree, target, chance, 1,
-                        [&](int node, std::vector<Round>& rounds) {
-                          ShuffleLists(tree.node(node), node, chance, rounds);
+                        [&](int node, std::vector<NumberedDraw>& draws) {
+                          ShuffleLists(tree.node(node), node, chance, draws);
                         });
   }
 

@@ -21,7 +21,7 @@
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
-#include "verifiers/rounds.h"
+#include "verifiers/judging.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

@@ -32,7 +32,7 @@
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
-#include "verifiers/rounds.h"
+#include "verifiers/judging.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -48,8 +48,8 @@ class Walk {
     if (a == 0) return false;
     Residual residual(target_.Row(node));
     std::vector<TokenId> refused;
-    for (const Round& round : RoundsOf(tree_.node(node))) {
-      const Draw& draw = *round.draw;
+    for (const NumberedDraw& numbered : DrawsOf(tree_.node(node))) {
+      const Draw& draw = *numbered.draw;
       const bool again = std::find(refused.begin(), refused.end(),
                                    draw.token) != refused.end();
       if (!draw.dropped() && !again) {

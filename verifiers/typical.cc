@@ -28,7 +28,7 @@
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
-#include "verifiers/rounds.h"
+#include "verifiers/judging.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {

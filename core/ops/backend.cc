@@ -7,11 +7,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
-#include "core/ops/probe.h"
+#include "core/ops/gauge.h"
 
 namespace banyan {
 
-absl::StatusOr<std::unique_ptr<Probe>> Backend::NewProbe(
+absl::StatusOr<std::unique_ptr<Gauge>> Backend::NewGauge(
     std::size_t /*bytes*/, const Clock& /*clock*/) {
   return absl::UnimplementedError(
       absl::StrCat(description(), " does not know its own limits"));

@@ -18,10 +18,10 @@
 #include "core/ops/attention.h"
 #include "core/ops/copy.h"
 #include "core/ops/embed.h"
+#include "core/ops/gauge.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/linear.h"
 #include "core/ops/norm.h"
-#include "core/ops/probe.h"
 #include "core/ops/read_row.h"
 #include "core/ops/rotate.h"
 #include "core/ops/tensor.h"
@@ -64,9 +64,9 @@ class Backend {
   // Waits until everything that was called has been done.
   virtual absl::Status Finish() = 0;
   // What the device can do at most; Unimplemented where nobody can tell.
-  // `bytes` and the clock are as probe.h says; the backend and the clock
+  // `bytes` and the clock are as gauge.h says; the backend and the clock
   // outlive it.
-  virtual absl::StatusOr<std::unique_ptr<Probe>> NewProbe(std::size_t bytes,
+  virtual absl::StatusOr<std::unique_ptr<Gauge>> NewGauge(std::size_t bytes,
                                                           const Clock& clock);
 
   // Zeroed memory.
@@ -82,7 +82,7 @@ class Backend {
                                                        int rows, int columns,
                                                        WeightRows source) = 0;
   // Makes room for `slots` slots, keeping what the first `used` hold.
-  virtual absl::Status GrowKv(KvCache& cache, int slots, int used) = 0;
+  virtual absl::Status ReserveKv(KvCache& cache, int slots, int used) = 0;
 
   virtual absl::Status Embed(const EmbedArgs& args) = 0;
   virtual absl::Status Norm(const NormArgs& args) = 0;

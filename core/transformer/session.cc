@@ -32,7 +32,7 @@ constexpr int kPrefillRows = 256;
 // Caches grow to twice what is needed, and by this many slots more at least:
 // moving one costs as much as several passes, and slots that are not used take
 // no memory until they are.
-constexpr int kLeastGrowth = 512;
+constexpr int kLeastReserve = 512;
 
 KvCache EmptyCache(const Architecture& architecture) {
   KvCache cache;
@@ -109,10 +109,10 @@ absl::Status TransformerSession::CheckTokens(
 
 absl::Status TransformerSession::Reserve(int rows) {
   if (!Fresh()) Forget();
-  if (!view_) return GrowCommitted(length() + rows_.size() + rows);
+  if (!view_) return ReserveCommitted(length() + rows_.size() + rows);
   for (KvCache& cache : own_)
     BANYAN_RETURN_IF_ERROR(
-        model_.backend().GrowKv(cache, rows_.size() + rows, rows_.size()));
+        model_.backend().ReserveKv(cache, rows_.size() + rows, rows_.size()));
   return absl::OkStatus();
 }
 
@@ -155,14 +155,14 @@ void TransformerSession::Forget() {
   commits_ = committed_->commits;
 }
 
-absl::Status TransformerSession::GrowCommitted(int slots) {
+absl::Status TransformerSession::ReserveCommitted(int slots) {
   for (KvCache& cache : committed_->caches) {
     if (slots <= cache.capacity) continue;
     // Pending rows may be more than the positions that are left.
-    const int most = std::max(slots, model_.context_limit()) + kLeastGrowth;
-    const int grown = std::min(most, slots + std::max(kLeastGrowth, slots));
+    const int most = std::max(slots, model_.context_limit()) + kLeastReserve;
+    const int grown = std::min(most, slots + std::max(kLeastReserve, slots));
     BANYAN_RETURN_IF_ERROR(
-        model_.backend().GrowKv(cache, grown, length() + rows_.size()));
+        model_.backend().ReserveKv(cache, grown, length() + rows_.size()));
   }
   return absl::OkStatus();
 }
@@ -221,7 +221,7 @@ absl::Status TransformerSession::Prefill(absl::Span<const TokenId> tokens,
     return OverContextLimit(before + static_cast<int>(tokens.size()), limit);
   BANYAN_RETURN_IF_ERROR(CheckTokens(tokens));
   BANYAN_RETURN_IF_ERROR(
-      GrowCommitted(before + static_cast<int>(tokens.size())));
+      ReserveCommitted(before + static_cast<int>(tokens.size())));
   while (!tokens.empty()) {
     const absl::Span<const TokenId> piece = tokens.subspan(0, kPrefillRows);
     const absl::Status status = PrefillPiece(piece, taps, sink);

@@ -78,7 +78,7 @@ class TransformerSession : public Session {
   absl::Status PrefillPiece(absl::Span<const TokenId> tokens,
                             absl::Span<const int> taps, FeatureSink sink);
   // Makes room for so many committed tokens and pending rows together.
-  absl::Status GrowCommitted(int slots);
+  absl::Status ReserveCommitted(int slots);
 
   const Transformer& model_;
   bool view_ = false;

@@ -21,7 +21,7 @@
 #include "drafters/unigram_law.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -78,7 +78,7 @@ absl::StatusOr<Distribution> Bigram::ProposalAfter(
 }
 
 absl::StatusOr<std::vector<Distribution>> Bigram::Propose(
-    const Context& context, const GrowingTree& tree,
+    const Context& context, const TrunkTree& tree,
     absl::Span<const int> nodes) {
   return ProposeEach(tree, nodes,
                      [&](int node, const std::vector<TokenId>& path) {

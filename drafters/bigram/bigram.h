@@ -26,7 +26,7 @@
 #include "drafters/unigram_law.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -46,7 +46,7 @@ class Bigram : public Drafter {
   std::vector<DraftLaw> laws() const override;
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const GrowingTree& tree,
+      const Context& context, const TrunkTree& tree,
       absl::Span<const int> nodes) override;
   absl::Status Observe(const Context& context,
                        const RoundOutcome& outcome) override;

@@ -21,7 +21,7 @@
 #include "drafters/recent_grams.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -109,7 +109,7 @@ std::vector<TokenId> Copy::Candidates(absl::Span<const TokenId> text) const {
 }
 
 absl::StatusOr<std::vector<Distribution>> Copy::Propose(
-    const Context& context, const GrowingTree& tree,
+    const Context& context, const TrunkTree& tree,
     absl::Span<const int> nodes) {
   return ProposeEach(
       tree, nodes,

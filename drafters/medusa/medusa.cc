@@ -21,7 +21,7 @@
 #include "drafters/ranking_rule.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -84,7 +84,7 @@ absl::StatusOr<std::vector<std::vector<Distribution>>> Medusa::ProposeAll(
 }
 
 absl::StatusOr<std::vector<Distribution>> Medusa::Propose(
-    const Context& context, const GrowingTree& tree,
+    const Context& context, const TrunkTree& tree,
     absl::Span<const int> nodes) {
   if (Unread(context))
     BANYAN_RETURN_IF_ERROR(heads_->Score(LastState(context), logits_));

@@ -7,7 +7,7 @@
 // after a prompt of one token, there is nothing to propose.
 //
 // Proposals are the sampling rule's laws of the heads' logits, drawn from
-// independently or without replacement; for deterministic growth their masses
+// independently or without replacement; for deterministic drafting their masses
 // rank the candidates, which is how Medusa was published (Cai et al.,
 // arXiv:2401.10774).
 #ifndef BANYAN_DRAFTERS_MEDUSA_MEDUSA_H_
@@ -27,7 +27,7 @@
 #include "drafters/medusa/heads.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -48,7 +48,7 @@ class Medusa : public Drafter {
   int heads() const override { return heads_->count(); }
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const GrowingTree& tree,
+      const Context& context, const TrunkTree& tree,
       absl::Span<const int> nodes) override;
   absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
       absl::Span<const DraftRequest> requests) override;

@@ -23,7 +23,7 @@
 #include "drafters/recent_grams.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -116,7 +116,7 @@ CountRow NGram::ToCounts(absl::Span<const Continuation> row,
 }
 
 absl::StatusOr<std::vector<Distribution>> NGram::Propose(
-    const Context& context, const GrowingTree& tree,
+    const Context& context, const TrunkTree& tree,
     absl::Span<const int> nodes) {
   const bool ranked = tree.law() == DraftLaw::kDeterministic || rule_.greedy();
   return ProposeEach(

@@ -14,7 +14,7 @@
 #include "drafters/drafter.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -38,7 +38,7 @@ absl::Status Random::Begin(const Context& /*context*/) {
 }
 
 absl::StatusOr<std::vector<Distribution>> Random::Propose(
-    const Context& /*context*/, const GrowingTree& /*tree*/,
+    const Context& /*context*/, const TrunkTree& /*tree*/,
     absl::Span<const int> nodes) {
   return std::vector<Distribution>(nodes.size(), uniform_);
 }

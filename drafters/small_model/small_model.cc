@@ -24,7 +24,7 @@
 #include "drafters/workbench.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -64,7 +64,7 @@ absl::Status SmallModel::Begin(const Context& context) {
 }
 
 absl::StatusOr<std::vector<Distribution>> SmallModel::Propose(
-    const Context& context, const GrowingTree& tree,
+    const Context& context, const TrunkTree& tree,
     absl::Span<const int> nodes) {
   const DraftRequest request = {
       this, &context, &tree, {nodes.begin(), nodes.end()}};
@@ -97,7 +97,8 @@ absl::StatusOr<std::vector<std::vector<Distribution>>> SmallModel::ProposeAll(
 // the committed text was not read yet stands before it.
 absl::StatusOr<TokenBatch> SmallModel::BatchOf(const DraftRequest& request) {
   TokenBatch batch;
-  if (request.nodes.front() == 0) {  // every growth proposes for its root first
+  if (request.nodes.front() ==
+      0) {  // every drafting proposes for its root first
     BANYAN_RETURN_IF_ERROR(StartRound(*request.context));
     const std::vector<TokenId>& text = request.context->tokens;
     for (auto at = static_cast<std::size_t>(session_->length());
@@ -138,7 +139,7 @@ absl::Status SmallModel::StartRound(const Context& context) {
 absl::StatusOr<std::vector<Distribution>> SmallModel::LawsOf(
     const DraftRequest& request, const TokenBatch& batch,
     const Scores& scores) {
-  const GrowingTree& tree = *request.tree;
+  const TrunkTree& tree = *request.tree;
   const int before = batch.size() - static_cast<int>(request.nodes.size());
   for (std::size_t i = 0; i < request.nodes.size(); ++i)
     row_of_[static_cast<std::size_t>(request.nodes[i])] =

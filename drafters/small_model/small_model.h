@@ -27,7 +27,7 @@
 #include "drafters/drafter.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -44,7 +44,7 @@ class SmallModel : public Drafter {
   std::vector<DraftLaw> laws() const override;
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const GrowingTree& tree,
+      const Context& context, const TrunkTree& tree,
       absl::Span<const int> nodes) override;
   absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
       absl::Span<const DraftRequest> requests) override;
@@ -68,7 +68,7 @@ class SmallModel : public Drafter {
   SamplingRule ranking_;  // for deterministic draws
   std::unique_ptr<Session> session_;
   std::vector<Row> rows_;    // the session's pending rows
-  std::vector<int> row_of_;  // by node of the growing tree; -1: not scored
+  std::vector<int> row_of_;  // by node of the tree under way; -1: not scored
 };
 
 }  // namespace banyan

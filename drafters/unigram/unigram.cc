@@ -19,7 +19,7 @@
 #include "drafters/unigram_law.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -48,7 +48,7 @@ absl::Status Unigram::Begin(const Context& /*context*/) {
 }
 
 absl::StatusOr<std::vector<Distribution>> Unigram::Propose(
-    const Context& context, const GrowingTree& tree,
+    const Context& context, const TrunkTree& tree,
     absl::Span<const int> nodes) {
   return ProposeEach(tree, nodes,
                      [&](int /*node*/, const std::vector<TokenId>& path) {

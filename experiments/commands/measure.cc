@@ -60,8 +60,8 @@ double OneToken(const Report& report, int context) {
   return 0;
 }
 
-// Medians over all probes.
-TimedPass MedianProbe(const Report& report) {
+// Medians over all readings.
+TimedPass MedianGauge(const Report& report) {
   std::vector<double> bandwidths;
   std::vector<double> peaks;
   for (const PassTiming& timing : report.timings)
@@ -125,12 +125,12 @@ void PrintHead(const Options& options, const Report& report) {
       "%s%s, %s, %s\n%.1f MB of weights and %.3g operations a token; ",
       options.model.spec.directory, report.grown_note, report.weights,
       report.backend, report.bytes / 1e6, report.operations);
-  const TimedPass probe = MedianProbe(report);
-  if (probe.bandwidth > 0)
+  const TimedPass gauge = MedianGauge(report);
+  if (gauge.bandwidth > 0)
     std::cout << absl::StreamFormat(
         "this device reads %.1f GB/s\nand makes %.0f G operations/s of that "
         "kind (medians beside the passes)\n",
-        probe.bandwidth / 1e9, probe.peak / 1e9);
+        gauge.bandwidth / 1e9, gauge.peak / 1e9);
   else
     std::cout
         << "this device does not know\nits limits, so there are no shares "
@@ -161,7 +161,7 @@ void PrintText(const Options& options, const Report& report) {
   std::cout
       << "\nbandwidth %: time to read the weights over the pass's; limit "
          "%: the longer of\nreading and multiplying over it. Each pass is "
-         "held against the probes before it.\n";
+         "held against the gauge before it.\n";
 }
 
 // The curve at the first context, for a policy's `target_ms`.

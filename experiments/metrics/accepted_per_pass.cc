@@ -1,7 +1,7 @@
 // Accepted tokens per target pass, those that a stop rule cut left out.
 #include "experiments/metrics/counters.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/metrics/rounds.h"
+#include "experiments/metrics/round_figures.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
 

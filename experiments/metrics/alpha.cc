@@ -2,7 +2,7 @@
 // list's first draw is accepted alone.
 #include "experiments/metrics/counters.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/metrics/rounds.h"
+#include "experiments/metrics/round_figures.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
 

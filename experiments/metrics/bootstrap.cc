@@ -73,8 +73,8 @@ std::vector<double> Resampled(const std::vector<std::uint32_t>& places,
   return values;
 }
 
-std::optional<double> Less(const std::optional<double>& a,
-                           const std::optional<double>& b) {
+std::optional<double> Minus(const std::optional<double>& a,
+                            const std::optional<double>& b) {
   if (!a.has_value() || !b.has_value() || std::isnan(*a - *b))
     return std::nullopt;
   return *a - *b;
@@ -116,7 +116,7 @@ std::optional<Estimate> Bootstrap::Difference(Form form,
                                               absl::Span<const Part> b) {
   Check(a.size() == b.size(), "parts of the same prompts");
   const std::optional<double> value =
-      Less(Value(form, Sum(form, a)), Value(form, Sum(form, b)));
+      Minus(Value(form, Sum(form, a)), Value(form, Sum(form, b)));
   if (!value.has_value()) return std::nullopt;
   Estimate estimate = {.value = *value};
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -125,8 +125,8 @@ std::optional<Estimate> Bootstrap::Difference(Form form,
   if (!HasInterval(form) || estimate.prompts < 2) return estimate;
   estimate.interval =
       IntervalOf(Resampled(Places(a.size()), a.size(), [&](PlaceSpan places) {
-        return Less(Value(form, SumAt(form, a, places)),
-                    Value(form, SumAt(form, b, places)));
+        return Minus(Value(form, SumAt(form, a, places)),
+                     Value(form, SumAt(form, b, places)));
       }));
   return estimate;
 }

@@ -2,7 +2,7 @@
 // level of the tree, which for a chain is by token; "pass" is by target pass.
 #include "experiments/metrics/counters.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/metrics/rounds.h"
+#include "experiments/metrics/round_figures.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
 

@@ -3,7 +3,7 @@
 // passes of the others are in it.
 #include "experiments/metrics/counters.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/metrics/rounds.h"
+#include "experiments/metrics/round_figures.h"
 #include "experiments/records/prompt_pair.h"
 
 namespace banyan {

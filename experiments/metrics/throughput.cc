@@ -2,7 +2,7 @@
 // decodes several prompts at a time gives all of them together.
 #include "experiments/metrics/counters.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/metrics/rounds.h"
+#include "experiments/metrics/round_figures.h"
 #include "experiments/records/prompt_pair.h"
 
 namespace banyan {

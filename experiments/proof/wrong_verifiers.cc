@@ -15,7 +15,7 @@
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
-#include "verifiers/rounds.h"
+#include "verifiers/judging.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -49,12 +49,12 @@ class WrongResidual : public Verifier {
     return Descend(tree, [&](int node, TokenId& next) {
       const std::vector<double> p = ToRow(target.Row(node));
       std::vector<double> cur = p;
-      for (const Round& round : RoundsOf(tree.node(node))) {
-        const Draw& draw = *round.draw;
+      for (const NumberedDraw& numbered : DrawsOf(tree.node(node))) {
+        const Draw& draw = *numbered.draw;
         const auto token = static_cast<std::size_t>(draw.token);
         if (!draw.dropped() &&
             chance.Accept(cur[token] / draw.proposal.Mass(draw.token), node,
-                          round.number))
+                          numbered.number))
           return draw.child;
         for (std::size_t x = 0; x < cur.size(); ++x)
           cur[x] = std::max(
@@ -100,9 +100,9 @@ class StopsEarly : public Verifier {
     double p = 1;
     double kept = 1;
     const Verdict path = Descend(tree, [&](int node, TokenId&) {
-      const std::vector<Round> rounds = RoundsOf(tree.node(node));
-      if (rounds.empty()) return -1;
-      const Draw& draw = *rounds.front().draw;
+      const std::vector<NumberedDraw> draws = DrawsOf(tree.node(node));
+      if (draws.empty()) return -1;
+      const Draw& draw = *draws.front().draw;
       p = std::min(p * target.Row(node).Mass(draw.token) /
                        draw.proposal.Mass(draw.token),
                    1.0);
@@ -114,8 +114,8 @@ class StopsEarly : public Verifier {
     Verdict verdict = path;
     const int last = path.path.empty() ? 0 : path.path.back();
     Residual residual(target.Row(last));
-    const std::vector<Round> rounds = RoundsOf(tree.node(last));
-    if (!rounds.empty()) residual.Subtract(rounds[0].draw->proposal, kept);
+    const std::vector<NumberedDraw> draws = DrawsOf(tree.node(last));
+    if (!draws.empty()) residual.Subtract(draws[0].draw->proposal, kept);
     verdict.next = DrawNext(residual, last, chance);
     return verdict;
   }
@@ -123,10 +123,10 @@ class StopsEarly : public Verifier {
  private:
   static double Bar(const DraftTree& tree, int node, double p,
                     RowSource& target) {
-    const std::vector<Round> rounds = RoundsOf(tree.node(node));
-    if (rounds.empty()) return p;
+    const std::vector<NumberedDraw> draws = DrawsOf(tree.node(node));
+    if (draws.empty()) return p;
     const double excess =
-        Residual(target.Row(node)).Excess(rounds[0].draw->proposal, p);
+        Residual(target.Row(node)).Excess(draws[0].draw->proposal, p);
     return excess > 0 ? excess / (excess + 1 - p) : 0;
   }
 };
@@ -154,8 +154,8 @@ class WrongTraversal : public Verifier {
     Residual residual(target.Row(node));
     std::vector<TokenId> refused;
     double drawn = 0;  // draft mass refused so far
-    for (const Round& round : RoundsOf(tree.node(node))) {
-      const Draw& draw = *round.draw;
+    for (const NumberedDraw& numbered : DrawsOf(tree.node(node))) {
+      const Draw& draw = *numbered.draw;
       const double q = draw.proposal.Mass(draw.token);
       const bool again = std::find(refused.begin(), refused.end(),
                                    draw.token) != refused.end();

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "experiments/metrics/rounds.h"
+#include "experiments/metrics/round_figures.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/token_texts.h"

@@ -18,7 +18,7 @@
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
-#include "experiments/metrics/rounds.h"
+#include "experiments/metrics/round_figures.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"

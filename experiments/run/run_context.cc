@@ -17,7 +17,7 @@
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/ops/backend.h"
-#include "core/ops/probe.h"
+#include "core/ops/gauge.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
@@ -27,9 +27,9 @@
 namespace banyan {
 namespace {
 
-constexpr int kProbes = 7;  // their median counts
+constexpr int kReadings = 7;  // their median counts
 // Far beyond a cache; as much as is read where a target is larger.
-constexpr std::size_t kProbeBytes = std::size_t{1} << 28;
+constexpr std::size_t kGaugeBytes = std::size_t{1} << 28;
 
 std::string CpuName() {
   std::ifstream info("/proc/cpuinfo");
@@ -44,16 +44,17 @@ std::string CpuName() {
 
 // 0: the device does not know.
 absl::StatusOr<double> Bandwidth(Backend& backend, const Clock& clock) {
-  const auto probe = backend.NewProbe(kProbeBytes, clock);
-  if (absl::IsUnimplemented(probe.status())) return 0.0;
-  BANYAN_RETURN_IF_ERROR(probe.status());
+  const auto gauge = backend.NewGauge(kGaugeBytes, clock);
+  if (absl::IsUnimplemented(gauge.status())) return 0.0;
+  BANYAN_RETURN_IF_ERROR(gauge.status());
   std::vector<double> values;
-  for (int i = 0; i < kProbes; ++i) {
-    BANYAN_ASSIGN_OR_RETURN(const double value, (*probe)->ReadBandwidth());
+  for (int i = 0; i < kReadings; ++i) {
+    BANYAN_ASSIGN_OR_RETURN(const double value, (*gauge)->ReadBandwidth());
     values.push_back(value);
   }
-  std::nth_element(values.begin(), values.begin() + kProbes / 2, values.end());
-  return values[kProbes / 2];
+  std::nth_element(values.begin(), values.begin() + kReadings / 2,
+                   values.end());
+  return values[kReadings / 2];
 }
 
 }  // namespace

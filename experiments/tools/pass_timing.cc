@@ -17,7 +17,7 @@
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
-#include "core/ops/probe.h"
+#include "core/ops/gauge.h"
 
 namespace banyan {
 namespace {
@@ -26,7 +26,7 @@ namespace {
 // that fits a cache is held against that cache; beyond this one nothing does.
 constexpr std::size_t kLargestProbe = std::size_t{1} << 30;
 
-// Passes before a timed one; Probe measures for as long.
+// Passes before a timed one; the gauge measures for as long.
 constexpr double kWarmMs = 4;
 
 double Median(std::vector<double> values) {
@@ -74,12 +74,12 @@ absl::StatusOr<double> TimePass(const Model& model, Session& session,
 }
 
 // Null: the device does not know its limits.
-absl::StatusOr<std::unique_ptr<Probe>> MakeProbe(Backend& backend,
+absl::StatusOr<std::unique_ptr<Gauge>> MakeGauge(Backend& backend,
                                                  std::size_t bytes,
                                                  const Clock& clock) {
-  auto probe = backend.NewProbe(bytes, clock);
-  if (absl::IsUnimplemented(probe.status())) return nullptr;
-  return probe;
+  auto gauge = backend.NewGauge(bytes, clock);
+  if (absl::IsUnimplemented(gauge.status())) return nullptr;
+  return gauge;
 }
 
 absl::Status CheckSizes(const Model& model, const TimingOptions& options) {
@@ -142,18 +142,18 @@ absl::StatusOr<std::vector<PassTiming>> TimePasses(
   }
   const ModelFacts facts = model.facts();
   BANYAN_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Probe> probe,
-      MakeProbe(backend, std::min(facts.streamed_bytes, kLargestProbe), clock));
+      const std::unique_ptr<Gauge> gauge,
+      MakeGauge(backend, std::min(facts.streamed_bytes, kLargestProbe), clock));
   int done = 0;
   for (int round = 0; round < options.rounds; ++round) {
     for (std::size_t i = 0; i < timings.size(); ++i) {
       TimedPass pass;
-      if (probe != nullptr) {
-        BANYAN_ASSIGN_OR_RETURN(pass.bandwidth, probe->ReadBandwidth());
-        BANYAN_ASSIGN_OR_RETURN(pass.peak, probe->Peak(facts.format));
+      if (gauge != nullptr) {
+        BANYAN_ASSIGN_OR_RETURN(pass.bandwidth, gauge->ReadBandwidth());
+        BANYAN_ASSIGN_OR_RETURN(pass.peak, gauge->Peak(facts.format));
       }
-      // The probe leaves other numbers in the caches than the pass before a
-      // pass does when decoding: as long as the probe took, passes run first.
+      // The gauge leaves other numbers in the caches than the pass before a
+      // pass does when decoding: as long as the gauge took, passes run first.
       for (double warm = 0; warm < kWarmMs;) {
         BANYAN_ASSIGN_OR_RETURN(
             const double ms,

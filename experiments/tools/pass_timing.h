@@ -20,7 +20,7 @@ struct TimingOptions {
   int rounds = 9;
 };
 
-// One pass and the probes just before it.
+// One pass and the readings of the gauge just before it.
 struct TimedPass {
   double ms = 0;
   double bandwidth = 0;  // bytes a second, of a plain read; 0: not known

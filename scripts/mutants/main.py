@@ -14,7 +14,7 @@ than 95 of 100 of the others die.
   --seed S      which (1)
   --paths ...   folders or files, the deepest that holds a file counts it
                 (verifiers core/prob tree tree/policies tree/optimize
-                drafters/grow.cc decode)
+                drafters/drafting.cc decode)
   --only ID     these alone, whether in the sample or not
   --list        prints the sample and tries nothing
   --claims      tries those of docs/mutants.md in the sample: they must live
@@ -42,7 +42,7 @@ from sample import ClaimError
 from trial import Interrupted
 
 PATHS = ("verifiers", "core/prob", "tree", "tree/policies", "tree/optimize",
-         "drafters/grow.cc", "decode")
+         "drafters/drafting.cc", "decode")
 NEEDED = 95  # of 100 that change behaviour
 
 

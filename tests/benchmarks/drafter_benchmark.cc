@@ -20,15 +20,15 @@
 #include "core/random/seeded_source.h"
 #include "drafters/copy/copy.h"
 #include "drafters/drafter.h"
-#include "drafters/grow.h"
+#include "drafters/drafting.h"
 #include "drafters/ngram/ngram.h"
 #include "tests/benchmarks/benchmarks.h"
 #include "tests/support/mix.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/merge.h"
 #include "tree/optimize/shape.h"
 #include "tree/policies/fixed_shape.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -82,15 +82,15 @@ void TimeRound(benchmark::State& state, const Case& drafter_case, int history) {
   while (length < 2 * static_cast<std::uint64_t>(history))
     context.tokens.push_back(TextAt(length++));
   Check(drafter->Begin(context).ok(), "a text can be begun");
-  const GrowingTree bare(0, 0, drafter_case.law);
+  const TrunkTree bare(0, 0, drafter_case.law);
   const DraftTree tree_observed =
       Merge({&bare, 1});  // none of them looks at it
   const Verdict verdict;
   double drafted = 0;
   for (auto _ : state) {
-    absl::StatusOr<GrowingTree> tree =
-        Grow({*drafter, policy, drafter_case.law, 0}, context,
-             {.max_depth = 100}, Chance(random, context.prompt, context.round));
+    absl::StatusOr<TrunkTree> tree = DraftTrunk(
+        {*drafter, policy, drafter_case.law, 0}, context, {.max_depth = 100},
+        Chance(random, context.prompt, context.round));
     Check(tree.ok(), "these drafters do not fail");
     drafted += tree->size() - 1;
     for (int i = 0; i < 3; ++i) context.tokens.push_back(TextAt(length++));

@@ -17,7 +17,7 @@
 #include "tests/support/mix.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -87,7 +87,7 @@ absl::Status MadeUpDrafter::Begin(const Context& /*context*/) {
 }
 
 absl::StatusOr<std::vector<Distribution>> MadeUpDrafter::Propose(
-    const Context& /*context*/, const GrowingTree& tree,
+    const Context& /*context*/, const TrunkTree& tree,
     absl::Span<const int> nodes) {
   std::vector<Distribution> proposals;
   for (int node : nodes) {

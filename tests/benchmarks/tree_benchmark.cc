@@ -9,15 +9,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/benchmarks/benchmarks.h"
-#include "tests/benchmarks/grown.h"
+#include "tests/benchmarks/drafted.h"
 #include "tests/benchmarks/made_up_laws.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/merge.h"
 #include "tree/policies/best_first.h"
 #include "tree/policies/fixed_shape.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -54,29 +54,29 @@ void TimeGrow(benchmark::State& state, const Growth& growth, int nodes,
   std::uint32_t round = 0;
   int made = 0;
   for (auto _ : state)
-    made += GrowTree(laws, dense, *policy, growth.law, ++round).size() - 1;
+    made += DraftedTree(laws, dense, *policy, growth.law, ++round).size() - 1;
   state.counters["nodes"] = {static_cast<double>(made),
                              benchmark::Counter::kAvgIterations};
 }
 
-GrowingTree TreeOf(const MadeUpLaws& laws, int nodes) {
-  return GrowTree(laws, /*dense=*/false, *Expansion(nodes),
-                  DraftLaw::kWithoutReplacement, /*round=*/0);
+TrunkTree TreeOf(const MadeUpLaws& laws, int nodes) {
+  return DraftedTree(laws, /*dense=*/false, *Expansion(nodes),
+                     DraftLaw::kWithoutReplacement, /*round=*/0);
 }
 
 void TimeMerge(benchmark::State& state, const MadeUpLaws& laws, int nodes) {
-  const GrowingTree grown = TreeOf(laws, nodes);
+  const TrunkTree grown = TreeOf(laws, nodes);
   for (auto _ : state) benchmark::DoNotOptimize(Merge({&grown, 1}));
 }
 
 void TimeToBatch(benchmark::State& state, const MadeUpLaws& laws, int nodes) {
-  const GrowingTree grown = TreeOf(laws, nodes);
+  const TrunkTree grown = TreeOf(laws, nodes);
   const DraftTree tree = Merge({&grown, 1});
   for (auto _ : state) benchmark::DoNotOptimize(ToBatch(tree, 100));
 }
 
 void TimeToMask(benchmark::State& state, const MadeUpLaws& laws, int nodes) {
-  const GrowingTree grown = TreeOf(laws, nodes);
+  const TrunkTree grown = TreeOf(laws, nodes);
   const TokenBatch batch = ToBatch(Merge({&grown, 1}), 100);
   for (auto _ : state) benchmark::DoNotOptimize(ToMask(batch.parents));
 }

@@ -24,14 +24,14 @@
 #include "core/random/random_source.h"
 #include "core/random/seeded_source.h"
 #include "tests/benchmarks/benchmarks.h"
-#include "tests/benchmarks/grown.h"
+#include "tests/benchmarks/drafted.h"
 #include "tests/benchmarks/made_up_laws.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/merge.h"
 #include "tree/optimize/shape.h"
 #include "tree/policies/fixed_shape.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/catalogue.h"
 #include "verifiers/verifier.h"
@@ -83,8 +83,8 @@ std::unique_ptr<Verifier> Build(absl::string_view name) {
 DraftTree TreeFor(const VerifierTraits& traits, const MadeUpLaws& laws,
                   bool dense) {
   const Shape shape = traits.chain ? Shape::Chain(kNodes) : ThreeLevels(kNodes);
-  const GrowingTree grown = GrowTree(laws, dense, FixedShape(shape),
-                                     traits.laws.front(), /*round=*/0);
+  const TrunkTree grown = DraftedTree(laws, dense, FixedShape(shape),
+                                      traits.laws.front(), /*round=*/0);
   return Merge({&grown, 1});
 }
 

@@ -32,7 +32,7 @@
 #include "tests/support/models.h"
 #include "tests/support/tally.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -100,7 +100,7 @@ class AfterAnEarlierPrompt : public Drafter {
     return earlier.ok() ? inner_->Begin(context) : earlier;
   }
   absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const GrowingTree& tree,
+      const Context& context, const TrunkTree& tree,
       absl::Span<const int> nodes) override {
     return inner_->Propose(context, tree, nodes);
   }

@@ -29,8 +29,8 @@
 #include "tests/support/models.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tally.h"
-#include "tree/growing_tree.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 #include "verifiers/catalogue.h"
 
 namespace banyan {

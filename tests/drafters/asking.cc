@@ -25,7 +25,7 @@
 #include "tests/support/models.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -66,7 +66,7 @@ void Commit(Drafter& drafter, std::vector<TokenId> tokens, Context& context) {
 }
 
 Distribution AtRoot(Drafter& drafter, const Context& context, DraftLaw law) {
-  const GrowingTree tree(context.root(), 0, law);
+  const TrunkTree tree(context.root(), 0, law);
   const std::vector<int> root = {0};
   absl::StatusOr<std::vector<Distribution>> proposals =
       drafter.Propose(context, tree, root);

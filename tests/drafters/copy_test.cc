@@ -17,11 +17,11 @@
 #include "gtest/gtest.h"
 #include "tests/drafters/asking.h"
 #include "tests/support/dice.h"
-#include "tests/support/growing.h"
+#include "tests/support/drafting.h"
 #include "tests/support/tree_text.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -52,8 +52,8 @@ TEST(Copy, CopiesAPassageToItsEnd) {
   const Context context =
       BeginWith(*drafter, {9, 10, 11, 12, 13, 14, 15, 3, 9, 10});
   EXPECT_EQ(
-      ToText(MustGrow(*drafter, *PolicyOf("chain {gamma: 8}"),
-                      {.law = DraftLaw::kDeterministic, .context = context})),
+      ToText(MustDraft(*drafter, *PolicyOf("chain {gamma: 8}"),
+                       {.law = DraftLaw::kDeterministic, .context = context})),
       "10(11(12(13(14(15(3(9(10))))))))")
       << "after the passage comes what came after it, the second copy too";
 }
@@ -63,7 +63,7 @@ TEST(Copy, LooksInTheCommittedTextAlone) {
   // but that was only drafted. What was committed knows "1 2 3" before 9.
   const auto drafter = MustBuild("copy", {.vocab_size = 10});
   const Context context = BeginWith(*drafter, {1, 2, 3, 9, 2, 3, 4, 1, 2});
-  const GrowingTree tree =
+  const TrunkTree tree =
       ParseGrowth("2(3(4(1(2(3)))))", 0, DraftLaw::kDeterministic, 10);
   const std::vector<int> last = {5};
   const auto proposals = drafter->Propose(context, tree, last);
@@ -80,8 +80,8 @@ TEST(Copy, GrowsTrees) {
   const auto drafter = MustBuild("copy {min_match: 1}");
   const Context context = BeginWith(*drafter, {1, 2, 1, 3, 1});
   EXPECT_EQ(
-      ToText(MustGrow(*drafter, *PolicyOf("expansion {branching: [2, 1]}"),
-                      {.law = DraftLaw::kDeterministic, .context = context})),
+      ToText(MustDraft(*drafter, *PolicyOf("expansion {branching: [2, 1]}"),
+                       {.law = DraftLaw::kDeterministic, .context = context})),
       "1(3(1) 2(1))");
 }
 
@@ -170,9 +170,9 @@ TEST(Copy, FindsWhatALookAtEveryPlaceFinds) {
     Copy drafter(letters, options);
     Context context = BeginWith(drafter, {dice.Below(letters)});
     for (int round = 0; round < 25; ++round) {
-      const GrowingTree tree =
-          MustGrow(drafter, *PolicyOf("expansion {branching: [2, 2, 1]}"),
-                   {.law = DraftLaw::kDeterministic, .context = context});
+      const TrunkTree tree =
+          MustDraft(drafter, *PolicyOf("expansion {branching: [2, 2, 1]}"),
+                    {.law = DraftLaw::kDeterministic, .context = context});
       for (int node = 0; node < tree.size(); ++node) {
         if (tree.proposal(node) == nullptr) continue;
         ++compared;

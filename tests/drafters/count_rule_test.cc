@@ -10,7 +10,7 @@
 #include "core/prob/sampling_rule.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/growing.h"
+#include "tests/support/drafting.h"
 #include "tests/support/models.h"
 #include "tree/draft_tree.h"
 

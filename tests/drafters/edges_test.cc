@@ -39,7 +39,7 @@
 #include "tests/support/models.h"
 #include "tests/support/tally.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -81,7 +81,7 @@ class Wrong : public Drafter {
     return right_->Begin(context);
   }
   absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const GrowingTree& tree,
+      const Context& context, const TrunkTree& tree,
       absl::Span<const int> nodes) override {
     auto laws = right_->Propose(context, tree, nodes);
     if (!laws.ok()) return laws;

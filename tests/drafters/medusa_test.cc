@@ -27,7 +27,7 @@
 #include "tests/support/golden_model.h"
 #include "tests/support/models.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -71,7 +71,7 @@ TEST_F(MedusaTest, GivesEveryDepthItsHeadsLawWhateverThePath) {
   const auto drafter = Drafter({.temperature = 0.7});
   const Context context = Known();
   ASSERT_TRUE(drafter->Begin(context).ok());
-  GrowingTree tree(3, 0, DraftLaw::kIndependent);
+  TrunkTree tree(3, 0, DraftLaw::kIndependent);
   const auto first = drafter->Propose(context, tree, {0});
   ASSERT_TRUE(first.ok()) << first.status();
   tree.SetProposal(0, first->front());
@@ -92,7 +92,7 @@ TEST_F(MedusaTest, GivesEveryDepthItsHeadsLawWhateverThePath) {
 TEST_F(MedusaTest, HasNothingBelowItsLastHeadOrWithoutAState) {
   const auto drafter = Drafter();
   Context context = Known();
-  GrowingTree tree(3, 0, DraftLaw::kIndependent);
+  TrunkTree tree(3, 0, DraftLaw::kIndependent);
   int at = 0;
   EXPECT_EQ(drafter->heads(), kMadeHeads);
   for (int depth = 0; depth < kMadeHeads; ++depth) {
@@ -108,7 +108,7 @@ TEST_F(MedusaTest, HasNothingBelowItsLastHeadOrWithoutAState) {
   context.features.rows = 0;
   ASSERT_TRUE(drafter->Begin(context).ok());
   const auto none =
-      drafter->Propose(context, GrowingTree(3, 0, DraftLaw::kIndependent), {0});
+      drafter->Propose(context, TrunkTree(3, 0, DraftLaw::kIndependent), {0});
   ASSERT_TRUE(none.ok());
   EXPECT_TRUE(none->front().empty());
 }
@@ -116,15 +116,15 @@ TEST_F(MedusaTest, HasNothingBelowItsLastHeadOrWithoutAState) {
 TEST_F(MedusaTest, RanksByTheMassesOfTemperatureOneWhenGreedy) {
   const auto drafter = Drafter({.temperature = 0});
   const Context context = Known();
-  const auto ranked = drafter->Propose(
-      context, GrowingTree(3, 0, DraftLaw::kDeterministic), {0});
+  const auto ranked =
+      drafter->Propose(context, TrunkTree(3, 0, DraftLaw::kDeterministic), {0});
   ASSERT_TRUE(ranked.ok());
   EXPECT_EQ(ranked->front().vocab_size(), target_->vocab_size());
   int candidates = 0;
   ranked->front().ForEach([&](TokenId, double) { ++candidates; });
   EXPECT_GT(candidates, 10);
   const auto drawn =
-      drafter->Propose(context, GrowingTree(3, 0, DraftLaw::kIndependent), {0});
+      drafter->Propose(context, TrunkTree(3, 0, DraftLaw::kIndependent), {0});
   ASSERT_TRUE(drawn.ok());
   EXPECT_NEAR(drawn->front().Mass(ranked->front().Argmax()), 1, 1e-12);
 }

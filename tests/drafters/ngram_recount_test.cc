@@ -13,11 +13,11 @@
 #include "gtest/gtest.h"
 #include "tests/drafters/asking.h"
 #include "tests/support/dice.h"
-#include "tests/support/growing.h"
+#include "tests/support/drafting.h"
 #include "tests/support/models.h"
 #include "tests/support/tree_text.h"
 #include "tree/derive.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -70,7 +70,7 @@ TEST(NGram, ProposesTheRecountAtEveryNode) {
     NGram drafter(kVocab, options, SamplingRule());
     Context context = BeginWith(drafter, {dice.Below(kVocab)});
     for (int round = 0; round < 25; ++round) {
-      const GrowingTree tree = MustGrow(
+      const TrunkTree tree = MustDraft(
           drafter, *PolicyOf("expansion {branching: [2, 2, 1]}"),
           {.seed = dice.OneIn(2) ? seed : seed + 99, .context = context});
       for (int node = 0; node < tree.size(); ++node) {

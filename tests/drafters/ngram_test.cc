@@ -12,11 +12,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/drafters/asking.h"
-#include "tests/support/growing.h"
+#include "tests/support/drafting.h"
 #include "tests/support/models.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -36,8 +36,8 @@ auto Near(const std::vector<double>& masses) {
 enum Word : TokenId { kThe, kCat, kSat, kOn, kMat, kStop, kDown, kAnd };
 
 std::string ChainOf(Drafter& drafter, const Context& context, DraftLaw law) {
-  return ToText(MustGrow(drafter, *PolicyOf("chain {gamma: 4}"),
-                         {.law = law, .context = context}));
+  return ToText(MustDraft(drafter, *PolicyOf("chain {gamma: 4}"),
+                          {.law = law, .context = context}));
 }
 
 // "the cat sat" was followed by "on" twice and by "down" once; "the mat" alone,
@@ -142,8 +142,8 @@ TEST(NGram, GrowsTreesByEveryLaw) {
   const auto drafter = MustBuild("ngram {max_order: 2}");
   const Context context = BeginWith(*drafter, {1, 2, 1, 3, 1, 2, 1});
   for (DraftLaw law : {DraftLaw::kWithoutReplacement, DraftLaw::kDeterministic})
-    EXPECT_EQ(MustGrow(*drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
-                       {.law = law, .context = context})
+    EXPECT_EQ(MustDraft(*drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
+                        {.law = law, .context = context})
                   .size(),
               1 + 2 + 2 + 4)
         << "after 1 come 2 and 3, after those comes 1 alone";

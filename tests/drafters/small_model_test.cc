@@ -18,15 +18,15 @@
 #include "drafters/drafter.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/toys.h"
-#include "tests/support/growing.h"
+#include "tests/support/drafting.h"
 #include "tests/support/models.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/merge.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -62,7 +62,7 @@ class Compared : public SmallModel {
  private:
   void Compare(const DraftRequest& request,
                const std::vector<Distribution>& proposals) {
-    const GrowingTree& tree = *request.tree;
+    const TrunkTree& tree = *request.tree;
     const std::vector<int>& nodes = request.nodes;
     EXPECT_EQ(proposals.size(), nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -117,19 +117,19 @@ void RunRounds(Fate fate, int others, std::uint64_t seed) {
   for (int round = 0; round < 50; ++round) {
     SCOPED_TRACE(absl::StrCat("round ", round));
     for (auto abandoned = bits() % 3; abandoned > 0; --abandoned)
-      MustGrow(drafter, *PolicyOf(RandomPolicy(bits)),
-               {.limits = {.max_depth = static_cast<int>(bits() % 4)},
-                .seed = bits(),
-                .context = context});
+      MustDraft(drafter, *PolicyOf(RandomPolicy(bits)),
+                {.limits = {.max_depth = static_cast<int>(bits() % 4)},
+                 .seed = bits(),
+                 .context = context});
     const int own =
         static_cast<int>(bits() % (1 + static_cast<unsigned>(others)));
-    std::vector<GrowingTree> trunks;
+    std::vector<TrunkTree> trunks;
     for (int trunk = 0; trunk <= others; ++trunk) {
       TableDrafter other(Toy({.vocab_size = 4, .seed = 6 + trunk}));
       Drafter& used = trunk == own ? static_cast<Drafter&>(drafter) : other;
       trunks.push_back(
-          MustGrow(used, *PolicyOf(RandomPolicy(bits)),
-                   {.seed = bits(), .context = context, .trunk = trunk}));
+          MustDraft(used, *PolicyOf(RandomPolicy(bits)),
+                    {.seed = bits(), .context = context, .trunk = trunk}));
     }
     const DraftTree tree = Merge(trunks);
     const Verdict verdict = VerdictFor(tree, fate, bits);
@@ -166,8 +166,8 @@ TEST(SmallModel, BeginForgetsThePreviousPrompt) {
   for (TokenId first : {1, 2, 3}) {
     const Context context = ContextOf({4, first});
     ASSERT_TRUE(drafter.Begin(context).ok());
-    MustGrow(drafter, *PolicyOf("expansion {branching: [2, 2]}"),
-             {.context = context});
+    MustDraft(drafter, *PolicyOf("expansion {branching: [2, 2]}"),
+              {.context = context});
   }
 }
 
@@ -177,7 +177,7 @@ TEST(SmallModel, AnAbandonedRoundChangesNoLaterDraw) {
   const Context context = ContextOf({4, 2});
   const auto grown = [&](SmallModel& drafter, std::uint64_t seed) {
     return ToText(
-        MustGrow(drafter, *policy, {.seed = seed, .context = context}));
+        MustDraft(drafter, *policy, {.seed = seed, .context = context}));
   };
   SmallModel fresh(DraftModel(), Rule());
   SmallModel used(DraftModel(), Rule());

@@ -16,7 +16,7 @@
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/drafters/asking.h"
-#include "tests/support/growing.h"
+#include "tests/support/drafting.h"
 #include "tests/support/models.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
@@ -74,8 +74,8 @@ TEST(Unigram, PenalisesByTheTextOfEachNode) {
                   SamplingRule({.repetition_penalty = 3, .temperature = 0}));
   const auto grown = [&](std::vector<TokenId> text) {
     const Context context = BeginWith(drafter, std::move(text));
-    return ToText(
-        MustGrow(drafter, *PolicyOf("chain {gamma: 2}"), {.context = context}));
+    return ToText(MustDraft(drafter, *PolicyOf("chain {gamma: 2}"),
+                            {.context = context}));
   };
   EXPECT_EQ(grown({3}), "3(0(1))");
   EXPECT_EQ(grown({0}), "0(1(0))");
@@ -109,8 +109,8 @@ TEST(Bigram, FollowsItsRule) {
   EXPECT_THAT(Masses(AtRoot(cold, BeginWith(cold, {2}))),
               Near({36. / 46, 9. / 46, 1. / 46, 0}));
   Bigram greedy(SomeCounts(), SamplingRule({.temperature = 0}));
-  EXPECT_EQ(ToText(MustGrow(greedy, *PolicyOf("chain {gamma: 3}"),
-                            {.context = BeginWith(greedy, {2})})),
+  EXPECT_EQ(ToText(MustDraft(greedy, *PolicyOf("chain {gamma: 3}"),
+                             {.context = BeginWith(greedy, {2})})),
             "2(0(1(0)))")
       << "2 backs off; after 1 the tie goes to the lower id";
 }
@@ -120,8 +120,8 @@ TEST(Bigram, PenalisesByTheTextOfEachNode) {
                  SamplingRule({.repetition_penalty = 9, .temperature = 0}));
   const auto grown = [&](std::vector<TokenId> text) {
     const Context context = BeginWith(drafter, std::move(text));
-    return ToText(
-        MustGrow(drafter, *PolicyOf("chain {gamma: 2}"), {.context = context}));
+    return ToText(MustDraft(drafter, *PolicyOf("chain {gamma: 2}"),
+                            {.context = context}));
   };
   EXPECT_EQ(grown({1, 0}), "0(2(0))") << "1 was seen";
   EXPECT_EQ(grown({2, 0}), "0(1(0))") << "2 was seen, after the same token";

@@ -37,7 +37,7 @@
 #include "tests/support/must_read.h"
 #include "tests/support/tally.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/verifier.h"
 
@@ -127,7 +127,7 @@ std::vector<Distribution> Proposals(const Sequence& sequence, int number,
   std::vector<Distribution> all;
   const Context& context = sequence.context;
   Drafter& drafter = *sequence.trunks[static_cast<std::size_t>(number)].drafter;
-  GrowingTree tree(context.root(), number, law);
+  TrunkTree tree(context.root(), number, law);
   std::vector<int> level = {0};
   for (int depth = 0; depth < 3 && !level.empty(); ++depth) {
     auto laws = drafter.Propose(context, tree, level);

@@ -14,7 +14,7 @@
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
-#include "experiments/metrics/rounds.h"
+#include "experiments/metrics/round_figures.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "tests/experiments/hand_made.h"

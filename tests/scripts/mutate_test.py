@@ -117,10 +117,10 @@ class SampleTest(unittest.TestCase):
         self.assertNotIn(gone, drawn.mutants())
 
     def test_the_longest_path_counts_a_file(self):
-        paths = ["tree", "tree/optimize", "drafters/grow.cc"]
+        paths = ["tree", "tree/optimize", "drafters/drafting.cc"]
         for name, group in (("tree/a.cc", "tree"), ("trees/a.cc", None),
                             ("tree/optimize/a.cc", "tree/optimize"),
-                            ("drafters/grow.cc", "drafters/grow.cc")):
+                            ("drafters/drafting.cc", "drafters/drafting.cc")):
             self.assertEqual(sample.group_of(name, paths), group)
 
 

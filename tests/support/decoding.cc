@@ -21,7 +21,7 @@
 #include "drafters/drafter.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
-#include "tests/support/growing.h"
+#include "tests/support/drafting.h"
 #include "tree/draft_tree.h"
 #include "verifiers/catalogue.h"
 #include "verifiers/verifier.h"

@@ -7,15 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/growing.h"
-#include "tree/growing_tree.h"
+#include "tests/support/drafting.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
 class FakePolicy : public TreePolicy {
  public:
-  using Rule = std::function<std::vector<Expansion>(const GrowingTree& tree)>;
+  using Rule = std::function<std::vector<Expansion>(const TrunkTree& tree)>;
 
   explicit FakePolicy(Rule rule,
                       PolicyTraits traits = {.laws = {kEveryLaw.begin(),
@@ -26,7 +26,7 @@ class FakePolicy : public TreePolicy {
   static FakePolicy Once(const Expansion& expansion,
                          PolicyTraits traits = AnyLaw()) {
     return FakePolicy(
-        [expansion](const GrowingTree& tree) {
+        [expansion](const TrunkTree& tree) {
           return tree.draws(0).empty() && tree.open(0)
                      ? std::vector<Expansion>{expansion}
                      : std::vector<Expansion>{};
@@ -41,7 +41,7 @@ class FakePolicy : public TreePolicy {
   std::unique_ptr<TreePolicy> Clone() const override {
     return std::make_unique<FakePolicy>(*this);
   }
-  std::vector<Expansion> Next(const GrowingTree& tree) const override {
+  std::vector<Expansion> Next(const TrunkTree& tree) const override {
     return rule_(tree);
   }
 

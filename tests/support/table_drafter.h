@@ -18,7 +18,7 @@
 #include "tests/support/models.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -45,7 +45,7 @@ class TableDrafter : public Drafter {
     return absl::OkStatus();
   }
   absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const GrowingTree& tree,
+      const Context& context, const TrunkTree& tree,
       absl::Span<const int> nodes) override {
     passes_.emplace_back(nodes.begin(), nodes.end());
     std::vector<Distribution> proposals;

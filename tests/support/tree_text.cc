@@ -13,7 +13,7 @@
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -202,10 +202,10 @@ DraftTree ParseTree(absl::string_view text, const TreeTextOptions& options) {
   return DraftTree(ParseNodes(text, options));
 }
 
-GrowingTree ParseGrowth(absl::string_view text, int trunk, DraftLaw law,
-                        int vocab_size) {
+TrunkTree ParseGrowth(absl::string_view text, int trunk, DraftLaw law,
+                      int vocab_size) {
   const Written root = Parser(text).All();
-  GrowingTree tree(root.token, trunk, law);
+  TrunkTree tree(root.token, trunk, law);
   std::vector<std::pair<const Written*, int>> level = {{&root, 0}};
   for (std::size_t i = 0; i < level.size(); ++i) {
     const auto [written, node] = level[i];

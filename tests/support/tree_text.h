@@ -15,7 +15,7 @@
 
 #include "absl/strings/string_view.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
@@ -33,12 +33,12 @@ DraftTree ParseTree(absl::string_view text,
                     const TreeTextOptions& options = {});
 
 // One trunk's tree, drawn level by level. The text has no bars.
-GrowingTree ParseGrowth(absl::string_view text, int trunk = 0,
-                        DraftLaw law = DraftLaw::kIndependent,
-                        int vocab_size = 8);
+TrunkTree ParseGrowth(absl::string_view text, int trunk = 0,
+                      DraftLaw law = DraftLaw::kIndependent,
+                      int vocab_size = 8);
 
 std::string ToText(const DraftTree& tree);
-std::string ToText(const GrowingTree& tree);
+std::string ToText(const TrunkTree& tree);
 
 }  // namespace banyan
 

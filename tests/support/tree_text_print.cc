@@ -8,8 +8,8 @@
 #include "absl/types/span.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/merge.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -59,7 +59,7 @@ class Printer {
 
 std::string ToText(const DraftTree& tree) { return Printer(tree).Below(0); }
 
-std::string ToText(const GrowingTree& tree) {
+std::string ToText(const TrunkTree& tree) {
   return ToText(Merge(absl::MakeConstSpan(&tree, 1)));
 }
 

@@ -12,13 +12,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"
-#include "tests/support/growing.h"
+#include "tests/support/drafting.h"
 #include "tests/support/models.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/policies/catalogue.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -36,11 +36,11 @@ Distribution SureThenUnsure(absl::Span<const TokenId> text) {
   return Distribution::Dense({0.1, 0.1, 0.1, 0.1, 0.25, 0.35});
 }
 
-GrowingTree Grown(const AdaptiveChainOptions& options, DraftLaw law,
-                  std::uint64_t seed = 0) {
+TrunkTree Grown(const AdaptiveChainOptions& options, DraftLaw law,
+                std::uint64_t seed = 0) {
   TableDrafter drafter(SureThenUnsure);
-  return MustGrow(drafter, AdaptiveChain(options),
-                  {.law = law, .seed = seed, .context = ContextOf({9})});
+  return MustDraft(drafter, AdaptiveChain(options),
+                   {.law = law, .seed = seed, .context = ContextOf({9})});
 }
 
 TEST(AdaptiveChain, ASureDrafterDraftsTheWholeLength) {
@@ -61,7 +61,7 @@ TEST(AdaptiveChain, ThresholdZeroNeverStops) {
 TEST(AdaptiveChain, KeepAndStopKeepsTheUnsureTokenAndDraftsNoFurther) {
   for (DraftLaw law : kEveryLaw) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
-      const GrowingTree tree = Grown({.gamma = 8, .threshold = 0.4}, law, seed);
+      const TrunkTree tree = Grown({.gamma = 8, .threshold = 0.4}, law, seed);
       ASSERT_EQ(tree.size(), 5) << ToText(tree);
       EXPECT_EQ(tree.draws(3).size(), 1);
       EXPECT_FALSE(tree.draws(3)[0].dropped());
@@ -74,7 +74,7 @@ TEST(AdaptiveChain, DropGivesTheUnsureTokenUpAsARefusedRound) {
   bool dropped = false;
   for (DraftLaw law : kEveryLaw) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
-      const GrowingTree tree = Grown(
+      const TrunkTree tree = Grown(
           {.gamma = 5, .threshold = 0.3, .on_low = OnLow::kDrop}, law, seed);
       ASSERT_GE(tree.size(), 4) << ToText(tree);
       ASSERT_EQ(tree.draws(3).size(), 1);
@@ -118,7 +118,7 @@ void ObserveRound(AdaptiveChain& policy, const DraftTree& tree, int accepted) {
 
 int Length(const AdaptiveChain& policy) {
   TableDrafter drafter(SureThenUnsure);
-  return MustGrow(drafter, policy, {.context = ContextOf({9})}).size() - 1;
+  return MustDraft(drafter, policy, {.context = ContextOf({9})}).size() - 1;
 }
 
 TEST(AdaptiveChain, GrowsByTwoAndShrinksByOne) {

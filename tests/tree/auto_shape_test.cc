@@ -17,12 +17,12 @@
 #include "core/prob/distribution.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/merge.h"
 #include "tree/optimize/cost_curve.h"
 #include "tree/optimize/hardware.h"
 #include "tree/optimize/shape.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -54,7 +54,7 @@ std::unique_ptr<AutoShape> Make(const AutoOptions& options) {
 int Play(AutoShape& policy, int accepted) {
   const Distribution uniform =
       Distribution::Dense(std::vector<double>(16, 1.0 / 16));
-  GrowingTree growing(0, 0, DraftLaw::kWithoutReplacement);
+  TrunkTree growing(0, 0, DraftLaw::kWithoutReplacement);
   for (auto next = policy.Next(growing); !next.empty();
        next = policy.Next(growing))
     for (const Expansion& expansion : next) {
@@ -112,19 +112,19 @@ TEST(AutoShape, GivesUpOnAUselessDrafterAndAsksAgainAtTimes) {
   const AutoOptions options = Options(Steep(), 0.4);
   const auto policy = Make(options);
   double ms = 0;
-  std::vector<int> probes;
+  std::vector<int> trials;
   constexpr int kRounds = 400;
   for (int round = 0; round < kRounds; ++round) {
     const int height = Height(policy->shape());
     const int nodes = Play(*policy, 0);
     ms += *options.hardware.target_ms.At(nodes + 1) + height * 0.4;
-    if (nodes > 0 && round > 50) probes.push_back(round);
+    if (nodes > 0 && round > 50) trials.push_back(round);
   }
   // Each round gives a token, as plain decoding's do, at 1 ms.
   EXPECT_LT(ms, 1.1 * kRounds);
-  EXPECT_GT(probes.size(), 1U);
-  for (std::size_t i = 2; i < probes.size(); ++i)
-    EXPECT_EQ(probes[i] - probes[i - 1], 4 * options.probe + 1);
+  EXPECT_GT(trials.size(), 1U);
+  for (std::size_t i = 2; i < trials.size(); ++i)
+    EXPECT_EQ(trials[i] - trials[i - 1], 4 * options.trial + 1);
 }
 
 TEST(AutoShape, DoesNotAskWhereNoDrafterCouldPay) {

@@ -14,12 +14,12 @@
 #include "core/prob/distribution.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/toys.h"
-#include "tests/support/growing.h"
+#include "tests/support/drafting.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -30,14 +30,14 @@ constexpr double kRounding = 1e-14;
 // What a slot is worth, from the proposals and the draws alone. A node that was
 // not proposed for yet has an untouched slot; of a deterministic one only an
 // upper bound is known.
-double PathMass(const GrowingTree& tree, int node) {
+double PathMass(const TrunkTree& tree, int node) {
   double mass = 1;
   for (int at = node; at > 0; at = tree.node(at).parent)
     mass *= tree.proposal(tree.node(at).parent)->Mass(tree.node(at).token);
   return mass;
 }
 
-double Left(const GrowingTree& tree, int node) {
+double Left(const TrunkTree& tree, int node) {
   const Distribution* proposal = tree.proposal(node);
   if (proposal == nullptr) return 1;
   std::set<TokenId> drawn;
@@ -55,7 +55,7 @@ double Left(const GrowingTree& tree, int node) {
   return best;
 }
 
-double Value(const GrowingTree& tree, int node) {
+double Value(const TrunkTree& tree, int node) {
   return PathMass(tree, node) * Left(tree, node);
 }
 
@@ -70,7 +70,7 @@ class Watched : public TreePolicy {
     return std::make_unique<Watched>(*this);
   }
 
-  std::vector<Expansion> Next(const GrowingTree& tree) const override {
+  std::vector<Expansion> Next(const TrunkTree& tree) const override {
     std::vector<Expansion> next = policy_.Next(tree);
     const std::vector<int> slots = Slots(tree);
     double best = 0;
@@ -96,14 +96,14 @@ class Watched : public TreePolicy {
   }
 
  private:
-  static int Draws(const GrowingTree& tree) {
+  static int Draws(const TrunkTree& tree) {
     std::size_t draws = 0;
     for (int node = 0; node < tree.size(); ++node)
       draws += tree.draws(node).size();
     return static_cast<int>(draws);
   }
 
-  std::vector<int> Slots(const GrowingTree& tree) const {
+  std::vector<int> Slots(const TrunkTree& tree) const {
     std::vector<int> slots;
     for (int node = 0; node < tree.size(); ++node)
       if (tree.open(node) && (options_.max_depth == 0 ||
@@ -112,7 +112,7 @@ class Watched : public TreePolicy {
     return slots;
   }
 
-  static void ExpectAllUnproposed(const GrowingTree& tree,
+  static void ExpectAllUnproposed(const TrunkTree& tree,
                                   const std::vector<int>& slots,
                                   const std::vector<Expansion>& next) {
     std::vector<int> named, unproposed;
@@ -132,16 +132,16 @@ class Watched : public TreePolicy {
   BestFirst policy_;
 };
 
-GrowingTree Grown(const BestFirstOptions& options, DraftLaw law,
-                  std::uint64_t seed, bool zeros = false) {
+TrunkTree Grown(const BestFirstOptions& options, DraftLaw law,
+                std::uint64_t seed, bool zeros = false) {
   TableDrafter drafter(Toy({.vocab_size = 4,
                             .seed = static_cast<int>(seed),
                             .sharpness = 2.5,
                             .zeros = zeros}));
-  return MustGrow(drafter, Watched(options), {.law = law, .seed = seed});
+  return MustDraft(drafter, Watched(options), {.law = law, .seed = seed});
 }
 
-int AllDraws(const GrowingTree& tree) {
+int AllDraws(const TrunkTree& tree) {
   std::size_t draws = 0;
   for (int node = 0; node < tree.size(); ++node)
     draws += tree.draws(node).size();
@@ -153,7 +153,7 @@ TEST(BestFirst, DrawsTheBestSlotUntilTheBudgetIsSpent) {
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
       for (bool zeros : {false, true}) {
         SCOPED_TRACE(absl::StrCat(Name(law), ", seed ", seed));
-        const GrowingTree tree = Grown({.budget = 12}, law, seed, zeros);
+        const TrunkTree tree = Grown({.budget = 12}, law, seed, zeros);
         EXPECT_EQ(AllDraws(tree), 12) << ToText(tree);
       }
     }
@@ -163,8 +163,7 @@ TEST(BestFirst, DrawsTheBestSlotUntilTheBudgetIsSpent) {
 TEST(BestFirst, ARepeatedDrawCostsAsMuchAsANewOne) {
   bool repeated = false;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    const GrowingTree tree =
-        Grown({.budget = 10}, DraftLaw::kIndependent, seed);
+    const TrunkTree tree = Grown({.budget = 10}, DraftLaw::kIndependent, seed);
     EXPECT_EQ(AllDraws(tree), 10);
     repeated = repeated || tree.size() < 11;
   }
@@ -173,7 +172,7 @@ TEST(BestFirst, ARepeatedDrawCostsAsMuchAsANewOne) {
 
 TEST(BestFirst, SiblingsWithoutReplacementAreDistinct) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    const GrowingTree tree =
+    const TrunkTree tree =
         Grown({.budget = 14}, DraftLaw::kWithoutReplacement, seed);
     EXPECT_EQ(tree.size(), 15) << ToText(tree);
   }
@@ -182,10 +181,10 @@ TEST(BestFirst, SiblingsWithoutReplacementAreDistinct) {
 TEST(BestFirst, StopsAtItsDepthAndAtItsLeastValue) {
   for (DraftLaw law : kEveryLaw) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
-      const GrowingTree flat = Grown({.budget = 30, .max_depth = 2}, law, seed);
+      const TrunkTree flat = Grown({.budget = 30, .max_depth = 2}, law, seed);
       for (int node = 0; node < flat.size(); ++node)
         EXPECT_LE(flat.node(node).depth, 2) << ToText(flat);
-      const GrowingTree worthy =
+      const TrunkTree worthy =
           Grown({.budget = 100, .min_value = 0.05}, law, seed);
       EXPECT_LT(AllDraws(worthy), 100) << "never stopped";
     }
@@ -198,8 +197,8 @@ TEST(BestFirst, TheFirstSlotIsTheRootsAndALowerNodeComesFirstOnATie) {
   TableDrafter drafter([](absl::Span<const TokenId>) {
     return Distribution::Dense(std::vector<double>(4, 0.25));
   });
-  const GrowingTree tree = MustGrow(drafter, BestFirst({.budget = 6}),
-                                    {.law = DraftLaw::kWithoutReplacement});
+  const TrunkTree tree = MustDraft(drafter, BestFirst({.budget = 6}),
+                                   {.law = DraftLaw::kWithoutReplacement});
   EXPECT_EQ(tree.draws(0).size(), 4) << "its fourth slot ties with the others";
   EXPECT_EQ(drafter.passes(),
             (std::vector<std::vector<int>>{{0}, {1, 2, 3, 4}}));

@@ -18,8 +18,8 @@
 #include "tests/support/must_read.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/merge.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -104,7 +104,7 @@ TEST(Paths, LeadFromTheRootsChildToTheNode) {
 }
 
 TEST(Paths, OfAGrowingTreeAreTheSame) {
-  const GrowingTree growing = ParseGrowth("9(1(2 3(4)) 5)");
+  const TrunkTree growing = ParseGrowth("9(1(2 3(4)) 5)");
   // 0: 9, 1: 1, 2: 5, 3: 2, 4: 3, 5: 4.
   EXPECT_EQ(TokensTo(growing, 0), (std::vector<TokenId>{}));
   EXPECT_EQ(TokensTo(growing, 5), (std::vector<TokenId>{1, 3, 4}));
@@ -112,11 +112,11 @@ TEST(Paths, OfAGrowingTreeAreTheSame) {
 
 // A tree of several trunks, with probes.
 DraftTree RandomTree(std::mt19937_64& bits, int vocab_size) {
-  std::vector<GrowingTree> trunks;
+  std::vector<TrunkTree> trunks;
   const Distribution uniform = Distribution::Dense(std::vector<double>(
       static_cast<std::size_t>(vocab_size), 1. / vocab_size));
   for (int trunk = 0; trunk < 2; ++trunk) {
-    GrowingTree tree(1, trunk, DraftLaw::kIndependent);
+    TrunkTree tree(1, trunk, DraftLaw::kIndependent);
     for (int node = 0; node < tree.size() && tree.size() < 12; ++node) {
       const auto token = [&bits, vocab_size] {
         return static_cast<TokenId>(bits() %

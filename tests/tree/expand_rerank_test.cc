@@ -11,13 +11,13 @@
 #include "core/prob/distribution.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/toys.h"
-#include "tests/support/growing.h"
+#include "tests/support/drafting.h"
 #include "tests/support/models.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -82,14 +82,14 @@ std::set<Path> Best(std::vector<Candidate> all, int total) {
   return kept;
 }
 
-std::set<Path> PathsOf(const GrowingTree& tree) {
+std::set<Path> PathsOf(const TrunkTree& tree) {
   std::set<Path> paths;
   for (int node = 1; node < tree.size(); ++node)
     paths.insert(TokensTo(tree, node));
   return paths;
 }
 
-// That they hang together, Grow's pruning requires.
+// That they hang together, pruning requires.
 TEST(ExpandRerank, KeepsTheBestPathsOfAWideTree) {
   const std::vector<ExpandRerankOptions> all = {
       {.top_k = 1, .depth = 3, .total = 3},
@@ -104,8 +104,8 @@ TEST(ExpandRerank, KeepsTheBestPathsOfAWideTree) {
                               .sharpness = 2,
                               .zeros = seed % 2 == 1});
       TableDrafter drafter(model);
-      const GrowingTree tree = MustGrow(drafter, ExpandRerank(options),
-                                        {.law = DraftLaw::kDeterministic});
+      const TrunkTree tree = MustDraft(drafter, ExpandRerank(options),
+                                       {.law = DraftLaw::kDeterministic});
       EXPECT_EQ(PathsOf(tree), Best(Wide(*model, 0, options), options.total))
           << "top_k " << options.top_k << ", depth " << options.depth
           << ", total " << options.total << ", seed " << seed << ": "
@@ -123,7 +123,7 @@ TEST(ExpandRerank, TheOlderNodeStaysOnATie) {
                             : Distribution::OneHot(2, 0);
   });
   const auto grown = [&drafter](int total) {
-    return ToText(MustGrow(
+    return ToText(MustDraft(
         drafter, ExpandRerank({.top_k = 2, .depth = 2, .total = total}),
         {.law = DraftLaw::kDeterministic, .context = ContextOf({9})}));
   };

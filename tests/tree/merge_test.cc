@@ -14,13 +14,13 @@
 #include "tests/support/tree_text.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
 
-std::vector<GrowingTree> Trunks(const std::vector<absl::string_view>& texts) {
-  std::vector<GrowingTree> trunks;
+std::vector<TrunkTree> Trunks(const std::vector<absl::string_view>& texts) {
+  std::vector<TrunkTree> trunks;
   for (absl::string_view text : texts)
     trunks.push_back(ParseGrowth(text, static_cast<int>(trunks.size())));
   return trunks;
@@ -99,7 +99,7 @@ TEST(Merge, ProbesAreNeverMergedAndComeLast) {
 }
 
 TEST(Merge, KeepsLawsFlagsAndProposals) {
-  std::vector<GrowingTree> trunks = {
+  std::vector<TrunkTree> trunks = {
       ParseGrowth("9(1(2) 3 ~4)", 0, DraftLaw::kWithoutReplacement),
       ParseGrowth("9(1(5))", 1, DraftLaw::kDeterministic)};
   trunks[0].SetShared(1);
@@ -136,9 +136,9 @@ int NodeAt(const DraftTree& tree, const std::vector<TokenId>& path) {
   return node;
 }
 
-GrowingTree RandomTrunk(std::mt19937_64& bits, int trunk) {
+TrunkTree RandomTrunk(std::mt19937_64& bits, int trunk) {
   const Distribution uniform = Distribution::Dense(std::vector<double>(5, 0.2));
-  GrowingTree tree(9, trunk, DraftLaw::kIndependent);
+  TrunkTree tree(9, trunk, DraftLaw::kIndependent);
   for (int node = 0; node < tree.size() && tree.size() < 20; ++node) {
     tree.SetProposal(node, uniform);
     for (auto draws = bits() % 4; draws > 0; --draws)
@@ -150,14 +150,14 @@ GrowingTree RandomTrunk(std::mt19937_64& bits, int trunk) {
 TEST(Merge, EveryDrawOfEveryTrunkIsFoundAgainAtItsPath) {
   std::mt19937_64 bits(1);
   for (int round = 0; round < 300; ++round) {
-    std::vector<GrowingTree> trunks;
+    std::vector<TrunkTree> trunks;
     for (int trunk = 0; trunk <= round % 3; ++trunk)
       trunks.push_back(RandomTrunk(bits, trunk));
     const DraftTree tree = Merge(trunks);
     ASSERT_EQ(CheckInvariants(tree.nodes()), absl::OkStatus()) << ToText(tree);
     std::vector<bool> seen(static_cast<std::size_t>(tree.size()), false);
     seen[0] = true;
-    for (const GrowingTree& trunk : trunks) {
+    for (const TrunkTree& trunk : trunks) {
       for (int node = 0; node < trunk.size(); ++node) {
         const int found = NodeAt(tree, TokensTo(trunk, node));
         ASSERT_GE(found, 0) << ToText(trunk) << " in " << ToText(tree);

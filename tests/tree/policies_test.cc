@@ -13,14 +13,14 @@
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
-#include "tests/support/growing.h"
+#include "tests/support/drafting.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/optimize/shape.h"
 #include "tree/policies/catalogue.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -38,8 +38,8 @@ void ForEachTree(const std::string& spec, F check) {
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
       TableDrafter drafter(
           Toy({.vocab_size = 5, .seed = static_cast<int>(seed % 7)}));
-      const GrowingTree tree =
-          MustGrow(drafter, *policy, {.law = law, .seed = seed});
+      const TrunkTree tree =
+          MustDraft(drafter, *policy, {.law = law, .seed = seed});
       SCOPED_TRACE(absl::StrCat(spec, ", ", Name(law), ", seed ", seed, ": ",
                                 ToText(tree)));
       check(tree, drafter);
@@ -47,12 +47,12 @@ void ForEachTree(const std::string& spec, F check) {
   }
 }
 
-int DrawsAt(const GrowingTree& tree, int node) {
+int DrawsAt(const TrunkTree& tree, int node) {
   return static_cast<int>(tree.draws(node).size());
 }
 
 TEST(Chain, IsALineOfGammaDraws) {
-  ForEachTree("chain {gamma: 4}", [](const GrowingTree& tree, auto& drafter) {
+  ForEachTree("chain {gamma: 4}", [](const TrunkTree& tree, auto& drafter) {
     ASSERT_EQ(tree.size(), 5);
     for (int node = 0; node < 4; ++node) {
       EXPECT_EQ(DrawsAt(tree, node), 1);
@@ -67,24 +67,23 @@ TEST(Chain, IsALineOfGammaDraws) {
 
 TEST(Sequences, EveryNodeMakesAsManyDrawsAsLedToIt) {
   bool shared = false;
-  ForEachTree("sequences {count: 4, gamma: 3}",
-              [&shared](const GrowingTree& tree, auto& drafter) {
-                EXPECT_EQ(DrawsAt(tree, 0), 4);
-                for (int node = 1; node < tree.size(); ++node) {
-                  const bool last = tree.node(node).depth == 3;
-                  EXPECT_EQ(DrawsAt(tree, node),
-                            last ? 0 : tree.multiplicity(node));
-                  shared = shared || tree.multiplicity(node) > 1;
-                }
-                EXPECT_EQ(drafter.passes().size(), 3);
-              });
+  ForEachTree("sequences {count: 4, gamma: 3}", [&shared](const TrunkTree& tree,
+                                                          auto& drafter) {
+    EXPECT_EQ(DrawsAt(tree, 0), 4);
+    for (int node = 1; node < tree.size(); ++node) {
+      const bool last = tree.node(node).depth == 3;
+      EXPECT_EQ(DrawsAt(tree, node), last ? 0 : tree.multiplicity(node));
+      shared = shared || tree.multiplicity(node) > 1;
+    }
+    EXPECT_EQ(drafter.passes().size(), 3);
+  });
   EXPECT_TRUE(shared) << "no two chains ever agreed";
 }
 
 // Every node draws as often as its place in the shape has children; the k-th
 // draw takes the place of the k-th child. All inner nodes of a level are
 // proposed for in one pass.
-void ExpectShape(const GrowingTree& tree, const Shape& shape,
+void ExpectShape(const TrunkTree& tree, const Shape& shape,
                  const TableDrafter& drafter) {
   const std::vector<std::vector<int>> children = Children(shape);
   std::vector<int> place = {0};
@@ -107,18 +106,18 @@ void ExpectShape(const GrowingTree& tree, const Shape& shape,
   EXPECT_EQ(drafter.passes(), passes);
 }
 
-void ExpectPolicyGrows(const std::string& spec, const Shape& shape) {
-  ForEachTree(spec, [&shape](const GrowingTree& tree, auto& drafter) {
+void ExpectPolicyDrafts(const std::string& spec, const Shape& shape) {
+  ForEachTree(spec, [&shape](const TrunkTree& tree, auto& drafter) {
     ExpectShape(tree, shape, drafter);
   });
 }
 
 TEST(Expansion, AMergedNodeIsExpandedOnceInThePlaceOfItsFirstDraw) {
-  ExpectPolicyGrows("expansion {branching: [3, 2, 2]}",
-                    Shape::FromBranching({3, 2, 2}).value());
+  ExpectPolicyDrafts("expansion {branching: [3, 2, 2]}",
+                     Shape::FromBranching({3, 2, 2}).value());
   bool repeated = false;
   ForEachTree("expansion {branching: [3, 2]}",
-              [&repeated](const GrowingTree& tree, auto& /*drafter*/) {
+              [&repeated](const TrunkTree& tree, auto& /*drafter*/) {
                 for (int node = 1; node < tree.size(); ++node) {
                   if (tree.node(node).depth > 1) continue;
                   repeated = repeated || tree.multiplicity(node) > 1;
@@ -131,7 +130,7 @@ TEST(Expansion, AMergedNodeIsExpandedOnceInThePlaceOfItsFirstDraw) {
 TEST(Static, GrowsTheStatedPaths) {
   const std::vector<std::vector<int>> paths = {{0},    {1},    {2},      {0, 0},
                                                {0, 1}, {2, 0}, {0, 0, 0}};
-  ExpectPolicyGrows(
+  ExpectPolicyDrafts(
       "static {paths: [[0], [1], [2], [0, 0], [0, 1], [2, 0], [0, 0, 0]]}",
       Shape::FromPaths(paths).value());
 }
@@ -142,7 +141,7 @@ TEST(Sequoia, GrowsTheShapeItPlans) {
       PlanShape(ParseYaml(Section(spec), spec).value());
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_GT(Height(plan->shape), 1);
-  ExpectPolicyGrows(spec, plan->shape);
+  ExpectPolicyDrafts(spec, plan->shape);
 }
 
 TEST(FixedShapes, StopAtADepthLimitAndBelowEndOfText) {
@@ -151,7 +150,7 @@ TEST(FixedShapes, StopAtADepthLimitAndBelowEndOfText) {
   const std::vector<TokenId> ends = {1};
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     TableDrafter drafter(Toy({.vocab_size = 4}));
-    const GrowingTree tree = MustGrow(
+    const TrunkTree tree = MustDraft(
         drafter, *policy,
         {.limits = {.max_depth = 3, .end_of_text = ends}, .seed = seed});
     for (int node = 0; node < tree.size(); ++node) {

@@ -43,7 +43,7 @@ TEST(PolicyKeys, HoldUpToTheirEdges) {
         std::string("adaptive_chain {gamma: 1, on_low: drop}"),
         std::string("adaptive_chain {gamma: 1, on_low: stop_before}"),
         std::string("adaptive_chain {gamma: 1, adjust: true, max_gamma: 1}"),
-        Auto("memory: 1"), Auto("probe: 1")})
+        Auto("memory: 1"), Auto("trial: 1")})
     EXPECT_EQ(Build(spec), absl::OkStatus()) << spec;
 }
 
@@ -71,7 +71,7 @@ TEST(PolicyKeys, BeyondTheirEdgesAreRefusedByName) {
        "'max_gamma' must be at least 1"},
       {"expansion {branching: [2, 0]}", "branching"},
       {Auto("memory: 0"), "memory"},
-      {Auto("probe: 0"), "probe"},
+      {Auto("trial: 0"), "trial"},
       {"auto {acceptance: [0.5], budget: 2, draft_ms: 0}", "target_ms"},
       {"auto {acceptance: [0.7, 0.7], budget: 2, target_ms: {1: 1, 3: 2}}",
        "acceptance"},

@@ -18,7 +18,7 @@
 #include "gtest/gtest.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
-#include "tests/support/growing.h"
+#include "tests/support/drafting.h"
 #include "tests/support/models.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tally.h"
@@ -26,9 +26,9 @@
 #include "tests/verifiers/judge.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/merge.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/verifier.h"
 
@@ -68,9 +68,9 @@ std::vector<DraftTree> LawfulTrees(const std::string& verifier, int seed,
     for (DraftLaw law : grown_by->traits().laws) {
       TableDrafter drafter(
           Toy({.vocab_size = 4, .seed = seed, .sharpness = 2, .zeros = true}));
-      const GrowingTree tree =
-          MustGrow(drafter, *grown_by,
-                   {.law = law, .seed = static_cast<std::uint64_t>(seed)});
+      const TrunkTree tree =
+          MustDraft(drafter, *grown_by,
+                    {.law = law, .seed = static_cast<std::uint64_t>(seed)});
       const DraftTree merged = Merge(absl::MakeConstSpan(&tree, 1));
       const bool lawful =
           CheckLawful(verifier, VerifierOf(verifier)->traits(), merged).ok();

@@ -11,8 +11,8 @@
 #include "core/base/params.h"
 #include "core/prob/distribution.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -66,7 +66,7 @@ PolicyTraits AdaptiveChain::traits() const {
           .fixed_counts = true};
 }
 
-std::vector<Expansion> AdaptiveChain::Next(const GrowingTree& tree) const {
+std::vector<Expansion> AdaptiveChain::Next(const TrunkTree& tree) const {
   const int last = tree.size() - 1;
   const bool dropped = !tree.draws(last).empty();
   if (dropped || !tree.open(last) || tree.node(last).depth >= length_)
@@ -76,7 +76,7 @@ std::vector<Expansion> AdaptiveChain::Next(const GrowingTree& tree) const {
   return {{.node = last, .keep_at_least = drop ? options_.threshold : 0}};
 }
 
-bool AdaptiveChain::Confident(const GrowingTree& tree, int last) const {
+bool AdaptiveChain::Confident(const TrunkTree& tree, int last) const {
   if (options_.on_low == OnLow::kStopBefore) {
     const Distribution* proposal = tree.proposal(last);
     return proposal == nullptr ||

@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
-#include "tree/growing_tree.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -48,13 +48,13 @@ class AdaptiveChain : public TreePolicy {
   std::unique_ptr<TreePolicy> Clone() const override {
     return std::make_unique<AdaptiveChain>(*this);
   }
-  std::vector<Expansion> Next(const GrowingTree& tree) const override;
+  std::vector<Expansion> Next(const TrunkTree& tree) const override;
   void Observe(const RoundOutcome& outcome) override;
   std::vector<double> State() const override;
   void SetState(const std::vector<double>& state) override;
 
  private:
-  bool Confident(const GrowingTree& tree, int last) const;
+  bool Confident(const TrunkTree& tree, int last) const;
 
   AdaptiveChainOptions options_;
   int length_;

@@ -14,12 +14,12 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/optimize/hardware.h"
 #include "tree/optimize/shape.h"
 #include "tree/policies/fixed_shape.h"
 #include "tree/policies/plans.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -29,7 +29,7 @@ constexpr int kSide = 12;  // levels on each side of the calibration's
 constexpr double kStep = 0.5;
 // How many nodes the calibration counts for before the first round.
 constexpr double kPriorNodes = 2;
-// What the best level must promise for a probe: less is not worth its cost.
+// What the best level must promise for a trial: less is not worth its cost.
 constexpr double kWorthAsking = 1.1;
 // The longest wait, in first waits.
 constexpr double kMostWaits = 4;
@@ -63,8 +63,8 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> AutoShape::Build(ParamsReader& in) {
   const HardwareSection section = TakeHardware(in);
   in.Optional("memory", options.memory);
   in.Ensure(options.memory >= 1, "memory", "must be at least 1");
-  in.Optional("probe", options.probe);
-  in.Ensure(options.probe >= 1, "probe", "must be at least 1");
+  in.Optional("trial", options.trial);
+  in.Ensure(options.trial >= 1, "trial", "must be at least 1");
   in.Ensure(section.target_ms != nullptr, "target_ms",
             "is missing: the measured milliseconds of a target pass");
   BANYAN_RETURN_IF_ERROR(in.Finish());
@@ -78,10 +78,10 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> AutoShape::Build(ParamsReader& in) {
 
 AutoShape::AutoShape(const AutoOptions& options)
     : memory_(options.memory),
-      probe_(options.probe),
+      trial_(options.trial),
       single_(Shape::Chain(1)),
       single_policy_(single_),
-      wait_(options.probe) {}
+      wait_(options.trial) {}
 
 absl::StatusOr<std::unique_ptr<AutoShape>> AutoShape::Make(
     const AutoOptions& options) {
@@ -123,18 +123,18 @@ const AutoShape::Level& AutoShape::level() const {
   return levels_[static_cast<std::size_t>(best + kSide)];
 }
 
-bool AutoShape::Probes() const {
+bool AutoShape::Tries() const {
   return idle_ >= wait_ && most_speedup_ >= kWorthAsking;
 }
 
 const Shape& AutoShape::shape() const {
   const Shape& chosen = level().shape;
-  return chosen.size() == 1 && Probes() ? single_ : chosen;
+  return chosen.size() == 1 && Tries() ? single_ : chosen;
 }
 
-std::vector<Expansion> AutoShape::Next(const GrowingTree& tree) const {
+std::vector<Expansion> AutoShape::Next(const TrunkTree& tree) const {
   const Level& chosen = level();
-  if (chosen.shape.size() == 1 && Probes()) return single_policy_.Next(tree);
+  if (chosen.shape.size() == 1 && Tries()) return single_policy_.Next(tree);
   return chosen.policy.Next(tree);
 }
 
@@ -172,10 +172,10 @@ void AutoShape::Observe(const RoundOutcome& outcome) {
     ++idle_;
     return;
   }
-  if (Probes() && !any)
-    wait_ = std::min(2 * wait_, kMostWaits * probe_);
+  if (Tries() && !any)
+    wait_ = std::min(2 * wait_, kMostWaits * trial_);
   else
-    wait_ = probe_;
+    wait_ = trial_;
   idle_ = 0;
 }
 

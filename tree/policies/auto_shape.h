@@ -16,9 +16,9 @@
 // 1 - 1 / memory a node. A round's level is the one that expected the count
 // most closely, ties towards the calibration; before the first round, t = 0:
 // the calibration counts as two nodes of which its share was accepted. A level
-// whose fastest shape is none says nothing more about the text: after `probe`
-// rounds of it, and after twice as many each time that the probe was refused
-// (up to 4 `probe`), one round drafts a single token. Where not even the
+// whose fastest shape is none says nothing more about the text: after `trial`
+// rounds of it, and after twice as many each time that the trial was refused
+// (up to 4 `trial`), one round drafts a single token. Where not even the
 // highest level is predicted to gain a tenth over plain decoding, none does.
 //
 // State: accepted, the levels' expectations, rounds without a draft, and the
@@ -31,10 +31,10 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
-#include "tree/growing_tree.h"
 #include "tree/optimize/hardware.h"
 #include "tree/policies/fixed_shape.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -42,12 +42,12 @@ namespace banyan {
 struct AutoOptions {
   HardwareOptions hardware;
   int memory = 24;  // nodes
-  int probe = 32;   // rounds: a drafter that idled has so many tokens to read
+  int trial = 32;   // rounds: a drafter that idled has so many tokens to read
 };
 
 class AutoShape : public TreePolicy {
  public:
-  // Keys: those of TakeHardware, `target_ms` required; `memory`, `probe`.
+  // Keys: those of TakeHardware, `target_ms` required; `memory`, `trial`.
   static absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in);
 
   // Fails as FastestTree.
@@ -58,7 +58,7 @@ class AutoShape : public TreePolicy {
   std::unique_ptr<TreePolicy> Clone() const override {
     return std::make_unique<AutoShape>(*this);
   }
-  std::vector<Expansion> Next(const GrowingTree& tree) const override;
+  std::vector<Expansion> Next(const TrunkTree& tree) const override;
   void Observe(const RoundOutcome& outcome) override;
   std::vector<double> State() const override;
   void SetState(const std::vector<double>& state) override;
@@ -77,18 +77,18 @@ class AutoShape : public TreePolicy {
 
   explicit AutoShape(const AutoOptions& options);
   const Level& level() const;
-  bool Probes() const;
+  bool Tries() const;
   void Count(int draws, bool accepted);
 
   int memory_;
-  int probe_;
-  Shape single_;  // what a probe drafts
+  int trial_;
+  Shape single_;  // what a trial drafts
   FixedShape single_policy_;
   std::vector<Level> levels_;
   double most_speedup_ = 1;  // of all levels' shapes
   double accepted_ = 0;
   double idle_ = 0;  // rounds in a row without a draft
-  double wait_;      // so many, then a probe
+  double wait_;      // so many, then a trial
 };
 
 }  // namespace banyan

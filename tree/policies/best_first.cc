@@ -8,13 +8,13 @@
 #include "core/base/params.h"
 #include "core/prob/distribution.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
 
-double SlotValue(const GrowingTree& tree, int node) {
+double SlotValue(const TrunkTree& tree, int node) {
   const Distribution* proposal = tree.proposal(node);
   double value = tree.path_mass(node);
   if (proposal == nullptr) return value;
@@ -51,12 +51,12 @@ PolicyTraits BestFirst::traits() const {
           .fixed_counts = options_.budget <= 1};
 }
 
-bool BestFirst::MayDraw(const GrowingTree& tree, int node) const {
+bool BestFirst::MayDraw(const TrunkTree& tree, int node) const {
   return tree.open(node) && (options_.max_depth == 0 ||
                              tree.node(node).depth < options_.max_depth);
 }
 
-std::vector<Expansion> BestFirst::Next(const GrowingTree& tree) const {
+std::vector<Expansion> BestFirst::Next(const TrunkTree& tree) const {
   int drawn = 0;
   int best = -1;
   double best_value = 0;

@@ -1,5 +1,5 @@
-// Best-first growth: each draw goes where the drafter thinks it most likely to
-// be accepted (DySpec; with deterministic draws, OPT-Tree).
+// Best-first drafting: each draw goes where the drafter thinks it most likely
+// to be accepted (DySpec; with deterministic draws, OPT-Tree).
 #ifndef BANYAN_TREE_POLICIES_BEST_FIRST_H_
 #define BANYAN_TREE_POLICIES_BEST_FIRST_H_
 
@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
-#include "tree/growing_tree.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
@@ -36,10 +36,10 @@ class BestFirst : public TreePolicy {
   std::unique_ptr<TreePolicy> Clone() const override {
     return std::make_unique<BestFirst>(*this);
   }
-  std::vector<Expansion> Next(const GrowingTree& tree) const override;
+  std::vector<Expansion> Next(const TrunkTree& tree) const override;
 
  private:
-  bool MayDraw(const GrowingTree& tree, int node) const;
+  bool MayDraw(const TrunkTree& tree, int node) const;
 
   BestFirstOptions options_;
 };

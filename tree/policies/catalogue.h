@@ -20,7 +20,7 @@ struct PolicyRow {
   absl::string_view name;
   absl::string_view sentence;
   // Exactly one of the two; each reads all keys but `name` and `law`. A plan is
-  // a shape known before anything is drawn, grown by FixedShape.
+  // a shape known before anything is drawn, drafted by FixedShape.
   absl::StatusOr<ShapePlan> (*plan)(ParamsReader& in) = nullptr;
   absl::StatusOr<std::unique_ptr<TreePolicy>> (*build)(ParamsReader& in) =
       nullptr;

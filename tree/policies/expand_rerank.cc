@@ -8,14 +8,14 @@
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
 
 // The `count` nodes of largest path mass, ties towards the older node.
-std::vector<int> Best(const GrowingTree& tree, std::vector<int> nodes,
+std::vector<int> Best(const TrunkTree& tree, std::vector<int> nodes,
                       int count) {
   std::stable_sort(nodes.begin(), nodes.end(), [&](int a, int b) {
     return tree.path_mass(a) > tree.path_mass(b);
@@ -45,7 +45,7 @@ PolicyTraits ExpandRerank::traits() const {
           .fixed_counts = true};
 }
 
-std::vector<Expansion> ExpandRerank::Next(const GrowingTree& tree) const {
+std::vector<Expansion> ExpandRerank::Next(const TrunkTree& tree) const {
   // Levels are made one after another: the last node lies on the newest.
   const int level = tree.node(tree.size() - 1).depth;
   if (level >= options_.depth) return {};
@@ -59,7 +59,7 @@ std::vector<Expansion> ExpandRerank::Next(const GrowingTree& tree) const {
   return next;
 }
 
-std::vector<int> ExpandRerank::Keep(const GrowingTree& tree) const {
+std::vector<int> ExpandRerank::Keep(const TrunkTree& tree) const {
   std::vector<int> drafted;
   for (int node = 1; node < tree.size(); ++node) drafted.push_back(node);
   std::vector<int> keep = Best(tree, drafted, options_.total);

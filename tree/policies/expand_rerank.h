@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
-#include "tree/growing_tree.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
@@ -21,7 +21,7 @@ struct ExpandRerankOptions {
 // The root gets its top_k candidates; then, level by level, the top_k nodes of
 // the newest level by path mass get top_k candidates each. In the end the
 // `total` nodes of largest path mass are kept, wherever they are. A path's mass
-// never grows, so what is kept hangs together; on a tie the older node stays.
+// never rises, so what is kept hangs together; on a tie the older node stays.
 // Ranking after the fact makes the tree deterministic: that is its only law.
 class ExpandRerank : public TreePolicy {
  public:
@@ -35,8 +35,8 @@ class ExpandRerank : public TreePolicy {
   std::unique_ptr<TreePolicy> Clone() const override {
     return std::make_unique<ExpandRerank>(*this);
   }
-  std::vector<Expansion> Next(const GrowingTree& tree) const override;
-  std::vector<int> Keep(const GrowingTree& tree) const override;
+  std::vector<Expansion> Next(const TrunkTree& tree) const override;
+  std::vector<int> Keep(const TrunkTree& tree) const override;
 
  private:
   ExpandRerankOptions options_;

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/optimize/shape.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
@@ -25,7 +25,7 @@ PolicyTraits FixedShape::traits() const {
           .shares_draws = share_draws_};
 }
 
-std::vector<Expansion> FixedShape::Next(const GrowingTree& tree) const {
+std::vector<Expansion> FixedShape::Next(const TrunkTree& tree) const {
   std::vector<Expansion> next;
   // Nodes stand parents first, so one walk finds every node's place.
   std::vector<std::size_t> place(static_cast<std::size_t>(tree.size()), 0);

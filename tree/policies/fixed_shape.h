@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "tree/growing_tree.h"
 #include "tree/optimize/shape.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
@@ -24,7 +24,7 @@ class FixedShape : public TreePolicy {
   std::unique_ptr<TreePolicy> Clone() const override {
     return std::make_unique<FixedShape>(*this);
   }
-  std::vector<Expansion> Next(const GrowingTree& tree) const override;
+  std::vector<Expansion> Next(const TrunkTree& tree) const override;
 
  private:
   std::vector<std::vector<int>> children_;  // by place, in order of rank

@@ -32,8 +32,8 @@ absl::StatusOr<ShapePlan> PlanChain(ParamsReader& in);
 absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in);
 
 // A stated tree: `paths`, lists of child ranks from 0; or `file`, a JSON file
-// of them beside the configuration, with `tree` if it holds several; or grown
-// greedily from `accuracies` by head and rank (or a `calibration` that has
+// of them beside the configuration, with `tree` if it holds several; or drawn
+// up greedily from `accuracies` by head and rank (or a `calibration` that has
 // them), to `budget` nodes (Medusa).
 absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in);
 

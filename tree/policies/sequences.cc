@@ -6,8 +6,8 @@
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
@@ -27,7 +27,7 @@ PolicyTraits Sequences::traits() const {
           .fixed_counts = true};
 }
 
-std::vector<Expansion> Sequences::Next(const GrowingTree& tree) const {
+std::vector<Expansion> Sequences::Next(const TrunkTree& tree) const {
   std::vector<Expansion> next;
   for (int node = 0; node < tree.size(); ++node) {
     if (!tree.open(node) || !tree.draws(node).empty()) continue;

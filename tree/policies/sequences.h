@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
-#include "tree/growing_tree.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
@@ -26,7 +26,7 @@ class Sequences : public TreePolicy {
   std::unique_ptr<TreePolicy> Clone() const override {
     return std::make_unique<Sequences>(*this);
   }
-  std::vector<Expansion> Next(const GrowingTree& tree) const override;
+  std::vector<Expansion> Next(const TrunkTree& tree) const override;
 
  private:
   int count_;

@@ -94,8 +94,8 @@ HWY_INLINE float Largest(const float* x, std::size_t size, float most) {
 
 // Turns scores into p, 0 where the row does not see, and returns their sum.
 // `seen` are the pending tokens it sees; `kept` is room for their scores.
-float Soften(const ScoreRow& row, const std::vector<int>& seen, int window,
-             std::vector<float>& kept) {
+float Softmax(const ScoreRow& row, const std::vector<int>& seen, int window,
+              std::vector<float>& kept) {
   const FloatTag d;
   // The first position inside the window: so many of the prefix are outside,
   // then so many of the seen.
@@ -230,10 +230,10 @@ void Attend(const AttentionTask& task) {
     for (int head = 0; head < s.group; ++head) {
       float* scores = s.scores + static_cast<std::size_t>(i * s.group + head) *
                                      s.scores_stride;
-      totals.push_back(Soften({scores, scores + s.pending_at,
-                               static_cast<std::size_t>(args.committed),
-                               static_cast<std::size_t>(s.tokens)},
-                              seen, args.window, kept));
+      totals.push_back(Softmax({scores, scores + s.pending_at,
+                                static_cast<std::size_t>(args.committed),
+                                static_cast<std::size_t>(s.tokens)},
+                               seen, args.window, kept));
     }
   }
   if (args.committed > 0)

@@ -139,8 +139,8 @@ absl::StatusOr<std::unique_ptr<Weight>> CpuBackend::Pack(WeightFormat format,
   return weight;
 }
 
-absl::Status CpuBackend::GrowKv(KvCache& cache, int slots, int used) {
-  return host::GrowKv(cache, slots, used);
+absl::Status CpuBackend::ReserveKv(KvCache& cache, int slots, int used) {
+  return host::ReserveKv(cache, slots, used);
 }
 
 absl::Status CpuBackend::Copy(const CopyArgs& args) { return host::Copy(args); }

@@ -47,7 +47,7 @@ class CpuBackend : public Backend {
   std::string description() const override;
   // Every call has done its work when it returns.
   absl::Status Finish() override { return absl::OkStatus(); }
-  absl::StatusOr<std::unique_ptr<Probe>> NewProbe(std::size_t bytes,
+  absl::StatusOr<std::unique_ptr<Gauge>> NewGauge(std::size_t bytes,
                                                   const Clock& clock) override;
   int threads() const { return pool_.threads(); }
   // Calls task(piece, kernel) for as many pieces as there are threads; `kernel`
@@ -64,7 +64,7 @@ class CpuBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Weight>> Pack(WeightFormat format, int rows,
                                                int columns,
                                                WeightRows source) override;
-  absl::Status GrowKv(KvCache& cache, int slots, int used) override;
+  absl::Status ReserveKv(KvCache& cache, int slots, int used) override;
   absl::Status Embed(const EmbedArgs& args) override;
   absl::Status Norm(const NormArgs& args) override;
   absl::Status Linear(const LinearArgs& args) override;

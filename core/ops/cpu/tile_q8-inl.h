@@ -320,7 +320,7 @@ inline HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
   }
 }
 
-// For the probe: `rounds` times twelve steps of sums, from registers.
+// For the gauge: `rounds` times twelve steps of sums, from registers.
 inline HWY_NOINLINE std::int32_t MultiplyBytes(std::size_t rounds) {
   constexpr int kSumsAtOnce = 12;
   alignas(64) std::uint8_t weights[kLane * 4];

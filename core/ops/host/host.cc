@@ -45,7 +45,7 @@ absl::Status Download(const Buffer& from, std::size_t offset,
   return absl::OkStatus();
 }
 
-absl::Status GrowKv(KvCache& cache, int slots, int used) {
+absl::Status ReserveKv(KvCache& cache, int slots, int used) {
   if (slots <= cache.capacity) return absl::OkStatus();
   KvCache grown = {.kv_heads = cache.kv_heads,
                    .head_dim = cache.head_dim,

@@ -72,7 +72,7 @@ absl::Status Upload(absl::Span<const std::byte> from, Buffer& to,
                     std::size_t offset);
 absl::Status Download(const Buffer& from, std::size_t offset,
                       absl::Span<std::byte> to);
-absl::Status GrowKv(KvCache& cache, int slots, int used);
+absl::Status ReserveKv(KvCache& cache, int slots, int used);
 // What StoreKv does to one head.
 void StoreKvHead(const StoreKvArgs& args, int head);
 absl::Status MoveKv(const MoveKvArgs& args);

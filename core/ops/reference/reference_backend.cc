@@ -123,8 +123,8 @@ absl::StatusOr<std::unique_ptr<Weight>> ReferenceBackend::Pack(
   return weight;
 }
 
-absl::Status ReferenceBackend::GrowKv(KvCache& cache, int slots, int used) {
-  return host::GrowKv(cache, slots, used);
+absl::Status ReferenceBackend::ReserveKv(KvCache& cache, int slots, int used) {
+  return host::ReserveKv(cache, slots, used);
 }
 
 absl::Status ReferenceBackend::Copy(const CopyArgs& args) {

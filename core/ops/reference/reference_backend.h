@@ -33,7 +33,7 @@ class ReferenceBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Weight>> Pack(WeightFormat format, int rows,
                                                int columns,
                                                WeightRows source) override;
-  absl::Status GrowKv(KvCache& cache, int slots, int used) override;
+  absl::Status ReserveKv(KvCache& cache, int slots, int used) override;
   absl::Status Embed(const EmbedArgs& args) override;
   absl::Status Norm(const NormArgs& args) override;
   absl::Status Linear(const LinearArgs& args) override;

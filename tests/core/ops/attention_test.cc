@@ -78,7 +78,7 @@ struct Tree {
 KvCache Rubbish(Backend& backend, Desk& desk, const Shape& shape, int slots) {
   KvCache cache = {.kv_heads = shape.kv_heads, .head_dim = shape.head_dim};
   const int columns = shape.kv_heads * shape.head_dim;
-  absl::Status status = backend.GrowKv(cache, slots, 0);
+  absl::Status status = backend.ReserveKv(cache, slots, 0);
   EXPECT_TRUE(status.ok()) << status;
   status = backend.StoreKv({{.keys = desk.Room(cache.capacity, columns),
                              .values = desk.Room(cache.capacity, columns),

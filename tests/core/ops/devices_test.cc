@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "core/base/clock.h"
 #include "core/ops/backend.h"
-#include "core/ops/probe.h"
+#include "core/ops/gauge.h"
 #include "core/ops/weight.h"
 #include "tests/core/ops/twins.h"
 
@@ -77,25 +77,25 @@ class StepClock : public Clock {
   mutable std::int64_t now_ = 0;
 };
 
-TEST(Probe, MeasuresOrSaysThatItCannot) {
+TEST(Gauge, MeasuresOrSaysThatItCannot) {
   int without = 0;
   for (const DeviceRow& row : DeviceTable()) {
     const auto backend = OpenDevice(row.name);
     ASSERT_TRUE(backend.ok()) << backend.status();
     const StepClock clock;
-    const auto probe = (*backend)->NewProbe(1, clock);
-    if (absl::IsUnimplemented(probe.status())) {
+    const auto gauge = (*backend)->NewGauge(1, clock);
+    if (absl::IsUnimplemented(gauge.status())) {
       ++without;
-      EXPECT_THAT(probe.status().message(), HasSubstr(std::string(row.name)));
+      EXPECT_THAT(gauge.status().message(), HasSubstr(std::string(row.name)));
       continue;
     }
-    ASSERT_TRUE(probe.ok()) << probe.status();
-    const auto bandwidth = (*probe)->ReadBandwidth();
+    ASSERT_TRUE(gauge.ok()) << gauge.status();
+    const auto bandwidth = (*gauge)->ReadBandwidth();
     ASSERT_TRUE(bandwidth.ok()) << bandwidth.status();
     EXPECT_GT(*bandwidth, 0);
     for (WeightFormat format :
          {WeightFormat::kF32, WeightFormat::kBf16, WeightFormat::kQ8}) {
-      const auto peak = (*probe)->Peak(format);
+      const auto peak = (*gauge)->Peak(format);
       ASSERT_TRUE(peak.ok()) << peak.status();
       EXPECT_GT(*peak, 0);
     }

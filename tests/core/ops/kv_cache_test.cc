@@ -1,4 +1,4 @@
-// StoreKv, MoveKv and GrowKv, read back through host::KvView: on the devices
+// StoreKv, MoveKv and ReserveKv, read back through host::KvView: on the devices
 // whose memory is this machine's.
 #include "core/ops/kv_cache.h"
 
@@ -107,7 +107,7 @@ void Wander(Backend& backend, int kv_heads, int head_dim, Dice& dice) {
     const int count = dice.Between(1, 20);
     const int first = dice.OneIn(2) ? used : dice.Below(used + 1);
     const int end = std::max(used, first + count);
-    ASSERT_TRUE(backend.GrowKv(cache, end, used).ok());
+    ASSERT_TRUE(backend.ReserveKv(cache, end, used).ok());
     ASSERT_GE(cache.capacity, end) << what;
     Slots grown = RandomSlots(end, cache, dice);
     Overwrite(model, UpTo(used), grown, 0);
@@ -153,7 +153,7 @@ TEST(KvCache, HoldsWhatSeveralSequencesStoredAtOnce) {
         cache.kv_heads = 2;
         cache.head_dim = 6;
         stored.push_back(RandomSlots(dice.Between(1, 30), cache, dice));
-        ASSERT_TRUE(backend->GrowKv(cache, stored.back().keys.rows, 0).ok());
+        ASSERT_TRUE(backend->ReserveKv(cache, stored.back().keys.rows, 0).ok());
         together.push_back(Lay(desk, stored.back(), 0, cache, dice));
       }
       const auto status = backend->StoreKv(together);
@@ -169,7 +169,7 @@ TEST(KvCache, HoldsFiniteNumbersWhereNothingWasStored) {
   Fleet fleet;
   for (const auto& backend : fleet.hosts()) {
     KvCache cache = {.kv_heads = 2, .head_dim = 6};
-    ASSERT_TRUE(backend->GrowKv(cache, 37, 0).ok());
+    ASSERT_TRUE(backend->ReserveKv(cache, 37, 0).ok());
     const Slots slots = Read(cache, cache.capacity);
     for (float x : slots.keys.data) ASSERT_TRUE(std::isfinite(x));
     for (float x : slots.values.data) ASSERT_TRUE(std::isfinite(x));
@@ -183,11 +183,11 @@ TEST(KvCache, NeverShrinks) {
   for (const auto& backend : fleet.hosts()) {
     Desk desk(*backend);
     KvCache cache = {.kv_heads = 2, .head_dim = 6};
-    ASSERT_TRUE(backend->GrowKv(cache, 40, 0).ok());
+    ASSERT_TRUE(backend->ReserveKv(cache, 40, 0).ok());
     const Slots slots = RandomSlots(40, cache, dice);
     Store(*backend, desk, slots, 0, cache, dice);
     const int capacity = cache.capacity;
-    ASSERT_TRUE(backend->GrowKv(cache, 3, 40).ok());
+    ASSERT_TRUE(backend->ReserveKv(cache, 3, 40).ok());
     EXPECT_EQ(cache.capacity, capacity);
     ExpectHolds(cache, slots, backend->description());
   }

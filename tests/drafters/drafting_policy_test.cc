@@ -1,4 +1,4 @@
-// How Grow, the policy and the drafter talk to each other.
+// How drafting, the policy and the drafter talk to each other.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,27 +15,27 @@
 #include "core/random/enumerating_source.h"
 #include "core/random/random_source.h"
 #include "drafters/drafter.h"
-#include "drafters/grow.h"
+#include "drafters/drafting.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/toys.h"
+#include "tests/support/drafting.h"
 #include "tests/support/fake_policy.h"
-#include "tests/support/growing.h"
 #include "tests/support/models.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Grow, AsksThePolicyAgainBeforeItDraws) {
+TEST(Drafting, AsksThePolicyAgainBeforeItDraws) {
   // Draws only where the proposal is sure; it must see it first.
-  const FakePolicy policy([](const GrowingTree& tree) {
+  const FakePolicy policy([](const TrunkTree& tree) {
     std::vector<Expansion> next;
     for (int node = 0; node < tree.size(); ++node) {
       const Distribution* proposal = tree.proposal(node);
@@ -49,29 +49,29 @@ TEST(Grow, AsksThePolicyAgainBeforeItDraws) {
     return text.size() < 4 ? Distribution::OneHot(2, 0)
                            : Distribution::Dense({0.5, 0.5});
   });
-  EXPECT_EQ(ToText(MustGrow(drafter, policy)), "0(0(0(0)))");
+  EXPECT_EQ(ToText(MustDraft(drafter, policy)), "0(0(0(0)))");
   EXPECT_EQ(drafter.passes().size(), 4) << "the last one drew nothing";
 }
 
-TEST(Grow, AnEmptyProposalEndsItsBranchAlone) {
+TEST(Drafting, AnEmptyProposalEndsItsBranchAlone) {
   TableDrafter drafter([](absl::Span<const TokenId> text) {
     return text.back() == 1 ? Distribution::Dense({0, 0})
                             : Distribution::Dense({0.5, 0.5});
   });
   for (DraftLaw law : {DraftLaw::kWithoutReplacement, DraftLaw::kDeterministic})
-    EXPECT_EQ(MustGrow(drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
-                       {.law = law})
+    EXPECT_EQ(MustDraft(drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
+                        {.law = law})
                   .size(),
               7)
         << "two children below every 0, none below a 1";
 }
 
-TEST(Grow, EqualSeedsGrowEqualTrees) {
+TEST(Drafting, EqualSeedsGrowEqualTrees) {
   const auto grown = [](std::uint64_t seed, int trunk, std::uint32_t round) {
     TableDrafter drafter(Toy({.vocab_size = 8}));
     Context context = ContextOf({0});
     context.round = round;
-    return ToText(MustGrow(
+    return ToText(MustDraft(
         drafter, *PolicyOf("expansion {branching: [3, 3]}"),
         {.seed = seed, .context = std::move(context), .trunk = trunk}));
   };
@@ -81,7 +81,7 @@ TEST(Grow, EqualSeedsGrowEqualTrees) {
   EXPECT_NE(grown(1, 0, 0), grown(1, 0, 1)) << "rounds share randomness";
 }
 
-TEST(Grow, NoTwoDrawsOfARoundShareRandomness) {
+TEST(Drafting, NoTwoDrawsOfARoundShareRandomness) {
   const Context context = ContextOf({0});
   EnumeratingSource source(2000);  // ends the program on a repeated key
   const std::unique_ptr<TreePolicy> policy =
@@ -89,9 +89,9 @@ TEST(Grow, NoTwoDrawsOfARoundShareRandomness) {
   do {
     for (int trunk = 0; trunk < 2; ++trunk) {
       TableDrafter drafter(Toy({.vocab_size = 2, .seed = trunk}));
-      ASSERT_TRUE(Grow({drafter, *policy, DraftLaw::kIndependent, trunk},
-                       context, {.max_depth = 9},
-                       Chance(source, context.prompt, context.round))
+      ASSERT_TRUE(DraftTrunk({drafter, *policy, DraftLaw::kIndependent, trunk},
+                             context, {.max_depth = 9},
+                             Chance(source, context.prompt, context.round))
                       .ok());
     }
   } while (source.Advance());
@@ -100,19 +100,19 @@ TEST(Grow, NoTwoDrawsOfARoundShareRandomness) {
 
 // Two draws at the root; the second child takes the draws of the first.
 FakePolicy Sharing() {
-  return FakePolicy([](const GrowingTree& tree) -> std::vector<Expansion> {
+  return FakePolicy([](const TrunkTree& tree) -> std::vector<Expansion> {
     if (tree.draws(0).empty()) return {{.node = 0, .draws = 2}};
     if (tree.size() < 3 || !tree.draws(1).empty()) return {};
     return {{.node = 1, .draws = 3}, {.node = 2, .same_as = 1}};
   });
 }
 
-TEST(Grow, SharedDrawsAreTheSameAndSaySo) {
+TEST(Drafting, SharedDrawsAreTheSameAndSaySo) {
   for (DraftLaw law : kEveryLaw) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       TableDrafter drafter(DepthToy({.vocab_size = 4}));
-      const GrowingTree tree =
-          MustGrow(drafter, Sharing(), {.law = law, .seed = seed});
+      const TrunkTree tree =
+          MustDraft(drafter, Sharing(), {.law = law, .seed = seed});
       if (tree.draws(0).size() < 2 || tree.multiplicity(1) == 2) continue;
       ASSERT_EQ(tree.draws(1).size(), 3);
       ASSERT_EQ(tree.draws(2).size(), 3);
@@ -128,12 +128,12 @@ TEST(Grow, SharedDrawsAreTheSameAndSaySo) {
   }
 }
 
-TEST(Grow, DrawsAreNotSharedBetweenDifferentProposals) {
+TEST(Drafting, DrawsAreNotSharedBetweenDifferentProposals) {
   for (DraftLaw law :
        {DraftLaw::kWithoutReplacement, DraftLaw::kDeterministic}) {
     TableDrafter drafter(Toy({.vocab_size = 4}));
-    const absl::StatusOr<GrowingTree> tree =
-        TryGrow(drafter, Sharing(), {.law = law});
+    const absl::StatusOr<TrunkTree> tree =
+        TryDraft(drafter, Sharing(), {.law = law});
     EXPECT_EQ(tree.status().code(), absl::StatusCode::kFailedPrecondition)
         << Name(law);
     EXPECT_THAT(std::string(tree.status().message()),
@@ -141,22 +141,22 @@ TEST(Grow, DrawsAreNotSharedBetweenDifferentProposals) {
   }
 }
 
-TEST(Grow, ScoresAreSharedAsLawsAre) {
+TEST(Drafting, ScoresAreSharedAsLawsAre) {
   // Scores: below a sum of 1, where the sum of minima says nothing by itself.
   const auto grown = [](double other) {
     TableDrafter drafter([other](absl::Span<const TokenId> text) {
       return text.back() == 1 ? Distribution::Dense({0.25, other, 0})
                               : Distribution::Dense({0.25, 0.125, 0});
     });
-    return TryGrow(drafter, Sharing(), {.law = DraftLaw::kDeterministic})
+    return TryDraft(drafter, Sharing(), {.law = DraftLaw::kDeterministic})
         .status();
   };
   EXPECT_EQ(grown(0.125), absl::OkStatus());
   EXPECT_EQ(grown(0.25).code(), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST(Grow, TheRootsDrawsAreSharedAsAnyNodesAre) {
-  const FakePolicy policy([](const GrowingTree& tree) {
+TEST(Drafting, TheRootsDrawsAreSharedAsAnyNodesAre) {
+  const FakePolicy policy([](const TrunkTree& tree) {
     std::vector<Expansion> next;
     if (tree.draws(0).empty())
       next.push_back({.node = 0, .draws = 3});
@@ -167,7 +167,7 @@ TEST(Grow, TheRootsDrawsAreSharedAsAnyNodesAre) {
   TableDrafter drafter([](absl::Span<const TokenId>) {
     return Distribution::Dense({0.5, 0.3, 0.2});
   });
-  const GrowingTree tree = MustGrow(drafter, policy);
+  const TrunkTree tree = MustDraft(drafter, policy);
   ASSERT_EQ(tree.draws(1).size(), 3);
   for (std::size_t i = 0; i < 3; ++i)
     EXPECT_EQ(tree.draws(1)[i].token, tree.draws(0)[i].token);
@@ -179,38 +179,36 @@ class Failing : public TableDrafter {
  public:
   Failing() : TableDrafter(Toy({})) {}
   absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const GrowingTree& tree,
+      const Context& context, const TrunkTree& tree,
       absl::Span<const int> nodes) override {
     if (nodes[0] > 0) return absl::ResourceExhaustedError("no room");
     return TableDrafter::Propose(context, tree, nodes);
   }
 };
 
-TEST(Grow, FailsAsTheDrafterFails) {
+TEST(Drafting, FailsAsTheDrafterFails) {
   Failing drafter;
-  EXPECT_EQ(TryGrow(drafter, *PolicyOf("chain {gamma: 3}")).status(),
+  EXPECT_EQ(TryDraft(drafter, *PolicyOf("chain {gamma: 3}")).status(),
             absl::ResourceExhaustedError("no room"));
-  EXPECT_TRUE(TryGrow(drafter, *PolicyOf("chain {gamma: 1}")).ok());
+  EXPECT_TRUE(TryDraft(drafter, *PolicyOf("chain {gamma: 1}")).ok());
 }
 
 TEST(GrowDeathTest, AClosedNodeCannotBeExpanded) {
   TableDrafter drafter(Toy({}));
-  const FakePolicy policy([](const GrowingTree&) -> std::vector<Expansion> {
-    return {{.node = 0}};
-  });
-  EXPECT_DEATH(MustGrow(drafter, policy, {.limits = {.max_depth = 0}}),
+  const FakePolicy policy(
+      [](const TrunkTree&) -> std::vector<Expansion> { return {{.node = 0}}; });
+  EXPECT_DEATH(MustDraft(drafter, policy, {.limits = {.max_depth = 0}}),
                "closed");
 }
 
 TEST(GrowDeathTest, DrawsOfANodeWithoutAnyCannotBeShared) {
   TableDrafter drafter(Toy({.vocab_size = 4}));
-  const FakePolicy policy(
-      [](const GrowingTree& tree) -> std::vector<Expansion> {
-        if (tree.draws(0).empty()) return {{.node = 0, .draws = 2}};
-        return {{.node = 1, .same_as = 2}};
-      });
+  const FakePolicy policy([](const TrunkTree& tree) -> std::vector<Expansion> {
+    if (tree.draws(0).empty()) return {{.node = 0, .draws = 2}};
+    return {{.node = 1, .same_as = 2}};
+  });
   EXPECT_DEATH(
-      MustGrow(drafter, policy, {.law = DraftLaw::kWithoutReplacement}),
+      MustDraft(drafter, policy, {.law = DraftLaw::kWithoutReplacement}),
       "a node that has none");
 }
 
@@ -219,13 +217,13 @@ TEST(GrowthDeathTest, IsAnsweredWhatItAskedAndTakenWhenItEnded) {
   const auto policy = PolicyOf("chain {gamma: 1}");
   const Context context = ContextOf({0});
   EnumeratingSource source(1);
-  Growth growth({drafter, *policy, DraftLaw::kIndependent, 0}, context,
-                {.max_depth = 9},
-                Chance(source, context.prompt, context.round));
-  ASSERT_TRUE(growth.Advance().ok());
-  ASSERT_EQ(growth.wanted(), std::vector<int>({0}));
-  EXPECT_DEATH(growth.Answer({}).IgnoreError(), "one proposal a node");
-  EXPECT_DEATH(std::move(growth).Take(), "before it ended");
+  Drafting drafting({drafter, *policy, DraftLaw::kIndependent, 0}, context,
+                    {.max_depth = 9},
+                    Chance(source, context.prompt, context.round));
+  ASSERT_TRUE(drafting.Advance().ok());
+  ASSERT_EQ(drafting.wanted(), std::vector<int>({0}));
+  EXPECT_DEATH(drafting.Answer({}).IgnoreError(), "one proposal a node");
+  EXPECT_DEATH(std::move(drafting).Take(), "before it ended");
 }
 
 }  // namespace

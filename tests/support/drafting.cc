@@ -1,4 +1,4 @@
-#include "tests/support/growing.h"
+#include "tests/support/drafting.h"
 
 #include <memory>
 #include <string>
@@ -10,11 +10,11 @@
 #include "core/random/random_source.h"
 #include "core/random/seeded_source.h"
 #include "drafters/drafter.h"
-#include "drafters/grow.h"
+#include "drafters/drafting.h"
 #include "tests/conformance/pairing.h"
-#include "tree/growing_tree.h"
 #include "tree/policies/catalogue.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
@@ -25,17 +25,17 @@ std::unique_ptr<TreePolicy> PolicyOf(const std::string& spec) {
   return std::move(choice->policy);
 }
 
-absl::StatusOr<GrowingTree> TryGrow(Drafter& drafter, const TreePolicy& policy,
-                                    const GrowOptions& options) {
+absl::StatusOr<TrunkTree> TryDraft(Drafter& drafter, const TreePolicy& policy,
+                                   const DraftOptions& options) {
   SeededSource random(options.seed);
   const Chance chance(random, options.context.prompt, options.context.round);
-  return Grow({drafter, policy, options.law, options.trunk}, options.context,
-              options.limits, chance);
+  return DraftTrunk({drafter, policy, options.law, options.trunk},
+                    options.context, options.limits, chance);
 }
 
-GrowingTree MustGrow(Drafter& drafter, const TreePolicy& policy,
-                     const GrowOptions& options) {
-  absl::StatusOr<GrowingTree> tree = TryGrow(drafter, policy, options);
+TrunkTree MustDraft(Drafter& drafter, const TreePolicy& policy,
+                    const DraftOptions& options) {
+  absl::StatusOr<TrunkTree> tree = TryDraft(drafter, policy, options);
   Check(tree.ok(), tree.status().message());
   return *std::move(tree);
 }

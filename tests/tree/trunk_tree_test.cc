@@ -1,4 +1,4 @@
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 #include <cstddef>
 #include <vector>
@@ -24,14 +24,14 @@ constexpr double kRounding = 1e-15;
 
 Distribution Law() { return Distribution::Dense({0.1, 0.4, 0.2, 0.3}); }
 
-GrowingTree Started(DraftLaw law, const Distribution& proposal = Law()) {
-  GrowingTree tree(9, 0, law);
+TrunkTree Started(DraftLaw law, const Distribution& proposal = Law()) {
+  TrunkTree tree(9, 0, law);
   tree.SetProposal(0, proposal);
   return tree;
 }
 
-TEST(GrowingTree, StartsWithAnOpenRoot) {
-  const GrowingTree tree(9, 2, DraftLaw::kWithoutReplacement);
+TEST(TrunkTree, StartsWithAnOpenRoot) {
+  const TrunkTree tree(9, 2, DraftLaw::kWithoutReplacement);
   EXPECT_EQ(tree.size(), 1);
   EXPECT_EQ(tree.node(0).token, 9);
   EXPECT_EQ(tree.node(0).depth, 0);
@@ -45,8 +45,8 @@ TEST(GrowingTree, StartsWithAnOpenRoot) {
   EXPECT_EQ(tree.rank(0), -1);
 }
 
-TEST(GrowingTree, ARepeatedDrawLeadsToTheSameNodeOnceMore) {
-  GrowingTree tree = Started(DraftLaw::kIndependent);
+TEST(TrunkTree, ARepeatedDrawLeadsToTheSameNodeOnceMore) {
+  TrunkTree tree = Started(DraftLaw::kIndependent);
   const int one = tree.AddDraw(0, 1, Law());
   EXPECT_EQ(tree.AddDraw(0, 1, Law()), one);
   const int three = tree.AddDraw(0, 3, Law());
@@ -59,8 +59,8 @@ TEST(GrowingTree, ARepeatedDrawLeadsToTheSameNodeOnceMore) {
   EXPECT_EQ(ToText(tree), "9(1 1 3 1)");
 }
 
-TEST(GrowingTree, ADroppedDrawIsKeptWithoutANode) {
-  GrowingTree tree = Started(DraftLaw::kIndependent);
+TEST(TrunkTree, ADroppedDrawIsKeptWithoutANode) {
+  TrunkTree tree = Started(DraftLaw::kIndependent);
   const Distribution kept = Law().KeepAtLeast(0.3);
   EXPECT_EQ(tree.AddDraw(0, 2, kept, true), Draw::kDropped);
   const int one = tree.AddDraw(0, 1, kept);
@@ -71,14 +71,14 @@ TEST(GrowingTree, ADroppedDrawIsKeptWithoutANode) {
   EXPECT_TRUE(Equal(tree.draws(0)[1].proposal, kept));
 }
 
-TEST(GrowingTree, PathMassIsTheProductOfTheDraftersMasses) {
+TEST(TrunkTree, PathMassIsTheProductOfTheDraftersMasses) {
   for (DraftLaw law : {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
                        DraftLaw::kDeterministic}) {
     const auto judged_by = [law](TokenId token) {
       return law == DraftLaw::kDeterministic ? Distribution::OneHot(4, token)
                                              : Law();
     };
-    GrowingTree tree = Started(law);
+    TrunkTree tree = Started(law);
     const int one = tree.AddDraw(0, 1, judged_by(1));
     const int three = tree.AddDraw(0, 3, judged_by(3));
     tree.SetProposal(three, Distribution::Dense({0.5, 0, 0, 0.5}));
@@ -89,14 +89,14 @@ TEST(GrowingTree, PathMassIsTheProductOfTheDraftersMasses) {
   }
 }
 
-TEST(GrowingTree, IndependentDrawsLeaveTheProposalAsItWas) {
-  GrowingTree tree = Started(DraftLaw::kIndependent);
+TEST(TrunkTree, IndependentDrawsLeaveTheProposalAsItWas) {
+  TrunkTree tree = Started(DraftLaw::kIndependent);
   tree.AddDraw(0, 1, Law());
   EXPECT_TRUE(Equal(tree.remaining(0), Law()));
 }
 
-TEST(GrowingTree, DrawsWithoutReplacementLeaveTheOthersInProportion) {
-  GrowingTree tree = Started(DraftLaw::kWithoutReplacement);
+TEST(TrunkTree, DrawsWithoutReplacementLeaveTheOthersInProportion) {
+  TrunkTree tree = Started(DraftLaw::kWithoutReplacement);
   tree.AddDraw(0, 1, tree.remaining(0));
   EXPECT_THAT(Masses(tree.remaining(0)),
               Pointwise(DoubleNear(kRounding), {1. / 6, 0., 2. / 6, 3. / 6}));
@@ -112,9 +112,9 @@ TEST(GrowingTree, DrawsWithoutReplacementLeaveTheOthersInProportion) {
   EXPECT_TRUE(Equal(*tree.proposal(0), Law())) << "what the drafter said stays";
 }
 
-TEST(GrowingTree, TheCandidateIsTheLargestMassLeftAndOnATieTheLowerToken) {
-  GrowingTree tree = Started(DraftLaw::kDeterministic,
-                             Distribution::Dense({0.2, 0.3, 0.2, 0.3, 0}));
+TEST(TrunkTree, TheCandidateIsTheLargestMassLeftAndOnATieTheLowerToken) {
+  TrunkTree tree = Started(DraftLaw::kDeterministic,
+                           Distribution::Dense({0.2, 0.3, 0.2, 0.3, 0}));
   std::vector<TokenId> order;
   std::vector<double> masses;
   while (tree.candidate_mass(0) > 0) {
@@ -128,8 +128,8 @@ TEST(GrowingTree, TheCandidateIsTheLargestMassLeftAndOnATieTheLowerToken) {
   EXPECT_EQ(tree.candidate_mass(0), 0);
 }
 
-TEST(GrowingTree, CloseAndAnEmptyProposalEndABranch) {
-  GrowingTree tree = Started(DraftLaw::kIndependent);
+TEST(TrunkTree, CloseAndAnEmptyProposalEndABranch) {
+  TrunkTree tree = Started(DraftLaw::kIndependent);
   const int one = tree.AddDraw(0, 1, Law());
   const int two = tree.AddDraw(0, 2, Law());
   EXPECT_TRUE(tree.open(one));
@@ -140,8 +140,8 @@ TEST(GrowingTree, CloseAndAnEmptyProposalEndABranch) {
   EXPECT_TRUE(tree.open(0));
 }
 
-TEST(GrowingTree, AProbeIsNeitherDrawnNorOpen) {
-  GrowingTree tree(9, 3, DraftLaw::kIndependent);
+TEST(TrunkTree, AProbeIsNeitherDrawnNorOpen) {
+  TrunkTree tree(9, 3, DraftLaw::kIndependent);
   tree.SetProposal(0, Law());
   const int probe = tree.AddProbe(0, 1);
   const int drawn = tree.AddDraw(0, 1, Law());
@@ -153,8 +153,8 @@ TEST(GrowingTree, AProbeIsNeitherDrawnNorOpen) {
   EXPECT_EQ(tree.node(tree.AddProbe(drawn, 2)).probe_of, 3);
 }
 
-TEST(GrowingTree, PruneKeepsWhatIsNamedWithItsDraws) {
-  GrowingTree tree =
+TEST(TrunkTree, PruneKeepsWhatIsNamedWithItsDraws) {
+  TrunkTree tree =
       ParseGrowth("9(1(2 3) 4 5(6(7)))", 0, DraftLaw::kDeterministic);
   ASSERT_EQ(tree.size(), 8);
   std::vector<int> keep;  // all but 4, 3 and what is below 6
@@ -176,8 +176,8 @@ TEST(GrowingTree, PruneKeepsWhatIsNamedWithItsDraws) {
   EXPECT_EQ(ToText(tree), "9");
 }
 
-TEST(GrowingTree, PruneKeepsProbesAndClosedNodes) {
-  GrowingTree tree =
+TEST(TrunkTree, PruneKeepsProbesAndClosedNodes) {
+  TrunkTree tree =
       ParseGrowth("9(1(3 *4) 2 *5(*6))", 1, DraftLaw::kDeterministic);
   std::vector<int> keep;  // all but 2 and 3
   for (int node = 0; node < tree.size(); ++node) {
@@ -196,12 +196,12 @@ TEST(GrowingTree, PruneKeepsProbesAndClosedNodes) {
 }
 
 TEST(GrowingTreeDeathTest, SampledDrawsCannotBePruned) {
-  GrowingTree tree = ParseGrowth("9(1 2)");
+  TrunkTree tree = ParseGrowth("9(1 2)");
   EXPECT_DEATH(tree.Prune({0, 1}), "deterministic");
 }
 
-TEST(GrowingTree, SharedDrawsAreMarked) {
-  GrowingTree tree = ParseGrowth("9(1(2) 3(2))");
+TEST(TrunkTree, SharedDrawsAreMarked) {
+  TrunkTree tree = ParseGrowth("9(1(2) 3(2))");
   tree.SetShared(2);
   EXPECT_FALSE(tree.node(1).lists.front().shared_draws);
   EXPECT_TRUE(tree.node(2).lists.front().shared_draws);

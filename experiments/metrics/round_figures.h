@@ -1,6 +1,6 @@
 // What several metrics ask of a round.
-#ifndef BANYAN_EXPERIMENTS_METRICS_ROUNDS_H_
-#define BANYAN_EXPERIMENTS_METRICS_ROUNDS_H_
+#ifndef BANYAN_EXPERIMENTS_METRICS_ROUND_FIGURES_H_
+#define BANYAN_EXPERIMENTS_METRICS_ROUND_FIGURES_H_
 
 #include <string>
 #include <vector>
@@ -54,4 +54,4 @@ std::string TrunkKey(const records::Cell& cell, int trunk);
 
 }  // namespace banyan
 
-#endif  // BANYAN_EXPERIMENTS_METRICS_ROUNDS_H_
+#endif  // BANYAN_EXPERIMENTS_METRICS_ROUND_FIGURES_H_

@@ -1,4 +1,4 @@
-#include "drafters/grow.h"
+#include "drafters/drafting.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -16,13 +16,13 @@
 #include "core/random/random_source.h"
 #include "drafters/drafter.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
-Growth::Growth(const TrunkView& trunk, const Context& context,
-               const GrowLimits& limits, const Chance& chance)
+Drafting::Drafting(const TrunkView& trunk, const Context& context,
+                   const DraftLimits& limits, const Chance& chance)
     : trunk_(trunk),
       context_(context),
       limits_(limits),
@@ -31,7 +31,7 @@ Growth::Growth(const TrunkView& trunk, const Context& context,
   if (limits.max_depth <= 0) tree_.Close(0);
 }
 
-absl::Status Growth::Advance() {
+absl::Status Drafting::Advance() {
   while (true) {
     const std::vector<Expansion> next = trunk_.policy.Next(tree_);
     wanted_ = WithoutProposal(next);
@@ -42,11 +42,11 @@ absl::Status Growth::Advance() {
   }
 }
 
-DraftRequest Growth::Request() const {
+DraftRequest Drafting::Request() const {
   return {&trunk_.drafter, &context_, &tree_, wanted_};
 }
 
-absl::Status Growth::Answer(std::vector<Distribution> proposals) {
+absl::Status Drafting::Answer(std::vector<Distribution> proposals) {
   Check(proposals.size() == wanted_.size(), "one proposal a node");
   const bool draws = trunk_.law != DraftLaw::kDeterministic;
   for (std::size_t i = 0; i < wanted_.size(); ++i) {
@@ -58,14 +58,14 @@ absl::Status Growth::Answer(std::vector<Distribution> proposals) {
   return Advance();
 }
 
-GrowingTree Growth::Take() && {
-  Check(wanted_.empty(), "a growth taken before it ended");
+TrunkTree Drafting::Take() && {
+  Check(wanted_.empty(), "a drafting taken before it ended");
   const std::vector<int> keep = trunk_.policy.Keep(tree_);
   if (static_cast<int>(keep.size()) < tree_.size()) tree_.Prune(keep);
   return std::move(tree_);
 }
 
-std::vector<int> Growth::WithoutProposal(
+std::vector<int> Drafting::WithoutProposal(
     const std::vector<Expansion>& next) const {
   std::vector<int> nodes;
   for (const Expansion& expansion : next) {
@@ -76,7 +76,7 @@ std::vector<int> Growth::WithoutProposal(
   return nodes;
 }
 
-absl::Status Growth::Expand(const Expansion& expansion) {
+absl::Status Drafting::Expand(const Expansion& expansion) {
   if (expansion.same_as >= 0) return Share(expansion);
   const int node = expansion.node;
   for (int i = 0; i < expansion.draws && tree_.open(node); ++i) {
@@ -87,7 +87,7 @@ absl::Status Growth::Expand(const Expansion& expansion) {
   return absl::OkStatus();
 }
 
-TokenId Growth::DrawToken(int node, int number) const {
+TokenId Drafting::DrawToken(int node, int number) const {
   if (trunk_.law == DraftLaw::kDeterministic) return tree_.candidate(node);
   const Distribution& law = tree_.remaining(node);
   return law.TokenAt(
@@ -96,7 +96,7 @@ TokenId Growth::DrawToken(int node, int number) const {
 
 // Adds a drawn token: the law it is judged by is the one it came from, cut to
 // the tokens that would have been kept.
-void Growth::Record(int node, TokenId token, double keep_at_least) {
+void Drafting::Record(int node, TokenId token, double keep_at_least) {
   const Distribution& law = tree_.remaining(node);
   const bool fixed = trunk_.law == DraftLaw::kDeterministic;
   const double mass = fixed ? tree_.candidate_mass(node) : law.Mass(token);
@@ -113,7 +113,7 @@ void Growth::Record(int node, TokenId token, double keep_at_least) {
 
 // Uses another node's draws again. They are honest draws here too only if
 // both proposals are the same law.
-absl::Status Growth::Share(const Expansion& expansion) {
+absl::Status Drafting::Share(const Expansion& expansion) {
   Check(tree_.proposal(expansion.same_as) != nullptr,
         "a policy shares the draws of a node that has none");
   const Distribution& ours = *tree_.proposal(expansion.node);
@@ -138,22 +138,23 @@ absl::Status Growth::Share(const Expansion& expansion) {
   return absl::OkStatus();
 }
 
-bool Growth::Final(int node) const {
+bool Drafting::Final(int node) const {
   const auto& ends = limits_.end_of_text;
   return tree_.node(node).depth >= limits_.max_depth ||
          std::find(ends.begin(), ends.end(), tree_.node(node).token) !=
              ends.end();
 }
 
-absl::Status GrowAll(absl::Span<Growth> growths) {
-  for (Growth& growth : growths) BANYAN_RETURN_IF_ERROR(growth.Advance());
+absl::Status DraftAll(absl::Span<Drafting> draftings) {
+  for (Drafting& drafting : draftings)
+    BANYAN_RETURN_IF_ERROR(drafting.Advance());
   while (true) {
-    std::vector<Growth*> asking;
+    std::vector<Drafting*> asking;
     std::vector<DraftRequest> requests;
-    for (Growth& growth : growths) {
-      if (growth.wanted().empty()) continue;
-      asking.push_back(&growth);
-      requests.push_back(growth.Request());
+    for (Drafting& drafting : draftings) {
+      if (drafting.wanted().empty()) continue;
+      asking.push_back(&drafting);
+      requests.push_back(drafting.Request());
     }
     if (requests.empty()) return absl::OkStatus();
     BANYAN_ASSIGN_OR_RETURN(std::vector<std::vector<Distribution>> answers,
@@ -164,12 +165,13 @@ absl::Status GrowAll(absl::Span<Growth> growths) {
   }
 }
 
-absl::StatusOr<GrowingTree> Grow(const TrunkView& trunk, const Context& context,
-                                 const GrowLimits& limits,
-                                 const Chance& chance) {
-  Growth growth(trunk, context, limits, chance);
-  BANYAN_RETURN_IF_ERROR(GrowAll({&growth, 1}));
-  return std::move(growth).Take();
+absl::StatusOr<TrunkTree> DraftTrunk(const TrunkView& trunk,
+                                     const Context& context,
+                                     const DraftLimits& limits,
+                                     const Chance& chance) {
+  Drafting drafting(trunk, context, limits, chance);
+  BANYAN_RETURN_IF_ERROR(DraftAll({&drafting, 1}));
+  return std::move(drafting).Take();
 }
 
 }  // namespace banyan

@@ -1,6 +1,6 @@
 // What the verifiers that walk from the root share.
-#ifndef BANYAN_VERIFIERS_ROUNDS_H_
-#define BANYAN_VERIFIERS_ROUNDS_H_
+#ifndef BANYAN_VERIFIERS_JUDGING_H_
+#define BANYAN_VERIFIERS_JUDGING_H_
 
 #include <vector>
 
@@ -17,34 +17,34 @@ namespace banyan {
 
 // A draw to judge, and its number among all draws of its node: the number keys
 // its coin.
-struct Round {
+struct NumberedDraw {
   const Draw* draw;
   int number;
 };
 
 // Every draw at a node, list after list, in the order of time.
-std::vector<Round> RoundsOf(const Node& node);
+std::vector<NumberedDraw> DrawsOf(const Node& node);
 
-// Judges the rounds in order against `residual`, which starts as the target's
+// Judges the draws in order against `residual`, which starts as the target's
 // law: accepts (x, q) with min(1, cur(x) / (lenience * q(x))) and otherwise
 // sets cur to norm(pos(cur / lenience - q)). A dropped draw counts as refused.
 // Returns the child of the accepted draw, or -1 if all were refused.
-int JudgeRounds(const std::vector<Round>& rounds, int node, Residual& residual,
-                const Chance& chance, double lenience = 1);
+int JudgeDraws(const std::vector<NumberedDraw>& draws, int node,
+               Residual& residual, const Chance& chance, double lenience = 1);
 
 // The token after the path, drawn from a law or from what is left of one.
 TokenId DrawNext(const Distribution& law, int node, const Chance& chance);
 TokenId DrawNext(const Residual& law, int node, const Chance& chance);
 
-// Changes the order in which a node's rounds are judged.
-using RoundOrder = absl::FunctionRef<void(int node, std::vector<Round>&)>;
+// Changes the order in which a node's draws are judged.
+using DrawOrder = absl::FunctionRef<void(int node, std::vector<NumberedDraw>&)>;
 
-// Multi-round verification of a whole tree: JudgeRounds from the root down,
+// Multi-round verification of a whole tree: JudgeDraws from the root down,
 // then a draw from what is left.
 Verdict VerifyRounds(const DraftTree& tree, RowSource& target,
                      const Chance& chance, double lenience = 1);
 Verdict VerifyRounds(const DraftTree& tree, RowSource& target,
-                     const Chance& chance, double lenience, RoundOrder order);
+                     const Chance& chance, double lenience, DrawOrder order);
 
 // Walks down from the root. At each node `step(node, next)` returns the child
 // to move to, or -1 to stop there with `next` as the token after the path.
@@ -53,4 +53,4 @@ Verdict Descend(const DraftTree& tree,
 
 }  // namespace banyan
 
-#endif  // BANYAN_VERIFIERS_ROUNDS_H_
+#endif  // BANYAN_VERIFIERS_JUDGING_H_

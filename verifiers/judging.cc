@@ -1,4 +1,4 @@
-#include "verifiers/rounds.h"
+#include "verifiers/judging.h"
 
 #include <vector>
 
@@ -14,24 +14,24 @@
 
 namespace banyan {
 
-std::vector<Round> RoundsOf(const Node& node) {
-  std::vector<Round> rounds;
+std::vector<NumberedDraw> DrawsOf(const Node& node) {
+  std::vector<NumberedDraw> draws;
   for (const DrawList& list : node.lists)
     for (const Draw& draw : list.draws)
-      rounds.push_back({&draw, static_cast<int>(rounds.size())});
-  return rounds;
+      draws.push_back({&draw, static_cast<int>(draws.size())});
+  return draws;
 }
 
-int JudgeRounds(const std::vector<Round>& rounds, int node, Residual& residual,
-                const Chance& chance, double lenience) {
-  for (const Round& round : rounds) {
-    const Draw& draw = *round.draw;
+int JudgeDraws(const std::vector<NumberedDraw>& draws, int node,
+               Residual& residual, const Chance& chance, double lenience) {
+  for (const NumberedDraw& numbered : draws) {
+    const Draw& draw = *numbered.draw;
     double ratio = 0;
     if (!draw.dropped()) {
       const double q = draw.proposal.Mass(draw.token);
       Check(q > 0, "a drawn token that its proposal could not give");
       ratio = residual.Mass(draw.token) / (lenience * q);
-      if (chance.Accept(ratio, node, round.number)) return draw.child;
+      if (chance.Accept(ratio, node, numbered.number)) return draw.child;
     }
     // Nothing left of cur means that it was q up to rounding, and the ratio 1.
     if (residual.Subtract(draw.proposal, 1 / lenience) == 0 && ratio > 0)
@@ -51,16 +51,16 @@ TokenId DrawNext(const Residual& law, int node, const Chance& chance) {
 Verdict VerifyRounds(const DraftTree& tree, RowSource& target,
                      const Chance& chance, double lenience) {
   return VerifyRounds(tree, target, chance, lenience,
-                      [](int /*node*/, std::vector<Round>&) {});
+                      [](int /*node*/, std::vector<NumberedDraw>&) {});
 }
 
 Verdict VerifyRounds(const DraftTree& tree, RowSource& target,
-                     const Chance& chance, double lenience, RoundOrder order) {
+                     const Chance& chance, double lenience, DrawOrder order) {
   return Descend(tree, [&](int node, TokenId& next) {
     Residual residual(target.Row(node));
-    std::vector<Round> rounds = RoundsOf(tree.node(node));
-    order(node, rounds);
-    const int child = JudgeRounds(rounds, node, residual, chance, lenience);
+    std::vector<NumberedDraw> draws = DrawsOf(tree.node(node));
+    order(node, draws);
+    const int child = JudgeDraws(draws, node, residual, chance, lenience);
     if (child < 0) next = DrawNext(residual, node, chance);
     return child;
   });

@@ -1,4 +1,4 @@
-#include "tests/benchmarks/grown.h"
+#include "tests/benchmarks/drafted.h"
 
 #include <cstdint>
 #include <utility>
@@ -9,12 +9,12 @@
 #include "core/model/context.h"
 #include "core/random/random_source.h"
 #include "core/random/seeded_source.h"
-#include "drafters/grow.h"
+#include "drafters/drafting.h"
 #include "tests/benchmarks/made_up_laws.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/optimize/shape.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
@@ -31,16 +31,16 @@ Shape ThreeLevels(int nodes) {
   return *std::move(shape);
 }
 
-GrowingTree GrowTree(const MadeUpLaws& laws, bool dense,
-                     const TreePolicy& policy, DraftLaw law,
-                     std::uint32_t round) {
+TrunkTree DraftedTree(const MadeUpLaws& laws, bool dense,
+                      const TreePolicy& policy, DraftLaw law,
+                      std::uint32_t round) {
   constexpr int kNoLimit = 1 << 20;
   MadeUpDrafter drafter(laws, dense);
   SeededSource random(1);
   const Context context = RoundContext(round);
-  absl::StatusOr<GrowingTree> tree =
-      Grow({drafter, policy, law, 0}, context, {.max_depth = kNoLimit},
-           Chance(random, context.prompt, context.round));
+  absl::StatusOr<TrunkTree> tree =
+      DraftTrunk({drafter, policy, law, 0}, context, {.max_depth = kNoLimit},
+                 Chance(random, context.prompt, context.round));
   Check(tree.ok(), "a made-up drafter does not fail");
   return *std::move(tree);
 }

@@ -1,6 +1,6 @@
-// GrowingTree: one trunk's tree while it is drawn, in the order of time.
-#ifndef BANYAN_TREE_GROWING_TREE_H_
-#define BANYAN_TREE_GROWING_TREE_H_
+// TrunkTree: one trunk's tree while it is drawn, in the order of time.
+#ifndef BANYAN_TREE_TRUNK_TREE_H_
+#define BANYAN_TREE_TRUNK_TREE_H_
 
 #include <optional>
 #include <vector>
@@ -12,9 +12,9 @@
 
 namespace banyan {
 
-class GrowingTree {
+class TrunkTree {
  public:
-  GrowingTree(TokenId root, int trunk, DraftLaw law);
+  TrunkTree(TokenId root, int trunk, DraftLaw law);
 
   DraftLaw law() const { return law_; }
   int trunk() const { return trunk_; }
@@ -30,7 +30,7 @@ class GrowingTree {
   // What the next draw at a node is made from: the proposal, or what earlier
   // draws left of it. Requires a proposal.
   const Distribution& remaining(int index) const;
-  // For deterministic growth: the token the next draw would take (the largest
+  // For deterministic drafting: the token the next draw would take (the largest
   // mass left, ties towards the lower id), and its mass in the proposal; 0 if
   // nothing is left.
   TokenId candidate(int index) const;
@@ -62,7 +62,7 @@ class GrowingTree {
   void Prune(absl::Span<const int> keep);
 
  private:
-  struct Growth {
+  struct NodeState {
     std::optional<Distribution> proposal;
     Distribution remaining;
     TokenId candidate = 0;
@@ -79,9 +79,9 @@ class GrowingTree {
   int trunk_;
   DraftLaw law_;
   std::vector<Node> nodes_;
-  std::vector<Growth> growth_;  // beside nodes_
+  std::vector<NodeState> states_;  // beside nodes_
 };
 
 }  // namespace banyan
 
-#endif  // BANYAN_TREE_GROWING_TREE_H_
+#endif  // BANYAN_TREE_TRUNK_TREE_H_

@@ -1,4 +1,4 @@
-#include "core/ops/probe.h"
+#include "core/ops/gauge.h"
 
 #include <algorithm>
 #include <atomic>
@@ -18,7 +18,7 @@
 #include "core/ops/weight.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "core/ops/cpu/probe.cc"
+#define HWY_TARGET_INCLUDE "core/ops/cpu/gauge.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which Highway wants.
 #include "core/ops/cpu/simd-inl.h"
@@ -83,9 +83,9 @@ constexpr std::size_t kRounds = 20000;
 // A measurement takes at least this long.
 constexpr std::int64_t kLeastNs = 4'000'000;
 
-class CpuProbe : public Probe {
+class CpuGauge : public Gauge {
  public:
-  CpuProbe(CpuBackend& backend, std::unique_ptr<HostBuffer> buffer,
+  CpuGauge(CpuBackend& backend, std::unique_ptr<HostBuffer> buffer,
            const Clock& clock)
       : backend_(backend), buffer_(std::move(buffer)), clock_(clock) {}
 
@@ -109,7 +109,7 @@ class CpuProbe : public Probe {
 
 // `amount` a round of pieces, again and again, a second. A piece says whether
 // its result is one that cannot be, so that no compiler leaves it out.
-double CpuProbe::Measure(double amount,
+double CpuGauge::Measure(double amount,
                          absl::FunctionRef<bool(int, std::size_t)> piece) {
   std::atomic<int> odd = 0;
   double total = 0;
@@ -124,7 +124,7 @@ double CpuProbe::Measure(double amount,
   return odd > 0 ? 0 : total / static_cast<double>(now - start) * 1e9;
 }
 
-absl::StatusOr<double> CpuProbe::ReadBandwidth() {
+absl::StatusOr<double> CpuGauge::ReadBandwidth() {
   const auto threads = static_cast<std::size_t>(backend_.threads());
   const std::size_t each =
       buffer_->bytes() / sizeof(float) / threads / kStep * kStep;
@@ -137,7 +137,7 @@ absl::StatusOr<double> CpuProbe::ReadBandwidth() {
                  });
 }
 
-double CpuProbe::F32Peak() {
+double CpuGauge::F32Peak() {
   return Measure(2.0 * kRounds * kStep * backend_.threads(),
                  [](int /*piece*/, std::size_t kernel) {
                    return HWY_DISPATCH_TABLE(MultiplyFloats)[kernel](kRounds) <
@@ -145,7 +145,7 @@ double CpuProbe::F32Peak() {
                  });
 }
 
-double CpuProbe::Int8Peak() {
+double CpuGauge::Int8Peak() {
   // Each step of a sum takes four products in each of sixteen lanes.
   return Measure(2.0 * kRounds * 4 * kStep * backend_.threads(),
                  [](int /*piece*/, std::size_t kernel) {
@@ -156,14 +156,14 @@ double CpuProbe::Int8Peak() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Probe>> CpuBackend::NewProbe(
+absl::StatusOr<std::unique_ptr<Gauge>> CpuBackend::NewGauge(
     std::size_t bytes, const Clock& clock) {
   const std::size_t least =
       kStep * sizeof(float) * static_cast<std::size_t>(threads());
   BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<HostBuffer> buffer,
                           HostBuffer::Allocate(std::max(bytes, least)));
   std::memset(buffer->data(), 0, buffer->bytes());  // or nothing is there
-  return std::make_unique<CpuProbe>(*this, std::move(buffer), clock);
+  return std::make_unique<CpuGauge>(*this, std::move(buffer), clock);
 }
 
 }  // namespace banyan

@@ -1,4 +1,4 @@
-#include "tree/growing_tree.h"
+#include "tree/trunk_tree.h"
 
 #include <cstddef>
 #include <utility>
@@ -25,76 +25,76 @@ int ChildOf(const std::vector<Node>& nodes, int parent, TokenId token) {
 
 }  // namespace
 
-GrowingTree::GrowingTree(TokenId root, int trunk, DraftLaw law)
-    : trunk_(trunk), law_(law), nodes_(1), growth_(1) {
+TrunkTree::TrunkTree(TokenId root, int trunk, DraftLaw law)
+    : trunk_(trunk), law_(law), nodes_(1), states_(1) {
   nodes_[0].token = root;
 }
 
-absl::Span<const Draw> GrowingTree::draws(int index) const {
+absl::Span<const Draw> TrunkTree::draws(int index) const {
   const std::vector<DrawList>& lists = node(index).lists;
   if (lists.empty()) return {};
   return lists.front().draws;
 }
 
-const Distribution* GrowingTree::proposal(int index) const {
-  const auto& proposal = growth_[Index(index)].proposal;
+const Distribution* TrunkTree::proposal(int index) const {
+  const auto& proposal = states_[Index(index)].proposal;
   return proposal.has_value() ? &*proposal : nullptr;
 }
 
-double GrowingTree::path_mass(int index) const {
-  return growth_[Index(index)].path_mass;
+double TrunkTree::path_mass(int index) const {
+  return states_[Index(index)].path_mass;
 }
 
-int GrowingTree::multiplicity(int index) const {
-  return growth_[Index(index)].multiplicity;
+int TrunkTree::multiplicity(int index) const {
+  return states_[Index(index)].multiplicity;
 }
 
-int GrowingTree::rank(int index) const { return growth_[Index(index)].rank; }
+int TrunkTree::rank(int index) const { return states_[Index(index)].rank; }
 
-bool GrowingTree::open(int index) const { return growth_[Index(index)].open; }
+bool TrunkTree::open(int index) const { return states_[Index(index)].open; }
 
-void GrowingTree::Close(int index) { growth_[Index(index)].open = false; }
+void TrunkTree::Close(int index) { states_[Index(index)].open = false; }
 
-const Distribution& GrowingTree::remaining(int index) const {
-  return growth_[Index(index)].remaining;
+const Distribution& TrunkTree::remaining(int index) const {
+  return states_[Index(index)].remaining;
 }
 
-TokenId GrowingTree::candidate(int index) const {
-  return growth_[Index(index)].candidate;
+TokenId TrunkTree::candidate(int index) const {
+  return states_[Index(index)].candidate;
 }
 
-double GrowingTree::candidate_mass(int index) const {
-  return growth_[Index(index)].candidate_mass;
+double TrunkTree::candidate_mass(int index) const {
+  return states_[Index(index)].candidate_mass;
 }
 
-void GrowingTree::SetProposal(int index, Distribution proposal) {
-  growth_[Index(index)].proposal = proposal;
+void TrunkTree::SetProposal(int index, Distribution proposal) {
+  states_[Index(index)].proposal = proposal;
   SetRemaining(index, std::move(proposal));
 }
 
-void GrowingTree::SetRemaining(int index, Distribution remaining) {
-  Growth& growth = growth_[Index(index)];
-  growth.remaining = std::move(remaining);
-  growth.candidate_mass = 0;
-  if (growth.remaining.empty()) {
-    growth.open = false;
+void TrunkTree::SetRemaining(int index, Distribution remaining) {
+  NodeState& state = states_[Index(index)];
+  state.remaining = std::move(remaining);
+  state.candidate_mass = 0;
+  if (state.remaining.empty()) {
+    state.open = false;
   } else if (law_ == DraftLaw::kDeterministic) {
-    growth.candidate = growth.remaining.Argmax();
-    growth.candidate_mass = growth.proposal->Mass(growth.candidate);
+    state.candidate = state.remaining.Argmax();
+    state.candidate_mass = state.proposal->Mass(state.candidate);
   }
 }
 
-int GrowingTree::NewNode(int parent, TokenId token) {
+int TrunkTree::NewNode(int parent, TokenId token) {
   const int index = size();
   at(parent).children.push_back(index);
   nodes_.push_back(
       {.token = token, .parent = parent, .depth = node(parent).depth + 1});
-  growth_.emplace_back();
+  states_.emplace_back();
   return index;
 }
 
-int GrowingTree::AddDraw(int index, TokenId token, Distribution judged_by,
-                         bool dropped) {
+int TrunkTree::AddDraw(int index, TokenId token, Distribution judged_by,
+                       bool dropped) {
   const Distribution* proposal = this->proposal(index);
   Check(proposal != nullptr, "a draw at a node without a proposal");
   if (node(index).lists.empty())
@@ -104,12 +104,12 @@ int GrowingTree::AddDraw(int index, TokenId token, Distribution judged_by,
   if (!dropped) {
     child = ChildOf(nodes_, index, token);
     if (child >= 0) {
-      ++growth_[Index(child)].multiplicity;
+      ++states_[Index(child)].multiplicity;
     } else {
       const double mass = path_mass(index) * proposal->Mass(token);
       child = NewNode(index, token);
-      growth_.back().path_mass = mass;
-      growth_.back().rank = static_cast<int>(draws(index).size());
+      states_.back().path_mass = mass;
+      states_.back().rank = static_cast<int>(draws(index).size());
     }
   }
   at(index).lists.front().draws.push_back(
@@ -119,24 +119,24 @@ int GrowingTree::AddDraw(int index, TokenId token, Distribution judged_by,
   return child;
 }
 
-void GrowingTree::SetShared(int index) {
+void TrunkTree::SetShared(int index) {
   for (DrawList& list : at(index).lists) list.shared_draws = true;
 }
 
-int GrowingTree::AddProbe(int parent, TokenId token) {
+int TrunkTree::AddProbe(int parent, TokenId token) {
   const int index = NewNode(parent, token);
   nodes_.back().probe_of = trunk_;
-  growth_.back().open = false;
+  states_.back().open = false;
   return index;
 }
 
-void GrowingTree::Prune(absl::Span<const int> keep) {
+void TrunkTree::Prune(absl::Span<const int> keep) {
   Check(law_ == DraftLaw::kDeterministic,
         "only deterministic draws may be pruned");
   std::vector<char> kept(Index(size()), 0);
   for (int index : keep) kept[Index(index)] = 1;
 
-  GrowingTree result(node(0).token, trunk_, law_);
+  TrunkTree result(node(0).token, trunk_, law_);
   std::vector<int> renamed(Index(size()), 0);
   for (int index = 0; index < size(); ++index) {
     if (kept[Index(index)] == 0) continue;

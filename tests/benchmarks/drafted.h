@@ -1,15 +1,15 @@
 // Trees for the benchmarks, grown from made-up laws.
-#ifndef BANYAN_TESTS_BENCHMARKS_GROWN_H_
-#define BANYAN_TESTS_BENCHMARKS_GROWN_H_
+#ifndef BANYAN_TESTS_BENCHMARKS_DRAFTED_H_
+#define BANYAN_TESTS_BENCHMARKS_DRAFTED_H_
 
 #include <cstdint>
 
 #include "core/model/context.h"
 #include "tests/benchmarks/made_up_laws.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/optimize/shape.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
@@ -21,10 +21,10 @@ Context RoundContext(std::uint32_t round);
 Shape ThreeLevels(int nodes);
 
 // One trunk's tree of round `round`, drawn by a SeededSource.
-GrowingTree GrowTree(const MadeUpLaws& laws, bool dense,
-                     const TreePolicy& policy, DraftLaw law,
-                     std::uint32_t round);
+TrunkTree DraftedTree(const MadeUpLaws& laws, bool dense,
+                      const TreePolicy& policy, DraftLaw law,
+                      std::uint32_t round);
 
 }  // namespace banyan
 
-#endif  // BANYAN_TESTS_BENCHMARKS_GROWN_H_
+#endif  // BANYAN_TESTS_BENCHMARKS_DRAFTED_H_

@@ -1,6 +1,6 @@
-// Grow: the one place where draft tokens are drawn.
-#ifndef BANYAN_DRAFTERS_GROW_H_
-#define BANYAN_DRAFTERS_GROW_H_
+// Drafting: the one place where draft tokens are drawn.
+#ifndef BANYAN_DRAFTERS_DRAFTING_H_
+#define BANYAN_DRAFTERS_DRAFTING_H_
 
 #include <vector>
 
@@ -13,8 +13,8 @@
 #include "core/random/random_source.h"
 #include "drafters/drafter.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 
@@ -26,43 +26,43 @@ struct TrunkView {
   int trunk;  // its place among the trunks
 };
 
-struct GrowLimits {
+struct DraftLimits {
   int max_depth = 0;                           // levels below the root
   absl::Span<const TokenId> end_of_text = {};  // nothing is drafted below these
 };
 
-// A growth under way: it asks for proposals and is answered, so that several
+// A drafting under way: it asks for proposals and is answered, so that several
 // sequences can be answered together.
 //
-//   Growth growth(trunk, context, limits, chance);
-//   BANYAN_RETURN_IF_ERROR(growth.Advance());
-//   while (!growth.wanted().empty()) {
-//     ... one proposal for each node of growth.wanted() ...
-//     BANYAN_RETURN_IF_ERROR(growth.Answer(std::move(proposals)));
+//   Drafting drafting(trunk, context, limits, chance);
+//   BANYAN_RETURN_IF_ERROR(drafting.Advance());
+//   while (!drafting.wanted().empty()) {
+//     ... one proposal for each node of drafting.wanted() ...
+//     BANYAN_RETURN_IF_ERROR(drafting.Answer(std::move(proposals)));
 //   }
-//   GrowingTree tree = std::move(growth).Take();
+//   TrunkTree tree = std::move(drafting).Take();
 //
 // Asks the policy until it has nothing more to expand; wants proposals for all
 // nodes it names that have none, else draws:
 //   independent: each draw anew from the proposal;
 //   without replacement: until its mass is used up;
 //   deterministic: the next largest masses, ties towards the lower id.
-class Growth {
+class Drafting {
  public:
-  // What `trunk` and `context` refer to outlives the growth.
-  Growth(const TrunkView& trunk, const Context& context,
-         const GrowLimits& limits, const Chance& chance);
+  // What `trunk` and `context` refer to outlives the drafting.
+  Drafting(const TrunkView& trunk, const Context& context,
+           const DraftLimits& limits, const Chance& chance);
 
   // Draws until proposals are wanted, or nothing more. Fails if the policy
   // shares draws between nodes whose proposals differ.
   absl::Status Advance();
-  // The nodes whose proposals are wanted; none: the tree is grown.
+  // The nodes whose proposals are wanted; none: the tree is drafted.
   const std::vector<int>& wanted() const { return wanted_; }
   DraftRequest Request() const;
   // Takes one proposal for each of wanted() and advances.
   absl::Status Answer(std::vector<Distribution> proposals);
   // The tree. Requires that nothing is wanted.
-  GrowingTree Take() &&;
+  TrunkTree Take() &&;
 
  private:
   std::vector<int> WithoutProposal(const std::vector<Expansion>& next) const;
@@ -74,21 +74,23 @@ class Growth {
 
   TrunkView trunk_;
   const Context& context_;
-  GrowLimits limits_;
+  DraftLimits limits_;
   Chance chance_;
-  GrowingTree tree_;
+  TrunkTree tree_;
   std::vector<int> wanted_;
 };
 
-// Grows them all, answering in one ProposeAll() whoever wants proposals.
-// Requires that the drafters are clones of one. Fails as drafter or growth do.
-absl::Status GrowAll(absl::Span<Growth> growths);
+// Drafts them all, answering in one ProposeAll() whoever wants proposals.
+// Requires that the drafters are clones of one. Fails as drafter or drafting
+// does.
+absl::Status DraftAll(absl::Span<Drafting> draftings);
 
-// Grows one tree.
-absl::StatusOr<GrowingTree> Grow(const TrunkView& trunk, const Context& context,
-                                 const GrowLimits& limits,
-                                 const Chance& chance);
+// Drafts one tree.
+absl::StatusOr<TrunkTree> DraftTrunk(const TrunkView& trunk,
+                                     const Context& context,
+                                     const DraftLimits& limits,
+                                     const Chance& chance);
 
 }  // namespace banyan
 
-#endif  // BANYAN_DRAFTERS_GROW_H_
+#endif  // BANYAN_DRAFTERS_DRAFTING_H_

@@ -1,4 +1,4 @@
-#include "drafters/grow.h"
+#include "drafters/drafting.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,14 +15,14 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/toys.h"
+#include "tests/support/drafting.h"
 #include "tests/support/fake_policy.h"
-#include "tests/support/growing.h"
 #include "tests/support/models.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
-#include "tree/growing_tree.h"
 #include "tree/merge.h"
+#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -47,9 +47,9 @@ std::map<std::vector<TokenId>, double> LawOfDraws(const Distribution& proposal,
   std::map<std::vector<TokenId>, double> result;
   EnumeratingSource source(1000);
   do {
-    const GrowingTree tree =
-        Grow({drafter, policy, law, 0}, context, {.max_depth = 9},
-             Chance(source, context.prompt, context.round))
+    const TrunkTree tree =
+        DraftTrunk({drafter, policy, law, 0}, context, {.max_depth = 9},
+                   Chance(source, context.prompt, context.round))
             .value();
     std::vector<TokenId> tokens;
     for (const Draw& draw : tree.draws(0)) tokens.push_back(draw.token);
@@ -68,13 +68,13 @@ void ExpectLaw(const std::map<std::vector<TokenId>, double>& law,
   }
 }
 
-TEST(Grow, DrawsIndependentTokensFromTheProposal) {
+TEST(Drafting, DrawsIndependentTokensFromTheProposal) {
   ExpectLaw(
       LawOfDraws(Distribution::Dense({0.7, 0.3}), DraftLaw::kIndependent, 2),
       {{{0, 0}, 0.49}, {{0, 1}, 0.21}, {{1, 0}, 0.21}, {{1, 1}, 0.09}});
 }
 
-TEST(Grow, DrawsWithoutReplacementFromWhatIsLeft) {
+TEST(Drafting, DrawsWithoutReplacementFromWhatIsLeft) {
   ExpectLaw(LawOfDraws(Distribution::Dense({0.5, 0.3, 0.2}),
                        DraftLaw::kWithoutReplacement, 2),
             {{{0, 1}, 0.5 * 0.3 / 0.5},
@@ -85,13 +85,13 @@ TEST(Grow, DrawsWithoutReplacementFromWhatIsLeft) {
              {{2, 1}, 0.2 * 0.3 / 0.8}});
 }
 
-TEST(Grow, WithoutReplacementEndsWithTheSupport) {
+TEST(Drafting, WithoutReplacementEndsWithTheSupport) {
   ExpectLaw(LawOfDraws(Distribution::Dense({0, 0.6, 0, 0.4}),
                        DraftLaw::kWithoutReplacement, 4),
             {{{1, 3}, 0.6}, {{3, 1}, 0.4}});
 }
 
-TEST(Grow, NormalisesALawBeforeItDraws) {
+TEST(Drafting, NormalisesALawBeforeItDraws) {
   for (double factor : {0.25, 1., 3.}) {
     const auto scaled = Distribution::Dense({0.7 * factor, 0.3 * factor});
     ExpectLaw(LawOfDraws(scaled, DraftLaw::kIndependent, 1),
@@ -99,8 +99,8 @@ TEST(Grow, NormalisesALawBeforeItDraws) {
     for (DraftLaw law :
          {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement}) {
       TableDrafter drafter = Always(scaled);
-      const GrowingTree tree =
-          MustGrow(drafter, FakePolicy::Once({}), {.law = law});
+      const TrunkTree tree =
+          MustDraft(drafter, FakePolicy::Once({}), {.law = law});
       EXPECT_THAT(Masses(tree.draws(0)[0].proposal),
                   Pointwise(DoubleNear(kRounding), {0.7, 0.3}))
           << "the law a draw is judged by, factor " << factor;
@@ -108,36 +108,36 @@ TEST(Grow, NormalisesALawBeforeItDraws) {
   }
 }
 
-TEST(Grow, ScoresAboveOneMakeNoPathHeavierThanItsParent) {
+TEST(Drafting, ScoresAboveOneMakeNoPathHeavierThanItsParent) {
   TableDrafter drafter = Always(Distribution::Dense({5, 3, 2}));
-  const GrowingTree tree = MustGrow(drafter, *PolicyOf("chain {gamma: 3}"),
-                                    {.law = DraftLaw::kDeterministic});
+  const TrunkTree tree = MustDraft(drafter, *PolicyOf("chain {gamma: 3}"),
+                                   {.law = DraftLaw::kDeterministic});
   for (int node = 1; node < tree.size(); ++node)
     EXPECT_LE(tree.path_mass(node), tree.path_mass(node - 1));
   // Pruning requires that parents outweigh their children.
-  const GrowingTree ranked = MustGrow(
+  const TrunkTree ranked = MustDraft(
       drafter, *PolicyOf("expand_rerank {top_k: 2, depth: 3, total: 3}"),
       {.law = DraftLaw::kDeterministic});
   EXPECT_EQ(ToText(ranked), "0(0(0) 1)");
 }
 
-TEST(Grow, TakesTheLargestMassesInOrderAndTheLowerTokenOnATie) {
+TEST(Drafting, TakesTheLargestMassesInOrderAndTheLowerTokenOnATie) {
   TableDrafter drafter = Always(Distribution::Dense({0.1, 0.3, 0.1, 0, 0.3}));
-  const GrowingTree tree = MustGrow(drafter, FakePolicy::Once({.draws = 9}),
-                                    {.law = DraftLaw::kDeterministic});
+  const TrunkTree tree = MustDraft(drafter, FakePolicy::Once({.draws = 9}),
+                                   {.law = DraftLaw::kDeterministic});
   EXPECT_EQ(ToText(tree), "0(1 4 0 2)");
   for (const Draw& draw : tree.draws(0))
     EXPECT_TRUE(Equal(draw.proposal, Distribution::OneHot(5, draw.token)));
 }
 
-TEST(Grow, DroppedDrawsAreJudgedByWhatWouldHaveBeenKept) {
+TEST(Drafting, DroppedDrawsAreJudgedByWhatWouldHaveBeenKept) {
   const auto proposal = Distribution::Dense({0.5, 0.3, 0.2});
   const FakePolicy policy =
       FakePolicy::Once({.draws = 3, .keep_at_least = 0.25});
   int dropped = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     TableDrafter drafter = Always(proposal);
-    const GrowingTree tree = MustGrow(drafter, policy, {.seed = seed});
+    const TrunkTree tree = MustDraft(drafter, policy, {.seed = seed});
     ASSERT_EQ(tree.draws(0).size(), 3);
     for (const Draw& draw : tree.draws(0)) {
       EXPECT_EQ(draw.dropped(), draw.token == 2) << ToText(tree);
@@ -150,14 +150,14 @@ TEST(Grow, DroppedDrawsAreJudgedByWhatWouldHaveBeenKept) {
   EXPECT_GT(dropped, 0);
 }
 
-TEST(Grow, WithoutReplacementADrawIsDroppedByTheLawItCameFrom) {
+TEST(Drafting, WithoutReplacementADrawIsDroppedByTheLawItCameFrom) {
   // After 0 the other two weigh 0.6 and 0.4 of what is left.
   const FakePolicy policy =
       FakePolicy::Once({.draws = 2, .keep_at_least = 0.5});
   bool seen = false;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     TableDrafter drafter = Always(Distribution::Dense({0.5, 0.3, 0.2}));
-    const GrowingTree tree = MustGrow(
+    const TrunkTree tree = MustDraft(
         drafter, policy, {.law = DraftLaw::kWithoutReplacement, .seed = seed});
     if (tree.draws(0)[0].token != 0) continue;
     seen = true;
@@ -169,23 +169,23 @@ TEST(Grow, WithoutReplacementADrawIsDroppedByTheLawItCameFrom) {
   EXPECT_TRUE(seen);
 }
 
-TEST(Grow, ADroppedDeterministicDrawGivesNothing) {
+TEST(Drafting, ADroppedDeterministicDrawGivesNothing) {
   TableDrafter drafter = Always(Distribution::Dense({0.5, 0.3, 0.2}));
-  const GrowingTree tree =
-      MustGrow(drafter, FakePolicy::Once({.draws = 3, .keep_at_least = 0.25}),
-               {.law = DraftLaw::kDeterministic});
+  const TrunkTree tree =
+      MustDraft(drafter, FakePolicy::Once({.draws = 3, .keep_at_least = 0.25}),
+                {.law = DraftLaw::kDeterministic});
   EXPECT_EQ(ToText(tree), "0(0 1 ~2)");
   EXPECT_TRUE(tree.draws(0)[2].proposal.empty());
   const DraftTree merged = Merge(absl::MakeConstSpan(&tree, 1));
   EXPECT_EQ(CheckInvariants(merged.nodes()), absl::OkStatus());
 }
 
-TEST(Grow, ClosesNodesAtTheDepthLimit) {
+TEST(Drafting, ClosesNodesAtTheDepthLimit) {
   for (int depth = 0; depth <= 4; ++depth) {
     TableDrafter drafter(Toy({}));
-    const GrowingTree tree =
-        MustGrow(drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
-                 {.limits = {.max_depth = depth}});
+    const TrunkTree tree =
+        MustDraft(drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
+                  {.limits = {.max_depth = depth}});
     EXPECT_EQ(Merge(absl::MakeConstSpan(&tree, 1)).Height(),
               std::min(depth, 3));
     EXPECT_EQ(static_cast<int>(drafter.passes().size()), std::min(depth, 3));
@@ -194,11 +194,11 @@ TEST(Grow, ClosesNodesAtTheDepthLimit) {
   }
 }
 
-TEST(Grow, DraftsNothingBelowAnEndOfText) {
+TEST(Drafting, DraftsNothingBelowAnEndOfText) {
   const std::vector<TokenId> ends = {1, 3};
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     TableDrafter drafter(Toy({.vocab_size = 5}));
-    const GrowingTree tree = MustGrow(
+    const TrunkTree tree = MustDraft(
         drafter, *PolicyOf("sequences {count: 5, gamma: 4}"),
         {.limits = {.max_depth = 9, .end_of_text = ends}, .seed = seed});
     for (int node = 1; node < tree.size(); ++node) {
