@@ -26,9 +26,8 @@ absl::StatusOr<std::vector<TokenId>> DecodePlainly(const Model& target,
   const Context& context = sequence.context;
   std::vector<TokenId> emitted;
   while (sequence.stopped == StopReason::kNone) {
-    const TokenBatch batch = {.tokens = {context.root()},
-                              .positions = {sequence.session->length()},
-                              .parents = {TokenBatch::kCommitted}};
+    const TokenBatch batch =
+        TokenBatch::Chain({context.root()}, sequence.session->length());
     BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Scores> scores,
                             ScoreOne(target, *sequence.session, batch));
     BANYAN_ASSIGN_OR_RETURN(Distribution law,

@@ -31,7 +31,7 @@ bool UnknownCommand(const CLI::App& app, int argc, char** argv) {
   return true;
 }
 
-int Report(const absl::Status& status) {
+int ExitCode(const absl::Status& status) {
   std::cout.flush();
   if (!status.ok()) {
     std::cerr << "banyan: " << status.message() << "\n";
@@ -72,5 +72,5 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kBadInput;
   }
-  return Report(status);
+  return ExitCode(status);
 }

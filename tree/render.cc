@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "core/text/columns.h"
 #include "tree/draft_tree.h"
-#include "tree/render_label.h"
 #include "tree/render_nodes.h"
 
 namespace banyan {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "core/text/columns.h"
 #include "tree/render.h"
 #include "tree/render_label.h"
 #include "tree/render_nodes.h"

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
+
 namespace banyan {
 
 using TokenId = std::int32_t;
@@ -12,7 +14,7 @@ using TokenId = std::int32_t;
 // Tokens to score in one pass, parents before children.
 //
 // `parents[i]` is the row that token i follows. Rows are numbered through all
-// batches a session holds pending (model/session.h), so a second batch may
+// batches a session holds pending (core/model/model.h), so a second batch may
 // hang below the first; kCommitted means "follows the committed prefix". A
 // token attends to the committed prefix, its ancestors and itself. Its position
 // is the committed length plus its depth.
@@ -22,6 +24,15 @@ struct TokenBatch {
   std::vector<TokenId> tokens;
   std::vector<int> positions;
   std::vector<int> parents;
+
+  // One token after another behind the committed prefix, which is `first`
+  // tokens long.
+  static TokenBatch Chain(absl::Span<const TokenId> tokens, int first) {
+    TokenBatch batch;
+    for (TokenId token : tokens)
+      batch.Add(token, first + batch.size(), batch.size() - 1);
+    return batch;
+  }
 
   int size() const { return static_cast<int>(tokens.size()); }
   void Add(TokenId token, int position, int parent) {

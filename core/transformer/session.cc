@@ -190,15 +190,9 @@ absl::Status TransformerSession::Commit(absl::Span<const int> path) {
 absl::Status TransformerSession::PrefillPiece(absl::Span<const TokenId> tokens,
                                               absl::Span<const int> taps,
                                               FeatureSink sink) {
-  TokenBatch batch;
-  std::vector<int> path;
-  for (TokenId token : tokens) {
-    const int row = batch.size();
-    batch.tokens.push_back(token);
-    batch.positions.push_back(length() + row);
-    batch.parents.push_back(row - 1);  // kCommitted is -1
-    path.push_back(row);
-  }
+  const TokenBatch batch = TokenBatch::Chain(tokens, length());
+  std::vector<int> path(tokens.size());
+  std::iota(path.begin(), path.end(), 0);
   const ScoreRequest request = {
       this, &batch, {taps.begin(), taps.end()}, /*logits=*/false};
   BANYAN_ASSIGN_OR_RETURN(const auto scores, model_.Score({&request, 1}));

@@ -97,13 +97,10 @@ absl::StatusOr<std::vector<std::vector<Distribution>>> SmallModel::ProposeAll(
 // the committed text was not read yet stands before it.
 absl::StatusOr<TokenBatch> SmallModel::BatchOf(const DraftRequest& request) {
   TokenBatch batch;
-  if (request.nodes.front() ==
-      0) {  // every drafting proposes for its root first
+  // Every drafting proposes for its root first.
+  if (request.nodes.front() == 0) {
     BANYAN_RETURN_IF_ERROR(StartRound(*request.context));
-    const std::vector<TokenId>& text = request.context->tokens;
-    for (auto at = static_cast<std::size_t>(session_->length());
-         at + 1 < text.size(); ++at)
-      batch.Add(text[at], static_cast<int>(at), batch.size() - 1);
+    batch = TokenBatch::Chain(Unread(*request.context), session_->length());
   }
   row_of_.resize(static_cast<std::size_t>(request.tree->size()), -1);
   const int root = static_cast<int>(request.context->tokens.size()) - 1;
@@ -118,6 +115,12 @@ absl::StatusOr<TokenBatch> SmallModel::BatchOf(const DraftRequest& request) {
   return batch;
 }
 
+absl::Span<const TokenId> SmallModel::Unread(const Context& context) const {
+  return absl::MakeConstSpan(context.tokens)
+      .first(context.tokens.size() - 1)
+      .subspan(static_cast<std::size_t>(session_->length()));
+}
+
 // Drops what an abandoned round left, and reads what is long unread: a few
 // tokens are read with the root, but every row of that pass gives logits, which
 // is more work than another pass once there are many.
@@ -126,10 +129,7 @@ absl::Status SmallModel::StartRound(const Context& context) {
   BANYAN_RETURN_IF_ERROR(session_->Commit({}));
   rows_.clear();
   row_of_.clear();
-  const auto unread =
-      absl::MakeConstSpan(context.tokens)
-          .first(context.tokens.size() - 1)
-          .subspan(static_cast<std::size_t>(session_->length()));
+  const absl::Span<const TokenId> unread = Unread(context);
   return unread.size() > kReadWithRoot ? session_->Prefill(unread)
                                        : absl::OkStatus();
 }

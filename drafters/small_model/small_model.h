@@ -58,6 +58,8 @@ class SmallModel : public Drafter {
   };
 
   absl::StatusOr<TokenBatch> BatchOf(const DraftRequest& request);
+  // The committed text that the session has not read, the root aside.
+  absl::Span<const TokenId> Unread(const Context& context) const;
   absl::Status StartRound(const Context& context);
   absl::StatusOr<std::vector<Distribution>> LawsOf(const DraftRequest& request,
                                                    const TokenBatch& batch,

@@ -21,10 +21,11 @@
 #include "core/prob/sampling_rule.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
+#include "experiments/plan/choose_prompts.h"
 #include "experiments/plan/workload.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/model_shelf.h"
-#include "experiments/run/prepared_cells.h"
+#include "experiments/run/prepared_prompts.h"
 #include "experiments/tools/calibration.h"
 
 namespace banyan {

@@ -17,13 +17,16 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "configs/loader/writer.h"
 #include "core/base/clock.h"
+#include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/device_options.h"
 #include "experiments/commands/model_options.h"
+#include "experiments/metrics/median.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/tools/pass_timing.h"
 #include "nlohmann/json.hpp"
@@ -41,7 +44,7 @@ struct Options {
 };
 
 // What was measured, with what it is held against.
-struct Report {
+struct Measured {
   std::string grown_note;
   std::string grown_from;  // empty: not grown
   std::string device;
@@ -53,29 +56,23 @@ struct Report {
 };
 
 // One token's time at the same context, or 0 if it was not measured.
-double OneToken(const Report& report, int context) {
-  for (const PassTiming& timing : report.timings)
+double OneToken(const Measured& measured, int context) {
+  for (const PassTiming& timing : measured.timings)
     if (timing.context == context && timing.tokens == 1)
       return timing.median_ms();
   return 0;
 }
 
 // Medians over all readings.
-TimedPass MedianGauge(const Report& report) {
+TimedPass MedianGauge(const Measured& measured) {
   std::vector<double> bandwidths;
   std::vector<double> peaks;
-  for (const PassTiming& timing : report.timings)
+  for (const PassTiming& timing : measured.timings)
     for (const TimedPass& pass : timing.passes) {
       bandwidths.push_back(pass.bandwidth);
       peaks.push_back(pass.peak);
     }
-  const auto median = [](std::vector<double>& values) {
-    const auto half =
-        values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), half, values.end());
-    return *half;
-  };
-  return {0, median(bandwidths), median(peaks)};
+  return {0, Median(std::move(bandwidths)), Median(std::move(peaks))};
 }
 
 Json OrNull(std::optional<double> value) {
@@ -85,10 +82,10 @@ Json OrNull(std::optional<double> value) {
 // Null for a limit that the device does not know.
 Json Known(double limit) { return limit > 0 ? Json(limit) : Json(); }
 
-Json ToJson(const Options& options, const Report& report) {
+Json ToJson(const Options& options, const Measured& measured) {
   Json rows = Json::array();
-  for (const PassTiming& timing : report.timings) {
-    const double operations = report.operations * timing.tokens;
+  for (const PassTiming& timing : measured.timings) {
+    const double operations = measured.operations * timing.tokens;
     Json passes = Json::array();
     for (const TimedPass& pass : timing.passes)
       passes.push_back({{"ms", pass.ms},
@@ -100,19 +97,19 @@ Json ToJson(const Options& options, const Report& report) {
                     {"least_ms", timing.least_ms()},
                     {"most_ms", timing.most_ms()},
                     {"share_of_bandwidth",
-                     OrNull(timing.median_bandwidth_share(report.bytes))},
+                     OrNull(timing.median_bandwidth_share(measured.bytes))},
                     {"share_of_limit",
-                     OrNull(timing.median_share(report.bytes, operations))},
+                     OrNull(timing.median_share(measured.bytes, operations))},
                     {"passes", passes}});
   }
   return {{"model", options.model.spec.directory},
           {"grown_from",
-           report.grown_from.empty() ? Json() : Json(report.grown_from)},
-          {"weights", report.weights},
-          {"device", report.device},
-          {"backend", report.backend},
-          {"bytes", report.bytes},
-          {"operations_per_token", report.operations},
+           measured.grown_from.empty() ? Json() : Json(measured.grown_from)},
+          {"weights", measured.weights},
+          {"device", measured.device},
+          {"backend", measured.backend},
+          {"bytes", measured.bytes},
+          {"operations_per_token", measured.operations},
           {"timings", rows}};
 }
 
@@ -120,12 +117,12 @@ std::string Percent(std::optional<double> share) {
   return share.has_value() ? absl::StrFormat("%.0f", 100 * *share) : "-";
 }
 
-void PrintHead(const Options& options, const Report& report) {
+void PrintHead(const Options& options, const Measured& measured) {
   std::cout << absl::StreamFormat(
       "%s%s, %s, %s\n%.1f MB of weights and %.3g operations a token; ",
-      options.model.spec.directory, report.grown_note, report.weights,
-      report.backend, report.bytes / 1e6, report.operations);
-  const TimedPass gauge = MedianGauge(report);
+      options.model.spec.directory, measured.grown_note, measured.weights,
+      measured.backend, measured.bytes / 1e6, measured.operations);
+  const TimedPass gauge = MedianGauge(measured);
   if (gauge.bandwidth > 0)
     std::cout << absl::StreamFormat(
         "this device reads %.1f GB/s\nand makes %.0f G operations/s of that "
@@ -137,10 +134,10 @@ void PrintHead(const Options& options, const Report& report) {
            "of them\n";
 }
 
-void PrintText(const Options& options, const Report& report) {
-  PrintHead(options, report);
+void PrintText(const Options& options, const Measured& measured) {
+  PrintHead(options, measured);
   int context = -1;
-  for (const PassTiming& timing : report.timings) {
+  for (const PassTiming& timing : measured.timings) {
     if (timing.context != context) {
       context = timing.context;
       std::cout << absl::StreamFormat(
@@ -148,15 +145,15 @@ void PrintText(const Options& options, const Report& report) {
           "ms", "least .. most", "of 1", "GB/s", "bandwidth %", "limit %");
     }
     const double ms = timing.median_ms();
-    const double one = OneToken(report, context);
+    const double one = OneToken(measured, context);
     std::cout << absl::StreamFormat(
         "%7d %10.3f %10.3f..%9.3f %7s %8.1f %11s %10s\n", timing.tokens, ms,
         timing.least_ms(), timing.most_ms(),
         one > 0 ? absl::StrFormat("%.2f", ms / one) : "-",
-        report.bytes / ms / 1e6,
-        Percent(timing.median_bandwidth_share(report.bytes)),
-        Percent(timing.median_share(report.bytes,
-                                    report.operations * timing.tokens)));
+        measured.bytes / ms / 1e6,
+        Percent(timing.median_bandwidth_share(measured.bytes)),
+        Percent(timing.median_share(measured.bytes,
+                                    measured.operations * timing.tokens)));
   }
   std::cout
       << "\nbandwidth %: time to read the weights over the pass's; limit "
@@ -165,19 +162,23 @@ void PrintText(const Options& options, const Report& report) {
 }
 
 // The curve at the first context, for a policy's `target_ms`.
-absl::Status WriteCurve(const Options& options, const Report& report) {
+absl::Status WriteCurve(const Options& options, const Measured& measured) {
   std::ofstream file(options.out);
   file << "# Milliseconds of a pass by its tokens, medians of "
        << options.timing.rounds << " rounds: " << options.model.spec.directory
-       << report.grown_note << ", " << report.weights << ",\n# "
-       << report.backend << ", context " << report.timings.front().context
+       << measured.grown_note << ", " << measured.weights << ",\n# "
+       << measured.backend << ", context " << measured.timings.front().context
        << ". A policy reads it as `target_ms: !include FILE`.\n";
   std::map<int, double> curve;
-  for (const PassTiming& timing : report.timings)
-    if (timing.context == report.timings.front().context)
+  for (const PassTiming& timing : measured.timings)
+    if (timing.context == measured.timings.front().context)
       curve[timing.tokens] = timing.median_ms();
+  std::vector<Params::Entry> entries;
   for (const auto& [tokens, ms] : curve)
-    file << tokens << ": " << absl::StrFormat("%.4f", ms) << "\n";
+    entries.push_back({absl::StrCat(tokens),
+                       {},
+                       Params::Scalar(absl::StrFormat("%.4f", ms))});
+  file << ToYaml(Params::Map(std::move(entries)));
   file.close();
   if (!file)
     return absl::InternalError(
@@ -203,23 +204,23 @@ absl::Status Measure(const Options& options) {
   const bool terminal = isatty(STDERR_FILENO) == 1;
   const Model& model = *loaded.model;
   const ModelFacts facts = model.facts();
-  Report report = {.grown_note = GrownNote(model),
-                   .grown_from = std::string(model.grown_from()),
-                   .device = facts.device,
-                   .backend = facts.backend,
-                   .weights = std::string(Name(facts.format)),
-                   .bytes = static_cast<double>(facts.streamed_bytes),
-                   .operations = facts.operations_per_token};
-  BANYAN_ASSIGN_OR_RETURN(report.timings,
+  Measured measured = {.grown_note = GrownNote(model),
+                       .grown_from = std::string(model.grown_from()),
+                       .device = facts.device,
+                       .backend = facts.backend,
+                       .weights = std::string(Name(facts.format)),
+                       .bytes = static_cast<double>(facts.streamed_bytes),
+                       .operations = facts.operations_per_token};
+  BANYAN_ASSIGN_OR_RETURN(measured.timings,
                           TimePasses(model, *backend, options.timing, clock,
                                      [&](int done, int all) {
                                        if (terminal) ShowProgress(done, all);
                                      }));
   if (options.json)
-    std::cout << ToJson(options, report).dump(2) << "\n";
+    std::cout << ToJson(options, measured).dump(2) << "\n";
   else
-    PrintText(options, report);
-  return options.out.empty() ? absl::OkStatus() : WriteCurve(options, report);
+    PrintText(options, measured);
+  return options.out.empty() ? absl::OkStatus() : WriteCurve(options, measured);
 }
 
 }  // namespace

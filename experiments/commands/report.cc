@@ -1,6 +1,4 @@
 // banyan report: what was recorded, as tables, files and a page.
-#include "experiments/report/report.h"
-
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -16,10 +14,11 @@
 #include "experiments/records/record_set.h"
 #include "experiments/report/html_page.h"
 #include "experiments/report/output.h"
-#include "experiments/report/report_csv.h"
-#include "experiments/report/report_json.h"
-#include "experiments/report/report_table.h"
+#include "experiments/report/page_json.h"
 #include "experiments/report/stated_costs.h"
+#include "experiments/report/summary.h"
+#include "experiments/report/summary_csv.h"
+#include "experiments/report/summary_table.h"
 #include "experiments/report/table.h"
 #include "experiments/report/token_texts.h"
 
@@ -38,7 +37,7 @@ constexpr char kExamples[] =
 struct Options {
   std::vector<std::string> paths;
   std::string format = "table";
-  ReportOptions report;
+  SummaryOptions summary;
   int samples = 2;
   bool mixed = false;
   std::string kind;
@@ -48,24 +47,24 @@ struct Options {
 
 // The table's own few metrics, or all that were asked for.
 absl::StatusOr<Table> ReportTable(const RecordSet& set,
-                                  const ReportOptions& asked) {
-  ReportOptions options = asked;
+                                  const SummaryOptions& asked) {
+  SummaryOptions options = asked;
   if (asked.metrics.empty()) options.metrics = DefaultMetrics(asked.costs);
-  BANYAN_ASSIGN_OR_RETURN(const Report report, MakeReport(set, options));
-  return MakeTable(report,
+  BANYAN_ASSIGN_OR_RETURN(const Summary summary, Summarise(set, options));
+  return MakeTable(summary,
                    asked.metrics.empty() ? Detail::kBrief : Detail::kFull);
 }
 
 absl::StatusOr<std::string> ReportText(const RecordSet& set,
                                        const Options& options) {
   if (options.format == "csv" || options.format == "html") {
-    BANYAN_ASSIGN_OR_RETURN(const Report report,
-                            MakeReport(set, options.report));
-    if (options.format == "csv") return ToCsv(report);
+    BANYAN_ASSIGN_OR_RETURN(const Summary summary,
+                            Summarise(set, options.summary));
+    if (options.format == "csv") return ToCsv(summary);
     TokenTexts texts;
-    return HtmlPage(ToJson(set, report, options.samples, texts));
+    return HtmlPage(ToJson(set, summary, options.samples, texts));
   }
-  BANYAN_ASSIGN_OR_RETURN(const Table table, ReportTable(set, options.report));
+  BANYAN_ASSIGN_OR_RETURN(const Table table, ReportTable(set, options.summary));
   if (options.format == "markdown") return ToMarkdown(table);
   if (options.format == "latex") return ToLatex(table);
   return ToText(table);
@@ -75,16 +74,16 @@ absl::Status MakeAndWrite(Options options) {
   StatedCosts costs;
   if (!options.curve.empty()) {
     BANYAN_ASSIGN_OR_RETURN(costs, ReadStatedCosts(options.curve));
-    options.report.costs = &costs;
+    options.summary.costs = &costs;
   }
   BANYAN_ASSIGN_OR_RETURN(RecordSet set,
                           ReadRecordSet(options.paths, options.mixed));
   if (!options.kind.empty())
     BANYAN_RETURN_IF_ERROR(KeepKind(options.kind, set));
-  const std::vector<std::string>& group = options.report.group;
+  const std::vector<std::string>& group = options.summary.group;
   if (std::find(group.begin(), group.end(), "kind") != group.end())
     SplitByKind(set);
-  if (options.report.costs != nullptr)
+  if (options.summary.costs != nullptr)
     BANYAN_RETURN_IF_ERROR(StateTimes(costs, set));
   for (const std::string& warning : set.warnings)
     std::cerr << "banyan: warning: " << warning << "\n";
@@ -111,19 +110,19 @@ void AddReportCommand(CLI::App& app, absl::Status& status) {
       ->check(CLI::IsMember({"table", "markdown", "csv", "latex", "html"}))
       ->capture_default_str();
   command
-      ->add_option("--metrics", options->report.metrics,
+      ->add_option("--metrics", options->summary.metrics,
                    "Only these, separated by commas (banyan list has them); "
                    "otherwise a choice in tables, and all in csv and html")
       ->delimiter(',')
       ->allow_extra_args(false);  // a path may follow
   command
-      ->add_option("--group", options->report.group,
+      ->add_option("--group", options->summary.group,
                    "Put cells together that agree in these axes, separated by "
                    "commas; also method, target, verifier, temperature and the "
                    "prompts' kind")
       ->delimiter(',')
       ->allow_extra_args(false);  // a path may follow
-  command->add_option("--reference", options->report.reference,
+  command->add_option("--reference", options->summary.reference,
                       "Give differences to this cell, or to the cell of this "
                       "method in each group");
   command->add_option("--curve", options->curve,

@@ -12,15 +12,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "configs/loader/loader.h"
 #include "core/base/clock.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/ops/backend.h"
+#include "core/text/columns.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/device_options.h"
 #include "experiments/plan/experiment.h"
@@ -28,8 +27,10 @@
 #include "experiments/records/record.pb.h"
 #include "experiments/run/model_shelf.h"
 #include "experiments/run/prepared_cells.h"
+#include "experiments/run/prepared_run.h"
 #include "experiments/run/progress.h"
 #include "experiments/run/run_context.h"
+#include "experiments/run/run_file.h"
 #include "experiments/run/runner.h"
 #include "experiments/tools/pass_timing.h"
 
@@ -75,18 +76,6 @@ absl::StatusOr<Opened> Open(const Options& options,
               << " later turns are left out; workload.chat says how to write "
                  "them\n";
   return opened;
-}
-
-absl::StatusOr<Shard> ReadShard(const std::string& text) {
-  const std::pair<std::string, std::string> parts =
-      absl::StrSplit(text, absl::MaxSplits('/', 1));
-  Shard shard;
-  if (!absl::SimpleAtoi(parts.first, &shard.number) ||
-      !absl::SimpleAtoi(parts.second, &shard.count) || shard.count < 1 ||
-      shard.number < 0 || shard.number >= shard.count)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--shard: expected I/N with I from 0 to N - 1, found '", text, "'"));
-  return shard;
 }
 
 absl::Status Run(const Options& options) {
@@ -158,7 +147,7 @@ absl::Status Check(const Options& options) {
     seconds +=
         pass_ms[target] / 1e3 * cell.stop.max_new_tokens * opened.run.turns();
     std::string line = absl::StrFormat(
-        "%-56s %s%s", about.name(), about.lossless() ? "" : "LOSSY ",
+        "%s %s%s", Padded(about.name(), 56), about.lossless() ? "" : "LOSSY ",
         about.target().grown_from().empty()
             ? ""
             : absl::StrCat("grown (", about.target().grown_from(), ")"));

@@ -19,6 +19,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
+#include "core/text/columns.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
 #include "experiments/commands/token_input.h"
@@ -93,11 +94,11 @@ constexpr int kTextWidth = 16;
 void PrintTokens(const Scored& scored) {
   const Tokenizer* tokenizer = scored.model.tokenizer.get();
   std::cout << absl::StreamFormat("%8s%9s  %s%12s%8s\n", "position", "id",
-                                  PadTo("token", kTextWidth), "log p", "rank");
+                                  Padded("token", kTextWidth), "log p", "rank");
   for (std::size_t i = 0; i < scored.ids.size(); ++i) {
     const TokenId id = scored.ids[i];
     std::cout << absl::StreamFormat("%8d%9d  ", i, id)
-              << PadTo(ShownToken(tokenizer, id), kTextWidth);
+              << Padded(ShownToken(tokenizer, id), kTextWidth);
     if (i == 0) {
       std::cout << absl::StreamFormat("%12s%8s\n", "-", "-");
       continue;
@@ -147,11 +148,12 @@ void PrintNext(const Scored& scored) {
                     });
   const double norm = LogSumExp(logits);
   std::cout << absl::StreamFormat("\n%8s%9s  %s%12s%12s\n", "next", "id",
-                                  PadTo("token", kTextWidth), "logit", "log p");
+                                  Padded("token", kTextWidth), "logit",
+                                  "log p");
   for (std::size_t i = 0; i < shown; ++i)
     std::cout << absl::StreamFormat("%8d%9d  ", i + 1, order[i])
-              << PadTo(ShownToken(scored.model.tokenizer.get(), order[i]),
-                       kTextWidth)
+              << Padded(ShownToken(scored.model.tokenizer.get(), order[i]),
+                        kTextWidth)
               << absl::StreamFormat("%12.6f%12.6f\n", logit(order[i]),
                                     logit(order[i]) - norm);
 }

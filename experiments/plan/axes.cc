@@ -15,9 +15,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "configs/loader/writer.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
-#include "experiments/plan/params_edit.h"
 #include "experiments/plan/resolve.h"
 
 namespace banyan {

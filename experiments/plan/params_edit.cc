@@ -12,7 +12,6 @@
 #include "absl/strings/string_view.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 namespace {
@@ -36,63 +35,6 @@ absl::StatusOr<Params> WithItem(const Params& list, absl::string_view key,
     BANYAN_ASSIGN_OR_RETURN(item, WithValue(item, rest, value));
   }
   return Params::List(std::move(items), list.origin());
-}
-
-// A scalar as YAML: plain if that reads back as the same text.
-std::string Quoted(const std::string& text) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '/' ||
-           c == '-' || c == '+';
-  };
-  const absl::string_view start = absl::string_view(text).substr(0, 3);
-  const bool simple = !text.empty() && start != "---" && start != "..." &&
-                      text != "~" && text != "null" && text != "Null" &&
-                      text != "NULL" && text != "-" &&
-                      std::all_of(text.begin(), text.end(), plain);
-  // JSON's escapes are YAML's.
-  return simple ? text : nlohmann::json(text).dump();
-}
-
-bool Inline(const Params& value) {
-  switch (value.kind()) {
-    case Params::Kind::kNull:
-    case Params::Kind::kScalar:
-      return true;
-    case Params::Kind::kList:
-      return std::all_of(value.items().begin(), value.items().end(), Inline);
-    case Params::Kind::kMap:
-      return value.entries().empty();
-  }
-  return true;
-}
-
-std::string InlineText(const Params& value) {
-  if (value.kind() == Params::Kind::kNull) return "~";
-  if (value.kind() == Params::Kind::kScalar) return Quoted(value.text());
-  if (value.kind() == Params::Kind::kMap) return "{}";
-  std::string text = "[";
-  for (const Params& item : value.items())
-    absl::StrAppend(&text, text.size() == 1 ? "" : ", ", InlineText(item));
-  return text + "]";
-}
-
-void Write(const Params& value, int indent, std::string& out) {
-  const std::string margin(static_cast<std::size_t>(indent), ' ');
-  const auto put = [&](const std::string& head, const Params& part) {
-    if (Inline(part)) {
-      absl::StrAppend(&out, margin, head, " ", InlineText(part), "\n");
-      return;
-    }
-    absl::StrAppend(&out, margin, head, "\n");
-    Write(part, indent + 2, out);
-  };
-  if (value.kind() == Params::Kind::kMap) {
-    for (const Params::Entry& entry : value.entries())
-      put(Quoted(entry.key) + ":", entry.value);
-  } else {
-    for (const Params& item : value.items()) put("-", item);
-  }
 }
 
 // Where the first key of a path ends: at the first dot, unless the map has a
@@ -165,13 +107,6 @@ Params Without(const Params& map, absl::string_view key) {
   for (const Params::Entry& entry : map.entries())
     if (entry.key != key) entries.push_back(entry);
   return Params::Map(std::move(entries), map.origin());
-}
-
-std::string ToYaml(const Params& value) {
-  if (Inline(value)) return InlineText(value) + "\n";
-  std::string out;
-  Write(value, 0, out);
-  return out;
 }
 
 }  // namespace banyan

@@ -1,5 +1,4 @@
-// Params put together: presets with overrides, settings by path, and back to
-// text.
+// Params put together: presets with overrides, settings by path.
 #ifndef BANYAN_EXPERIMENTS_PLAN_PARAMS_EDIT_H_
 #define BANYAN_EXPERIMENTS_PLAN_PARAMS_EDIT_H_
 
@@ -26,10 +25,6 @@ absl::StatusOr<Params> WithValue(const Params& root, absl::string_view path,
 
 // Without this key of a map.
 Params Without(const Params& map, absl::string_view key);
-
-// As YAML that the loader reads back to the same values; block style, a line a
-// scalar, lists of scalars on one line.
-std::string ToYaml(const Params& value);
 
 }  // namespace banyan
 

@@ -88,9 +88,8 @@ class Enumeration {
     std::unique_ptr<Session> session = target_.NewSession();
     const Text before(text.begin(), text.end() - 1);
     BANYAN_RETURN_IF_ERROR(session->Prefill(before));
-    const TokenBatch batch = {.tokens = {text.back()},
-                              .positions = {session->length()},
-                              .parents = {TokenBatch::kCommitted}};
+    const TokenBatch batch =
+        TokenBatch::Chain({text.back()}, session->length());
     BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Scores> scores,
                             ScoreOne(target_, *session, batch));
     return scores->Law(0, decoder_.method().rule, text, {});

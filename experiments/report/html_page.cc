@@ -20,16 +20,16 @@ std::string HtmlEscaped(absl::string_view text) {
 
 // JSON that may stand in a script element. A parser of HTML looks for nothing
 // there that does not begin with "<", and in JSON that occurs in texts alone.
-std::string ScriptJson(const nlohmann::ordered_json& report) {
+std::string ScriptJson(const nlohmann::ordered_json& data) {
   return absl::StrReplaceAll(
-      report.dump(-1, ' ', false,
-                  nlohmann::ordered_json::error_handler_t::replace),
+      data.dump(-1, ' ', false,
+                nlohmann::ordered_json::error_handler_t::replace),
       {{"<", "\\u003c"}});
 }
 
 // The question, as a JSON text and so with valid UTF-8 alone.
-std::string Title(const nlohmann::ordered_json& report) {
-  const nlohmann::ordered_json question = report.value("question", "");
+std::string Title(const nlohmann::ordered_json& data) {
+  const nlohmann::ordered_json question = data.value("question", "");
   const std::string valid = question.dump(
       -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   return HtmlEscaped(nlohmann::ordered_json::parse(valid).get<std::string>());
@@ -37,9 +37,9 @@ std::string Title(const nlohmann::ordered_json& report) {
 
 // What a {{name}} of page.html stands for.
 std::string Filling(absl::string_view name,
-                    const nlohmann::ordered_json& report) {
-  if (name == "title") return Title(report);
-  if (name == "report") return ScriptJson(report);
+                    const nlohmann::ordered_json& data) {
+  if (name == "title") return Title(data);
+  if (name == "report") return ScriptJson(data);
   const std::optional<absl::string_view> file = PageFile(name);
   Check(file.has_value(), absl::StrCat("page.html: no file ", name));
   return std::string(*file);
@@ -49,7 +49,7 @@ std::string Filling(absl::string_view name,
 
 // One walk over the template: what was filled in is not looked at again, so a
 // text that looks like a {{name}} stays as it is.
-std::string HtmlPage(const nlohmann::ordered_json& report) {
+std::string HtmlPage(const nlohmann::ordered_json& data) {
   absl::string_view rest = PageFile("page.html").value();
   std::string page;
   while (true) {
@@ -59,7 +59,7 @@ std::string HtmlPage(const nlohmann::ordered_json& report) {
     rest.remove_prefix(open + 2);
     const auto close = rest.find("}}");
     Check(close != absl::string_view::npos, "page.html: a {{ without }}");
-    absl::StrAppend(&page, Filling(rest.substr(0, close), report));
+    absl::StrAppend(&page, Filling(rest.substr(0, close), data));
     rest.remove_prefix(close + 2);
   }
 }

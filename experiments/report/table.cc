@@ -10,35 +10,30 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "core/text/columns.h"
 
 namespace banyan {
 namespace {
 
 using Row = std::vector<std::string>;
 
-// Characters of UTF-8; bytes 10xxxxxx go on with one.
-std::size_t Width(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char byte) {
-        return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
-      }));
-}
-
-std::vector<std::size_t> Widths(const Table& table) {
-  std::vector<std::size_t> widths;
-  for (const std::string& title : table.header) widths.push_back(Width(title));
+std::vector<int> Widths(const Table& table) {
+  std::vector<int> widths;
+  for (const std::string& title : table.header)
+    widths.push_back(Columns(title));
   for (const Table::Section& section : table.sections)
     for (const Row& row : section.rows)
       for (std::size_t i = 0; i < row.size(); ++i)
-        widths[i] = std::max(widths[i], Width(row[i]));
+        widths[i] = std::max(widths[i], Columns(row[i]));
   return widths;
 }
 
 std::string TextLine(const Table& table, const Row& row,
-                     const std::vector<std::size_t>& widths) {
+                     const std::vector<int>& widths) {
   std::string line;
   for (std::size_t i = 0; i < row.size(); ++i) {
-    const std::string padding(widths[i] - Width(row[i]), ' ');
+    const std::string padding(
+        static_cast<std::size_t>(widths[i] - Columns(row[i])), ' ');
     absl::StrAppend(
         &line, i == 0 ? "" : "  ",
         i < table.text_columns ? row[i] + padding : padding + row[i]);
@@ -98,7 +93,7 @@ std::string LatexLine(const Row& row) {
 }  // namespace
 
 std::string ToText(const Table& table) {
-  const std::vector<std::size_t> widths = Widths(table);
+  const std::vector<int> widths = Widths(table);
   std::string out;
   for (const Table::Section& section : table.sections) {
     if (!out.empty()) out += "\n";

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/text/columns.h"
 #include "experiments/metrics/round_figures.h"
 #include "experiments/records/record.pb.h"
 
@@ -18,6 +19,7 @@ namespace banyan {
 namespace {
 
 constexpr int kBarWidth = 30;
+constexpr int kNameColumns = 20;
 
 std::string Duration(double seconds) {
   const int whole = static_cast<int>(seconds + 0.5);
@@ -75,13 +77,14 @@ std::vector<std::string> RunProgress::Table() const {
     paired[name].first += base->second.ns / base->second.tokens * work.tokens;
     paired[name].second += work.ns;
   }
-  std::vector<std::string> lines = {absl::StrFormat(
-      "%-20s %12s %13s %9s", "method", "ms a token", "tokens a pass", "speed")};
+  std::vector<std::string> lines = {
+      absl::StrFormat("%s %12s %13s %9s", Padded("method", kNameColumns),
+                      "ms a token", "tokens a pass", "speed")};
   for (const std::string& name : names) {
     const Work& sum = total[name];
     const auto& [base, own] = paired[name];
     lines.push_back(
-        absl::StrFormat("%-20s %12.3f %13.2f %9s", name,
+        absl::StrFormat("%s %12.3f %13.2f %9s", Padded(name, kNameColumns),
                         sum.ns / 1e6 / std::max(sum.tokens, 1.0),
                         sum.tokens / std::max(sum.rounds, 1.0),
                         own > 0 ? absl::StrFormat("%.2f", base / own) : "-"));

@@ -18,6 +18,7 @@
 #include "core/base/status_macros.h"
 #include "core/ops/backend.h"
 #include "core/ops/gauge.h"
+#include "experiments/metrics/median.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
@@ -52,9 +53,7 @@ absl::StatusOr<double> Bandwidth(Backend& backend, const Clock& clock) {
     BANYAN_ASSIGN_OR_RETURN(const double value, (*gauge)->ReadBandwidth());
     values.push_back(value);
   }
-  std::nth_element(values.begin(), values.begin() + kReadings / 2,
-                   values.end());
-  return values[kReadings / 2];
+  return Median(std::move(values));
 }
 
 }  // namespace

@@ -8,14 +8,10 @@
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
-#include "experiments/run/prepared_cells.h"
+#include "experiments/run/prepared_run.h"
+#include "experiments/run/run_file.h"
 
 namespace banyan {
-
-struct Shard {
-  int number = 0;  // from 0
-  int count = 1;
-};
 
 // Measures the device's bandwidth on the way, for some 50 milliseconds, where
 // it knows how.

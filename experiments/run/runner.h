@@ -7,35 +7,15 @@
 #ifndef BANYAN_EXPERIMENTS_RUN_RUNNER_H_
 #define BANYAN_EXPERIMENTS_RUN_RUNNER_H_
 
-#include <memory>
 #include <string>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "core/base/clock.h"
 #include "experiments/records/record.pb.h"
-#include "experiments/records/record_file.h"
-#include "experiments/run/prepared_cells.h"
-#include "experiments/run/run_context.h"
+#include "experiments/run/prepared_run.h"
+#include "experiments/run/run_file.h"
 
 namespace banyan {
-
-// The record file of a shard: DIR/records-0-of-1.banyan.
-std::string RecordPath(const std::string& directory, const Shard& shard);
-
-// What a run has before it begins: a new file, or one to go on with.
-struct RunFile {
-  std::unique_ptr<RecordWriter> writer;
-  std::vector<records::PromptRecord> done;
-  std::int64_t torn_bytes = 0;  // cut from its end
-};
-
-// Makes the directory and the file, or opens the one that is there. Fails if
-// that is of another experiment, workload, shard, build, machine, device,
-// number of threads, or of other weights.
-absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
-                                    const records::Context& context);
 
 // Cells that learn from one prompt for the next cannot be run in shards.
 absl::Status CheckShards(const PreparedRun& run, const Shard& shard);

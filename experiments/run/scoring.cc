@@ -36,16 +36,6 @@ TokenScore ScoreToken(absl::Span<const double> logits, TokenId token) {
   return score;
 }
 
-TokenBatch ChainAfter(int length, absl::Span<const TokenId> tokens) {
-  TokenBatch batch;
-  batch.tokens.assign(tokens.begin(), tokens.end());
-  for (int i = 0; i < static_cast<int>(tokens.size()); ++i) {
-    batch.positions.push_back(length + i);
-    batch.parents.push_back(i == 0 ? TokenBatch::kCommitted : i - 1);
-  }
-  return batch;
-}
-
 }  // namespace
 
 double LogSumExp(absl::Span<const double> logits) {
@@ -68,7 +58,7 @@ absl::StatusOr<TextScores> ScoreText(const Model& model,
   const std::unique_ptr<Session> session = model.NewSession();
   for (std::size_t first = 0; first < tokens.size(); first += kPiece) {
     const absl::Span<const TokenId> piece = tokens.subspan(first, kPiece);
-    const TokenBatch batch = ChainAfter(static_cast<int>(first), piece);
+    const TokenBatch batch = TokenBatch::Chain(piece, static_cast<int>(first));
     BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Scores> scores,
                             ScoreOne(model, *session, batch));
     for (std::size_t i = 0; i < piece.size(); ++i) {

@@ -26,13 +26,4 @@ std::string ShownToken(const Tokenizer* tokenizer, TokenId id) {
   return shown;
 }
 
-std::string PadTo(std::string text, int width) {
-  int characters = 0;
-  for (char byte : text)  // bytes 10xxxxxx go on with a character
-    if ((static_cast<unsigned char>(byte) & 0xC0U) != 0x80U) ++characters;
-  if (characters < width)
-    text.append(static_cast<std::size_t>(width - characters), ' ');
-  return text;
-}
-
 }  // namespace banyan

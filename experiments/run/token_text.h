@@ -13,9 +13,6 @@ namespace banyan {
 // empty without a tokenizer or if the id has no token.
 std::string ShownToken(const Tokenizer* tokenizer, TokenId id);
 
-// `text` with spaces after it, to `width` characters of UTF-8.
-std::string PadTo(std::string text, int width);
-
 }  // namespace banyan
 
 #endif  // BANYAN_EXPERIMENTS_RUN_TOKEN_TEXT_H_

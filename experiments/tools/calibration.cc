@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -14,7 +15,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "configs/loader/writer.h"
+#include "core/base/check.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
@@ -23,9 +26,11 @@
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/round.h"
+#include "experiments/metrics/median.h"
 #include "experiments/plan/params_edit.h"
 #include "experiments/run/method_file.h"
 #include "tree/draft_tree.h"
+#include "tree/policies/calibration_keys.h"
 
 namespace banyan {
 namespace {
@@ -120,14 +125,6 @@ void AddCost(const RoundRecord& round, std::vector<double>& costs) {
       1e6);
 }
 
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle =
-      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // The costs of chains, on all prompts.
 absl::Status TimeLevels(const CalibrationTask& task, Calibration& out) {
   BANYAN_ASSIGN_OR_RETURN(
@@ -145,29 +142,72 @@ absl::Status TimeLevels(const CalibrationTask& task, Calibration& out) {
             ->Decode(prompt, task.stop, random,
                      [&](const RoundRecord& round) { AddCost(round, costs); })
             .status());
-  out.draft_ms = Median(std::move(costs));
+  if (!costs.empty()) out.draft_ms = Median(std::move(costs));
   return absl::OkStatus();
 }
 
-std::string List(const Shares& shares,
-                 absl::FunctionRef<std::string(std::int64_t)> text) {
-  return absl::StrCat("[",
-                      absl::StrJoin(shares.hits, ", ",
-                                    [&](std::string* out, std::int64_t hits) {
-                                      absl::StrAppend(out, text(hits));
-                                    }),
-                      "]");
+Params Texts(const std::vector<std::int64_t>& numbers,
+             absl::FunctionRef<std::string(std::int64_t)> text) {
+  std::vector<Params> items;
+  for (std::int64_t number : numbers)
+    items.push_back(Params::Scalar(text(number)));
+  return Params::List(std::move(items));
 }
 
-std::string SharesList(const Shares& shares) {
-  return List(shares, [&](std::int64_t hits) {
-    return absl::StrFormat(
-        "%.4f", static_cast<double>(hits) / static_cast<double>(shares.trials));
+Params CountList(const std::vector<std::int64_t>& counts) {
+  return Texts(counts, [](std::int64_t count) { return absl::StrCat(count); });
+}
+
+// Of the hits, what `share` makes of each.
+Params ShareList(const Shares& shares,
+                 absl::FunctionRef<double(std::int64_t)> share) {
+  return Texts(shares.hits, [&](std::int64_t hits) {
+    return absl::StrFormat("%.4f", share(hits));
   });
 }
 
-std::string CountsList(const Shares& shares) {
-  return List(shares, [](std::int64_t hits) { return absl::StrCat(hits); });
+Params ShareList(const Shares& shares) {
+  return ShareList(shares, [&](std::int64_t hits) {
+    return static_cast<double>(hits) / static_cast<double>(shares.trials);
+  });
+}
+
+// By key, whatever was measured.
+std::map<absl::string_view, Params> Measured(const Calibration& calibration) {
+  const Shares& ranks = calibration.acceptance;
+  std::map<absl::string_view, Params> values = {
+      {"drafter", Params::Scalar(calibration.drafter)},
+      {"verifier", Params::Scalar(calibration.verifier)},
+      {"law", Params::Scalar(calibration.law)},
+      {"temperature", Params::Scalar(absl::StrCat(calibration.temperature))},
+      {"tokens", Params::Scalar(absl::StrCat(calibration.tokens))},
+      {"nodes", Params::Scalar(absl::StrCat(ranks.trials))},
+      {"accepted", CountList(ranks.hits)},
+      {"acceptance", ShareList(ranks)},
+      {"acceptance_low",
+       ShareList(ranks,
+                 [&](std::int64_t hits) {
+                   return WilsonInterval(hits, ranks.trials).low;
+                 })},
+      {"acceptance_high", ShareList(ranks, [&](std::int64_t hits) {
+         return WilsonInterval(hits, ranks.trials).high;
+       })}};
+  if (calibration.draft_ms > 0)
+    values["draft_ms"] =
+        Params::Scalar(absl::StrFormat("%.5f", calibration.draft_ms));
+  if (calibration.heads.empty()) return values;
+  std::vector<std::int64_t> positions;
+  std::vector<Params> hits;
+  std::vector<Params> accuracies;
+  for (const Shares& head : calibration.heads) {
+    positions.push_back(head.trials);
+    hits.push_back(CountList(head.hits));
+    accuracies.push_back(ShareList(head));
+  }
+  values["positions"] = CountList(positions);
+  values["hits"] = Params::List(std::move(hits));
+  values["accuracies"] = Params::List(std::move(accuracies));
+  return values;
 }
 
 }  // namespace
@@ -245,44 +285,17 @@ absl::StatusOr<Calibration> Calibrate(
 }
 
 std::string ToYaml(const Calibration& calibration, const std::string& about) {
-  const Shares& acceptance = calibration.acceptance;
-  std::string out = absl::StrCat(
-      about, "drafter: ", calibration.drafter,
-      "\nverifier: ", calibration.verifier, "\nlaw: ", calibration.law,
-      "\ntemperature: ", calibration.temperature,
-      "\ntokens: ", calibration.tokens, "\n# By rank, of so many nodes.\n",
-      "nodes: ", acceptance.trials, "\naccepted: ", CountsList(acceptance),
-      "\nacceptance: ", SharesList(acceptance), "\nacceptance_low: ",
-      List(acceptance,
-           [&](std::int64_t hits) {
-             return absl::StrFormat(
-                 "%.4f", WilsonInterval(hits, acceptance.trials).low);
-           }),
-      "\nacceptance_high: ",
-      List(acceptance,
-           [&](std::int64_t hits) {
-             return absl::StrFormat(
-                 "%.4f", WilsonInterval(hits, acceptance.trials).high);
-           }),
-      "\n");
-  if (calibration.draft_ms > 0)
-    absl::StrAppendFormat(&out,
-                          "# Of a drafted level on this machine, beside the "
-                          "target's pass.\ndraft_ms: %.5f\n",
-                          calibration.draft_ms);
-  if (calibration.heads.empty()) return out;
-  absl::StrAppend(&out, "# By head, then by rank, of so many positions.\n",
-                  "positions: [",
-                  absl::StrJoin(calibration.heads, ", ",
-                                [](std::string* text, const Shares& head) {
-                                  absl::StrAppend(text, head.trials);
-                                }),
-                  "]\nhits:\n");
-  for (const Shares& head : calibration.heads)
-    absl::StrAppend(&out, "  - ", CountsList(head), "\n");
-  absl::StrAppend(&out, "accuracies:\n");
-  for (const Shares& head : calibration.heads)
-    absl::StrAppend(&out, "  - ", SharesList(head), "\n");
+  std::string out = about;
+  std::size_t written = 0;
+  const std::map<absl::string_view, Params> values = Measured(calibration);
+  for (const CalibrationKey& key : kCalibrationKeys) {
+    const auto value = values.find(key.name);
+    if (value == values.end()) continue;
+    if (!key.comment.empty()) absl::StrAppend(&out, "# ", key.comment, "\n");
+    out += ToYaml(Params::Map({{std::string(key.name), {}, value->second}}));
+    ++written;
+  }
+  Check(written == values.size(), "a key that no policy would read");
   return out;
 }
 

@@ -18,6 +18,7 @@
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/ops/gauge.h"
+#include "experiments/metrics/median.h"
 
 namespace banyan {
 namespace {
@@ -29,13 +30,6 @@ constexpr std::size_t kLargestProbe = std::size_t{1} << 30;
 // Passes before a timed one; the gauge measures for as long.
 constexpr double kWarmMs = 4;
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half]
-                                : (values[half - 1] + values[half]) / 2;
-}
-
 std::vector<double> Milliseconds(const PassTiming& timing) {
   std::vector<double> values;
   for (const TimedPass& pass : timing.passes) values.push_back(pass.ms);
@@ -43,27 +37,25 @@ std::vector<double> Milliseconds(const PassTiming& timing) {
 }
 
 // Made-up tokens: timing does not look at them.
-TokenId AnyToken(int i, int vocab) { return (7 + i * 31) % vocab; }
+std::vector<TokenId> AnyTokens(int count, int vocab) {
+  std::vector<TokenId> tokens;
+  for (int i = 0; i < count; ++i) tokens.push_back((7 + i * 31) % vocab);
+  return tokens;
+}
 
 // A session with `context` tokens committed.
 absl::StatusOr<std::unique_ptr<Session>> Filled(const Model& model,
                                                 int context) {
-  std::vector<TokenId> tokens;
-  for (int i = 0; i < context; ++i)
-    tokens.push_back(AnyToken(i, model.vocab_size()));
   std::unique_ptr<Session> session = model.NewSession();
-  BANYAN_RETURN_IF_ERROR(session->Prefill(tokens));
+  BANYAN_RETURN_IF_ERROR(
+      session->Prefill(AnyTokens(context, model.vocab_size())));
   return session;
 }
 
 absl::StatusOr<double> TimePass(const Model& model, Session& session,
                                 int tokens, const Clock& clock) {
-  TokenBatch batch;
-  for (int i = 0; i < tokens; ++i) {
-    batch.tokens.push_back(AnyToken(i, model.vocab_size()));
-    batch.positions.push_back(session.length() + i);
-    batch.parents.push_back(i - 1);  // kCommitted is -1
-  }
+  const TokenBatch batch = TokenBatch::Chain(
+      AnyTokens(tokens, model.vocab_size()), session.length());
   BANYAN_RETURN_IF_ERROR(model.Finish());
   const std::int64_t start = clock.NowNs();
   BANYAN_ASSIGN_OR_RETURN(const auto scores, ScoreOne(model, session, batch));

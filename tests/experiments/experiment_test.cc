@@ -21,7 +21,7 @@
 #include "core/prob/sampling_rule.h"
 #include "experiments/plan/workload.h"
 #include "experiments/run/model_shelf.h"
-#include "experiments/run/prepared_cells.h"
+#include "experiments/run/prepared_run.h"
 #include "tests/experiments/preset_files.h"
 #include "tests/experiments/run_program.h"
 

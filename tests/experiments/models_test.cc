@@ -18,7 +18,6 @@
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/model_shelf.h"
 #include "experiments/run/scoring.h"
-#include "experiments/run/token_text.h"
 #include "tests/support/golden_model.h"
 
 namespace banyan {
@@ -115,11 +114,6 @@ TEST(LogSumExp, NeitherOverflowsNorInventsMass) {
   EXPECT_DOUBLE_EQ(LogSumExp({1000, 1000}), 1000 + std::log(2));
   EXPECT_DOUBLE_EQ(LogSumExp({-infinity, -2000}), -2000);
   EXPECT_EQ(LogSumExp({-infinity, -infinity}), -infinity);
-}
-
-TEST(TokenText, PadsByCharactersNotBytes) {
-  EXPECT_EQ(PadTo("\u2581a", 4), "\u2581a  ");
-  EXPECT_EQ(PadTo("abc", 2), "abc");
 }
 
 }  // namespace

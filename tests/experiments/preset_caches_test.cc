@@ -96,8 +96,7 @@ struct Said {
 };
 
 Said After(const Model& target, Session& session, TokenId root) {
-  const TokenBatch batch = {
-      .tokens = {root}, .positions = {session.length()}, .parents = {-1}};
+  const TokenBatch batch = TokenBatch::Chain({root}, session.length());
   const ScoreRequest request = {&session, &batch, {kAfterFinalNorm}};
   auto scores = target.Score({&request, 1});
   Check(scores.ok(), scores.status().message());

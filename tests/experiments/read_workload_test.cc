@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "experiments/plan/choose_prompts.h"
 #include "experiments/plan/workload.h"
-#include "experiments/run/prepared_cells.h"
 #include "tests/experiments/run_program.h"
 
 namespace banyan {

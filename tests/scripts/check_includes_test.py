@@ -14,7 +14,7 @@ import check_includes  # noqa: E402 (the path comes first)
 
 LAYERS = (PROJECT / "scripts/layers.txt").read_text(encoding="utf-8")
 FOLDERS = check_includes.Table(LAYERS).folders
-CORE = {"core/base", "core/random", "core/prob", "core/device", "core/ops",
+CORE = {"core/base", "core/text", "core/random", "core/prob", "core/device", "core/ops",
         "core/model", "core/checkpoint", "core/tokenizer", "core/transformer"}
 # Decoding, and what it uses.
 METHOD = {"decode", "drafters", "verifiers", "tree", "core/model",
@@ -25,6 +25,7 @@ ROOMS = {f"experiments/{room}" for room in (
 # Who may use whom, spelled out folder by folder, as docs/ says it.
 MAY_USE = {
     "core/base": set(),
+    "core/text": set(),
     "core/random": {"core/base"},
     "core/prob": {"core/base"},
     "core/device": {"core/base"},
@@ -34,8 +35,9 @@ MAY_USE = {
     "core/tokenizer": {"core/base"},
     "core/transformer": {"core/model", "core/checkpoint", "core/ops",
                          "core/device", "core/prob", "core/base"},
-    "tree": {"core/prob", "core/base"},
-    "drafters": {"tree"} | CORE - {"core/device", "core/tokenizer"},
+    "tree": {"core/text", "core/prob", "core/base"},
+    "drafters": {"tree"} | CORE - {"core/device", "core/tokenizer",
+                                 "core/text"},
     "verifiers": {"tree", "core/random", "core/prob", "core/base"},
     "decode": METHOD - {"decode"},
     "configs/loader": {"core/base"},
@@ -44,14 +46,18 @@ MAY_USE = {
     "experiments/metrics": {"experiments/records", "core/random", "core/base"},
     "experiments/report": {"experiments/metrics", "experiments/plan",
                            "experiments/records", "configs/loader", "tree",
-                           "core/tokenizer", "core/base"},
+                           "core/tokenizer", "core/text", "core/base"},
     "experiments/run": METHOD | CORE | {
-        "experiments/plan", "experiments/records", "experiments/metrics"},
+        "experiments/plan", "experiments/records", "experiments/metrics",
+        "configs/loader"},
     "experiments/proof": METHOD | {"experiments/plan"},
     "experiments/tools": (METHOD - {"verifiers"}) | {
-        "experiments/run", "experiments/plan", "core/checkpoint", "core/ops"},
+        "experiments/run", "experiments/plan", "experiments/metrics",
+        "configs/loader",
+        "core/checkpoint", "core/ops"},
     "experiments/commands": METHOD | ROOMS | {
-        "configs/loader", "core/checkpoint", "core/tokenizer", "core/ops"},
+        "configs/loader", "core/checkpoint", "core/tokenizer", "core/text",
+        "core/ops"},
     "experiments": {"experiments/commands", "core/base"},
 }
 MAY_USE["tests"] = set(MAY_USE)

@@ -102,9 +102,7 @@ const RowCache::Row& RowCache::After(const std::vector<TokenId>& text) const {
   const absl::Span<const TokenId> tokens(text);
   const absl::Status filled = session->Prefill(tokens.first(text.size() - 1));
   Check(filled.ok(), filled.message());
-  const TokenBatch batch = {.tokens = {text.back()},
-                            .positions = {session->length()},
-                            .parents = {TokenBatch::kCommitted}};
+  const TokenBatch batch = TokenBatch::Chain({text.back()}, session->length());
   const ScoreRequest request = {session.get(), &batch, {kAfterFinalNorm}};
   const auto scores = model_.Score({&request, 1});
   Check(scores.ok(), scores.status().message());

@@ -6,7 +6,6 @@
 #include "gtest/gtest.h"
 #include "tree/draft_tree.h"
 #include "tree/render.h"
-#include "tree/render_label.h"
 
 namespace banyan {
 namespace {
@@ -87,43 +86,6 @@ TEST(RenderDraftTree, ShowsEachMassWhereRepeatedDrawsDiffer) {
 TEST(RenderDraftTree, PathsAreJsonInDepthFirstOrderWithoutProbes) {
   EXPECT_EQ(PathsText(TwoTrunks()), "[[2],[5],[5,1]]");
   EXPECT_EQ(PathsText(DraftTree({MakeNode(0, -1, 0)})), "[]");
-}
-
-TEST(RenderLabel, DrawsControlCharactersAndBrokenBytes) {
-  EXPECT_EQ(Printable("plain \u00e9\u65e5\U0001F600"),
-            "plain \u00e9\u65e5\U0001F600");
-  EXPECT_EQ(Printable("a\n\t\x7f"), "a\u240a\u2409\u2421");
-  EXPECT_EQ(Printable("\xff\xc3"), "\uFFFD\uFFFD");
-  EXPECT_EQ(Printable("\xc3(x"), "\uFFFD(x");
-  EXPECT_EQ(Printable("\xc0\xaf"), "\uFFFD\uFFFD");    // overlong
-  EXPECT_EQ(Printable("\xed\xa0\x80"), "\uFFFD");      // a surrogate
-  EXPECT_EQ(Printable("\xef\xbf\xbf"), "\uFFFD");      // no character
-  EXPECT_EQ(Printable("\xc2\x85"), "\uFFFD");          // a control
-  EXPECT_EQ(Printable("\xf4\x90\x80\x80"), "\uFFFD");  // beyond the last
-  EXPECT_EQ(Printable(std::string("\0", 1)), "\u2400");
-}
-
-TEST(RenderLabel, KeepsTheFirstAndTheLastOfEveryRange) {
-  for (const char* kept : {" ", "~", "\u00a0", "\u07ff", "\u0800", "\ud7ff",
-                           "\ue000", "\ufffd", "\U00010000", "\U0010fffd"})
-    EXPECT_EQ(Printable(kept), kept);
-  EXPECT_EQ(Printable("\x1f"), "\u241f");
-  EXPECT_EQ(Printable("\xc2\x80"), "\uFFFD");      // the first control
-  EXPECT_EQ(Printable("\xc2\x9f"), "\uFFFD");      // the last
-  EXPECT_EQ(Printable("\xed\xbf\xbf"), "\uFFFD");  // the last surrogate
-  EXPECT_EQ(Printable("\U0010fffe"), "\uFFFD");
-  // The largest codes that a shorter sequence holds.
-  EXPECT_EQ(Printable("\xc1\xbf"), "\uFFFD\uFFFD");
-  EXPECT_EQ(Printable("\xe0\x9f\xbf"), "\uFFFD\uFFFD\uFFFD");
-  EXPECT_EQ(Printable("\xf0\x8f\xbf\xbf"), "\uFFFD\uFFFD\uFFFD\uFFFD");
-}
-
-TEST(RenderLabel, CountsWideCharactersTwice) {
-  EXPECT_EQ(Columns("\u2e7f"), 1);
-  EXPECT_EQ(Columns("\u2e80"), 2);
-
-  EXPECT_EQ(Columns("ab\u00e9"), 3);
-  EXPECT_EQ(Columns("\u65e5a"), 3);
 }
 
 }  // namespace

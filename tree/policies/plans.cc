@@ -1,6 +1,5 @@
 #include "tree/policies/plans.h"
 
-#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,15 +16,10 @@
 #include "tree/optimize/sequoia.h"
 #include "tree/optimize/shape.h"
 #include "tree/paths_json.h"
+#include "tree/policies/calibration_keys.h"
 
 namespace banyan {
 namespace {
-
-// What `banyan calibrate` writes.
-constexpr std::array<absl::string_view, 14> kCalibration = {
-    "drafter",  "verifier",  "law",        "temperature",    "tokens",
-    "nodes",    "accepted",  "acceptance", "acceptance_low", "acceptance_high",
-    "draft_ms", "positions", "hits",       "accuracies"};
 
 // The numbers at `key`, or those of that name in a calibration: what `banyan
 // calibrate` writes. Returns whether there are any.
@@ -34,7 +28,7 @@ bool TakeMeasured(ParamsReader& in, const char* key, std::vector<T>& out) {
   const Params* calibration = in.Take("calibration");
   if (calibration == nullptr) return in.Optional(key, out);
   ParamsReader keys(*calibration, "calibration");
-  for (absl::string_view known : kCalibration) keys.Take(known);
+  for (const CalibrationKey& known : kCalibrationKeys) keys.Take(known.name);
   in.Note(keys.Finish());
   const Params* measured = calibration->Find(key);
   in.Ensure(measured != nullptr, "calibration",

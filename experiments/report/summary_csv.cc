@@ -1,4 +1,4 @@
-#include "experiments/report/report_csv.h"
+#include "experiments/report/summary_csv.h"
 
 #include <cstddef>
 #include <string>
@@ -10,7 +10,7 @@
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/report/numbers.h"
-#include "experiments/report/report.h"
+#include "experiments/report/summary.h"
 
 namespace banyan {
 namespace {
@@ -29,9 +29,9 @@ std::string Line(const std::vector<std::string>& fields) {
       "\n");
 }
 
-bool HasReference(const Report& report) {
-  for (const ReportGroup& group : report.groups)
-    for (const ReportRow& row : group.rows)
+bool HasReference(const Summary& summary) {
+  for (const SummaryGroup& group : summary.groups)
+    for (const SummaryRow& row : group.rows)
       if (row.reference != nullptr) return true;
   return false;
 }
@@ -60,15 +60,15 @@ std::string NumberLine(const std::vector<std::string>& begin,
   return Line(fields);
 }
 
-std::string RowLines(const Report& report, const ReportRow& row,
+std::string RowLines(const Summary& summary, const SummaryRow& row,
                      bool has_reference) {
   std::string lines;
   std::vector<std::string> begin = {row.cell->name};
-  for (const std::string& axis : report.axes)
+  for (const std::string& axis : summary.axes)
     begin.push_back(AxisValue(*row.cell->cell, axis));
   begin.emplace_back();
-  for (std::size_t i = 0; i < report.metrics.size(); ++i) {
-    begin.back() = std::string(report.metrics[i]->name);
+  for (std::size_t i = 0; i < summary.metrics.size(); ++i) {
+    begin.back() = std::string(summary.metrics[i]->name);
     for (const auto& [key, estimate] : row.values[i])
       lines += NumberLine(begin, key, estimate,
                           has_reference ? &row.differences[i] : nullptr);
@@ -78,19 +78,19 @@ std::string RowLines(const Report& report, const ReportRow& row,
 
 }  // namespace
 
-std::string ToCsv(const Report& report) {
-  const bool has_reference = HasReference(report);
+std::string ToCsv(const Summary& summary) {
+  const bool has_reference = HasReference(summary);
   std::vector<std::string> header = {"cell"};
-  header.insert(header.end(), report.axes.begin(), report.axes.end());
+  header.insert(header.end(), summary.axes.begin(), summary.axes.end());
   for (const char* name : {"metric", "key", "value", "low", "high", "prompts"})
     header.emplace_back(name);
   if (has_reference)
     for (const char* name : {"difference", "difference_low", "difference_high"})
       header.emplace_back(name);
   std::string csv = Line(header);
-  for (const ReportGroup& group : report.groups)
-    for (const ReportRow& row : group.rows)
-      csv += RowLines(report, row, has_reference);
+  for (const SummaryGroup& group : summary.groups)
+    for (const SummaryRow& row : group.rows)
+      csv += RowLines(summary, row, has_reference);
   return csv;
 }
 

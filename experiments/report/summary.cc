@@ -1,4 +1,4 @@
-#include "experiments/report/report.h"
+#include "experiments/report/summary.h"
 
 #include <algorithm>
 #include <string>
@@ -45,7 +45,7 @@ std::vector<std::string> Axes(const RecordSet& set) {
 }
 
 absl::StatusOr<std::vector<const MetricRow*>> Metrics(
-    const ReportOptions& options) {
+    const SummaryOptions& options) {
   std::vector<const MetricRow*> metrics;
   for (const std::string& name : options.metrics) {
     BANYAN_ASSIGN_OR_RETURN(const MetricRow* metric, FindMetric(name));
@@ -82,16 +82,16 @@ std::string GroupTitle(const records::Cell& cell,
 }
 
 // Groups in the order of their first cells.
-std::vector<ReportGroup> GroupCells(const RecordSet& set,
-                                    const std::vector<std::string>& axes) {
-  std::vector<ReportGroup> groups;
+std::vector<SummaryGroup> GroupCells(const RecordSet& set,
+                                     const std::vector<std::string>& axes) {
+  std::vector<SummaryGroup> groups;
   for (const CellRecords& cell : set.cells) {
     const std::string title = GroupTitle(*cell.cell, axes);
     auto group = std::find_if(
         groups.begin(), groups.end(),
-        [&title](const ReportGroup& other) { return other.title == title; });
+        [&title](const SummaryGroup& other) { return other.title == title; });
     if (group == groups.end())
-      group = groups.insert(groups.end(), ReportGroup{.title = title});
+      group = groups.insert(groups.end(), SummaryGroup{.title = title});
     group->rows.push_back({.cell = &cell});
   }
   return groups;
@@ -105,10 +105,10 @@ absl::Status UnknownReference(const RecordSet& set, const std::string& name) {
 }
 
 // The cell of the group whose method is `name`.
-absl::StatusOr<const CellRecords*> MethodOf(const ReportGroup& group,
+absl::StatusOr<const CellRecords*> MethodOf(const SummaryGroup& group,
                                             const std::string& name) {
   const CellRecords* found = nullptr;
-  for (const ReportRow& row : group.rows) {
+  for (const SummaryRow& row : group.rows) {
     if (row.cell->cell->method() != name) continue;
     if (found != nullptr)
       return absl::InvalidArgumentError(absl::StrCat(
@@ -129,16 +129,16 @@ const CellRecords* BaselineOf(const RecordSet& set, const CellRecords& cell,
 }
 
 absl::Status ChooseReferences(const RecordSet& set, const std::string& name,
-                              Report& report) {
+                              Summary& summary) {
   if (name.empty()) return absl::OkStatus();
   const CellRecords* const cell = set.Find(name);
   bool found = cell != nullptr;
-  for (ReportGroup& group : report.groups) {
+  for (SummaryGroup& group : summary.groups) {
     const CellRecords* reference = cell;
     if (cell == nullptr) {
       BANYAN_ASSIGN_OR_RETURN(reference, MethodOf(group, name));
     }
-    for (ReportRow& row : group.rows) {
+    for (SummaryRow& row : group.rows) {
       // Groups of what a baseline does not depend on share one, and only one
       // of them has it.
       row.reference =
@@ -151,7 +151,7 @@ absl::Status ChooseReferences(const RecordSet& set, const std::string& name,
 }
 
 void FillRow(const std::vector<const MetricRow*>& metrics, Bootstrap& bootstrap,
-             ReportRow& row) {
+             SummaryRow& row) {
   for (const MetricRow* metric : metrics) {
     row.values.push_back(EstimateAll(*metric, row.cell->pairs, bootstrap));
     row.differences.emplace_back();
@@ -169,17 +169,17 @@ std::string AxisValue(const records::Cell& cell, const std::string& axis) {
   return Property(cell, axis);
 }
 
-absl::StatusOr<Report> MakeReport(const RecordSet& set,
-                                  const ReportOptions& options) {
-  Report report = {.axes = Axes(set), .costs = options.costs};
-  BANYAN_ASSIGN_OR_RETURN(report.metrics, Metrics(options));
-  BANYAN_RETURN_IF_ERROR(CheckAxes(options.group, report.axes));
-  report.groups = GroupCells(set, options.group);
-  BANYAN_RETURN_IF_ERROR(ChooseReferences(set, options.reference, report));
+absl::StatusOr<Summary> Summarise(const RecordSet& set,
+                                  const SummaryOptions& options) {
+  Summary summary = {.axes = Axes(set), .costs = options.costs};
+  BANYAN_ASSIGN_OR_RETURN(summary.metrics, Metrics(options));
+  BANYAN_RETURN_IF_ERROR(CheckAxes(options.group, summary.axes));
+  summary.groups = GroupCells(set, options.group);
+  BANYAN_RETURN_IF_ERROR(ChooseReferences(set, options.reference, summary));
   Bootstrap bootstrap;
-  for (ReportGroup& group : report.groups)
-    for (ReportRow& row : group.rows) FillRow(report.metrics, bootstrap, row);
-  return report;
+  for (SummaryGroup& group : summary.groups)
+    for (SummaryRow& row : group.rows) FillRow(summary.metrics, bootstrap, row);
+  return summary;
 }
 
 }  // namespace banyan

@@ -1,10 +1,10 @@
-// A report as comma-separated values, in the long form: a line a number.
-#ifndef BANYAN_EXPERIMENTS_REPORT_REPORT_CSV_H_
-#define BANYAN_EXPERIMENTS_REPORT_REPORT_CSV_H_
+// A summary as comma-separated values, in the long form: a line a number.
+#ifndef BANYAN_EXPERIMENTS_REPORT_SUMMARY_CSV_H_
+#define BANYAN_EXPERIMENTS_REPORT_SUMMARY_CSV_H_
 
 #include <string>
 
-#include "experiments/report/report.h"
+#include "experiments/report/summary.h"
 
 namespace banyan {
 
@@ -12,8 +12,8 @@ namespace banyan {
 // reference was given difference, difference_low and difference_high. Numbers
 // read back as the same doubles; what there is not is empty. RFC 4180's quotes,
 // lines end in \n.
-std::string ToCsv(const Report& report);
+std::string ToCsv(const Summary& summary);
 
 }  // namespace banyan
 
-#endif  // BANYAN_EXPERIMENTS_REPORT_REPORT_CSV_H_
+#endif  // BANYAN_EXPERIMENTS_REPORT_SUMMARY_CSV_H_

@@ -1,12 +1,12 @@
-// A report as a table.
-#ifndef BANYAN_EXPERIMENTS_REPORT_REPORT_TABLE_H_
-#define BANYAN_EXPERIMENTS_REPORT_REPORT_TABLE_H_
+// A summary as a table.
+#ifndef BANYAN_EXPERIMENTS_REPORT_SUMMARY_TABLE_H_
+#define BANYAN_EXPERIMENTS_REPORT_SUMMARY_TABLE_H_
 
 #include <string>
 #include <vector>
 
-#include "experiments/report/report.h"
 #include "experiments/report/stated_costs.h"
+#include "experiments/report/summary.h"
 #include "experiments/report/table.h"
 
 namespace banyan {
@@ -25,8 +25,8 @@ enum class Detail {
 // A row a cell: name, marks, prompts, every number of every metric, differences
 // to the reference with their intervals. A column that no cell has is left out.
 // Notes explain intervals, marks and what predictions assume.
-Table MakeTable(const Report& report, Detail detail);
+Table MakeTable(const Summary& summary, Detail detail);
 
 }  // namespace banyan
 
-#endif  // BANYAN_EXPERIMENTS_REPORT_REPORT_TABLE_H_
+#endif  // BANYAN_EXPERIMENTS_REPORT_SUMMARY_TABLE_H_

@@ -1,4 +1,4 @@
-#include "experiments/report/report_table.h"
+#include "experiments/report/summary_table.h"
 
 #include <cstddef>
 #include <set>
@@ -14,8 +14,8 @@
 #include "experiments/metrics/metric.h"
 #include "experiments/report/cell_text.h"
 #include "experiments/report/numbers.h"
-#include "experiments/report/report.h"
 #include "experiments/report/stated_costs.h"
+#include "experiments/report/summary.h"
 #include "experiments/report/table.h"
 
 namespace banyan {
@@ -23,23 +23,23 @@ namespace {
 
 // One number of one metric.
 struct Column {
-  std::size_t metric = 0;  // in the report
+  std::size_t metric = 0;  // in the summary
   std::string key;
   bool interval = false;
   bool difference = false;
 };
 
-const KeyedEstimates& Estimates(const ReportRow& row, const Column& column) {
+const KeyedEstimates& Estimates(const SummaryRow& row, const Column& column) {
   return column.difference ? row.differences[column.metric]
                            : row.values[column.metric];
 }
 
 // The keys that any cell has, in their order.
-std::set<std::string, KeyLess> Keys(const Report& report,
+std::set<std::string, KeyLess> Keys(const Summary& summary,
                                     const Column& column) {
   std::set<std::string, KeyLess> keys;
-  for (const ReportGroup& group : report.groups)
-    for (const ReportRow& row : group.rows)
+  for (const SummaryGroup& group : summary.groups)
+    for (const SummaryRow& row : group.rows)
       for (const auto& [key, estimate] : Estimates(row, column))
         keys.insert(key);
   return keys;
@@ -56,17 +56,17 @@ bool ShowsDifference(const MetricRow& metric) {
          ShowsInterval(metric);
 }
 
-std::vector<Column> Columns(const Report& report, Detail detail) {
+std::vector<Column> Columns(const Summary& summary, Detail detail) {
   std::vector<Column> columns;
   for (const bool difference : {false, true})
-    for (std::size_t i = 0; i < report.metrics.size(); ++i) {
+    for (std::size_t i = 0; i < summary.metrics.size(); ++i) {
       if (difference && detail == Detail::kBrief &&
-          !ShowsDifference(*report.metrics[i]))
+          !ShowsDifference(*summary.metrics[i]))
         continue;
       Column column = {.metric = i, .difference = difference};
       column.interval = difference || detail == Detail::kFull ||
-                        ShowsInterval(*report.metrics[i]);
-      for (const std::string& key : Keys(report, column)) {
+                        ShowsInterval(*summary.metrics[i]);
+      for (const std::string& key : Keys(summary, column)) {
         column.key = key;
         columns.push_back(column);
       }
@@ -81,7 +81,7 @@ std::string Title(const MetricRow& metric, const Column& column) {
 }
 
 std::string Text(const MetricRow& metric, const Column& column,
-                 const ReportRow& row) {
+                 const SummaryRow& row) {
   const KeyedEstimates& estimates = Estimates(row, column);
   const auto found = estimates.find(column.key);
   if (found == estimates.end()) return "-";
@@ -94,31 +94,31 @@ std::string Text(const MetricRow& metric, const Column& column,
   return text;
 }
 
-std::vector<std::string> Texts(const Report& report,
+std::vector<std::string> Texts(const Summary& summary,
                                const std::vector<Column>& columns,
-                               const ReportRow& row) {
+                               const SummaryRow& row) {
   std::vector<std::string> texts = {row.cell->name, Marks(*row.cell->cell),
                                     absl::StrCat(row.cell->pairs.size())};
   for (const Column& column : columns)
-    texts.push_back(Text(*report.metrics[column.metric], column, row));
+    texts.push_back(Text(*summary.metrics[column.metric], column, row));
   return texts;
 }
 
 // What the table as it is needs explained.
-std::vector<std::string> Notes(const Report& report,
+std::vector<std::string> Notes(const Summary& summary,
                                const std::vector<Column>& columns) {
   bool interval = false;
   bool by_curve = false;
   for (const Column& column : columns) {
     interval = interval || column.interval;
     by_curve =
-        by_curve || report.metrics[column.metric]->name == kPredictedByCurve;
+        by_curve || summary.metrics[column.metric]->name == kPredictedByCurve;
   }
   bool lossy = false;
   bool grown = false;
   std::set<std::string> references;
-  for (const ReportGroup& group : report.groups)
-    for (const ReportRow& row : group.rows) {
+  for (const SummaryGroup& group : summary.groups)
+    for (const SummaryRow& row : group.rows) {
       lossy = lossy || !row.cell->cell->lossless();
       grown = grown || !row.cell->cell->target().grown_from().empty();
       if (row.reference != nullptr) references.insert(row.reference->name);
@@ -128,7 +128,7 @@ std::vector<std::string> Notes(const Report& report,
     notes.emplace_back(
         "[low, high]: 95 % intervals, bootstrap over prompts (a chat or a "
         "batch is one), paired.");
-  if (by_curve) notes.push_back(Assumption(*report.costs));
+  if (by_curve) notes.push_back(Assumption(*summary.costs));
   for (const std::string& name : references)
     notes.push_back(absl::StrCat("Differences are to ", name, "."));
   if (lossy)
@@ -149,18 +149,18 @@ std::vector<std::string> DefaultMetrics(const StatedCosts* costs) {
   return names;
 }
 
-Table MakeTable(const Report& report, Detail detail) {
-  const std::vector<Column> columns = Columns(report, detail);
+Table MakeTable(const Summary& summary, Detail detail) {
+  const std::vector<Column> columns = Columns(summary, detail);
   Table table = {.header = {"cell", "", "prompts"}, .text_columns = 2};
   for (const Column& column : columns)
-    table.header.push_back(Title(*report.metrics[column.metric], column));
-  for (const ReportGroup& group : report.groups) {
+    table.header.push_back(Title(*summary.metrics[column.metric], column));
+  for (const SummaryGroup& group : summary.groups) {
     Table::Section section = {.title = group.title};
-    for (const ReportRow& row : group.rows)
-      section.rows.push_back(Texts(report, columns, row));
+    for (const SummaryRow& row : group.rows)
+      section.rows.push_back(Texts(summary, columns, row));
     table.sections.push_back(std::move(section));
   }
-  table.notes = Notes(report, columns);
+  table.notes = Notes(summary, columns);
   return table;
 }
 

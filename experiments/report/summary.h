@@ -1,7 +1,7 @@
-// A report: cells in groups, what every metric says of them, and what they
+// A summary: cells in groups, what every metric says of them, and what they
 // differ by from a reference.
-#ifndef BANYAN_EXPERIMENTS_REPORT_REPORT_H_
-#define BANYAN_EXPERIMENTS_REPORT_REPORT_H_
+#ifndef BANYAN_EXPERIMENTS_REPORT_SUMMARY_H_
+#define BANYAN_EXPERIMENTS_REPORT_SUMMARY_H_
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace banyan {
 
-struct ReportOptions {
+struct SummaryOptions {
   std::vector<std::string> metrics;  // empty: all
   // Cells stand together that agree in these: axes of the experiment, or
   // method, target, verifier or temperature. Empty: all cells stand together.
@@ -26,24 +26,24 @@ struct ReportOptions {
   const StatedCosts* costs = nullptr;
 };
 
-struct ReportRow {
+struct SummaryRow {
   const CellRecords* cell = nullptr;
   const CellRecords* reference = nullptr;  // null: none, or the cell itself
-  // One entry a metric of the report.
+  // One entry a metric of the summary.
   std::vector<KeyedEstimates> values;
   std::vector<KeyedEstimates> differences;  // to the reference, if there is one
 };
 
-struct ReportGroup {
+struct SummaryGroup {
   std::string title;  // "temperature 0, target small"; empty: the only one
-  std::vector<ReportRow> rows;
+  std::vector<SummaryRow> rows;
 };
 
 // Points into the record set, and to the options' costs.
-struct Report {
+struct Summary {
   std::vector<const MetricRow*> metrics;
   std::vector<std::string> axes;  // of all cells, in their order
-  std::vector<ReportGroup> groups;
+  std::vector<SummaryGroup> groups;
   const StatedCosts* costs = nullptr;  // null: nothing rests on any
 };
 
@@ -53,10 +53,10 @@ std::string AxisValue(const records::Cell& cell, const std::string& axis);
 
 // Fails on metrics, axes, cells and methods that there are not, with the
 // nearest name, and on metrics of stated costs without them. The set and the
-// costs must outlive the report.
-absl::StatusOr<Report> MakeReport(const RecordSet& set,
-                                  const ReportOptions& options);
+// costs must outlive the summary.
+absl::StatusOr<Summary> Summarise(const RecordSet& set,
+                                  const SummaryOptions& options);
 
 }  // namespace banyan
 
-#endif  // BANYAN_EXPERIMENTS_REPORT_REPORT_H_
+#endif  // BANYAN_EXPERIMENTS_REPORT_SUMMARY_H_

@@ -1,5 +1,5 @@
 // The document that the page shows.
-#include "experiments/report/report_json.h"
+#include "experiments/report/page_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "experiments/metrics/catalogue.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
-#include "experiments/report/report.h"
+#include "experiments/report/summary.h"
 #include "experiments/report/token_texts.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/test_files.h"
@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-class ReportJsonTest : public FolderTest {
+class PageJsonTest : public FolderTest {
  protected:
   // Of made-up records, the target in `directory`.
   static Json Document(int samples, const std::string& directory = "nowhere",
@@ -35,14 +35,14 @@ class ReportJsonTest : public FolderTest {
     WriteMadeRecords(path, {}, context);
     const auto set = ReadRecordSet({path}, false);
     EXPECT_TRUE(set.ok()) << set.status();
-    const auto report = MakeReport(*set, {.reference = reference});
+    const auto report = Summarise(*set, {.reference = reference});
     EXPECT_TRUE(report.ok()) << report.status();
     TokenTexts texts;
     return ToJson(*set, *report, samples, texts);
   }
 };
 
-TEST_F(ReportJsonTest, SaysWhatWasRun) {
+TEST_F(PageJsonTest, SaysWhatWasRun) {
   const Json json = Document(0);
   EXPECT_EQ(json.at("question"), "Is what is made up counted right?");
   EXPECT_EQ(json.at("experiment_hash"), "00112233445566778899");
@@ -57,7 +57,7 @@ TEST_F(ReportJsonTest, SaysWhatWasRun) {
   EXPECT_EQ(json.at("metrics")[0].at("unit"), "tokens");
 }
 
-TEST_F(ReportJsonTest, DescribesEveryCell) {
+TEST_F(PageJsonTest, DescribesEveryCell) {
   const Json json = Document(0);
   ASSERT_EQ(json.at("cells").size(), 5);
   const Json& plain = json.at("cells")[0];
@@ -84,7 +84,7 @@ TEST_F(ReportJsonTest, DescribesEveryCell) {
       lossy.at("metrics").at("acceptance_by_depth").contains("depth 1"));
 }
 
-TEST_F(ReportJsonTest, GivesDifferencesIfThereIsAReference) {
+TEST_F(PageJsonTest, GivesDifferencesIfThereIsAReference) {
   const Json json = Document(0, "nowhere", "chain");
   EXPECT_FALSE(json.at("cells")[1].contains("differences"));
   const Json& merged = json.at("cells")[2];
@@ -92,7 +92,7 @@ TEST_F(ReportJsonTest, GivesDifferencesIfThereIsAReference) {
   EXPECT_TRUE(merged.at("differences").at("speed").contains(""));
 }
 
-TEST_F(ReportJsonTest, DrawsTheFirstPromptsOfEveryCell) {
+TEST_F(PageJsonTest, DrawsTheFirstPromptsOfEveryCell) {
   const Json json = Document(2);
   ASSERT_EQ(json.at("samples").size(), 10);
   const Json& sample = json.at("samples")[4];
@@ -122,7 +122,7 @@ TEST_F(ReportJsonTest, DrawsTheFirstPromptsOfEveryCell) {
   }
 }
 
-TEST_F(ReportJsonTest, TellsWhereEveryTokenCameFrom) {
+TEST_F(PageJsonTest, TellsWhereEveryTokenCameFrom) {
   const Json json = Document(6);
   int bonus = 0;
   int corrected = 0;
@@ -146,7 +146,7 @@ TEST_F(ReportJsonTest, TellsWhereEveryTokenCameFrom) {
   EXPECT_GT(corrected, 0);
 }
 
-TEST_F(ReportJsonTest, TakesTextsFromTheTargetsTokenizerIfItIsThere) {
+TEST_F(PageJsonTest, TakesTextsFromTheTargetsTokenizerIfItIsThere) {
   const Json json = Document(1, "models/pycode-target");
   const records::PromptRecord record = MadePrompt({}, 0, 0);
   for (int i = 0; i < record.tokens_size(); ++i)

@@ -1,4 +1,4 @@
-#include "experiments/report/report_json.h"
+#include "experiments/report/page_json.h"
 
 #include <cstddef>
 #include <string>
@@ -6,17 +6,17 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "configs/loader/writer.h"
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/plan/params_edit.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/cell_text.h"
-#include "experiments/report/report.h"
 #include "experiments/report/samples.h"
 #include "experiments/report/stated_costs.h"
+#include "experiments/report/summary.h"
 #include "experiments/report/token_texts.h"
 #include "nlohmann/json.hpp"
 
@@ -56,13 +56,13 @@ Json ContextToJson(const RecordSet& set) {
           {"files", std::move(files)}};
 }
 
-Json EstimatesToJson(const Report& report,
+Json EstimatesToJson(const Summary& summary,
                      const std::vector<KeyedEstimates>& estimates) {
   Json out = Json::object();
-  for (std::size_t i = 0; i < report.metrics.size(); ++i)
+  for (std::size_t i = 0; i < summary.metrics.size(); ++i)
     for (const auto& [key, estimate] : estimates[i]) {
       const auto& interval = estimate.interval;
-      out[std::string(report.metrics[i]->name)][key] = {
+      out[std::string(summary.metrics[i]->name)][key] = {
           {"value", estimate.value},
           {"low", interval.has_value() ? Json(interval->low) : Json()},
           {"high", interval.has_value() ? Json(interval->high) : Json()}};
@@ -92,7 +92,7 @@ Json CostsToJson(const StatedCosts* costs) {
           {"sentence", Assumption(*costs)}};
 }
 
-Json CellToJson(const Report& report, const ReportRow& row) {
+Json CellToJson(const Summary& summary, const SummaryRow& row) {
   const records::Cell& cell = *row.cell->cell;
   Json axes = Json::object();
   for (const records::Axis& axis : cell.axes())
@@ -108,17 +108,17 @@ Json CellToJson(const Report& report, const ReportRow& row) {
               {"temperature", cell.temperature()},
               {"trunks", TrunksToJson(cell)},
               {"prompts", row.cell->pairs.size()},
-              {"metrics", EstimatesToJson(report, row.values)}};
+              {"metrics", EstimatesToJson(summary, row.values)}};
   if (row.reference != nullptr) {
     out["reference"] = row.reference->name;
-    out["differences"] = EstimatesToJson(report, row.differences);
+    out["differences"] = EstimatesToJson(summary, row.differences);
   }
   return out;
 }
 
 }  // namespace
 
-Json ToJson(const RecordSet& set, const Report& report, int samples,
+Json ToJson(const RecordSet& set, const Summary& summary, int samples,
             TokenTexts& texts) {
   const records::Context& context = set.files.front().context;
   Json out = {{"question", context.question()},
@@ -126,17 +126,17 @@ Json ToJson(const RecordSet& set, const Report& report, int samples,
               {"experiment_hash", context.experiment_hash()},
               {"context", ContextToJson(set)},
               {"warnings", set.warnings},
-              {"curve", CostsToJson(report.costs)},
+              {"curve", CostsToJson(summary.costs)},
               {"cells", Json::array()},
               {"metrics", Json::array()},
               {"samples", Json::array()}};
-  for (const ReportGroup& group : report.groups)
-    for (const ReportRow& row : group.rows) {
-      out["cells"].push_back(CellToJson(report, row));
+  for (const SummaryGroup& group : summary.groups)
+    for (const SummaryRow& row : group.rows) {
+      out["cells"].push_back(CellToJson(summary, row));
       for (Json& sample : Samples(*row.cell, samples, texts))
         out["samples"].push_back(std::move(sample));
     }
-  for (const MetricRow* metric : report.metrics)
+  for (const MetricRow* metric : summary.metrics)
     out["metrics"].push_back({{"name", std::string(metric->name)},
                               {"sentence", std::string(metric->sentence)},
                               {"unit", std::string(metric->unit)}});

@@ -1,0 +1,26 @@
+// Texts of any origin made fit for a terminal or a drawing, and how wide they
+// are there.
+#ifndef BANYAN_CORE_TEXT_COLUMNS_H_
+#define BANYAN_CORE_TEXT_COLUMNS_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace banyan {
+
+// Valid UTF-8 without control characters: those below 32 and 127 become their
+// Unicode pictures (a line feed U+240A), all else that may not stand in XML,
+// and bytes that are not UTF-8, become U+FFFD.
+std::string Printable(absl::string_view text);
+
+// The columns that Printable(text) takes in a fixed-width font: combining marks
+// none, wide characters of East Asia and emoji two.
+int Columns(absl::string_view text);
+
+// `text` with spaces behind it, to at least `columns` columns.
+std::string Padded(std::string text, int columns);
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_TEXT_COLUMNS_H_

@@ -1,0 +1,85 @@
+#include "experiments/run/cell_description.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "configs/loader/writer.h"
+#include "core/base/params.h"
+#include "core/base/weight_format.h"
+#include "core/model/model.h"
+#include "decode/method.h"
+#include "experiments/plan/experiment.h"
+#include "experiments/plan/model_spec.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/run/fingerprint.h"
+#include "experiments/run/method_file.h"
+#include "experiments/run/prepared_cells.h"
+#include "experiments/run/to_record.h"
+
+namespace banyan {
+namespace {
+
+void Describe(const ModelSpec& spec, const Model& model, records::Model& out) {
+  const ModelFacts facts = model.facts();
+  out.set_directory(spec.directory);
+  out.set_weights(std::string(Name(facts.format)));
+  out.set_grown_from(std::string(model.grown_from()));
+  out.set_streamed_bytes(facts.streamed_bytes);
+  out.set_fingerprint(Fingerprint(spec.directory));
+}
+
+void DescribeMethod(const Method& method, records::Cell& out) {
+  out.set_verifier(method.verifier_name);
+  out.set_lossless(IsLossless(method));
+  out.set_temperature(method.rule.options().temperature);
+  for (const Trunk& trunk : method.trunks) {
+    records::Trunk& to = *out.add_trunks();
+    to.set_drafter(trunk.drafter_name);
+    to.set_policy(trunk.policy_name);
+    to.set_law(ToRecord(trunk.law));
+    to.set_carries_state(trunk.drafter->carries_state());
+  }
+}
+
+void DescribeModels(const LoadedMethod& method, records::Cell& out) {
+  for (const MethodModel& model : method.models) {
+    records::Model& to = *out.add_models();
+    to.set_name(model.name);
+    if (model.model != nullptr) {
+      Describe({model.directory, ""}, *model.model, to);
+    } else {
+      to.set_directory(model.directory);
+      to.set_fingerprint(Fingerprint(model.directory));
+    }
+  }
+}
+
+}  // namespace
+
+records::Cell DescribeCell(const ExperimentCell& cell,
+                           const PreparedCell& prepared) {
+  records::Cell out;
+  out.set_name(cell.name);
+  out.set_method(cell.method);
+  for (const auto& [name, value] : cell.axes) {
+    records::Axis& axis = *out.add_axes();
+    axis.set_name(name);
+    axis.set_value(value);
+  }
+  out.mutable_target()->set_name(
+      std::filesystem::path(cell.target.directory).filename().string());
+  Describe(cell.target, *prepared.target.model, *out.mutable_target());
+  DescribeModels(prepared.method, out);
+  DescribeMethod(prepared.method.decoder->method(), out);
+  out.set_sampling(ToYaml(Params::Map(cell.sampling)));
+  out.set_seed(cell.seed);
+  out.set_baseline(static_cast<std::uint32_t>(cell.baseline));
+  out.set_max_new_tokens(cell.max_new_tokens);
+  if (prepared.chat.has_value())
+    out.set_chat(std::string(prepared.chat->name()));
+  if (cell.batch > 1) out.set_batch(static_cast<std::uint32_t>(cell.batch));
+  return out;
+}
+
+}  // namespace banyan

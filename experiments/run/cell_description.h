@@ -1,0 +1,18 @@
+// A cell as its records describe it.
+#ifndef BANYAN_EXPERIMENTS_RUN_CELL_DESCRIPTION_H_
+#define BANYAN_EXPERIMENTS_RUN_CELL_DESCRIPTION_H_
+
+
+#include "experiments/plan/experiment.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/run/prepared_cells.h"
+
+namespace banyan {
+
+// What `cell` asked for and `prepared` became, but for `prepared.description`.
+records::Cell DescribeCell(const ExperimentCell& cell,
+                           const PreparedCell& prepared);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_RUN_CELL_DESCRIPTION_H_

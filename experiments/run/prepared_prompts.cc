@@ -1,0 +1,126 @@
+#include "experiments/run/prepared_prompts.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/tokenizer/chat_template.h"
+#include "experiments/plan/workload.h"
+#include "experiments/run/loaded_model.h"
+#include "experiments/run/method_file.h"
+#include "experiments/run/prepared_cells.h"
+
+namespace banyan {
+namespace {
+
+// The first turn's tokens for one target, and how many all turns have beside
+// the answers.
+struct Wanted {
+  std::vector<TokenId> tokens;
+  int length = 0;
+};
+
+absl::StatusOr<Wanted> WantedBy(const PreparedCell& cell,
+                                const WorkloadPrompt& prompt,
+                                const PreparedPrompt& prepared) {
+  Wanted wanted;
+  if (!cell.chat.has_value()) {
+    BANYAN_ASSIGN_OR_RETURN(wanted.tokens, TokensOf(prompt, cell.target));
+    wanted.length = static_cast<int>(wanted.tokens.size());
+    return wanted;
+  }
+  if (prompt.text.empty())
+    return absl::InvalidArgumentError("token ids cannot be written as a chat");
+  BANYAN_ASSIGN_OR_RETURN(wanted.tokens, ChatTokens(cell, prepared, {}));
+  const std::vector<std::string> answers(prepared.chat.size() - 1);
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<TokenId> last,
+                          ChatTokens(cell, prepared, answers));
+  wanted.length = static_cast<int>(last.size());
+  return wanted;
+}
+
+// The target and whatever models draft for it hold so many tokens.
+absl::Status CheckRoom(const PreparedCell& cell, int asked, int answered) {
+  const auto fits = [&](const Model& model, const std::string& whose) {
+    if (asked + answered <= model.context_limit()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        asked, " tokens and ", answered, " new ones do not fit the context of ",
+        model.context_limit(), whose, " (cell ", cell.description.name(), ")"));
+  };
+  BANYAN_RETURN_IF_ERROR(fits(*cell.target.model, ""));
+  for (const MethodModel& drafter : cell.method.models)
+    if (drafter.model != nullptr)
+      BANYAN_RETURN_IF_ERROR(
+          fits(*drafter.model,
+               absl::StrCat(" of the drafting model ", drafter.name)));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedPrompt> PreparePrompt(
+    int number, const WorkloadPrompt& prompt,
+    const std::vector<PreparedCell>& cells) {
+  PreparedPrompt prepared = {
+      .number = number, .id = prompt.id, .kind = prompt.kind};
+  if (!cells.empty() && cells.front().chat.has_value()) {
+    prepared.chat = {prompt.text};
+    prepared.chat.insert(prepared.chat.end(), prompt.later.begin(),
+                         prompt.later.end());
+  }
+  const Model* last = nullptr;
+  Wanted wanted;
+  for (const PreparedCell& cell : cells) {
+    if (cell.target.model.get() != last) {
+      BANYAN_ASSIGN_OR_RETURN(wanted, WantedBy(cell, prompt, prepared));
+      if (last != nullptr && wanted.tokens != prepared.tokens)
+        return absl::InvalidArgumentError(
+            "the targets cut the text into different tokens");
+      prepared.tokens = wanted.tokens;
+      last = cell.target.model.get();
+    }
+    BANYAN_RETURN_IF_ERROR(CheckRoom(
+        cell, wanted.length, prepared.turns() * cell.stop.max_new_tokens));
+  }
+  return prepared;
+}
+
+absl::StatusOr<std::vector<TokenId>> ChatTokens(
+    const PreparedCell& cell, const PreparedPrompt& prompt,
+    absl::Span<const std::string> answers) {
+  std::vector<ChatMessage> messages;
+  for (std::size_t i = 0; i <= answers.size(); ++i) {
+    messages.push_back({.role = "user", .content = prompt.chat[i]});
+    if (i < answers.size())
+      messages.push_back({.role = "assistant", .content = answers[i]});
+  }
+  BANYAN_ASSIGN_OR_RETURN(const std::string text, cell.chat->Render(messages));
+  return cell.target.tokenizer->EncodePrompt(text);
+}
+
+absl::StatusOr<std::vector<TokenId>> TokensOf(const WorkloadPrompt& prompt,
+                                              const LoadedModel& target) {
+  const int vocabulary = target.model->vocab_size();
+  for (TokenId id : prompt.ids)
+    if (id >= vocabulary)
+      return absl::InvalidArgumentError(
+          absl::StrCat("token id ", id,
+                       " is outside the target's vocabulary of ", vocabulary));
+  if (prompt.text.empty()) return prompt.ids;
+  if (target.tokenizer == nullptr)
+    return absl::InvalidArgumentError(
+        "the target's directory has no tokenizer.json; the workload is text");
+  BANYAN_ASSIGN_OR_RETURN(std::vector<TokenId> tokens,
+                          target.tokenizer->Encode(prompt.text));
+  if (tokens.empty())
+    return absl::InvalidArgumentError("the text gives no token");
+  return tokens;
+}
+
+}  // namespace banyan

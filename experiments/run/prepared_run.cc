@@ -1,0 +1,79 @@
+#include "experiments/run/prepared_run.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
+#include "core/base/status_macros.h"
+#include "experiments/plan/choose_prompts.h"
+#include "experiments/plan/errors.h"
+#include "experiments/plan/experiment.h"
+#include "experiments/plan/workload.h"
+#include "experiments/run/model_shelf.h"
+#include "experiments/run/prepared_cells.h"
+#include "experiments/run/prepared_prompts.h"
+
+namespace banyan {
+
+std::vector<std::vector<std::size_t>> PreparedRun::Units() const {
+  std::size_t together = 1;
+  for (const PreparedCell& cell : cells)
+    together = std::max(together, static_cast<std::size_t>(cell.batch));
+  const std::size_t most = together == 1 ? 1 : 2 * together;
+  const std::size_t count = (prompts.size() + most - 1) / most;
+  std::vector<std::vector<std::size_t>> units(count);
+  for (std::size_t unit = 0; unit < count; ++unit)
+    for (std::size_t place = prompts.size() * unit / count;
+         place < prompts.size() * (unit + 1) / count; ++place)
+      units[unit].push_back(place);
+  return units;
+}
+
+int PreparedRun::turns() const {
+  int all = 0;
+  for (const PreparedPrompt& prompt : prompts) all += prompt.turns();
+  return all;
+}
+
+absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
+                                       const Workload& workload,
+                                       ModelShelf& shelf,
+                                       std::shared_ptr<const Clock> clock) {
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<int> chosen,
+                          ChoosePrompts(experiment.workload, workload));
+  PreparedRun run;
+  run.workload_prompts = static_cast<int>(workload.prompts.size());
+  Errors errors;
+  for (const ExperimentCell& cell : experiment.cells) {
+    absl::StatusOr<PreparedCell> prepared =
+        PrepareCell(cell, experiment.workload.chat, shelf, clock);
+    if (prepared.ok())
+      run.cells.push_back(*std::move(prepared));
+    else
+      errors.Add(prepared.status());
+  }
+  for (int number : chosen) {
+    const WorkloadPrompt& prompt =
+        workload.prompts[static_cast<std::size_t>(number)];
+    absl::StatusOr<PreparedPrompt> prepared =
+        PreparePrompt(number, prompt, run.cells);
+    if (experiment.workload.chat.empty())
+      run.left_out += static_cast<int>(prompt.later.size());
+    if (prepared.ok())
+      run.prompts.push_back(*std::move(prepared));
+    else
+      errors.Add(absl::InvalidArgumentError(
+          absl::StrCat(workload.path, ": prompt ", prompt.id, ": ",
+                       prepared.status().message())));
+  }
+  BANYAN_RETURN_IF_ERROR(errors.status());
+  return run;
+}
+
+}  // namespace banyan

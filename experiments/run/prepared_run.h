@@ -1,0 +1,46 @@
+// An experiment's cells and prompts, ready to decode.
+#ifndef BANYAN_EXPERIMENTS_RUN_PREPARED_RUN_H_
+#define BANYAN_EXPERIMENTS_RUN_PREPARED_RUN_H_
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "experiments/plan/experiment.h"
+#include "experiments/plan/workload.h"
+#include "experiments/run/model_shelf.h"
+#include "experiments/run/prepared_cells.h"
+#include "experiments/run/prepared_prompts.h"
+
+namespace banyan {
+
+struct PreparedRun {
+  std::vector<PreparedCell> cells;
+  std::vector<PreparedPrompt> prompts;
+  int workload_prompts = 0;  // in the file: later turns are numbered from there
+
+  int left_out = 0;  // later turns, where nothing says how to write chats
+
+  // The prompts in the units that are decoded in one go, by their places: one
+  // each, unless cells decode several at a time. Then every unit has as many as
+  // possible up to twice the largest batch, so that half of them take the place
+  // of another, and the units are as equal as can be.
+  std::vector<std::vector<std::size_t>> Units() const;
+
+  int turns() const;  // of all prompts
+};
+
+// Opens every model and builds every method, in memory that they share. What
+// is wrong with any cell or prompt is told at once, one line each: what a
+// method file can get wrong, prompts that do not fit a context with the tokens
+// wanted, targets that cut the workload into different tokens.
+absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
+                                       const Workload& workload,
+                                       ModelShelf& shelf,
+                                       std::shared_ptr<const Clock> clock);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_RUN_PREPARED_RUN_H_

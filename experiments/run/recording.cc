@@ -1,0 +1,96 @@
+#include "experiments/run/recording.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "core/base/status_macros.h"
+#include "core/random/seeded_source.h"
+#include "decode/batch_decoder.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/run/prepared_cells.h"
+#include "experiments/run/to_record.h"
+
+namespace banyan {
+namespace {
+
+// From here on the peak is counted anew, where the system can do that.
+void ResetPeakMemory() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+std::uint64_t PeakMemory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    std::uint64_t kib = 0;
+    absl::string_view rest = line;
+    if (absl::ConsumePrefix(&rest, "VmHWM:") &&
+        absl::SimpleAtoi(absl::StripSuffix(rest, " kB"), &kib))
+      return kib * 1024;
+  }
+  return 0;
+}
+
+records::PromptRecord StartRecord(const Asked& asked) {
+  records::PromptRecord record;
+  record.set_prompt(static_cast<std::uint32_t>(asked.number));
+  record.set_id(asked.prompt->id);
+  record.set_kind(asked.prompt->kind);
+  record.set_turn(static_cast<std::uint32_t>(asked.turn));
+  for (TokenId token : asked.tokens)
+    record.add_prompt_tokens(static_cast<std::uint32_t>(token));
+  return record;
+}
+
+// Writes down what a batch decoder does.
+class Recorder : public BatchListener {
+ public:
+  explicit Recorder(const std::vector<Asked>& asked) {
+    for (const Asked& one : asked) records_.push_back(StartRecord(one));
+  }
+
+  void Admitted(std::size_t prompt, std::int64_t at_ns,
+                std::int64_t prefill_ns) override {
+    records_[prompt].set_admitted_ns(at_ns);
+    records_[prompt].set_prefill_ns(prefill_ns);
+  }
+  void Round(std::size_t prompt, const RoundRecord& round) override {
+    AddRound(round, records_[prompt]);
+  }
+  void Ended(std::size_t prompt, StopReason reason,
+             std::int64_t at_ns) override {
+    records_[prompt].set_stop(ToRecord(reason));
+    records_[prompt].set_ended_ns(at_ns);
+    records_[prompt].set_peak_memory_bytes(PeakMemory());
+  }
+
+  std::vector<records::PromptRecord> Take() { return std::move(records_); }
+
+ private:
+  std::vector<records::PromptRecord> records_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<records::PromptRecord>> DecodeAsked(
+    PreparedCell& cell, const std::vector<Asked>& asked, const StopRule& stop) {
+  SeededSource random(cell.description.seed());
+  std::vector<Prompt> prompts;
+  for (const Asked& one : asked)
+    prompts.push_back(
+        {.id = static_cast<std::uint32_t>(one.number), .tokens = one.tokens});
+  Recorder recorder(asked);
+  ResetPeakMemory();
+  BANYAN_RETURN_IF_ERROR(DecodeBatch(*cell.method.decoder, prompts, stop,
+                                     cell.batch, random, recorder));
+  return recorder.Take();
+}
+
+}  // namespace banyan

@@ -1,0 +1,122 @@
+#include "experiments/run/run_file.h"
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/base/status_macros.h"
+#include "experiments/records/machine.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/records/record_file.h"
+
+namespace banyan {
+namespace {
+
+// Of the weights that a run reads.
+std::string Fingerprints(const records::Context& context) {
+  std::string all;
+  for (const records::Cell& cell : context.cells()) {
+    absl::StrAppend(&all, cell.target().fingerprint());
+    for (const records::Model& model : cell.models())
+      absl::StrAppend(&all, " ", model.fingerprint());
+  }
+  return all;
+}
+
+// What differs between a file that is there and the run that wants it.
+std::string Difference(const records::Context& found,
+                       const records::Context& wanted) {
+  if (found.experiment_hash() != wanted.experiment_hash())
+    return absl::StrCat("another experiment (", found.experiment_hash(),
+                        ", not ", wanted.experiment_hash(), ")");
+  if (found.workload().hash() != wanted.workload().hash())
+    return absl::StrCat("another workload (", found.workload().hash(), ", not ",
+                        wanted.workload().hash(), ")");
+  if (found.shard() != wanted.shard() || found.shards() != wanted.shards())
+    return absl::StrCat("shard ", found.shard(), " of ", found.shards());
+  if (DeviceOf(found.machine()) != DeviceOf(wanted.machine()))
+    return absl::StrCat("a run on the device ", DeviceOf(found.machine()),
+                        ", not ", DeviceOf(wanted.machine()));
+  if (found.machine().instruction_set() != wanted.machine().instruction_set())
+    return absl::StrCat("a run with ", found.machine().instruction_set(),
+                        ", not ", wanted.machine().instruction_set());
+  const auto build = [](const records::Context& context) {
+    return absl::StrCat(context.build().revision(), " (",
+                        context.build().type(), ", ", context.build().flags(),
+                        ")");
+  };
+  if (build(found) != build(wanted))
+    return absl::StrCat("a run of revision ", build(found), ", not ",
+                        build(wanted));
+  const auto machine = [](const records::Context& context) {
+    return absl::StrCat(context.machine().cpu(), " with ",
+                        context.machine().threads(), " threads");
+  };
+  if (machine(found) != machine(wanted))
+    return absl::StrCat("a run on ", machine(found), ", not ", machine(wanted));
+  if (Fingerprints(found) != Fingerprints(wanted))
+    return "a run of other weights under the same names";
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<Shard> ReadShard(const std::string& text) {
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(text, absl::MaxSplits('/', 1));
+  Shard shard;
+  if (!absl::SimpleAtoi(parts.first, &shard.number) ||
+      !absl::SimpleAtoi(parts.second, &shard.count) || shard.count < 1 ||
+      shard.number < 0 || shard.number >= shard.count)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--shard: expected I/N with I from 0 to N - 1, found '", text, "'"));
+  return shard;
+}
+
+std::string RecordPath(const std::string& directory, const Shard& shard) {
+  return (std::filesystem::path(directory) /
+          absl::StrCat("records-", shard.number, "-of-", shard.count,
+                       ".banyan"))
+      .string();
+}
+
+absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
+                                    const records::Context& context) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--out ", directory, ": ", error.message()));
+  const std::string path = RecordPath(
+      directory,
+      {static_cast<int>(context.shard()), static_cast<int>(context.shards())});
+  RunFile file;
+  if (!std::filesystem::exists(path, error)) {
+    BANYAN_ASSIGN_OR_RETURN(file.writer, RecordWriter::Create(path, context));
+    return file;
+  }
+  absl::StatusOr<RecordFile> read = ReadRecordFile(path);
+  if (read.status().code() == absl::StatusCode::kDataLoss) {
+    // Killed before its context was whole: there is nothing in it.
+    BANYAN_ASSIGN_OR_RETURN(file.writer, RecordWriter::Replace(path, context));
+    return file;
+  }
+  if (!read.ok()) return read.status();
+  const RecordFile found = *std::move(read);
+  const std::string difference = Difference(found.context, context);
+  if (!difference.empty())
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, " holds ", difference, ": give another --out, or remove it"));
+  file.torn_bytes = found.torn_bytes;
+  BANYAN_ASSIGN_OR_RETURN(file.writer, RecordWriter::Resume(found));
+  file.done = found.prompts;
+  return file;
+}
+
+}  // namespace banyan

@@ -1,0 +1,35 @@
+// The keys of a calibration: what `banyan calibrate` writes, and what policies
+// read as `calibration: !include FILE`.
+#ifndef BANYAN_TREE_POLICIES_CALIBRATION_KEYS_H_
+#define BANYAN_TREE_POLICIES_CALIBRATION_KEYS_H_
+
+#include "absl/strings/string_view.h"
+
+namespace banyan {
+
+struct CalibrationKey {
+  absl::string_view name;
+  absl::string_view comment = "";  // in the file, above it
+};
+
+// In the order in which they are written.
+inline constexpr CalibrationKey kCalibrationKeys[] = {
+    {"drafter"},
+    {"verifier"},
+    {"law"},
+    {"temperature"},
+    {"tokens"},
+    {"nodes", "By rank, of so many nodes."},
+    {"accepted"},
+    {"acceptance"},
+    {"acceptance_low"},
+    {"acceptance_high"},
+    {"draft_ms",
+     "Of a drafted level on this machine, beside the target's pass."},
+    {"positions", "By head, then by rank, of so many positions."},
+    {"hits"},
+    {"accuracies"}};
+
+}  // namespace banyan
+
+#endif  // BANYAN_TREE_POLICIES_CALIBRATION_KEYS_H_
