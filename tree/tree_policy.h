@@ -44,7 +44,14 @@ struct PolicyTraits {
   bool fixed_counts = false;
   // Some draws are used at several nodes.
   bool shares_draws = false;
+  // What it hands to the target in a round at most: nodes, the root not
+  // counted.
+  int nodes = 0;
 };
+
+// The most draws that a policy may make in a round. A node keeps its proposal,
+// a number for each token, until the round ends; a pass scores all of them.
+inline constexpr int kMaxDraws = 4096;
 
 class TreePolicy {
  public:

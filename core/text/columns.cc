@@ -19,9 +19,9 @@ constexpr utf8proc_int32_t kDeletePicture = 0x2421;
 // begins no valid sequence is taken alone.
 utf8proc_int32_t Take(absl::string_view& text) {
   utf8proc_int32_t code = 0;
-  const utf8proc_ssize_t bytes = utf8proc_iterate(
-      reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-      static_cast<utf8proc_ssize_t>(text.size()), &code);
+  const utf8proc_ssize_t bytes =
+      utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                       static_cast<utf8proc_ssize_t>(text.size()), &code);
   text.remove_prefix(bytes > 0 ? static_cast<std::size_t>(bytes) : 1);
   return bytes > 0 ? code : kReplacement;
 }

@@ -2,7 +2,6 @@
 #ifndef BANYAN_EXPERIMENTS_RUN_CELL_DESCRIPTION_H_
 #define BANYAN_EXPERIMENTS_RUN_CELL_DESCRIPTION_H_
 
-
 #include "experiments/plan/experiment.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/prepared_cells.h"

@@ -27,8 +27,8 @@ struct PreparedPrompt {
   int turns() const { return chat.empty() ? 1 : static_cast<int>(chat.size()); }
 };
 
-// One prompt, with room for it in every cell. Fails if it does not fit a context
-// with the tokens wanted, or the targets cut it into different tokens.
+// One prompt, with room for it in every cell. Fails if it does not fit a
+// context with the tokens wanted, or the targets cut it into different tokens.
 absl::StatusOr<PreparedPrompt> PreparePrompt(
     int number, const WorkloadPrompt& prompt,
     const std::vector<PreparedCell>& cells);

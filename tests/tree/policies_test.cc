@@ -1,4 +1,5 @@
 // The policies whose shape does not depend on what is drawn.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -7,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
 #include "core/base/token.h"
 #include "gmock/gmock.h"
@@ -196,6 +198,26 @@ TEST(Policies, PromiseWhatTheyKeep) {
   std::vector<std::string> known;
   for (const PolicyRow& row : PolicyCatalogue()) known.emplace_back(row.name);
   EXPECT_THAT(named, UnorderedElementsAreArray(known));
+}
+
+TEST(Policies, DraftAtMostAsManyNodesAsTheySay) {
+  int proved = 0;
+  for (const PolicyRow& row : PolicyCatalogue())
+    for (absl::string_view example : row.examples) {
+      const std::string spec = absl::StrCat(row.name, " ", example);
+      const int nodes = PolicyOf(spec)->traits().nodes;
+      int most = 0;
+      ForEachTree(spec, [&](const TrunkTree& tree, auto&) {
+        EXPECT_LE(tree.size() - 1, nodes);
+        most = std::max(most, tree.size() - 1);
+      });
+      // These may draft less on every one of these laws.
+      if (row.name != "adaptive_chain" && row.name != "auto") {
+        EXPECT_EQ(most, nodes) << spec;
+      }
+      ++proved;
+    }
+  EXPECT_EQ(proved, 26);
 }
 
 TEST(Policies, WithoutMemoryHaveNoState) {

@@ -32,8 +32,10 @@ std::string Auto(const std::string& key) {
 
 TEST(PolicyKeys, HoldUpToTheirEdges) {
   for (const std::string& spec :
-       {std::string("chain {gamma: 0}"), std::string("chain {gamma: 1048575}"),
+       {std::string("chain {gamma: 0}"), std::string("chain {gamma: 4096}"),
         std::string("sequences {count: 1, gamma: 0}"),
+        std::string("sequences {count: 64, gamma: 64}"),
+        std::string("best_first {budget: 4096}"),
         std::string("best_first {budget: 0, max_depth: 0, min_value: 0}"),
         std::string("best_first {budget: 1, max_depth: 1, min_value: 1}"),
         std::string("expand_rerank {top_k: 1, depth: 0, total: 0}"),
@@ -53,7 +55,22 @@ TEST(PolicyKeys, BeyondTheirEdgesAreRefusedByName) {
     const char* named;
   } kCases[] = {
       {"chain {gamma: -1}", "gamma"},
-      {"chain {gamma: 1048576}", "gamma"},
+      {"chain {gamma: 4097}", "'gamma' makes up to 4097 draws a round"},
+      {"sequences {count: 1000000, gamma: 4}", "'count' makes up to 4e+06"},
+      {"sequences {count: 2147483647, gamma: 2147483647}", "more than 4096"},
+      {"best_first {budget: 1000000000}", "'budget' makes up to 1e+09"},
+      {"expand_rerank {top_k: 10, depth: 100, total: 60}",
+       "'depth' makes up to 9910"},
+      {"expand_rerank {top_k: 1000000, depth: 1, total: 60}", "more than 4096"},
+      {"adaptive_chain {gamma: 5000}", "'gamma' makes up to 5000"},
+      {"adaptive_chain {gamma: 1, adjust: true, max_gamma: 5000}",
+       "'max_gamma' makes up to 5000"},
+      {"expansion {branching: [64, 64]}", "makes up to 4160 draws a round"},
+      {"sequoia {acceptance: [0.9, 0.05], budget: 5000}",
+       "'budget' makes up to 5000 draws a round"},
+      {"auto {acceptance: [0.9, 0.05], budget: 1025, draft_ms: 0, target_ms: "
+       "{1: 1, 1026: 1}}",
+       "'budget' must be at most 1024"},
       {"sequences {count: 0, gamma: 1}", "count"},
       {"sequences {count: 1, gamma: -1}", "gamma"},
       {"best_first {budget: -1}", "budget"},

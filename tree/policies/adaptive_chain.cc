@@ -11,6 +11,7 @@
 #include "core/base/params.h"
 #include "core/prob/distribution.h"
 #include "tree/draft_tree.h"
+#include "tree/policies/bounds.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
@@ -56,6 +57,8 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> AdaptiveChain::Build(
   in.Ensure(options.max_gamma >= 1, "max_gamma", "must be at least 1");
   in.Ensure(!options.adjust || options.gamma <= options.max_gamma, "max_gamma",
             "must be at least gamma");
+  EnsureDraws(in, "gamma", options.gamma);
+  EnsureDraws(in, "max_gamma", options.max_gamma);
   return std::make_unique<AdaptiveChain>(options);
 }
 
@@ -63,7 +66,8 @@ PolicyTraits AdaptiveChain::traits() const {
   return {.laws = {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
                    DraftLaw::kDeterministic},
           .chain = true,
-          .fixed_counts = true};
+          .fixed_counts = true,
+          .nodes = options_.adjust ? options_.max_gamma : options_.gamma};
 }
 
 std::vector<Expansion> AdaptiveChain::Next(const TrunkTree& tree) const {

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
@@ -24,6 +25,9 @@
 
 namespace banyan {
 namespace {
+
+// A second or two for all searches.
+constexpr int kMostBudget = 1024;
 
 constexpr int kSide = 12;  // levels on each side of the calibration's
 constexpr double kStep = 0.5;
@@ -61,6 +65,9 @@ std::vector<double> Sums(absl::Span<const double> values) {
 absl::StatusOr<std::unique_ptr<TreePolicy>> AutoShape::Build(ParamsReader& in) {
   AutoOptions options;
   const HardwareSection section = TakeHardware(in);
+  in.Ensure(section.limits.budget <= kMostBudget, "budget",
+            absl::StrCat("must be at most ", kMostBudget,
+                         ": every shape is searched for beforehand"));
   in.Optional("memory", options.memory);
   in.Ensure(options.memory >= 1, "memory", "must be at least 1");
   in.Optional("trial", options.trial);
@@ -108,6 +115,8 @@ PolicyTraits AutoShape::traits() const {
   };
   PolicyTraits traits = single_policy_.traits();
   traits.chain = std::all_of(levels_.begin(), levels_.end(), chain);
+  for (const Level& level : levels_)
+    traits.nodes = std::max(traits.nodes, level.policy.traits().nodes);
   return traits;
 }
 

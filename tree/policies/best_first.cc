@@ -8,6 +8,7 @@
 #include "core/base/params.h"
 #include "core/prob/distribution.h"
 #include "tree/draft_tree.h"
+#include "tree/policies/bounds.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 
@@ -35,6 +36,7 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> BestFirst::Build(ParamsReader& in) {
   BestFirstOptions options;
   in.Required("budget", options.budget);
   in.Ensure(options.budget >= 0, "budget", "must not be negative");
+  EnsureDraws(in, "budget", options.budget);
   in.Optional("max_depth", options.max_depth);
   in.Ensure(options.max_depth >= 0, "max_depth",
             "must not be negative (0 is unlimited)");
@@ -48,7 +50,8 @@ PolicyTraits BestFirst::traits() const {
   return {.laws = {DraftLaw::kWithoutReplacement, DraftLaw::kIndependent,
                    DraftLaw::kDeterministic},
           .chain = options_.budget <= 1,
-          .fixed_counts = options_.budget <= 1};
+          .fixed_counts = options_.budget <= 1,
+          .nodes = options_.budget};
 }
 
 bool BestFirst::MayDraw(const TrunkTree& tree, int node) const {

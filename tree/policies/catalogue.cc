@@ -124,6 +124,11 @@ absl::StatusOr<PolicyChoice> BuildPolicy(const Params& section) {
     BANYAN_ASSIGN_OR_RETURN(choice.law, ReadLaw(*law));
   }
   BANYAN_ASSIGN_OR_RETURN(choice.policy, Build(*row, in));
+  // What the keys alone did not show.
+  if (const int nodes = choice.policy->traits().nodes; nodes > kMaxDraws)
+    return section.Error(absl::StrCat("policy ", row->name, ": makes up to ",
+                                      nodes, " draws a round: more than ",
+                                      kMaxDraws));
   return choice;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "tree/draft_tree.h"
+#include "tree/policies/bounds.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 
@@ -25,6 +26,13 @@ std::vector<int> Best(const TrunkTree& tree, std::vector<int> nodes,
   return nodes;
 }
 
+// What is drawn before the best are kept, at most.
+double Draws(const ExpandRerankOptions& options) {
+  if (options.depth == 0) return 0;
+  const double top_k = options.top_k;
+  return top_k + (options.depth - 1) * top_k * top_k;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TreePolicy>> ExpandRerank::Build(
@@ -36,13 +44,15 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> ExpandRerank::Build(
   in.Ensure(options.depth >= 0, "depth", "must not be negative");
   in.Required("total", options.total);
   in.Ensure(options.total >= 0, "total", "must not be negative");
+  EnsureDraws(in, "depth", Draws(options));
   return std::make_unique<ExpandRerank>(options);
 }
 
 PolicyTraits ExpandRerank::traits() const {
   return {.laws = {DraftLaw::kDeterministic},
           .chain = options_.top_k == 1,
-          .fixed_counts = true};
+          .fixed_counts = true,
+          .nodes = std::min(options_.total, static_cast<int>(Draws(options_)))};
 }
 
 std::vector<Expansion> ExpandRerank::Next(const TrunkTree& tree) const {

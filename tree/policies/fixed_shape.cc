@@ -22,7 +22,8 @@ PolicyTraits FixedShape::traits() const {
                    DraftLaw::kDeterministic},
           .chain = chain,
           .fixed_counts = true,
-          .shares_draws = share_draws_};
+          .shares_draws = share_draws_,
+          .nodes = static_cast<int>(children_.size()) - 1};
 }
 
 std::vector<Expansion> FixedShape::Next(const TrunkTree& tree) const {

@@ -16,6 +16,7 @@
 #include "tree/optimize/sequoia.h"
 #include "tree/optimize/shape.h"
 #include "tree/paths_json.h"
+#include "tree/policies/bounds.h"
 #include "tree/policies/calibration_keys.h"
 
 namespace banyan {
@@ -84,8 +85,8 @@ absl::StatusOr<ShapePlan> ForHardware(const ParamsReader& in,
 absl::StatusOr<ShapePlan> PlanChain(ParamsReader& in) {
   int gamma = 0;
   in.Required("gamma", gamma);
-  in.Ensure(gamma >= 0 && gamma < Shape::kMaxNodes, "gamma",
-            "must lie between 0 and a million");
+  in.Ensure(gamma >= 0, "gamma", "must not be negative");
+  EnsureDraws(in, "gamma", gamma);
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return ShapePlan{.shape = Shape::Chain(gamma)};
 }
@@ -129,6 +130,7 @@ HardwareSection TakeHardware(ParamsReader& in) {
   if (!TakeMeasured(in, "acceptance", limits.acceptance))
     in.Required("acceptance", limits.acceptance);
   in.Required("budget", limits.budget);
+  EnsureDraws(in, "budget", limits.budget);
   in.Optional("max_depth", limits.max_depth);
   in.Optional("max_branching", limits.max_branching);
   section.target_ms = in.Take("target_ms");

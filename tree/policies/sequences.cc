@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "tree/draft_tree.h"
+#include "tree/policies/bounds.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 
@@ -18,13 +19,15 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> Sequences::Build(ParamsReader& in) {
   in.Ensure(count >= 1, "count", "must be at least 1");
   in.Required("gamma", gamma);
   in.Ensure(gamma >= 0, "gamma", "must not be negative");
+  EnsureDraws(in, "count", static_cast<double>(count) * gamma);
   return std::make_unique<Sequences>(count, gamma);
 }
 
 PolicyTraits Sequences::traits() const {
   return {.laws = {DraftLaw::kIndependent},
           .chain = count_ == 1,
-          .fixed_counts = true};
+          .fixed_counts = true,
+          .nodes = count_ * gamma_};
 }
 
 std::vector<Expansion> Sequences::Next(const TrunkTree& tree) const {

@@ -14,10 +14,10 @@ TEST(Columns, DrawsControlCharactersAndBrokenBytes) {
   EXPECT_EQ(Printable("a\n\t\x7f"), "a\u240a\u2409\u2421");
   EXPECT_EQ(Printable("\xff\xc3"), "\uFFFD\uFFFD");
   EXPECT_EQ(Printable("\xc3(x"), "\uFFFD(x");
-  EXPECT_EQ(Printable("\xc0\xaf"), "\uFFFD\uFFFD");    // overlong
+  EXPECT_EQ(Printable("\xc0\xaf"), "\uFFFD\uFFFD");            // overlong
   EXPECT_EQ(Printable("\xed\xa0\x80"), "\uFFFD\uFFFD\uFFFD");  // a surrogate
-  EXPECT_EQ(Printable("\xef\xbf\xbf"), "\uFFFD");      // no character
-  EXPECT_EQ(Printable("\xc2\x85"), "\uFFFD");          // a control
+  EXPECT_EQ(Printable("\xef\xbf\xbf"), "\uFFFD");              // no character
+  EXPECT_EQ(Printable("\xc2\x85"), "\uFFFD");                  // a control
   EXPECT_EQ(Printable("\xf4\x90\x80\x80"),  // beyond the last
             "\uFFFD\uFFFD\uFFFD\uFFFD");
   EXPECT_EQ(Printable(std::string("\0", 1)), "\u2400");
@@ -28,8 +28,8 @@ TEST(Columns, KeepsTheFirstAndTheLastOfEveryRange) {
                            "\ue000", "\ufffd", "\U00010000", "\U0010fffd"})
     EXPECT_EQ(Printable(kept), kept);
   EXPECT_EQ(Printable("\x1f"), "\u241f");
-  EXPECT_EQ(Printable("\xc2\x80"), "\uFFFD");      // the first control
-  EXPECT_EQ(Printable("\xc2\x9f"), "\uFFFD");      // the last
+  EXPECT_EQ(Printable("\xc2\x80"), "\uFFFD");  // the first control
+  EXPECT_EQ(Printable("\xc2\x9f"), "\uFFFD");  // the last
   EXPECT_EQ(Printable("\xed\xbf\xbf"), "\uFFFD\uFFFD\uFFFD");  // the last
   EXPECT_EQ(Printable("\U0010fffe"), "\uFFFD");
   // The largest codes that a shorter sequence holds.
@@ -41,13 +41,13 @@ TEST(Columns, KeepsTheFirstAndTheLastOfEveryRange) {
 TEST(Columns, AreThoseOfATerminal) {
   EXPECT_EQ(Columns(""), 0);
   EXPECT_EQ(Columns("ab\u00e9"), 3);
-  EXPECT_EQ(Columns("\u65e5a"), 3);           // wide
-  EXPECT_EQ(Columns("\U0001F600"), 2);        // an emoji
-  EXPECT_EQ(Columns("e\u0301"), 1);           // a combining mark
-  EXPECT_EQ(Columns("a\u200db"), 2);          // a joiner
-  EXPECT_EQ(Columns("\n\xff"), 2);            // as they are drawn
-  EXPECT_EQ(Columns("\u0378"), 1);            // unassigned
-  EXPECT_EQ(Columns("\ue000"), 1);            // private
+  EXPECT_EQ(Columns("\u65e5a"), 3);     // wide
+  EXPECT_EQ(Columns("\U0001F600"), 2);  // an emoji
+  EXPECT_EQ(Columns("e\u0301"), 1);     // a combining mark
+  EXPECT_EQ(Columns("a\u200db"), 2);    // a joiner
+  EXPECT_EQ(Columns("\n\xff"), 2);      // as they are drawn
+  EXPECT_EQ(Columns("\u0378"), 1);      // unassigned
+  EXPECT_EQ(Columns("\ue000"), 1);      // private
 }
 
 TEST(Columns, PaddingFillsThem) {
