@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
   banyan::AddRunCommand(app, status);
   banyan::AddReportCommand(app, status);
   banyan::AddCompareCommand(app, status);
+  banyan::AddFastestCommand(app, status);
   banyan::AddExportCommand(app, status);
   banyan::AddCountCommand(app, status);
   if (UnknownCommand(app, argc, argv)) return kBadInput;

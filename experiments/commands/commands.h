@@ -22,6 +22,7 @@ void AddMeasureCommand(CLI::App& app, absl::Status& status);
 void AddTokenizeCommand(CLI::App& app, absl::Status& status);
 void AddReportCommand(CLI::App& app, absl::Status& status);
 void AddCompareCommand(CLI::App& app, absl::Status& status);
+void AddFastestCommand(CLI::App& app, absl::Status& status);
 void AddExportCommand(CLI::App& app, absl::Status& status);
 void AddCountCommand(CLI::App& app, absl::Status& status);
 

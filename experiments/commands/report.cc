@@ -9,9 +9,12 @@
 #include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "experiments/commands/commands.h"
 #include "experiments/records/record_set.h"
+#include "experiments/report/answer.h"
 #include "experiments/report/html_page.h"
 #include "experiments/report/output.h"
 #include "experiments/report/page_json.h"
@@ -28,6 +31,7 @@ namespace {
 constexpr char kExamples[] =
     "Examples:\n"
     "  banyan report out/specinfer_vs_chain\n"
+    "  banyan report out/specinfer_vs_chain --all\n"
     "  banyan report out/specinfer_vs_chain --format html --out report.html\n"
     "  banyan report out/ablation --group temperature --reference chain\n"
     "  banyan report out/ablation --group kind --reference plain\n"
@@ -40,6 +44,7 @@ struct Options {
   SummaryOptions summary;
   int samples = 2;
   bool mixed = false;
+  bool all = false;
   std::string kind;
   std::string curve;
   std::string out;
@@ -55,6 +60,14 @@ absl::StatusOr<Table> ReportTable(const RecordSet& set,
                    asked.metrics.empty() ? Detail::kBrief : Detail::kFull);
 }
 
+// Nothing was asked for that only the long table shows.
+bool WantsAnswer(const Options& options) {
+  return !options.all && options.format == "table" &&
+         options.summary.metrics.empty() && options.summary.group.empty() &&
+         options.summary.reference.empty() &&
+         options.summary.costs == nullptr && !options.mixed;
+}
+
 absl::StatusOr<std::string> ReportText(const RecordSet& set,
                                        const Options& options) {
   if (options.format == "csv" || options.format == "html") {
@@ -64,6 +77,10 @@ absl::StatusOr<std::string> ReportText(const RecordSet& set,
     TokenTexts texts;
     return HtmlPage(ToJson(set, summary, options.samples, texts));
   }
+  if (WantsAnswer(options))
+    return AnswerText(MakeAnswer(set),
+                      absl::StrCat("banyan report --all ",
+                                   absl::StrJoin(options.paths, " ")));
   BANYAN_ASSIGN_OR_RETURN(const Table table, ReportTable(set, options.summary));
   if (options.format == "markdown") return ToMarkdown(table);
   if (options.format == "latex") return ToLatex(table);
@@ -99,13 +116,18 @@ absl::Status MakeAndWrite(Options options) {
 void AddReportCommand(CLI::App& app, absl::Status& status) {
   CLI::App* command = app.add_subcommand(
       "report",
-      "Reports what was recorded: a row a cell, with intervals by bootstrap "
-      "over prompts.");
+      "Answers an experiment's question from what was recorded, so far if it "
+      "still runs; or reports all of it, with intervals by bootstrap over "
+      "prompts.");
   const auto options = std::make_shared<Options>();
   command
       ->add_option("PATH", options->paths,
                    "Record files, or directories of them")
       ->required();
+  command->add_flag("--all", options->all,
+                    "The long table: every cell with intervals, instead of the "
+                    "answer; so do --format, --metrics, --group, --reference, "
+                    "--curve and --mixed");
   command->add_option("--format", options->format)
       ->check(CLI::IsMember({"table", "markdown", "csv", "latex", "html"}))
       ->capture_default_str();

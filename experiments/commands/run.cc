@@ -25,6 +25,8 @@
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
+#include "experiments/records/record_set.h"
+#include "experiments/report/answer.h"
 #include "experiments/run/model_shelf.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_run.h"
@@ -75,6 +77,8 @@ absl::StatusOr<Opened> Open(const Options& options,
               << opened.run.left_out
               << " later turns are left out; workload.chat says how to write "
                  "them\n";
+  for (const std::string& note : opened.experiment.notes)
+    std::cerr << "banyan: " << options.file << ": " << note << "\n";
   return opened;
 }
 
@@ -106,7 +110,13 @@ absl::Status Run(const Options& options) {
                  progress.Show(done, all);
                }));
   progress.Finish();
-  std::cout << path << "\n";
+  BANYAN_ASSIGN_OR_RETURN(const RecordSet set,
+                          ReadRecordSet({options.out}, /*mixed=*/false));
+  for (const std::string& warning : set.warnings)
+    std::cerr << "banyan: warning: " << warning << "\n";
+  std::cout << path << "\n\n"
+            << AnswerText(MakeAnswer(set),
+                          absl::StrCat("banyan report --all ", options.out));
   return absl::OkStatus();
 }
 

@@ -120,14 +120,18 @@ std::pair<std::vector<PromptPair>, std::vector<PromptPair>> CommonPrompts(
   return common;
 }
 
+CommonParts CountCommon(const MetricRow& metric, absl::Span<const PromptPair> a,
+                        absl::Span<const PromptPair> b) {
+  const auto [left, right] = CommonPrompts(a, b);
+  const std::vector<std::size_t> places = Places({left, right});
+  return {CountAt(places, metric, left), CountAt(places, metric, right)};
+}
+
 KeyedEstimates EstimateDifferences(const MetricRow& metric,
                                    absl::Span<const PromptPair> a,
                                    absl::Span<const PromptPair> b,
                                    Bootstrap& bootstrap) {
-  const auto [left, right] = CommonPrompts(a, b);
-  const std::vector<std::size_t> places = Places({left, right});
-  const KeyedParts parts = CountAt(places, metric, left);
-  const KeyedParts others = CountAt(places, metric, right);
+  const auto [parts, others] = CountCommon(metric, a, b);
   KeyedEstimates estimates;
   for (const auto& [key, part] : parts) {
     const auto other = others.find(key);

@@ -33,8 +33,16 @@ KeyedEstimates EstimateAll(const MetricRow& metric,
 std::pair<std::vector<PromptPair>, std::vector<PromptPair>> CommonPrompts(
     absl::Span<const PromptPair> a, absl::Span<const PromptPair> b);
 
-// a less b over the prompts they have in common, for the keys of both. Prompts
-// that share a batch on either side are one.
+// The parts of both over the prompts they have in common, place by place.
+// Prompts that share a batch on either side are one.
+struct CommonParts {
+  KeyedParts a;
+  KeyedParts b;
+};
+CommonParts CountCommon(const MetricRow& metric, absl::Span<const PromptPair> a,
+                        absl::Span<const PromptPair> b);
+
+// a less b over the prompts they have in common, for the keys of both.
 KeyedEstimates EstimateDifferences(const MetricRow& metric,
                                    absl::Span<const PromptPair> a,
                                    absl::Span<const PromptPair> b,

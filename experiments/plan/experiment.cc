@@ -25,6 +25,7 @@
 #include "experiments/plan/errors.h"
 #include "experiments/plan/fnv1a.h"
 #include "experiments/plan/model_spec.h"
+#include "experiments/plan/opponents.h"
 #include "experiments/plan/params_edit.h"
 #include "experiments/plan/resolve.h"
 
@@ -45,6 +46,7 @@ struct Sections {
   const Params* sampling = nullptr;
   const Params* limits = nullptr;
   const Params* matrix = nullptr;
+  const Params* compare = nullptr;
   int batch = 1;
   std::vector<std::string> seeds = {"0"};
   std::string question;
@@ -66,6 +68,7 @@ absl::StatusOr<Sections> ReadSections(const Params& file) {
   sections.sampling = in.Take("sampling");
   sections.limits = in.Take("limits");
   sections.matrix = in.Take("matrix");
+  sections.compare = in.Take("compare");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return sections;
 }
@@ -226,6 +229,8 @@ class Expander {
         return root.Find("seeds")->Error(absl::StrCat(
             "expected whole numbers from 0 to 2^64 - 1, found '", seed, "'"));
       if (sections.seeds.size() > 1) cell.axes.emplace_back("seed", seed);
+      cell.combination = combinations_++;
+      cell.shared_axes = cell.axes.size();
       cell.baseline = Baseline(cell, sections);
       for (const Params::Entry& method : sections.methods.entries())
         BANYAN_RETURN_IF_ERROR(AddMethod(root, method.key, cell));
@@ -288,15 +293,14 @@ class Expander {
   }
 
   void Add(ExperimentCell cell) {
-    cell.name = cell.method;
-    for (const auto& [axis, label] : cell.axes)
-      absl::StrAppend(&cell.name, ", ", axis, "=", label);
+    cell.name = CellName(cell.method, cell.axes);
     out_.cells.push_back(std::move(cell));
   }
 
   const Params& root_;
   std::vector<MatrixAxis> axes_;
   Experiment& out_;
+  int combinations_ = 0;
   std::map<std::string, int> baselines_;
   std::map<std::string, Origin> named_models_;
   std::set<std::string> used_models_;
@@ -325,6 +329,15 @@ absl::Status CheckTogether(const Experiment& experiment, const Params& root) {
 
 }  // namespace
 
+std::string CellName(
+    const std::string& method,
+    const std::vector<std::pair<std::string, std::string>>& axes) {
+  std::string name = method;
+  for (const auto& [axis, label] : axes)
+    absl::StrAppend(&name, ", ", axis, "=", label);
+  return name;
+}
+
 absl::StatusOr<std::pair<std::string, Params>> ReadSetting(
     const std::string& text) {
   const auto equals = text.find('=');
@@ -348,7 +361,8 @@ absl::StatusOr<Experiment> ReadExperiment(const Params& file,
                            .workload = {},
                            .cells = {},
                            .resolved = ToYaml(AsNamedFrom(root, file)),
-                           .hash = {}};
+                           .hash = {},
+                           .notes = {}};
   Errors errors;
   absl::StatusOr<WorkloadSpec> workload = ReadWorkloadSpec(sections.workload);
   errors.Add(workload.status());
@@ -360,6 +374,11 @@ absl::StatusOr<Experiment> ReadExperiment(const Params& file,
                           ReadAxes(sections.matrix));
   BANYAN_RETURN_IF_ERROR(CheckAxes(axes, settings, root));
   BANYAN_RETURN_IF_ERROR(Expander(root, std::move(axes), experiment).Run());
+  if (sections.compare != nullptr) {
+    BANYAN_ASSIGN_OR_RETURN(const CompareSpec compare,
+                            ReadCompare(*sections.compare, sections.methods));
+    BANYAN_RETURN_IF_ERROR(AddOpponents(compare, experiment));
+  }
   BANYAN_RETURN_IF_ERROR(CheckNames(experiment, file));
   BANYAN_RETURN_IF_ERROR(CheckTogether(experiment, root));
   return experiment;

@@ -10,6 +10,7 @@
 #ifndef BANYAN_EXPERIMENTS_PLAN_EXPERIMENT_H_
 #define BANYAN_EXPERIMENTS_PLAN_EXPERIMENT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -35,6 +36,18 @@ struct WorkloadSpec {
 // What `chat` says for the target's own template.
 inline constexpr char kOwnTemplate[] = "auto";
 
+// Why one cell is held against another (opponents.h).
+enum class OpponentRole {
+  kReference,  // it is what the experiment compares its rivals with
+  kSameNodes,  // a chain of one of its drafters, of as many nodes
+  kFastest,    // such a drafter's fastest chain
+};
+
+struct Opponent {
+  int cell = 0;
+  OpponentRole role = OpponentRole::kReference;
+};
+
 struct ExperimentCell {
   std::string name;  // unique
   std::string method;
@@ -47,14 +60,25 @@ struct ExperimentCell {
   int batch = 1;  // prompts decoded at a time
   std::uint64_t seed = 0;
   int baseline = 0;  // a cell; its own number if it is one
+  // Cells of one combination of the axes that concern all methods, which are
+  // the first `shared_axes` of `axes`.
+  int combination = 0;
+  std::size_t shared_axes = 0;
+  std::vector<Opponent> opponents;  // none: nobody's rival
 };
+
+// "chain, nodes=8".
+std::string CellName(
+    const std::string& method,
+    const std::vector<std::pair<std::string, std::string>>& axes);
 
 struct Experiment {
   std::string question;
   WorkloadSpec workload;
   std::vector<ExperimentCell> cells;
-  std::string resolved;  // YAML: presets and settings put in
-  std::string hash;      // of that
+  std::string resolved;            // YAML: presets and settings put in
+  std::string hash;                // of that
+  std::vector<std::string> notes;  // what a reader should know
 };
 
 // A setting from the command line: "path=value", the value in YAML.

@@ -167,6 +167,10 @@ absl::Status CheckContext(const records::Context& context) {
         context.cells(static_cast<int>(cell.baseline())).trunks_size() > 0)
       return Wrong(absl::StrCat("cell '", cell.name(), "': the baseline ",
                                 cell.baseline(), " is no cell without trunks"));
+    for (const records::Opponent& opponent : cell.opponents())
+      if (opponent.cell() >= static_cast<std::uint32_t>(context.cells_size()))
+        return Wrong(absl::StrCat("cell '", cell.name(), "': the opponent ",
+                                  opponent.cell(), " is no cell"));
   }
   return absl::OkStatus();
 }

@@ -19,6 +19,7 @@
 #include "experiments/records/record_set.h"
 #include "experiments/report/context_differences.h"
 #include "experiments/report/numbers.h"
+#include "experiments/report/speed_verdict.h"
 #include "experiments/report/table.h"
 #include "nlohmann/json.hpp"
 
@@ -86,16 +87,6 @@ absl::StatusOr<std::optional<ComparedNumber>> CompareNumber(
   return number;
 }
 
-std::string Verdict(const std::optional<ComparedNumber>& ms_per_token) {
-  if (!ms_per_token.has_value() ||
-      !ms_per_token->difference.interval.has_value())
-    return "too few prompts";
-  const Interval interval = *ms_per_token->difference.interval;
-  if (interval.high < 0) return "faster";
-  if (interval.low > 0) return "slower";
-  return "no difference seen";
-}
-
 absl::StatusOr<ComparedCell> CompareCell(const CellRecords& a,
                                          const CellRecords& b,
                                          Bootstrap& bootstrap) {
@@ -108,7 +99,10 @@ absl::StatusOr<ComparedCell> CompareCell(const CellRecords& a,
   BANYAN_ASSIGN_OR_RETURN(
       cell.tokens_per_pass,
       CompareNumber("tokens_per_pass", pairs_a, pairs_b, bootstrap));
-  cell.verdict = Verdict(cell.ms_per_token);
+  std::optional<Estimate> difference;
+  if (cell.ms_per_token.has_value()) difference = cell.ms_per_token->difference;
+  cell.verdict =
+      std::string(Words(Judge(difference, /*more_is_faster=*/false)));
   return cell;
 }
 

@@ -13,6 +13,7 @@
 #include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
+#include "experiments/report/answer.h"
 #include "experiments/report/cell_text.h"
 #include "experiments/report/samples.h"
 #include "experiments/report/stated_costs.h"
@@ -126,6 +127,7 @@ Json ToJson(const RecordSet& set, const Summary& summary, int samples,
               {"experiment_hash", context.experiment_hash()},
               {"context", ContextToJson(set)},
               {"warnings", set.warnings},
+              {"answer", AnswerToJson(MakeAnswer(set))},
               {"curve", CostsToJson(summary.costs)},
               {"cells", Json::array()},
               {"metrics", Json::array()},

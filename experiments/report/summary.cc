@@ -152,6 +152,8 @@ absl::Status ChooseReferences(const RecordSet& set, const std::string& name,
 
 void FillRow(const std::vector<const MetricRow*>& metrics, Bootstrap& bootstrap,
              SummaryRow& row) {
+  if (row.reference != nullptr)
+    row.signs = CompareSigns(row.cell->pairs, row.reference->pairs);
   for (const MetricRow* metric : metrics) {
     row.values.push_back(EstimateAll(*metric, row.cell->pairs, bootstrap));
     row.differences.emplace_back();

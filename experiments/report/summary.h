@@ -3,12 +3,14 @@
 #ifndef BANYAN_EXPERIMENTS_REPORT_SUMMARY_H_
 #define BANYAN_EXPERIMENTS_REPORT_SUMMARY_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
+#include "experiments/metrics/sign_test.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/stated_costs.h"
 
@@ -32,6 +34,7 @@ struct SummaryRow {
   // One entry a metric of the summary.
   std::vector<KeyedEstimates> values;
   std::vector<KeyedEstimates> differences;  // to the reference, if there is one
+  std::optional<SignTest> signs;            // against it, by prompts
 };
 
 struct SummaryGroup {

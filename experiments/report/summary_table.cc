@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/catalogue.h"
@@ -94,6 +95,19 @@ std::string Text(const MetricRow& metric, const Column& column,
   return text;
 }
 
+bool HasSigns(const Summary& summary) {
+  for (const SummaryGroup& group : summary.groups)
+    for (const SummaryRow& row : group.rows)
+      if (row.signs.has_value()) return true;
+  return false;
+}
+
+std::string SignsText(const SummaryRow& row) {
+  if (!row.signs.has_value()) return "-";
+  return absl::StrFormat("%d of %d, p %.2g", row.signs->faster,
+                         row.signs->faster + row.signs->slower, row.signs->p);
+}
+
 std::vector<std::string> Texts(const Summary& summary,
                                const std::vector<Column>& columns,
                                const SummaryRow& row) {
@@ -101,6 +115,7 @@ std::vector<std::string> Texts(const Summary& summary,
                                     absl::StrCat(row.cell->pairs.size())};
   for (const Column& column : columns)
     texts.push_back(Text(*summary.metrics[column.metric], column, row));
+  if (HasSigns(summary)) texts.push_back(SignsText(row));
   return texts;
 }
 
@@ -128,6 +143,9 @@ std::vector<std::string> Notes(const Summary& summary,
     notes.emplace_back(
         "[low, high]: 95 % intervals, bootstrap over prompts (a chat or a "
         "batch is one), paired.");
+  if (HasSigns(summary))
+    notes.emplace_back(
+        "p: sign test over prompts, two-sided, of milliseconds a token.");
   if (by_curve) notes.push_back(Assumption(*summary.costs));
   for (const std::string& name : references)
     notes.push_back(absl::StrCat("Differences are to ", name, "."));
@@ -154,6 +172,7 @@ Table MakeTable(const Summary& summary, Detail detail) {
   Table table = {.header = {"cell", "", "prompts"}, .text_columns = 2};
   for (const Column& column : columns)
     table.header.push_back(Title(*summary.metrics[column.metric], column));
+  if (HasSigns(summary)) table.header.emplace_back("prompts faster");
   for (const SummaryGroup& group : summary.groups) {
     Table::Section section = {.title = group.title};
     for (const SummaryRow& row : group.rows)

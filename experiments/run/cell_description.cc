@@ -55,6 +55,18 @@ void DescribeModels(const LoadedMethod& method, records::Cell& out) {
   }
 }
 
+records::Opponent::Role ToRecord(OpponentRole role) {
+  switch (role) {
+    case OpponentRole::kSameNodes:
+      return records::Opponent::SAME_NODES;
+    case OpponentRole::kFastest:
+      return records::Opponent::FASTEST;
+    case OpponentRole::kReference:
+      break;
+  }
+  return records::Opponent::REFERENCE;
+}
+
 }  // namespace
 
 records::Cell DescribeCell(const ExperimentCell& cell,
@@ -79,6 +91,11 @@ records::Cell DescribeCell(const ExperimentCell& cell,
   if (prepared.chat.has_value())
     out.set_chat(std::string(prepared.chat->name()));
   if (cell.batch > 1) out.set_batch(static_cast<std::uint32_t>(cell.batch));
+  for (const Opponent& opponent : cell.opponents) {
+    records::Opponent& to = *out.add_opponents();
+    to.set_cell(static_cast<std::uint32_t>(opponent.cell));
+    to.set_role(ToRecord(opponent.role));
+  }
   return out;
 }
 

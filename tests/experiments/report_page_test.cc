@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <optional>
+#include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,7 +60,7 @@ TEST(ReportPage, HoldsEveryFileWhole) {
   const std::string page = HtmlPage(Report(""));
   for (const char* name :
        {"chart.min.js", "page.css", "page.js", "page_data.js", "page_plots.js",
-        "page_table.js", "page_tree.js", "page_viewer.js"}) {
+        "page_answer.js", "page_table.js", "page_tree.js", "page_viewer.js"}) {
     const std::optional<absl::string_view> file = PageFile(name);
     ASSERT_TRUE(file.has_value()) << name;
     EXPECT_GT(file->size(), 1000u) << name;
@@ -66,6 +70,29 @@ TEST(ReportPage, HoldsEveryFileWhole) {
   // The last thing in the file that is longest.
   EXPECT_TRUE(PageFile("chart.min.js")->find("window.Chart") !=
               absl::string_view::npos);
+}
+
+// The page's scripts share one scope, where a second definition of a name would
+// silently take the place of the first.
+TEST(ReportPage, DefinesEveryNameOnce) {
+  std::set<std::string> names;
+  const std::regex definition(R"(^(?:function|const|let|var|class) (\w+))");
+  int files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("experiments/report/page")) {
+    if (entry.path().extension() != ".js") continue;
+    ++files;
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);) {
+      std::smatch match;
+      if (std::regex_search(line, match, definition)) {
+        EXPECT_TRUE(names.insert(match[1]).second)
+            << entry.path() << ": " << match[1];
+      }
+    }
+  }
+  EXPECT_EQ(files, 7);
+  EXPECT_GT(names.size(), 100u);
 }
 
 TEST(ReportPage, FillsEveryNameOfTheTemplateAndNoOther) {

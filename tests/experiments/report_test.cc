@@ -28,8 +28,19 @@ class ReportTest : public FolderTest {
   }
 };
 
-TEST_F(ReportTest, IsATableOfAllCells) {
+TEST_F(ReportTest, IsTheAnswerUnlessMoreIsAskedFor) {
   const Outcome outcome = Report("");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("Is what is made up counted right?\n"),
+                    HasSubstr("Fastest lossless method: "),
+                    HasSubstr("All numbers: banyan report --all "),
+                    Not(HasSubstr("alpha"))));
+  EXPECT_THAT(Report("--kind edit").out, HasSubstr(", 3 prompts."));
+}
+
+TEST_F(ReportTest, IsATableOfAllCells) {
+  const Outcome outcome = Report("--all");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
   EXPECT_THAT(
@@ -50,13 +61,15 @@ TEST_F(ReportTest, GivesDifferencesToAReferenceCell) {
   EXPECT_THAT(outcome.out,
               AllOf(ContainsRegex("difference in ms per token"),
                     HasSubstr("Differences are to chain."),
-                    ContainsRegex("chain +6 +[0-9.]+ \\[[^]]+\\] +-\n"),
+                    ContainsRegex("merged .* [0-9] of 6, p [0-9.]+\n"),
+                    HasSubstr("sign test"),
+                    ContainsRegex("chain +6 +[0-9.]+ \\[[^]]+\\] +- +-\n"),
                     ContainsRegex("merged +6 +[0-9.]+ \\[[^]]+\\] +[+-][0-9.]+ "
-                                  "\\[[^]]+\\]\n")));
+                                  "\\[[^]]+\\] +[0-9] of 6")));
 }
 
 TEST_F(ReportTest, CanBeOfOneKindOfPrompts) {
-  const Outcome outcome = Report("--kind edit");
+  const Outcome outcome = Report("--all --kind edit");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, ContainsRegex("plain +3 +1\\.000"));
   const Outcome none = Report("--kind poem");
@@ -122,7 +135,7 @@ TEST_F(ReportTest, TakesABaselineThatStandsInAnotherGroup) {
   for (const Outcome& outcome : {alone, together})
     EXPECT_THAT(outcome.out,
                 ContainsRegex("\nchain +6 +[0-9.]+ \\[[^]]+\\] +[+-][0-9.]+ "
-                              "\\[[^]]+\\]\n"));
+                              "\\[[^]]+\\] +6 of 6, p 0.031\n"));
 }
 
 TEST_F(ReportTest, WritesMarkdown) {
@@ -201,7 +214,7 @@ TEST_F(ReportTest, PredictsTheSpeedAtStatedCosts) {
 }
 
 TEST_F(ReportTest, PredictsNothingWithoutCosts) {
-  EXPECT_THAT(Report("").out, Not(HasSubstr("by curve")));
+  EXPECT_THAT(Report("--all").out, Not(HasSubstr("by curve")));
   EXPECT_THAT(Report("--format html").out,
               AllOf(HasSubstr("\"curve\":null"),
                     Not(HasSubstr("\"predicted_by_curve\":{"))));
@@ -214,7 +227,7 @@ TEST_F(ReportTest, WarnsOfTornTailsAndMissingPrompts) {
   WriteMadeRecords(TestFolder() + "/run.banyan", {.gaps = true});
   WriteText(TestFolder() + "/run.banyan",
             FileText(TestFolder() + "/run.banyan") + "torn");
-  const Outcome outcome = Report("");
+  const Outcome outcome = Report("--all");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("torn entry (4 bytes)"),
                                  HasSubstr("5 of 6 prompts are recorded")));
@@ -257,7 +270,7 @@ TEST_F(ReportTest, PutsDifferentExperimentsSideBySideOnlyIfTold) {
   records::Context context = MadeContext({});
   context.set_experiment_hash("aabbccddeeff");
   WriteMadeRecords(TestFolder() + "/other.banyan", {}, context);
-  const Outcome outcome = Report("");
+  const Outcome outcome = Report("--all");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err,
               AllOf(HasSubstr("run.banyan"), HasSubstr("other.banyan"),

@@ -117,8 +117,9 @@ function drawSummary() {
     `${counted(prompts, "prompt")} each`,
     ...(lossy ? [`${lossy} lossy, never counted as best`] : []),
   ].join(" · ");
-  byId("summary").replaceChildren(
-      ...distinct(allCells, (cell) => cell.target).map(summaryOf));
+  const targets = report.answer?.targets.map((answer) => answer.target) ??
+                  distinct(allCells, (cell) => cell.target);
+  byId("summary").replaceChildren(...targets.map(summaryOf));
 }
 
 // --- details -----------------------------------------------------------------
@@ -163,10 +164,13 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   drawPlots();
   drawViewer();
 });
+drawAnswer();
 drawSummary();
 drawDetails();
 listenInViewer();
+const first = allCells.find(
+    (cell) => cell.target === report.answer?.targets[0]?.target) ?? allCells[0];
 choose({
-  target: allCells[0]?.target ?? "",
-  temperature: String(allCells[0]?.temperature ?? ""),
+  target: first?.target ?? "",
+  temperature: String(first?.temperature ?? ""),
 });

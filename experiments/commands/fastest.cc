@@ -1,0 +1,61 @@
+// banyan fastest: the length at which each drafter's chain was fastest.
+#include <iostream>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "absl/status/status.h"
+#include "core/base/status_macros.h"
+#include "experiments/commands/commands.h"
+#include "experiments/plan/opponents.h"
+#include "experiments/records/record_set.h"
+#include "experiments/report/chain_lengths.h"
+#include "experiments/report/output.h"
+
+namespace banyan {
+namespace {
+
+constexpr char kExamples[] =
+    "Example:\n"
+    "  banyan fastest out/chain_length --out chain_lengths.yaml";
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string out;
+};
+
+absl::Status Write(const Options& options) {
+  BANYAN_ASSIGN_OR_RETURN(const RecordSet set,
+                          ReadRecordSet(options.paths, /*mixed=*/false));
+  for (const std::string& warning : set.warnings)
+    std::cerr << "banyan: warning: " << warning << "\n";
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<ChainLength> lengths,
+                          FastestChains(set));
+  return WriteOutput(options.out, [&](std::ostream& out) {
+    out << ToYaml(lengths, set);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+void AddFastestCommand(CLI::App& app, absl::Status& status) {
+  CLI::App* command = app.add_subcommand(
+      "fastest",
+      "Finds, for each target, temperature and drafter, the length at which its "
+      "chain was fastest: what an experiment holds trees against "
+      "(compare.chains).");
+  const auto options = std::make_shared<Options>();
+  command
+      ->add_option("PATH", options->paths,
+                   "Record files of chains of several lengths, or directories "
+                   "of them")
+      ->required();
+  command->add_option("--out", options->out, "Write to this file");
+  command->footer(kExamples);
+  command->callback([options, &status] { status = Write(*options); });
+}
+
+}  // namespace banyan

@@ -1,0 +1,101 @@
+"use strict";
+// The answer: what every rival is worth against the reference, temperatures side
+// by side, the largest target first.
+
+const verdictSigns = {
+  "faster": "▲", "slower": "▼", "no difference seen": "·",
+  "too few prompts": "?",
+};
+
+function verdictNode(verdict, text) {
+  return element("span", {class: `verdict ${verdict.split(" ")[0]}`},
+                 `${verdictSigns[verdict] ?? ""} ${text}`);
+}
+
+function withSign(value) {
+  return (value > 0 ? "+" : "") + written(value);
+}
+
+function differenceText(against) {
+  const difference = against.difference;
+  if (!difference) return "";
+  const range = Number.isFinite(difference.low)
+                    ? ` [${withSign(difference.low)}, ${withSign(difference.high)}]`
+                    : "";
+  return `${withSign(difference.value)}${range}`;
+}
+
+// What the chain that is hardest to beat does to a tree.
+function chainNode(chain) {
+  const said = {
+    "faster": "beats its chains, the best ", "slower": "loses to ",
+    "no difference seen": "no difference seen to ", "too few prompts": "beside ",
+  };
+  return element("small", {},
+                 verdictNode(chain.verdict, `${said[chain.verdict]}` +
+                     `${chain.method} ${differenceText(chain)}`));
+}
+
+function answerCell(entry) {
+  if (!entry) return element("td", {}, "");
+  const tokens = entry.tokens_per_pass;
+  const parts = [
+    element("strong", {}, entry.speed ? written(entry.speed.value) : "–"),
+    ` · ${tokens ? written(tokens.value) : "–"} a pass `,
+  ];
+  if (entry.reference) {
+    parts.push(element("small", {}, verdictNode(
+        entry.reference.verdict,
+        `${entry.reference.verdict} ${differenceText(entry.reference)}`)));
+  }
+  if (entry.chain) parts.push(chainNode(entry.chain));
+  return element("td", {class: "words"}, ...parts);
+}
+
+// The entries of a row by temperature.
+function entriesOf(row) {
+  return new Map(row.at.map((entry) => [entry.temperature, entry]));
+}
+
+function answerTable(target) {
+  const temperatures = distinct(
+      target.rows.flatMap((row) => row.at.map((entry) => entry.temperature)),
+      (value) => value).sort((a, b) => a - b);
+  const referenceAt = (temperature) => {
+    for (const row of target.rows) {
+      const entry = entriesOf(row).get(temperature);
+      if (entry?.reference) return entry.reference.method;
+    }
+    return "–";
+  };
+  return element(
+      "table", {},
+      element("thead", {}, element(
+          "tr", {}, element("th", {class: "words"}, "rival"),
+          ...temperatures.map((value) => element(
+              "th", {class: "words"}, `temperature ${value}`,
+              element("small", {}, `reference: ${referenceAt(value)}`))))),
+      element("tbody", {}, ...target.rows.map((row) => element(
+          "tr", {}, element("th", {class: "words", scope: "row"}, row.name),
+          ...temperatures.map(
+              (value) => answerCell(entriesOf(row).get(value)))))));
+}
+
+function drawAnswer() {
+  const answer = report.answer;
+  const targets = (answer?.targets ?? []).filter(
+      (target) => target.rows.length > 0);
+  byId("answer").hidden = targets.length === 0;
+  if (answer && answer.records < answer.expected) {
+    byId("unfinished").hidden = false;
+    byId("unfinished").textContent = `Unfinished: ${answer.records} of ` +
+        `${answer.expected} records so far.`;
+  }
+  byId("answer-body").replaceChildren(...targets.map((target, i) => element(
+      "details", {open: i === 0},
+      element("summary", {},
+              `${target.target}${target.marks}, ${target.prompts} prompts`),
+      element("div", {class: "scroll", tabindex: "0", role: "region",
+                      "aria-label": `The answer on ${target.target}`},
+              answerTable(target)))));
+}

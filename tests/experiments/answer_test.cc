@@ -1,0 +1,284 @@
+// The answer that ends a run and begins its page.
+#include "experiments/report/answer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/base/check.h"
+#include "core/text/columns.h"
+#include "experiments/metrics/sign_test.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/records/record_file.h"
+#include "experiments/records/record_set.h"
+#include "experiments/report/speed_verdict.h"
+#include "nlohmann/json.hpp"
+#include "tests/experiments/hand_made.h"
+#include "tests/experiments/test_files.h"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+struct MadeCell {
+  std::string method;
+  double temperature = 0;
+  double speed = 1;  // times plain, prompt by prompt within a tenth
+  std::vector<records::Opponent> opponents = {};
+  std::string target = "small";
+  bool lossless = true;
+};
+
+records::Opponent Held(std::uint32_t cell, records::Opponent::Role role) {
+  records::Opponent opponent;
+  opponent.set_cell(cell);
+  opponent.set_role(role);
+  return opponent;
+}
+
+constexpr auto kReference = records::Opponent::REFERENCE;
+constexpr auto kNodes = records::Opponent::SAME_NODES;
+
+// A set with a cell for each, of which those without speed 1 have a trunk; the
+// first cell of their target and temperature is everybody's baseline.
+class AnswerTest : public FolderTest {
+ protected:
+  RecordSet SetOf(const std::vector<MadeCell>& cells, int prompts = 8,
+                         int missing = 0) {
+    records::Context context;
+    context.set_question("Is it?");
+    context.set_experiment_hash("0011");
+    context.mutable_workload()->set_prompts(
+        static_cast<std::uint32_t>(prompts));
+    context.set_shards(1);
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      *context.add_cells() = Described(cells, i);
+    const std::string path =
+        absl::StrCat(TestFolder(), "/", ++sets_, ".banyan");
+    auto writer = RecordWriter::Create(path, context);
+    Check(writer.ok(), writer.status().ToString());
+    for (int prompt = 0; prompt < prompts - missing; ++prompt)
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        const auto status = (*writer)->Append(Recorded(cells[i], i, prompt));
+        Check(status.ok(), status.ToString());
+      }
+    writer->reset();
+    auto set = ReadRecordSet({path}, false);
+    Check(set.ok(), set.status().ToString());
+    return *std::move(set);
+  }
+
+ private:
+  static records::Cell Described(const std::vector<MadeCell>& cells,
+                                 std::size_t index) {
+    const MadeCell& made = cells[index];
+    records::Cell cell = CellOf(made.method == "plain" ? 0 : 1);
+    cell.set_name(absl::StrCat(made.method, " ", made.temperature, " ",
+                               made.target));
+    cell.set_method(made.method);
+    cell.set_temperature(made.temperature);
+    cell.set_lossless(made.lossless);
+    cell.mutable_target()->set_name(made.target);
+    cell.mutable_target()->set_streamed_bytes(made.target == "large" ? 9 : 1);
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      if (cells[i].method == "plain" && cells[i].target == made.target &&
+          cells[i].temperature == made.temperature)
+        cell.set_baseline(static_cast<std::uint32_t>(i));
+    for (const records::Opponent& opponent : made.opponents)
+      *cell.add_opponents() = opponent;
+    return cell;
+  }
+
+  static records::PromptRecord Recorded(const MadeCell& made, std::size_t cell,
+                                        int prompt) {
+    records::PromptRecord record = Plain(12);
+    record.set_cell(static_cast<std::uint32_t>(cell));
+    record.set_prompt(static_cast<std::uint32_t>(prompt));
+    record.set_id(absl::StrCat(prompt));
+    // Prompts differ, in one way for all cells and in a small one for each.
+    const double scale =
+        (1 + 0.2 * prompt) *
+        (1 + 0.02 * static_cast<double>((prompt * 7 + cell * 3) % 5)) /
+        made.speed;
+    for (records::Round& round : *record.mutable_rounds()) {
+      if (made.method != "plain") round.add_draft_ns(0);
+      round.set_target_ns(static_cast<std::int64_t>(1e6 * scale));
+    }
+    return record;
+  }
+
+  int sets_ = 0;
+};
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  lines.pop_back();
+  return lines;
+}
+
+// A plain cell, two chains and two trees: one beats its drafter's chain and one
+// loses to it.
+std::vector<MadeCell> Trees(double temperature, std::uint32_t first) {
+  return {{"plain", temperature},
+          {"chain-8 strong", temperature, 2.5},
+          {"chain-8 weak", temperature, 1.5},
+          {"tree",
+           temperature,
+           2,
+           {Held(first + 1, kReference), Held(first + 2, kNodes)}},
+          {"merged",
+           temperature,
+           2.2,
+           {Held(first + 1, kReference), Held(first + 2, kNodes),
+            Held(first + 1, kNodes)}}};
+}
+
+TEST_F(AnswerTest, SaysWhoIsFasterAndWhichTreesLoseToTheirChains) {
+  const RecordSet set = SetOf(Trees(0, 0));
+  const Answer answer = MakeAnswer(set);
+  ASSERT_THAT(answer.targets, SizeIs(1));
+  const TargetAnswer& target = answer.targets.front();
+  ASSERT_THAT(target.rows, SizeIs(2));
+  const AnswerEntry& tree = target.rows[0].at.at(0);
+  EXPECT_EQ(tree.reference.other->cell->method(), "chain-8 strong");
+  EXPECT_EQ(tree.reference.verdict, SpeedVerdict::kSlower);
+  EXPECT_EQ(WorstChain(tree).verdict, SpeedVerdict::kFaster);
+  const AnswerEntry& merged = target.rows[1].at.at(0);
+  EXPECT_EQ(WorstChain(merged).verdict, SpeedVerdict::kSlower);
+  EXPECT_EQ(WorstChain(merged).other->cell->method(), "chain-8 strong");
+  EXPECT_EQ(target.fastest.at(0).name, "chain-8 strong");
+  const std::string text = AnswerText(answer, "there");
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("Is it?\n"),
+                    ContainsRegex("reference +chain-8 strong\n"),
+                    ContainsRegex("tree +[12]\\.[0-9]+ +1\\.00  slower "
+                                  "-0\\.[0-9]+ \\[-0\\.[0-9]+, -0\\.[0-9]+\\]"),
+                    ContainsRegex("tree +\\+0\\.[0-9]+ beats chain-8 weak"),
+                    ContainsRegex("merged +-0\\.[0-9]+ loses to chain-8 "
+                                  "strong"),
+                    HasSubstr("Fastest lossless method: at temperature 0 "
+                              "chain-8 strong, 2."),
+                    HasSubstr("All numbers: there\n"),
+                    Not(HasSubstr("UNFINISHED"))));
+}
+
+TEST_F(AnswerTest, SaysNothingOfADifferenceWhoseIntervalHoldsZero) {
+  std::vector<MadeCell> cells = Trees(0, 0);
+  cells[3].speed = 2.5;
+  const RecordSet set = SetOf(cells);
+  const Answer answer = MakeAnswer(set);
+  EXPECT_EQ(answer.targets.front().rows[0].at.at(0).reference.verdict,
+            SpeedVerdict::kNoDifference);
+  EXPECT_THAT(AnswerText(answer, ""), HasSubstr("no difference seen"));
+}
+
+TEST_F(AnswerTest, SetsTemperaturesSideBySideAndTargetsBelow) {
+  std::vector<MadeCell> cells = Trees(0, 0);
+  for (MadeCell& cell : Trees(1, 5)) cells.push_back(cell);
+  cells.push_back({"plain", 0, 1, {}, "large"});
+  cells.push_back({"tree", 0, 3, {Held(10, kReference)}, "large"});
+  const RecordSet set = SetOf(cells);
+  const Answer answer = MakeAnswer(set);
+  ASSERT_THAT(answer.targets, SizeIs(2));
+  EXPECT_EQ(answer.targets[0].name, "large");  // by bytes, not by order
+  const std::string text = AnswerText(answer, "");
+  EXPECT_THAT(text, AllOf(HasSubstr("large, 8 prompts."),
+                          HasSubstr("On small the fastest: at temperature 0 "
+                                    "chain-8 strong"),
+                          HasSubstr("; at temperature 1 chain-8")));
+  std::vector<MadeCell> both = Trees(0, 0);
+  for (MadeCell& cell : Trees(1, 5)) both.push_back(cell);
+  const RecordSet beside = SetOf(both);
+  EXPECT_THAT(AnswerText(MakeAnswer(beside), ""),
+              AllOf(ContainsRegex("temperature 0 +temperature 1\n"),
+                    ContainsRegex("merged .*slower.*slower.*\n")));
+}
+
+TEST_F(AnswerTest, FitsThirtyLinesOfAHundredColumns) {
+  for (const int rivals : {1, 7, 12, 60}) {
+    std::vector<MadeCell> cells;
+    for (const double temperature : {0.0, 0.3, 0.7, 1.0}) {
+      const auto first = static_cast<std::uint32_t>(cells.size());
+      cells.push_back({"plain", temperature});
+      cells.push_back({"chain-8 of a drafter with a long name", temperature, 2});
+      for (int i = 0; i < rivals; ++i)
+        cells.push_back({absl::StrCat("a method with a very long name ", i),
+                         temperature,
+                         1.2 + 0.1 * i,
+                         {Held(first + 1, kReference), Held(first + 1, kNodes)}});
+    }
+    const RecordSet set = SetOf(cells, 2);
+    Answer answer = MakeAnswer(set);
+    answer.question = std::string(90, 'x') + " " + std::string(500, 'y') +
+                      " and more of it than anybody reads";
+    answer.question.replace(100, 400, 80, 'z');
+    const std::vector<std::string> lines = LinesOf(AnswerText(answer, "more"));
+    EXPECT_LE(lines.size(), 30u) << rivals;
+    EXPECT_GE(lines.size(), 8u) << rivals;
+    for (const std::string& line : lines) EXPECT_LE(Columns(line), 100) << line;
+  }
+}
+
+TEST_F(AnswerTest, WithoutOpponentsEverythingIsHeldAgainstPlainDecoding) {
+  const RecordSet set = SetOf(
+      {{"plain"}, {"one", 0, 2}, {"lossy", 0, 4, {}, "small", false}});
+  const Answer answer = MakeAnswer(set);
+  EXPECT_THAT(answer.targets.front().rows, SizeIs(2));
+  EXPECT_EQ(answer.targets.front().fastest.at(0).name, "one");
+  EXPECT_THAT(AnswerText(answer, ""),
+              AllOf(ContainsRegex("reference +plain\n"),
+                    ContainsRegex("one .*faster \\+"),
+                    Not(HasSubstr("Beside chains"))));
+}
+
+TEST_F(AnswerTest, IsThereWhileTheRunIs) {
+  const RecordSet set = SetOf(Trees(0, 0), 8, /*missing=*/6);
+  EXPECT_THAT(AnswerText(MakeAnswer(set), ""),
+              HasSubstr("UNFINISHED: 10 of 40 records so far."));
+  const RecordSet none = SetOf(Trees(0, 0), 8, /*missing=*/8);
+  EXPECT_THAT(AnswerText(MakeAnswer(none), ""),
+              HasSubstr("small: no records yet."));
+}
+
+TEST_F(AnswerTest, IsTheSameOnThePage) {
+  const RecordSet set = SetOf(Trees(0, 0));
+  const nlohmann::ordered_json json = AnswerToJson(MakeAnswer(set));
+  const auto& row = json.at("targets").at(0).at("rows").at(1);
+  EXPECT_EQ(row.at("name"), "merged");
+  const auto& entry = row.at("at").at(0);
+  EXPECT_EQ(entry.at("reference").at("verdict"), "slower");
+  EXPECT_EQ(entry.at("chain").at("method"), "chain-8 strong");
+  EXPECT_EQ(json.at("records"), json.at("expected"));
+}
+
+TEST(SignTest, CountsPromptsExactly) {
+  EXPECT_DOUBLE_EQ(SignTestP(0, 0), 1);
+  EXPECT_DOUBLE_EQ(SignTestP(3, 3), 1);
+  EXPECT_NEAR(SignTestP(5, 0), 2.0 / 32, 1e-12);
+  EXPECT_NEAR(SignTestP(0, 5), 2.0 / 32, 1e-12);
+  EXPECT_NEAR(SignTestP(7, 1), 2.0 * (1 + 8) / 256, 1e-12);
+  EXPECT_NEAR(SignTestP(60, 40), 0.05688793364098, 1e-10);
+}
+
+TEST_F(AnswerTest, SignsAreThoseOfTimesATokenPromptByPrompt) {
+  const RecordSet set = SetOf(Trees(0, 0));
+  const SignTest signs =
+      CompareSigns(set.cells[1].pairs, set.cells[2].pairs);
+  EXPECT_EQ(signs.faster, 8);
+  EXPECT_EQ(signs.slower, 0);
+  EXPECT_NEAR(signs.p, 2.0 / 256, 1e-12);
+  EXPECT_EQ(CompareSigns(set.cells[1].pairs, set.cells[1].pairs).p, 1);
+}
+
+}  // namespace
+}  // namespace banyan

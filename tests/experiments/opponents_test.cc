@@ -1,0 +1,176 @@
+// What an experiment's trees are held against.
+#include "experiments/plan/opponents.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "configs/loader/loader.h"
+#include "core/base/params.h"
+#include "experiments/plan/experiment.h"
+
+namespace banyan {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr char kMethods[] =
+    "question: Does it?\n"
+    "target: {directory: some/large}\n"
+    "workload: {file: prompts.jsonl}\n"
+    "methods:\n"
+    "  line:\n"
+    "    models: {draft: {directory: other/weak}}\n"
+    "    drafters: [{name: small_model, model: draft}]\n"
+    "    policy: {name: chain, gamma: 3}\n"
+    "    verifier: {name: multi_round}\n"
+    "  tree:\n"
+    "    models: {draft: {directory: other/weak}}\n"
+    "    drafters: [{name: small_model, model: draft}]\n"
+    "    policy: {name: expansion, branching: [2, 1]}\n"
+    "    verifier: {name: multi_round}\n"
+    "  merged:\n"
+    "    models: {a: {directory: other/weak}, b: {directory: other/strong/}}\n"
+    "    drafters:\n"
+    "      - {name: small_model, model: a}\n"
+    "      - {name: small_model, model: b}\n"
+    "      - {name: ngram}\n"
+    "    trunks:\n"
+    "      - {drafter: 0, policy: {name: chain, gamma: 1}}\n"
+    "      - {drafter: 1, policy: {name: chain, gamma: 1}}\n"
+    "      - {drafter: 2, policy: {name: chain, gamma: 2}}\n"
+    "    verifier: {name: multi_round}\n"
+    "matrix:\n"
+    "  sampling.temperature: [0, 1]\n";
+
+std::string Length(const std::string& drafter, double temperature, int length,
+                   double speed) {
+  return absl::StrCat("    - {target: large, drafter: ", drafter,
+                      ", temperature: ", temperature, ", length: ", length,
+                      ", speed: ", speed, "}\n");
+}
+
+// The weak drafter is fastest with four tokens, the strong one with six.
+std::string Lengths() {
+  return absl::StrCat("compare:\n  chains:\n", Length("weak", 0, 4, 1.5),
+                      Length("strong", 0, 6, 2.5), Length("weak", 1, 2, 1.4),
+                      Length("strong", 1, 4, 1.2));
+}
+
+absl::StatusOr<Experiment> Read(const std::string& text) {
+  return ReadExperiment(ParseYaml(text, "file.yaml").value(), {});
+}
+
+// "chain-4 weak" for each of a cell's opponents, with its role.
+std::vector<std::string> Opponents(const Experiment& experiment,
+                                   const std::string& name) {
+  std::vector<std::string> texts;
+  for (const ExperimentCell& cell : experiment.cells)
+    if (cell.name == name)
+      for (const Opponent& opponent : cell.opponents)
+        texts.push_back(absl::StrCat(
+            opponent.role == OpponentRole::kReference   ? "reference "
+            : opponent.role == OpponentRole::kSameNodes ? "nodes "
+                                                        : "fastest ",
+            experiment.cells[static_cast<std::size_t>(opponent.cell)].name));
+  return texts;
+}
+
+TEST(Opponents, OfATreeAreItsDraftersChains) {
+  const auto experiment = Read(kMethods + Lengths());
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  // At temperature 0 the strong drafter's chain is the fastest there is.
+  EXPECT_THAT(
+      Opponents(*experiment, "tree, sampling.temperature=0"),
+      ElementsAre("reference chain-6 strong, sampling.temperature=0",
+                  "nodes chain-4 weak, sampling.temperature=0",
+                  "fastest chain-4 weak, sampling.temperature=0"));
+  EXPECT_THAT(
+      Opponents(*experiment, "tree, sampling.temperature=1"),
+      ElementsAre("reference chain-2 weak, sampling.temperature=1",
+                  "nodes chain-4 weak, sampling.temperature=1",
+                  "fastest chain-2 weak, sampling.temperature=1"));
+  EXPECT_THAT(
+      Opponents(*experiment, "merged, sampling.temperature=0"),
+      ElementsAre("reference chain-6 strong, sampling.temperature=0",
+                  "nodes chain-4 weak, sampling.temperature=0",
+                  "fastest chain-4 weak, sampling.temperature=0",
+                  "nodes chain-4 strong, sampling.temperature=0",
+                  "fastest chain-6 strong, sampling.temperature=0",
+                  "nodes chain-4 ngram, sampling.temperature=0"));
+  EXPECT_THAT(Opponents(*experiment, "line, sampling.temperature=0"),
+              ElementsAre("reference chain-6 strong, sampling.temperature=0"));
+  EXPECT_THAT(Opponents(*experiment, "plain, sampling.temperature=0"),
+              IsEmpty());
+  EXPECT_THAT(experiment->notes,
+              ElementsAre(HasSubstr("no length for drafter ngram on target "
+                                    "large")));
+}
+
+TEST(Opponents, AreCellsLikeAnyOther) {
+  const auto experiment = Read(kMethods + Lengths());
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  int chains = 0;
+  for (const ExperimentCell& cell : experiment->cells) {
+    if (cell.method != "chain-4 strong") continue;
+    ++chains;
+    EXPECT_EQ(cell.section.Find("models")->entries().size(), 1u);
+    EXPECT_EQ(cell.section.Find("drafters")->items().size(), 1u);
+    EXPECT_EQ(cell.section.Find("policy")->Find("gamma")->text(), "4");
+    const ExperimentCell& plain =
+        experiment->cells[static_cast<std::size_t>(cell.baseline)];
+    EXPECT_EQ(plain.axes, cell.axes);
+    EXPECT_THAT(cell.opponents, IsEmpty());
+  }
+  EXPECT_EQ(chains, 2);  // one a temperature, whoever asks for it
+}
+
+TEST(Opponents, TheReferenceMayBeAMethod) {
+  const auto experiment =
+      Read(absl::StrCat(kMethods, "compare: {reference: line, rivals: [tree]}"));
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_THAT(Opponents(*experiment, "tree, sampling.temperature=1"),
+              ElementsAre("reference line, sampling.temperature=1"));
+  EXPECT_THAT(Opponents(*experiment, "merged, sampling.temperature=1"),
+              IsEmpty());
+  EXPECT_EQ(experiment->cells.size(), 8u);
+}
+
+TEST(Opponents, WithoutChainsTheReferenceIsPlainDecoding) {
+  const auto experiment = Read(absl::StrCat(kMethods, "compare: {}"));
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_THAT(Opponents(*experiment, "tree, sampling.temperature=1"),
+              ElementsAre("reference plain, sampling.temperature=1"));
+}
+
+TEST(Opponents, WhatCannotBeComparedIsRefused) {
+  const struct {
+    std::string compare;
+    const char* said;
+  } kCases[] = {
+      {"compare: {reference: lime}", "did you mean 'line'"},
+      {"compare: {rivals: [trees]}", "did you mean 'tree'"},
+      {"compare: {rival: [tree]}", "rival"},
+      {"compare: {chains: [{target: large}]}", "drafter"},
+      {"compare: {chains: [{target: a, drafter: b, temperature: 0, length: 0, "
+       "speed: 1}]}",
+       "'length' must be at least 1"},
+      {"  methods.line.policy.gamma: [1, 2]\ncompare: {reference: line}",
+       "method line has 2 cells beside"}};
+  for (const auto& [compare, said] : kCases) {
+    const auto read = Read(kMethods + compare);
+    EXPECT_EQ(read.status().code(), absl::StatusCode::kInvalidArgument)
+        << compare;
+    EXPECT_THAT(std::string(read.status().message()), HasSubstr(said));
+  }
+}
+
+}  // namespace
+}  // namespace banyan
