@@ -2,6 +2,7 @@
 #ifndef BANYAN_DRAFTERS_DRAFTER_H_
 #define BANYAN_DRAFTERS_DRAFTER_H_
 
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -63,6 +64,10 @@ class Drafter {
   // Of how many depths the laws hang on the depth alone, whatever the path: as
   // many as it has heads. 0: they hang on the path.
   virtual int heads() const { return 0; }
+
+  // The longest text after which it can say anything, in tokens. Nothing is
+  // asked of it behind a longer one: the round goes on without it.
+  virtual int longest_text() const { return std::numeric_limits<int>::max(); }
 
   // The prompt. Forgets the previous one, unless it carries state.
   virtual absl::Status Begin(const Context& context) = 0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,19 @@
 
 namespace banyan {
 
+namespace {
+
+// How many levels the drafter can draft: a node of depth d is proposed for
+// behind d tokens more than the context has.
+int DepthIn(const Context& context, const Drafter& drafter) {
+  const std::int64_t left = std::int64_t{drafter.longest_text()} + 1 -
+                            static_cast<std::int64_t>(context.tokens.size());
+  return static_cast<int>(
+      std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
+}
+
+}  // namespace
+
 Drafting::Drafting(const TrunkView& trunk, const Context& context,
                    const DraftLimits& limits, const Chance& chance)
     : trunk_(trunk),
@@ -28,7 +43,9 @@ Drafting::Drafting(const TrunkView& trunk, const Context& context,
       limits_(limits),
       chance_(chance.ForTrunk(trunk.trunk)),
       tree_(context.root(), trunk.trunk, trunk.law) {
-  if (limits.max_depth <= 0) tree_.Close(0);
+  limits_.max_depth =
+      std::min(limits.max_depth, DepthIn(context, trunk.drafter));
+  if (limits_.max_depth <= 0) tree_.Close(0);
 }
 
 absl::Status Drafting::Advance() {

@@ -59,6 +59,8 @@ std::unique_ptr<Drafter> SmallModel::Clone() const {
 absl::Status SmallModel::Begin(const Context& context) {
   session_ = model_->NewSession();
   rows_.clear();
+  if (context.tokens.size() > static_cast<std::size_t>(longest_text()))
+    return absl::OkStatus();  // and nothing will be asked
   return session_->Prefill(
       absl::MakeConstSpan(context.tokens).first(context.tokens.size() - 1));
 }

@@ -42,6 +42,7 @@ class SmallModel : public Drafter {
 
   std::unique_ptr<Drafter> Clone() const override;
   std::vector<DraftLaw> laws() const override;
+  int longest_text() const override { return model_->context_limit(); }
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(
       const Context& context, const TrunkTree& tree,

@@ -44,7 +44,8 @@ absl::Status Write(const Options& options) {
 void AddFastestCommand(CLI::App& app, absl::Status& status) {
   CLI::App* command = app.add_subcommand(
       "fastest",
-      "Finds, for each target, temperature and drafter, the length at which its "
+      "Finds, for each target, temperature and drafter, the length at which "
+      "its "
       "chain was fastest: what an experiment holds trees against "
       "(compare.chains).");
   const auto options = std::make_shared<Options>();

@@ -124,6 +124,11 @@ absl::Status RunGenerate(const GenerateOptions& options) {
   StopRule stop = {.max_new_tokens = options.max_new_tokens};
   if (!options.ignore_eos) stop.end_of_text = model.model->facts().end_of_text;
 
+  const int longest =
+      static_cast<int>(prompt.ids.size()) + options.max_new_tokens;
+  for (const std::string& note :
+       ShortDrafters(loaded, std::min(longest, model.model->context_limit())))
+    std::cerr << "banyan: " << note << "\n";
   const Method& method = loaded.decoder->method();
   const bool colour = !options.json && Colours(options.color);
   if (colour && !method.trunks.empty()) std::cerr << Legend() << "\n";
@@ -175,9 +180,13 @@ void AddGenerateCommand(CLI::App& app, absl::Status& status) {
                         kSamplingFlags[i].help);
   command->add_option("--seed", options->seed,
                       "Every seed gives a text of its own; 0 if not given.");
-  command->add_option("--method", options->method,
-                      "YAML: a speculative method (docs/formats.md; examples "
-                      "in configs/methods); without, plain decoding.");
+  command
+      ->add_option("--method", options->method,
+                   "YAML: a speculative method (docs/formats.md; examples "
+                   "in configs/methods); without, plain decoding.")
+      ->check([](const std::string& path) {
+        return std::string(path.empty() ? "expected a file, found none" : "");
+      });
   command
       ->add_option("--color", options->color,
                    "auto (the default: if a terminal shows it), always, never.")

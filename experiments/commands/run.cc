@@ -77,6 +77,8 @@ absl::StatusOr<Opened> Open(const Options& options,
               << opened.run.left_out
               << " later turns are left out; workload.chat says how to write "
                  "them\n";
+  for (const std::string& note : opened.run.notes)
+    std::cerr << "banyan: " << note << "\n";
   for (const std::string& note : opened.experiment.notes)
     std::cerr << "banyan: " << options.file << ": " << note << "\n";
   return opened;

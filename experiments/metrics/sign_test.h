@@ -16,8 +16,8 @@ struct SignTest {
   double p = 1;
 };
 
-// By milliseconds a token, over the prompts that both have. Prompts that share a
-// chat or a batch are one.
+// By milliseconds a token, over the prompts that both have. Prompts that share
+// a chat or a batch are one.
 SignTest CompareSigns(absl::Span<const PromptPair> a,
                       absl::Span<const PromptPair> b);
 

@@ -112,8 +112,8 @@ Params Chain(const OneDrafter& drafter, int length) {
        {},
        Params::Map({named("chain"),
                     {"gamma", {}, Params::Scalar(absl::StrCat(length))}})});
-  // What all verifiers do with a chain, but for block, which k independent lists
-  // could not use.
+  // What all verifiers do with a chain, but for block, which k independent
+  // lists could not use.
   entries.push_back({"verifier", {}, Params::Map({named("multi_round")})});
   return Params::Map(std::move(entries));
 }
@@ -172,7 +172,8 @@ class Matcher {
     std::map<std::size_t, Drafts> drafts;  // by rival
     for (std::size_t rival : rivals_) {
       const ExperimentCell& cell = out_.cells[rival];
-      BANYAN_ASSIGN_OR_RETURN(drafts[rival], DraftsOf(cell.section, TargetOf(cell)));
+      BANYAN_ASSIGN_OR_RETURN(drafts[rival],
+                              DraftsOf(cell.section, TargetOf(cell)));
       for (const OneDrafter& drafter : drafts[rival].drafters)
         drafters_[cell.combination].push_back(drafter);
     }
@@ -199,11 +200,11 @@ class Matcher {
     if (!compare_.chains.empty() && !drafts.chain)
       for (const OneDrafter& drafter : drafts.drafters) {
         if (drafts.nodes > 0)
-          opponents.push_back({CellOf(cell, drafter, drafts.nodes),
-                               OpponentRole::kSameNodes});
+          opponents.push_back(
+              {CellOf(cell, drafter, drafts.nodes), OpponentRole::kSameNodes});
         if (const ChainLength* length = Find(cell, drafter.label))
-          opponents.push_back({CellOf(cell, drafter, length->length),
-                               OpponentRole::kFastest});
+          opponents.push_back(
+              {CellOf(cell, drafter, length->length), OpponentRole::kFastest});
         else
           Note(absl::StrCat("compare.chains know no length for drafter ",
                             drafter.label, " on target ", TargetOf(cell)));
@@ -307,8 +308,8 @@ absl::StatusOr<CompareSpec> ReadCompare(const Params& section,
   in.Optional("chains", chains);
   BANYAN_RETURN_IF_ERROR(in.Finish());
   if (!compare.reference.empty())
-    BANYAN_RETURN_IF_ERROR(CheckMethod(*section.Find("reference"),
-                                       compare.reference, methods));
+    BANYAN_RETURN_IF_ERROR(
+        CheckMethod(*section.Find("reference"), compare.reference, methods));
   for (const std::string& rival : compare.rivals)
     BANYAN_RETURN_IF_ERROR(
         CheckMethod(*section.Find("rivals"), rival, methods));

@@ -1,11 +1,12 @@
 // What an experiment compares, and the opponents that it owes its trees.
 //
-// `compare` in an experiment's file names a reference and rivals. With `chains`,
-// the lengths at which each drafter's chain was fastest on other prompts (`banyan
-// fastest` writes them), every rival that is no chain itself stands beside chains
-// of its own drafters, one trunk's each: of as many nodes as it drafts, and of
-// that length. Without them a tree over a good drafter would be compared with a
-// chain of a worse one. They are cells like any other; equal ones are one.
+// `compare` in an experiment's file names a reference and rivals. With
+// `chains`, the lengths at which each drafter's chain was fastest on other
+// prompts (`banyan fastest` writes them), every rival that is no chain itself
+// stands beside chains of its own drafters, one trunk's each: of as many nodes
+// as it drafts, and of that length. Without them a tree over a good drafter
+// would be compared with a chain of a worse one. They are cells like any other;
+// equal ones are one.
 #ifndef BANYAN_EXPERIMENTS_PLAN_OPPONENTS_H_
 #define BANYAN_EXPERIMENTS_PLAN_OPPONENTS_H_
 
@@ -21,7 +22,7 @@ namespace banyan {
 
 // How fast a drafter's chain was at its best length.
 struct ChainLength {
-  std::string target;   // its directory's name
+  std::string target;  // its directory's name
   // The name of its model's or heads' directory, or its own without one.
   std::string drafter;
   double temperature = 1;

@@ -98,8 +98,8 @@ class Maker {
   }
 
   AgainstCell Against(const CellRecords& cell, const CellRecords& other) {
-    const std::optional<Estimate> difference = Only(
-        EstimateDifferences(speed_, cell.pairs, other.pairs, bootstrap_));
+    const std::optional<Estimate> difference =
+        Only(EstimateDifferences(speed_, cell.pairs, other.pairs, bootstrap_));
     return {&other, difference, Judge(difference, /*more_is_faster=*/true)};
   }
 
@@ -170,9 +170,9 @@ const AgainstCell& WorstChain(const AnswerEntry& entry) {
     return chain.difference.has_value() ? chain.difference->value : 0;
   };
   const auto rank = [](const AgainstCell& chain) {
-    return chain.verdict == SpeedVerdict::kSlower         ? 0
-           : chain.verdict == SpeedVerdict::kFaster       ? 2
-                                                     : 1;
+    return chain.verdict == SpeedVerdict::kSlower   ? 0
+           : chain.verdict == SpeedVerdict::kFaster ? 2
+                                                    : 1;
   };
   return *std::min_element(entry.chains.begin(), entry.chains.end(),
                            [&](const AgainstCell& a, const AgainstCell& b) {

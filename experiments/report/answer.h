@@ -70,8 +70,8 @@ Answer MakeAnswer(const RecordSet& set);
 // by most, else the one it does least against. Requires chains.
 const AgainstCell& WorstChain(const AnswerEntry& entry);
 
-// At most 30 lines of 100 columns: the largest target as a table, each other in a
-// sentence. `more` is told as the way to all numbers.
+// At most 30 lines of 100 columns: the largest target as a table, each other in
+// a sentence. `more` is told as the way to all numbers.
 std::string AnswerText(const Answer& answer, const std::string& more);
 
 nlohmann::ordered_json AnswerToJson(const Answer& answer);

@@ -33,8 +33,7 @@ Json ToJson(const AnswerEntry& entry) {
           {"speed", ToJson(entry.speed)},
           {"tokens_per_pass", ToJson(entry.tokens_per_pass)},
           {"reference", ToJson(entry.reference)},
-          {"chain",
-           entry.chains.empty() ? Json() : ToJson(WorstChain(entry))}};
+          {"chain", entry.chains.empty() ? Json() : ToJson(WorstChain(entry))}};
 }
 
 Json ToJson(const TargetAnswer& target) {

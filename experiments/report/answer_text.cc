@@ -107,9 +107,9 @@ class TextMaker {
   }
 
   std::string Block(const AnswerEntry& entry) const {
-    const std::string speed =
-        entry.speed.has_value() ? absl::StrFormat("%5.2f", entry.speed->value)
-                                : "    -";
+    const std::string speed = entry.speed.has_value()
+                                  ? absl::StrFormat("%5.2f", entry.speed->value)
+                                  : "    -";
     if (block_ == kLeastBlock)
       return absl::StrCat(speed, " ", Words(entry.reference.verdict));
     const std::string tokens =
@@ -142,7 +142,8 @@ class TextMaker {
   std::string Line(const std::string& name, Text text) const {
     std::string line = Padded(Cut(name, name_), name_);
     for (double temperature : temperatures_)
-      absl::StrAppend(&line, kGap, Padded(Cut(text(temperature), block_), block_));
+      absl::StrAppend(&line, kGap,
+                      Padded(Cut(text(temperature), block_), block_));
     return std::string(absl::StripTrailingAsciiWhitespace(line));
   }
 
@@ -176,9 +177,9 @@ class TextMaker {
   }
 
   static bool HasChains(const AnswerRow& row) {
-    return std::any_of(
-        row.at.begin(), row.at.end(),
-        [](const auto& entry) { return !entry.second.chains.empty(); });
+    return std::any_of(row.at.begin(), row.at.end(), [](const auto& entry) {
+      return !entry.second.chains.empty();
+    });
   }
 
   // What the rival is held against at a temperature; empty: at none.
@@ -257,8 +258,8 @@ class TextMaker {
         continue;
       }
       parts.push_back(absl::StrFormat(
-          "at %s %s, %.2f%s", AtTemperature(temperature),
-          fastest.name, fastest.speed.value,
+          "at %s %s, %.2f%s", AtTemperature(temperature), fastest.name,
+          fastest.speed.value,
           fastest.speed.interval.has_value()
               ? absl::StrFormat(" [%.2f, %.2f]", fastest.speed.interval->low,
                                 fastest.speed.interval->high)
@@ -266,8 +267,8 @@ class TextMaker {
     }
     if (parts.empty()) return absl::StrCat(target.name, ": no records yet.");
     return absl::StrCat(largest ? "Fastest lossless method"
-                                : absl::StrCat("On ", target.name,
-                                               target.marks, " the fastest"),
+                                : absl::StrCat("On ", target.name, target.marks,
+                                               " the fastest"),
                         ": ", absl::StrJoin(parts, "; "), ".");
   }
 

@@ -24,7 +24,8 @@
 namespace banyan {
 namespace {
 
-// The tokens that its rounds drafted at most: near the end of a text it is fewer.
+// The tokens that its rounds drafted at most: near the end of a text it is
+// fewer.
 int LengthOf(const CellRecords& cell) {
   int length = 0;
   for (const PromptPair& pair : cell.pairs)
@@ -86,7 +87,9 @@ std::string ToYaml(const std::vector<ChainLength>& lengths,
          {"drafter", {}, Params::Scalar(length.drafter)},
          {"temperature", {}, Params::Scalar(absl::StrCat(length.temperature))},
          {"length", {}, Params::Scalar(absl::StrCat(length.length))},
-         {"speed", {}, Params::Scalar(absl::StrFormat("%.3f", length.speed))}}));
+         {"speed",
+          {},
+          Params::Scalar(absl::StrFormat("%.3f", length.speed))}}));
   return absl::StrCat(
       "# The fastest chain of each drafter (banyan fastest), in times plain "
       "decoding, on\n# ",

@@ -1,5 +1,5 @@
-// The length at which each drafter's chain was fastest, from records of chains of
-// several lengths: what `compare.chains` of an experiment reads.
+// The length at which each drafter's chain was fastest, from records of chains
+// of several lengths: what `compare.chains` of an experiment reads.
 #ifndef BANYAN_EXPERIMENTS_REPORT_CHAIN_LENGTHS_H_
 #define BANYAN_EXPERIMENTS_REPORT_CHAIN_LENGTHS_H_
 
@@ -12,8 +12,8 @@
 
 namespace banyan {
 
-// By target, drafter and temperature, in the order of the cells. Of cells of one
-// length the faster one counts. Fails if no lossless cell is a chain.
+// By target, drafter and temperature, in the order of the cells. Of cells of
+// one length the faster one counts. Fails if no lossless cell is a chain.
 absl::StatusOr<std::vector<ChainLength>> FastestChains(const RecordSet& set);
 
 // As YAML, with where it comes from above it.

@@ -14,7 +14,7 @@ enum class SpeedVerdict { kFaster, kSlower, kNoDifference, kTooFew };
 // By whether the 95 % interval of the difference, own less other, excludes 0.
 // `more_is_faster` is false for times.
 inline SpeedVerdict Judge(const std::optional<Estimate>& difference,
-                     bool more_is_faster) {
+                          bool more_is_faster) {
   if (!difference.has_value() || !difference->interval.has_value())
     return SpeedVerdict::kTooFew;
   if (difference->interval->low > 0)

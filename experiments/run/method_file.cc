@@ -170,6 +170,18 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
   return loaded;
 }
 
+std::vector<std::string> ShortDrafters(const LoadedMethod& method,
+                                       int longest) {
+  std::vector<std::string> notes;
+  for (const MethodModel& drafter : method.models)
+    if (drafter.model != nullptr && drafter.model->context_limit() < longest)
+      notes.push_back(absl::StrCat("the drafting model ", drafter.name, " (",
+                                   drafter.directory, ") holds ",
+                                   drafter.model->context_limit(),
+                                   " tokens: behind them it drafts nothing"));
+  return notes;
+}
+
 absl::StatusOr<LoadedMethod> PlainMethod(const MethodContext& context) {
   // With nothing drafted every verifier draws the target's token; this one
   // takes any sampling rule.

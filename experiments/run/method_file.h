@@ -50,6 +50,10 @@ struct LoadedMethod {
 absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
                                             const MethodContext& context);
 
+// A sentence for each of its drafting models that holds less than a text of so
+// many tokens: behind what it holds it drafts nothing.
+std::vector<std::string> ShortDrafters(const LoadedMethod& method, int longest);
+
 // The same engine without trunks: the baseline of every method.
 absl::StatusOr<LoadedMethod> PlainMethod(const MethodContext& context);
 

@@ -1,5 +1,6 @@
 #include "experiments/run/prepared_prompts.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -45,21 +46,14 @@ absl::StatusOr<Wanted> WantedBy(const PreparedCell& cell,
   return wanted;
 }
 
-// The target and whatever models draft for it hold so many tokens.
+// The target holds so many tokens. Drafters that do not draft nothing behind
+// what they hold.
 absl::Status CheckRoom(const PreparedCell& cell, int asked, int answered) {
-  const auto fits = [&](const Model& model, const std::string& whose) {
-    if (asked + answered <= model.context_limit()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        asked, " tokens and ", answered, " new ones do not fit the context of ",
-        model.context_limit(), whose, " (cell ", cell.description.name(), ")"));
-  };
-  BANYAN_RETURN_IF_ERROR(fits(*cell.target.model, ""));
-  for (const MethodModel& drafter : cell.method.models)
-    if (drafter.model != nullptr)
-      BANYAN_RETURN_IF_ERROR(
-          fits(*drafter.model,
-               absl::StrCat(" of the drafting model ", drafter.name)));
-  return absl::OkStatus();
+  const int limit = cell.target.model->context_limit();
+  if (asked + answered <= limit) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      asked, " tokens and ", answered, " new ones do not fit the context of ",
+      limit, " (cell ", cell.description.name(), ")"));
 }
 
 }  // namespace
@@ -85,8 +79,9 @@ absl::StatusOr<PreparedPrompt> PreparePrompt(
       prepared.tokens = wanted.tokens;
       last = cell.target.model.get();
     }
-    BANYAN_RETURN_IF_ERROR(CheckRoom(
-        cell, wanted.length, prepared.turns() * cell.stop.max_new_tokens));
+    const int answered = prepared.turns() * cell.stop.max_new_tokens;
+    BANYAN_RETURN_IF_ERROR(CheckRoom(cell, wanted.length, answered));
+    prepared.longest = std::max(prepared.longest, wanted.length + answered);
   }
   return prepared;
 }

@@ -23,6 +23,7 @@ struct PreparedPrompt {
   // Of a chat: what the user says. What follows the first turn depends on what
   // the cell answered.
   std::vector<std::string> chat;
+  int longest = 0;  // tokens that its text may have in the end
 
   int turns() const { return chat.empty() ? 1 : static_cast<int>(chat.size()); }
 };

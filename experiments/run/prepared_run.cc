@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "experiments/plan/errors.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
+#include "experiments/run/method_file.h"
 #include "experiments/run/model_shelf.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_prompts.h"
@@ -73,6 +76,14 @@ absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
                        prepared.status().message())));
   }
   BANYAN_RETURN_IF_ERROR(errors.status());
+  int longest = 0;
+  for (const PreparedPrompt& prompt : run.prompts)
+    longest = std::max(longest, prompt.longest);
+  std::set<std::string> notes;
+  for (const PreparedCell& cell : run.cells)
+    for (std::string& note : ShortDrafters(cell.method, longest))
+      notes.insert(std::move(note));
+  run.notes.assign(notes.begin(), notes.end());
   return run;
 }
 

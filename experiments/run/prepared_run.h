@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,6 +23,7 @@ struct PreparedRun {
   int workload_prompts = 0;  // in the file: later turns are numbered from there
 
   int left_out = 0;  // later turns, where nothing says how to write chats
+  std::vector<std::string> notes;  // what a reader should know
 
   // The prompts in the units that are decoded in one go, by their places: one
   // each, unless cells decode several at a time. Then every unit has as many as

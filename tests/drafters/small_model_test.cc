@@ -1,5 +1,6 @@
 #include "drafters/small_model/small_model.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,9 +16,14 @@
 #include "core/model/table_model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
 #include "drafters/drafter.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/toys.h"
+#include "tests/support/decoding.h"
 #include "tests/support/drafting.h"
 #include "tests/support/models.h"
 #include "tests/support/table_drafter.h"
@@ -185,6 +191,35 @@ TEST(SmallModel, AnAbandonedRoundChangesNoLaterDraw) {
   ASSERT_TRUE(used.Begin(context).ok());
   for (std::uint64_t seed = 0; seed < 10; ++seed) grown(used, seed);
   EXPECT_EQ(grown(used, 10), grown(fresh, 10));
+}
+
+// The text goes on without it, token for token.
+TEST(SmallModel, DraftsNothingBehindWhatItHolds) {
+  const std::shared_ptr<TableModel> target = DraftModel();
+  const Prompt prompt = {.tokens = {4, 1, 3, 2, 0}};
+  const StopRule stop = {.max_new_tokens = 24};
+  const SamplingOptions greedy = {.temperature = 0};
+  const std::vector<TokenId> plain =
+      MustDecodePlainly(*target, SamplingRule(greedy), prompt, stop);
+  for (const int limit : {1, 4, 5, 6, 8, 17, 28, 29, 40}) {
+    SCOPED_TRACE(limit);
+    std::vector<Trunk> trunks;
+    trunks.push_back(
+        TrunkOf(std::make_unique<SmallModel>(Limited(DraftModel(), limit),
+                                             SamplingRule(greedy)),
+                "chain {gamma: 4}", DraftLaw::kDeterministic));
+    absl::StatusOr<Decoder> decoder =
+        WithTrunks(*target, "greedy", std::move(trunks), greedy);
+    ASSERT_TRUE(decoder.ok()) << decoder.status();
+    const Decoded decoded = MustDecode(*decoder, prompt, stop);
+    EXPECT_EQ(decoded.tokens, plain);
+    int length = static_cast<int>(prompt.tokens.size());
+    for (const RoundRecord& round : decoded.rounds) {
+      EXPECT_EQ(round.tree.size() - 1, std::clamp(limit + 1 - length, 0, 4))
+          << "a text of " << length;
+      length += static_cast<int>(round.emitted.size());
+    }
+  }
 }
 
 TEST(SmallModel, GivesEveryLaw) {

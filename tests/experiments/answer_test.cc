@@ -54,7 +54,7 @@ constexpr auto kNodes = records::Opponent::SAME_NODES;
 class AnswerTest : public FolderTest {
  protected:
   RecordSet SetOf(const std::vector<MadeCell>& cells, int prompts = 8,
-                         int missing = 0) {
+                  int missing = 0) {
     records::Context context;
     context.set_question("Is it?");
     context.set_experiment_hash("0011");
@@ -83,8 +83,8 @@ class AnswerTest : public FolderTest {
                                  std::size_t index) {
     const MadeCell& made = cells[index];
     records::Cell cell = CellOf(made.method == "plain" ? 0 : 1);
-    cell.set_name(absl::StrCat(made.method, " ", made.temperature, " ",
-                               made.target));
+    cell.set_name(
+        absl::StrCat(made.method, " ", made.temperature, " ", made.target));
     cell.set_method(made.method);
     cell.set_temperature(made.temperature);
     cell.set_lossless(made.lossless);
@@ -158,18 +158,17 @@ TEST_F(AnswerTest, SaysWhoIsFasterAndWhichTreesLoseToTheirChains) {
   EXPECT_EQ(WorstChain(merged).other->cell->method(), "chain-8 strong");
   EXPECT_EQ(target.fastest.at(0).name, "chain-8 strong");
   const std::string text = AnswerText(answer, "there");
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("Is it?\n"),
-                    ContainsRegex("reference +chain-8 strong\n"),
-                    ContainsRegex("tree +[12]\\.[0-9]+ +1\\.00  slower "
-                                  "-0\\.[0-9]+ \\[-0\\.[0-9]+, -0\\.[0-9]+\\]"),
-                    ContainsRegex("tree +\\+0\\.[0-9]+ beats chain-8 weak"),
-                    ContainsRegex("merged +-0\\.[0-9]+ loses to chain-8 "
-                                  "strong"),
-                    HasSubstr("Fastest lossless method: at temperature 0 "
-                              "chain-8 strong, 2."),
-                    HasSubstr("All numbers: there\n"),
-                    Not(HasSubstr("UNFINISHED"))));
+  EXPECT_THAT(
+      text,
+      AllOf(HasSubstr("Is it?\n"), ContainsRegex("reference +chain-8 strong\n"),
+            ContainsRegex("tree +[12]\\.[0-9]+ +1\\.00  slower "
+                          "-0\\.[0-9]+ \\[-0\\.[0-9]+, -0\\.[0-9]+\\]"),
+            ContainsRegex("tree +\\+0\\.[0-9]+ beats chain-8 weak"),
+            ContainsRegex("merged +-0\\.[0-9]+ loses to chain-8 "
+                          "strong"),
+            HasSubstr("Fastest lossless method: at temperature 0 "
+                      "chain-8 strong, 2."),
+            HasSubstr("All numbers: there\n"), Not(HasSubstr("UNFINISHED"))));
 }
 
 TEST_F(AnswerTest, SaysNothingOfADifferenceWhoseIntervalHoldsZero) {
@@ -210,12 +209,14 @@ TEST_F(AnswerTest, FitsThirtyLinesOfAHundredColumns) {
     for (const double temperature : {0.0, 0.3, 0.7, 1.0}) {
       const auto first = static_cast<std::uint32_t>(cells.size());
       cells.push_back({"plain", temperature});
-      cells.push_back({"chain-8 of a drafter with a long name", temperature, 2});
+      cells.push_back(
+          {"chain-8 of a drafter with a long name", temperature, 2});
       for (int i = 0; i < rivals; ++i)
-        cells.push_back({absl::StrCat("a method with a very long name ", i),
-                         temperature,
-                         1.2 + 0.1 * i,
-                         {Held(first + 1, kReference), Held(first + 1, kNodes)}});
+        cells.push_back(
+            {absl::StrCat("a method with a very long name ", i),
+             temperature,
+             1.2 + 0.1 * i,
+             {Held(first + 1, kReference), Held(first + 1, kNodes)}});
     }
     const RecordSet set = SetOf(cells, 2);
     Answer answer = MakeAnswer(set);
@@ -230,15 +231,14 @@ TEST_F(AnswerTest, FitsThirtyLinesOfAHundredColumns) {
 }
 
 TEST_F(AnswerTest, WithoutOpponentsEverythingIsHeldAgainstPlainDecoding) {
-  const RecordSet set = SetOf(
-      {{"plain"}, {"one", 0, 2}, {"lossy", 0, 4, {}, "small", false}});
+  const RecordSet set =
+      SetOf({{"plain"}, {"one", 0, 2}, {"lossy", 0, 4, {}, "small", false}});
   const Answer answer = MakeAnswer(set);
   EXPECT_THAT(answer.targets.front().rows, SizeIs(2));
   EXPECT_EQ(answer.targets.front().fastest.at(0).name, "one");
-  EXPECT_THAT(AnswerText(answer, ""),
-              AllOf(ContainsRegex("reference +plain\n"),
-                    ContainsRegex("one .*faster \\+"),
-                    Not(HasSubstr("Beside chains"))));
+  EXPECT_THAT(AnswerText(answer, ""), AllOf(ContainsRegex("reference +plain\n"),
+                                            ContainsRegex("one .*faster \\+"),
+                                            Not(HasSubstr("Beside chains"))));
 }
 
 TEST_F(AnswerTest, IsThereWhileTheRunIs) {
@@ -272,8 +272,7 @@ TEST(SignTest, CountsPromptsExactly) {
 
 TEST_F(AnswerTest, SignsAreThoseOfTimesATokenPromptByPrompt) {
   const RecordSet set = SetOf(Trees(0, 0));
-  const SignTest signs =
-      CompareSigns(set.cells[1].pairs, set.cells[2].pairs);
+  const SignTest signs = CompareSigns(set.cells[1].pairs, set.cells[2].pairs);
   EXPECT_EQ(signs.faster, 8);
   EXPECT_EQ(signs.slower, 0);
   EXPECT_NEAR(signs.p, 2.0 / 256, 1e-12);

@@ -87,24 +87,21 @@ TEST(Opponents, OfATreeAreItsDraftersChains) {
   const auto experiment = Read(kMethods + Lengths());
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   // At temperature 0 the strong drafter's chain is the fastest there is.
-  EXPECT_THAT(
-      Opponents(*experiment, "tree, sampling.temperature=0"),
-      ElementsAre("reference chain-6 strong, sampling.temperature=0",
-                  "nodes chain-4 weak, sampling.temperature=0",
-                  "fastest chain-4 weak, sampling.temperature=0"));
-  EXPECT_THAT(
-      Opponents(*experiment, "tree, sampling.temperature=1"),
-      ElementsAre("reference chain-2 weak, sampling.temperature=1",
-                  "nodes chain-4 weak, sampling.temperature=1",
-                  "fastest chain-2 weak, sampling.temperature=1"));
-  EXPECT_THAT(
-      Opponents(*experiment, "merged, sampling.temperature=0"),
-      ElementsAre("reference chain-6 strong, sampling.temperature=0",
-                  "nodes chain-4 weak, sampling.temperature=0",
-                  "fastest chain-4 weak, sampling.temperature=0",
-                  "nodes chain-4 strong, sampling.temperature=0",
-                  "fastest chain-6 strong, sampling.temperature=0",
-                  "nodes chain-4 ngram, sampling.temperature=0"));
+  EXPECT_THAT(Opponents(*experiment, "tree, sampling.temperature=0"),
+              ElementsAre("reference chain-6 strong, sampling.temperature=0",
+                          "nodes chain-4 weak, sampling.temperature=0",
+                          "fastest chain-4 weak, sampling.temperature=0"));
+  EXPECT_THAT(Opponents(*experiment, "tree, sampling.temperature=1"),
+              ElementsAre("reference chain-2 weak, sampling.temperature=1",
+                          "nodes chain-4 weak, sampling.temperature=1",
+                          "fastest chain-2 weak, sampling.temperature=1"));
+  EXPECT_THAT(Opponents(*experiment, "merged, sampling.temperature=0"),
+              ElementsAre("reference chain-6 strong, sampling.temperature=0",
+                          "nodes chain-4 weak, sampling.temperature=0",
+                          "fastest chain-4 weak, sampling.temperature=0",
+                          "nodes chain-4 strong, sampling.temperature=0",
+                          "fastest chain-6 strong, sampling.temperature=0",
+                          "nodes chain-4 ngram, sampling.temperature=0"));
   EXPECT_THAT(Opponents(*experiment, "line, sampling.temperature=0"),
               ElementsAre("reference chain-6 strong, sampling.temperature=0"));
   EXPECT_THAT(Opponents(*experiment, "plain, sampling.temperature=0"),
@@ -133,8 +130,8 @@ TEST(Opponents, AreCellsLikeAnyOther) {
 }
 
 TEST(Opponents, TheReferenceMayBeAMethod) {
-  const auto experiment =
-      Read(absl::StrCat(kMethods, "compare: {reference: line, rivals: [tree]}"));
+  const auto experiment = Read(
+      absl::StrCat(kMethods, "compare: {reference: line, rivals: [tree]}"));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_THAT(Opponents(*experiment, "tree, sampling.temperature=1"),
               ElementsAre("reference line, sampling.temperature=1"));

@@ -220,9 +220,13 @@ class RunTest(RunCase):
         config = json.loads((small / "config.json").read_text())
         config["max_position_embeddings"] = 50
         (small / "config.json").write_text(json.dumps(config))
-        self.assertIn("do not fit the context of 50 of the drafting model copy",
-                      told({"{directory: target,":
-                            f"{{directory: {in_yaml(small)},"}))
+        text = EXPERIMENT.replace("{directory: target,",
+                                  f"{{directory: {in_yaml(small)},")
+        self.file.write_text(text)
+        done = run("check", self.file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(1, done.stderr.count(
+            "holds 50 tokens: behind them it drafts nothing"), done.stderr)
         self.assertIn("no drafter uses model 'other'", told(
             {"weights: q8}}": "weights: q8}, other: {directory: target}}"}))
         self.prompts([[1, 2], [1, 99999]])
