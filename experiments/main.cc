@@ -67,6 +67,7 @@ int main(int argc, char** argv) {
   banyan::AddFastestCommand(app, status);
   banyan::AddExportCommand(app, status);
   banyan::AddCountCommand(app, status);
+  banyan::AddExamples(app);
   if (UnknownCommand(app, argc, argv)) return kBadInput;
   try {  // the command line library throws
     app.parse(argc, argv);

@@ -47,6 +47,7 @@ struct PolicyTraits {
   // What it hands to the target in a round at most: nodes, the root not
   // counted.
   int nodes = 0;
+  int levels = 0;  // of its tree at most: so many passes draft it
 };
 
 // The most draws that a policy may make in a round. A node keeps its proposal,

@@ -26,6 +26,9 @@ void AddFastestCommand(CLI::App& app, absl::Status& status);
 void AddExportCommand(CLI::App& app, absl::Status& status);
 void AddCountCommand(CLI::App& app, absl::Status& status);
 
+// Ends the help of all that were registered with an example each.
+void AddExamples(CLI::App& app);
+
 }  // namespace banyan
 
 #endif  // BANYAN_EXPERIMENTS_COMMANDS_COMMANDS_H_

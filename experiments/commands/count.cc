@@ -36,13 +36,6 @@ struct Options {
   bool json = false;
 };
 
-constexpr char kExamples[] =
-    "Examples:\n"
-    "  banyan count --model models/pycode-target --out counts.safetensors \\\n"
-    "      corpus/train.jsonl\n"
-    "  banyan count --model models/pycode-target --out counts.safetensors \\\n"
-    "      chapter1.txt chapter2.txt\n";
-
 // Says on a terminal how much has been read, a percent at a time.
 class Progress {
  public:
@@ -174,7 +167,6 @@ void AddCountCommand(CLI::App& app, absl::Status& status) {
                    "under 'text' in the object on each line.")
       ->required();
   command->add_flag("--json", options->json, "Print JSON.");
-  command->footer(kExamples);
   command->callback([options, &status] { status = Count(*options); });
 }
 

@@ -17,10 +17,6 @@
 namespace banyan {
 namespace {
 
-constexpr char kExamples[] =
-    "Example:\n"
-    "  banyan fastest out/chain_length --out chain_lengths.yaml";
-
 struct Options {
   std::vector<std::string> paths;
   std::string out;
@@ -55,7 +51,6 @@ void AddFastestCommand(CLI::App& app, absl::Status& status) {
                    "of them")
       ->required();
   command->add_option("--out", options->out, "Write to this file");
-  command->footer(kExamples);
   command->callback([options, &status] { status = Write(*options); });
 }
 

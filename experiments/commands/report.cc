@@ -28,16 +28,6 @@
 namespace banyan {
 namespace {
 
-constexpr char kExamples[] =
-    "Examples:\n"
-    "  banyan report out/specinfer_vs_chain\n"
-    "  banyan report out/specinfer_vs_chain --all\n"
-    "  banyan report out/specinfer_vs_chain --format html --out report.html\n"
-    "  banyan report out/ablation --group temperature --reference chain\n"
-    "  banyan report out/ablation --group kind --reference plain\n"
-    "  banyan report out/ablation --metrics acceptance_by_depth --format csv\n"
-    "  banyan report out/ablation --curve configs/costs/flat.yaml";
-
 struct Options {
   std::vector<std::string> paths;
   std::string format = "table";
@@ -160,7 +150,6 @@ void AddReportCommand(CLI::App& app, absl::Status& status) {
   command->add_flag("--mixed", options->mixed,
                     "Put different experiments side by side");
   command->add_option("--out", options->out, "Write to this file");
-  command->footer(kExamples);
   command->callback([options, &status] { status = MakeAndWrite(*options); });
 }
 

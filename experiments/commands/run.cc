@@ -1,8 +1,8 @@
 // banyan run: an experiment, into a record file. banyan check: what would run.
 #include <unistd.h>
 
+#include <cmath>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,6 +19,7 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/ops/backend.h"
+#include "core/ops/outline.h"
 #include "core/text/columns.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/device_options.h"
@@ -27,6 +28,7 @@
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer.h"
+#include "experiments/run/estimate.h"
 #include "experiments/run/model_shelf.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_run.h"
@@ -34,7 +36,6 @@
 #include "experiments/run/run_context.h"
 #include "experiments/run/run_file.h"
 #include "experiments/run/runner.h"
-#include "experiments/tools/pass_timing.h"
 
 namespace banyan {
 namespace {
@@ -56,8 +57,10 @@ struct Opened {
   PreparedRun run;
 };
 
+// `outline`: models without their weights.
 absl::StatusOr<Opened> Open(const Options& options,
-                            const std::shared_ptr<const Clock>& clock) {
+                            const std::shared_ptr<const Clock>& clock,
+                            bool outline) {
   BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(options.file));
   std::vector<std::pair<std::string, Params>> settings;
   for (const std::string& text : options.settings) {
@@ -69,7 +72,7 @@ absl::StatusOr<Opened> Open(const Options& options,
   BANYAN_ASSIGN_OR_RETURN(opened.workload,
                           ReadWorkload(opened.experiment.workload.file));
   BANYAN_ASSIGN_OR_RETURN(opened.backend, OpenDevice(options.device));
-  ModelShelf shelf(opened.backend);
+  ModelShelf shelf(outline ? OutlineOf(opened.backend) : opened.backend);
   BANYAN_ASSIGN_OR_RETURN(
       opened.run, PrepareRun(opened.experiment, opened.workload, shelf, clock));
   if (opened.run.left_out > 0)
@@ -87,7 +90,8 @@ absl::StatusOr<Opened> Open(const Options& options,
 absl::Status Run(const Options& options) {
   const auto clock = std::make_shared<SteadyClock>();
   BANYAN_ASSIGN_OR_RETURN(const Shard shard, ReadShard(options.shard));
-  BANYAN_ASSIGN_OR_RETURN(Opened opened, Open(options, clock));
+  BANYAN_ASSIGN_OR_RETURN(Opened opened,
+                          Open(options, clock, /*outline=*/false));
   BANYAN_RETURN_IF_ERROR(CheckShards(opened.run, shard));
   BANYAN_ASSIGN_OR_RETURN(
       const records::Context context,
@@ -122,22 +126,27 @@ absl::Status Run(const Options& options) {
   return absl::OkStatus();
 }
 
-// Milliseconds of one token's pass, by target.
-absl::StatusOr<double> PassMs(const PreparedCell& cell, Backend& backend,
-                              const Clock& clock) {
-  TimingOptions timing;
-  timing.batches = {1};
-  timing.rounds = 3;
-  timing.contexts = {0};
-  BANYAN_ASSIGN_OR_RETURN(
-      const std::vector<PassTiming> timings,
-      TimePasses(*cell.target.model, backend, timing, clock, [](int, int) {}));
-  return timings.front().median_ms();
+std::string Duration(double seconds) {
+  if (seconds < 60) return absl::StrFormat("%.0f s", std::ceil(seconds));
+  return absl::StrFormat("%d:%02d min", static_cast<int>(seconds) / 60,
+                         static_cast<int>(seconds) % 60);
+}
+
+absl::Status PrintEstimate(const Opened& opened, const Clock& clock) {
+  const absl::StatusOr<RunEstimate> estimate =
+      EstimateRun(opened.run, *opened.backend, clock);
+  if (absl::IsUnimplemented(estimate.status())) return absl::OkStatus();
+  BANYAN_RETURN_IF_ERROR(estimate.status());
+  std::cout << "\nAt best " << Duration(estimate->least_s)
+            << ", if every draft were accepted; " << Duration(estimate->most_s)
+            << " if none, at what this machine can do just now.\n";
+  return absl::OkStatus();
 }
 
 absl::Status Check(const Options& options) {
   const auto clock = std::make_shared<SteadyClock>();
-  BANYAN_ASSIGN_OR_RETURN(const Opened opened, Open(options, clock));
+  BANYAN_ASSIGN_OR_RETURN(const Opened opened,
+                          Open(options, clock, /*outline=*/true));
   if (options.resolved) {
     std::cout << opened.experiment.resolved;
     return absl::OkStatus();
@@ -146,18 +155,8 @@ absl::Status Check(const Options& options) {
             << opened.run.cells.size() << " cells on "
             << opened.run.prompts.size() << " prompts (" << opened.run.turns()
             << " turns) of " << opened.workload.path << "\n\n";
-  std::map<std::string, double> pass_ms;
-  double seconds = 0;
   for (const PreparedCell& cell : opened.run.cells) {
     const records::Cell& about = cell.description;
-    const std::string target =
-        absl::StrCat(about.target().directory(), "/", about.target().weights());
-    if (pass_ms.count(target) == 0) {
-      BANYAN_ASSIGN_OR_RETURN(pass_ms[target],
-                              PassMs(cell, *opened.backend, *clock));
-    }
-    seconds +=
-        pass_ms[target] / 1e3 * cell.stop.max_new_tokens * opened.run.turns();
     std::string line = absl::StrFormat(
         "%s %s%s", Padded(about.name(), 56), about.lossless() ? "" : "LOSSY ",
         about.target().grown_from().empty()
@@ -166,11 +165,7 @@ absl::Status Check(const Options& options) {
     absl::StripTrailingAsciiWhitespace(&line);
     std::cout << line << "\n";
   }
-  std::cout << absl::StreamFormat(
-      "\nAbout %.0f s if every cell takes what plain decoding takes; on small "
-      "targets many methods take longer.\n",
-      seconds);
-  return absl::OkStatus();
+  return PrintEstimate(opened, *clock);
 }
 
 void AddCommon(CLI::App& command, Options& options) {

@@ -33,12 +33,6 @@ struct Options {
   bool json = false;
 };
 
-constexpr char kExamples[] =
-    "Examples:\n"
-    "  printf 'Hello world' | banyan tokenize --model models/gpt2\n"
-    "  echo 15496 995 | banyan tokenize --model models/gpt2 --decode\n"
-    "  banyan tokenize --model models/gpt2 --json < prompt.txt\n";
-
 absl::StatusOr<std::vector<TokenId>> ParseIds(absl::string_view text) {
   std::vector<TokenId> ids;
   const std::vector<absl::string_view> words =
@@ -117,7 +111,6 @@ void AddTokenizeCommand(CLI::App& app, absl::Status& status) {
   command->add_flag("--json", options->json,
                     "Print one JSON object: text, ids, and the tokens as the "
                     "vocabulary writes them.");
-  command->footer(kExamples);
   command->callback([options, &status] { status = Tokenize(*options); });
 }
 

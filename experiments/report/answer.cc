@@ -100,7 +100,12 @@ class Maker {
   AgainstCell Against(const CellRecords& cell, const CellRecords& other) {
     const std::optional<Estimate> difference =
         Only(EstimateDifferences(speed_, cell.pairs, other.pairs, bootstrap_));
-    return {&other, difference, Judge(difference, /*more_is_faster=*/true)};
+    return {.other = &other,
+            .speed = Only(EstimateAll(speed_, other.pairs, bootstrap_)),
+            .tokens_per_pass =
+                Only(EstimateAll(tokens_per_pass_, other.pairs, bootstrap_)),
+            .difference = difference,
+            .verdict = Judge(difference, /*more_is_faster=*/true)};
   }
 
   void AddFastest(const CellRecords& cell, TargetAnswer& target) {

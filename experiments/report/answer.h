@@ -23,6 +23,8 @@ namespace banyan {
 // One cell less another, in times plain decoding, over the prompts of both.
 struct AgainstCell {
   const CellRecords* other = nullptr;
+  std::optional<Estimate> speed;  // the other's
+  std::optional<Estimate> tokens_per_pass;
   std::optional<Estimate> difference;
   SpeedVerdict verdict = SpeedVerdict::kTooFew;
 };

@@ -24,6 +24,8 @@ Json ToJson(const AgainstCell& against) {
   if (against.other == nullptr) return nullptr;
   return {{"cell", against.other->name},
           {"method", against.other->cell->method()},
+          {"speed", ToJson(against.speed)},
+          {"tokens_per_pass", ToJson(against.tokens_per_pass)},
           {"verdict", std::string(Words(against.verdict))},
           {"difference", ToJson(against.difference)}};
 }

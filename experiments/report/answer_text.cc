@@ -1,6 +1,7 @@
 // An answer as a terminal shows it.
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -106,18 +107,25 @@ class TextMaker {
     return text;
   }
 
+  static std::string Number(const std::optional<Estimate>& estimate) {
+    return estimate.has_value() ? absl::StrFormat("%5.2f", estimate->value)
+                                : "    -";
+  }
+
+  // Speed, tokens a pass where there is room, and what is said of them.
+  std::string Numbers(const std::optional<Estimate>& speed,
+                      const std::optional<Estimate>& tokens_per_pass,
+                      absl::string_view said) const {
+    if (block_ == kLeastBlock) return absl::StrCat(Number(speed), " ", said);
+    return absl::StrCat(Number(speed), " ", Number(tokens_per_pass), "  ",
+                        said);
+  }
+
   std::string Block(const AnswerEntry& entry) const {
-    const std::string speed = entry.speed.has_value()
-                                  ? absl::StrFormat("%5.2f", entry.speed->value)
-                                  : "    -";
-    if (block_ == kLeastBlock)
-      return absl::StrCat(speed, " ", Words(entry.reference.verdict));
-    const std::string tokens =
-        entry.tokens_per_pass.has_value()
-            ? absl::StrFormat("%5.2f", entry.tokens_per_pass->value)
-            : "    -";
-    return absl::StrCat(speed, " ", tokens, "  ",
-                        Verdicts(entry.reference, block_ == kFullBlock));
+    return Numbers(entry.speed, entry.tokens_per_pass,
+                   block_ == kLeastBlock
+                       ? std::string(Words(entry.reference.verdict))
+                       : Verdicts(entry.reference, block_ == kFullBlock));
   }
 
   // Loses to a chain, makes no difference to one, or beats all.
@@ -183,13 +191,16 @@ class TextMaker {
   }
 
   // What the rival is held against at a temperature; empty: at none.
-  static std::string ReferenceAt(const TargetAnswer& target,
-                                 double temperature) {
+  std::string ReferenceAt(const TargetAnswer& target,
+                          double temperature) const {
     for (const AnswerRow& row : target.rows)
       if (const auto entry = row.at.find(temperature);
-          entry != row.at.end() && entry->second.reference.other != nullptr)
-        return entry->second.reference.other->cell->method();
-    return "";
+          entry != row.at.end() && entry->second.reference.other != nullptr) {
+        const AgainstCell& reference = entry->second.reference;
+        return Numbers(reference.speed, reference.tokens_per_pass,
+                       reference.other->cell->method());
+      }
+    return "-";
   }
 
   // The rivals of most speed at the first temperature, if not all have room.
@@ -221,8 +232,7 @@ class TextMaker {
       lines_.push_back(std::move(line));
     lines_.push_back(Line("", AtTemperature));
     lines_.push_back(Line("reference", [&](double temperature) {
-      const std::string reference = ReferenceAt(target, temperature);
-      return reference.empty() ? "-" : reference;
+      return ReferenceAt(target, temperature);
     }));
     const auto with_chains = static_cast<std::size_t>(
         std::count_if(target.rows.begin(), target.rows.end(), HasChains));

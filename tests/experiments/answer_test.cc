@@ -160,7 +160,8 @@ TEST_F(AnswerTest, SaysWhoIsFasterAndWhichTreesLoseToTheirChains) {
   const std::string text = AnswerText(answer, "there");
   EXPECT_THAT(
       text,
-      AllOf(HasSubstr("Is it?\n"), ContainsRegex("reference +chain-8 strong\n"),
+      AllOf(HasSubstr("Is it?\n"),
+            ContainsRegex("reference +2\\.[0-9]+ +1\\.00  chain-8 strong\n"),
             ContainsRegex("tree +[12]\\.[0-9]+ +1\\.00  slower "
                           "-0\\.[0-9]+ \\[-0\\.[0-9]+, -0\\.[0-9]+\\]"),
             ContainsRegex("tree +\\+0\\.[0-9]+ beats chain-8 weak"),
@@ -236,9 +237,10 @@ TEST_F(AnswerTest, WithoutOpponentsEverythingIsHeldAgainstPlainDecoding) {
   const Answer answer = MakeAnswer(set);
   EXPECT_THAT(answer.targets.front().rows, SizeIs(2));
   EXPECT_EQ(answer.targets.front().fastest.at(0).name, "one");
-  EXPECT_THAT(AnswerText(answer, ""), AllOf(ContainsRegex("reference +plain\n"),
-                                            ContainsRegex("one .*faster \\+"),
-                                            Not(HasSubstr("Beside chains"))));
+  EXPECT_THAT(AnswerText(answer, ""),
+              AllOf(ContainsRegex("reference +1\\.00 +1\\.00  plain\n"),
+                    ContainsRegex("one .*faster \\+"),
+                    Not(HasSubstr("Beside chains"))));
 }
 
 TEST_F(AnswerTest, IsThereWhileTheRunIs) {

@@ -15,6 +15,7 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "drafters/catalogue.h"
+#include "experiments/plan/opponents.h"
 #include "experiments/plan/params_edit.h"
 #include "experiments/proof/law_file.h"
 #include "experiments/report/stated_costs.h"
@@ -104,6 +105,12 @@ absl::Status ReadCalibration(const std::string& path) {
   return PlanShape(calibrated).status();
 }
 
+absl::Status ReadChains(const std::string& path) {
+  BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
+  return ReadCompare(Params::Map({{"chains", {}, file}}), Params::Map({}))
+      .status();
+}
+
 absl::Status ReadCurve(const std::string& path) {
   BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
   return CostCurve::FromParams("target_ms", file).status();
@@ -120,6 +127,7 @@ const std::map<std::string, Reader>& Readers() {
       *new std::map<std::string, Reader>{{"", ReadExperimentFile},
                                          {"ablations", ReadExperimentFile},
                                          {"calibrations", ReadCalibration},
+                                         {"chains", ReadChains},
                                          {"costs", ReadCosts},
                                          {"curves", ReadCurve},
                                          {"law", ReadLaw},

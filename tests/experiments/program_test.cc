@@ -64,9 +64,9 @@ TEST(Program, SuggestsTheNearestCommand) {
 
 const std::set<std::string>& Commands() {
   static const auto& commands = *new std::set<std::string>{
-      "calibrate", "check", "compare", "count",    "export",
-      "generate",  "grow",  "law",     "list",     "measure",
-      "report",    "run",   "score",   "tokenize", "tree"};
+      "calibrate", "check", "compare",  "count", "export",  "fastest",
+      "generate",  "grow",  "law",      "list",  "measure", "report",
+      "run",       "score", "tokenize", "tree"};
   return commands;
 }
 
@@ -83,6 +83,7 @@ TEST(Program, HelpsEverywhere) {
     const Outcome outcome = RunProgram(command + " --help");
     EXPECT_EQ(outcome.code, 0) << command;
     EXPECT_THAT(outcome.output, HasSubstr("Usage")) << command;
+    EXPECT_THAT(outcome.output, HasSubstr("\nExample:\n  ")) << command;
   }
 }
 

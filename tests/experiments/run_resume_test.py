@@ -324,7 +324,8 @@ class RunTest(RunCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("4 cells on 24 prompts", done.stdout)
         self.assertIn("copy, sampling.temperature=1", done.stdout)
-        self.assertRegex(done.stdout, r"About \d+ s")
+        self.assertRegex(done.stdout, r"At best \d+ s, if every draft were "
+                         r"accepted; \d+ s if none")
         resolved = run("check", self.file, "--resolved")
         copy = self.folder / "copy.yaml"
         copy.write_text(resolved.stdout)

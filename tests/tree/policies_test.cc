@@ -206,9 +206,12 @@ TEST(Policies, DraftAtMostAsManyNodesAsTheySay) {
     for (absl::string_view example : row.examples) {
       const std::string spec = absl::StrCat(row.name, " ", example);
       const int nodes = PolicyOf(spec)->traits().nodes;
+      const int levels = PolicyOf(spec)->traits().levels;
       int most = 0;
       ForEachTree(spec, [&](const TrunkTree& tree, auto&) {
         EXPECT_LE(tree.size() - 1, nodes);
+        for (int node = 0; node < tree.size(); ++node)
+          EXPECT_LE(tree.node(node).depth, levels);
         most = std::max(most, tree.size() - 1);
       });
       // These may draft less on every one of these laws.

@@ -63,11 +63,13 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> AdaptiveChain::Build(
 }
 
 PolicyTraits AdaptiveChain::traits() const {
+  const int most = options_.adjust ? options_.max_gamma : options_.gamma;
   return {.laws = {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
                    DraftLaw::kDeterministic},
           .chain = true,
           .fixed_counts = true,
-          .nodes = options_.adjust ? options_.max_gamma : options_.gamma};
+          .nodes = most,
+          .levels = most};
 }
 
 std::vector<Expansion> AdaptiveChain::Next(const TrunkTree& tree) const {

@@ -115,8 +115,11 @@ PolicyTraits AutoShape::traits() const {
   };
   PolicyTraits traits = single_policy_.traits();
   traits.chain = std::all_of(levels_.begin(), levels_.end(), chain);
-  for (const Level& level : levels_)
-    traits.nodes = std::max(traits.nodes, level.policy.traits().nodes);
+  for (const Level& level : levels_) {
+    const PolicyTraits own = level.policy.traits();
+    traits.nodes = std::max(traits.nodes, own.nodes);
+    traits.levels = std::max(traits.levels, own.levels);
+  }
   return traits;
 }
 

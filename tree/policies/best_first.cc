@@ -51,7 +51,10 @@ PolicyTraits BestFirst::traits() const {
                    DraftLaw::kDeterministic},
           .chain = options_.budget <= 1,
           .fixed_counts = options_.budget <= 1,
-          .nodes = options_.budget};
+          .nodes = options_.budget,
+          .levels = options_.max_depth == 0
+                        ? options_.budget
+                        : std::min(options_.max_depth, options_.budget)};
 }
 
 bool BestFirst::MayDraw(const TrunkTree& tree, int node) const {

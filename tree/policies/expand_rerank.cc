@@ -52,7 +52,8 @@ PolicyTraits ExpandRerank::traits() const {
   return {.laws = {DraftLaw::kDeterministic},
           .chain = options_.top_k == 1,
           .fixed_counts = true,
-          .nodes = std::min(options_.total, static_cast<int>(Draws(options_)))};
+          .nodes = std::min(options_.total, static_cast<int>(Draws(options_))),
+          .levels = options_.depth};
 }
 
 std::vector<Expansion> ExpandRerank::Next(const TrunkTree& tree) const {

@@ -12,7 +12,9 @@
 namespace banyan {
 
 FixedShape::FixedShape(const Shape& shape, bool share_draws)
-    : children_(Children(shape)), share_draws_(share_draws) {}
+    : children_(Children(shape)),
+      levels_(Height(shape)),
+      share_draws_(share_draws) {}
 
 PolicyTraits FixedShape::traits() const {
   const bool chain =
@@ -23,7 +25,8 @@ PolicyTraits FixedShape::traits() const {
           .chain = chain,
           .fixed_counts = true,
           .shares_draws = share_draws_,
-          .nodes = static_cast<int>(children_.size()) - 1};
+          .nodes = static_cast<int>(children_.size()) - 1,
+          .levels = levels_};
 }
 
 std::vector<Expansion> FixedShape::Next(const TrunkTree& tree) const {

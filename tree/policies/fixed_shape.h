@@ -28,6 +28,7 @@ class FixedShape : public TreePolicy {
 
  private:
   std::vector<std::vector<int>> children_;  // by place, in order of rank
+  int levels_;
   bool share_draws_;
 };
 

@@ -27,7 +27,8 @@ PolicyTraits Sequences::traits() const {
   return {.laws = {DraftLaw::kIndependent},
           .chain = count_ == 1,
           .fixed_counts = true,
-          .nodes = count_ * gamma_};
+          .nodes = count_ * gamma_,
+          .levels = gamma_};
 }
 
 std::vector<Expansion> Sequences::Next(const TrunkTree& tree) const {

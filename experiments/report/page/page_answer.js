@@ -64,7 +64,13 @@ function answerTable(target) {
   const referenceAt = (temperature) => {
     for (const row of target.rows) {
       const entry = entriesOf(row).get(temperature);
-      if (entry?.reference) return entry.reference.method;
+      const reference = entry?.reference;
+      if (!reference) continue;
+      return reference.method +
+             (reference.speed ? ` ${written(reference.speed.value)}` : "") +
+             (reference.tokens_per_pass
+                  ? ` · ${written(reference.tokens_per_pass.value)} a pass`
+                  : "");
     }
     return "–";
   };

@@ -1,0 +1,77 @@
+// One example for every subcommand, at the end of its help. Each runs as it
+// stands where the project lies, which a test does; the later lines of one need
+// the first.
+#include <string>
+
+#include "CLI/App.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/check.h"
+#include "experiments/commands/commands.h"
+
+namespace banyan {
+namespace {
+
+struct Example {
+  absl::string_view command;
+  absl::string_view lines;
+};
+
+constexpr Example kExamples[] = {
+    {"list", "  banyan list"},
+    {"law", "  banyan law configs/law/tree_multi_round.yaml"},
+    {"tree", "  banyan tree configs/tree/sequoia.yaml --svg tree.svg"},
+    {"measure",
+     "  banyan measure --model models/pycode-target --batch 1,4,16 --rounds 5 \\\n"
+     "      --out curve.yaml"},
+    {"tokenize",
+     "  echo 'def add(a, b):' | banyan tokenize --model models/pycode-target"},
+    {"score",
+     "  banyan score --model models/pycode-target --text 'def add(a, b):'"},
+    {"generate",
+     "  banyan generate --model models/pycode-target --prompt 'def add(a, b):' \\\n"
+     "      --method configs/methods/specinfer_2.yaml --max-new-tokens 48"},
+    {"grow",
+     "  banyan grow --model models/pycode-target --hidden 384 --out grown"},
+    {"calibrate",
+     "  banyan calibrate --model models/pycode-target --prompts 4 \\\n"
+     "      --method configs/methods/chain.yaml \\\n"
+     "      --workload experiments/workloads/pycode.jsonl --out acceptance.yaml"},
+    {"count",
+     "  banyan count --model models/pycode-target --out counts.safetensors \\\n"
+     "      experiments/workloads/README.md"},
+    {"check", "  banyan check configs/hello.yaml"},
+    {"run", "  banyan run configs/hello.yaml --out out/hello"},
+    {"report",
+     "  banyan run configs/hello.yaml --out out/hello\n"
+     "  banyan report out/hello\n"
+     "  banyan report out/hello --all --reference chain\n"
+     "  banyan report out/hello --curve configs/costs/flat.yaml\n"
+     "  banyan report out/hello --format html --out report.html"},
+    {"compare",
+     "  banyan run configs/hello.yaml --out out/hello\n"
+     "  banyan run configs/hello.yaml --out out/again\n"
+     "  banyan compare out/hello out/again"},
+    {"fastest",
+     "  banyan run configs/hello.yaml --out out/hello\n"
+     "  banyan fastest out/hello --out chains.yaml"},
+    {"export",
+     "  banyan run configs/hello.yaml --out out/hello\n"
+     "  banyan export out/hello --format jsonl --out hello.jsonl"},
+};
+
+}  // namespace
+
+void AddExamples(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands({})) {
+    bool found = false;
+    for (const Example& example : kExamples) {
+      if (example.command != command->get_name()) continue;
+      command->footer(absl::StrCat("Example:\n", example.lines));
+      found = true;
+    }
+    Check(found, "a command without an example");
+  }
+}
+
+}  // namespace banyan

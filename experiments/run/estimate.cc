@@ -1,0 +1,120 @@
+#include "experiments/run/estimate.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/base/status_macros.h"
+#include "core/base/weight_format.h"
+#include "core/model/model.h"
+#include "core/ops/backend.h"
+#include "core/ops/gauge.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "experiments/run/method_file.h"
+#include "experiments/run/prepared_cells.h"
+#include "experiments/run/prepared_prompts.h"
+#include "experiments/run/prepared_run.h"
+#include "tree/tree_policy.h"
+
+namespace banyan {
+namespace {
+
+constexpr std::size_t kLargestBuffer = std::size_t{1} << 30;
+
+// What passes of models take on a device.
+class Passes {
+ public:
+  Passes(Backend& backend, const Clock& clock)
+      : backend_(backend), clock_(clock) {}
+
+  absl::StatusOr<double> Seconds(const Model& model, double tokens) {
+    const ModelFacts facts = model.facts();
+    BANYAN_ASSIGN_OR_RETURN(const Limits limits, LimitsFor(facts));
+    return std::max(static_cast<double>(facts.streamed_bytes) / limits.first,
+                    tokens * facts.operations_per_token / limits.second);
+  }
+
+ private:
+  using Limits = std::pair<double, double>;  // bytes and operations a second
+
+  absl::StatusOr<Limits> LimitsFor(const ModelFacts& facts) {
+    const auto key = std::pair(facts.streamed_bytes, facts.format);
+    if (const auto found = limits_.find(key); found != limits_.end())
+      return found->second;
+    BANYAN_ASSIGN_OR_RETURN(
+        const std::unique_ptr<Gauge> gauge,
+        backend_.NewGauge(std::min<std::size_t>(facts.streamed_bytes,
+                                                kLargestBuffer),
+                          clock_));
+    Limits limits;
+    BANYAN_ASSIGN_OR_RETURN(limits.first, gauge->ReadBandwidth());
+    BANYAN_ASSIGN_OR_RETURN(limits.second, gauge->Peak(facts.format));
+    limits_.emplace(key, limits);
+    return limits;
+  }
+
+  Backend& backend_;
+  const Clock& clock_;
+  std::map<std::pair<std::size_t, WeightFormat>, Limits> limits_;
+};
+
+// The models that draft, in no order: a method does not say which trunk is
+// whose, so each trunk is charged their mean.
+absl::StatusOr<double> DraftSeconds(const PreparedCell& cell, int levels,
+                                    Passes& passes) {
+  double sum = 0;
+  int models = 0;
+  for (const MethodModel& drafter : cell.method.models) {
+    if (drafter.model == nullptr) continue;
+    BANYAN_ASSIGN_OR_RETURN(const double one,
+                            passes.Seconds(*drafter.model, cell.batch));
+    sum += one;
+    ++models;
+  }
+  return models == 0 ? 0 : levels * sum / models;
+}
+
+}  // namespace
+
+absl::StatusOr<RunEstimate> EstimateRun(const PreparedRun& run,
+                                        Backend& backend, const Clock& clock) {
+  Passes passes(backend, clock);
+  RunEstimate estimate;
+  for (const PreparedCell& cell : run.cells) {
+    int nodes = 0;
+    int levels = 0;  // of all trunks, one after another
+    int deepest = 0;
+    for (const Trunk& trunk : cell.method.decoder->method().trunks) {
+      const PolicyTraits traits = trunk.policy->traits();
+      nodes += traits.nodes;
+      levels += traits.levels;
+      deepest = std::max(deepest, traits.levels);
+    }
+    BANYAN_ASSIGN_OR_RETURN(
+        const double target,
+        passes.Seconds(*cell.target.model, cell.batch * (nodes + 1.0)));
+    BANYAN_ASSIGN_OR_RETURN(const double draft,
+                            DraftSeconds(cell, levels, passes));
+    double tokens = 0;
+    for (const PreparedPrompt& prompt : run.prompts) {
+      tokens += prompt.turns() * cell.stop.max_new_tokens;
+      BANYAN_ASSIGN_OR_RETURN(
+          const double prefill,
+          passes.Seconds(*cell.target.model,
+                         static_cast<double>(prompt.tokens.size())));
+      estimate.least_s += prompt.turns() * prefill;
+      estimate.most_s += prompt.turns() * prefill;
+    }
+    const double rounds_s = tokens / cell.batch * (target + draft);
+    estimate.most_s += rounds_s;
+    estimate.least_s += rounds_s / (deepest + 1);
+  }
+  return estimate;
+}
+
+}  // namespace banyan
