@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "core/base/counted.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/checkpoint/checkpoint.h"
@@ -120,8 +121,10 @@ void Print(const Options& options, const TokenCounter& counter,
     return;
   }
   std::cout << absl::StreamFormat(
-      "%s: %d tokens in %d documents, %d distinct pairs, %.1f MB\n",
-      options.out, counter.tokens(), counter.documents(), counter.pairs(),
+      "%s: %s in %s, %s, %.1f MB\n", options.out,
+      Counted(static_cast<std::int64_t>(counter.tokens()), "token"),
+      Counted(static_cast<std::int64_t>(counter.documents()), "document"),
+      Counted(static_cast<std::int64_t>(counter.pairs()), "distinct pair"),
       static_cast<double>(bytes) / 1e6);
 }
 

@@ -22,21 +22,24 @@ constexpr Example kExamples[] = {
     {"law", "  banyan law configs/law/tree_multi_round.yaml"},
     {"tree", "  banyan tree configs/tree/sequoia.yaml --svg tree.svg"},
     {"measure",
-     "  banyan measure --model models/pycode-target --batch 1,4,16 --rounds 5 \\\n"
+     "  banyan measure --model models/pycode-target --batch 1,4,16 --rounds 5 "
+     "\\\n"
      "      --out curve.yaml"},
     {"tokenize",
      "  echo 'def add(a, b):' | banyan tokenize --model models/pycode-target"},
     {"score",
      "  banyan score --model models/pycode-target --text 'def add(a, b):'"},
     {"generate",
-     "  banyan generate --model models/pycode-target --prompt 'def add(a, b):' \\\n"
+     "  banyan generate --model models/pycode-target --prompt 'def add(a, b):' "
+     "\\\n"
      "      --method configs/methods/specinfer_2.yaml --max-new-tokens 48"},
     {"grow",
      "  banyan grow --model models/pycode-target --hidden 384 --out grown"},
     {"calibrate",
      "  banyan calibrate --model models/pycode-target --prompts 4 \\\n"
      "      --method configs/methods/chain.yaml \\\n"
-     "      --workload experiments/workloads/pycode.jsonl --out acceptance.yaml"},
+     "      --workload experiments/workloads/pycode.jsonl --out "
+     "acceptance.yaml"},
     {"count",
      "  banyan count --model models/pycode-target --out counts.safetensors \\\n"
      "      experiments/workloads/README.md"},

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "configs/loader/loader.h"
 #include "core/base/clock.h"
+#include "core/base/counted.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/ops/backend.h"
@@ -77,9 +79,8 @@ absl::StatusOr<Opened> Open(const Options& options,
       opened.run, PrepareRun(opened.experiment, opened.workload, shelf, clock));
   if (opened.run.left_out > 0)
     std::cerr << "banyan: " << opened.workload.path << ": "
-              << opened.run.left_out
-              << " later turns are left out; workload.chat says how to write "
-                 "them\n";
+              << Counted(opened.run.left_out, "later turn")
+              << " left out; workload.chat says how to write them\n";
   for (const std::string& note : opened.run.notes)
     std::cerr << "banyan: " << note << "\n";
   for (const std::string& note : opened.experiment.notes)
@@ -103,8 +104,9 @@ absl::Status Run(const Options& options) {
     std::cerr << "banyan: " << path << ": cut a torn record of "
               << file.torn_bytes << " bytes\n";
   if (!file.done.empty())
-    std::cerr << "banyan: " << path << ": going on after " << file.done.size()
-              << " records\n";
+    std::cerr << "banyan: " << path << ": going on after "
+              << Counted(static_cast<std::int64_t>(file.done.size()), "record")
+              << "\n";
   RunProgress progress(context,
                        {std::cerr, *clock, isatty(STDERR_FILENO) == 1});
   for (const records::PromptRecord& record : file.done)
@@ -152,9 +154,13 @@ absl::Status Check(const Options& options) {
     return absl::OkStatus();
   }
   std::cout << opened.experiment.question << "\n\n"
-            << opened.run.cells.size() << " cells on "
-            << opened.run.prompts.size() << " prompts (" << opened.run.turns()
-            << " turns) of " << opened.workload.path << "\n\n";
+            << Counted(static_cast<std::int64_t>(opened.run.cells.size()),
+                       "cell")
+            << " on "
+            << Counted(static_cast<std::int64_t>(opened.run.prompts.size()),
+                       "prompt")
+            << " (" << Counted(opened.run.turns(), "turn") << ") of "
+            << opened.workload.path << "\n\n";
   for (const PreparedCell& cell : opened.run.cells) {
     const records::Cell& about = cell.description;
     std::string line = absl::StrFormat(

@@ -1,6 +1,7 @@
 // An answer as a terminal shows it.
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "core/base/counted.h"
 #include "core/text/columns.h"
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/report/answer.h"
@@ -224,8 +226,9 @@ class TextMaker {
   void Tables(const TargetAnswer& target, int tail) {
     Layout(target);
     for (std::string& line : Wrapped(absl::StrCat(
-             target.name, target.marks, ", ", target.prompts,
-             " prompts. Times plain decoding",
+             target.name, target.marks, ", ",
+             Counted(static_cast<std::int64_t>(target.prompts), "prompt"),
+             ". Times plain decoding",
              block_ == kLeastBlock ? "" : ", tokens a pass",
              ", and against the reference (paired difference in times plain",
              block_ == kFullBlock ? ", 95 % interval" : "", "):")))

@@ -48,9 +48,9 @@ class Passes {
       return found->second;
     BANYAN_ASSIGN_OR_RETURN(
         const std::unique_ptr<Gauge> gauge,
-        backend_.NewGauge(std::min<std::size_t>(facts.streamed_bytes,
-                                                kLargestBuffer),
-                          clock_));
+        backend_.NewGauge(
+            std::min<std::size_t>(facts.streamed_bytes, kLargestBuffer),
+            clock_));
     Limits limits;
     BANYAN_ASSIGN_OR_RETURN(limits.first, gauge->ReadBandwidth());
     BANYAN_ASSIGN_OR_RETURN(limits.second, gauge->Peak(facts.format));

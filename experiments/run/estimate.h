@@ -11,17 +11,17 @@
 namespace banyan {
 
 // A pass takes as long as its weights take to be read or its products to be
-// made, whichever is longer, and a round the passes of its levels and one of the
-// target. How many tokens a round gives is not known beforehand: `least` seconds
-// if every draft were accepted, `most` if none. Heads and tables are not counted,
-// nor what surrounds passes.
+// made, whichever is longer, and a round the passes of its levels and one of
+// the target. How many tokens a round gives is not known beforehand: `least`
+// seconds if every draft were accepted, `most` if none. Heads and tables are
+// not counted, nor what surrounds passes.
 struct RunEstimate {
   double least_s = 0;
   double most_s = 0;
 };
 
-// Takes some tenths of a second: the device's limits are measured. Unimplemented
-// where it does not know them.
+// Takes some tenths of a second: the device's limits are measured.
+// Unimplemented where it does not know them.
 absl::StatusOr<RunEstimate> EstimateRun(const PreparedRun& run,
                                         Backend& backend, const Clock& clock);
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "core/base/counted.h"
 #include "core/model/model.h"
 #include "decode/method.h"
 #include "decode/sequence.h"
@@ -88,9 +89,9 @@ std::string Summary(const Generation& generation,
   const ModelFacts facts = setting.target.facts();
   return absl::StrCat(
       absl::StrFormat(
-          "%d tokens in %d rounds, %.2f a target pass, %.3f ms a token (ms: "
-          "%s); ",
-          generation.ids.size(), generation.rounds.size(),
+          "%s in %s, %.2f a target pass, %.3f ms a token (ms: %s); ",
+          Counted(static_cast<std::int64_t>(generation.ids.size()), "token"),
+          Counted(static_cast<std::int64_t>(generation.rounds.size()), "round"),
           generation.TokensPerPass(), generation.MsPerToken(), phases),
       StopText(generation.stopped, setting), "; method ", setting.method_name,
       ", verifier ", setting.method.verifier_name, ", ",

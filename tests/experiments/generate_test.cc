@@ -178,6 +178,12 @@ TEST(Generate, SummarisesOnStandardError) {
           "weights on cpu [A-Z0-9_]+, 1 thread\n"));
 }
 
+TEST(Generate, CountsOneOfAThing) {
+  EXPECT_THAT(
+      RunProgram(On("llama") + "--ids 1,5 --max-new-tokens 1 --ignore-eos").err,
+      HasSubstr("banyan: 1 token in 1 round, "));
+}
+
 TEST(Generate, ColoursWhatWasAcceptedAsTheRoundsSay) {
   const std::string command = On("llama") +
                               "--ids 1,5 --max-new-tokens 30 --ignore-eos" +

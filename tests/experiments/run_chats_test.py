@@ -111,7 +111,7 @@ class ChatTest(RunCase):
         alone = run("check", self.file, "--set", "workload="
                     f"{{file: {in_yaml(self.folder / 'prompts.jsonl')}}}")
         self.assertEqual(alone.returncode, 0, alone.stderr)
-        self.assertIn("3 later turns are left out", alone.stderr)
+        self.assertIn("3 later turns left out", alone.stderr)
         self.assertIn("3 prompts (3 turns)", alone.stdout)
         for setting, told in (
                 ("workload.chat=vicunna", "did you mean 'vicuna'"),
