@@ -44,6 +44,12 @@ struct BackendFacts {
 // each backend's own matter and stands beside its kernels, so two backends may
 // round differently.
 //
+// What is not finite is not lost: where a number that a row is computed from is
+// NaN or infinite, or a sum leaves the range of a float, so is some number of
+// the row (a nonlinearity may saturate: silu(-1e30) is 0). So it reaches the
+// logits, and reading them fails. Of the rows of a tree in which something is
+// not finite, those beside it are not promised to be.
+//
 // Time: work is done in the order of the calls, and any call may return before
 // its work is done, except those that give numbers to the caller (Download,
 // Law, Best) and Finish: they wait for all that was called before. Work that

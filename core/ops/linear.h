@@ -12,12 +12,12 @@ inline constexpr float kQ8Least = 0x1p-120F;
 
 // y[i][j] = sum over k of x[i][k] * weight[j][k] (+ bias[j]), or y[i][j] += it
 // where `add`. Writes the y.columns == weight.rows() numbers of each row and no
-// more; numbers between the columns of x and its stride are read and ignored.
-// y does not overlap x.
+// more. y does not overlap x.
 //
 // With kQ8 each row of x is quantised in blocks of 32 first: with m the largest
 // magnitude of a block, x = (m / 127) * q where q is x * (127 / m), in 32-bit
 // floats, rounded to the nearest, ties to even (all 0 if m is below kQ8Least).
+// If m is not finite, the whole row of y is NaN.
 struct LinearArgs {
   Tensor x;
   const Weight* weight;

@@ -13,7 +13,9 @@
 namespace banyan {
 
 // One row of logits, a number per token. Tokens from `used` on only pad the
-// vocabulary: their logits count as -infinity, whatever stands there.
+// vocabulary: their logits count as -infinity, whatever stands there. Of those
+// before, one that is NaN or infinite came of a sum that overflowed: reading
+// the row then fails as CheckFinite (core/prob/logits.h).
 struct LogitRow {
   Tensor row;
   int used;

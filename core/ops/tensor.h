@@ -8,8 +8,8 @@
 
 namespace banyan {
 
-// Rows of activations are stored a multiple of kLane numbers apart, and what
-// lies between a row's last column and the next row is finite.
+// Rows of activations are stored a multiple of kLane numbers apart. What lies
+// between a row's last column and the next row may be anything.
 inline constexpr int kLane = 16;
 
 constexpr int PadToLane(int columns) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/finite.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 
@@ -30,6 +31,12 @@ absl::Status CheckLogits(absl::Span<const double> logits) {
     if (!(logits[i] < kInfinity))
       return NoLogit(static_cast<TokenId>(i), logits[i]);
   return absl::OkStatus();
+}
+
+absl::Status CheckFinite(absl::Span<const float> logits) {
+  const std::size_t finite = CountFinite(logits);
+  if (finite == logits.size()) return absl::OkStatus();
+  return NoLogit(static_cast<TokenId>(finite), logits[finite]);
 }
 
 absl::StatusOr<std::vector<TokenLogit>> BestLogits(

@@ -18,10 +18,14 @@ struct TokenLogit {
   friend bool operator==(const TokenLogit&, const TokenLogit&) = default;
 };
 
-// An error that names the token and its logit, which is NaN or +infinity.
+// An error that names the token and its logit, which is NaN or infinite.
 absl::Status NoLogit(TokenId token, double logit);
 // NoLogit of the first such token, if there is one.
 absl::Status CheckLogits(absl::Span<const double> logits);
+
+// The same of a row that a model computed, where -infinity too is a sum that
+// overflowed.
+absl::Status CheckFinite(absl::Span<const float> logits);
 
 // The k largest logits, the largest first, ties broken towards the lower token
 // id. A token at -infinity can never be emitted and is left out, so there may

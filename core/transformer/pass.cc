@@ -9,8 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/finite.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/checkpoint/architecture.h"
@@ -66,8 +68,11 @@ class TransformerPass::PassScores : public Scores {
     std::vector<float> numbers(static_cast<std::size_t>(model_.vocab_size()));
     BANYAN_RETURN_IF_ERROR(DownloadRow(model_.backend(), Logits(row).row, 0,
                                        AsBytes(absl::MakeSpan(numbers))));
+    const int used = model_.options().used_vocab;
+    BANYAN_RETURN_IF_ERROR(
+        CheckFinite({numbers.data(), static_cast<std::size_t>(used)}));
     logits.assign(numbers.begin(), numbers.end());
-    std::fill(logits.begin() + model_.options().used_vocab, logits.end(),
+    std::fill(logits.begin() + used, logits.end(),
               -std::numeric_limits<double>::infinity());
     return absl::OkStatus();
   }
@@ -87,8 +92,14 @@ class TransformerPass::PassScores : public Scores {
     Check(tap >= 0 && static_cast<std::size_t>(tap) < taps_.size() &&
               out.size() == static_cast<std::size_t>(model_.hidden_size()),
           "a hidden state that was not asked for, or of another size");
-    return DownloadRow(model_.backend(), taps_[static_cast<std::size_t>(tap)],
-                       row, AsBytes(out));
+    BANYAN_RETURN_IF_ERROR(DownloadRow(model_.backend(),
+                                       taps_[static_cast<std::size_t>(tap)],
+                                       row, AsBytes(out)));
+    const std::size_t finite = CountFinite(out);
+    if (finite == out.size()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("number ", finite, " of a hidden state is ", out[finite],
+                     ", expected a finite number"));
   }
 
  private:

@@ -68,17 +68,22 @@ struct ScoreRow {
   std::size_t tokens;  // pending
 };
 
-// exp(x - shift) of `size` numbers in place.
-HWY_INLINE void ExpRow(float* x, std::size_t size, Float shift) {
+// exp(x - shift), but NaN where x is not finite, which Exp loses: of -infinity,
+// a product that overflowed, it makes 0.
+HWY_INLINE Float Weigh(Float x, Float shift) {
+  return Fma(x, hn::Zero(FloatTag()), Exp(hn::Sub(x, shift)));
+}
+
+// The same of `size` numbers in place.
+HWY_INLINE void WeighRow(float* x, std::size_t size, Float shift) {
   const FloatTag d;
   std::size_t i = 0;
   for (; i + kWidth <= size; i += kWidth)
-    hn::StoreU(Exp(hn::Sub(hn::LoadU(d, x + i), shift)), d, x + i);
-  if (i < size)
-    StoreUpTo(Exp(hn::Sub(LoadUpTo(x, i, size), shift)), x, i, size);
+    hn::StoreU(Weigh(hn::LoadU(d, x + i), shift), d, x + i);
+  if (i < size) StoreUpTo(Weigh(LoadUpTo(x, i, size), shift), x, i, size);
 }
 
-// The largest of `size` numbers, at least `most`.
+// The largest of `size` numbers, at least `most`; any number if one is NaN.
 HWY_INLINE float Largest(const float* x, std::size_t size, float most) {
   const FloatTag d;
   Float lanes = hn::Set(d, most);
@@ -114,7 +119,7 @@ float Softmax(const ScoreRow& row, const std::vector<int>& seen, int window,
   const Float shift = hn::Set(d, largest);
 
   std::fill_n(row.prefix, from, 0.0F);
-  ExpRow(row.prefix + from, row.committed - from, shift);
+  WeighRow(row.prefix + from, row.committed - from, shift);
   std::fill(row.prefix + row.committed,
             row.prefix + PadToLane(static_cast<int>(row.committed)), 0.0F);
   Float sums[kParts];
@@ -127,7 +132,7 @@ float Softmax(const ScoreRow& row, const std::vector<int>& seen, int window,
   for (std::size_t part = 0; part < kParts; ++part)
     hn::Store(sums[part], d, lanes + part * kWidth);
 
-  ExpRow(kept.data(), kept.size(), shift);
+  WeighRow(kept.data(), kept.size(), shift);
   std::fill_n(row.pending, row.tokens, 0.0F);
   for (std::size_t j = 0; j < kept.size(); ++j) {
     row.pending[seen[skip + j]] = kept[j];

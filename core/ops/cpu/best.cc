@@ -1,6 +1,6 @@
-// Best on the processor: one look at each float of the row. The k best so far
-// stand in a heap with the worst of them on top, and what is not larger than
-// that one is passed over, as nearly all are.
+// Best on the processor: whether all are numbers, then one look at each float
+// of the row. The k best so far stand in a heap with the worst of them on top,
+// and what is not larger than that one is passed over, as nearly all are.
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/check.h"
+#include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/ops/cpu/cpu_backend.h"
 #include "core/ops/host/host.h"
@@ -26,16 +27,17 @@ bool Better(const TokenLogit& a, const TokenLogit& b) {
 
 absl::StatusOr<std::vector<TokenLogit>> CpuBackend::Best(const BestArgs& args) {
   Check(args.k >= 1, "the best of a row are at least one");
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const auto k = static_cast<std::size_t>(args.k);
   const float* row = host::Row(args.logits.row, 0);
+  BANYAN_RETURN_IF_ERROR(
+      CheckFinite({row, static_cast<std::size_t>(args.logits.used)}));
   std::vector<TokenLogit> best;
   best.reserve(std::min(k, static_cast<std::size_t>(args.logits.used)));
-  float worst = -kInfinity;  // of the k, once there are so many
+  // Of the k, once there are so many.
+  float worst = -std::numeric_limits<float>::infinity();
   for (TokenId token = 0; token < args.logits.used; ++token) {
     const float logit = row[token];
     if (logit <= worst) continue;  // on a tie the lower token is there already
-    if (!(logit < kInfinity)) return NoLogit(token, logit);
     if (best.size() == k) {
       std::pop_heap(best.begin(), best.end(), Better);
       best.pop_back();

@@ -10,8 +10,11 @@
 #include "core/ops/linear.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 
@@ -72,34 +75,44 @@ namespace banyan::HWY_NAMESPACE {
 namespace {
 
 // Quantises the block x[0 .. 32) to place `at`; zeros stand from x[size] on.
+// The largest magnitude is found among the bits as whole numbers, where
+// infinity is above all numbers and NaN above infinity: none is lost.
 HWY_INLINE void QuantiseBlock(const float* x, std::size_t size, std::size_t at,
                               const QuantRows& out) {
   constexpr std::size_t kVectors = kQ8Block / kWidth;
   const FloatTag d;
+  const IntTag di;
   Float value[kVectors];
-  Float most = hn::Zero(d);
+  auto most = hn::Zero(di);
 #pragma GCC unroll 8
   for (std::size_t i = 0; i < kVectors; ++i) {
     value[i] = LoadUpTo(x, i * kWidth, size);
-    most = hn::Max(most, hn::Abs(value[i]));
+    most = hn::Max(most, hn::BitCast(di, hn::Abs(value[i])));
   }
-  const float largest = hn::GetLane(hn::MaxOfLanes(d, most));
+  const auto largest =
+      std::bit_cast<float>(hn::GetLane(hn::MaxOfLanes(di, most)));
+  if (!std::isfinite(largest)) {
+    std::fill_n(out.quants + at * kQ8Block, kQ8Block, std::int8_t{0});
+    out.scales[at] = std::numeric_limits<float>::quiet_NaN();
+    out.corrections[at] = 0;
+    return;
+  }
   const Float inverse =
       hn::Set(d, largest >= kQ8Least ? 127.0F / largest : 0.0F);
   const Float magic = hn::Set(d, 12582912.0F);  // rounds to whole numbers
   const hn::Rebind<std::int8_t, FloatTag> bytes;
-  auto sum = hn::Zero(IntTag());
+  auto sum = hn::Zero(di);
 #pragma GCC unroll 8
   for (std::size_t i = 0; i < kVectors; ++i) {
     const Float whole =
         hn::Sub(hn::Add(hn::Mul(value[i], inverse), magic), magic);
-    const auto ints = hn::ConvertTo(IntTag(), whole);
+    const auto ints = hn::ConvertTo(di, whole);
     hn::StoreU(hn::DemoteTo(bytes, ints), bytes,
                out.quants + at * kQ8Block + i * kWidth);
     sum = hn::Add(sum, ints);
   }
   out.scales[at] = largest / 127.0F;
-  out.corrections[at] = -128 * hn::GetLane(hn::SumOfLanes(IntTag(), sum));
+  out.corrections[at] = -128 * hn::GetLane(hn::SumOfLanes(di, sum));
 }
 
 // Quantises rows [first, end) of x.

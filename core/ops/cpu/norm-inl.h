@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/tensor.h"
@@ -48,12 +49,14 @@ HWY_INLINE float SumLanes(const float* x, std::size_t size, float mean,
   return AddLanes(lanes);
 }
 
-// 1 / sqrt(mean((x - mean)^2) + epsilon)
+// 1 / sqrt(mean((x - mean)^2) + epsilon); NaN if the sum overflows, since 0
+// would make a row of zeros of it.
 HWY_INLINE float InverseRoot(const float* x, std::size_t size, float mean,
                              float epsilon) {
   const float squares =
       SumLanes(x, size, mean, false) / static_cast<float>(size);
-  return 1.0F / std::sqrt(squares + epsilon);
+  return std::isfinite(squares) ? 1.0F / std::sqrt(squares + epsilon)
+                                : std::numeric_limits<float>::quiet_NaN();
 }
 
 }  // namespace banyan::HWY_NAMESPACE

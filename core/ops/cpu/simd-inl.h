@@ -77,9 +77,10 @@ HWY_INLINE float AddLanes(const float* lanes) {
   return sum[0];
 }
 
-// exp(x) for x <= 88, within 2 units in the last place; 0 below -87.
-// x = n ln 2 + r with |r| <= ln 2 / 2, and exp(r) by its series up to r^7 / 7!,
-// whose rest is below 6e-9.
+// exp(x) for x <= 88, within 2 units in the last place; 0 below -87. Of NaN it
+// may make a number: who calls it sees that NaN is not lost. x = n ln 2 + r
+// with |r| <= ln 2 / 2, and exp(r) by its series up to r^7 / 7!, whose rest is
+// below 6e-9.
 HWY_INLINE Float Exp(Float x) {
   const FloatTag d;
   const auto small = hn::Lt(x, hn::Set(d, -87.0F));

@@ -170,9 +170,9 @@ HWY_NOINLINE void RunTile(const PairWeights& w, const TileArgs& args) {
   Tile<kRows, kPanels> tile(args);
   const std::uint32_t* at = w.at;
   const auto high = hn::Set(dw, 0xffff0000U);
-  // An odd last k has a pair of its own, whose second weights are zeros; they
-  // are multiplied by what follows the row, which is finite, so nothing changes
-  // but the sign of a sum of zero.
+  // An odd last k has a pair of its own, whose second weights are zeros. They
+  // are multiplied by the last number once more, as what follows the row may be
+  // anything; nothing changes but the sign of a sum of zero.
   for (std::size_t k = 0; k < args.count; k += 2, at += kLane) {
     args.wanted.Ask(k / 2);
     Float even[kVectors];
@@ -188,7 +188,7 @@ HWY_NOINLINE void RunTile(const PairWeights& w, const TileArgs& args) {
         odd[p * kParts + part] = hn::BitCast(d, hn::And(pair, high));
       }
     tile.Add(even, args, k);
-    tile.Add(odd, args, k + 1);
+    tile.Add(odd, args, std::min(k + 1, args.count - 1));
   }
   tile.Save(args);
 }

@@ -20,6 +20,7 @@
 #include "core/ops/read_row.h"
 #include "core/ops/tensor.h"
 #include "core/prob/distribution.h"
+#include "core/prob/logits.h"
 #include "core/prob/sampling_rule.h"
 
 namespace banyan::host {
@@ -113,8 +114,10 @@ absl::Status Copy(const CopyArgs& args) {
   return absl::OkStatus();
 }
 
-std::vector<double> Logits(const LogitRow& logits) {
+absl::StatusOr<std::vector<double>> Logits(const LogitRow& logits) {
   const float* row = Row(logits.row, 0);
+  BANYAN_RETURN_IF_ERROR(
+      CheckFinite({row, static_cast<std::size_t>(logits.used)}));
   std::vector<double> numbers(row, row + logits.row.columns);
   std::fill(numbers.begin() + logits.used, numbers.end(),
             -std::numeric_limits<double>::infinity());
@@ -122,7 +125,8 @@ std::vector<double> Logits(const LogitRow& logits) {
 }
 
 absl::StatusOr<Distribution> Law(const LawArgs& args) {
-  return args.rule->ApplyTo(Logits(args.logits), args.history, args.path);
+  BANYAN_ASSIGN_OR_RETURN(std::vector<double> logits, Logits(args.logits));
+  return args.rule->ApplyTo(std::move(logits), args.history, args.path);
 }
 
 }  // namespace banyan::host

@@ -77,8 +77,9 @@ absl::Status ReserveKv(KvCache& cache, int slots, int used);
 void StoreKvHead(const StoreKvArgs& args, int head);
 absl::Status MoveKv(const MoveKvArgs& args);
 absl::Status Copy(const CopyArgs& args);
-// The row as doubles, -infinity where nothing is emitted.
-std::vector<double> Logits(const LogitRow& logits);
+// The row as doubles, -infinity where nothing is emitted. Fails as CheckFinite
+// (core/prob/logits.h).
+absl::StatusOr<std::vector<double>> Logits(const LogitRow& logits);
 absl::StatusOr<Distribution> Law(const LawArgs& args);
 
 }  // namespace banyan::host

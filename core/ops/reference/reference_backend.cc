@@ -83,7 +83,8 @@ void Attend(const AttentionArgs& args) {
         double score = 0;
         for (int d = 0; d < size; ++d)
           score += double{query[d]} * key[d * kLane];
-        p.push_back(score);
+        // Of -infinity exp would make 0.
+        p.push_back(std::isfinite(score) ? score : std::nan(""));
       }
       const double largest = *std::max_element(p.begin(), p.end());
       double total = 0;
@@ -149,7 +150,9 @@ absl::StatusOr<Distribution> ReferenceBackend::Law(const LawArgs& args) {
 
 absl::StatusOr<std::vector<TokenLogit>> ReferenceBackend::Best(
     const BestArgs& args) {
-  return BestLogits(host::Logits(args.logits), args.k);
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<double> logits,
+                          host::Logits(args.logits));
+  return BestLogits(logits, args.k);
 }
 
 absl::Status ReferenceBackend::Embed(const EmbedArgs& args) {

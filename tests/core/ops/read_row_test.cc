@@ -65,7 +65,7 @@ Row RandomRow(int vocab, int used, bool levels, Dice& dice) {
   for (int token = 0; token < vocab; ++token) {
     float& logit = row.rows.at(1, token);
     if (levels) logit = dice.OneOf<float>({-1, -0.0F, 0, 2});
-    if (token > 0 && dice.OneIn(9)) logit = -kInfinity;
+    if (token > 0 && dice.OneIn(9)) logit = -0x1.fp127F;
     if (token >= used) logit = dice.OneOf<float>({kNan, kInfinity, 100});
   }
   return row;
@@ -191,12 +191,12 @@ TEST(Law, IsTheRulesOnEveryDevice) {
   EXPECT_LT(refused, 10);
 }
 
-// What stands at -infinity cannot be drawn, and a row of nothing else fails.
+// -infinity too came of a sum that overflowed.
 TEST(ReadRow, TellsOfRowsThatAreNoLogits) {
   const Fleet fleet;
   const SamplingRule rule;
   for (const auto& backend : fleet.all())
-    for (float odd : {kNan, -kNan, kInfinity})
+    for (float odd : {kNan, -kNan, kInfinity, -kInfinity})
       for (int token : {0, 1, 30, 99}) {
         Row row = {Numbers(3, 100), 100};
         row.rows.at(1, token) = odd;
@@ -213,16 +213,6 @@ TEST(ReadRow, TellsOfRowsThatAreNoLogits) {
         EXPECT_EQ(law.status().code(), absl::StatusCode::kInvalidArgument);
         EXPECT_THAT(law.status().message(), HasSubstr(said));
       }
-  for (const auto& backend : fleet.all()) {
-    Row row = {Numbers(3, 20), 20};
-    for (int token = 0; token < 20; ++token) row.rows.at(1, token) = -kInfinity;
-    const auto best = row.On(*backend, [&](const LogitRow& logits) {
-      return backend->Best({logits, 3});
-    });
-    ASSERT_TRUE(best.ok()) << best.status();
-    EXPECT_TRUE(best->empty());
-    EXPECT_FALSE(LawOn(*backend, row, rule).ok());
-  }
 }
 
 TEST(Copy, MovesRowsAndNothingElse) {

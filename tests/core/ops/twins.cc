@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,6 +26,8 @@
 
 namespace banyan {
 namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 float Denormal(Dice& dice) { return dice.Signed() * 0x1p-127F; }
 
@@ -143,7 +146,7 @@ Tensor Desk::Put(const Numbers& numbers, Place place) {
   const int behind = place.first > 0 || dice_.OneIn(2) ? 1 : 0;
   std::vector<float> all(static_cast<std::size_t>(numbers.rows + behind) *
                          tensor.stride);
-  for (float& x : all) x = 1e6F * dice_.Signed();
+  for (float& x : all) x = dice_.OneIn(3) ? kNan : 1e6F * dice_.Signed();
   for (int i = 0; i < numbers.rows; ++i)
     std::copy_n(numbers.row(i), numbers.columns,
                 all.data() + tensor.offset +

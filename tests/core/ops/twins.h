@@ -64,7 +64,7 @@ struct Place {
 };
 Place RandomPlace(Dice& dice);
 
-// Memory of one backend, full of finite rubbish that no other desk has.
+// Memory of one backend, full of rubbish that no other desk has, NaN too.
 // Failures end the program.
 class Desk {
  public:
