@@ -2,6 +2,7 @@
 #ifndef BANYAN_CORE_BASE_WEIGHT_FORMAT_H_
 #define BANYAN_CORE_BASE_WEIGHT_FORMAT_H_
 
+#include <limits>
 #include <optional>
 
 #include "absl/strings/string_view.h"
@@ -27,6 +28,13 @@ inline absl::string_view Name(WeightFormat format) {
       return "q8";
   }
   return "";
+}
+
+// The largest magnitude that stays finite in this format. A bfloat16 rounds
+// what is larger to infinity; a block's scale is always finite.
+inline float LargestWeight(WeightFormat format) {
+  return format == WeightFormat::kBf16 ? 0x1.fefffep127F
+                                       : std::numeric_limits<float>::max();
 }
 
 // The format of this name; nothing if it has none.

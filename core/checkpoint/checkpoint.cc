@@ -24,6 +24,7 @@
 #include "core/checkpoint/config_reader.h"
 #include "core/checkpoint/families/catalogue.h"
 #include "core/checkpoint/families/common.h"
+#include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
 
@@ -37,6 +38,13 @@ absl::StatusOr<ConfigReader> OpenConfig(const std::string& path) {
   BANYAN_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(path, kMaxConfigBytes));
   return ConfigReader::Parse(text, path);
+}
+
+absl::Status ErrorIn(const Safetensors& file, const WeightSource& source,
+                     const absl::Status& what) {
+  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": tensor ",
+                                                 QuotedName(source.tensor),
+                                                 ": ", what.message()));
 }
 
 }  // namespace
@@ -134,20 +142,20 @@ absl::StatusOr<StoredTensor> Checkpoint::Tensor(
     return absl::NotFoundError(
         absl::StrCat(directory_, ": no tensor ", QuotedName(source.tensor)));
   const absl::Status status = CheckStored(*place->tensor, source);
-  if (status.ok()) return *place->tensor;
-  return absl::InvalidArgumentError(
-      absl::StrCat(place->file->path(), ": tensor ", QuotedName(source.tensor),
-                   ": ", status.message()));
+  if (!status.ok()) return ErrorIn(*place->file, source, status);
+  return *place->tensor;
 }
 
-absl::Status Checkpoint::ReadRows(const WeightSource& source, int first,
-                                  int count, absl::Span<float> out) const {
+absl::Status Checkpoint::ReadRows(const WeightSource& source,
+                                  const RowRange& rows,
+                                  absl::Span<float> out) const {
   BANYAN_ASSIGN_OR_RETURN(const StoredTensor tensor, Tensor(source));
-  Check(out.size() == static_cast<std::size_t>(count) *
+  Check(out.size() == static_cast<std::size_t>(rows.count) *
                           static_cast<std::size_t>(source.columns),
         "the rows fill the space there is");
-  banyan::ReadRows(tensor, source, first, count, out.data());
-  return absl::OkStatus();
+  const absl::Status read = banyan::ReadRows(tensor, source, rows, out.data());
+  if (read.ok()) return read;
+  return ErrorIn(*files_.Find(source.tensor)->file, source, read);
 }
 
 void Checkpoint::Release(const WeightSource& source) const {

@@ -2,7 +2,7 @@
 //
 //   BANYAN_ASSIGN_OR_RETURN(auto checkpoint, Checkpoint::Open(directory));
 //   const WeightSource& query = checkpoint->architecture().layers[0].query;
-//   BANYAN_RETURN_IF_ERROR(checkpoint->ReadRows(query, 0, 16, rows));
+//   BANYAN_RETURN_IF_ERROR(checkpoint->ReadRows(query, {0, 16}, rows));
 //   checkpoint->Release(query);
 #ifndef BANYAN_CORE_CHECKPOINT_CHECKPOINT_H_
 #define BANYAN_CORE_CHECKPOINT_CHECKPOINT_H_
@@ -20,6 +20,7 @@
 #include "core/checkpoint/checkpoint_files.h"
 #include "core/checkpoint/config_reader.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/weight_rows.h"
 
 namespace banyan {
 
@@ -51,10 +52,11 @@ class Checkpoint {
   // is no such tensor, InvalidArgument if it is not what `source` says.
   absl::StatusOr<StoredTensor> Tensor(const WeightSource& source) const;
 
-  // Rows [first, first + count) of `source` as f32 to `out`, which holds
-  // count * source.columns numbers (weight_rows.h). The rows exist. Fails as
-  // Tensor does.
-  absl::Status ReadRows(const WeightSource& source, int first, int count,
+  // Rows of `source` as f32 to `out`, which has room for just so many
+  // (weight_rows.h). The rows exist. Fails as Tensor does, and with
+  // InvalidArgument, which names file, tensor and place, if a number is not
+  // finite.
+  absl::Status ReadRows(const WeightSource& source, const RowRange& rows,
                         absl::Span<float> out) const;
 
   // Gives back the memory that holds the whole tensor behind `source`; it is

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/stored_tensor.h"
 
@@ -19,56 +23,90 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "stored numbers are little-endian and are copied as they are");
 
-// Of one stored two-byte number at `from`, aligned to nothing.
-std::uint16_t HalfAt(const std::byte* from) {
-  std::uint16_t bits = 0;
-  std::memcpy(&bits, from, sizeof bits);
-  return bits;
+// Writes `count` numbers, stored as `Bits` from `from` on, to `out`. Returns
+// whether all magnitudes are, as bits, at most `most`: the others, and among
+// them the infinities and NaNs, are moved past the highest bit of a magnitude.
+template <typename Bits, float (*kToFloat)(Bits)>
+bool ToFloats(const std::byte* from, std::size_t count, Bits most, float* out) {
+  constexpr Bits kMagnitude = std::numeric_limits<Bits>::max() >> 1;
+  const auto rest = static_cast<Bits>(kMagnitude - most);
+  Bits seen = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    Bits bits = 0;
+    std::memcpy(&bits, from + i * sizeof(Bits), sizeof(Bits));
+    out[i] = kToFloat(bits);
+    seen = static_cast<Bits>(seen | ((bits & kMagnitude) + rest));
+  }
+  return seen <= kMagnitude;
 }
 
-// Writes `count` numbers, as stored from `from` on, to `out`.
-void ToFloats(DType dtype, const std::byte* from, std::size_t count,
-              float* out) {
+float FloatFromF32(std::uint32_t bits) { return std::bit_cast<float>(bits); }
+
+// Of numbers of this type that are to be kept as `format`, which takes all F16
+// and BF16 there are.
+bool ToFloats(DType dtype, const std::byte* from, std::size_t count,
+              WeightFormat format, float* out) {
   switch (dtype) {
-    case DType::kF32:
-      if (count > 0) std::memcpy(out, from, count * sizeof(float));
-      return;
+    case DType::kF32: {
+      const auto most = std::bit_cast<std::uint32_t>(LargestWeight(format));
+      return ToFloats<std::uint32_t, FloatFromF32>(from, count, most, out);
+    }
     case DType::kF16:
-      for (std::size_t i = 0; i < count; ++i)
-        out[i] = FloatFromF16(HalfAt(from + 2 * i));
-      return;
+      return ToFloats<std::uint16_t, FloatFromF16>(from, count, 0x7bff, out);
     case DType::kBf16:
-      for (std::size_t i = 0; i < count; ++i)
-        out[i] = FloatFromBf16(HalfAt(from + 2 * i));
-      return;
+      return ToFloats<std::uint16_t, FloatFromBf16>(from, count, 0x7f7f, out);
     default:
       Check(false, "CheckStored lets no other type through");
+      return false;
   }
 }
 
 // A stored row holds one column of `source`. It is read a strip of rows at a
 // time, few enough that the lines written to seldom drive each other out of the
-// nearest cache.
-void ReadTransposed(const StoredTensor& tensor, const WeightSource& source,
-                    int first, int count, float* out) {
+// nearest cache. Returns as ToFloats.
+bool ReadTransposed(const StoredTensor& tensor, const WeightSource& source,
+                    const RowRange& range, float* out) {
   constexpr int kStrip = 16;
   std::array<float, kStrip> strip;
   const auto size = static_cast<std::size_t>(DTypeBytes(tensor.dtype));
   const auto all_rows = static_cast<std::size_t>(tensor.shape[1]);
   const auto columns = static_cast<std::size_t>(source.columns);
-  for (int done = 0; done < count; done += kStrip) {
-    const auto rows = static_cast<std::size_t>(std::min(kStrip, count - done));
+  bool finite = true;
+  for (int done = 0; done < range.count; done += kStrip) {
+    const auto rows =
+        static_cast<std::size_t>(std::min(kStrip, range.count - done));
     const auto row = static_cast<std::size_t>(source.first_row) +
-                     static_cast<std::size_t>(first + done);
+                     static_cast<std::size_t>(range.first + done);
     float* to = out + static_cast<std::size_t>(done) * columns;
     for (std::size_t column = 0; column < columns; ++column) {
-      ToFloats(tensor.dtype,
-               tensor.data.data() + (column * all_rows + row) * size, rows,
-               strip.data());
+      finite &= ToFloats(tensor.dtype,
+                         tensor.data.data() + (column * all_rows + row) * size,
+                         rows, range.format, strip.data());
       for (std::size_t i = 0; i < rows; ++i)
         to[i * columns + column] = strip[i];
     }
   }
+  return finite;
+}
+
+// What is wrong with the first of `numbers`, the rows as read, that is too
+// large; there is one.
+absl::Status NotFinite(const WeightSource& source, const RowRange& range,
+                       const float* numbers) {
+  const float most = LargestWeight(range.format);
+  std::size_t at = 0;
+  while (std::fabs(numbers[at]) <= most) ++at;
+  const auto columns = static_cast<std::size_t>(source.columns);
+  std::size_t row = static_cast<std::size_t>(source.first_row) +
+                    static_cast<std::size_t>(range.first) + at / columns;
+  std::size_t column = at % columns;
+  if (source.transposed) std::swap(row, column);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "row ", row, ", column ", column, ": expected a ",
+      std::isfinite(numbers[at])
+          ? absl::StrCat("number that ", Name(range.format), " can hold")
+          : "finite number",
+      ", found ", numbers[at]));
 }
 
 }  // namespace
@@ -104,22 +142,24 @@ absl::Status CheckStored(const StoredTensor& tensor,
       absl::StrCat("expected F32, F16 or BF16, found ", DTypeName(dtype)));
 }
 
-void ReadRows(const StoredTensor& tensor, const WeightSource& source, int first,
-              int count, float* out) {
-  Check(first >= 0 && count >= 0 && count <= source.rows - first,
+absl::Status ReadRows(const StoredTensor& tensor, const WeightSource& source,
+                      const RowRange& rows, float* out) {
+  Check(rows.first >= 0 && rows.count >= 0 &&
+            rows.count <= source.rows - rows.first,
         "the rows exist");
-  if (count == 0) return;  // of an empty tensor there may be no data
-  if (source.transposed) {
-    ReadTransposed(tensor, source, first, count, out);
-    return;
-  }
+  if (rows.count == 0) return absl::OkStatus();  // there may be no data
   const auto columns = static_cast<std::size_t>(source.columns);
   const std::size_t skipped =
       (static_cast<std::size_t>(source.first_row) +
-       static_cast<std::size_t>(first)) *
+       static_cast<std::size_t>(rows.first)) *
       columns * static_cast<std::size_t>(DTypeBytes(tensor.dtype));
-  ToFloats(tensor.dtype, tensor.data.data() + skipped,
-           static_cast<std::size_t>(count) * columns, out);
+  const bool finite =
+      source.transposed
+          ? ReadTransposed(tensor, source, rows, out)
+          : ToFloats(tensor.dtype, tensor.data.data() + skipped,
+                     static_cast<std::size_t>(rows.count) * columns,
+                     rows.format, out);
+  return finite ? absl::OkStatus() : NotFinite(source, rows, out);
 }
 
 }  // namespace banyan

@@ -1,10 +1,13 @@
 // Stored numbers as f32, exactly: every F16 and BF16 number is an f32 number.
+// Whoever reads a weight reads it here, so here it is seen whether it is a
+// number.
 #ifndef BANYAN_CORE_CHECKPOINT_WEIGHT_ROWS_H_
 #define BANYAN_CORE_CHECKPOINT_WEIGHT_ROWS_H_
 
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/stored_tensor.h"
 
@@ -21,11 +24,20 @@ float FloatFromBf16(std::uint16_t bits);
 absl::Status CheckStored(const StoredTensor& tensor,
                          const WeightSource& source);
 
-// Writes rows [first, first + count) of `source`, of source.columns numbers
-// each, one after the other to `out`. `tensor` has passed CheckStored; the rows
-// exist. Transposed weights are read well for 16 rows or more at once.
-void ReadRows(const StoredTensor& tensor, const WeightSource& source, int first,
-              int count, float* out);
+// Rows [first, first + count), to be kept in `format`.
+struct RowRange {
+  int first = 0;
+  int count = 0;
+  WeightFormat format = WeightFormat::kF32;
+};
+
+// Writes these rows of `source`, of source.columns numbers each, one after the
+// other to `out`. `tensor` has passed CheckStored; the rows exist. Transposed
+// weights are read well for 16 rows or more at once. InvalidArgument if one is
+// NaN, infinite, or so large that it would be in the format, with its place in
+// the tensor: "row 2, column 3: expected a finite number, found nan".
+absl::Status ReadRows(const StoredTensor& tensor, const WeightSource& source,
+                      const RowRange& rows, float* out);
 
 }  // namespace banyan
 

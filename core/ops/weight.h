@@ -23,7 +23,8 @@ class Weight {
   virtual std::size_t bytes() const = 0;
 };
 
-// Writes rows [first, first + count) of a matrix at `out`, without gaps.
+// Writes rows [first, first + count) of a matrix at `out`, without gaps. They
+// are finite, and remain so in the format they are packed in (LargestWeight).
 using WeightRows =
     absl::FunctionRef<absl::Status(int first, int count, float* out)>;
 

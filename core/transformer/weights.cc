@@ -9,11 +9,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
+#include "core/checkpoint/weight_rows.h"
 #include "core/device/buffer.h"
 #include "core/ops/backend.h"
 #include "core/ops/tensor.h"
@@ -40,16 +40,12 @@ class Loader {
       if (first == nullptr) first = source;
     }
     if (first == nullptr) return absl::OkStatus();
-    absl::StatusOr<std::unique_ptr<Weight>> weight = backend_.Pack(
-        format, rows, first->columns, [&](int row, int count, float* to) {
-          return ReadStacked(sources, row, count, to);
-        });
-    if (!weight.ok())
-      return absl::Status(
-          weight.status().code(),
-          absl::StrCat(checkpoint_.directory(), ": tensor '", first->tensor,
-                       "': ", weight.status().message()));
-    out = *std::move(weight);
+    BANYAN_ASSIGN_OR_RETURN(
+        out,
+        backend_.Pack(format, rows, first->columns,
+                      [&](int row, int count, float* to) {
+                        return ReadStacked(sources, {row, count, format}, to);
+                      }));
     for (const WeightSource* source : sources)
       if (source->present()) checkpoint_.Release(*source);
     return absl::OkStatus();
@@ -67,7 +63,7 @@ class Loader {
       if (!sources[i]->present()) continue;
       present = true;
       BANYAN_RETURN_IF_ERROR(
-          checkpoint_.ReadRows(*sources[i], 0, sources[i]->rows,
+          checkpoint_.ReadRows(*sources[i], {0, sources[i]->rows},
                                absl::MakeSpan(numbers).subspan(at)));
     }
     if (!present) return absl::OkStatus();
@@ -84,23 +80,24 @@ class Loader {
   }
 
  private:
-  // Rows [row, row + count) of the sources that are there.
-  absl::Status ReadStacked(const Sources& sources, int row, int count,
+  // Rows of the sources that are there, counted through.
+  absl::Status ReadStacked(const Sources& sources, RowRange rows,
                            float* out) const {
     for (const WeightSource* source : sources) {
       if (!source->present()) continue;
-      const int here = std::min(count, source->rows - row);
-      if (here > 0) {
-        const auto numbers = static_cast<std::size_t>(here) *
+      RowRange here = rows;
+      here.count = std::min(rows.count, source->rows - rows.first);
+      if (here.count > 0) {
+        const auto numbers = static_cast<std::size_t>(here.count) *
                              static_cast<std::size_t>(source->columns);
-        BANYAN_RETURN_IF_ERROR(checkpoint_.ReadRows(
-            *source, row, here, absl::MakeSpan(out, numbers)));
+        BANYAN_RETURN_IF_ERROR(
+            checkpoint_.ReadRows(*source, here, absl::MakeSpan(out, numbers)));
         out += numbers;
-        count -= here;
-        row += here;
+        rows.count -= here.count;
+        rows.first += here.count;
       }
-      row -= source->rows;
-      if (count == 0) break;
+      rows.first -= source->rows;
+      if (rows.count == 0) break;
     }
     return absl::OkStatus();
   }

@@ -20,6 +20,7 @@
 #include "core/ops/linear.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
+#include "core/prob/logits.h"
 #include "core/transformer/transformer.h"
 #include "core/transformer/weights.h"
 #include "drafters/medusa/heads_file.h"
@@ -64,11 +65,11 @@ absl::StatusOr<std::unique_ptr<Weight>> PackSource(const MedusaFile& file,
                                                    const WeightSource& source,
                                                    WeightFormat format,
                                                    Backend& backend) {
-  auto weight = backend.Pack(format, source.rows, source.columns,
-                             [&](int first, int count, float* out) {
-                               file.ReadRows(source, first, count, out);
-                               return absl::OkStatus();
-                             });
+  auto weight =
+      backend.Pack(format, source.rows, source.columns,
+                   [&](int first, int count, float* out) {
+                     return file.ReadRows(source, {first, count, format}, out);
+                   });
   file.file()->Release(file.Tensor(source));
   return weight;
 }
@@ -101,8 +102,7 @@ class TransformerHeads : public MedusaHeads {
   // x becomes the states, and then x + SiLU(W x + b) for every block of a head.
   absl::Status RunBlocks(const Head& head, const Tensor& x, const Tensor& y,
                          std::vector<float> states) const;
-  std::vector<double> Logits(const std::vector<float>& numbers,
-                             std::size_t first) const;
+  absl::StatusOr<std::vector<double>> Logits(absl::Span<const float> row) const;
 
   const Transformer& target_;
   std::vector<Head> heads_;
@@ -119,7 +119,8 @@ absl::Status TransformerHeads::LoadHead(const MedusaFile& file, int number) {
         PackSource(file, file.Linear(number, i), format, backend));
     const WeightSource source = file.Bias(number, i);
     std::vector<float> bias(static_cast<std::size_t>(source.rows));
-    file.ReadRows(source, 0, source.rows, bias.data());
+    BANYAN_RETURN_IF_ERROR(
+        file.ReadRows(source, {0, source.rows}, bias.data()));
     BANYAN_ASSIGN_OR_RETURN(block.bias, NewRow(source.rows, backend));
     BANYAN_RETURN_IF_ERROR(
         backend.Upload(AsBytes(bias), *block.bias.buffer, 0));
@@ -164,6 +165,7 @@ absl::Status TransformerHeads::ScoreAll(
   }
   logits.assign(hidden.size(), {});
   std::vector<float> numbers(scores.size());
+  const auto vocab = static_cast<std::size_t>(target_.vocab_size());
   for (const Head& head : heads_) {
     BANYAN_RETURN_IF_ERROR(RunBlocks(head, x.view, y.view, states));
     const Weight* output =
@@ -172,18 +174,24 @@ absl::Status TransformerHeads::ScoreAll(
         {.x = x.view, .weight = output, .bias = {}, .y = scores.view}));
     BANYAN_RETURN_IF_ERROR(
         backend.Download(*scores.buffer, 0, AsBytes(numbers)));
-    for (std::size_t row = 0; row < hidden.size(); ++row)
-      logits[row].push_back(Logits(numbers, row * scores.view.stride));
+    for (std::size_t row = 0; row < hidden.size(); ++row) {
+      BANYAN_ASSIGN_OR_RETURN(std::vector<double> own,
+                              Logits(absl::MakeConstSpan(numbers).subspan(
+                                  row * scores.view.stride, vocab)));
+      logits[row].push_back(std::move(own));
+    }
   }
   return absl::OkStatus();
 }
 
-// One row of a head's logits, which begins at `first`.
-std::vector<double> TransformerHeads::Logits(const std::vector<float>& numbers,
-                                             std::size_t first) const {
-  const auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(first);
-  std::vector<double> logits(begin, begin + target_.vocab_size());
-  std::fill(logits.begin() + target_.options().used_vocab, logits.end(),
+// One row of a head's logits.
+absl::StatusOr<std::vector<double>> TransformerHeads::Logits(
+    absl::Span<const float> row) const {
+  const int used = target_.options().used_vocab;
+  BANYAN_RETURN_IF_ERROR(
+      CheckFinite(row.first(static_cast<std::size_t>(used))));
+  std::vector<double> logits(row.begin(), row.end());
+  std::fill(logits.begin() + used, logits.end(),
             -std::numeric_limits<double>::infinity());
   return logits;
 }

@@ -90,9 +90,10 @@ const StoredTensor& MedusaFile::Tensor(const WeightSource& source) const {
   return *tensor;
 }
 
-void MedusaFile::ReadRows(const WeightSource& source, int first, int count,
-                          float* out) const {
-  banyan::ReadRows(Tensor(source), source, first, count, out);
+absl::Status MedusaFile::ReadRows(const WeightSource& source,
+                                  const RowRange& rows, float* out) const {
+  const absl::Status read = banyan::ReadRows(Tensor(source), source, rows, out);
+  return read.ok() ? read : Error(source.tensor, read.message());
 }
 
 absl::Status MedusaFile::Error(absl::string_view tensor,

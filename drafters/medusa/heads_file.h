@@ -19,6 +19,7 @@
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/weight_rows.h"
 
 namespace banyan {
 
@@ -43,9 +44,11 @@ class MedusaFile {
 
   // The stored tensor of one of those.
   const StoredTensor& Tensor(const WeightSource& source) const;
-  // Rows [first, first + count) of it as f32 to `out`.
-  void ReadRows(const WeightSource& source, int first, int count,
-                float* out) const;
+  // Rows of it as f32 to `out` (core/checkpoint/weight_rows.h).
+  // InvalidArgument, which names file, tensor and place, if a number is not
+  // finite.
+  absl::Status ReadRows(const WeightSource& source, const RowRange& rows,
+                        float* out) const;
   // Where the tensors lie.
   const std::shared_ptr<const Safetensors>& file() const { return file_; }
 

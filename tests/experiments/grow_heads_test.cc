@@ -74,10 +74,10 @@ Vector Linear(const Safetensors& file, const std::string& name, bool bias,
     const StoredTensor* stored = file.Find(tensor);
     Check(stored != nullptr, tensor);
     std::vector<float> numbers(rows * columns);
-    ReadRows(
-        *stored,
-        {.rows = static_cast<int>(rows), .columns = static_cast<int>(columns)},
-        0, static_cast<int>(rows), numbers.data());
+    const WeightSource source = {.rows = static_cast<int>(rows),
+                                 .columns = static_cast<int>(columns)};
+    EXPECT_TRUE(
+        ReadRows(*stored, source, {0, source.rows}, numbers.data()).ok());
     return numbers;
   };
   const auto rows =

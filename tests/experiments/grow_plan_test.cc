@@ -162,9 +162,11 @@ std::vector<float> Numbers(const GrownTensor& tensor) {
   FillRows(tensor, 0, 0, tensor.rows.size, absl::MakeSpan(bytes));
   std::vector<float> numbers(
       bytes.size() / static_cast<std::size_t>(DTypeBytes(tensor.dtype)));
-  ReadRows({tensor.dtype, {}, bytes},
-           {.rows = tensor.rows.size, .columns = tensor.columns.size}, 0,
-           tensor.rows.size, numbers.data());
+  EXPECT_TRUE(
+      ReadRows({tensor.dtype, {}, bytes},
+               {.rows = tensor.rows.size, .columns = tensor.columns.size},
+               {0, tensor.rows.size}, numbers.data())
+          .ok());
   return numbers;
 }
 
@@ -191,7 +193,7 @@ class GrowPlan : public testing::Test {
     std::vector<float> numbers(static_cast<std::size_t>(source.rows) *
                                static_cast<std::size_t>(source.columns));
     EXPECT_TRUE(
-        checkpoint_->ReadRows(source, 0, source.rows, absl::MakeSpan(numbers))
+        checkpoint_->ReadRows(source, {0, source.rows}, absl::MakeSpan(numbers))
             .ok());
     return numbers;
   }
@@ -297,8 +299,9 @@ TEST(GrowNoise, HasTheSpreadOfTrainedWeightsAndIsTheSameInEveryType) {
                                  static_cast<std::size_t>(DTypeBytes(dtype)));
     Noise(Noise::Key(0, "w"), 0).Weights(dtype, kCount, bytes.data());
     types.emplace_back(kCount);
-    ReadRows({dtype, {}, bytes}, {.rows = 1, .columns = kCount}, 0, 1,
-             types.back().data());
+    ASSERT_TRUE(ReadRows({dtype, {}, bytes}, {.rows = 1, .columns = kCount},
+                         {0, 1}, types.back().data())
+                    .ok());
   }
   EXPECT_EQ(types[0], types[1]);
   EXPECT_EQ(types[0], types[2]);

@@ -58,8 +58,13 @@ void CheckRows(const StoredTensor& tensor) {
       static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
   std::vector<float> one(count);
   std::vector<float> other(count);
-  ReadRows(tensor, plain, 0, rows, one.data());
-  ReadRows(tensor, turned, 0, columns, other.data());
+  const absl::Status read = ReadRows(tensor, plain, {0, rows}, one.data());
+  const absl::Status read_turned =
+      ReadRows(tensor, turned, {0, columns}, other.data());
+  Check(read.ok() == read_turned.ok(), "both ways see what is not finite");
+  Check(read.ok() == std::all_of(one.begin(), one.end(),
+                                 [](float x) { return std::isfinite(x); }),
+        "what is not finite is refused, and nothing else");
   for (int row = 0; row < rows; ++row)
     for (int column = 0; column < columns; ++column) {
       const float a = one[static_cast<std::size_t>(row * columns + column)];

@@ -11,7 +11,6 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/device/host_buffer.h"
@@ -30,8 +29,6 @@ float FromBf16(std::uint16_t bits) {
 
 std::uint16_t RoundToBf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value))  // rounding could carry it into infinity
-    return static_cast<std::uint16_t>(bits >> 16 | 0x40);
   return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
@@ -92,14 +89,13 @@ absl::StatusOr<std::unique_ptr<HostWeight>> HostWeight::Pack(
   for (int row = 0; row < rows; row += kLane) {
     const int count = std::min(kLane, rows - row);
     BANYAN_RETURN_IF_ERROR(source(row, count, panel.data()));
-    BANYAN_RETURN_IF_ERROR(weight->PackPanel(
-        static_cast<std::size_t>(row / kLane), panel.data(), count));
+    weight->PackPanel(static_cast<std::size_t>(row / kLane), panel.data(),
+                      count);
   }
   return weight;
 }
 
-absl::Status HostWeight::PackPanel(std::size_t number, const float* rows,
-                                   int count) {
+void HostWeight::PackPanel(std::size_t number, const float* rows, int count) {
   std::byte* const panel = data_->data() + number * panel_bytes_;
   const auto columns = static_cast<std::size_t>(columns_);
   const auto lanes = static_cast<std::size_t>(count);
@@ -108,7 +104,7 @@ absl::Status HostWeight::PackPanel(std::size_t number, const float* rows,
     for (std::size_t k = 0; k < columns; ++k)
       for (std::size_t lane = 0; lane < lanes; ++lane)
         out[k * kLanes + lane] = rows[lane * columns + k];
-    return absl::OkStatus();
+    return;
   }
   if (format_ == WeightFormat::kBf16) {
     auto* out = reinterpret_cast<std::uint16_t*>(panel);
@@ -116,13 +112,8 @@ absl::Status HostWeight::PackPanel(std::size_t number, const float* rows,
       for (std::size_t lane = 0; lane < lanes; ++lane)
         out[(k / 2 * kLanes + lane) * 2 + k % 2] =
             RoundToBf16(rows[lane * columns + k]);
-    return absl::OkStatus();
+    return;
   }
-  for (std::size_t i = 0; i < lanes * columns; ++i)
-    if (!std::isfinite(rows[i]))
-      return absl::InvalidArgumentError(absl::StrCat(
-          "row ", number * kLanes + i / columns, ", column ", i % columns,
-          ": expected a finite number, found ", rows[i]));
   auto* out = reinterpret_cast<std::uint8_t*>(panel);
   auto* scales = reinterpret_cast<std::uint16_t*>(panel + scales_offset());
   for (std::size_t block = 0; block < blocks(); ++block) {
@@ -134,7 +125,6 @@ absl::Status HostWeight::PackPanel(std::size_t number, const float* rows,
                                                 lane < lanes ? filled : 0, at);
     }
   }
-  return absl::OkStatus();
 }
 
 int HostWeight::Quant(int row, int column) const {

@@ -23,8 +23,7 @@ namespace banyan {
 
 class HostWeight : public Weight {
  public:
-  // Fails if `source` does, if memory runs out, or, with kQ8, if a weight is
-  // not finite.
+  // Fails if `source` does or if memory runs out.
   static absl::StatusOr<std::unique_ptr<HostWeight>> Pack(WeightFormat format,
                                                           int rows, int columns,
                                                           WeightRows source);
@@ -55,7 +54,7 @@ class HostWeight : public Weight {
 
  private:
   HostWeight(WeightFormat format, int rows, int columns);
-  absl::Status PackPanel(std::size_t number, const float* rows, int count);
+  void PackPanel(std::size_t number, const float* rows, int count);
 
   WeightFormat format_;
   int rows_;

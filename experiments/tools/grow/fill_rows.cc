@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/checkpoint/architecture.h"
@@ -43,8 +44,10 @@ class RowWriter {
     const StoredTensor& old = *tensor_.old;
     if (tensor_.scale != 1) {
       float number = 0;
-      ReadRows(old, {.rows = tensor_.rows.old_size, .columns = 1}, old_row, 1,
-               &number);
+      const absl::Status read =
+          ReadRows(old, {.rows = tensor_.rows.old_size, .columns = 1},
+                   {old_row, 1}, &number);
+      Check(read.ok(), "a norm that is scaled was read when it was planned");
       StoreExactly(static_cast<float>(number * tensor_.scale), tensor_.dtype,
                    out);
       return;

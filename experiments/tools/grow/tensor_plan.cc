@@ -132,8 +132,8 @@ class Planner {
     GrownTensor* tensor = Vector(source, hidden_, kGains);
     if (tensor == nullptr || size_.hidden == of_.hidden_size) return;
     tensor->scale = NormScale(of_.hidden_size, size_.hidden);
-    if (!IsExactScale(of_.hidden_size, size_.hidden) ||
-        tensor->dtype == DType::kF16 || HasTiny(source))
+    if (HasTiny(source) || !IsExactScale(of_.hidden_size, size_.hidden) ||
+        tensor->dtype == DType::kF16)
       tensor->dtype = DType::kF32;
   }
 
@@ -141,8 +141,8 @@ class Planner {
   // which has fewer exponents, is not asked.
   bool HasTiny(const WeightSource& source) {
     std::vector<float> numbers(static_cast<std::size_t>(source.rows));
-    status_.Update(
-        checkpoint_.ReadRows(source, 0, source.rows, absl::MakeSpan(numbers)));
+    status_.Update(checkpoint_.ReadRows(source, {0, source.rows},
+                                        absl::MakeSpan(numbers)));
     return std::any_of(numbers.begin(), numbers.end(), [](float number) {
       return number != 0 && std::fabs(number) < 0x1p-100F;
     });

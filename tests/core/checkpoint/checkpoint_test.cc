@@ -57,7 +57,8 @@ TEST(Checkpoint, GivesArchitectureAndRows) {
   std::vector<float> rows(8);
   for (int time = 0; time < 2; ++time) {
     ASSERT_TRUE(
-        checkpoint.ReadRows(architecture.embedding, 3, 2, absl::MakeSpan(rows))
+        checkpoint
+            .ReadRows(architecture.embedding, {3, 2}, absl::MakeSpan(rows))
             .ok());
     EXPECT_THAT(rows, ElementsAre(13, 14, 15, 16, 17, 18, 19, 20));
     checkpoint.Release(architecture.embedding);
@@ -77,7 +78,7 @@ TEST(Checkpoint, GivesSourcesBeyondTheArchitecture) {
   std::vector<float> row(2);
   ASSERT_TRUE(
       checkpoint
-          .ReadRows({"extra.weight", {1, 2}, 1, 2}, 0, 1, absl::MakeSpan(row))
+          .ReadRows({"extra.weight", {1, 2}, 1, 2}, {0, 1}, absl::MakeSpan(row))
           .ok());
   EXPECT_THAT(row, ElementsAre(5, 6));
   const auto none = checkpoint.Tensor({"none", {1}, 1, 1});

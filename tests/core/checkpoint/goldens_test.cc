@@ -133,7 +133,7 @@ TEST(Goldens, HeadTimesLastHiddenStateIsTheLogits) {
     std::vector<float> row(width);
     for (int token = 0; token < of.vocab_size; ++token) {
       ASSERT_TRUE(
-          checkpoint->ReadRows(of.head, token, 1, absl::MakeSpan(row)).ok());
+          checkpoint->ReadRows(of.head, {token, 1}, absl::MakeSpan(row)).ok());
       double logit = 0;
       for (std::size_t i = 0; i < width; ++i)
         logit += row[i] * hidden[hidden.size() - width + i];

@@ -40,9 +40,10 @@ TEST(RandomModel, IsReadInEveryTypeWithWeightsOfTheSpreadItSays) {
     EXPECT_THAT(architecture.end_of_text, ElementsAre(2));
     EXPECT_EQ(architecture.begin_of_text, 1);
     std::vector<float> head(301 * 64);
-    ASSERT_TRUE((*opened)
-                    ->ReadRows(architecture.head, 0, 301, absl::MakeSpan(head))
-                    .ok());
+    ASSERT_TRUE(
+        (*opened)
+            ->ReadRows(architecture.head, {0, 301}, absl::MakeSpan(head))
+            .ok());
     double sum = 0;
     double squares = 0;
     for (const float weight : head) {
@@ -58,7 +59,7 @@ TEST(RandomModel, IsReadInEveryTypeWithWeightsOfTheSpreadItSays) {
     std::vector<float> norm(64);
     ASSERT_TRUE(
         (*opened)
-            ->ReadRows(architecture.final_norm, 0, 64, absl::MakeSpan(norm))
+            ->ReadRows(architecture.final_norm, {0, 64}, absl::MakeSpan(norm))
             .ok());
     for (const float weight : norm) EXPECT_NEAR(weight, 1, 0.11);
   }

@@ -69,13 +69,14 @@ TEST_F(Shards, AreReadAsOne) {
                                        "/", kIndex, " names")));
   std::vector<float> row(4);
   const auto& architecture = (*opened)->architecture();
-  ASSERT_TRUE((*opened)
-                  ->ReadRows(architecture.embedding, 0, 1, absl::MakeSpan(row))
-                  .ok());
+  ASSERT_TRUE(
+      (*opened)
+          ->ReadRows(architecture.embedding, {0, 1}, absl::MakeSpan(row))
+          .ok());
   EXPECT_THAT(row, ElementsAre(1, 2, 3, 4));
   ASSERT_TRUE(
       (*opened)
-          ->ReadRows(architecture.layers[0].query, 0, 1, absl::MakeSpan(row))
+          ->ReadRows(architecture.layers[0].query, {0, 1}, absl::MakeSpan(row))
           .ok());
   EXPECT_THAT(row, ElementsAre(25, 26, 27, 28));
   // A shard's tensors count only as far as the index names them.
@@ -96,7 +97,7 @@ TEST_F(Shards, ASingleFileGoesBeforeThem) {
                          " is passed over: model.safetensors is there"));
   std::vector<float> row(4);
   ASSERT_TRUE((*opened)
-                  ->ReadRows((*opened)->architecture().embedding, 0, 1,
+                  ->ReadRows((*opened)->architecture().embedding, {0, 1},
                              absl::MakeSpan(row))
                   .ok());
   EXPECT_THAT(row, ElementsAre(7, 7, 7, 7));

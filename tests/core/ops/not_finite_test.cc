@@ -60,10 +60,11 @@ Op NormOp(bool center, Dice& dice) {
                                   .y = y}),
                     desk, y);
   };
-  return {center ? "layer norm" : "norm",
-          {SoftNumbers(kRows, kColumns, 2, dice),
-           SoftNumbers(1, kColumns, 2, dice), SoftNumbers(1, kColumns, 2, dice)},
-          run};
+  return {
+      center ? "layer norm" : "norm",
+      {SoftNumbers(kRows, kColumns, 2, dice), SoftNumbers(1, kColumns, 2, dice),
+       SoftNumbers(1, kColumns, 2, dice)},
+      run};
 }
 
 Op LinearOp(WeightFormat format, Dice& dice) {
