@@ -1,20 +1,28 @@
 #include "drafters/medusa/heads_file.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
+#include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
+#include "core/checkpoint/config_reader.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
@@ -23,7 +31,10 @@ namespace banyan {
 namespace {
 
 // Published are up to five heads of one block.
-constexpr int kMostHeads = 1024;
+constexpr int kMost = 1024;
+// A thousand times a published one.
+constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
+constexpr char kPickle[] = "medusa_lm_head.pt";
 
 absl::StatusOr<std::unique_ptr<Safetensors>> OpenTensors(
     const std::string& directory) {
@@ -32,18 +43,38 @@ absl::StatusOr<std::unique_ptr<Safetensors>> OpenTensors(
         Safetensors::Open(absl::StrCat(directory, "/", name));
     if (!absl::IsNotFound(file.status())) return file;
   }
+  const std::string pickle = absl::StrCat(directory, "/", kPickle);
+  std::error_code none;
   return absl::NotFoundError(
       absl::StrCat(directory,
                    ": expected Medusa heads, model.safetensors or "
-                   "medusa_lm_head.safetensors; found neither"));
+                   "medusa_lm_head.safetensors; found ",
+                   std::filesystem::exists(pickle, none)
+                       ? absl::StrCat("a pickle: scripts/train convert ",
+                                      pickle, " --out DIR makes them of it")
+                       : "neither"));
 }
 
-// The number before a name's first point; -1 if there is none.
-int HeadOf(absl::string_view name) {
+// What a tensor's name says: I.J.linear.weight, I.J.linear.bias or I.J.weight.
+struct TensorName {
   int head = 0;
-  const bool is_number =
-      absl::SimpleAtoi(name.substr(0, name.find('.')), &head);
-  return is_number && head >= 0 && head < kMostHeads ? head : -1;
+  int block = 0;  // of an output matrix: the number of blocks before it
+  bool is_output = false;
+};
+
+std::optional<TensorName> ReadName(absl::string_view name) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(name, '.');
+  const auto number = [&](std::size_t i, int& out) {
+    return absl::SimpleAtoi(parts[i], &out) && out >= 0 && out < kMost;
+  };
+  TensorName tensor = {.is_output = parts.size() == 3};
+  if (parts.size() != 4 && parts.size() != 3) return std::nullopt;
+  if (!number(0, tensor.head) || !number(1, tensor.block)) return std::nullopt;
+  const bool known = tensor.is_output
+                         ? parts[2] == "weight"
+                         : parts[2] == "linear" &&
+                               (parts[3] == "weight" || parts[3] == "bias");
+  return known ? std::optional(tensor) : std::nullopt;
 }
 
 WeightSource Source(std::string name, int rows, int columns) {
@@ -66,6 +97,8 @@ absl::StatusOr<std::unique_ptr<MedusaFile>> MedusaFile::Open(
       new MedusaFile(std::move(tensors), hidden_size, vocab_size));
   BANYAN_RETURN_IF_ERROR(file->Count());
   BANYAN_RETURN_IF_ERROR(file->CheckTensors());
+  BANYAN_RETURN_IF_ERROR(
+      file->CheckConfig(absl::StrCat(directory, "/config.json")));
   return file;
 }
 
@@ -102,19 +135,40 @@ absl::Status MedusaFile::Error(absl::string_view tensor,
       absl::StrCat(file_->path(), ": tensor ", QuotedName(tensor), ": ", what));
 }
 
+// All names count, so that a tensor that is missing is missed by its own.
 absl::Status MedusaFile::Count() {
+  int before_output = kMost;  // blocks, by the names of output matrices
   for (const auto& [name, tensor] : file_->tensors()) {
-    const int head = HeadOf(name);
-    if (head < 0)
+    const std::optional<TensorName> is = ReadName(name);
+    if (!is.has_value())
       return Error(name,
                    "expected the name of a Medusa head's tensor, such as "
                    "0.0.linear.weight");
-    heads_ = std::max(heads_, head + 1);
+    heads_ = std::max(heads_, is->head + 1);
+    if (is->is_output)
+      before_output = std::min(before_output, is->block);
+    else
+      blocks_ = std::max(blocks_, is->block + 1);
   }
-  while (file_->Find(Linear(0, blocks_).tensor) != nullptr) ++blocks_;
+  own_outputs_ = before_output < kMost;
+  if (own_outputs_) blocks_ = std::max(blocks_, before_output);
   if (blocks_ == 0) return Error(Linear(0, 0).tensor, "is missing");
-  own_outputs_ = file_->Find(Output(0).tensor) != nullptr;
   return absl::OkStatus();
+}
+
+absl::Status MedusaFile::CheckConfig(const std::string& path) const {
+  BANYAN_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(path, kMaxConfigBytes));
+  BANYAN_ASSIGN_OR_RETURN(ConfigReader in, ConfigReader::Parse(text, path));
+  const auto expect = [&](absl::string_view key, int found) {
+    if (in.SizeOr(key, found) != found)
+      in.Unexpected(key, absl::StrCat(found, ", as ", file_->path(), " has"));
+  };
+  expect("medusa_num_heads", heads_);
+  expect("medusa_num_layers", blocks_);
+  expect("hidden_size", hidden_size_);
+  expect("vocab_size", vocab_size_);
+  return in.status();
 }
 
 absl::Status MedusaFile::CheckTensors() const {
@@ -130,7 +184,7 @@ absl::Status MedusaFile::CheckTensors() const {
                       static_cast<std::size_t>(2 * blocks_ + own_outputs_);
   if (file_->tensors().size() == wanted) return absl::OkStatus();
   for (const auto& [name, tensor] : file_->tensors()) {
-    const int head = HeadOf(name);
+    const int head = ReadName(name)->head;
     bool known = own_outputs_ && name == Output(head).tensor;
     for (int block = 0; block < blocks_; ++block)
       known = known || name == Linear(head, block).tensor ||

@@ -4,7 +4,8 @@
 // the final norm. It has blocks j = 0 .. L - 1, x + SiLU(W x + b), of
 // `i.j.linear.weight` [h, h] and `i.j.linear.bias` [h], and then the output
 // matrix `i.L.weight` [V, h]; without that, it shares the target's. How many
-// heads there are the tensors say: published configs say something else.
+// heads and blocks there are the tensors' names say, and config.json, which
+// published heads have with other numbers, must agree.
 #ifndef BANYAN_DRAFTERS_MEDUSA_HEADS_FILE_H_
 #define BANYAN_DRAFTERS_MEDUSA_HEADS_FILE_H_
 
@@ -26,10 +27,12 @@ namespace banyan {
 class MedusaFile {
  public:
   // Opens DIRECTORY/model.safetensors or, without that,
-  // DIRECTORY/medusa_lm_head.safetensors. Fails with NotFound if there is
-  // neither, and with InvalidArgument, which names file and tensor, unless its
-  // tensors are the heads of a target of this hidden size and vocabulary, every
-  // one and nothing else, as F32, F16 or BF16.
+  // DIRECTORY/medusa_lm_head.safetensors, and DIRECTORY/config.json. Fails with
+  // NotFound if one is not there (a pickle in the place of the first is named,
+  // with the command that converts it), and with InvalidArgument, which names
+  // file and tensor or key, unless the tensors are the heads of a target of
+  // this hidden size and vocabulary, every one and nothing else, as F32, F16 or
+  // BF16, and what config.json says of their numbers and sizes is so.
   static absl::StatusOr<std::unique_ptr<MedusaFile>> Open(
       const std::string& directory, int hidden_size, int vocab_size);
 
@@ -62,6 +65,7 @@ class MedusaFile {
   absl::Status Error(absl::string_view tensor, absl::string_view what) const;
   absl::Status Count();
   absl::Status CheckTensors() const;
+  absl::Status CheckConfig(const std::string& path) const;
   absl::Status CheckTensor(const WeightSource& source) const;
 
   std::shared_ptr<const Safetensors> file_;

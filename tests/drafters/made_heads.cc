@@ -54,4 +54,11 @@ MadeHeads MakeHeads(const Transformer& target) {
   return made;
 }
 
+void WriteHeads(const MadeTensors& tensors, const TestFolder& folder) {
+  folder.Write("model.safetensors", SafetensorsFile(tensors));
+  folder.Write("config.json",
+               absl::StrCat("{\"medusa_num_heads\": ", kMadeHeads,
+                            ", \"medusa_num_layers\": ", kBlocks, "}"));
+}
+
 }  // namespace banyan

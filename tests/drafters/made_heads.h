@@ -20,6 +20,9 @@ struct MadeHeads {
 
 MadeHeads MakeHeads(const Transformer& target);
 
+// Makes `folder` a directory of these heads.
+void WriteHeads(const MadeTensors& tensors, const TestFolder& folder);
+
 }  // namespace banyan
 
 #endif  // BANYAN_TESTS_DRAFTERS_MADE_HEADS_H_

@@ -38,7 +38,7 @@ class MedusaTest : public testing::Test {
   MedusaTest()
       : target_(LoadGolden("llama", Backends().front())),
         made_(MakeHeads(*target_)) {
-    folder_.Write("model.safetensors", SafetensorsFile(made_.tensors));
+    WriteHeads(made_.tensors, folder_);
     auto heads = LoadMedusaHeads(folder_.path(), *target_);
     Check(heads.ok(), heads.status().message());
     heads_ = *std::move(heads);

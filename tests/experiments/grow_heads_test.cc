@@ -194,7 +194,7 @@ TEST(GrowHeads, RefusesWhatIsNotTheirLayout) {
            {"0.0.linear.weight", "'0.0.linear.weight': is missing", {}},
            {"1.0.linear.weight", "'1.0.linear.weight': is missing", {}},
            {"2.2.weight", "'2.2.weight': is missing", {}},
-           {"0.2.weight", "'1.2.weight': is not one of 3 Medusa heads", {}},
+           {"0.2.weight", "'0.2.weight': is missing", {}},
            {"1.0.linear.weight",
             "expected shape [12, 12], found [12, 13]",
             {12, 13}},
