@@ -78,7 +78,11 @@ struct Architecture {
   WeightSource final_norm, final_norm_bias;
   WeightSource head;  // the embedding's own where the two are tied
   bool tied_head = false;
+  // Of a tied pair that is stored twice, the one that is not the embedding: it
+  // must say the same.
+  WeightSource tied_twin;
   std::vector<LayerSources> layers;
+  std::string layer_prefix;  // of a tensor's name, before the layer's number
 
   // A model made larger without changing what it computes (docs/formats.md):
   // the name of the one it was made from, empty for any other model, and the

@@ -12,9 +12,12 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/read_file.h"
@@ -38,6 +41,36 @@ absl::StatusOr<ConfigReader> OpenConfig(const std::string& path) {
   BANYAN_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(path, kMaxConfigBytes));
   return ConfigReader::Parse(text, path);
+}
+
+// The first few of `names`, and how many more there are.
+std::string SomeOf(const std::vector<std::string>& names) {
+  constexpr std::size_t kNamed = 5;
+  const std::size_t named = std::min(names.size(), kNamed);
+  return absl::StrCat(
+      absl::StrJoin(names.begin(),
+                    names.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+      names.size() > named
+          ? absl::StrCat(" and ", names.size() - named, " more")
+          : "");
+}
+
+// What older programs stored beside the weights though it follows from
+// config.json: the frequencies of rotary positions, GPT-2's causal masks.
+bool MeansNothing(absl::string_view name) {
+  for (absl::string_view end :
+       {"rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias"})
+    if (absl::EndsWith(name, end)) return true;
+  return false;
+}
+
+// The number of the layer that a tensor is of; 0 if it is of none.
+std::size_t LayerOf(absl::string_view name, absl::string_view prefix) {
+  std::size_t layer = 0;
+  if (!absl::ConsumePrefix(&name, prefix) ||
+      !absl::SimpleAtoi(name.substr(0, name.find('.')), &layer))
+    return 0;
+  return layer;
 }
 
 absl::Status ErrorIn(const Safetensors& file, const WeightSource& source,
@@ -93,6 +126,7 @@ absl::StatusOr<std::unique_ptr<Checkpoint>> Checkpoint::Open(
       new Checkpoint(directory, std::move(files)));
   BANYAN_RETURN_IF_ERROR(result->ReadConfigs(config));
   BANYAN_RETURN_IF_ERROR(result->CheckWeights());
+  BANYAN_RETURN_IF_ERROR(result->CheckUnread());
   return result;
 }
 
@@ -110,8 +144,7 @@ absl::Status Checkpoint::ReadConfigs(ConfigReader& config) {
 }
 
 absl::Status Checkpoint::CheckWeights() const {
-  constexpr std::size_t kNamed = 5;
-  std::vector<absl::string_view> missing;  // in order
+  std::vector<std::string> missing;  // in order
   std::set<absl::string_view> named_before;
   absl::Status status;
   ForEachSource(architecture_, [&](const WeightSource& source) {
@@ -121,18 +154,61 @@ absl::Status Checkpoint::CheckWeights() const {
     else if (named_before.insert(source.tensor).second)
       missing.push_back(source.tensor);
   });
+  if (architecture_.tied_twin.present())
+    status.Update(Tensor(architecture_.tied_twin).status());
   if (missing.empty()) return status;
-  const std::size_t named = std::min(missing.size(), kNamed);
   const bool lacks_head =
       missing.back() == architecture_.head.tensor && !architecture_.tied_head;
   return absl::InvalidArgumentError(absl::StrCat(
-      directory_, ": ", missing.size(), " of the weights missing: ",
-      absl::StrJoin(missing.begin(), missing.begin() + named, ", "),
-      missing.size() > named
-          ? absl::StrCat(" and ", missing.size() - named, " more")
-          : "",
+      directory_, ": ", missing.size(),
+      " of the weights missing: ", SomeOf(missing),
       lacks_head ? " (config.json does not tie the head to the embedding)"
                  : ""));
+}
+
+absl::Status Checkpoint::CheckUnread() {
+  warnings_ = files_.warnings();
+  std::set<std::string> names = files_.TensorNames();
+  ForEachSource(architecture_, [&](const WeightSource& source) {
+    names.erase(source.tensor);
+  });
+  names.erase(architecture_.tied_twin.tensor);
+  std::vector<std::string> unread;
+  for (const std::string& name : names) {
+    if (MeansNothing(name)) continue;
+    if (LayerOf(name, architecture_.layer_prefix) >=
+        architecture_.layers.size())
+      return absl::InvalidArgumentError(absl::StrCat(
+          directory_, ": config.json has ", architecture_.layers.size(),
+          " layers, and the weights have ", QuotedName(name)));
+    unread.push_back(QuotedName(name));
+  }
+  if (!unread.empty())
+    warnings_.push_back(
+        absl::StrCat(directory_, ": ", unread.size(),
+                     unread.size() == 1 ? " tensor is" : " tensors are",
+                     " not read: ", SomeOf(unread)));
+  return absl::OkStatus();
+}
+
+absl::Status Checkpoint::CheckTied() const {
+  const WeightSource& twin = architecture_.tied_twin;
+  if (!twin.present()) return absl::OkStatus();
+  std::vector<float> one(static_cast<std::size_t>(twin.columns));
+  std::vector<float> other(one.size());
+  for (int row = 0; row < twin.rows; ++row) {
+    BANYAN_RETURN_IF_ERROR(
+        ReadRows(architecture_.embedding, {row, 1}, absl::MakeSpan(one)));
+    BANYAN_RETURN_IF_ERROR(ReadRows(twin, {row, 1}, absl::MakeSpan(other)));
+    if (one != other)
+      return ErrorIn(*files_.Find(twin.tensor)->file, twin,
+                     absl::InvalidArgumentError(absl::StrCat(
+                         "row ", row, " is not that of ",
+                         QuotedName(architecture_.embedding.tensor),
+                         ", though config.json ties the two")));
+  }
+  Release(twin);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<StoredTensor> Checkpoint::Tensor(

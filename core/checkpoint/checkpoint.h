@@ -36,16 +36,19 @@ class Checkpoint {
   // Reads config.json, generation_config.json if there is one, and the headers
   // of the weights' files (CheckpointFiles), and checks that every weight of
   // the architecture is there in its shape and as F32, F16 or BF16; F64 is
-  // refused. Tensors beyond those are passed over. Fails with NotFound if there
-  // is no config.json or no weights, and else with InvalidArgument, which names
-  // the file, the key or tensor, what was found and what was expected.
+  // refused, and so is a tensor of a layer that config.json does not have.
+  // Fails with NotFound if there is no config.json or no weights, and else with
+  // InvalidArgument, which names the file, the key or tensor, what was found
+  // and what was expected.
   static absl::StatusOr<std::unique_ptr<Checkpoint>> Open(
       const std::string& directory);
 
   const std::string& directory() const { return directory_; }
   const Architecture& architecture() const { return architecture_; }
-  // Which files were read, and which were not though they might have been.
-  const std::vector<std::string>& notes() const { return files_.notes(); }
+  // What its user should know: a sentence for a file that was passed over, and
+  // one for all tensors that nothing reads, but for those that other programs
+  // leave behind and that mean nothing (tables of rotations, masks).
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
   // The stored tensor behind `source`, its data as long-lived as this object.
   // Never fails for a source of architecture(); for another, NotFound if there
@@ -59,6 +62,10 @@ class Checkpoint {
   absl::Status ReadRows(const WeightSource& source, const RowRange& rows,
                         absl::Span<float> out) const;
 
+  // InvalidArgument, which names the first row that differs, if a tied pair is
+  // stored twice and not the same. Reads all of both.
+  absl::Status CheckTied() const;
+
   // Gives back the memory that holds the whole tensor behind `source`; it is
   // read from its file again when next asked for.
   void Release(const WeightSource& source) const;
@@ -68,9 +75,11 @@ class Checkpoint {
       : directory_(std::move(directory)), files_(std::move(files)) {}
   absl::Status ReadConfigs(ConfigReader& config);
   absl::Status CheckWeights() const;
+  absl::Status CheckUnread();
 
   std::string directory_;
   CheckpointFiles files_;
+  std::vector<std::string> warnings_;
   Architecture architecture_;
 };
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -48,9 +49,8 @@ absl::StatusOr<CheckpointFiles> CheckpointFiles::Open(
   const bool has_index = Exists(index);
   if (Exists(single)) {
     BANYAN_RETURN_IF_ERROR(result.AddFile(single));
-    result.notes_.push_back(absl::StrCat("weights: ", single));
     if (has_index)
-      result.notes_.push_back(
+      result.warnings_.push_back(
           absl::StrCat(index, " is passed over: ", kSingleFile, " is there"));
     return result;
   }
@@ -58,8 +58,6 @@ absl::StatusOr<CheckpointFiles> CheckpointFiles::Open(
     return absl::NotFoundError(absl::StrCat(directory, ": expected ",
                                             kSingleFile, " or ", kIndexFile));
   BANYAN_RETURN_IF_ERROR(result.AddShards(directory, index));
-  result.notes_.push_back(absl::StrCat("weights: ", result.files_.size(),
-                                       " files that ", index, " names"));
   return result;
 }
 
@@ -113,6 +111,13 @@ absl::Status CheckpointFiles::AddTensor(
         absl::StrCat(file->path(), " has no such tensor"));
   places_[name] = {file, tensor};
   return absl::OkStatus();
+}
+
+std::set<std::string> CheckpointFiles::TensorNames() const {
+  std::set<std::string> names;
+  for (const std::unique_ptr<Safetensors>& file : files_)
+    for (const auto& [name, tensor] : file->tensors()) names.insert(name);
+  return names;
 }
 
 const CheckpointFiles::Place* CheckpointFiles::Find(

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,11 @@ class CheckpointFiles {
 
   // Null if there is no such tensor; lives as long as this object.
   const Place* Find(absl::string_view name) const;
-  // What of the directory was read, or was not though it might have been: a
-  // sentence each.
-  const std::vector<std::string>& notes() const { return notes_; }
+  // Every tensor of the files that were opened, those among them that the index
+  // does not name.
+  std::set<std::string> TensorNames() const;
+  // A sentence for each file that was not read though it might have been.
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   absl::Status AddFile(const std::string& path);
@@ -47,7 +50,7 @@ class CheckpointFiles {
 
   std::vector<std::unique_ptr<Safetensors>> files_;
   std::map<std::string, Place, std::less<>> places_;
-  std::vector<std::string> notes_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace banyan

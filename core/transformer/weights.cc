@@ -178,6 +178,7 @@ absl::StatusOr<TransformerWeights> LoadTransformerWeights(
   const Architecture& architecture = checkpoint.architecture();
   const Loader loader(checkpoint, backend);
   TransformerWeights weights;
+  BANYAN_RETURN_IF_ERROR(checkpoint.CheckTied());
   BANYAN_RETURN_IF_ERROR(
       loader.Read({&architecture.embedding}, format, weights.embedding));
   BANYAN_RETURN_IF_ERROR(loader.Read({&architecture.positions},

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "core/base/status_macros.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/warnings.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/table.h"
 
@@ -23,8 +24,7 @@ struct Options {
 };
 
 void Warn(const RecordSet& set) {
-  for (const std::string& warning : set.warnings)
-    std::cerr << "banyan: warning: " << warning << "\n";
+  for (const std::string& warning : set.warnings) PrintWarning(warning);
 }
 
 absl::Status CompareRuns(const Options& options) {

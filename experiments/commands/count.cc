@@ -23,6 +23,7 @@
 #include "core/tokenizer/tokenizer.h"
 #include "drafters/token_counts.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/warnings.h"
 #include "experiments/tools/documents.h"
 #include "experiments/tools/token_counter.h"
 #include "nlohmann/json.hpp"
@@ -132,6 +133,8 @@ absl::Status Count(const Options& options) {
   // The model may have more tokens than its tokenizer.
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
                           Checkpoint::Open(options.model));
+  for (const std::string& warning : checkpoint->warnings())
+    PrintWarning(warning);
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer,
                           Tokenizer::Load(options.model));
   BANYAN_RETURN_IF_ERROR(CheckWritable(options.out));

@@ -1,7 +1,6 @@
 // banyan export: records for other programs.
 #include "experiments/report/export.h"
 
-#include <iostream>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -15,6 +14,7 @@
 #include "core/base/nearest.h"
 #include "core/base/status_macros.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/warnings.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/output.h"
 #include "experiments/report/token_texts.h"
@@ -44,8 +44,7 @@ absl::Status KeepOnly(const std::string& name, RecordSet& set) {
 absl::Status Export(const Options& options) {
   BANYAN_ASSIGN_OR_RETURN(RecordSet set,
                           ReadRecordSet(options.paths, /*mixed=*/true));
-  for (const std::string& warning : set.warnings)
-    std::cerr << "banyan: warning: " << warning << "\n";
+  for (const std::string& warning : set.warnings) PrintWarning(warning);
   if (!options.cell.empty())
     BANYAN_RETURN_IF_ERROR(KeepOnly(options.cell, set));
   return WriteOutput(options.out, [&](std::ostream& out) {

@@ -24,6 +24,7 @@
 #include "drafters/head_growth.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
+#include "experiments/commands/warnings.h"
 #include "experiments/tools/grow/grow_heads.h"
 #include "experiments/tools/grow/grow_model.h"
 #include "experiments/tools/grow/model_size.h"
@@ -128,6 +129,8 @@ absl::Status Grow(Options options) {
   const std::int64_t begin = clock.NowNs();
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
                           Checkpoint::Open(options.model));
+  for (const std::string& warning : checkpoint->warnings())
+    PrintWarning(warning);
   BANYAN_ASSIGN_OR_RETURN(
       const ModelSize size,
       ResolveSize(checkpoint->architecture(), options.wish));

@@ -22,12 +22,11 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/model/model.h"
-#include "core/ops/backend.h"
 #include "experiments/commands/commands.h"
-#include "experiments/commands/device_options.h"
 #include "experiments/commands/model_options.h"
 #include "experiments/metrics/median.h"
 #include "experiments/run/loaded_model.h"
+#include "experiments/run/model_shelf.h"
 #include "experiments/tools/pass_timing.h"
 #include "nlohmann/json.hpp"
 
@@ -197,10 +196,9 @@ absl::Status Measure(const Options& options) {
   if (!options.out.empty() && !std::ofstream(options.out, std::ios::app))
     return absl::InvalidArgumentError(
         absl::StrCat(options.out, ": the file cannot be written"));
-  BANYAN_ASSIGN_OR_RETURN(const std::shared_ptr<Backend> backend,
-                          OpenDevice(options.model.device));
+  BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
   BANYAN_ASSIGN_OR_RETURN(const LoadedModel loaded,
-                          LoadModel(options.model.spec, backend));
+                          shelf.Open(options.model.spec));
   const bool terminal = isatty(STDERR_FILENO) == 1;
   const Model& model = *loaded.model;
   const ModelFacts facts = model.facts();
@@ -212,8 +210,8 @@ absl::Status Measure(const Options& options) {
                        .bytes = static_cast<double>(facts.streamed_bytes),
                        .operations = facts.operations_per_token};
   BANYAN_ASSIGN_OR_RETURN(measured.timings,
-                          TimePasses(model, *backend, options.timing, clock,
-                                     [&](int done, int all) {
+                          TimePasses(model, shelf.backend(), options.timing,
+                                     clock, [&](int done, int all) {
                                        if (terminal) ShowProgress(done, all);
                                      }));
   if (options.json)

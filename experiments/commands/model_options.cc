@@ -13,6 +13,7 @@
 #include "core/base/status_macros.h"
 #include "core/ops/backend.h"
 #include "experiments/commands/device_options.h"
+#include "experiments/commands/warnings.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/model_shelf.h"
 
@@ -35,7 +36,7 @@ void AddModelOptions(CLI::App& command, ModelOptions& options) {
 absl::StatusOr<ModelShelf> OpenShelf(const ModelOptions& options) {
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<Backend> backend,
                           OpenDevice(options.device));
-  return ModelShelf(std::move(backend));
+  return ModelShelf(std::move(backend), PrintWarning);
 }
 
 absl::StatusOr<std::uint64_t> ReadSeed(const std::string& text) {

@@ -21,7 +21,8 @@ struct ModelOptions {
 // `options` must outlive the parse.
 void AddModelOptions(CLI::App& command, ModelOptions& options);
 
-// A shelf on the device asked for. Fails as OpenDevice.
+// A shelf on the device asked for, which prints its warnings. Fails as
+// OpenDevice.
 absl::StatusOr<ModelShelf> OpenShelf(const ModelOptions& options);
 
 // A seed as a command line gives it: the command line library would wrap a

@@ -1,6 +1,5 @@
 // banyan report: what was recorded, as tables, files and a page.
 #include <algorithm>
-#include <iostream>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/warnings.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer.h"
 #include "experiments/report/html_page.h"
@@ -92,8 +92,7 @@ absl::Status MakeAndWrite(Options options) {
     SplitByKind(set);
   if (options.summary.costs != nullptr)
     BANYAN_RETURN_IF_ERROR(StateTimes(costs, set));
-  for (const std::string& warning : set.warnings)
-    std::cerr << "banyan: warning: " << warning << "\n";
+  for (const std::string& warning : set.warnings) PrintWarning(warning);
   BANYAN_ASSIGN_OR_RETURN(const std::string text, ReportText(set, options));
   return WriteOutput(options.out, [&text](std::ostream& out) {
     out << text;

@@ -25,6 +25,7 @@
 #include "core/text/columns.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/device_options.h"
+#include "experiments/commands/warnings.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
@@ -74,7 +75,8 @@ absl::StatusOr<Opened> Open(const Options& options,
   BANYAN_ASSIGN_OR_RETURN(opened.workload,
                           ReadWorkload(opened.experiment.workload.file));
   BANYAN_ASSIGN_OR_RETURN(opened.backend, OpenDevice(options.device));
-  ModelShelf shelf(outline ? OutlineOf(opened.backend) : opened.backend);
+  ModelShelf shelf(outline ? OutlineOf(opened.backend) : opened.backend,
+                   PrintWarning);
   BANYAN_ASSIGN_OR_RETURN(
       opened.run, PrepareRun(opened.experiment, opened.workload, shelf, clock));
   if (opened.run.left_out > 0)

@@ -69,6 +69,7 @@ absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
   LoadedModel loaded;
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
                           Checkpoint::Open(spec.directory));
+  loaded.warnings = checkpoint->warnings();
   TransformerOptions options;
   BANYAN_ASSIGN_OR_RETURN(options.format,
                           ReadFormat(spec.weights, *checkpoint));

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/weight_format.h"
@@ -17,6 +18,7 @@ namespace banyan {
 struct LoadedModel {
   std::shared_ptr<const Model> model;
   std::shared_ptr<const Tokenizer> tokenizer;  // null: no tokenizer.json
+  std::vector<std::string> warnings;           // Checkpoint::warnings
 };
 
 // " (grown from NAME)" for a grown model, else nothing: what every report says

@@ -20,6 +20,8 @@ absl::StatusOr<LoadedModel> ModelShelf::Open(const ModelSpec& spec) {
   const auto load =
       [&]() -> absl::StatusOr<std::shared_ptr<const LoadedModel>> {
     BANYAN_ASSIGN_OR_RETURN(LoadedModel loaded, LoadModel(plain, backend_));
+    for (const std::string& warning : loaded.warnings)
+      if (warned_.insert(warning).second) warn_(warning);
     return std::make_shared<LoadedModel>(std::move(loaded));
   };
   BANYAN_ASSIGN_OR_RETURN(

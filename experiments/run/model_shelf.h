@@ -3,7 +3,10 @@
 #ifndef BANYAN_EXPERIMENTS_RUN_MODEL_SHELF_H_
 #define BANYAN_EXPERIMENTS_RUN_MODEL_SHELF_H_
 
+#include <functional>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -16,8 +19,16 @@ namespace banyan {
 // For one thread. The models outlive it.
 class ModelShelf {
  public:
-  explicit ModelShelf(std::shared_ptr<Backend> backend)
-      : backend_(std::move(backend)), assets_(std::make_shared<Assets>()) {}
+  using Warn = std::function<void(const std::string& warning)>;
+
+  // `warn` is told what the user should know of the models that are loaded
+  // (LoadedModel::warnings), each sentence once.
+  explicit ModelShelf(
+      std::shared_ptr<Backend> backend,
+      Warn warn = [](const std::string& /*warning*/) {})
+      : backend_(std::move(backend)),
+        assets_(std::make_shared<Assets>()),
+        warn_(std::move(warn)) {}
 
   // Gives what it gave before for the same directory, however spelt, and the
   // same format, asked for by name or by `auto`. Fails as LoadModel, or with
@@ -31,6 +42,8 @@ class ModelShelf {
  private:
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<Assets> assets_;
+  Warn warn_;
+  std::set<std::string> warned_;
 };
 
 }  // namespace banyan

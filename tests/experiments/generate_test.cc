@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/run_program.h"
+#include "tests/support/edited_model.h"
 #include "tests/support/golden_model.h"
 
 namespace banyan {
@@ -38,6 +41,46 @@ std::size_t Count(absl::string_view text, absl::string_view part) {
        at = text.find(part, at + part.size()))
     ++count;
   return count;
+}
+
+// What nothing reads is a line on standard error; the rest stays as it is.
+TEST(Generate, WarnsOfTensorsThatNothingReads) {
+  EditedModel model(GoldenFolder("llama"));
+  const std::string command = "generate --model " + model.path() +
+                              " --ids 1,2 --max-new-tokens 3 --temperature 0" +
+                              Method("self_q8_chain") + "--json";
+  Json expected = RunForJson(command);
+  model.files()["model.safetensors"]["unread"] = {"U8", {1}, "x"};
+  model.Write("model.safetensors");
+  const Outcome outcome = RunProgram(command);
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.err, "banyan: warning: " + model.path() +
+                             ": 1 tensor is not read: 'unread'\n");
+  Json found = Json::parse(outcome.out);
+  for (Json* json : {&expected, &found})
+    for (const char* time : {"ms_per_token", "phases_ms"}) json->erase(time);
+  EXPECT_EQ(found, expected);
+}
+
+// Numbers that leave the range of floats are an error and no token, drafted or
+// not.
+TEST(Generate, SaysThatAPassOverflowed) {
+  EditedModel model(GoldenFolder("llama"));
+  for (auto& [name, tensor] : model.files()["model.safetensors"])
+    if (absl::EndsWith(name, "layers.1.mlp.up_proj.weight"))
+      for (std::int64_t at = 0; at < CountOf(tensor); ++at)
+        SetNumber(tensor, at, 0x1.fep127F);
+  model.Write("model.safetensors");
+  for (const char* method : {"plain", "self_q8_tree"})
+    for (const char* temperature : {"0", "1"}) {
+      const Outcome outcome = RunProgram(
+          absl::StrCat("generate --model ", model.path(),
+                       " --ids 1,2,3 --max-new-tokens 3 --temperature ",
+                       temperature, Method(method)));
+      EXPECT_EQ(outcome.code, 2) << outcome.output;
+      EXPECT_EQ(outcome.out, "1,2,3") << "the prompt, and nothing after it";
+      EXPECT_THAT(outcome.err, HasSubstr("the logit of token ")) << method;
+    }
 }
 
 class GenerateGolden : public testing::TestWithParam<std::string> {};

@@ -1,10 +1,13 @@
 // A grown model computes what it is grown from: every family that can grow.
+#include "experiments/tools/grow/grow_model.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -24,11 +27,13 @@
 #include "core/ops/weight.h"
 #include "core/transformer/transformer.h"
 #include "experiments/tools/grow/model_size.h"
+#include "experiments/tools/grow/output_folder.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/transformer/made_model.h"
 #include "tests/core/transformer/walk.h"
 #include "tests/experiments/growing.h"
 #include "tests/support/dice.h"
+#include "tests/support/edited_model.h"
 #include "tests/support/golden_model.h"
 #include "tests/support/must_read.h"
 
@@ -277,6 +282,34 @@ TEST(Grow, CutsALargeModelIntoShards) {
   for (const std::vector<TokenId>& text : Texts(*first))
     EXPECT_EQ(Compute(*first, text, 0).logits,
               Compute(*second, text, 0).logits);
+}
+
+// Neither would show in what is written.
+TEST(Grow, RefusesATiedPairThatDisagreesAndNormsThatAreNotFinite) {
+  const auto refusal = [](const EditedModel& model) {
+    const auto checkpoint = MustOpen(model.path());
+    const auto folder = OutputFolder::Make(model.path() + "/grown");
+    Check(folder.ok(), folder.status().message());
+    ModelSize size = SizeOf(checkpoint->architecture());
+    size.hidden *= 2;
+    return std::string(GrowModel(*checkpoint, size, {}, **folder,
+                                 [](std::int64_t, std::int64_t) {})
+                           .status()
+                           .message());
+  };
+  EditedModel model(GoldenFolder("llama_biased"));
+  MadeTensors& tensors = model.files().at("model.safetensors");
+  const MadeTensor norm = tensors["model.norm.weight"];
+  SetNumber(tensors["model.norm.weight"], 3, std::nanf(""));
+  model.Write("model.safetensors");
+  EXPECT_THAT(refusal(model), HasSubstr("'model.norm.weight': row 3, column 0: "
+                                        "expected a finite number, found nan"));
+  tensors["model.norm.weight"] = norm;
+  MadeTensor& twin = tensors["lm_head.weight"] =
+      tensors["model.embed_tokens.weight"];
+  SetNumber(twin, 0, 2);
+  model.Write("model.safetensors");
+  EXPECT_THAT(refusal(model), HasSubstr("'lm_head.weight': row 0 is not that"));
 }
 
 TEST(Grow, KeepsTheKeysOfTheConfigAndItsCompanions) {

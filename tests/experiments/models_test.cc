@@ -18,6 +18,7 @@
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/model_shelf.h"
 #include "experiments/run/scoring.h"
+#include "tests/support/edited_model.h"
 #include "tests/support/golden_model.h"
 
 namespace banyan {
@@ -46,6 +47,23 @@ TEST(ModelShelf, LoadsADirectoryAndFormatOnce) {
   EXPECT_NE(first, open(folder, "q8"));
   EXPECT_EQ(open(folder, "q8"), open(folder, "q8"));
   EXPECT_NE(first, open(GoldenFolder("qwen2"), "bf16"));
+}
+
+TEST(ModelShelf, TellsEachWarningOnce) {
+  EditedModel model(GoldenFolder("llama"));
+  model.files()["model.safetensors"]["unread"] = {"U8", {1}, "x"};
+  model.Write("model.safetensors");
+  std::vector<std::string> warnings;
+  auto backend = CpuBackend::Create({.threads = 1});
+  ModelShelf shelf(*std::move(backend), [&](const std::string& warning) {
+    warnings.push_back(warning);
+  });
+  for (const char* weights : {"bf16", "auto", "q8"})
+    EXPECT_TRUE(
+        shelf.Open({.directory = model.path(), .weights = weights}).ok());
+  EXPECT_TRUE(shelf.Open({.directory = GoldenFolder("qwen2")}).ok());
+  EXPECT_EQ(warnings, std::vector<std::string>{
+                          model.path() + ": 1 tensor is not read: 'unread'"});
 }
 
 TEST(ModelShelf, SaysThatADirectoryIsMissing) {

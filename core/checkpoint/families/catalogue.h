@@ -17,7 +17,7 @@ struct FamilyRow {
   // Reads config.json. Errors are noted in `in`; without one the result is
   // complete, every size is from 1 to ConfigReader::kMaxSize, and every weight
   // is described. Which tensors there are decides only between spellings of
-  // their names: one may be missing.
+  // their names, and whether a tied pair has a twin: one may be missing.
   Architecture (*read)(ConfigReader& in, HasTensor has_tensor);
 };
 

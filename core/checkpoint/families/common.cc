@@ -38,11 +38,17 @@ void ReadTextEnds(ConfigReader& in, Architecture& architecture) {
   if (!begins.empty()) architecture.begin_of_text = begins.front();
 }
 
-void ReadHead(ConfigReader& in, bool tied_by_default,
+void ReadHead(ConfigReader& in, bool tied_by_default, HasTensor has_tensor,
               Architecture& architecture) {
+  WeightSource& embedding = architecture.embedding;
+  WeightSource own = embedding;
+  own.tensor = "lm_head.weight";
   architecture.tied_head = in.Flag("tie_word_embeddings", tied_by_default);
-  architecture.head = architecture.embedding;
-  if (!architecture.tied_head) architecture.head.tensor = "lm_head.weight";
+  architecture.head = own;
+  if (!architecture.tied_head) return;
+  if (has_tensor(own.tensor))
+    (has_tensor(embedding.tensor) ? architecture.tied_twin : embedding) = own;
+  architecture.head = embedding;
 }
 
 void RefuseQuantized(ConfigReader& in) {

@@ -32,9 +32,10 @@ WeightSource Vector(std::string tensor, int rows);
 // generation_config.json hold them.
 void ReadTextEnds(ConfigReader& in, Architecture& architecture);
 
-// lm_head.weight, or the embedding if the two are tied (a stored lm_head is
-// passed over then). The embedding is known.
-void ReadHead(ConfigReader& in, bool tied_by_default,
+// lm_head.weight, or the embedding if the two are tied; then either name will
+// do, and if both are stored one is the other's twin. The embedding, by its own
+// name, is known.
+void ReadHead(ConfigReader& in, bool tied_by_default, HasTensor has_tensor,
               Architecture& architecture);
 
 // Stored in a form that is not supported: an error in `in`.

@@ -105,8 +105,11 @@ Architecture ReadGpt2(ConfigReader& in, HasTensor has_tensor) {
     in.Unexpected("add_cross_attention", "false");
   const bool scaled = in.Flag("scale_attn_weights", true);
   const bool by_layer = in.Flag("scale_attn_by_inverse_layer_idx", false);
-  const std::string prefix =
-      has_tensor("transformer.wte.weight") ? "transformer." : "";
+  // Of a tied pair stored under the head's name the first is not there.
+  const std::string prefix = has_tensor("transformer.wte.weight") ||
+                                     has_tensor("transformer.wpe.weight")
+                                 ? "transformer."
+                                 : "";
   const int hidden = result.hidden_size;
   result.embedding =
       Matrix(absl::StrCat(prefix, "wte.weight"), result.vocab_size, hidden);
@@ -114,11 +117,12 @@ Architecture ReadGpt2(ConfigReader& in, HasTensor has_tensor) {
       Matrix(absl::StrCat(prefix, "wpe.weight"), result.context_limit, hidden);
   result.final_norm = Vector(absl::StrCat(prefix, "ln_f.weight"), hidden);
   result.final_norm_bias = Vector(absl::StrCat(prefix, "ln_f.bias"), hidden);
-  ReadHead(in, /*tied_by_default=*/true, result);
+  ReadHead(in, /*tied_by_default=*/true, has_tensor, result);
   if (!in.status().ok()) return result;
+  result.layer_prefix = absl::StrCat(prefix, "h.");
   for (int i = 0; i < layers; ++i) {
     result.layers.push_back(Layer(hidden, result.feed_forward_size,
-                                  absl::StrCat(prefix, "h.", i, ".")));
+                                  absl::StrCat(result.layer_prefix, i, ".")));
     result.layers.back().attention_scale =
         (scaled ? 1 / std::sqrt(static_cast<double>(result.head_dim)) : 1.0) /
         (by_layer ? i + 1 : 1);

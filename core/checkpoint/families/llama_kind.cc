@@ -86,7 +86,8 @@ LayerSources Layer(const Architecture& of, const LlamaKind& kind,
 
 }  // namespace
 
-Architecture ReadLlamaKind(ConfigReader& in, const LlamaKind& kind) {
+Architecture ReadLlamaKind(ConfigReader& in, HasTensor has_tensor,
+                           const LlamaKind& kind) {
   Architecture result;
   result.family = std::string(kind.family);
   result.vocab_size = in.Size("vocab_size");
@@ -109,11 +110,12 @@ Architecture ReadLlamaKind(ConfigReader& in, const LlamaKind& kind) {
   result.embedding = Matrix("model.embed_tokens.weight", result.vocab_size,
                             result.hidden_size);
   result.final_norm = Vector("model.norm.weight", result.hidden_size);
-  ReadHead(in, /*tied_by_default=*/false, result);
+  ReadHead(in, /*tied_by_default=*/false, has_tensor, result);
   if (!in.status().ok()) return result;
+  result.layer_prefix = "model.layers.";
   for (int i = 0; i < layers; ++i)
     result.layers.push_back(
-        Layer(result, kind, absl::StrCat("model.layers.", i, ".")));
+        Layer(result, kind, absl::StrCat(result.layer_prefix, i, ".")));
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/config_reader.h"
+#include "core/checkpoint/families/common.h"
 
 namespace banyan {
 
@@ -23,7 +24,8 @@ struct LlamaKind {
 
 // Every layer sees all positions. Errors are noted in `in`; the result is
 // complete only without one.
-Architecture ReadLlamaKind(ConfigReader& in, const LlamaKind& kind);
+Architecture ReadLlamaKind(ConfigReader& in, HasTensor has_tensor,
+                           const LlamaKind& kind);
 
 }  // namespace banyan
 

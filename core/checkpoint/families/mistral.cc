@@ -7,12 +7,12 @@
 
 namespace banyan {
 
-Architecture ReadMistral(ConfigReader& in, HasTensor) {
+Architecture ReadMistral(ConfigReader& in, HasTensor has_tensor) {
   // What the family has where its files say nothing; null is no window.
   constexpr int kDefaultHeads = 8;
   constexpr int kDefaultWindow = 4096;
-  Architecture result =
-      ReadLlamaKind(in, {.family = "mistral", .kv_heads = kDefaultHeads});
+  Architecture result = ReadLlamaKind(
+      in, has_tensor, {.family = "mistral", .kv_heads = kDefaultHeads});
   const int window = in.IsGiven("sliding_window")
                          ? in.SizeOr("sliding_window", 0)
                          : kDefaultWindow;

@@ -7,9 +7,9 @@
 
 namespace banyan {
 
-Architecture ReadQwen2(ConfigReader& in, HasTensor) {
-  Architecture result =
-      ReadLlamaKind(in, {.family = "qwen2", .query_key_value_bias = true});
+Architecture ReadQwen2(ConfigReader& in, HasTensor has_tensor) {
+  Architecture result = ReadLlamaKind(
+      in, has_tensor, {.family = "qwen2", .query_key_value_bias = true});
   ReadWindows(in, result.layers);
   return result;
 }

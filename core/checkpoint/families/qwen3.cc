@@ -7,11 +7,11 @@
 
 namespace banyan {
 
-Architecture ReadQwen3(ConfigReader& in, HasTensor) {
+Architecture ReadQwen3(ConfigReader& in, HasTensor has_tensor) {
   LlamaKind kind = {.family = "qwen3", .head_dim = 128, .head_norms = true};
   kind.query_key_value_bias = in.Flag("attention_bias", false);
   kind.output_bias = kind.query_key_value_bias;
-  Architecture result = ReadLlamaKind(in, kind);
+  Architecture result = ReadLlamaKind(in, has_tensor, kind);
   ReadWindows(in, result.layers);
   return result;
 }

@@ -106,6 +106,7 @@ absl::StatusOr<GrownModel> GrowModel(const Checkpoint& checkpoint,
                                      const WriteOptions& options,
                                      OutputFolder& folder,
                                      GrowProgress progress) {
+  BANYAN_RETURN_IF_ERROR(checkpoint.CheckTied());
   BANYAN_ASSIGN_OR_RETURN(Json config, GrownConfig(checkpoint, size));
   BANYAN_ASSIGN_OR_RETURN(const std::vector<GrownTensor> tensors,
                           PlanTensors(checkpoint, size));

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/checkpoint/architecture.h"
@@ -20,6 +21,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 void WriteSmall(const TestFolder& folder, const MadeTensors& tensors) {
@@ -48,8 +50,7 @@ TEST(Checkpoint, GivesArchitectureAndRows) {
   ASSERT_TRUE(opened.ok()) << opened.status();
   const Checkpoint& checkpoint = **opened;
   EXPECT_EQ(checkpoint.directory(), folder.path());
-  EXPECT_THAT(checkpoint.notes(),
-              ElementsAre("weights: " + folder.path() + "/model.safetensors"));
+  EXPECT_THAT(checkpoint.warnings(), IsEmpty());
   const Architecture& architecture = checkpoint.architecture();
   EXPECT_EQ(architecture.family, "llama");
   EXPECT_THAT(architecture.end_of_text, ElementsAre(2));
@@ -93,13 +94,44 @@ TEST(Checkpoint, GivesSourcesBeyondTheArchitecture) {
   checkpoint.Release({"none", {1}, 1, 1});
 }
 
-TEST(Checkpoint, PassesOverTensorsItDoesNotNeed) {
+TEST(Checkpoint, WarnsOfTensorsThatNothingReads) {
   MadeTensors tensors = SmallTensors();
+  // What follows from config.json.
   tensors["model.layers.0.self_attn.rotary_emb.inv_freq"] = {
       "F32", {1}, Stored({1})};
+  tensors["model.layers.1.self_attn.rotary_emb.inv_freq"] = {
+      "F32", {1}, Stored({1})};
   tensors["h.0.attn.bias"] = {"U8", {2}, "ab"};
-  tensors["heads.0.weight"] = {"F64", {1}, "01234567"};
-  EXPECT_TRUE(OpenSmall(tensors).ok());
+  tensors["h.0.attn.masked_bias"] = {"F32", {1}, Stored({1})};
+  const TestFolder folder;
+  const auto warnings = [&] {
+    WriteSmall(folder, tensors);
+    const auto opened = Checkpoint::Open(folder.path());
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    return opened.ok() ? (*opened)->warnings() : std::vector<std::string>();
+  };
+  EXPECT_THAT(warnings(), IsEmpty());
+  tensors["heads.0\\n.weight"] = {"F64", {1}, "01234567"};
+  EXPECT_THAT(warnings(),
+              ElementsAre(folder.path() +
+                          ": 1 tensor is not read: 'heads.0\\n.weight'"));
+  for (const char* name : {"model.layers.0.mlp.bias", "a", "b", "c", "d", "e"})
+    tensors[name] = {"I8", {1}, "0"};
+  EXPECT_THAT(warnings(),
+              ElementsAre(folder.path() + ": 7 tensors are not read: 'a', 'b', "
+                                          "'c', 'd', 'e' and 2 more"));
+}
+
+TEST(Checkpoint, RefusesTensorsOfLayersThatThereAreNot) {
+  for (const char* name : {"model.layers.1.input_layernorm.weight",
+                           "model.layers.12.x", "model.layers.1"}) {
+    MadeTensors tensors = SmallTensors();
+    tensors[name] = {"F32", {4}, Stored({1, 1, 1, 1})};
+    EXPECT_THAT(Refusal(tensors),
+                HasSubstr(absl::StrCat(": config.json has 1 layers, and the "
+                                       "weights have '",
+                                       name, "'")));
+  }
 }
 
 TEST(Checkpoint, NamesTheWeightsThatAreMissing) {
@@ -116,23 +148,13 @@ TEST(Checkpoint, NamesTheWeightsThatAreMissing) {
   EXPECT_THAT(Refusal({}), HasSubstr(" and 7 more"));
 }
 
-TEST(Checkpoint, AnUntiedHeadMustBeThereAndATiedOneMay) {
+// A tied one in tests/core/transformer/files_agree_test.cc.
+TEST(Checkpoint, AnUntiedHeadMustBeThere) {
   MadeTensors tensors = SmallTensors();
   tensors.erase("lm_head.weight");
   EXPECT_THAT(Refusal(tensors),
               HasSubstr("1 of the weights missing: lm_head.weight (config.json "
                         "does not tie the head to the embedding)"));
-  const TestFolder folder;
-  std::string config = SmallConfig();
-  config.insert(1, "\"tie_word_embeddings\": true, ");
-  for (const MadeTensors& either : {tensors, SmallTensors()}) {
-    folder.Write("config.json", config);
-    folder.Write("model.safetensors", SafetensorsFile(either));
-    const auto opened = Checkpoint::Open(folder.path());
-    ASSERT_TRUE(opened.ok()) << opened.status();
-    EXPECT_EQ((*opened)->architecture().head.tensor,
-              "model.embed_tokens.weight");
-  }
 }
 
 TEST(Checkpoint, RefusesEveryWeightOfAnotherShapeOrType) {
