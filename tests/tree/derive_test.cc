@@ -103,7 +103,7 @@ TEST(Paths, LeadFromTheRootsChildToTheNode) {
   EXPECT_EQ(TokensTo(tree, 5), (std::vector<TokenId>{5}));
 }
 
-TEST(Paths, OfAGrowingTreeAreTheSame) {
+TEST(Paths, OfATrunkTreeAreTheSame) {
   const TrunkTree growing = ParseGrowth("9(1(2 3(4)) 5)");
   // 0: 9, 1: 1, 2: 5, 3: 2, 4: 3, 5: 4.
   EXPECT_EQ(TokensTo(growing, 0), (std::vector<TokenId>{}));

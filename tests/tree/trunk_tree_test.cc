@@ -195,7 +195,7 @@ TEST(TrunkTree, PruneKeepsProbesAndClosedNodes) {
   EXPECT_EQ(TokensTo(tree, tree.size() - 1), (std::vector<TokenId>{5, 6}));
 }
 
-TEST(GrowingTreeDeathTest, SampledDrawsCannotBePruned) {
+TEST(TrunkTreeDeathTest, SampledDrawsCannotBePruned) {
   TrunkTree tree = ParseGrowth("9(1 2)");
   EXPECT_DEATH(tree.Prune({0, 1}), "deterministic");
 }

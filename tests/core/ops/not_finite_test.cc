@@ -151,7 +151,7 @@ Op AttentionOp(Dice& dice) {
   const auto run = [](Backend& backend, const Inputs& in) {
     Desk desk(backend);
     KvCache cache = {.kv_heads = kKvHeads, .head_dim = kSize};
-    EXPECT_TRUE(backend.GrowKv(cache, kCommitted + kRows, 0).ok());
+    EXPECT_TRUE(backend.ReserveKv(cache, kCommitted + kRows, 0).ok());
     const auto store = [&](const Numbers& keys, const Numbers& values, int at) {
       EXPECT_TRUE(backend
                       .StoreKv({{.keys = desk.Put(keys),
