@@ -20,7 +20,7 @@ using testing::HasSubstr;
 class CompareTest : public FolderTest {
  protected:
   static std::string Path(const std::string& name) {
-    return TestFolder() + "/" + name + ".banyan";
+    return OwnFolder() + "/" + name + ".banyan";
   }
   static std::string Command(const std::string& options = "") {
     return "compare " + Path("a") + " " + Path("b") + " " + options;

@@ -20,11 +20,11 @@ using testing::HasSubstr;
 
 class ExportTest : public FolderTest {
  protected:
-  ExportTest() { WriteMadeRecords(TestFolder() + "/run.banyan", {}); }
+  ExportTest() { WriteMadeRecords(OwnFolder() + "/run.banyan", {}); }
 
   static std::vector<json> Rows(const std::string& options) {
     const Outcome outcome =
-        RunProgram("export " + TestFolder() + "/run.banyan " + options);
+        RunProgram("export " + OwnFolder() + "/run.banyan " + options);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     std::vector<json> rows;
     std::istringstream lines(outcome.out);
@@ -99,16 +99,16 @@ TEST_F(ExportTest, WritesOneCellIfTold) {
   const std::vector<json> rows = Rows("--format spec-bench --cell merged");
   ASSERT_EQ(rows.size(), 6);
   for (const json& row : rows) EXPECT_EQ(row.at("model_id"), "merged");
-  const Outcome wrong = RunProgram("export " + TestFolder() + " --cell mergd");
+  const Outcome wrong = RunProgram("export " + OwnFolder() + " --cell mergd");
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("did you mean 'merged'?"));
 }
 
 TEST_F(ExportTest, WritesToAFileAndRefusesOtherForms) {
-  const std::string out = TestFolder() + "/rows.jsonl";
+  const std::string out = OwnFolder() + "/rows.jsonl";
   EXPECT_EQ(Rows("--out " + out).size(), 0);
   EXPECT_THAT(FileText(out), HasSubstr("\"cell\":\"chain\""));
-  EXPECT_EQ(RunProgram("export " + TestFolder() + " --format xml").code, 2);
+  EXPECT_EQ(RunProgram("export " + OwnFolder() + " --format xml").code, 2);
   EXPECT_EQ(RunProgram("export no/such/file").code, 2);
 }
 

@@ -28,7 +28,7 @@ class PageJsonTest : public FolderTest {
   // Of made-up records, the target in `directory`.
   static Json Document(int samples, const std::string& directory = "nowhere",
                        const std::string& reference = "") {
-    const std::string path = TestFolder() + "/run.banyan";
+    const std::string path = OwnFolder() + "/run.banyan";
     records::Context context = MadeContext({});
     for (records::Cell& cell : *context.mutable_cells())
       cell.mutable_target()->set_directory(directory);

@@ -49,7 +49,7 @@ records::PromptRecord Record(int cell) {
   return MadePrompt({.tokens = 1}, cell, /*prompt=*/0);
 }
 
-std::string Path() { return TestFolder() + "/run.banyan"; }
+std::string Path() { return OwnFolder() + "/run.banyan"; }
 
 // A file of a context and two records, and where its entries end.
 struct ThreeEntries {
@@ -166,7 +166,7 @@ TEST_F(RecordFileTest, RefusesForeignFilesAndFolders) {
                 testing::AnyOf(HasSubstr("is no record file"),
                                HasSubstr("ends before its context")))
         << text;
-  EXPECT_FALSE(ReadRecordFile(TestFolder()).ok());
+  EXPECT_FALSE(ReadRecordFile(OwnFolder()).ok());
   EXPECT_TRUE(absl::IsNotFound(ReadRecordFile("no/such.banyan").status()));
 }
 

@@ -26,7 +26,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::string Path(const std::string& name) {
-  return absl::StrCat(TestFolder(), "/", name, ".banyan");
+  return absl::StrCat(OwnFolder(), "/", name, ".banyan");
 }
 
 std::string WriteShard(std::uint32_t shard, std::uint32_t shards) {
@@ -75,7 +75,7 @@ TEST_F(RecordSetTest, OfShardsIsThatOfTheWholeRun) {
 TEST_F(RecordSetTest, PairsEveryPromptWithItsBaseline) {
   const std::string path = Path("run");
   WriteMadeRecords(path, {.gaps = true});
-  const auto set = ReadRecordSet({TestFolder()}, false);
+  const auto set = ReadRecordSet({OwnFolder()}, false);
   ASSERT_TRUE(set.ok()) << set.status();
   const CellRecords& plain = *set->Find("plain");
   EXPECT_EQ(plain.baseline, "");
@@ -111,7 +111,7 @@ TEST_F(RecordSetTest, WarnsOfTornTailsAndPassesOverFilesWithoutContext) {
   WriteMadeRecords(Path("run"), {});
   WriteText(Path("run"), FileText(Path("run")) + "abc");
   WriteText(Path("begun"), "BANYANR1");
-  const auto set = ReadRecordSet({TestFolder()}, false);
+  const auto set = ReadRecordSet({OwnFolder()}, false);
   ASSERT_TRUE(set.ok()) << set.status();
   EXPECT_EQ(set->files.size(), 1);
   EXPECT_THAT(absl::StrJoin(set->warnings, "\n"),
@@ -123,7 +123,7 @@ TEST_F(RecordSetTest, WarnsOfTornTailsAndPassesOverFilesWithoutContext) {
 TEST_F(RecordSetTest, RefusesAPromptThatIsRecordedTwice) {
   WriteMadeRecords(Path("a"), {});
   WriteMadeRecords(Path("b"), {});
-  EXPECT_THAT(Message(ReadRecordSet({TestFolder()}, false)),
+  EXPECT_THAT(Message(ReadRecordSet({OwnFolder()}, false)),
               AllOf(HasSubstr("a.banyan"), HasSubstr("b.banyan"),
                     HasSubstr("prompt 0 of cell 'plain'")));
 }
@@ -147,13 +147,13 @@ TEST_F(RecordSetTest, RefusesAnExperimentWithOtherCells) {
   records::Context context = MadeContext({.shard = 1, .shards = 2});
   context.mutable_cells(1)->set_name("another");
   WriteMadeRecords(Path("b"), {.shard = 1, .shards = 2}, context);
-  EXPECT_THAT(Message(ReadRecordSet({TestFolder()}, false)),
+  EXPECT_THAT(Message(ReadRecordSet({OwnFolder()}, false)),
               AllOf(HasSubstr("a.banyan"), HasSubstr("b.banyan"),
                     HasSubstr("other cells")));
 }
 
 TEST_F(RecordSetTest, RefusesFoldersWithoutRecords) {
-  EXPECT_THAT(Message(ReadRecordSet({TestFolder()}, false)),
+  EXPECT_THAT(Message(ReadRecordSet({OwnFolder()}, false)),
               HasSubstr("has no record file"));
   EXPECT_THAT(Message(ReadRecordSet({"no/such/folder"}, false)),
               HasSubstr("no/such/folder"));
@@ -162,7 +162,7 @@ TEST_F(RecordSetTest, RefusesFoldersWithoutRecords) {
 // Cells point into the files: moving the set must not leave them behind.
 TEST_F(RecordSetTest, CanBeMoved) {
   WriteMadeRecords(Path("run"), {});
-  auto read = ReadRecordSet({TestFolder()}, false);
+  auto read = ReadRecordSet({OwnFolder()}, false);
   ASSERT_TRUE(read.ok()) << read.status();
   const RecordSet set = *std::move(read);
   EXPECT_EQ(set.cells[1].cell, &set.files[0].context.cells(1));

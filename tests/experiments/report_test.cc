@@ -21,10 +21,10 @@ using testing::Not;
 
 class ReportTest : public FolderTest {
  protected:
-  ReportTest() { WriteMadeRecords(TestFolder() + "/run.banyan", {}); }
+  ReportTest() { WriteMadeRecords(OwnFolder() + "/run.banyan", {}); }
 
   static Outcome Report(const std::string& options) {
-    return RunProgram("report " + TestFolder() + " " + options);
+    return RunProgram("report " + OwnFolder() + " " + options);
   }
 };
 
@@ -106,7 +106,7 @@ TEST_F(ReportTest, SetsTheKindsOfPromptsBesideEachOther) {
 
 TEST_F(ReportTest, TakesOptionsBeforeThePathToo) {
   const Outcome outcome = RunProgram(
-      "report --metrics alpha,speed --group temperature " + TestFolder());
+      "report --metrics alpha,speed --group temperature " + OwnFolder());
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, ContainsRegex("prompts +alpha +speed\n"));
 }
@@ -172,7 +172,7 @@ TEST_F(ReportTest, WritesCsvInTheLongForm) {
 }
 
 TEST_F(ReportTest, WritesToAFile) {
-  const std::string page = TestFolder() + "/page.html";
+  const std::string page = OwnFolder() + "/page.html";
   const Outcome outcome = Report("--format html --out " + page);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "");
@@ -181,7 +181,7 @@ TEST_F(ReportTest, WritesToAFile) {
 }
 
 TEST_F(ReportTest, PredictsTheSpeedAtStatedCosts) {
-  const std::string file = TestFolder() + "/gpu.yaml";
+  const std::string file = OwnFolder() + "/gpu.yaml";
   WriteText(file,
             "target_ms: {1: 10, 100: 11}\n"
             "draft_ms: {small_model: 1, ngram: 0}\n");
@@ -224,9 +224,9 @@ TEST_F(ReportTest, PredictsNothingWithoutCosts) {
 }
 
 TEST_F(ReportTest, WarnsOfTornTailsAndMissingPrompts) {
-  WriteMadeRecords(TestFolder() + "/run.banyan", {.gaps = true});
-  WriteText(TestFolder() + "/run.banyan",
-            FileText(TestFolder() + "/run.banyan") + "torn");
+  WriteMadeRecords(OwnFolder() + "/run.banyan", {.gaps = true});
+  WriteText(OwnFolder() + "/run.banyan",
+            FileText(OwnFolder() + "/run.banyan") + "torn");
   const Outcome outcome = Report("--all");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("torn entry (4 bytes)"),
@@ -249,7 +249,7 @@ TEST_F(ReportTest, RefusesWhatIsNotThereWithTheNearestName) {
   expect_refused("--out /no/such/folder/file", "/no/such/folder/file: the");
   expect_refused("no/such/path", "no/such/path");
   expect_refused("--curve no/such.yaml", "no/such.yaml");
-  const std::string file = TestFolder() + "/costs.yaml";
+  const std::string file = OwnFolder() + "/costs.yaml";
   WriteText(file, "target_ms: {1: 2, 300: 3}\ndraft_ms: {ngram: 1}\n");
   expect_refused("--curve " + file,
                  "costs.yaml:2:11: draft_ms has no cost for 'small_model'");
@@ -259,7 +259,7 @@ TEST_F(ReportTest, RefusesAMethodThatIsTwiceInAGroup) {
   records::Context context = MadeContext({});
   context.mutable_cells(2)->set_method("chain");
   context.mutable_cells(1)->set_name("chain 0");
-  WriteMadeRecords(TestFolder() + "/run.banyan", {}, context);
+  WriteMadeRecords(OwnFolder() + "/run.banyan", {}, context);
   const Outcome outcome = Report("--reference chain");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err,
@@ -269,7 +269,7 @@ TEST_F(ReportTest, RefusesAMethodThatIsTwiceInAGroup) {
 TEST_F(ReportTest, PutsDifferentExperimentsSideBySideOnlyIfTold) {
   records::Context context = MadeContext({});
   context.set_experiment_hash("aabbccddeeff");
-  WriteMadeRecords(TestFolder() + "/other.banyan", {}, context);
+  WriteMadeRecords(OwnFolder() + "/other.banyan", {}, context);
   const Outcome outcome = Report("--all");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err,

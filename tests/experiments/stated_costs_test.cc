@@ -30,8 +30,8 @@ using testing::HasSubstr;
 class StatedCostsTest : public FolderTest {
  protected:
   static absl::StatusOr<StatedCosts> Read(const std::string& text) {
-    WriteText(TestFolder() + "/gpu.yaml", text);
-    return ReadStatedCosts(TestFolder() + "/gpu.yaml");
+    WriteText(OwnFolder() + "/gpu.yaml", text);
+    return ReadStatedCosts(OwnFolder() + "/gpu.yaml");
   }
 
   // What is said of reading `text`.
@@ -115,10 +115,10 @@ TEST_F(StatedCostsTest, SayNothingWithoutABaselineOrCosts) {
 }
 
 TEST_F(StatedCostsTest, AreReadThroughAnInclude) {
-  WriteText(TestFolder() + "/measured.yaml", "# a comment\n1: 10\n5: 12\n");
+  WriteText(OwnFolder() + "/measured.yaml", "# a comment\n1: 10\n5: 12\n");
   EXPECT_EQ(Stating("target_ms: !include measured.yaml\ndraft_ms: 0\n"), "");
   EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12);
-  WriteText(TestFolder() + "/measured.yaml", "1: 10\n5: -12\n");
+  WriteText(OwnFolder() + "/measured.yaml", "1: 10\n5: -12\n");
   EXPECT_THAT(Refusal("target_ms: !include measured.yaml\ndraft_ms: 0\n"),
               HasSubstr("measured.yaml:2:4: target_ms is -12 at 5 tokens"));
 }
@@ -182,7 +182,7 @@ TEST_F(StatedCostsTest, AreRefusedAtTheirPlace) {
   EXPECT_THAT(Refusal("1: 0.5\n2: 0.6\n"),
               HasSubstr("gpu.yaml:1:1: expected target_ms and draft_ms, found "
                         "a curve alone"));
-  EXPECT_FALSE(ReadStatedCosts(TestFolder() + "/none.yaml").ok());
+  EXPECT_FALSE(ReadStatedCosts(OwnFolder() + "/none.yaml").ok());
 }
 
 }  // namespace

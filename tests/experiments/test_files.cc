@@ -11,7 +11,7 @@
 
 namespace banyan {
 
-std::string TestFolder() {
+std::string OwnFolder() {
   const testing::TestInfo* test =
       testing::UnitTest::GetInstance()->current_test_info();
   std::string name =
@@ -21,8 +21,8 @@ std::string TestFolder() {
 }
 
 FolderTest::FolderTest() {
-  std::filesystem::remove_all(TestFolder());
-  std::filesystem::create_directories(TestFolder());
+  std::filesystem::remove_all(OwnFolder());
+  std::filesystem::create_directories(OwnFolder());
 }
 
 std::string FileText(const std::string& path) {

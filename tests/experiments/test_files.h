@@ -9,7 +9,7 @@
 namespace banyan {
 
 // The path of a folder named after the running test.
-std::string TestFolder();
+std::string OwnFolder();
 
 // Every test begins with that folder there and empty.
 class FolderTest : public testing::Test {
