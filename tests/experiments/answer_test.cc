@@ -63,8 +63,7 @@ class AnswerTest : public FolderTest {
     context.set_shards(1);
     for (std::size_t i = 0; i < cells.size(); ++i)
       *context.add_cells() = Described(cells, i);
-    const std::string path =
-        absl::StrCat(OwnFolder(), "/", ++sets_, ".banyan");
+    const std::string path = absl::StrCat(OwnFolder(), "/", ++sets_, ".banyan");
     auto writer = RecordWriter::Create(path, context);
     Check(writer.ok(), writer.status().ToString());
     for (int prompt = 0; prompt < prompts - missing; ++prompt)

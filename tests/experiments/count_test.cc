@@ -152,7 +152,7 @@ TEST_F(CountCommand, ReplacesAnOlderFileAndSaysWhatItWrote) {
   const Expected expected = Recount({kFirst});
   EXPECT_THAT(outcome.out,
               HasSubstr(absl::StrCat(
-                  Out(), ": ", expected.tokens, " tokens in 1 documents, ",
+                  Out(), ": ", expected.tokens, " tokens in 1 document, ",
                   expected.pairs.size(), " distinct pairs, 0.0 MB")));
   EXPECT_TRUE(ReadTokenCounts(Out(), VocabSize()).ok());
   EXPECT_FALSE(std::filesystem::exists(Out() + ".partial"));
