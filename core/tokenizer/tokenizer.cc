@@ -226,7 +226,7 @@ absl::Status Tokenizer::EncodeText(Piece piece, bool parse_special,
       continue;
     }
     words.clear();
-    pre_tokenizer_.Split(std::move(each), words);
+    BANYAN_RETURN_IF_ERROR(pre_tokenizer_.Split(std::move(each), words));
     for (const Piece& word : words)
       BANYAN_RETURN_IF_ERROR(bpe_.Encode(word.text, out));
   }

@@ -51,8 +51,8 @@ class Tokenizer {
       absl::string_view text, const std::string& file,
       const TokenizerConfig& config = {});
 
-  // Fails with InvalidArgument if the text is not UTF-8, or has a character
-  // the vocabulary can write in no way.
+  // Fails with InvalidArgument if the text is not UTF-8, has a character the
+  // vocabulary can write in no way, or takes one of its patterns too much.
   absl::StatusOr<std::vector<TokenId>> Encode(
       absl::string_view text, const EncodeOptions& options = {}) const;
 

@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <iterator>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "core/tokenizer/regex.h"
 #include "core/tokenizer/unicode.h"
+#include "tests/core/tokenizer/support.h"
 
 namespace banyan {
 namespace {
@@ -62,6 +66,64 @@ TEST(SplitPattern, IsKnownByItsText) {
                              R"(| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)"),
             SplitPattern::kGpt2);
   EXPECT_EQ(FindSplitPattern("\\s+"), std::nullopt);
+}
+
+// One in three is a run, so that runs of white space, of digits and of letters
+// come in all lengths, and one in four is a beginning of a contraction.
+std::string RandomText(std::mt19937& random) {
+  constexpr const char* kCharacters[] = {
+      "a",          "s",          "S",          "t",          "re",
+      "L",          "d",          "M",          "\u017f",     "\u00e9",
+      "\u00df",     "\u00aa",     "\u01c5",     "\u02b0",     "\u0436",
+      "\u03a3",     "\u6f22",     "\u3042",     "\ud55c",     "\u0928",
+      "\u0645",     "\u0e01",     "\u212a",     "\U0001d54f", "\U00020000",
+      "0",          "7",          "\u0967",     "\u0663",     "\u00b2",
+      "\u00bd",     "\u2167",     "\u3007",     "\U0001d7d8", " ",
+      " ",          " ",          "\t",         "\n",         "\n",
+      "\r",         "\r\n",       "\x0b",       "\x0c",       "\u0085",
+      "\u00a0",     "\u1680",     "\u2003",     "\u2028",     "\u2029",
+      "\u202f",     "\u205f",     "\u3000",     "\u180e",     "\u200b",
+      "\ufeff",     "'",          "\u2019",     "!",          "-",
+      "_",          "$",          "\u3002",     "\u0301",     "\u0323",
+      "\u094d",     "\u20dd",     "\u200d",     "\u200c",     "\u24d0",
+      "\u2460",     "\U0001f469", "\U0001f3fd", "\ufe0f",     "\x01",
+      "\x1c",       "\x7f",       "\u00ad",     "\ue000",     "\U000e0001",
+      "\U0010ffff", "'s",         "'S",         "'\u017f",    "'ll",
+      "'Ll",        "'re",        "'VE",        "'m",         "'D",
+      "'t",         "'l",         "'v"};
+  std::string text;
+  const int count = static_cast<int>(random() % 24);
+  for (int i = 0; i < count; ++i) {
+    const std::string character =
+        kCharacters[random() % std::size(kCharacters)];
+    const int times = random() % 3 == 0 ? static_cast<int>(random() % 9) : 1;
+    for (int j = 0; j < times; ++j) text += character;
+  }
+  return text;
+}
+
+// The scanners do what the regular expressions say.
+TEST(SplitPattern, CutsRandomTextsAsItsRegularExpression) {
+  constexpr int kTexts = 30000;
+  std::mt19937 random(20240607);
+  std::vector<std::string> texts;
+  for (int i = 0; i < kTexts; ++i) texts.push_back(RandomText(random));
+  texts.push_back(std::string(5000, ' ') + "x" + std::string(5000, '\n'));
+  texts.push_back(std::string(5000, '7') + std::string(5000, 'a'));
+  for (const SplitPattern pattern :
+       {SplitPattern::kGpt2, SplitPattern::kLlama3, SplitPattern::kQwen2}) {
+    const auto regex = Regex::Compile(RegexOf(pattern));
+    ASSERT_TRUE(regex.ok()) << regex.status();
+    for (const std::string& text : texts) {
+      const auto matches = regex->FindAll(text);
+      ASSERT_TRUE(matches.ok()) << matches.status();
+      Words words;
+      for (const RegexMatch& match : *matches)
+        words.push_back(text.substr(match.begin, match.end - match.begin));
+      ASSERT_EQ(Split(pattern, text), words)
+          << RegexOf(pattern) << " of " << Json(text);
+    }
+  }
 }
 
 TEST(BrokenUtf8, BecomesTheLongestBeginningsOfCharacters) {
