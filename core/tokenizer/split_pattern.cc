@@ -1,5 +1,6 @@
 #include "core/tokenizer/split_pattern.h"
 
+#include <array>
 #include <cstddef>
 #include <optional>
 
@@ -19,10 +20,28 @@ constexpr absl::string_view kQwen2 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})"
     R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-enum class Class { kEnd, kLetter, kNumber, kSpace, kOther };
+enum class Class : unsigned char { kEnd, kLetter, kNumber, kSpace, kOther };
+
+constexpr Class ClassOfAscii(std::size_t c) {
+  if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return Class::kLetter;
+  if (c >= '0' && c <= '9') return Class::kNumber;
+  if (c == ' ' || (c >= '\t' && c <= '\r')) return Class::kSpace;
+  return Class::kOther;
+}
+
+constexpr std::array<Class, 0x80> MakeAsciiClasses() {
+  std::array<Class, 0x80> classes{};
+  for (std::size_t c = 0; c < classes.size(); ++c) classes[c] = ClassOfAscii(c);
+  return classes;
+}
+
+// Most texts are of these, and asking Unicode for each is slower than PCRE2.
+constexpr std::array<Class, 0x80> kAsciiClasses = MakeAsciiClasses();
 
 Class ClassAt(absl::string_view text, std::size_t at) {
   if (at >= text.size()) return Class::kEnd;
+  const auto first = static_cast<unsigned char>(text[at]);
+  if (first < kAsciiClasses.size()) return kAsciiClasses[first];
   const char32_t value = CodePointAt(text, at).value;
   if (IsLetter(value)) return Class::kLetter;
   if (IsNumber(value)) return Class::kNumber;

@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   banyan::RegisterRow(laws);
   banyan::RegisterOps();
   banyan::RegisterDrafters();
+  banyan::RegisterSplit();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;
