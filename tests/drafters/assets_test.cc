@@ -176,8 +176,7 @@ TEST(Workbench, SaysAtItsPlaceWhatCannotBeOpened) {
   // A model is no folder of heads, and the other way about.
   EXPECT_THAT(refusal("draft"), HasSubstr("unknown heads 'draft'"));
   EXPECT_THAT(std::string((*bench).Open(At("heads", 3)).status().message()),
-              HasSubstr("m.yaml:3:7: unknown model 'heads'; did you mean "
-                        "'draft'?"));
+              HasSubstr("m.yaml:3:7: unknown model 'heads'; known: draft"));
   EXPECT_EQ(loads, 0);
 }
 

@@ -174,7 +174,7 @@ TEST(MethodFile, SaysAtTheirPlaceWhatIsWrongWithHeads) {
   ExpectRefused(heads("{heads: " + no_heads + "}", "h"), "1:21",
                 "expected the name of a Medusa head's tensor");
   ExpectRefused(heads("{heads: no_such_folder}", "hh"), "2:34",
-                "unknown heads 'hh'; did you mean 'h'?");
+                "unknown heads 'hh'; known: h");
   ExpectRefused(heads("{directory: target}", "h"), "2:34", "unknown heads 'h'");
   // What nobody uses is not read.
   ExpectRefused(With("  copy: {", "  h: {heads: no_such_folder}\n  copy: {"),
