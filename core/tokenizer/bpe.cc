@@ -14,9 +14,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/tokenizer/byte_level.h"
 #include "core/tokenizer/json_at.h"
 #include "core/tokenizer/unicode.h"
 
@@ -108,7 +110,7 @@ class Bpe::Merging {
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;
 };
 
-absl::StatusOr<Bpe> Bpe::FromJson(const JsonAt& json) {
+absl::StatusOr<Bpe> Bpe::FromJson(const JsonAt& json, bool is_byte_level) {
   if (!json.is_object()) return json.Expected("an object");
   // The first files that were written have no type.
   BANYAN_ASSIGN_OR_RETURN(const std::string type,
@@ -120,6 +122,7 @@ absl::StatusOr<Bpe> Bpe::FromJson(const JsonAt& json) {
                     "ignore_merges", "vocab", "merges"}));
   BANYAN_RETURN_IF_ERROR(RefuseUnsupported(json));
   Bpe bpe;
+  bpe.is_byte_level_ = is_byte_level;
   BANYAN_ASSIGN_OR_RETURN(bpe.byte_fallback_,
                           json.At("byte_fallback").BoolOr(false));
   BANYAN_ASSIGN_OR_RETURN(bpe.ignore_merges_,
@@ -238,6 +241,20 @@ bool Bpe::AppendBytes(absl::string_view character,
   return true;
 }
 
+absl::Status Bpe::CannotWrite(absl::string_view character) const {
+  const std::string byte =
+      is_byte_level_ ? CharactersToBytes(character) : std::string();
+  if (byte.size() == 1)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "the tokenizer cannot write the byte 0x%02X: its vocabulary has "
+        "neither '%s', which stands for it, nor a token for the unknown",
+        static_cast<unsigned char>(byte[0]), character));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the tokenizer cannot write the character '", character,
+      "': its vocabulary has neither the character, nor all its bytes, nor a "
+      "token for the unknown"));
+}
+
 // An unknown character waits for the next known one, so that runs can be
 // fused. Bytes do not end such a run but pass it: so does the library the
 // format comes from, and it shows only in vocabularies that lack some bytes.
@@ -254,11 +271,7 @@ absl::Status Bpe::Characters(absl::string_view piece,
       unknown_waits = false;
       out.push_back(found->second);
     } else if (!AppendBytes(character, out)) {
-      if (!unknown_.has_value())
-        return absl::InvalidArgumentError(absl::StrCat(
-            "the tokenizer cannot write the character '", character,
-            "': its vocabulary has neither the character, nor all its bytes, "
-            "nor a token for the unknown"));
+      if (!unknown_.has_value()) return CannotWrite(character);
       if (unknown_waits && !fuse_unknown_) out.push_back(*unknown_);
       unknown_waits = true;
     }

@@ -41,7 +41,9 @@ class Bpe {
  public:
   using Vocabulary = absl::flat_hash_map<std::string, TokenId>;
 
-  static absl::StatusOr<Bpe> FromJson(const JsonAt& json);
+  // With `is_byte_level` the characters of pieces stand for bytes
+  // (byte_level.h), which is what errors then name.
+  static absl::StatusOr<Bpe> FromJson(const JsonAt& json, bool is_byte_level);
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
@@ -65,10 +67,12 @@ class Bpe {
                           std::vector<TokenId>& out) const;
   bool AppendBytes(absl::string_view character,
                    std::vector<TokenId>& out) const;
+  absl::Status CannotWrite(absl::string_view character) const;
   const Merge* FindMerge(TokenId left, TokenId right) const;
 
   Vocabulary vocabulary_;
   absl::flat_hash_map<std::uint64_t, Merge> merges_;  // by both ids
+  bool is_byte_level_ = false;
   bool byte_fallback_ = false;
   std::vector<std::optional<TokenId>> byte_tokens_;  // 256
   std::optional<TokenId> unknown_;

@@ -19,6 +19,9 @@ class PreTokenizer {
   // Refuses what it does not know.
   static absl::StatusOr<PreTokenizer> FromJson(const JsonAt& json);
 
+  // Whether the characters of its pieces stand for bytes (byte_level.h).
+  bool is_byte_level() const { return has_byte_level_; }
+
   // Appends what `piece` is cut into. Requires UTF-8 and no token; gives UTF-8.
   // Fails with InvalidArgument where a pattern takes too much (regex.h).
   absl::Status Split(Piece piece, std::vector<Piece>& out) const;

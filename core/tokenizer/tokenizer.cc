@@ -83,7 +83,8 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::FromSections(
                           Normalizer::FromJson(json.At("normalizer")));
   BANYAN_ASSIGN_OR_RETURN(PreTokenizer pre_tokenizer,
                           PreTokenizer::FromJson(json.At("pre_tokenizer")));
-  BANYAN_ASSIGN_OR_RETURN(Bpe bpe, Bpe::FromJson(json.At("model")));
+  BANYAN_ASSIGN_OR_RETURN(
+      Bpe bpe, Bpe::FromJson(json.At("model"), pre_tokenizer.is_byte_level()));
   BANYAN_ASSIGN_OR_RETURN(PostProcessor post_processor,
                           ReadPostProcessor(json.At("post_processor")));
   BANYAN_ASSIGN_OR_RETURN(TextDecoder decoder,

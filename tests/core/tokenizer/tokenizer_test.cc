@@ -73,6 +73,19 @@ TEST(Tokenizer, RefusesACharacterItCannotWrite) {
               HasSubstr("cannot write the character 'ж'"));
 }
 
+TEST(Tokenizer, NamesAByteThatItsVocabularyLacks) {
+  Json json = SmallTokenizer();
+  json["model"]["vocab"].erase("Ġ");
+  json["model"]["vocab"].erase("Ð");
+  const auto tokenizer = MakeTokenizer(json);
+  EXPECT_EQ(Message(tokenizer->Encode("ab ab").status()),
+            "the tokenizer cannot write the byte 0x20: its vocabulary has "
+            "neither 'Ġ', which stands for it, nor a token for the unknown");
+  EXPECT_EQ(Message(tokenizer->Encode("ж").status()),
+            "the tokenizer cannot write the byte 0xD0: its vocabulary has "
+            "neither 'Ð', which stands for it, nor a token for the unknown");
+}
+
 TEST(Tokenizer, RefusesIdsWithoutToken) {
   Json json = SmallTokenizer();
   json["model"]["vocab"]["far"] = 300;
