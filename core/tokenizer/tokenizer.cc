@@ -172,23 +172,23 @@ absl::Status Tokenizer::Apply(const TokenizerConfig& config) {
   chat_template_ = config.chat_template;
   if (config.bos_token.has_value()) bos_id_ = FindToken(*config.bos_token);
   if (config.eos_token.has_value()) eos_id_ = FindToken(*config.eos_token);
-  if (!config.add_bos_token.has_value() && !config.add_eos_token.has_value())
-    return absl::OkStatus();
+  if (!config.around.has_value()) return absl::OkStatus();
   post_processor_ = {};
-  const auto add =
-      [&config](absl::string_view name, const std::optional<bool>& adds,
-                const std::optional<TokenId>& id, std::vector<TokenId>& out) {
-        if (!adds.value_or(false)) return absl::OkStatus();
-        if (!id.has_value())
-          return absl::InvalidArgumentError(
-              absl::StrCat(config.file, ": add_", name, "_token: true, but ",
-                           name, "_token is no token of the vocabulary"));
-        out.push_back(*id);
-        return absl::OkStatus();
-      };
+  const auto add = [&config](absl::string_view name, bool adds,
+                             const std::optional<TokenId>& id,
+                             std::vector<TokenId>& out) {
+    if (!adds) return absl::OkStatus();
+    if (!id.has_value())
+      return absl::InvalidArgumentError(
+          absl::StrCat(config.file, ": its tokenizer_class adds ", name,
+                       "_token to a text, and ", name,
+                       "_token is no token of the vocabulary"));
+    out.push_back(*id);
+    return absl::OkStatus();
+  };
   BANYAN_RETURN_IF_ERROR(
-      add("bos", config.add_bos_token, bos_id_, post_processor_.before));
-  return add("eos", config.add_eos_token, eos_id_, post_processor_.after);
+      add("bos", config.around->bos, bos_id_, post_processor_.before));
+  return add("eos", config.around->eos, eos_id_, post_processor_.after);
 }
 
 absl::StatusOr<std::vector<TokenId>> Tokenizer::Encode(

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/tokenizer/json_at.h"
 
@@ -22,10 +23,31 @@ absl::Status ReadToken(const JsonAt& json, std::optional<std::string>& out) {
   return absl::OkStatus();
 }
 
-absl::Status ReadFlag(const JsonAt& json, std::optional<bool>& out) {
-  if (json.is_null()) return absl::OkStatus();
-  BANYAN_ASSIGN_OR_RETURN(out, json.Bool());
-  return absl::OkStatus();
+struct ClassRow {
+  absl::string_view name;
+  bool adds_bos;  // by default; none adds eos
+};
+
+constexpr ClassRow kClasses[] = {
+    {"LlamaTokenizer", true},    {"CodeLlamaTokenizer", true},
+    {"GemmaTokenizer", true},    {"CohereTokenizer", true},
+    {"GPTNeoXTokenizer", false},
+};
+
+absl::StatusOr<std::optional<TokensAround>> ReadTokensAround(
+    const JsonAt& json) {
+  const JsonAt bos = json.At("add_bos_token");
+  const JsonAt eos = json.At("add_eos_token");
+  BANYAN_ASSIGN_OR_RETURN(const std::string class_name,
+                          json.At("tokenizer_class").StringOr(""));
+  for (const ClassRow& row : kClasses) {
+    if (absl::StripSuffix(class_name, "Fast") != row.name) continue;
+    TokensAround around;
+    BANYAN_ASSIGN_OR_RETURN(around.bos, bos.BoolOr(row.adds_bos));
+    BANYAN_ASSIGN_OR_RETURN(around.eos, eos.BoolOr(false));
+    if (!bos.is_null() || !eos.is_null()) return around;
+  }
+  return std::nullopt;
 }
 
 absl::StatusOr<std::string> ReadChatTemplate(const JsonAt& json) {
@@ -49,10 +71,7 @@ absl::StatusOr<TokenizerConfig> ParseTokenizerConfig(absl::string_view text,
   config.file = file;
   BANYAN_RETURN_IF_ERROR(ReadToken(json.At("bos_token"), config.bos_token));
   BANYAN_RETURN_IF_ERROR(ReadToken(json.At("eos_token"), config.eos_token));
-  BANYAN_RETURN_IF_ERROR(
-      ReadFlag(json.At("add_bos_token"), config.add_bos_token));
-  BANYAN_RETURN_IF_ERROR(
-      ReadFlag(json.At("add_eos_token"), config.add_eos_token));
+  BANYAN_ASSIGN_OR_RETURN(config.around, ReadTokensAround(json));
   BANYAN_ASSIGN_OR_RETURN(config.chat_template,
                           ReadChatTemplate(json.At("chat_template")));
   return config;

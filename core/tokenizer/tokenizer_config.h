@@ -10,19 +10,31 @@
 
 namespace banyan {
 
+// Whether a text begins with bos_token and ends with eos_token.
+struct TokensAround {
+  bool bos = false;
+  bool eos = false;
+};
+
 struct TokenizerConfig {
   std::string file;  // for messages
   std::optional<std::string> bos_token;
   std::optional<std::string> eos_token;
-  // If either is stated, the two of them, false where absent, stand in the
-  // place of the post-processor.
-  std::optional<bool> add_bos_token;
-  std::optional<bool> add_eos_token;
+  // What stands in the place of the post-processor; nothing: it stays.
+  std::optional<TokensAround> around;
   std::string chat_template;  // Jinja; empty: none
 };
 
 // Reads these keys; all others, of which there are many, are not looked at. Of
 // several named chat templates the one named "default" counts.
+//
+// `add_bos_token` and `add_eos_token` count where `tokenizer_class` is one of
+// those that the library transformers, up to its version 4, writes the
+// post-processor anew for: LlamaTokenizer, CodeLlamaTokenizer, GemmaTokenizer,
+// CohereTokenizer and GPTNeoXTokenizer, each with or without Fast. One that is
+// absent is what the class has by default, if the other is there; if neither is
+// there, tokenizer.json decides, as it does for all other classes, and for
+// these since version 5.
 absl::StatusOr<TokenizerConfig> ParseTokenizerConfig(absl::string_view text,
                                                      const std::string& file);
 

@@ -106,24 +106,53 @@ TEST(Tokenizer, DoesNotDoubleTheBeginningOfAPrompt) {
   EXPECT_EQ(*tokenizer->EncodePrompt("<s><s>"), (Ids{256, 256}));
 }
 
+// Of a class that transformers writes the post-processor anew for.
+std::string Llama(const std::string& keys) {
+  return R"({"tokenizer_class": "LlamaTokenizer", "bos_token": "</s>",
+             "eos_token": {"content": "<s>"})" +
+         keys + "}";
+}
+
 TEST(Tokenizer, LetsTheConfigurationSayWhatGoesAroundAText) {
-  const std::string tokens = R"("bos_token": "</s>",
-                                "eos_token": {"content": "<s>"})";
-  EXPECT_EQ(EncodeWith("{" + tokens + "}", "ab"), (Ids{256, 258}));
-  EXPECT_EQ(EncodeWith("{\"add_bos_token\": false}", "ab"), Ids{258});
-  EXPECT_EQ(EncodeWith("{\"add_bos_token\": true, " + tokens + "}", "ab"),
+  EXPECT_EQ(EncodeWith(Llama(""), "ab"), (Ids{256, 258}));
+  EXPECT_EQ(EncodeWith(Llama(R"(, "add_bos_token": false)"), "ab"), Ids{258});
+  EXPECT_EQ(EncodeWith(Llama(R"(, "add_bos_token": true)"), "ab"),
             (Ids{257, 258}));
-  EXPECT_EQ(EncodeWith("{\"add_eos_token\": true, " + tokens + "}", "ab"),
-            (Ids{258, 256}));
+  EXPECT_EQ(EncodeWith(Llama(R"(, "add_eos_token": true)"), "ab"),
+            (Ids{257, 258, 256}));
+  EXPECT_EQ(EncodeWith(Llama(R"(, "add_eos_token": null)"), "ab"),
+            (Ids{256, 258}));
+}
+
+TEST(Tokenizer, AddsTokensByTheConfigurationForTheClassesThatDo) {
+  const auto ids = [](const std::string& name, const std::string& key) {
+    return EncodeWith(R"({"bos_token": "</s>", "eos_token": "</s>", ")" + key +
+                          R"(": false, "tokenizer_class": )" + name + "}",
+                      "ab");
+  };
+  for (const char* name :
+       {R"("LlamaTokenizer")", R"("LlamaTokenizerFast")",
+        R"("CodeLlamaTokenizer")", R"("GemmaTokenizerFast")",
+        R"("CohereTokenizerFast")", R"("GPTNeoXTokenizerFast")"}) {
+    EXPECT_EQ(ids(name, "add_bos_token"), Ids{258}) << name;
+    const bool adds = std::string(name) != R"("GPTNeoXTokenizerFast")";
+    EXPECT_EQ(ids(name, "add_eos_token"), adds ? (Ids{257, 258}) : Ids{258})
+        << name;
+  }
+  for (const char* name :
+       {R"("PreTrainedTokenizerFast")", R"("GPT2Tokenizer")",
+        R"("Qwen2TokenizerFast")", R"("TokenizersBackend")", "null"})
+    EXPECT_EQ(ids(name, "add_bos_token"), (Ids{256, 258})) << name;
 }
 
 TEST(Tokenizer, RefusesToAddATokenThatDoesNotExist) {
   const auto tokenizer = Tokenizer::FromJson(
       SmallTokenizer().dump(), "tokenizer.json",
-      Config(R"({"add_bos_token": true, "bos_token": "<bos>"})"));
+      Config(R"({"tokenizer_class": "GemmaTokenizer", "bos_token": "<bos>",
+                 "add_eos_token": false})"));
   EXPECT_EQ(Message(tokenizer.status()),
-            "tokenizer_config.json: add_bos_token: true, but bos_token is no "
-            "token of the vocabulary");
+            "tokenizer_config.json: its tokenizer_class adds bos_token to a "
+            "text, and bos_token is no token of the vocabulary");
 }
 
 TEST(Tokenizer, ReadsTheChatTemplateInEachOfItsForms) {
