@@ -10,6 +10,7 @@
 #include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -29,6 +30,7 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string model;
   bool decode = false;
+  bool lines = false;
   bool no_special = false;
   bool json = false;
 };
@@ -40,9 +42,9 @@ absl::StatusOr<std::vector<TokenId>> ParseIds(absl::string_view text) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     TokenId id = 0;
     if (!absl::SimpleAtoi(words[i], &id))
-      return absl::InvalidArgumentError(absl::StrCat(
-          "standard input: word ", i + 1, ": expected a token id, found '",
-          words[i].substr(0, 40), "'"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("word ", i + 1, ": expected a token id, found '",
+                       words[i].substr(0, 40), "'"));
     ids.push_back(id);
   }
   return ids;
@@ -64,28 +66,54 @@ absl::StatusOr<Json> ToJson(const Tokenizer& tokenizer,
   return out;
 }
 
-absl::Status Tokenize(const Options& options) {
-  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer,
-                          Tokenizer::Load(options.model));
-  std::string text{std::istreambuf_iterator<char>(std::cin),
-                   std::istreambuf_iterator<char>()};
+// What is printed for one text, or list of ids.
+absl::StatusOr<std::string> Converted(const Options& options,
+                                      const Tokenizer& tokenizer,
+                                      std::string text) {
   std::vector<TokenId> ids;
   if (options.decode) {
     BANYAN_ASSIGN_OR_RETURN(ids, ParseIds(text));
-    BANYAN_ASSIGN_OR_RETURN(text, tokenizer->Decode(ids, options.no_special));
+    BANYAN_ASSIGN_OR_RETURN(text, tokenizer.Decode(ids, options.no_special));
   } else {
     BANYAN_ASSIGN_OR_RETURN(
-        ids, tokenizer->Encode(text, {.add_special = !options.no_special,
-                                      .parse_special = !options.no_special}));
+        ids, tokenizer.Encode(text, {.add_special = !options.no_special,
+                                     .parse_special = !options.no_special}));
   }
   if (options.json) {
-    BANYAN_ASSIGN_OR_RETURN(const Json json, ToJson(*tokenizer, ids, text));
-    std::cout << json.dump() << "\n";
-  } else if (options.decode) {
-    std::cout << text;
-  } else {
-    std::cout << absl::StrJoin(ids, " ") << "\n";
+    BANYAN_ASSIGN_OR_RETURN(const Json json, ToJson(tokenizer, ids, text));
+    return json.dump() + "\n";
   }
+  if (!options.decode) return absl::StrCat(absl::StrJoin(ids, " "), "\n");
+  if (!options.lines) return text;
+  if (absl::StrContains(text, '\n'))
+    return absl::InvalidArgumentError(
+        "the text of these ids has lines of its own; --json writes them on "
+        "one");
+  return text + "\n";
+}
+
+absl::Status Print(const absl::StatusOr<std::string>& text,
+                   absl::string_view place) {
+  if (!text.ok())
+    return absl::Status(text.status().code(),
+                        absl::StrCat(place, ": ", text.status().message()));
+  std::cout << *text;
+  return absl::OkStatus();
+}
+
+absl::Status Tokenize(const Options& options) {
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer,
+                          Tokenizer::Load(options.model));
+  std::string text;
+  if (!options.lines) {
+    text.assign(std::istreambuf_iterator<char>(std::cin), {});
+    return Print(Converted(options, *tokenizer, std::move(text)),
+                 "standard input");
+  }
+  // Reading a line also flushes those written.
+  for (std::size_t line = 1; std::getline(std::cin, text); ++line)
+    BANYAN_RETURN_IF_ERROR(Print(Converted(options, *tokenizer, text),
+                                 absl::StrCat("standard input: line ", line)));
   return absl::OkStatus();
 }
 
@@ -105,11 +133,15 @@ void AddTokenizeCommand(CLI::App& app, absl::Status& status) {
   command->add_flag("--decode", options->decode,
                     "Read ids, with spaces, commas or lines between them; "
                     "print their text and nothing after it.");
+  command->add_flag("--lines", options->lines,
+                    "Every line of the input is a text, or with --decode a "
+                    "list of ids, of its own; each gives one line, as soon as "
+                    "it is read.");
   command->add_flag("--no-special", options->no_special,
                     "Neither add special tokens nor look for them in the "
                     "text; when decoding, leave them out.");
   command->add_flag("--json", options->json,
-                    "Print one JSON object: text, ids, and the tokens as the "
+                    "Print a JSON object: text, ids, and the tokens as the "
                     "vocabulary writes them.");
   command->callback([options, &status] { status = Tokenize(*options); });
 }

@@ -35,9 +35,12 @@ class TokenizeCommand : public testing::Test {
 
   Outcome Run(const std::string& arguments, const std::string& input) {
     std::ofstream(dir_ + "/input", std::ios::binary) << input;
-    const std::string command =
-        ShellWord(BANYAN_PROGRAM) + " tokenize --model " + ShellWord(dir_) +
-        " " + arguments + " < " + ShellWord(dir_ + "/input") + " 2>&1";
+    return RunShell(ShellWord(BANYAN_PROGRAM) + " tokenize --model " +
+                    ShellWord(dir_) + " " + arguments + " < " +
+                    ShellWord(dir_ + "/input") + " 2>&1");
+  }
+
+  static Outcome RunShell(const std::string& command) {
     Outcome outcome;
     FILE* pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) return outcome;
@@ -77,6 +80,48 @@ TEST_F(TokenizeCommand, PrintsJson) {
   EXPECT_EQ(json.at("ids"), (Ids{256, 258, 32}));
   EXPECT_EQ(json.at("tokens"), Json({"<s>", "ab", "Ġ"}));
   EXPECT_EQ(json.at("text"), "ab ");
+}
+
+TEST_F(TokenizeCommand, TakesATextALine) {
+  EXPECT_EQ(Run("--lines", "ab\n\n</s>ab\r\n").output,
+            "256 258\n256\n256 257 258 13\n");
+  EXPECT_EQ(Run("--lines --no-special", "ab\n\nab").output, "258\n\n258\n");
+  EXPECT_EQ(Run("--lines", "").output, "");
+  const Outcome json = Run("--lines --json", "ab\nb");
+  EXPECT_EQ(json.code, 0);
+  const std::size_t end = json.output.find('\n');
+  EXPECT_EQ(Json::parse(json.output.substr(0, end)).at("ids"), (Ids{256, 258}));
+  EXPECT_EQ(Json::parse(json.output.substr(end)).at("text"), "b");
+}
+
+TEST_F(TokenizeCommand, TakesAListOfIdsALine) {
+  EXPECT_EQ(Run("--lines --decode", "258 258\n\n97,98").output, "abab\n\nab\n");
+  EXPECT_EQ(Run("--lines --decode", "258\n97 10 98").output,
+            "ab\nbanyan: standard input: line 2: the text of these ids has "
+            "lines of its own; --json writes them on one\n");
+  EXPECT_THAT(Run("--lines --decode --json", "97 10 98").output,
+              HasSubstr(R"("text":"a\nb")"));
+}
+
+TEST_F(TokenizeCommand, NamesTheLineThatIsWrong) {
+  const Outcome text = Run("--lines", "ab\na\xff\nb\n");
+  EXPECT_EQ(text.code, 2);
+  EXPECT_EQ(text.output,
+            "256 258\nbanyan: standard input: line 2: the text is not UTF-8 at "
+            "byte 1\n");
+  EXPECT_THAT(Run("--lines --decode", "1\n\n1 2 x").output,
+              HasSubstr("standard input: line 3: word 3: expected a token id"));
+}
+
+// The second line is sent when the first has been answered.
+TEST_F(TokenizeCommand, AnswersALineAsSoonAsItIsRead) {
+  const std::string script =
+      "coproc P { " + ShellWord(BANYAN_PROGRAM) + " tokenize --lines --model " +
+      ShellWord(dir_) +
+      "; }; for text in ab b; do echo $text >&${P[1]}; "
+      "read -t 60 ids <&${P[0]} || exit 1; echo \"<$ids>\"; done";
+  EXPECT_EQ(RunShell("bash -c " + ShellWord(script)).output,
+            "<256 258>\n<256 98>\n");
 }
 
 TEST_F(TokenizeCommand, SaysWhatIsWrong) {
