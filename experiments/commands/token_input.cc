@@ -64,9 +64,6 @@ absl::StatusOr<InputTokens> EncodeChat(const TokenInput& input,
 
 absl::StatusOr<InputTokens> Encode(const TokenInput& input,
                                    const Tokenizer* tokenizer) {
-  if (input.text->empty())
-    return absl::InvalidArgumentError(
-        absl::StrCat(input.text_option, ": the text is empty"));
   if (tokenizer == nullptr)
     return absl::InvalidArgumentError(absl::StrCat(
         input.text_option,
@@ -77,8 +74,12 @@ absl::StatusOr<InputTokens> Encode(const TokenInput& input,
       {.add_special = !input.no_special, .parse_special = !input.no_special});
   if (!ids.ok()) return At(input.text_option, ids.status());
   if (ids->empty())
-    return absl::InvalidArgumentError(
-        absl::StrCat(input.text_option, ": the text gives no token"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        input.text_option, ": the text ",
+        !input.text->empty() ? "gives no token"
+        : input.no_special   ? "is empty, and --no-special adds nothing to it"
+                             : "is empty, and the tokenizer adds no token to "
+                               "it"));
   return InputTokens{.ids = *std::move(ids)};
 }
 

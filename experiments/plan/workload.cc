@@ -87,7 +87,7 @@ absl::StatusOr<WorkloadPrompt> FromJson(const Json& line) {
   if (turns != line.end()) BANYAN_RETURN_IF_ERROR(ReadTurns(*turns, prompt));
   if (const auto ids = line.find("ids"); ids != line.end() && ids->is_array())
     BANYAN_RETURN_IF_ERROR(ReadIds(*ids, prompt));
-  if (prompt.text.empty() && prompt.ids.empty())
+  if (!line.contains("prompt") && prompt.text.empty() && prompt.ids.empty())
     return absl::InvalidArgumentError(
         "expected a text at 'prompt', texts at 'turns' or token ids at 'ids', "
         "found none");

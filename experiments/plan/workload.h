@@ -22,7 +22,7 @@ struct WorkloadPrompt {
   std::string kind;
   std::string text;
   std::vector<std::string> later = {};  // what the user says after an answer
-  std::vector<TokenId> ids;             // instead of the text
+  std::vector<TokenId> ids;             // if any, instead of the text
 };
 
 struct Workload {
@@ -31,9 +31,9 @@ struct Workload {
   std::vector<WorkloadPrompt> prompts;
 };
 
-// Fails, naming the line, on a line that is none of the forms, an empty prompt
-// or an id that comes twice; NotFound without the file; on a file without
-// prompts.
+// Fails, naming the line, on a line that is none of the forms, a list without
+// texts or ids, or an id that comes twice; NotFound without the file; on a file
+// without prompts.
 absl::StatusOr<Workload> ReadWorkload(const std::string& path);
 
 }  // namespace banyan

@@ -36,7 +36,7 @@ absl::StatusOr<Wanted> WantedBy(const PreparedCell& cell,
     wanted.length = static_cast<int>(wanted.tokens.size());
     return wanted;
   }
-  if (prompt.text.empty())
+  if (!prompt.ids.empty())
     return absl::InvalidArgumentError("token ids cannot be written as a chat");
   BANYAN_ASSIGN_OR_RETURN(wanted.tokens, ChatTokens(cell, prepared, {}));
   const std::vector<std::string> answers(prepared.chat.size() - 1);
@@ -107,14 +107,17 @@ absl::StatusOr<std::vector<TokenId>> TokensOf(const WorkloadPrompt& prompt,
       return absl::InvalidArgumentError(
           absl::StrCat("token id ", id,
                        " is outside the target's vocabulary of ", vocabulary));
-  if (prompt.text.empty()) return prompt.ids;
+  if (!prompt.ids.empty()) return prompt.ids;
   if (target.tokenizer == nullptr)
     return absl::InvalidArgumentError(
         "the target's directory has no tokenizer.json; the workload is text");
   BANYAN_ASSIGN_OR_RETURN(std::vector<TokenId> tokens,
                           target.tokenizer->Encode(prompt.text));
   if (tokens.empty())
-    return absl::InvalidArgumentError("the text gives no token");
+    return absl::InvalidArgumentError(
+        prompt.text.empty()
+            ? "the text is empty, and the tokenizer adds no token to it"
+            : "the text gives no token");
   return tokens;
 }
 

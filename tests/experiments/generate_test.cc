@@ -278,7 +278,6 @@ TEST(Generate, RefusesBadInput) {
             "'no_such_folder' is not a directory"},
            {llama, "give either --prompt or --ids"},
            {ids + "--prompt a", "not both"},
-           {llama + "--prompt ''", "--prompt: the text is empty"},
            {llama + "--prompt a", "no tokenizer.json; give --ids"},
            {llama + "--ids 1,x", "found 'x'"},
            {llama + "--ids 83", "found 83"},

@@ -57,6 +57,8 @@ TEST(Workload, NamesTheBrokenLine) {
               HasSubstr(":2: the id 'a' came before"));
   EXPECT_THAT(refusal("[]\n"), HasSubstr("expected a JSON object"));
   EXPECT_THAT(refusal("{\"id\": \"a\"}\n"), HasSubstr("found none"));
+  EXPECT_THAT(refusal("{\"ids\": []}\n"), HasSubstr("found none"));
+  EXPECT_THAT(refusal("{\"turns\": []}\n"), HasSubstr("found none"));
   EXPECT_THAT(refusal("{\"ids\": [1, -1]}\n"), HasSubstr("found -1"));
   EXPECT_THAT(refusal("\n"), HasSubstr("no prompt"));
   EXPECT_THAT(refusal("{\"prompt\": 5}\n"), HasSubstr("a text, found 5"));

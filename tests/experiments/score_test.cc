@@ -142,7 +142,6 @@ TEST(Score, RefusesBadInput) {
            {"score --model tests --ids 1", "tests/config.json"},
            {llama, "give either --text or --ids"},
            {llama + "--text a --ids 1", "not both"},
-           {llama + "--text ''", "--text: the text is empty"},
            {llama + "--text a", "no tokenizer.json"},
            {llama + "--ids ''", "found ''"},
            {llama + "--ids 1,,2", "found ''"},
