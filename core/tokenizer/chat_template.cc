@@ -131,6 +131,34 @@ absl::Status CheckRoles(Messages messages, absl::string_view name,
   return absl::OkStatus();
 }
 
+// What a family writes that must be one token each.
+struct SpecialTokens {
+  std::string end_of_turn;  // which a reply ends with
+  std::vector<std::string> others;
+};
+
+SpecialTokens TokensOf(Family family, const std::string& bos,
+                       const std::string& eos) {
+  switch (family) {
+    case Family::kChatMl:
+      return {"<|im_end|>", {"<|im_start|>"}};
+    case Family::kLlama3:
+    case Family::kLlama31:
+      return {"<|eot_id|>", {bos, "<|start_header_id|>", "<|end_header_id|>"}};
+    case Family::kLlama2:
+    case Family::kMistral:
+      return {eos, {bos}};
+    case Family::kMistralV3:
+    case Family::kMistralTekken:
+      return {eos, {bos, "[INST]", "[/INST]"}};
+    case Family::kVicuna:
+      return {eos, {}};
+    case Family::kRaw:
+      break;
+  }
+  return {};
+}
+
 bool HasSystem(Messages messages) { return messages[0].role == "system"; }
 
 }  // namespace
@@ -183,7 +211,29 @@ absl::StatusOr<ChatTemplate> ChatTemplate::ForModel(const Tokenizer& tokenizer,
                             tokenizer.TokenText(*tokenizer.eos_id()));
     result.eos_ = std::string(eos);
   }
+  BANYAN_RETURN_IF_ERROR(result.CheckTokens(tokenizer));
   return result;
+}
+
+absl::Status ChatTemplate::CheckTokens(const Tokenizer& tokenizer) {
+  const auto lacks = [&tokenizer](const std::string& token) {
+    const auto ids = tokenizer.Encode(token, {.add_special = false});
+    return !ids.ok() || ids->size() != 1;
+  };
+  const SpecialTokens tokens = TokensOf(family_, bos_, eos_);
+  if (!tokens.end_of_turn.empty() && lacks(tokens.end_of_turn))
+    return absl::InvalidArgumentError(absl::StrCat(
+        "chat template ", name(), " ends turns with ", tokens.end_of_turn,
+        ", which is no token of the model: no reply would end"));
+  std::vector<std::string> missing;
+  for (const std::string& token : tokens.others)
+    if (lacks(token)) missing.push_back(token);
+  if (!missing.empty())
+    warning_ = absl::StrCat(
+        "chat template ", name(), " writes ", absl::StrJoin(missing, ", "),
+        missing.size() == 1 ? ", which is no token" : ", which are no tokens",
+        " of the model: it reads the letters");
+  return absl::OkStatus();
 }
 
 absl::string_view ChatTemplate::name() const {

@@ -24,6 +24,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -56,11 +57,17 @@ class ChatTemplate {
   // known.
   static absl::StatusOr<ChatTemplate> Detect(absl::string_view jinja);
   // The one called `name`, or if that is empty the model's own; with the
-  // model's texts for the beginning and the end.
+  // model's texts for the beginning and the end. Fails if the model lacks the
+  // token that ends a turn: no reply would end, and what is measured of replies
+  // would be of none.
   static absl::StatusOr<ChatTemplate> ForModel(const Tokenizer& tokenizer,
                                                absl::string_view name);
 
   absl::string_view name() const;
+
+  // What is wrong with the other special tokens that it writes, for a model
+  // that lacks some; empty if it lacks none.
+  const std::string& warning() const { return warning_; }
 
   // The prompt after which the assistant's next message is to come; give it to
   // Tokenizer::EncodePrompt. Fails with InvalidArgument on a role or an order
@@ -71,6 +78,7 @@ class ChatTemplate {
  private:
   explicit ChatTemplate(Family family);
 
+  absl::Status CheckTokens(const Tokenizer& tokenizer);
   std::string RenderChatMl(absl::Span<const ChatMessage> messages) const;
   std::string RenderLlama3(absl::Span<const ChatMessage> messages) const;
   std::string RenderLlama2(absl::Span<const ChatMessage> messages) const;
@@ -82,6 +90,7 @@ class ChatTemplate {
   std::string eos_;
   std::string default_system_;  // where the chat begins with another message
   std::string before_reply_;    // mistral
+  std::string warning_;
 };
 
 }  // namespace banyan

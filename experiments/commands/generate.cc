@@ -121,6 +121,8 @@ absl::Status RunGenerate(const GenerateOptions& options) {
   TokenInput input = options.prompt;
   if (input.chat == "") input.chat = loaded.chat_template;
   BANYAN_ASSIGN_OR_RETURN(InputTokens prompt, ReadTokens(input, model));
+  if (!prompt.warning.empty())
+    PrintWarning(prompt.warning);
   StopRule stop = {.max_new_tokens = options.max_new_tokens};
   if (!options.ignore_eos) stop.end_of_text = model.model->facts().end_of_text;
 

@@ -59,7 +59,11 @@ absl::StatusOr<InputTokens> EncodeChat(const TokenInput& input,
   if (!text.ok()) return At("--chat", text.status());
   absl::StatusOr<std::vector<TokenId>> ids = tokenizer.EncodePrompt(*text);
   if (!ids.ok()) return At(input.text_option, ids.status());
-  return InputTokens{*std::move(ids), std::string(chat->name())};
+  InputTokens tokens = {.ids = *std::move(ids),
+                        .chat = std::string(chat->name())};
+  if (!chat->warning().empty())
+    tokens.warning = absl::StrCat("--chat: ", chat->warning());
+  return tokens;
 }
 
 absl::StatusOr<InputTokens> Encode(const TokenInput& input,

@@ -34,7 +34,8 @@ struct InputTokens {
   // At least one, all of the model's vocabulary and with a token if there is a
   // tokenizer.
   std::vector<TokenId> ids;
-  std::string chat;  // the template's name; empty: no chat
+  std::string chat;     // the template's name; empty: no chat
+  std::string warning;  // for the user; empty: none
 };
 
 // Fails unless exactly one of text and ids is given, and on options that do not

@@ -80,9 +80,13 @@ absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
   for (const PreparedPrompt& prompt : run.prompts)
     longest = std::max(longest, prompt.longest);
   std::set<std::string> notes;
-  for (const PreparedCell& cell : run.cells)
+  for (const PreparedCell& cell : run.cells) {
     for (std::string& note : ShortDrafters(cell.method, longest))
       notes.insert(std::move(note));
+    if (cell.chat.has_value() && !cell.chat->warning().empty())
+      notes.insert(
+          absl::StrCat("warning: workload.chat: ", cell.chat->warning()));
+  }
   run.notes.assign(notes.begin(), notes.end());
   return run;
 }

@@ -120,6 +120,11 @@ class ChatTest(RunCase):
             done = run("check", self.file, "--set", setting)
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn(told, done.stderr)
+        lacking = run("check", self.file, "--set", "workload.chat=mistral_v3")
+        self.assertEqual(lacking.returncode, 0, lacking.stderr)
+        self.assertEqual(lacking.stderr.count("warning"), 1, lacking.stderr)
+        self.assertIn("workload.chat: chat template mistral_v3 writes [INST], "
+                      "[/INST], which are no tokens", lacking.stderr)
         self.write_prompts([{"id": "x", "ids": [1, 2]}])
         self.assertIn("cannot be written as a chat",
                       run("check", self.file).stderr)

@@ -1,4 +1,5 @@
-// Texts as a user gives them to a model: empty ones.
+// Texts as a user gives them to a model: empty ones, and chats in a template
+// whose tokens the model may lack.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +14,9 @@
 namespace banyan {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 using Json = nlohmann::json;
 
@@ -45,6 +48,10 @@ class TextInput : public FolderTest {
     std::filesystem::copy(GoldenFolder("llama"), TestFolder());
     WriteText(TestFolder() + "/tokenizer.json", tokenizer.dump());
     return " --model " + TestFolder() + " ";
+  }
+
+  static std::string Chat(const std::string& name) {
+    return " --prompt a --max-new-tokens 2 --chat " + name;
   }
 };
 
@@ -103,6 +110,36 @@ TEST_F(TextInput, OfAWorkloadMayBeEmptyToo) {
   EXPECT_EQ(bad.code, 2);
   EXPECT_THAT(bad.err, HasSubstr("prompt none: the text is empty, and the "
                                  "tokenizer adds no token to it"));
+}
+
+TEST_F(TextInput, IsAChatOnlyForAModelThatCanEndAReply) {
+  const Outcome outcome =
+      RunProgram("generate" + Model(Beginning()) + Chat("chatml"));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err,
+              HasSubstr("--chat: chat template chatml ends turns with "
+                        "<|im_end|>, which is no token of the model: no reply "
+                        "would end"));
+}
+
+TEST_F(TextInput, OfAChatWarnsOfOtherTokensThatTheModelLacks) {
+  Json json = Beginning();
+  json["added_tokens"].push_back(
+      {{"id", 5}, {"content", "<|im_end|>"}, {"special", true}});
+  const std::string command = "generate" + Model(json);
+  const Outcome chatml = RunProgram(command + Chat("chatml"));
+  EXPECT_EQ(chatml.code, 0) << chatml.err;
+  EXPECT_THAT(chatml.err,
+              HasSubstr("banyan: warning: --chat: chat template chatml writes "
+                        "<|im_start|>, which is no token of the model: it "
+                        "reads the letters\n"));
+  const Outcome tekken = RunProgram(command + Chat("mistral_tekken"));
+  EXPECT_THAT(tekken.err,
+              AllOf(HasSubstr("[INST], [/INST], which are no tokens"),
+                    Not(HasSubstr("<s>"))));
+  for (const char* name : {"llama2", "mistral", "vicuna", "raw"})
+    EXPECT_THAT(RunProgram(command + Chat(name)).err, Not(HasSubstr("warning")))
+        << name;
 }
 
 }  // namespace

@@ -173,6 +173,47 @@ TEST(ChatTemplate, TakesTheModelsOwnUnlessNamed) {
       HasSubstr("the model has no chat template; name one of"));
 }
 
+TEST(ChatTemplate, NeedsTheTokenThatEndsATurn) {
+  const auto refusal = [](const Json& json, const std::string& name) {
+    return std::string(
+        ChatTemplate::ForModel(*MakeTokenizer(json), name).status().message());
+  };
+  EXPECT_EQ(refusal(SmallTokenizer(), "llama3"),
+            "chat template llama3 ends turns with <|eot_id|>, which is no "
+            "token of the model: no reply would end");
+  EXPECT_EQ(refusal(SmallTokenizer(), "vicuna"), "");
+  Json lacking = SmallTokenizer();
+  lacking["added_tokens"].erase(1);
+  EXPECT_THAT(refusal(lacking, "vicuna"), HasSubstr("ends turns with </s>"));
+  EXPECT_EQ(refusal(lacking, "raw"), "");
+  // A word of the vocabulary that texts are not searched for is none.
+  lacking["model"]["vocab"]["</s>"] = 257;
+  EXPECT_THAT(refusal(lacking, "llama2"), HasSubstr("ends turns with </s>"));
+}
+
+TEST(ChatTemplate, SaysWhichOtherTokensTheModelLacks) {
+  Json json = SmallTokenizer();
+  int id = 300;
+  for (const char* token : {"<|eot_id|>", "<|end_header_id|>", "[INST]"})
+    json["added_tokens"].push_back(
+        {{"id", id++}, {"content", token}, {"special", true}});
+  const auto tokenizer = MakeTokenizer(json);
+  const auto warning = [&](const std::string& name) {
+    const auto chat = ChatTemplate::ForModel(*tokenizer, name);
+    EXPECT_TRUE(chat.ok()) << chat.status();
+    return chat.ok() ? chat->warning() : "";
+  };
+  EXPECT_EQ(warning("llama3.1"),
+            "chat template llama3.1 writes <|begin_of_text|>, "
+            "<|start_header_id|>, which are no tokens of the model: it reads "
+            "the letters");
+  EXPECT_EQ(warning("mistral_v3"),
+            "chat template mistral_v3 writes [/INST], which is no token of the "
+            "model: it reads the letters");
+  for (const char* name : {"llama2", "mistral", "vicuna", "raw"})
+    EXPECT_EQ(warning(name), "") << name;
+}
+
 // Llama-2 templates write the beginning themselves, which the tokenizer adds.
 TEST(ChatTemplate, GivesOneBeginning) {
   const auto tokenizer = MakeTokenizer(SmallTokenizer());
