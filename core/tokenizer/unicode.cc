@@ -157,9 +157,8 @@ absl::StatusOr<std::string> Normalize(NormalForm form, absl::string_view text) {
   const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(
       made, &std::free);
   if (bytes < 0)
-    return absl::ResourceExhaustedError(
-        absl::StrCat("normalizing ", text.size(),
-                     " bytes of text: ", utf8proc_errmsg(bytes)));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "there is no memory to normalize ", text.size(), " bytes of text"));
   return std::string(reinterpret_cast<const char*>(made),
                      static_cast<std::size_t>(bytes));
 }
