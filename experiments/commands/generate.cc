@@ -29,6 +29,7 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
 #include "experiments/commands/token_input.h"
+#include "experiments/commands/warnings.h"
 #include "experiments/run/generation.h"
 #include "experiments/run/generation_text.h"
 #include "experiments/run/loaded_model.h"
@@ -121,8 +122,7 @@ absl::Status RunGenerate(const GenerateOptions& options) {
   TokenInput input = options.prompt;
   if (input.chat == "") input.chat = loaded.chat_template;
   BANYAN_ASSIGN_OR_RETURN(InputTokens prompt, ReadTokens(input, model));
-  if (!prompt.warning.empty())
-    PrintWarning(prompt.warning);
+  if (!prompt.warning.empty()) PrintWarning(prompt.warning);
   StopRule stop = {.max_new_tokens = options.max_new_tokens};
   if (!options.ignore_eos) stop.end_of_text = model.model->facts().end_of_text;
 
