@@ -12,7 +12,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/nearest.h"
-#include "core/base/params.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "tree/paths_reader.h"
@@ -36,7 +35,7 @@ absl::StatusOr<std::vector<Path>> ParsePathsJson(absl::string_view text,
   known.reserve(trees.size());
   for (const auto& [name, tree] : trees) known.push_back(name);
   const auto refuse = [&reader](absl::string_view message) {
-    return ErrorAt(reader.At(0), message);
+    return reader.ErrorIn(0, message);
   };
   if (trees.empty()) return refuse("the file has no trees");
   if (tree_name.empty()) {

@@ -4,26 +4,20 @@
 
 #include <cstddef>
 #include <map>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "core/base/params.h"
+#include "core/json/json_reader.h"
 
 namespace banyan {
 
-// Receives what nlohmann's parser finds, in the order of the text (its SAX
-// interface: every function returns whether to go on). It nests no deeper than
-// three levels, and keeps the first error.
-class PathsReader {
+// Reads the text without a tree of it, so that a path can be named with its
+// place. It nests no deeper than three levels.
+class PathsReader : public JsonEvents {
  public:
   using Path = std::vector<int>;
-  using Number = nlohmann::json::number_integer_t;
-  using Unsigned = nlohmann::json::number_unsigned_t;
 
   // One list of paths. `offset` is where in the text its name, or the list
   // itself, begins.
@@ -32,52 +26,36 @@ class PathsReader {
     std::vector<Path> paths;
   };
 
-  PathsReader(absl::string_view text, const std::string& file_name);
+  // The text must outlive the reader.
+  PathsReader(absl::string_view text, const std::string& file_name)
+      : text_(text), reader_(text, file_name) {}
 
   // Reads the whole text. Once.
-  absl::Status Read();
+  absl::Status Read() { return reader_.Read(*this); }
   // The trees by name; a bare list has the name "".
   std::map<std::string, Tree>& trees() { return trees_; }
   bool is_bare() const { return is_bare_; }
-  // The line and column of the byte at `offset` of the text.
-  Origin At(std::size_t offset) const;
+  // The message with the place of the byte at `offset` of the text.
+  absl::Status ErrorIn(std::size_t offset, absl::string_view message) const;
 
-  bool null() { return Unexpected("null"); }
-  bool boolean(bool) { return Unexpected("true or false"); }
-  bool string(std::string&) { return Unexpected("a text"); }
-  bool binary(nlohmann::json::binary_t&) { return Unexpected("bytes"); }
-  bool number_float(double, const std::string&);
-  bool number_integer(Number rank) {
-    return rank < 0 ? BadRank() : number_unsigned(Unsigned(rank));
-  }
-  bool number_unsigned(Unsigned rank);
-  bool start_array(std::size_t);
-  bool end_array();
-  bool start_object(std::size_t);
-  bool end_object();
-  bool key(std::string& name);
-  bool parse_error(std::size_t position, const std::string&,
-                   const nlohmann::detail::exception& fault);
+  absl::Status OnScalar(JsonScalar value) override;
+  absl::Status OnKey(std::string name) override;
+  absl::Status OnList() override;
+  absl::Status OnListEnd() override;
+  absl::Status OnObject() override;
+  absl::Status OnObjectEnd() override { return absl::OkStatus(); }
 
  private:
   // What the next value is a part of.
   enum class Inside { kFile, kObject, kTree, kPath };
 
-  // Moves on to the token just read: it begins after the last one, separators
-  // left out.
-  void Step();
-  bool Fail(std::size_t offset, absl::string_view what);
-  bool Unexpected(absl::string_view found);
-  bool BadPath(absl::string_view what);
-  bool BadRank();
-  bool EndPath();
-  bool EndTree();
+  absl::Status Unexpected(absl::string_view found) const;
+  absl::Status BadPath(absl::string_view what) const;
+  absl::Status EndPath();
+  absl::Status EndTree();
 
   absl::string_view text_;
-  std::shared_ptr<const std::string> file_;
-  std::istringstream in_;
-  std::size_t token_ = 0;      // where the token being handled begins
-  std::size_t token_end_ = 0;  // where the search for the next one begins
+  JsonReader reader_;
   Inside inside_ = Inside::kFile;
   bool is_bare_ = true;
   std::map<std::string, Tree> trees_;
@@ -85,7 +63,6 @@ class PathsReader {
   Path path_;
   std::size_t path_offset_ = 0;
   std::map<Path, std::size_t> numbers_;  // of the paths of *tree_ so far
-  absl::Status status_;
 };
 
 }  // namespace banyan

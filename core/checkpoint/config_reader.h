@@ -13,15 +13,16 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/token.h"
+#include "core/json/json_at.h"
 
 namespace banyan {
 
@@ -34,8 +35,7 @@ class ConfigReader {
   // product of any two of them fits 64 bits with room to spare.
   static constexpr int kMaxSize = 1 << 24;
 
-  // An object. Refused: what is not JSON, a key that is there twice, and more
-  // than 64 levels.
+  // An object, read as core/json/json_reader.h says.
   static absl::StatusOr<ConfigReader> Parse(absl::string_view text,
                                             const std::string& file_name);
 
@@ -82,19 +82,20 @@ class ConfigReader {
 
  private:
   struct Shared {
+    JsonTree tree;
     std::string file_name;
     absl::Status status;
   };
 
-  ConfigReader(std::shared_ptr<const nlohmann::json> object, std::string place,
-               std::shared_ptr<Shared> shared);
-  // The value under `key`; null if it is absent, null, or after an error.
-  const nlohmann::json* Find(absl::string_view key) const;
+  ConfigReader(const JsonAt& object, std::shared_ptr<Shared> shared)
+      : object_(object), shared_(std::move(shared)) {}
+  // The value under `key`; none if it is absent, null, or after an error.
+  std::optional<JsonAt> Find(absl::string_view key) const;
   std::optional<int> Whole(absl::string_view key, int min, int max);
   void Missing(absl::string_view key, absl::string_view what);
+  void Note(const absl::Status& status) { shared_->status.Update(status); }
 
-  std::shared_ptr<const nlohmann::json> object_;
-  std::string place_;  // "rope_scaling." within that section
+  JsonAt object_;  // in the tree, which all sections share
   std::shared_ptr<Shared> shared_;
 };
 

@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <limits>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -20,6 +19,7 @@
 #include "core/base/status_macros.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/json/json_reader.h"
 
 namespace banyan {
 namespace {
@@ -108,8 +108,8 @@ absl::StatusOr<absl::string_view> HeaderText(absl::Span<const std::byte> file) {
 
 absl::StatusOr<StoredTensors> Parse(absl::Span<const std::byte> file) {
   BANYAN_ASSIGN_OR_RETURN(const absl::string_view text, HeaderText(file));
-  SafetensorsHeader header;
-  BANYAN_RETURN_IF_ERROR(header.Read(text));
+  SafetensorsHeader header(text);
+  BANYAN_RETURN_IF_ERROR(header.Read());
   const absl::Span<const std::byte> data =
       file.subspan(kLengthBytes + text.size());
   BANYAN_RETURN_IF_ERROR(
@@ -135,15 +135,6 @@ absl::StatusOr<StoredTensors> ParseSafetensors(absl::Span<const std::byte> file,
       absl::StrCat(file_name, ": ", tensors.status().message()));
 }
 
-absl::Status SafetensorsHeader::Read(absl::string_view text) {
-  try {
-    nlohmann::json::sax_parse(text.begin(), text.end(), this);
-  } catch (const std::exception& fault) {
-    Fail(absl::StrCat("cannot be read as JSON: ", fault.what()));
-  }
-  return status_;
-}
-
 std::string SafetensorsHeader::Place() const {
   switch (inside_) {
     case Inside::kFile:
@@ -160,12 +151,11 @@ std::string SafetensorsHeader::Place() const {
                       field_.empty() ? "" : QuotedName(field_) + ": ");
 }
 
-bool SafetensorsHeader::Fail(absl::string_view what) {
-  status_.Update(absl::InvalidArgumentError(absl::StrCat(Place(), what)));
-  return false;
+absl::Status SafetensorsHeader::Error(absl::string_view what) const {
+  return absl::InvalidArgumentError(absl::StrCat(Place(), what));
 }
 
-bool SafetensorsHeader::Unexpected(absl::string_view found) {
+absl::Status SafetensorsHeader::Unexpected(absl::string_view found) const {
   absl::string_view expected = "an object of tensors";
   if (inside_ == Inside::kHeader)
     expected = entry_ == nullptr ? "an object of texts"
@@ -176,98 +166,78 @@ bool SafetensorsHeader::Unexpected(absl::string_view found) {
     expected = "a text";
   else if (inside_ == Inside::kTensor)
     expected = field_ == "dtype" ? "the name of a type" : "a list of numbers";
-  return Fail(absl::StrCat("expected ", expected, ", found ", found));
+  return Error(absl::StrCat("expected ", expected, ", found ", found));
 }
 
-bool SafetensorsHeader::string(std::string& text) {
-  if (inside_ == Inside::kMetadata) return true;
-  if (inside_ != Inside::kTensor || field_ != "dtype")
-    return Unexpected("a text");
-  const absl::StatusOr<DType> dtype = DTypeNamed(text);
-  if (!dtype.ok()) return Fail(dtype.status().message());
-  entry_->dtype = *dtype;
-  return true;
+absl::Status SafetensorsHeader::OnScalar(JsonScalar value) {
+  constexpr std::size_t kShown = 40;
+  const auto* text = std::get_if<std::string>(&value);
+  if (inside_ == Inside::kMetadata && text != nullptr) return absl::OkStatus();
+  if (inside_ == Inside::kTensor && text != nullptr && field_ == "dtype") {
+    const absl::StatusOr<DType> dtype = DTypeNamed(*text);
+    if (!dtype.ok()) return Error(dtype.status().message());
+    entry_->dtype = *dtype;
+    return absl::OkStatus();
+  }
+  const auto* number = std::get_if<std::uint64_t>(&value);
+  if (inside_ == Inside::kNumbers && number != nullptr &&
+      *number <= std::uint64_t{kMaxNumber}) {
+    numbers_->push_back(static_cast<std::int64_t>(*number));
+    return absl::OkStatus();
+  }
+  const absl::string_view kind = KindOf(value);
+  return Unexpected(kind == "a number" ? reader_.token().substr(0, kShown)
+                                       : kind);
 }
 
-bool SafetensorsHeader::number_float(double, const std::string& text) {
-  return Unexpected(text.substr(0, 40));
-}
-
-bool SafetensorsHeader::number_integer(Number number) {
-  return Unexpected(absl::StrCat(number));  // it is negative
-}
-
-bool SafetensorsHeader::number_unsigned(Unsigned number) {
-  if (inside_ != Inside::kNumbers || number > Unsigned{kMaxNumber})
-    return Unexpected(absl::StrCat(number));
-  numbers_->push_back(static_cast<std::int64_t>(number));
-  return true;
-}
-
-bool SafetensorsHeader::start_array(std::size_t) {
+absl::Status SafetensorsHeader::OnList() {
   if (inside_ != Inside::kTensor || field_ == "dtype")
     return Unexpected("a list");
   inside_ = Inside::kNumbers;
   numbers_ = field_ == "shape" ? &entry_->shape : &entry_->offsets;
-  return true;
+  return absl::OkStatus();
 }
 
-bool SafetensorsHeader::end_array() {
+absl::Status SafetensorsHeader::OnListEnd() {
   if (field_ == "data_offsets" && numbers_->size() != 2)
-    return Fail(absl::StrCat("expected a begin and an end, found ",
-                             numbers_->size(), " numbers"));
+    return Error(absl::StrCat("expected a begin and an end, found ",
+                              numbers_->size(), " numbers"));
   inside_ = Inside::kTensor;
-  return true;
+  return absl::OkStatus();
 }
 
-bool SafetensorsHeader::start_object(std::size_t) {
+absl::Status SafetensorsHeader::OnObject() {
   if (inside_ == Inside::kFile) {
     inside_ = Inside::kHeader;
-    return true;
+    return absl::OkStatus();
   }
   if (inside_ != Inside::kHeader) return Unexpected("an object");
   inside_ = entry_ == nullptr ? Inside::kMetadata : Inside::kTensor;
-  keys_.clear();
+  fields_ = 0;
   field_.clear();
-  return true;
+  return absl::OkStatus();
 }
 
-bool SafetensorsHeader::end_object() {
+absl::Status SafetensorsHeader::OnObjectEnd() {
   field_.clear();
-  if (inside_ == Inside::kTensor && keys_.size() != 3)
-    return Fail("expected dtype, shape and data_offsets");
+  if (inside_ == Inside::kTensor && fields_ != 3)
+    return Error("expected dtype, shape and data_offsets");
   inside_ = inside_ == Inside::kHeader ? Inside::kFile : Inside::kHeader;
-  return true;
+  return absl::OkStatus();
 }
 
-bool SafetensorsHeader::key(std::string& name) {
+absl::Status SafetensorsHeader::OnKey(std::string key) {
   if (inside_ == Inside::kHeader) {
-    const bool is_metadata = name == "__metadata__";
-    name_ = name;
-    const auto [place, is_new] =
-        is_metadata ? std::make_pair(entries_.end(), !has_metadata_)
-                    : entries_.try_emplace(name);
-    if (!is_new) return Fail("is there twice");
-    has_metadata_ = has_metadata_ || is_metadata;
-    entry_ = is_metadata ? nullptr : &place->second;
-    return true;
+    name_ = std::move(key);
+    entry_ = name_ == "__metadata__" ? nullptr : &entries_[name_];
+    return absl::OkStatus();
   }
-  field_ = name;
-  if (!keys_.insert(name).second) return Fail("is there twice");
-  if (inside_ == Inside::kTensor && name != "dtype" && name != "shape" &&
-      name != "data_offsets")
-    return Fail("expected dtype, shape or data_offsets");
-  return true;
-}
-
-bool SafetensorsHeader::parse_error(std::size_t position, const std::string&,
-                                    const nlohmann::detail::exception& fault) {
-  inside_ = Inside::kFile;
-  // The library's message quotes the text; what it quotes may be anything.
-  const absl::string_view what = fault.what();
-  constexpr std::size_t kShown = 200;
-  return Fail(absl::StrCat("byte ", position, ": ",
-                           absl::CHexEscape(what.substr(0, kShown))));
+  field_ = std::move(key);
+  ++fields_;
+  if (inside_ == Inside::kTensor && field_ != "dtype" && field_ != "shape" &&
+      field_ != "data_offsets")
+    return Error("expected dtype, shape or data_offsets");
+  return absl::OkStatus();
 }
 
 }  // namespace banyan

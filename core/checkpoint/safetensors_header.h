@@ -5,68 +5,58 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/json/json_reader.h"
 
 namespace banyan {
 
-// Reads the header as the JSON library goes through it (its SAX interface:
-// every function returns whether to go on). It nests no deeper than three
-// levels, and keeps the first error, "tensor 'x': what is wrong".
-class SafetensorsHeader {
+// Reads the header without a tree of it. It nests no deeper than three levels.
+// An error is "tensor 'x': what is wrong".
+class SafetensorsHeader : public JsonEvents {
  public:
-  using Number = nlohmann::json::number_integer_t;
-  using Unsigned = nlohmann::json::number_unsigned_t;
-
   struct Entry {
     DType dtype = DType::kF32;
     std::vector<std::int64_t> shape;
     std::vector<std::int64_t> offsets;
   };
 
+  // The header's text must outlive this.
+  explicit SafetensorsHeader(absl::string_view text)
+      : reader_(text, "header") {}
+
   // Reads the whole text. Once.
-  absl::Status Read(absl::string_view text);
+  absl::Status Read() { return reader_.Read(*this); }
   const std::map<std::string, Entry, std::less<>>& entries() const {
     return entries_;
   }
 
-  bool null() { return Unexpected("null"); }
-  bool boolean(bool) { return Unexpected("true or false"); }
-  bool string(std::string& text);
-  bool binary(nlohmann::json::binary_t&) { return Unexpected("bytes"); }
-  bool number_float(double, const std::string& text);
-  bool number_integer(Number number);
-  bool number_unsigned(Unsigned number);
-  bool start_array(std::size_t);
-  bool end_array();
-  bool start_object(std::size_t);
-  bool end_object();
-  bool key(std::string& name);
-  bool parse_error(std::size_t position, const std::string&,
-                   const nlohmann::detail::exception& fault);
+  absl::Status OnScalar(JsonScalar value) override;
+  absl::Status OnKey(std::string key) override;
+  absl::Status OnList() override;
+  absl::Status OnListEnd() override;
+  absl::Status OnObject() override;
+  absl::Status OnObjectEnd() override;
 
  private:
   // What the next value is a part of.
   enum class Inside { kFile, kHeader, kTensor, kNumbers, kMetadata };
 
-  bool Fail(absl::string_view what);
-  bool Unexpected(absl::string_view found);
+  absl::Status Error(absl::string_view what) const;
+  absl::Status Unexpected(absl::string_view found) const;
   std::string Place() const;
 
+  JsonReader reader_;
   Inside inside_ = Inside::kFile;
-  absl::Status status_;
   std::map<std::string, Entry, std::less<>> entries_;
-  bool has_metadata_ = false;
-  std::string name_;            // of the tensor being read
-  std::set<std::string> keys_;  // read so far of it, or of the metadata
-  std::string field_;           // the last of them
-  Entry* entry_ = nullptr;      // the tensor being read, in entries_
+  std::string name_;        // of the tensor being read
+  std::string field_;       // the last one read of it, or of the metadata
+  int fields_ = 0;          // how many
+  Entry* entry_ = nullptr;  // the tensor being read, in entries_
   std::vector<std::int64_t>* numbers_ = nullptr;  // the list being read
 };
 

@@ -15,8 +15,8 @@
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/json/json_at.h"
 #include "core/tokenizer/bpe.h"
-#include "core/tokenizer/json_at.h"
 #include "core/tokenizer/piece.h"
 #include "core/tokenizer/unicode.h"
 

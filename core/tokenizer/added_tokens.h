@@ -19,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/token.h"
-#include "core/tokenizer/json_at.h"
+#include "core/json/json_at.h"
 #include "core/tokenizer/normalizer.h"
 #include "core/tokenizer/piece.h"
 

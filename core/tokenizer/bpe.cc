@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <queue>
 #include <string>
@@ -18,8 +17,8 @@
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/json/json_at.h"
 #include "core/tokenizer/byte_level.h"
-#include "core/tokenizer/json_at.h"
 #include "core/tokenizer/unicode.h"
 
 namespace banyan {
@@ -40,10 +39,9 @@ absl::Status RefuseUnsupported(const JsonAt& json) {
     if (!value.empty()) return json.At(key).Expected("null or an empty text");
   }
   const JsonAt dropout = json.At("dropout");
-  if (!dropout.is_null() &&
-      !(dropout.json().is_number() && dropout.json().get<double>() == 0))
-    return dropout.Expected("null or 0: a text has one encoding");
-  return absl::OkStatus();
+  if (dropout.is_null() || dropout.Number().value_or(1) == 0)
+    return absl::OkStatus();
+  return dropout.Expected("null or 0: a text has one encoding");
 }
 
 }  // namespace
@@ -136,21 +134,21 @@ absl::StatusOr<Bpe> Bpe::FromJson(const JsonAt& json, bool is_byte_level) {
 
 absl::Status Bpe::ReadVocabulary(const JsonAt& json) {
   if (!json.is_object()) return json.Expected("an object of token ids");
-  absl::flat_hash_map<TokenId, std::string> texts;
-  vocabulary_.reserve(json.json().size());
-  for (const auto& [text, value] : json.json().items()) {
-    if (!value.is_number_integer() || value.get<double>() < 0 ||
-        value.get<double>() >= static_cast<double>(kMaxTokenIds))
-      return json.At(text).Expected(
+  absl::flat_hash_map<TokenId, const std::string*> texts;
+  vocabulary_.reserve(json.size());
+  return json.ForEachKey([&](const std::string& text, const JsonAt& value) {
+    const std::int64_t number = value.Int().value_or(-1);
+    if (number < 0 || number >= kMaxTokenIds)
+      return value.Expected(
           absl::StrCat("a token id in [0, ", kMaxTokenIds, ")"));
-    const TokenId id = value.get<TokenId>();
-    const auto [first, is_new] = texts.emplace(id, text);
+    const auto id = static_cast<TokenId>(number);
+    const auto [first, is_new] = texts.emplace(id, &text);
     if (!is_new)
-      return json.At(text).Error(absl::StrCat(
-          "id ", id, " is that of the token '", first->second, "' already"));
+      return value.Error(absl::StrCat("id ", id, " is that of the token '",
+                                      *first->second, "' already"));
     vocabulary_.emplace(text, id);
-  }
-  return absl::OkStatus();
+    return absl::OkStatus();
+  });
 }
 
 absl::Status Bpe::ReadUnknown(const JsonAt& json) {
@@ -166,34 +164,33 @@ absl::Status Bpe::ReadUnknown(const JsonAt& json) {
 }
 
 absl::Status Bpe::ReadMerges(const JsonAt& json) {
-  if (json.is_null() || !json.json().is_array()) return json.Expected("a list");
-  merges_.reserve(json.json().size());
-  for (std::size_t i = 0; i < json.json().size(); ++i)
-    BANYAN_RETURN_IF_ERROR(AddMerge(json, i));
+  if (!json.is_list()) return json.Expected("a list");
+  merges_.reserve(json.size());
+  for (std::size_t i = 0; i < json.size(); ++i)
+    BANYAN_RETURN_IF_ERROR(AddMerge(json.At(i), i));
   return absl::OkStatus();
 }
 
 // "a b" or ["a", "b"]. Of a pair given twice the later rank counts, as in the
 // library the format comes from.
-absl::Status Bpe::AddMerge(const JsonAt& list, std::size_t index) {
-  const nlohmann::json& item = list.json()[index];
+absl::Status Bpe::AddMerge(const JsonAt& item, std::size_t rank) {
   absl::string_view left;
   absl::string_view right;
-  if (item.is_string()) {
-    const absl::string_view both = *item.get_ptr<const std::string*>();
+  if (const std::string* text = item.FindString()) {
+    const absl::string_view both = *text;
     if (absl::StartsWith(both, "#version")) return absl::OkStatus();
     const std::size_t space = both.find(' ');
     if (space == absl::string_view::npos ||
         both.find(' ', space + 1) != absl::string_view::npos)
-      return list.At(index).Expected("two tokens with one space between them");
+      return item.Expected("two tokens with one space between them");
     left = both.substr(0, space);
     right = both.substr(space + 1);
-  } else if (item.is_array() && item.size() == 2 && item[0].is_string() &&
-             item[1].is_string()) {
-    left = *item[0].get_ptr<const std::string*>();
-    right = *item[1].get_ptr<const std::string*>();
+  } else if (item.is_list() && item.size() == 2 && item.At(0).is_string() &&
+             item.At(1).is_string()) {
+    left = *item.At(0).FindString();
+    right = *item.At(1).FindString();
   } else {
-    return list.At(index).Expected("a text 'a b' or a list of two texts");
+    return item.Expected("a text 'a b' or a list of two texts");
   }
   const std::string both = absl::StrCat(left, right);
   TokenId ids[3] = {};
@@ -201,11 +198,10 @@ absl::Status Bpe::AddMerge(const JsonAt& list, std::size_t index) {
   for (absl::string_view token : {left, right, absl::string_view(both)}) {
     const auto found = vocabulary_.find(token);
     if (found == vocabulary_.end())
-      return list.At(index).Error(
-          absl::StrCat("'", token, "' is not in the vocabulary"));
+      return item.Error(absl::StrCat("'", token, "' is not in the vocabulary"));
     *id++ = found->second;
   }
-  merges_[PairKey(ids[0], ids[1])] = {static_cast<std::int32_t>(index), ids[2]};
+  merges_[PairKey(ids[0], ids[1])] = {static_cast<std::int32_t>(rank), ids[2]};
   return absl::OkStatus();
 }
 

@@ -19,6 +19,7 @@
 #ifndef BANYAN_CORE_TOKENIZER_BPE_H_
 #define BANYAN_CORE_TOKENIZER_BPE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,7 +30,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/token.h"
-#include "core/tokenizer/json_at.h"
+#include "core/json/json_at.h"
 
 namespace banyan {
 
@@ -61,7 +62,7 @@ class Bpe {
   absl::Status ReadVocabulary(const JsonAt& json);
   absl::Status ReadUnknown(const JsonAt& json);
   absl::Status ReadMerges(const JsonAt& json);
-  absl::Status AddMerge(const JsonAt& list, std::size_t index);
+  absl::Status AddMerge(const JsonAt& item, std::size_t rank);
   void FindByteTokens();
   absl::Status Characters(absl::string_view piece,
                           std::vector<TokenId>& out) const;

@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/tokenizer/json_at.h"
+#include "core/json/json_at.h"
 
 namespace banyan {
 

@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/status_macros.h"
-#include "core/tokenizer/json_at.h"
+#include "core/json/json_at.h"
 
 namespace banyan {
 

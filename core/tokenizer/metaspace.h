@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/tokenizer/json_at.h"
+#include "core/json/json_at.h"
 
 namespace banyan {
 

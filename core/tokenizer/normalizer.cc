@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
-#include "core/tokenizer/json_at.h"
+#include "core/json/json_at.h"
 #include "core/tokenizer/unicode.h"
 
 namespace banyan {

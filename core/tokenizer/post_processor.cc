@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/json/json_at.h"
 #include "core/tokenizer/bpe.h"
-#include "core/tokenizer/json_at.h"
 
 namespace banyan {
 namespace {

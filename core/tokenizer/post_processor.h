@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/token.h"
-#include "core/tokenizer/json_at.h"
+#include "core/json/json_at.h"
 
 namespace banyan {
 

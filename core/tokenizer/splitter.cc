@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
-#include "core/tokenizer/json_at.h"
+#include "core/json/json_at.h"
 #include "core/tokenizer/piece.h"
 #include "core/tokenizer/regex.h"
 #include "core/tokenizer/split_pattern.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,10 +16,10 @@
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/json/json_at.h"
 #include "core/tokenizer/added_tokens.h"
 #include "core/tokenizer/bpe.h"
 #include "core/tokenizer/decoder.h"
-#include "core/tokenizer/json_at.h"
 #include "core/tokenizer/normalizer.h"
 #include "core/tokenizer/piece.h"
 #include "core/tokenizer/post_processor.h"
@@ -67,9 +66,9 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Load(
 absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::FromJson(
     absl::string_view text, const std::string& file,
     const TokenizerConfig& config) {
-  BANYAN_ASSIGN_OR_RETURN(const nlohmann::json root, ParseJson(text, file));
+  BANYAN_ASSIGN_OR_RETURN(const JsonTree tree, JsonTree::Parse(text, file));
   BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer,
-                          FromSections(JsonAt(root, file)));
+                          FromSections(tree.root()));
   BANYAN_RETURN_IF_ERROR(tokenizer->Apply(config));
   return tokenizer;
 }

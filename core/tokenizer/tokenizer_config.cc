@@ -1,6 +1,5 @@
 #include "core/tokenizer/tokenizer_config.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
-#include "core/tokenizer/json_at.h"
+#include "core/json/json_at.h"
 
 namespace banyan {
 namespace {
@@ -64,8 +63,8 @@ absl::StatusOr<std::string> ReadChatTemplate(const JsonAt& json) {
 
 absl::StatusOr<TokenizerConfig> ParseTokenizerConfig(absl::string_view text,
                                                      const std::string& file) {
-  BANYAN_ASSIGN_OR_RETURN(const nlohmann::json root, ParseJson(text, file));
-  const JsonAt json(root, file);
+  BANYAN_ASSIGN_OR_RETURN(const JsonTree tree, JsonTree::Parse(text, file));
+  const JsonAt json = tree.root();
   if (!json.is_object()) return json.Expected("an object");
   TokenizerConfig config;
   config.file = file;

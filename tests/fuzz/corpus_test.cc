@@ -41,7 +41,8 @@ struct Reader {
 };
 
 const Reader kReaders[] = {
-    {"config_json", FuzzConfigJson, "corpus: "},
+    {"config_json", FuzzConfigJson, "corpus:([0-9]+:[0-9]+:)? "},
+    {"json", FuzzJson, kLineAndColumn},
     {"paths_json", FuzzPathsJson, kLineAndColumn},
     {"safetensors", FuzzSafetensors, "corpus: "},
     {"tokenizer_json", FuzzTokenizerJson, "corpus:([0-9]+:[0-9]+:)? "},
@@ -72,6 +73,28 @@ TEST_P(Corpus, IsReadOrRefusedAsItsNamesSay) {
 
 INSTANTIATE_TEST_SUITE_P(All, Corpus, testing::ValuesIn(kReaders),
                          [](const auto& row) { return row.param.name; });
+
+// Every text that is one byte away from one of the corpus: the target holds our
+// reader against another.
+TEST(Json, IsReadAsAnotherReaderDoesWhateverAByteIsChangedTo) {
+  constexpr char kBytes[] =  // and the zero that ends it
+      "\t\n \"+,-.019:[\\]eu{}\x80\xC3\xFF";
+  constexpr std::size_t kLongest = 200;
+  for (const std::filesystem::path& file : FilesOf("json")) {
+    const absl::StatusOr<std::string> text = ReadFile(file.string(), kMaxBytes);
+    ASSERT_TRUE(text.ok()) << text.status();
+    if (text->size() > kLongest) continue;
+    for (std::size_t i = 0; i < text->size(); ++i) {
+      (void)FuzzJson(text->substr(0, i));
+      (void)FuzzJson(text->substr(i));
+      for (const char byte : kBytes) {
+        std::string changed = *text;
+        changed[i] = byte;
+        (void)FuzzJson(changed);
+      }
+    }
+  }
+}
 
 TEST(Corpora, HaveAReaderEach) {
   std::vector<std::string> readers;

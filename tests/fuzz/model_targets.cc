@@ -23,22 +23,25 @@
 #include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
+#include "core/tokenizer/unicode.h"
 
 namespace banyan {
 namespace {
 
 constexpr char kFile[] = "corpus";
 
-// "corpus: message", in letters that can be printed.
+// "corpus:message", in letters that can be printed.
 void CheckMessage(const absl::Status& status) {
   Check(absl::IsInvalidArgument(status), "the error is InvalidArgument");
   const absl::string_view message = status.message();
-  Check(absl::StartsWith(message, "corpus: ") && message.size() > 10,
+  Check(absl::StartsWith(message, "corpus:") && message.size() > 10,
         "the message has a file and a text");
   Check(message.size() < 1000, "the message is short");
-  Check(std::all_of(message.begin(), message.end(),
-                    [](char c) { return c >= ' ' && c <= '~'; }),
+  Check(std::none_of(message.begin(), message.end(),
+                     [](unsigned char c) { return c < ' '; }),
         "the message can be printed");
+  Check(FindInvalidUtf8(message) == absl::string_view::npos,
+        "the message is UTF-8");
 }
 
 // Reads the tensor as a matrix, whichever way round, if it is a small one of

@@ -37,20 +37,6 @@ void CheckOrigin(const Origin& at, absl::string_view text) {
         "the column is in the file");
 }
 
-// "corpus:line:column: message", at a place in the text.
-void CheckMessage(const absl::Status& status, absl::string_view text) {
-  Check(absl::IsInvalidArgument(status), "the error is InvalidArgument");
-  const std::vector<absl::string_view> parts =
-      absl::StrSplit(status.message(), absl::MaxSplits(':', 3));
-  Check(parts.size() == 4 && parts[0] == kFile && parts[3].size() > 1,
-        "the message has a place and a text");
-  Origin at{std::make_shared<const std::string>(kFile)};
-  Check(absl::SimpleAtoi(parts[1], &at.line) &&
-            absl::SimpleAtoi(parts[2], &at.column),
-        "the place is a line and a column");
-  CheckOrigin(at, text);
-}
-
 // Goes through `value`, which has at most `levels` levels of lists and maps.
 void CheckParams(const Params& value, int levels, absl::string_view text) {
   CheckOrigin(value.origin(), text);
@@ -68,7 +54,7 @@ void CheckParams(const Params& value, int levels, absl::string_view text) {
 // "corpus: place in the JSON: message", or a place in the text.
 void CheckTokenizerMessage(const absl::Status& status, absl::string_view text) {
   if (!absl::StartsWith(status.message(), "corpus: ")) {
-    CheckMessage(status, text);
+    CheckPlacedMessage(status, text);
     return;
   }
   Check(absl::IsInvalidArgument(status), "the error is InvalidArgument");
@@ -109,12 +95,25 @@ void CheckEncoding(const Tokenizer& tokenizer, absl::string_view text,
 
 }  // namespace
 
+void CheckPlacedMessage(const absl::Status& status, absl::string_view text) {
+  Check(absl::IsInvalidArgument(status), "the error is InvalidArgument");
+  const std::vector<absl::string_view> parts =
+      absl::StrSplit(status.message(), absl::MaxSplits(':', 3));
+  Check(parts.size() == 4 && parts[0] == kFile && parts[3].size() > 1,
+        "the message has a place and a text");
+  Origin at{std::make_shared<const std::string>(kFile)};
+  Check(absl::SimpleAtoi(parts[1], &at.line) &&
+            absl::SimpleAtoi(parts[2], &at.column),
+        "the place is a line and a column");
+  CheckOrigin(at, text);
+}
+
 absl::Status FuzzYaml(absl::string_view text) {
   const absl::StatusOr<Params> params = ParseYaml(text, kFile);
   if (params.ok()) {
     CheckParams(*params, 64, text);
   } else {
-    CheckMessage(params.status(), text);
+    CheckPlacedMessage(params.status(), text);
   }
   return params.status();
 }
@@ -122,9 +121,9 @@ absl::Status FuzzYaml(absl::string_view text) {
 absl::Status FuzzPathsJson(absl::string_view text) {
   const auto paths = ParsePathsJson(text, kFile, "");
   const auto named = ParsePathsJson(text, kFile, "a");
-  if (!named.ok()) CheckMessage(named.status(), text);
+  if (!named.ok()) CheckPlacedMessage(named.status(), text);
   if (!paths.ok()) {
-    CheckMessage(paths.status(), text);
+    CheckPlacedMessage(paths.status(), text);
     return paths.status();
   }
   const auto again = ParsePathsJson(PathsToJson(*paths), kFile, "");

@@ -8,14 +8,20 @@
 
 namespace banyan {
 
-// Reads `text` as a configuration, as paths or as a tokenizer.json, and returns
-// how that went. Ends the program if the reader broke a promise: a value
-// without its place, an error without a place in the text, paths that do not
-// survive being written and read again, a tokenizer that gives ids beyond its
-// vocabulary or other text in parts than at once.
+// Reads `text` as JSON, as a configuration, as paths or as a tokenizer.json,
+// and returns how that went. Ends the program if the reader broke a promise: a
+// value without its place, an error without a place in the text, JSON that
+// another reader takes otherwise, paths that do not survive being written and
+// read again, a tokenizer that gives ids beyond its vocabulary or other text in
+// parts than at once.
+absl::Status FuzzJson(absl::string_view text);
 absl::Status FuzzYaml(absl::string_view text);
 absl::Status FuzzPathsJson(absl::string_view text);
 absl::Status FuzzTokenizerJson(absl::string_view text);
+
+// Ends the program unless `status` is InvalidArgument, "corpus:line:column:
+// message", at a place in the text.
+void CheckPlacedMessage(const absl::Status& status, absl::string_view text);
 
 }  // namespace banyan
 

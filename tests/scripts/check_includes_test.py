@@ -14,8 +14,9 @@ import check_includes  # noqa: E402 (the path comes first)
 
 LAYERS = (PROJECT / "scripts/layers.txt").read_text(encoding="utf-8")
 FOLDERS = check_includes.Table(LAYERS).folders
-CORE = {"core/base", "core/text", "core/random", "core/prob", "core/device", "core/ops",
-        "core/model", "core/checkpoint", "core/tokenizer", "core/transformer"}
+CORE = {"core/base", "core/json", "core/text", "core/random", "core/prob",
+        "core/device", "core/ops", "core/model", "core/checkpoint",
+        "core/tokenizer", "core/transformer"}
 # Decoding, and what it uses.
 METHOD = {"decode", "drafters", "verifiers", "tree", "core/model",
           "core/random", "core/prob", "core/base"}
@@ -26,35 +27,37 @@ ROOMS = {f"experiments/{room}" for room in (
 MAY_USE = {
     "core/base": set(),
     "core/text": set(),
+    "core/json": {"core/base"},
     "core/random": {"core/base"},
     "core/prob": {"core/base"},
     "core/device": {"core/base"},
     "core/ops": {"core/device", "core/prob", "core/base"},
     "core/model": {"core/prob", "core/base"},
-    "core/checkpoint": {"core/base"},
-    "core/tokenizer": {"core/base"},
+    "core/checkpoint": {"core/json", "core/base"},
+    "core/tokenizer": {"core/json", "core/base"},
     "core/transformer": {"core/model", "core/checkpoint", "core/ops",
                          "core/device", "core/prob", "core/base"},
-    "tree": {"core/text", "core/prob", "core/base"},
-    "drafters": {"tree"} | CORE - {"core/device", "core/tokenizer",
-                                 "core/text"},
+    "tree": {"core/json", "core/text", "core/prob", "core/base"},
+    "drafters": {"tree"} | CORE - {"core/device", "core/json", "core/text",
+                                   "core/tokenizer"},
     "verifiers": {"tree", "core/random", "core/prob", "core/base"},
     "decode": METHOD - {"decode"},
     "configs/loader": {"core/base"},
     "experiments/records": {"core/base"},
-    "experiments/plan": METHOD | {"configs/loader", "core/tokenizer"},
+    "experiments/plan": METHOD | {"configs/loader", "core/json",
+                                   "core/tokenizer"},
     "experiments/metrics": {"experiments/records", "core/random", "core/base"},
     "experiments/report": {"experiments/metrics", "experiments/plan",
                            "experiments/records", "configs/loader", "tree",
-                           "core/tokenizer", "core/text", "core/base"},
+                           "core/json", "core/tokenizer", "core/text",
+                           "core/base"},
     "experiments/run": METHOD | CORE | {
         "experiments/plan", "experiments/records", "experiments/metrics",
         "configs/loader"},
     "experiments/proof": METHOD | {"experiments/plan"},
     "experiments/tools": (METHOD - {"verifiers"}) | {
         "experiments/run", "experiments/plan", "experiments/metrics",
-        "configs/loader",
-        "core/checkpoint", "core/ops"},
+        "configs/loader", "core/checkpoint", "core/json", "core/ops"},
     "experiments/commands": METHOD | ROOMS | {
         "configs/loader", "core/checkpoint", "core/tokenizer", "core/text",
         "core/ops"},

@@ -197,7 +197,7 @@ TEST(Checkpoint, TheGenerationConfigHasTheLastWordOnEnds) {
                         "ids below 5, found 5"));
   folder.Write("generation_config.json", "x");
   EXPECT_THAT(std::string(Checkpoint::Open(folder.path()).status().message()),
-              HasSubstr("/generation_config.json: byte "));
+              HasSubstr("/generation_config.json:1:1: not valid JSON: "));
 }
 
 TEST(Checkpoint, RefusesADirectoryWithoutAModel) {

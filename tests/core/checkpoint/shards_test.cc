@@ -127,10 +127,10 @@ TEST_F(Shards, AnIndexThatIsNoneIsRefused) {
   EXPECT_THAT(Refusal(R"({"weight_map": {"a": 1}})"),
               HasSubstr("weight_map: 'a': expected a text, found 1"));
   EXPECT_THAT(Refusal(R"({"weight_map": {"a": "x", "a": "x"}})"),
-              HasSubstr("'a' is there twice"));
+              HasSubstr("key 'a' is given twice"));
   EXPECT_THAT(Refusal(R"({"weight_map": {}})"),
               HasSubstr("12 of the weights missing"));
-  EXPECT_THAT(Refusal("{"), HasSubstr(".index.json: byte "));
+  EXPECT_THAT(Refusal("{"), HasSubstr(".index.json:1:2: not valid JSON: "));
 }
 
 }  // namespace

@@ -34,16 +34,17 @@ TEST(TokenizerRefusals, NameThePlaceOfWhatIsNotJson) {
   EXPECT_THAT(RefusalOfText(""), StartsWith("tokenizer.json:1:1: "));
   EXPECT_THAT(RefusalOfText("{\"a\": \"\xff\"}"),
               StartsWith("tokenizer.json:1:8: not valid JSON: "));
+  EXPECT_THAT(RefusalOfText("{\"a\": {\"b\": 1,\n\"b\": 2}}"),
+              StartsWith("tokenizer.json:2:1: key 'b' is given twice"));
   EXPECT_THAT(RefusalOfText("[]"),
               StartsWith("tokenizer.json: expected an object, found a list"));
 }
 
 TEST(TokenizerRefusals, NameThePlaceOfWhatNestsTooDeep) {
   const std::string deep(1 << 20, '[');
-  EXPECT_EQ(RefusalOfText(deep),
-            "tokenizer.json:1:65: nests deeper than 64 levels");
+  EXPECT_EQ(RefusalOfText(deep), "tokenizer.json:1:65: more than 64 levels");
   EXPECT_EQ(RefusalOfText("{\"[[\\\"[\": [\n" + deep),
-            "tokenizer.json:2:63: nests deeper than 64 levels");
+            "tokenizer.json:2:63: more than 64 levels");
 }
 
 TEST(TokenizerRefusals, OfTheWholeFile) {
@@ -102,7 +103,7 @@ TEST(TokenizerRefusals, OfNormalizers) {
           "content": "aaaaaaaaa"}]})",
        "normalizer.normalizers[1]: makes a text 72 times as long"},
       {"/normalizer", "{\"type\": \"Strip\", \"strip_left\": true}",
-       "normalizer.strip_right: expected true or false, found nothing"},
+       "normalizer.strip_right: expected true or false, found no such key"},
   });
 }
 

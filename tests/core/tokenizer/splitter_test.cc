@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/tokenizer/json_at.h"
+#include "absl/status/statusor.h"
+#include "core/json/json_at.h"
 #include "gmock/gmock.h"
 #include "tests/core/tokenizer/support.h"
 
@@ -20,6 +21,12 @@ using testing::HasSubstr;
 
 Json Goldens() {
   return Json::parse(ReadText("tests/goldens/tokenizers/splits.json"));
+}
+
+absl::StatusOr<Splitter> MakeSplitter(const Json& json) {
+  const auto tree = JsonTree::Parse(json.dump(), "f");
+  if (!tree.ok()) return tree.status();
+  return Splitter::FromJson(tree->root());
 }
 
 std::vector<std::string> Pieces(const Splitter& splitter,
@@ -38,7 +45,7 @@ TEST(Splitter, CutsAsTheReference) {
   ASSERT_EQ(texts.size(), 11u);
   ASSERT_EQ(goldens.at("splits").size(), 191u);
   for (const Json& row : goldens.at("splits")) {
-    const auto splitter = Splitter::FromJson(JsonAt(row.at("split"), "f"));
+    const auto splitter = MakeSplitter(row.at("split"));
     ASSERT_TRUE(splitter.ok()) << splitter.status();
     for (std::size_t i = 0; i < texts.size(); ++i)
       EXPECT_EQ(Pieces(*splitter, texts[i].get<std::string>()),
@@ -54,7 +61,7 @@ TEST(Splitter, RefusesPatternsThatTheReferenceRefuses) {
     const Json split = {{"type", "Split"},
                         {"pattern", {{"Regex", pattern}}},
                         {"behavior", "Isolated"}};
-    const absl::Status status = Splitter::FromJson(JsonAt(split, "f")).status();
+    const absl::Status status = MakeSplitter(split).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << pattern;
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr("f: pattern.Regex: byte "));
@@ -62,9 +69,8 @@ TEST(Splitter, RefusesPatternsThatTheReferenceRefuses) {
 }
 
 TEST(Splitter, KnowsWhichPieceTheTextBeginsWith) {
-  const Json split = Json::parse(
-      R"({"type": "Split", "pattern": {"String": "x"}, "behavior": "Removed"})");
-  const auto splitter = Splitter::FromJson(JsonAt(split, "f"));
+  const auto splitter = MakeSplitter(Json::parse(
+      R"({"type": "Split", "pattern": {"String": "x"}, "behavior": "Removed"})"));
   ASSERT_TRUE(splitter.ok()) << splitter.status();
   const auto starts = [&](const std::string& text, bool at_start) {
     std::vector<Piece> pieces;
