@@ -7,6 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
+#include "core/json/ordered_json.h"
 #include "experiments/report/page_files.h"
 #include "nlohmann/json.hpp"
 
@@ -32,7 +33,8 @@ std::string Title(const nlohmann::ordered_json& data) {
   const nlohmann::ordered_json question = data.value("question", "");
   const std::string valid = question.dump(
       -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  return HtmlEscaped(nlohmann::ordered_json::parse(valid).get<std::string>());
+  return HtmlEscaped(
+      ParseOrderedJson(valid, "the question")->get<std::string>());
 }
 
 // What a {{name}} of page.html stands for.

@@ -1,5 +1,6 @@
 #include "experiments/tools/documents.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
-#include "nlohmann/json.hpp"
+#include "core/json/json_at.h"
 
 namespace banyan {
 namespace {
@@ -24,37 +25,24 @@ absl::Status At(absl::string_view place, const absl::Status& status) {
                       absl::StrCat(place, ": ", status.message()));
 }
 
-// The text of one line of a .jsonl file.
-absl::StatusOr<std::string> TextOf(absl::string_view line) {
-  const auto json = nlohmann::json::parse(line.begin(), line.end(), nullptr,
-                                          /*allow_exceptions=*/false);
-  if (json.is_discarded())
-    return absl::InvalidArgumentError(
-        "expected a JSON object with a text under 'text', found no JSON");
-  const auto text = json.is_object() ? json.find("text") : json.end();
-  if (text == json.end())
-    return absl::InvalidArgumentError(absl::StrCat(
-        "expected a JSON object with a text under 'text', found ",
-        json.is_object() ? "an object without it" : json.type_name()));
-  if (!text->is_string())
-    return absl::InvalidArgumentError(absl::StrCat(
-        "expected a text under 'text', found ", text->type_name()));
-  return text->get<std::string>();
-}
-
 absl::Status ForEachLine(const std::string& path, absl::string_view file,
                          DocumentVisitor visit) {
-  std::int64_t number = 0;
+  int number = 0;
   std::size_t end = 0;
   for (std::size_t begin = 0; begin < file.size(); begin = end) {
-    const std::string place = absl::StrCat(path, ":", ++number);
-    const std::size_t line_end = file.find('\n', begin);
-    end = line_end == absl::string_view::npos ? file.size() : line_end + 1;
-    const absl::StatusOr<std::string> text =
-        TextOf(file.substr(begin, end - begin));
-    BANYAN_RETURN_IF_ERROR(At(place, text.status()));
-    BANYAN_RETURN_IF_ERROR(
-        At(place, visit(*text, static_cast<std::int64_t>(end))));
+    ++number;
+    const std::size_t line_end = std::min(file.find('\n', begin), file.size());
+    end = std::min(line_end + 1, file.size());
+    BANYAN_ASSIGN_OR_RETURN(
+        const JsonTree line,
+        JsonTree::ParseLine(file.substr(begin, line_end - begin), path,
+                            number));
+    if (!line.root().is_object())
+      return line.root().Expected("an object with a text under 'text'");
+    BANYAN_ASSIGN_OR_RETURN(const std::string text,
+                            line.root().At("text").String());
+    BANYAN_RETURN_IF_ERROR(At(absl::StrCat(path, ":", number),
+                              visit(text, static_cast<std::int64_t>(end))));
   }
   return absl::OkStatus();
 }

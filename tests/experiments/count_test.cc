@@ -168,15 +168,19 @@ TEST_F(CountCommand, RefusesFilesThatCannotBeRead) {
 
 TEST_F(CountCommand, RefusesBrokenLinesWithTheirNumber) {
   const std::string good = Line(kFirst);
-  ExpectRefusedFile("a.jsonl", good + "{\"text\": \"x\n", ":2", "no JSON");
-  ExpectRefusedFile("b.jsonl", good + "\n" + good, ":2", "no JSON");
-  ExpectRefusedFile("c.jsonl", good + good + "[1]\n", ":3", "found array");
+  ExpectRefusedFile("a.jsonl", good + "{\"text\": \"x\n", ":2:10",
+                    "expected a closing quote");
+  ExpectRefusedFile("b.jsonl", good + "\n" + good, ":2:1",
+                    "expected a value, found the end");
+  ExpectRefusedFile("c.jsonl", good + good + "[1]\n", ":3", "found a list");
   ExpectRefusedFile("d.jsonl", "{\"path\": \"x\"}\n", ":1",
-                    "found an object without it");
+                    "text: expected a text, found no such key");
   ExpectRefusedFile("e.jsonl", "{\"text\": 3}\n", ":1",
-                    "expected a text under 'text', found number");
-  ExpectRefusedFile("f.jsonl", good + "{\"text\": \"\xff\"}\n", ":2",
-                    "no JSON");
+                    "text: expected a text, found 3");
+  ExpectRefusedFile("f.jsonl", good + "{\"text\": \"\xff\"}\n", ":2:11",
+                    "expected UTF-8");
+  ExpectRefusedFile("g.jsonl", "{\"text\": \"a\", \"text\": \"b\"}\n", ":1:15",
+                    "key 'text' is given twice");
 }
 
 TEST_F(CountCommand, RefusesTextsWithoutATokenBetweenThem) {

@@ -52,10 +52,16 @@ TEST(Workload, NamesTheBrokenLine) {
   };
   const std::string good = "{\"id\": \"a\", \"prompt\": \"x\"}\n";
   EXPECT_THAT(refusal(absl::StrCat(good, "{\"id\": ")),
-              HasSubstr(".jsonl:2: "));
+              HasSubstr(".jsonl:2:8: not valid JSON: "));
   EXPECT_THAT(refusal(absl::StrCat(good, good)),
               HasSubstr(":2: the id 'a' came before"));
+  EXPECT_THAT(refusal("{\"prompt\": \"x\", \"prompt\": \"y\"}\n"),
+              HasSubstr(".jsonl:1:17: key 'prompt' is given twice"));
   EXPECT_THAT(refusal("[]\n"), HasSubstr("expected a JSON object"));
+  EXPECT_THAT(refusal("{\"id\": 1.5, \"prompt\": \"x\"}\n"),
+              HasSubstr(".jsonl:1: id: expected a text or a whole number, "
+                        "found 1.5"));
+  EXPECT_THAT(refusal("{\"ids\": 5}\n"), HasSubstr("a list, found 5"));
   EXPECT_THAT(refusal("{\"id\": \"a\"}\n"), HasSubstr("found none"));
   EXPECT_THAT(refusal("{\"ids\": []}\n"), HasSubstr("found none"));
   EXPECT_THAT(refusal("{\"turns\": []}\n"), HasSubstr("found none"));

@@ -14,6 +14,7 @@
 #include "core/base/status_macros.h"
 #include "core/checkpoint/config_reader.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/json/ordered_json.h"
 #include "drafters/catalogue.h"
 #include "drafters/head_growth.h"
 #include "experiments/tools/grow/grow_model.h"
@@ -36,7 +37,7 @@ absl::StatusOr<Json> ReadConfig(const std::string& path) {
   if (in.Has("grown_from"))
     in.Fail("grown_from", "the heads are themselves grown: grow those");
   BANYAN_RETURN_IF_ERROR(in.status());
-  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return ParseOrderedJson(text, path);
 }
 
 // The heads as the first drafter that can reads them.

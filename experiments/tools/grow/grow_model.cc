@@ -16,6 +16,7 @@
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
+#include "core/json/ordered_json.h"
 #include "experiments/plan/fnv1a.h"
 #include "experiments/tools/grow/model_size.h"
 #include "experiments/tools/grow/output_folder.h"
@@ -56,7 +57,7 @@ absl::StatusOr<Json> GrownConfig(const Checkpoint& checkpoint,
   const std::string path = absl::StrCat(checkpoint.directory(), "/config.json");
   BANYAN_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(path, kMaxConfigBytes));
-  Json config = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  BANYAN_ASSIGN_OR_RETURN(Json config, ParseOrderedJson(text, path));
   if (!config.is_object())
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": changed while it was read"));
