@@ -9,6 +9,7 @@ rules:
   - a folder uses only the folders its line in the table names;
   - a third-party header is included only where the table allows it;
   - a folder that stands alone is used by itself and by whom the table names;
+  - a function that the table keeps to some places is called there only;
   - a header of ours is written with quotes and from the project root, and
     exists (X.pb.h stands for X.proto);
   - every source file belongs to a folder of the table;
@@ -24,6 +25,8 @@ import sys
 SOURCE_ENDINGS = (".h", ".cc", ".cu", ".cuh", ".hpp", ".cpp", ".inc")
 # Matches the header's name with its delimiters, or a macro in its place.
 INCLUDE = re.compile(r'\s*#\s*include(?:_next)?\b\s*("[^"]*"|<[^>]*>|\S+)')
+# Matches the name of a function that is called with its class before it.
+CALL = re.compile(r"::\s*(\w+)\s*\(")
 
 
 class TableError(Exception):
@@ -36,10 +39,11 @@ class Table:
     def __init__(self, text):
         self.folders = {}  # folder -> patterns of folders it may use
         self.headers = {}  # pattern of headers -> places that may include them
+        self.calls = {}  # name of a function -> places that may call it
         self.alone = {}  # pattern of folders -> who else may use them
         self.patterns = []  # (line, pattern, whether of a folder that is alone)
         parts = {"[folders]": self.folders, "[headers]": self.headers,
-                 "[alone]": self.alone}
+                 "[calls]": self.calls, "[alone]": self.alone}
         part = None
         for number, line in enumerate(text.splitlines(), 1):
             line = line.partition("#")[0].strip()
@@ -52,10 +56,10 @@ class Table:
             if part is None or not colon or name.strip() in part:
                 raise TableError(
                     f"scripts/layers.txt:{number}: expected [folders], "
-                    f"[headers], [alone] or a new 'name: ...', found "
+                    f"[headers], [calls], [alone] or a new 'name: ...', found "
                     f"'{line}'")
             part[name.strip()] = users.split()
-            if part is not self.folders:
+            if part is self.headers or part is self.alone:
                 self.patterns.append((number, name.strip(), part is self.alone))
 
     def folder_of(self, path):
@@ -102,12 +106,20 @@ class Table:
     def may_include(self, path, header):
         """The broken header rule (pattern, places), or None."""
         for pattern, places in self.headers.items():
-            if fnmatch.fnmatchcase(header, pattern) and not any(
-                    path == place or path.startswith(place + "/") or
-                    ("*" in place and fnmatch.fnmatchcase(path, place))
-                    for place in places):
+            if (fnmatch.fnmatchcase(header, pattern) and
+                    not stands_in(path, places)):
                 return pattern, places
         return None
+
+    def may_call(self, path, name):
+        return name not in self.calls or stands_in(path, self.calls[name])
+
+
+def stands_in(path, places):
+    """Whether one of the places, folders or patterns, is or holds the file."""
+    return any(path == place or path.startswith(place + "/") or
+               ("*" in place and fnmatch.fnmatchcase(path, place))
+               for place in places)
 
 
 def same_depth_match(folder, pattern):
@@ -178,6 +190,12 @@ def check_file(root, table, path):
         wrong = include and judge(root, table, path, user, include[1])
         if wrong:
             breaches.append(f"{path}:{number}: {wrong}")
+        for name in CALL.findall(line.partition("//")[0]):
+            if not table.may_call(path, name):
+                breaches.append(
+                    f"{path}:{number}: {user} may not call {name}(); "
+                    f"scripts/layers.txt keeps it to "
+                    f"{', '.join(table.calls[name])}")
     return breaches
 
 

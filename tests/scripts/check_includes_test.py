@@ -187,6 +187,15 @@ class HeadersTest(unittest.TestCase):
                             ["core/base/a.cc", "experiments/a.cc",
                              "tests/a.cc"])
 
+    def test_json_is_read_in_core_json_and_else_written(self):
+        self.assert_only_in("nlohmann/json.hpp",
+                            ["core/json/a.cc", "experiments/report/a.cc",
+                             "core/checkpoint/safetensors_writer.cc",
+                             "tests/a.cc"],
+                            ["core/base/a.cc", "core/checkpoint/a.cc",
+                             "core/tokenizer/a.h", "tree/a.cc",
+                             "drafters/eagle/a.cc", "configs/loader/a.cc"])
+
     def test_protobuf_is_for_records(self):
         self.assert_only_in("google/protobuf/message.h",
                             ["experiments/records/a.cc",
@@ -253,7 +262,34 @@ class HeadersTest(unittest.TestCase):
         self.assertEqual([], breaches({
             "core/base/a.cc": '#include <vector>\n#include <math.h>\n'
                               '#include "absl/types/span.h"\n'
-                              '#include <nlohmann/json.hpp>\n'}))
+                              '#include <sys/stat.h>\n'}))
+
+
+class CallsTest(unittest.TestCase):
+
+    def test_the_library_of_json_is_called_where_json_is_read(self):
+        for line in ("auto a = Json::parse(text);", "  Json::accept (text);",
+                     "return nlohmann::json::sax_parse(text, this);"):
+            for path in ("core/json/a.cc", "tests/tree/a.cc"):
+                with self.subTest(line=line, path=path):
+                    self.assertEqual([], breaches({path: line + "\n"}))
+            for path in ("experiments/plan/a.cc", "core/checkpoint/a.h",
+                         "tree/a.cc"):
+                with self.subTest(line=line, path=path):
+                    found = breaches({path: line + "\n"})
+                    self.assertEqual(len(found), 1, found)
+
+    def test_breach_names_file_line_function_and_the_rule(self):
+        self.assertEqual(
+            breaches({"tree/a.cc": "\nauto a = Json::parse(text);\n"}),
+            ["tree/a.cc:2: tree may not call parse(); scripts/layers.txt "
+             "keeps it to core/json, tests"])
+
+    def test_other_calls_of_the_name_and_comments_are_none(self):
+        for line in ("app.parse(argc, argv);", "// Json::parse(text)",
+                     "reader.Parse(text);", "Json::parse_error fault;"):
+            with self.subTest(line=line):
+                self.assertEqual([], breaches({"tree/a.cc": line + "\n"}))
 
 
 class PatternsTest(unittest.TestCase):
