@@ -46,7 +46,9 @@ std::string Fingerprint(const std::string& directory) {
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry :
        fs::directory_iterator(directory, error))
-    if (entry.path().extension() == ".safetensors")
+    // Of a pipe there is nothing to read but what somebody writes.
+    if (entry.path().extension() == ".safetensors" &&
+        entry.is_regular_file(error))
       files.push_back(entry.path());
   if (files.empty()) return "";
   std::sort(files.begin(), files.end());

@@ -6,9 +6,9 @@
 
 namespace banyan {
 
-// Of the names, sizes and bytes of its files *.safetensors: all bytes up to 16
-// MiB a file, beyond that 4 KiB of every 1,024th part. Empty without such
-// files.
+// Of the names, sizes and bytes of its ordinary files *.safetensors: all bytes
+// up to 16 MiB a file, beyond that 4 KiB of every 1,024th part. Empty without
+// such files.
 std::string Fingerprint(const std::string& directory);
 
 }  // namespace banyan

@@ -202,11 +202,11 @@ TEST(Loader, RefusesADirectoryByName) {
   EXPECT_EQ(status.message(), testing::TempDir() + ": Is a directory");
 }
 
-TEST(Loader, RefusesAnEndlessFile) {
+TEST(Loader, RefusesADevice) {
   const absl::Status status = LoadYamlFile("/dev/zero").status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("/dev/zero:1:1: the file is larger than 16777216"));
+  EXPECT_EQ(status.message(),
+            "/dev/zero: expected an ordinary file, found a device");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // What the commands on models stand on: the shelf, and scoring.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,9 +17,11 @@
 #include "core/base/token.h"
 #include "core/model/table_model.h"
 #include "core/ops/cpu/cpu_backend.h"
+#include "experiments/run/fingerprint.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/model_shelf.h"
 #include "experiments/run/scoring.h"
+#include "tests/core/checkpoint/files.h"
 #include "tests/support/edited_model.h"
 #include "tests/support/golden_model.h"
 
@@ -64,6 +68,18 @@ TEST(ModelShelf, TellsEachWarningOnce) {
   EXPECT_TRUE(shelf.Open({.directory = GoldenFolder("qwen2")}).ok());
   EXPECT_EQ(warnings, std::vector<std::string>{
                           model.path() + ": 1 tensor is not read: 'unread'"});
+}
+
+TEST(Fingerprint, IsThatOfOrdinaryFiles) {
+  alarm(60);  // where it waits for a pipe, it ends the program
+  const TestFolder folder;
+  folder.Write("a.safetensors", "a");
+  const std::string before = Fingerprint(folder.path());
+  ASSERT_EQ(mkfifo((folder.path() + "/b.safetensors").c_str(), 0600), 0);
+  EXPECT_EQ(Fingerprint(folder.path()), before);
+  folder.Write("c.safetensors", "c");
+  EXPECT_NE(Fingerprint(folder.path()), before);
+  alarm(0);
 }
 
 TEST(ModelShelf, SaysThatADirectoryIsMissing) {

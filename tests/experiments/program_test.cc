@@ -1,8 +1,10 @@
 // The program as a user meets it: exit codes, messages with their place, JSON.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -190,6 +192,24 @@ TEST(Program, NamesAMissingFile) {
   const Outcome outcome = RunProgram("law no_such_file.yaml");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.output, HasSubstr("no_such_file.yaml"));
+}
+
+TEST(Program, ReadsAStreamThatItIsGiven) {
+  const std::string file = WriteTestFile(Good());
+  const std::string law = RunProgram("law " + file).out;
+  EXPECT_THAT(law, HasSubstr("leviathan"));
+  EXPECT_EQ(RunProgram("law /dev/stdin <" + file).out, law);
+  EXPECT_EQ(RunProgram("law /dev/fd/3 3<" + file).out, law);
+}
+
+TEST(Program, WaitsForNoPipe) {
+  const std::string pipe = WriteTestFile("", "") + "_pipe";
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const Outcome outcome = RunProgram("law " + pipe);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.err,
+            "banyan: " + pipe + ": expected an ordinary file, found a pipe\n");
 }
 
 TEST(Program, DrawsATree) {
