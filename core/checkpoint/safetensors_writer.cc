@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -19,11 +18,10 @@
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/json/json_value.h"
 
 namespace banyan {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Where the numbers begin: the format leaves it to the writer, and numbers of
 // eight bytes are then aligned in a mapped file.
@@ -35,18 +33,19 @@ std::string Reason(const std::string& path, int code) {
 
 // Its text begins with `{` and ends with spaces.
 std::string Header(const std::vector<TensorEntry>& tensors) {
-  Json header = Json::object();
+  JsonValue header;
   header["__metadata__"] = {{"format", "pt"}};  // other readers insist on it
   std::int64_t end = 0;
   for (const TensorEntry& tensor : tensors) {
-    Check(!header.contains(tensor.name), "the names differ");
+    JsonValue& entry = header[tensor.name];
+    Check(entry.is_null(), "the names differ");
     const std::int64_t begin = end;
     end += tensor.bytes();
-    header[tensor.name] = {{"dtype", std::string(DTypeName(tensor.dtype))},
-                           {"shape", tensor.shape},
-                           {"data_offsets", {begin, end}}};
+    entry = {{"dtype", DTypeName(tensor.dtype)},
+             {"shape", tensor.shape},
+             {"data_offsets", std::vector<std::int64_t>{begin, end}}};
   }
-  std::string text = header.dump(-1, ' ', true, Json::error_handler_t::replace);
+  std::string text = header.Text();
   text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
   return text;
 }

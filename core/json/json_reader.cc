@@ -220,7 +220,11 @@ absl::string_view KindOf(const JsonScalar& value) {
 
 std::string Written(const JsonScalar& value) {
   return std::visit(
-      [](const auto& scalar) { return nlohmann::json(scalar).dump(); }, value);
+      [](const auto& scalar) {
+        return nlohmann::json(scalar).dump(
+            -1, ' ', false, nlohmann::json::error_handler_t::replace);
+      },
+      value);
 }
 
 JsonReader::JsonReader(absl::string_view text, const std::string& file,

@@ -44,7 +44,8 @@ class JsonEvents {
 // What a scalar is, for messages: "null", "true or false", "a number" or "a
 // text".
 absl::string_view KindOf(const JsonScalar& value);
-// The scalar as JSON.
+// The scalar as JSON. Bytes that are not UTF-8 become U+FFFD, and numbers that
+// are not finite null.
 std::string Written(const JsonScalar& value);
 
 class JsonReader {

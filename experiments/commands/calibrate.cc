@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "CLI/App.hpp"
-#include "CLI/Validators.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -19,6 +17,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/prob/sampling_rule.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
 #include "experiments/plan/choose_prompts.h"
@@ -119,42 +118,41 @@ absl::Status Run(const Options& options) {
 
 }  // namespace
 
-void AddCalibrateCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command =
-      app.add_subcommand("calibrate",
-                         "Measures how often a method's draws are accepted, by "
-                         "their rank, and how "
-                         "often heads are right; policies shape trees by it.");
+void AddCalibrateCommand(CommandLine& line) {
+  Command command =
+      line.Add("calibrate",
+               "Measures how often a method's draws are accepted, by "
+               "their rank, and how "
+               "often heads are right; policies shape trees by it.");
   const auto options = std::make_shared<Options>();
-  AddModelOptions(*command, options->model);
+  AddModelOptions(command, options->model);
   command
-      ->add_option("--method", options->method,
-                   "The method, YAML, with one drafter.")
-      ->required();
+      .Option("--method", &options->method,
+              "The method, YAML, with one drafter.")
+      .Required();
   command
-      ->add_option("--workload", options->workload,
-                   "Prompts: .jsonl, or text with one a line.")
-      ->required();
-  command->add_option("--out", options->out, "The calibration, YAML.")
-      ->required();
-  command->add_option("--temperature", options->temperature,
-                      "Instead of the method's.");
-  command->add_option("--ranks", options->ranks, "Draws at a node")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
+      .Option("--workload", &options->workload,
+              "Prompts: .jsonl, or text with one a line.")
+      .Required();
+  command.Option("--out", &options->out, "The calibration, YAML.").Required();
+  command.Option("--temperature", &options->temperature,
+                 "Instead of the method's.");
+  command.Option("--ranks", &options->ranks, "Draws at a node")
+      .Within(1, 64)
+      .ShowDefault();
   command
-      ->add_option("--prompts", options->prompts,
-                   "So many of the workload; 0, the default, is all.")
-      ->check(CLI::NonNegativeNumber);
+      .Option("--prompts", &options->prompts,
+              "So many of the workload; 0, the default, is all.")
+      .AtLeast(0);
   command
-      ->add_option("--max-new-tokens", options->max_new_tokens,
-                   "Tokens after each prompt")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_flag("--timed", options->timed,
-                    "Also time a drafted level, for a policy's draft_ms.");
-  command->add_option("--seed", options->seed, "0 if not given.");
-  command->callback([options, &status] { status = Run(*options); });
+      .Option("--max-new-tokens", &options->max_new_tokens,
+              "Tokens after each prompt")
+      .AtLeast(1)
+      .ShowDefault();
+  command.Flag("--timed", &options->timed,
+               "Also time a drafted level, for a policy's draft_ms.");
+  command.Option("--seed", &options->seed, "0 if not given.");
+  command.OnCall([options] { return Run(*options); });
 }
 
 }  // namespace banyan

@@ -2,32 +2,27 @@
 #ifndef BANYAN_EXPERIMENTS_COMMANDS_COMMANDS_H_
 #define BANYAN_EXPERIMENTS_COMMANDS_COMMANDS_H_
 
-#include "CLI/App.hpp"
-#include "absl/status/status.h"
+#include "experiments/commands/command_line.h"
 
 namespace banyan {
 
-// Each registers one subcommand; when it is called, `status` gets the outcome.
-// Both must outlive the parse.
-void AddListCommand(CLI::App& app, absl::Status& status);
-void AddLawCommand(CLI::App& app, absl::Status& status);
-void AddScoreCommand(CLI::App& app, absl::Status& status);
-void AddGenerateCommand(CLI::App& app, absl::Status& status);
-void AddGrowCommand(CLI::App& app, absl::Status& status);
-void AddCalibrateCommand(CLI::App& app, absl::Status& status);
-void AddCheckCommand(CLI::App& app, absl::Status& status);
-void AddRunCommand(CLI::App& app, absl::Status& status);
-void AddTreeCommand(CLI::App& app, absl::Status& status);
-void AddMeasureCommand(CLI::App& app, absl::Status& status);
-void AddTokenizeCommand(CLI::App& app, absl::Status& status);
-void AddReportCommand(CLI::App& app, absl::Status& status);
-void AddCompareCommand(CLI::App& app, absl::Status& status);
-void AddFastestCommand(CLI::App& app, absl::Status& status);
-void AddExportCommand(CLI::App& app, absl::Status& status);
-void AddCountCommand(CLI::App& app, absl::Status& status);
-
-// Ends the help of all that were registered with an example each.
-void AddExamples(CLI::App& app);
+// Each adds one to the line.
+void AddListCommand(CommandLine& line);
+void AddLawCommand(CommandLine& line);
+void AddScoreCommand(CommandLine& line);
+void AddGenerateCommand(CommandLine& line);
+void AddGrowCommand(CommandLine& line);
+void AddCalibrateCommand(CommandLine& line);
+void AddCheckCommand(CommandLine& line);
+void AddRunCommand(CommandLine& line);
+void AddTreeCommand(CommandLine& line);
+void AddMeasureCommand(CommandLine& line);
+void AddTokenizeCommand(CommandLine& line);
+void AddReportCommand(CommandLine& line);
+void AddCompareCommand(CommandLine& line);
+void AddFastestCommand(CommandLine& line);
+void AddExportCommand(CommandLine& line);
+void AddCountCommand(CommandLine& line);
 
 }  // namespace banyan
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "core/base/status_macros.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/warnings.h"
 #include "experiments/records/record_set.h"
@@ -37,7 +37,7 @@ absl::Status CompareRuns(const Options& options) {
   BANYAN_ASSIGN_OR_RETURN(const Comparison comparison,
                           Compare(a, b, options.compare));
   if (options.json)
-    std::cout << ToJson(comparison).dump(2) << "\n";
+    std::cout << ToJson(comparison).Text(2) << "\n";
   else
     std::cout << "a: " << options.a << "\nb: " << options.b << "\n\n"
               << ToText(ToTable(comparison));
@@ -46,21 +46,21 @@ absl::Status CompareRuns(const Options& options) {
 
 }  // namespace
 
-void AddCompareCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand(
+void AddCompareCommand(CommandLine& line) {
+  Command command = line.Add(
       "compare",
       "Holds two runs against each other, cell by cell, over the prompts that "
       "both have.");
   const auto options = std::make_shared<Options>();
-  command->add_option("A", options->a, "Record file, or a directory of them")
-      ->required();
-  command->add_option("B", options->b, "What is held against it")->required();
-  command->add_option("--cell", options->compare.cell, "Only this cell");
-  command->add_flag("--mixed", options->compare.mixed,
-                    "Even if workloads, chat templates, devices or instruction "
-                    "sets differ");
-  command->add_flag("--json", options->json, "Print JSON.");
-  command->callback([options, &status] { status = CompareRuns(*options); });
+  command.Option("A", &options->a, "Record file, or a directory of them")
+      .Required();
+  command.Option("B", &options->b, "What is held against it").Required();
+  command.Option("--cell", &options->compare.cell, "Only this cell");
+  command.Flag("--mixed", &options->compare.mixed,
+               "Even if workloads, chat templates, devices or instruction "
+               "sets differ");
+  command.Flag("--json", &options->json, "Print JSON.");
+  command.OnCall([options] { return CompareRuns(*options); });
 }
 
 }  // namespace banyan

@@ -9,7 +9,6 @@
 #include <system_error>
 #include <vector>
 
-#include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -20,13 +19,14 @@
 #include "core/base/token.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/safetensors_writer.h"
+#include "core/json/json_value.h"
 #include "core/tokenizer/tokenizer.h"
 #include "drafters/token_counts.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/warnings.h"
 #include "experiments/tools/documents.h"
 #include "experiments/tools/token_counter.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 namespace {
@@ -113,12 +113,12 @@ absl::Status CountFiles(const Options& options, const Tokenizer& tokenizer,
 void Print(const Options& options, const TokenCounter& counter,
            std::int64_t bytes) {
   if (options.json) {
-    const nlohmann::ordered_json json = {{"out", options.out},
-                                         {"documents", counter.documents()},
-                                         {"tokens", counter.tokens()},
-                                         {"pairs", counter.pairs()},
-                                         {"bytes", bytes}};
-    std::cout << json.dump(2) << "\n";
+    const JsonValue json = {{"out", options.out},
+                            {"documents", counter.documents()},
+                            {"tokens", counter.tokens()},
+                            {"pairs", counter.pairs()},
+                            {"bytes", bytes}};
+    std::cout << json.Text(2) << "\n";
     return;
   }
   std::cout << absl::StreamFormat(
@@ -152,28 +152,28 @@ absl::Status Count(const Options& options) {
 
 }  // namespace
 
-void AddCountCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand(
+void AddCountCommand(CommandLine& line) {
+  Command command = line.Add(
       "count",
       "Counts the tokens of texts, and which follows which, for the drafters "
       "unigram and bigram.");
   const auto options = std::make_shared<Options>();
   command
-      ->add_option("--model", options->model,
-                   "The model's directory, whose tokenizer and vocabulary the "
-                   "counts are for.")
-      ->required();
+      .Option("--model", &options->model,
+              "The model's directory, whose tokenizer and vocabulary the "
+              "counts are for.")
+      .Required();
   command
-      ->add_option("--out", options->out,
-                   "The file to write; an older one is replaced.")
-      ->required();
+      .Option("--out", &options->out,
+              "The file to write; an older one is replaced.")
+      .Required();
   command
-      ->add_option("files", options->files,
-                   "Texts, a document each; or .jsonl files, with a document "
-                   "under 'text' in the object on each line.")
-      ->required();
-  command->add_flag("--json", options->json, "Print JSON.");
-  command->callback([options, &status] { status = Count(*options); });
+      .Option("files", &options->files,
+              "Texts, a document each; or .jsonl files, with a document "
+              "under 'text' in the object on each line.")
+      .Required();
+  command.Flag("--json", &options->json, "Print JSON.");
+  command.OnCall([options] { return Count(*options); });
 }
 
 }  // namespace banyan

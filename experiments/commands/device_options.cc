@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "CLI/App.hpp"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/ops/backend.h"
 #include "core/ops/devices.h"
+#include "experiments/commands/command_line.h"
 
 namespace banyan {
 
-void AddDeviceOptions(CLI::App& command, DeviceChoice& choice) {
+void AddDeviceOptions(Command& command, DeviceChoice& choice) {
   std::vector<std::string> devices;
   std::vector<std::string> sets;
   for (const DeviceRow& row : DeviceTable()) {
@@ -24,13 +24,13 @@ void AddDeviceOptions(CLI::App& command, DeviceChoice& choice) {
           absl::StrCat("on ", row.name, " ", absl::StrJoin(names, " ")));
   }
   command
-      .add_option("--device", choice.name,
-                  absl::StrCat("What computes: ", absl::StrJoin(devices, "; ")))
-      ->capture_default_str();
-  command.add_option("--threads", choice.options.threads,
-                     "Threads; 0, the default, is all.");
-  command.add_option(
-      "--instruction-set", choice.options.instruction_set,
+      .Option("--device", &choice.name,
+              absl::StrCat("What computes: ", absl::StrJoin(devices, "; ")))
+      .ShowDefault();
+  command.Option("--threads", &choice.options.threads,
+                 "Threads; 0, the default, is all.");
+  command.Option(
+      "--instruction-set", &choice.options.instruction_set,
       absl::StrCat("One of: ", absl::StrJoin(sets, "; "),
                    ". The default is the first. Results are the same."));
 }

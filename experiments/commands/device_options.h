@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "CLI/App.hpp"
 #include "absl/status/statusor.h"
 #include "core/ops/backend.h"
 #include "core/ops/devices.h"
+#include "experiments/commands/command_line.h"
 
 namespace banyan {
 
@@ -19,7 +19,7 @@ struct DeviceChoice {
 };
 
 // `choice` must outlive the parse.
-void AddDeviceOptions(CLI::App& command, DeviceChoice& choice);
+void AddDeviceOptions(Command& command, DeviceChoice& choice);
 
 // Fails as OpenDevice.
 absl::StatusOr<std::shared_ptr<Backend>> OpenDevice(const DeviceChoice& choice);

@@ -1,13 +1,7 @@
-// One example for every subcommand, at the end of its help. Each runs as it
-// stands where the project lies, which a test does; the later lines of one need
-// the first.
-#include <string>
+#include "experiments/commands/examples.h"
 
-#include "CLI/App.hpp"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
-#include "experiments/commands/commands.h"
 
 namespace banyan {
 namespace {
@@ -65,16 +59,11 @@ constexpr Example kExamples[] = {
 
 }  // namespace
 
-void AddExamples(CLI::App& app) {
-  for (CLI::App* command : app.get_subcommands({})) {
-    bool found = false;
-    for (const Example& example : kExamples) {
-      if (example.command != command->get_name()) continue;
-      command->footer(absl::StrCat("Example:\n", example.lines));
-      found = true;
-    }
-    Check(found, "a command without an example");
-  }
+absl::string_view ExampleOf(absl::string_view command) {
+  for (const Example& example : kExamples)
+    if (example.command == command) return example.lines;
+  Check(false, "a command without an example");
+  return "";
 }
 
 }  // namespace banyan

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/nearest.h"
 #include "core/base/status_macros.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/warnings.h"
 #include "experiments/records/record_set.h"
@@ -57,24 +57,23 @@ absl::Status Export(const Options& options) {
 
 }  // namespace
 
-void AddExportCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand(
+void AddExportCommand(CommandLine& line) {
+  Command command = line.Add(
       "export", "Writes records for other programs, one prompt a line.");
   const auto options = std::make_shared<Options>();
   command
-      ->add_option("PATH", options->paths,
-                   "Record files, or directories of them")
-      ->required();
+      .Option("PATH", &options->paths, "Record files, or directories of them")
+      .Required();
   command
-      ->add_option("--format", options->format,
-                   "jsonl: what was recorded of each prompt "
-                   "(scripts/banyan_records.py reads it); context: where, how "
-                   "and by what experiment; spec-bench: Spec-Bench's answers")
-      ->check(CLI::IsMember({"jsonl", "context", "spec-bench"}))
-      ->capture_default_str();
-  command->add_option("--cell", options->cell, "Only this cell");
-  command->add_option("--out", options->out, "Write to this file");
-  command->callback([options, &status] { status = Export(*options); });
+      .Option("--format", &options->format,
+              "jsonl: what was recorded of each prompt "
+              "(scripts/banyan_records.py reads it); context: where, how "
+              "and by what experiment; spec-bench: Spec-Bench's answers")
+      .OneOf({"jsonl", "context", "spec-bench"})
+      .ShowDefault();
+  command.Option("--cell", &options->cell, "Only this cell");
+  command.Option("--out", &options->out, "Write to this file");
+  command.OnCall([options] { return Export(*options); });
 }
 
 }  // namespace banyan

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "core/base/status_macros.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/plan/opponents.h"
 #include "experiments/records/record_set.h"
@@ -37,8 +37,8 @@ absl::Status Write(const Options& options) {
 
 }  // namespace
 
-void AddFastestCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand(
+void AddFastestCommand(CommandLine& line) {
+  Command command = line.Add(
       "fastest",
       "Finds, for each target, temperature and drafter, the length at which "
       "its "
@@ -46,12 +46,12 @@ void AddFastestCommand(CLI::App& app, absl::Status& status) {
       "(compare.chains).");
   const auto options = std::make_shared<Options>();
   command
-      ->add_option("PATH", options->paths,
-                   "Record files of chains of several lengths, or directories "
-                   "of them")
-      ->required();
-  command->add_option("--out", options->out, "Write to this file");
-  command->callback([options, &status] { status = Write(*options); });
+      .Option("PATH", &options->paths,
+              "Record files of chains of several lengths, or directories "
+              "of them")
+      .Required();
+  command.Option("--out", &options->out, "Write to this file");
+  command.OnCall([options] { return Write(*options); });
 }
 
 }  // namespace banyan

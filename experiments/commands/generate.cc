@@ -13,8 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "CLI/App.hpp"
-#include "CLI/Validators.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -26,6 +24,7 @@
 #include "core/prob/sampling_rule.h"
 #include "core/random/seeded_source.h"
 #include "decode/sequence.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
 #include "experiments/commands/token_input.h"
@@ -156,7 +155,7 @@ absl::Status RunGenerate(const GenerateOptions& options) {
       .seed = seed,
       .has_text = model.tokenizer != nullptr};
   if (options.json)
-    std::cout << ToJson(generation, setting).dump(2) << "\n";
+    std::cout << ToJson(generation, setting).Text(2) << "\n";
   else
     std::cerr << "banyan: " << Summary(generation, setting) << "\n";
   return absl::OkStatus();
@@ -164,38 +163,36 @@ absl::Status RunGenerate(const GenerateOptions& options) {
 
 }  // namespace
 
-void AddGenerateCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand(
+void AddGenerateCommand(CommandLine& line) {
+  Command command = line.Add(
       "generate",
       "Generates a text by plain decoding, or by a speculative method. Text "
       "goes to standard output as it comes, a summary to standard error.");
   const auto options = std::make_shared<GenerateOptions>();
-  AddModelOptions(*command, options->model);
-  AddTokenInput(*command, "--prompt", options->prompt);
-  AddChatOption(*command, options->prompt);
-  command->add_option("--max-new-tokens", options->max_new_tokens,
-                      "The most tokens to generate; 128 if not given.");
-  command->add_flag("--ignore-eos", options->ignore_eos,
-                    "Go on after a token that ends the text.");
+  AddModelOptions(command, options->model);
+  AddTokenInput(command, "--prompt", options->prompt);
+  AddChatOption(command, options->prompt);
+  command.Option("--max-new-tokens", &options->max_new_tokens,
+                 "The most tokens to generate; 128 if not given.");
+  command.Flag("--ignore-eos", &options->ignore_eos,
+               "Go on after a token that ends the text.");
   for (std::size_t i = 0; i < kSamplingFlags.size(); ++i)
-    command->add_option(kSamplingFlags[i].option, options->sampling[i],
-                        kSamplingFlags[i].help);
-  command->add_option("--seed", options->seed,
-                      "Every seed gives a text of its own; 0 if not given.");
+    command.Option(kSamplingFlags[i].option, &options->sampling[i],
+                   kSamplingFlags[i].help);
+  command.Option("--seed", &options->seed,
+                 "Every seed gives a text of its own; 0 if not given.");
   command
-      ->add_option("--method", options->method,
-                   "YAML: a speculative method (docs/formats.md; examples "
-                   "in configs/methods); without, plain decoding.")
-      ->check([](const std::string& path) {
-        return std::string(path.empty() ? "expected a file, found none" : "");
-      });
+      .Option("--method", &options->method,
+              "YAML: a speculative method (docs/formats.md; examples "
+              "in configs/methods); without, plain decoding.")
+      .NotEmpty("a file");
   command
-      ->add_option("--color", options->color,
-                   "auto (the default: if a terminal shows it), always, never.")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
-  command->add_flag("--json", options->json,
-                    "Print JSON instead of the text and the summary.");
-  command->callback([options, &status] { status = RunGenerate(*options); });
+      .Option("--color", &options->color,
+              "auto (the default: if a terminal shows it), always, never.")
+      .OneOf({"auto", "always", "never"});
+  command.Flag("--json", &options->json,
+               "Print JSON instead of the text and the summary.");
+  command.OnCall([options] { return RunGenerate(*options); });
 }
 
 }  // namespace banyan

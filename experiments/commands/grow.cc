@@ -9,8 +9,6 @@
 #include <variant>
 #include <vector>
 
-#include "CLI/App.hpp"
-#include "CLI/Validators.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -20,8 +18,10 @@
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/checkpoint.h"
+#include "core/json/json_value.h"
 #include "drafters/catalogue.h"
 #include "drafters/head_growth.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
 #include "experiments/commands/warnings.h"
@@ -30,12 +30,9 @@
 #include "experiments/tools/grow/model_size.h"
 #include "experiments/tools/grow/output_folder.h"
 #include "experiments/tools/grow/write_tensors.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string model;
@@ -55,7 +52,7 @@ struct Grown {
   double seconds = 0;
 };
 
-Json ToJson(const ModelSize& size, std::int64_t parameters) {
+JsonValue ToJson(const ModelSize& size, std::int64_t parameters) {
   return {{"hidden", size.hidden},
           {"layers", size.layers},
           {"heads", size.heads},
@@ -64,8 +61,8 @@ Json ToJson(const ModelSize& size, std::int64_t parameters) {
           {"parameters", parameters}};
 }
 
-Json ToJson(const GrownHeads& heads, const std::string& folder) {
-  Json out;
+JsonValue ToJson(const GrownHeads& heads, const std::string& folder) {
+  JsonValue out;
   for (const HeadFact& fact : heads.facts)
     std::visit([&](auto value) { out[fact.name] = value; }, fact.value);
   out["out"] = folder;
@@ -73,8 +70,8 @@ Json ToJson(const GrownHeads& heads, const std::string& folder) {
   return out;
 }
 
-Json ToJson(const Options& options, const Grown& grown) {
-  Json out;
+JsonValue ToJson(const Options& options, const Grown& grown) {
+  JsonValue out;
   out["grown_from"] = grown.name;
   out["before"] = ToJson(grown.model.before, grown.model.parameters_before);
   out["after"] = ToJson(grown.model.after, grown.model.parameters);
@@ -159,7 +156,7 @@ absl::Status Grow(Options options) {
   if (heads_folder != nullptr) heads_folder->Keep();
   grown.seconds = static_cast<double>(clock.NowNs() - begin) / 1e9;
   if (options.json)
-    std::cout << ToJson(options, grown).dump(2) << "\n";
+    std::cout << ToJson(options, grown).Text(2) << "\n";
   else
     PrintText(options, grown);
   return absl::OkStatus();
@@ -173,9 +170,9 @@ std::vector<absl::string_view> DraftersWithHeads() {
   return names;
 }
 
-void AddSizes(CLI::App& command, SizeWish& wish) {
-  command.add_option(
-      "--like", wish.like,
+void AddSizes(Command& command, SizeWish& wish) {
+  command.Option(
+      "--like", &wish.like,
       absl::StrCat("A shape, ", kShapeNames,
                    ": hidden 768, 12 layers, feed-forward 2048; 2048, 22, 5632 "
                    "(TinyLlama's); 4096, 32, 11008. Heads keep their "
@@ -183,7 +180,7 @@ void AddSizes(CLI::App& command, SizeWish& wish) {
                    "64 key heads if each has 64, or as many as come near that "
                    "width; never fewer than the model's."));
   const auto size = [&](const char* name, int& value, const char* help) {
-    command.add_option(name, value, help)->check(CLI::PositiveNumber);
+    command.Option(name, &value, help).AtLeast(1);
   };
   size("--hidden", wish.sizes.hidden,
        "Hidden size. A size given replaces the shape's; without a shape, those "
@@ -198,34 +195,33 @@ void AddSizes(CLI::App& command, SizeWish& wish) {
 
 }  // namespace
 
-void AddGrowCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand(
+void AddGrowCommand(CommandLine& line) {
+  Command command = line.Add(
       "grow",
       "Writes a checkpoint that computes what a small one does at the cost of "
       "a larger one: padded with zeros where it would be read, with noise "
       "elsewhere. For real acceptance at any ratio of costs.");
   const auto options = std::make_shared<Options>();
   command
-      ->add_option("--model", options->model,
-                   "The small model's directory: llama, mistral, qwen2, qwen3.")
-      ->required();
+      .Option("--model", &options->model,
+              "The small model's directory: llama, mistral, qwen2, qwen3.")
+      .Required();
   command
-      ->add_option("--out", options->out,
-                   "The folder to write: made, or empty so far.")
-      ->required();
-  AddSizes(*command, options->wish);
-  command->add_option(
-      "--heads-from", options->heads_from,
+      .Option("--out", &options->out,
+              "The folder to write: made, or empty so far.")
+      .Required();
+  AddSizes(command, options->wish);
+  command.Option(
+      "--heads-from", &options->heads_from,
       absl::StrCat(
           "A directory of heads of the small model, as a drafter reads "
           "them: ",
           absl::StrJoin(DraftersWithHeads(), ", "), "."));
-  command->add_option("--heads-out", options->heads_out,
-                      "The folder to write the grown heads to.");
-  command->add_option("--seed", options->seed, "Of the noise.")
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "Print JSON.");
-  command->callback([options, &status] { status = Grow(*options); });
+  command.Option("--heads-out", &options->heads_out,
+                 "The folder to write the grown heads to.");
+  command.Option("--seed", &options->seed, "Of the noise.").ShowDefault();
+  command.Flag("--json", &options->json, "Print JSON.");
+  command.OnCall([options] { return Grow(*options); });
 }
 
 }  // namespace banyan

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -17,18 +16,17 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/json/json_value.h"
 #include "decode/method.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/plan/method_json.h"
 #include "experiments/proof/exact_law.h"
 #include "experiments/proof/law_file.h"
-#include "nlohmann/json.hpp"
 #include "tree/draft_tree.h"
 
 namespace banyan {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Sums of up to a million products of some twenty factors, each rounded to
 // 1e-16.
@@ -48,16 +46,16 @@ std::vector<double> Conditional(const std::vector<double>& acceptance) {
   return result;
 }
 
-Json ToJson(const StringLaw& law) {
-  Json object = Json::object();
+JsonValue ToJson(const StringLaw& law) {
+  JsonValue object = JsonValue::Object();
   for (const auto& [text, probability] : law)
     object[absl::StrJoin(text, ",")] = probability;
   return object;
 }
 
-Json ToJson(const LawFile& file, const ExactLaw& law) {
+JsonValue ToJson(const LawFile& file, const ExactLaw& law) {
   const Method& method = file.decoder->method();
-  Json out;
+  JsonValue out;
   out["verifier"] = method.verifier_name;
   out["trunks"] = TrunksToJson(method);
   if (!file.control.empty()) out["control"] = file.control;
@@ -160,12 +158,10 @@ absl::Status CheckClaim(const Result& result) {
 }
 
 void PrintJson(const std::vector<Result>& results) {
-  Json list = Json::array();
-  for (const Result& result : results) {
-    list.push_back(ToJson(result.file, result.law));
-    list.back()["file"] = result.path;
-  }
-  std::cout << (list.size() == 1 ? list[0] : list).dump(2) << "\n";
+  std::vector<JsonValue> list;
+  for (const Result& result : results)
+    list.emplace_back(ToJson(result.file, result.law))["file"] = result.path;
+  std::cout << (list.size() == 1 ? list[0] : JsonValue(list)).Text(2) << "\n";
 }
 
 // One line a file, for comparing methods.
@@ -209,8 +205,8 @@ absl::Status Law(const std::vector<std::string>& paths, bool json) {
 
 }  // namespace
 
-void AddLawCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand(
+void AddLawCommand(CommandLine& line) {
+  Command command = line.Add(
       "law",
       "Computes the exact law of a method on a toy model, by enumerating "
       "everything it can do. Of several files it prints a table.");
@@ -220,15 +216,14 @@ void AddLawCommand(CLI::App& app, absl::Status& status) {
   };
   const auto options = std::make_shared<Options>();
   command
-      ->add_option("FILE", options->files,
-                   "YAML: vocab, horizon, target, drafters, policy or trunks, "
-                   "verifier; optional sampling, control, max_branches "
-                   "(docs/formats.md; examples in configs/law)")
-      ->required();
-  command->add_flag("--json", options->json,
-                    "Print JSON: an object, or a list of them.");
-  command->callback(
-      [options, &status] { status = Law(options->files, options->json); });
+      .Option("FILE", &options->files,
+              "YAML: vocab, horizon, target, drafters, policy or trunks, "
+              "verifier; optional sampling, control, max_branches "
+              "(docs/formats.md; examples in configs/law)")
+      .Required();
+  command.Flag("--json", &options->json,
+               "Print JSON: an object, or a list of them.");
+  command.OnCall([options] { return Law(options->files, options->json); });
 }
 
 }  // namespace banyan

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -16,13 +15,14 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/families/catalogue.h"
+#include "core/json/json_value.h"
 #include "core/ops/devices.h"
 #include "drafters/catalogue.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/proof/controls.h"
-#include "nlohmann/json.hpp"
 #include "tree/draft_tree.h"
 #include "tree/policies/catalogue.h"
 #include "tree/tree_policy.h"
@@ -33,20 +33,40 @@
 namespace banyan {
 namespace {
 
-using Json = nlohmann::ordered_json;
+// A line of a catalogue, with what --json says beside name and sentence, and
+// what a reader is told of that.
+struct Row {
+  Row(absl::string_view row_name, absl::string_view row_sentence)
+      : name(row_name), sentence(row_sentence) {
+    json = {{"name", name}, {"sentence", sentence}};
+  }
+  void Add(absl::string_view key, const std::vector<std::string>& names,
+           absl::string_view title) {
+    json[key] = names;
+    if (!names.empty())
+      facts.push_back(absl::StrCat(title, absl::StrJoin(names, ", ")));
+  }
+  void Add(absl::string_view key, bool value, absl::string_view fact) {
+    json[key] = value;
+    if (value) facts.emplace_back(fact);
+  }
 
-Json LawNames(const std::vector<DraftLaw>& laws) {
-  Json names = Json::array();
-  for (DraftLaw law : laws) names.push_back(std::string(Name(law)));
-  return names;
+  std::string name;
+  std::string sentence;
+  JsonValue json;
+  std::vector<std::string> facts;
+};
+
+using Rows = std::vector<Row>;
+
+void AddLaws(const std::vector<DraftLaw>& laws, Row& row) {
+  std::vector<std::string> names;
+  for (DraftLaw law : laws) names.emplace_back(Name(law));
+  row.Add("laws", names, "laws: ");
 }
 
-Json Row(absl::string_view name, absl::string_view sentence) {
-  return {{"name", std::string(name)}, {"sentence", std::string(sentence)}};
-}
-
-absl::StatusOr<Json> Policies() {
-  Json rows = Json::array();
+absl::StatusOr<Rows> Policies() {
+  Rows rows;
   for (const PolicyRow& row : PolicyCatalogue()) {
     // Traits belong to a built policy: the first example stands for the row.
     const std::string section =
@@ -54,16 +74,15 @@ absl::StatusOr<Json> Policies() {
     BANYAN_ASSIGN_OR_RETURN(const Params params,
                             ParseYaml(section, std::string(row.name)));
     BANYAN_ASSIGN_OR_RETURN(PolicyChoice choice, BuildPolicy(params));
-    Json entry = Row(row.name, row.sentence);
-    entry["laws"] = LawNames(choice.policy->traits().laws);
-    entry["fixed_shape"] = row.plan != nullptr;
-    rows.push_back(entry);
+    AddLaws(choice.policy->traits().laws,
+            rows.emplace_back(row.name, row.sentence));
+    rows.back().Add("fixed_shape", row.plan != nullptr, "fixed shape");
   }
   return rows;
 }
 
-absl::StatusOr<Json> Verifiers() {
-  Json rows = Json::array();
+absl::StatusOr<Rows> Verifiers() {
+  Rows rows;
   for (const VerifierRow& row : VerifierCatalogue()) {
     BANYAN_ASSIGN_OR_RETURN(const Params params,
                             ParseYaml(absl::StrCat("{name: ", row.name, "}"),
@@ -71,130 +90,109 @@ absl::StatusOr<Json> Verifiers() {
     BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Verifier> verifier,
                             BuildVerifier(params));
     const VerifierTraits traits = verifier->traits();
-    Json entry = Row(row.name, row.sentence);
-    entry["laws"] = LawNames(traits.laws);
-    entry["exactness"] = std::string(Name(traits.exactness));
-    entry["chains_only"] = traits.chain;
-    entry["one_trunk_only"] = traits.one_list;
-    rows.push_back(entry);
+    Row& entry = rows.emplace_back(row.name, row.sentence);
+    AddLaws(traits.laws, entry);
+    entry.json["exactness"] = Name(traits.exactness);
+    entry.facts.emplace_back(Name(traits.exactness));
+    entry.Add("chains_only", traits.chain, "chains only");
+    entry.Add("one_trunk_only", traits.one_list, "one trunk only");
   }
   return rows;
 }
 
-Json Drafters() {
-  Json rows = Json::array();
-  for (const DrafterRow& row : DrafterCatalogue()) {
-    Json entry = Row(row.name, row.sentence);
-    entry["laws"] = LawNames(row.laws);
-    rows.push_back(entry);
-  }
+Rows Drafters() {
+  Rows rows;
+  for (const DrafterRow& row : DrafterCatalogue())
+    AddLaws(row.laws, rows.emplace_back(row.name, row.sentence));
   return rows;
 }
 
-Json Families() {
-  Json rows = Json::array();
+Rows Families() {
+  Rows rows;
   for (const FamilyRow& row : FamilyCatalogue())
-    rows.push_back(Row(row.name, row.sentence));
+    rows.emplace_back(row.name, row.sentence);
   return rows;
 }
 
-Json Devices() {
-  Json rows = Json::array();
+Rows Devices() {
+  Rows rows;
   for (const DeviceRow& row : DeviceTable()) {
-    Json entry = Row(row.name, row.sentence);
-    entry["takes_threads"] = row.takes_threads;
-    entry["instruction_sets"] = row.instruction_sets();
-    rows.push_back(entry);
+    Row& entry = rows.emplace_back(row.name, row.sentence);
+    entry.json["takes_threads"] = row.takes_threads;
+    entry.Add("instruction_sets", row.instruction_sets(),
+              "instruction sets here: ");
   }
   return rows;
 }
 
-Json Metrics() {
-  Json rows = Json::array();
+Rows Metrics() {
+  Rows rows;
   for (const MetricRow& row : MetricCatalogue()) {
-    Json entry = Row(row.name, row.sentence);
-    entry["unit"] = std::string(row.unit);
-    rows.push_back(entry);
+    Row& entry = rows.emplace_back(row.name, row.sentence);
+    entry.json["unit"] = row.unit;
+    if (!row.unit.empty()) entry.facts.push_back(absl::StrCat("in ", row.unit));
   }
   return rows;
 }
 
-Json Controls() {
-  Json rows = Json::array();
+Rows Controls() {
+  Rows rows;
   for (const ControlRow& row : ControlCatalogue())
-    rows.push_back(Row(row.name, row.sentence));
+    rows.emplace_back(row.name, row.sentence);
   return rows;
 }
 
-std::string Facts(const Json& row) {
-  std::vector<std::string> facts;
-  if (row.contains("laws"))
-    facts.push_back(absl::StrCat(
-        "laws: ",
-        absl::StrJoin(row["laws"].get<std::vector<std::string>>(), ", ")));
-  if (row.contains("instruction_sets") && !row["instruction_sets"].empty())
-    facts.push_back(absl::StrCat(
-        "instruction sets here: ",
-        absl::StrJoin(row["instruction_sets"].get<std::vector<std::string>>(),
-                      ", ")));
-  if (!row.value("unit", "").empty())
-    facts.push_back("in " + row["unit"].get<std::string>());
-  if (row.contains("exactness"))
-    facts.push_back(row["exactness"].get<std::string>());
-  if (row.value("chains_only", false)) facts.push_back("chains only");
-  if (row.value("one_trunk_only", false)) facts.push_back("one trunk only");
-  if (row.value("fixed_shape", false)) facts.push_back("fixed shape");
-  return absl::StrJoin(facts, "; ");
-}
+struct Catalogue {
+  std::string key;  // of --json
+  std::string note;
+  Rows rows;
+};
 
-void Print(const Json& catalogues) {
-  for (const auto& [title, rows] : catalogues.items()) {
-    std::cout << title << "\n";
-    int width = 0;
-    for (const Json& row : rows)
-      width = std::max(
-          width, static_cast<int>(row["name"].get<std::string>().size()) + 2);
-    for (const Json& row : rows) {
-      std::cout << absl::StreamFormat("  %-*s%s\n", width,
-                                      row["name"].get<std::string>(),
-                                      row["sentence"].get<std::string>());
-      const std::string facts = Facts(row);
-      if (!facts.empty())
-        std::cout << absl::StreamFormat("  %-*s[%s]\n", width, "", facts);
-    }
-    std::cout << "\n";
+void Print(const Catalogue& catalogue) {
+  std::cout << catalogue.key << catalogue.note << "\n";
+  int width = 0;
+  for (const Row& row : catalogue.rows)
+    width = std::max(width, static_cast<int>(row.name.size()) + 2);
+  for (const Row& row : catalogue.rows) {
+    std::cout << absl::StreamFormat("  %-*s%s\n", width, row.name,
+                                    row.sentence);
+    if (!row.facts.empty())
+      std::cout << absl::StreamFormat("  %-*s[%s]\n", width, "",
+                                      absl::StrJoin(row.facts, "; "));
   }
+  std::cout << "\n";
 }
 
 absl::Status List(bool json) {
-  Json catalogues;
-  catalogues["drafters"] = Drafters();
-  BANYAN_ASSIGN_OR_RETURN(catalogues["policies"], Policies());
-  BANYAN_ASSIGN_OR_RETURN(catalogues["verifiers"], Verifiers());
-  catalogues["model families"] = Families();
-  catalogues["devices"] = Devices();
-  catalogues["metrics"] = Metrics();
-  catalogues["controls (wrong on purpose)"] = Controls();
-  if (!json) {
-    Print(catalogues);
-    return absl::OkStatus();
+  BANYAN_ASSIGN_OR_RETURN(Rows policies, Policies());
+  BANYAN_ASSIGN_OR_RETURN(Rows verifiers, Verifiers());
+  const std::vector<Catalogue> catalogues = {
+      {"drafters", "", Drafters()},
+      {"policies", "", std::move(policies)},
+      {"verifiers", "", std::move(verifiers)},
+      {"model families", "", Families()},
+      {"devices", "", Devices()},
+      {"metrics", "", Metrics()},
+      {"controls", " (wrong on purpose)", Controls()}};
+  JsonValue all;
+  for (const Catalogue& catalogue : catalogues) {
+    if (!json) Print(catalogue);
+    for (const Row& row : catalogue.rows) all[catalogue.key].Add(row.json);
   }
-  catalogues["controls"] = catalogues["controls (wrong on purpose)"];
-  catalogues.erase("controls (wrong on purpose)");
-  std::cout << catalogues.dump(2) << "\n";
+  if (json) std::cout << all.Text(2) << "\n";
   return absl::OkStatus();
 }
 
 }  // namespace
 
-void AddListCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand(
+void AddListCommand(CommandLine& line) {
+  Command command = line.Add(
       "list",
       "Lists drafters, tree policies, verifiers, model families, devices, "
       "metrics and controls.");
   const auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Print JSON.");
-  command->callback([json, &status] { status = List(*json); });
+  command.Flag("--json", json.get(), "Print JSON.");
+  command.OnCall([json] { return List(*json); });
 }
 
 }  // namespace banyan

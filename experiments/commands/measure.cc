@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -21,19 +20,18 @@
 #include "core/base/clock.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/json/json_value.h"
 #include "core/model/model.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
 #include "experiments/metrics/median.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/model_shelf.h"
 #include "experiments/tools/pass_timing.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   ModelOptions model;
@@ -74,36 +72,32 @@ TimedPass MedianGauge(const Measured& measured) {
   return {0, Median(std::move(bandwidths)), Median(std::move(peaks))};
 }
 
-Json OrNull(std::optional<double> value) {
-  return value.has_value() ? Json(*value) : Json();
+// Null for a limit that the device does not know.
+JsonValue Known(double limit) {
+  return limit > 0 ? JsonValue(limit) : JsonValue();
 }
 
-// Null for a limit that the device does not know.
-Json Known(double limit) { return limit > 0 ? Json(limit) : Json(); }
-
-Json ToJson(const Options& options, const Measured& measured) {
-  Json rows = Json::array();
+JsonValue ToJson(const Options& options, const Measured& measured) {
+  JsonValue rows = JsonValue::List();
   for (const PassTiming& timing : measured.timings) {
     const double operations = measured.operations * timing.tokens;
-    Json passes = Json::array();
+    JsonValue passes = JsonValue::List();
     for (const TimedPass& pass : timing.passes)
-      passes.push_back({{"ms", pass.ms},
-                        {"bytes_per_s", Known(pass.bandwidth)},
-                        {"operations_per_s", Known(pass.peak)}});
-    rows.push_back({{"context", timing.context},
-                    {"tokens", timing.tokens},
-                    {"median_ms", timing.median_ms()},
-                    {"least_ms", timing.least_ms()},
-                    {"most_ms", timing.most_ms()},
-                    {"share_of_bandwidth",
-                     OrNull(timing.median_bandwidth_share(measured.bytes))},
-                    {"share_of_limit",
-                     OrNull(timing.median_share(measured.bytes, operations))},
-                    {"passes", passes}});
+      passes.Add({{"ms", pass.ms},
+                  {"bytes_per_s", Known(pass.bandwidth)},
+                  {"operations_per_s", Known(pass.peak)}});
+    rows.Add(
+        {{"context", timing.context},
+         {"tokens", timing.tokens},
+         {"median_ms", timing.median_ms()},
+         {"least_ms", timing.least_ms()},
+         {"most_ms", timing.most_ms()},
+         {"share_of_bandwidth", timing.median_bandwidth_share(measured.bytes)},
+         {"share_of_limit", timing.median_share(measured.bytes, operations)},
+         {"passes", passes}});
   }
   return {{"model", options.model.spec.directory},
-          {"grown_from",
-           measured.grown_from.empty() ? Json() : Json(measured.grown_from)},
+          {"grown_from", NullIfEmpty(measured.grown_from)},
           {"weights", measured.weights},
           {"device", measured.device},
           {"backend", measured.backend},
@@ -215,7 +209,7 @@ absl::Status Measure(const Options& options) {
                                        if (terminal) ShowProgress(done, all);
                                      }));
   if (options.json)
-    std::cout << ToJson(options, measured).dump(2) << "\n";
+    std::cout << ToJson(options, measured).Text(2) << "\n";
   else
     PrintText(options, measured);
   return options.out.empty() ? absl::OkStatus() : WriteCurve(options, measured);
@@ -223,33 +217,33 @@ absl::Status Measure(const Options& options) {
 
 }  // namespace
 
-void AddMeasureCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand("measure",
-                                         "Times target passes by their number "
-                                         "of tokens, beside what the device's "
-                                         "memory and arithmetic allow.");
+void AddMeasureCommand(CommandLine& line) {
+  Command command = line.Add("measure",
+                             "Times target passes by their number "
+                             "of tokens, beside what the device's "
+                             "memory and arithmetic allow.");
   const auto options = std::make_shared<Options>();
-  AddModelOptions(*command, options->model);
+  AddModelOptions(command, options->model);
   command
-      ->add_option("--batch", options->timing.batches,
-                   "Tokens in a pass, separated by commas")
-      ->delimiter(',')
-      ->capture_default_str();
+      .Option("--batch", &options->timing.batches,
+              "Tokens in a pass, separated by commas")
+      .ByCommas()
+      .ShowDefault();
   command
-      ->add_option("--context", options->timing.contexts,
-                   "Committed tokens before it, separated by commas")
-      ->delimiter(',')
-      ->capture_default_str();
+      .Option("--context", &options->timing.contexts,
+              "Committed tokens before it, separated by commas")
+      .ByCommas()
+      .ShowDefault();
   command
-      ->add_option("--rounds", options->timing.rounds,
-                   "Passes of each size; sizes take turns")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--out", options->out,
-                      "Write the curve at the first context as YAML, for a "
-                      "policy's target_ms");
-  command->add_flag("--json", options->json, "Print JSON, every pass in it.");
-  command->callback([options, &status] { status = Measure(*options); });
+      .Option("--rounds", &options->timing.rounds,
+              "Passes of each size; sizes take turns")
+      .AtLeast(1)
+      .ShowDefault();
+  command.Option("--out", &options->out,
+                 "Write the curve at the first context as YAML, for a "
+                 "policy's target_ms");
+  command.Flag("--json", &options->json, "Print JSON, every pass in it.");
+  command.OnCall([options] { return Measure(*options); });
 }
 
 }  // namespace banyan

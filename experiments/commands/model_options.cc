@@ -5,13 +5,13 @@
 #include <string>
 #include <utility>
 
-#include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/ops/backend.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/device_options.h"
 #include "experiments/commands/warnings.h"
 #include "experiments/run/loaded_model.h"
@@ -19,14 +19,14 @@
 
 namespace banyan {
 
-void AddModelOptions(CLI::App& command, ModelOptions& options) {
+void AddModelOptions(Command& command, ModelOptions& options) {
   command
-      .add_option("--model", options.spec.directory,
-                  "The model's directory: config.json, *.safetensors and, for "
-                  "text, tokenizer.json.")
-      ->required();
-  command.add_option(
-      "--weights", options.spec.weights,
+      .Option("--model", &options.spec.directory,
+              "The model's directory: config.json, *.safetensors and, for "
+              "text, tokenizer.json.")
+      .Required();
+  command.Option(
+      "--weights", &options.spec.weights,
       absl::StrCat("How weights are kept in memory: ", kWeightsNames,
                    ". auto, the default, loses nothing: bf16 if every matrix "
                    "is stored so, else f32."));

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "CLI/App.hpp"
 #include "absl/status/statusor.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/device_options.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/model_shelf.h"
@@ -19,7 +19,7 @@ struct ModelOptions {
 };
 
 // `options` must outlive the parse.
-void AddModelOptions(CLI::App& command, ModelOptions& options);
+void AddModelOptions(Command& command, ModelOptions& options);
 
 // A shelf on the device asked for, which prints its warnings. Fails as
 // OpenDevice.

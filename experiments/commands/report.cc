@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/warnings.h"
 #include "experiments/records/record_set.h"
@@ -65,7 +65,8 @@ absl::StatusOr<std::string> ReportText(const RecordSet& set,
                             Summarise(set, options.summary));
     if (options.format == "csv") return ToCsv(summary);
     TokenTexts texts;
-    return HtmlPage(ToJson(set, summary, options.samples, texts));
+    return HtmlPage(set.files.front().context.question(),
+                    ToJson(set, summary, options.samples, texts));
   }
   if (WantsAnswer(options))
     return AnswerText(MakeAnswer(set),
@@ -102,54 +103,51 @@ absl::Status MakeAndWrite(Options options) {
 
 }  // namespace
 
-void AddReportCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand(
+void AddReportCommand(CommandLine& line) {
+  Command command = line.Add(
       "report",
       "Answers an experiment's question from what was recorded, so far if it "
       "still runs; or reports all of it, with intervals by bootstrap over "
       "prompts.");
   const auto options = std::make_shared<Options>();
   command
-      ->add_option("PATH", options->paths,
-                   "Record files, or directories of them")
-      ->required();
-  command->add_flag("--all", options->all,
-                    "The long table: every cell with intervals, instead of the "
-                    "answer; so do --format, --metrics, --group, --reference, "
-                    "--curve and --mixed");
-  command->add_option("--format", options->format)
-      ->check(CLI::IsMember({"table", "markdown", "csv", "latex", "html"}))
-      ->capture_default_str();
+      .Option("PATH", &options->paths, "Record files, or directories of them")
+      .Required();
+  command.Flag("--all", &options->all,
+               "The long table: every cell with intervals, instead of the "
+               "answer; so do --format, --metrics, --group, --reference, "
+               "--curve and --mixed");
+  command.Option("--format", &options->format, "How the long table is written")
+      .OneOf({"table", "markdown", "csv", "latex", "html"})
+      .ShowDefault();
   command
-      ->add_option("--metrics", options->summary.metrics,
-                   "Only these, separated by commas (banyan list has them); "
-                   "otherwise a choice in tables, and all in csv and html")
-      ->delimiter(',')
-      ->allow_extra_args(false);  // a path may follow
+      .Option("--metrics", &options->summary.metrics,
+              "Only these, separated by commas (banyan list has them); "
+              "otherwise a choice in tables, and all in csv and html")
+      .ByCommas();
   command
-      ->add_option("--group", options->summary.group,
-                   "Put cells together that agree in these axes, separated by "
-                   "commas; also method, target, verifier, temperature and the "
-                   "prompts' kind")
-      ->delimiter(',')
-      ->allow_extra_args(false);  // a path may follow
-  command->add_option("--reference", options->summary.reference,
-                      "Give differences to this cell, or to the cell of this "
-                      "method in each group");
-  command->add_option("--curve", options->curve,
-                      "Also predict the speed at the costs of another machine: "
-                      "YAML with target_ms, by tokens of a target pass, and "
-                      "draft_ms, a level, of all drafters or by drafter");
+      .Option("--group", &options->summary.group,
+              "Put cells together that agree in these axes, separated by "
+              "commas; also method, target, verifier, temperature and the "
+              "prompts' kind")
+      .ByCommas();
+  command.Option("--reference", &options->summary.reference,
+                 "Give differences to this cell, or to the cell of this "
+                 "method in each group");
+  command.Option("--curve", &options->curve,
+                 "Also predict the speed at the costs of another machine: "
+                 "YAML with target_ms, by tokens of a target pass, and "
+                 "draft_ms, a level, of all drafters or by drafter");
   command
-      ->add_option("--samples", options->samples,
-                   "Prompts of every cell whose rounds the page shows")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--kind", options->kind, "Only prompts of this kind");
-  command->add_flag("--mixed", options->mixed,
-                    "Put different experiments side by side");
-  command->add_option("--out", options->out, "Write to this file");
-  command->callback([options, &status] { status = MakeAndWrite(*options); });
+      .Option("--samples", &options->samples,
+              "Prompts of every cell whose rounds the page shows")
+      .AtLeast(0)
+      .ShowDefault();
+  command.Option("--kind", &options->kind, "Only prompts of this kind");
+  command.Flag("--mixed", &options->mixed,
+               "Put different experiments side by side");
+  command.Option("--out", &options->out, "Write to this file");
+  command.OnCall([options] { return MakeAndWrite(*options); });
 }
 
 }  // namespace banyan

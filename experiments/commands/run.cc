@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
@@ -23,6 +22,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/outline.h"
 #include "core/text/columns.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/device_options.h"
 #include "experiments/commands/warnings.h"
@@ -176,41 +176,41 @@ absl::Status Check(const Options& options) {
   return PrintEstimate(opened, *clock);
 }
 
-void AddCommon(CLI::App& command, Options& options) {
-  command.add_option("FILE", options.file, "The experiment, YAML.")->required();
-  command.add_option("--set", options.settings,
-                     "PATH=VALUE: a setting instead of the file's; may be "
-                     "given again.");
+void AddCommon(Command& command, Options& options) {
+  command.Option("FILE", &options.file, "The experiment, YAML.").Required();
+  command.Option("--set", &options.settings,
+                 "PATH=VALUE: a setting instead of the file's; may be "
+                 "given again.");
   AddDeviceOptions(command, options.device);
 }
 
 }  // namespace
 
-void AddRunCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand(
+void AddRunCommand(CommandLine& line) {
+  Command command = line.Add(
       "run",
       "Runs an experiment: every method on every prompt, interleaved, each "
       "round recorded. Run again, it goes on where it stopped.");
   const auto options = std::make_shared<Options>();
-  AddCommon(*command, *options);
-  command->add_option("--out", options->out, "The folder of the record file.")
-      ->required();
-  command->add_option("--shard", options->shard,
-                      "I/N: only every Nth prompt, from the Ith on, counted "
-                      "from 0. The union of all shards is the whole run.");
-  command->callback([options, &status] { status = Run(*options); });
+  AddCommon(command, *options);
+  command.Option("--out", &options->out, "The folder of the record file.")
+      .Required();
+  command.Option("--shard", &options->shard,
+                 "I/N: only every Nth prompt, from the Ith on, counted "
+                 "from 0. The union of all shards is the whole run.");
+  command.OnCall([options] { return Run(*options); });
 }
 
-void AddCheckCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand(
+void AddCheckCommand(CommandLine& line) {
+  Command command = line.Add(
       "check",
       "Checks an experiment: keys, models, methods, prompts; lists its cells "
       "and estimates the time.");
   const auto options = std::make_shared<Options>();
-  AddCommon(*command, *options);
-  command->add_flag("--resolved", options->resolved,
-                    "Print the file with presets and settings put in instead.");
-  command->callback([options, &status] { status = Check(*options); });
+  AddCommon(command, *options);
+  command.Flag("--resolved", &options->resolved,
+               "Print the file with presets and settings put in instead.");
+  command.OnCall([options] { return Check(*options); });
 }
 
 }  // namespace banyan

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -18,8 +17,10 @@
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/json/json_value.h"
 #include "core/model/model.h"
 #include "core/text/columns.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
 #include "experiments/commands/token_input.h"
@@ -27,12 +28,9 @@
 #include "experiments/run/model_shelf.h"
 #include "experiments/run/scoring.h"
 #include "experiments/run/token_text.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct ScoreOptions {
   ModelOptions model;
@@ -59,28 +57,28 @@ struct Scored {
   }
 };
 
-Json ToJson(const Scored& scored, bool logits) {
-  Json out;
+JsonValue ToJson(const Scored& scored, bool logits) {
+  JsonValue out;
   out["ids"] = scored.ids;
   out["tokens"] = nullptr;
   if (const Tokenizer* tokenizer = scored.model.tokenizer.get()) {
-    out["tokens"] = Json::array();
-    for (TokenId id : scored.ids)
-      out["tokens"].push_back(ShownToken(tokenizer, id));
+    out["tokens"] = JsonValue::List();
+    for (TokenId id : scored.ids) out["tokens"].Add(ShownToken(tokenizer, id));
   }
-  out["log_probabilities"] = Json::array();
-  out["ranks"] = Json::array();
+  out["log_probabilities"] = JsonValue::List();
+  out["ranks"] = JsonValue::List();
   for (const TokenScore& token : scored.scores.tokens) {
-    out["log_probabilities"].push_back(token.log_probability);
-    out["ranks"].push_back(token.rank);
+    out["log_probabilities"].Add(token.log_probability);
+    out["ranks"].Add(token.rank);
   }
   const std::optional<double> mean = scored.Mean();
   out["total"] = scored.Total();
-  out["mean"] = mean.has_value() ? Json(*mean) : Json();
-  out["perplexity"] = mean.has_value() ? Json(std::exp(-*mean)) : Json();
+  out["mean"] = mean.has_value() ? JsonValue(*mean) : JsonValue();
+  out["perplexity"] =
+      mean.has_value() ? JsonValue(std::exp(-*mean)) : JsonValue();
   if (logits) out["logits"] = scored.scores.last_logits;
   const absl::string_view origin = scored.model.model->grown_from();
-  out["grown_from"] = origin.empty() ? Json() : Json(std::string(origin));
+  out["grown_from"] = NullIfEmpty(origin);
   const ModelFacts facts = scored.model.model->facts();
   out["weights"] = std::string(Name(facts.format));
   out["device"] = facts.device;
@@ -168,7 +166,7 @@ absl::Status Score(const ScoreOptions& options) {
   BANYAN_ASSIGN_OR_RETURN(scored.scores,
                           ScoreText(*scored.model.model, scored.ids));
   if (options.json) {
-    std::cout << ToJson(scored, options.logits).dump(2) << "\n";
+    std::cout << ToJson(scored, options.logits).Text(2) << "\n";
     return absl::OkStatus();
   }
   PrintTokens(scored);
@@ -180,19 +178,19 @@ absl::Status Score(const ScoreOptions& options) {
 
 }  // namespace
 
-void AddScoreCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand(
+void AddScoreCommand(CommandLine& line) {
+  Command command = line.Add(
       "score",
       "Gives the log-probability (natural) of each token of a text given those "
       "before it, their total and mean, and the perplexity.");
   const auto options = std::make_shared<ScoreOptions>();
-  AddModelOptions(*command, options->model);
-  AddTokenInput(*command, "--text", options->input);
-  command->add_flag("--logits", options->logits,
-                    "Also the logits of what follows the text: the ten "
-                    "largest, with --json all.");
-  command->add_flag("--json", options->json, "Print JSON.");
-  command->callback([options, &status] { status = Score(*options); });
+  AddModelOptions(command, options->model);
+  AddTokenInput(command, "--text", options->input);
+  command.Flag("--logits", &options->logits,
+               "Also the logits of what follows the text: the ten "
+               "largest, with --json all.");
+  command.Flag("--json", &options->json, "Print JSON.");
+  command.OnCall([options] { return Score(*options); });
 }
 
 }  // namespace banyan

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
@@ -16,6 +15,7 @@
 #include "core/base/token.h"
 #include "core/tokenizer/chat_template.h"
 #include "core/tokenizer/tokenizer.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/run/loaded_model.h"
 
 namespace banyan {
@@ -89,24 +89,24 @@ absl::StatusOr<InputTokens> Encode(const TokenInput& input,
 
 }  // namespace
 
-void AddTokenInput(CLI::App& command, const std::string& text_option,
+void AddTokenInput(Command& command, const std::string& text_option,
                    TokenInput& input) {
   input.text_option = text_option;
-  command.add_option(text_option, input.text,
-                     "The text; special tokens in it are tokens.");
-  command.add_option("--ids", input.ids,
-                     "Token ids instead, as in 1,2,3; nothing is added.");
-  command.add_flag("--no-special", input.no_special,
-                   "Neither add special tokens, such as one for the begin, nor "
-                   "look for them in the text.");
+  command.Option(text_option, &input.text,
+                 "The text; special tokens in it are tokens.");
+  command.Option("--ids", &input.ids,
+                 "Token ids instead, as in 1,2,3; nothing is added.");
+  command.Flag("--no-special", &input.no_special,
+               "Neither add special tokens, such as one for the begin, nor "
+               "look for them in the text.");
 }
 
-void AddChatOption(CLI::App& command, TokenInput& input) {
+void AddChatOption(Command& command, TokenInput& input) {
   command
-      .add_option("--chat", input.chat,
-                  "The text is a user's message in a chat: in the template "
-                  "named, or without a name in the model's own.")
-      ->expected(0, 1);
+      .Option("--chat", &input.chat,
+              "The text is a user's message in a chat: in the template "
+              "named, or without a name in the model's own.")
+      .ValueOptional();
 }
 
 absl::StatusOr<InputTokens> ReadTokens(const TokenInput& input,

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "CLI/App.hpp"
 #include "absl/status/statusor.h"
 #include "core/base/token.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/run/loaded_model.h"
 
 namespace banyan {
@@ -24,11 +24,11 @@ struct TokenInput {
 };
 
 // `input` must outlive the parse.
-void AddTokenInput(CLI::App& command, const std::string& text_option,
+void AddTokenInput(Command& command, const std::string& text_option,
                    TokenInput& input);
 
 // The option `--chat`.
-void AddChatOption(CLI::App& command, TokenInput& input);
+void AddChatOption(Command& command, TokenInput& input);
 
 struct InputTokens {
   // At least one, all of the model's vocabulary and with a token if there is a

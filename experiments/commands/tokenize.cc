@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -18,14 +17,13 @@
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/json/json_value.h"
 #include "core/tokenizer/tokenizer.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string model;
@@ -50,16 +48,16 @@ absl::StatusOr<std::vector<TokenId>> ParseIds(absl::string_view text) {
   return ids;
 }
 
-absl::StatusOr<Json> ToJson(const Tokenizer& tokenizer,
-                            const std::vector<TokenId>& ids,
-                            const std::string& text) {
-  Json tokens = Json::array();
+absl::StatusOr<JsonValue> ToJson(const Tokenizer& tokenizer,
+                                 const std::vector<TokenId>& ids,
+                                 const std::string& text) {
+  JsonValue tokens = JsonValue::List();
   for (const TokenId id : ids) {
     BANYAN_ASSIGN_OR_RETURN(const absl::string_view token,
                             tokenizer.TokenText(id));
-    tokens.push_back(std::string(token));
+    tokens.Add(std::string(token));
   }
-  Json out;
+  JsonValue out;
   out["text"] = text;
   out["ids"] = ids;
   out["tokens"] = std::move(tokens);
@@ -80,8 +78,8 @@ absl::StatusOr<std::string> Converted(const Options& options,
                                      .parse_special = !options.no_special}));
   }
   if (options.json) {
-    BANYAN_ASSIGN_OR_RETURN(const Json json, ToJson(tokenizer, ids, text));
-    return json.dump() + "\n";
+    BANYAN_ASSIGN_OR_RETURN(const JsonValue json, ToJson(tokenizer, ids, text));
+    return json.Text() + "\n";
   }
   if (!options.decode) return absl::StrCat(absl::StrJoin(ids, " "), "\n");
   if (!options.lines) return text;
@@ -119,31 +117,31 @@ absl::Status Tokenize(const Options& options) {
 
 }  // namespace
 
-void AddTokenizeCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand(
+void AddTokenizeCommand(CommandLine& line) {
+  Command command = line.Add(
       "tokenize",
       "Turns the text on standard input into token ids, on one line, or ids "
       "back into text, to the byte.");
   const auto options = std::make_shared<Options>();
   command
-      ->add_option("--model", options->model,
-                   "Directory with tokenizer.json, and tokenizer_config.json "
-                   "if there is one")
-      ->required();
-  command->add_flag("--decode", options->decode,
-                    "Read ids, with spaces, commas or lines between them; "
-                    "print their text and nothing after it.");
-  command->add_flag("--lines", options->lines,
-                    "Every line of the input is a text, or with --decode a "
-                    "list of ids, of its own; each gives one line, as soon as "
-                    "it is read.");
-  command->add_flag("--no-special", options->no_special,
-                    "Neither add special tokens nor look for them in the "
-                    "text; when decoding, leave them out.");
-  command->add_flag("--json", options->json,
-                    "Print a JSON object: text, ids, and the tokens as the "
-                    "vocabulary writes them.");
-  command->callback([options, &status] { status = Tokenize(*options); });
+      .Option("--model", &options->model,
+              "Directory with tokenizer.json, and tokenizer_config.json "
+              "if there is one")
+      .Required();
+  command.Flag("--decode", &options->decode,
+               "Read ids, with spaces, commas or lines between them; "
+               "print their text and nothing after it.");
+  command.Flag("--lines", &options->lines,
+               "Every line of the input is a text, or with --decode a "
+               "list of ids, of its own; each gives one line, as soon as "
+               "it is read.");
+  command.Flag("--no-special", &options->no_special,
+               "Neither add special tokens nor look for them in the "
+               "text; when decoding, leave them out.");
+  command.Flag("--json", &options->json,
+               "Print a JSON object: text, ids, and the tokens as the "
+               "vocabulary writes them.");
+  command.OnCall([options] { return Tokenize(*options); });
 }
 
 }  // namespace banyan

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -15,8 +14,9 @@
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/json/json_value.h"
+#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
-#include "nlohmann/json.hpp"
 #include "tree/optimize/hardware.h"
 #include "tree/optimize/shape.h"
 #include "tree/policies/catalogue.h"
@@ -25,8 +25,6 @@
 
 namespace banyan {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct TreeFile {
   std::string policy;
@@ -78,9 +76,9 @@ absl::StatusOr<TreeFile> ReadTreeFile(const Params& params) {
   return file;
 }
 
-Json ToJson(const TreeFile& file) {
+JsonValue ToJson(const TreeFile& file) {
   const Shape& shape = file.plan.shape;
-  Json out;
+  JsonValue out;
   out["policy"] = file.policy;
   out["nodes"] = shape.size() - 1;
   out["levels"] = Height(shape);
@@ -145,7 +143,7 @@ absl::Status Tree(const TreeOptions& options) {
     if (!options.json) std::cout << "drawn: " << options.svg << "\n";
   }
   if (options.json) {
-    std::cout << ToJson(file).dump(2) << "\n";
+    std::cout << ToJson(file).Text(2) << "\n";
   } else if (options.dot) {
     std::cout << ToDot(picture);
   } else {
@@ -156,20 +154,20 @@ absl::Status Tree(const TreeOptions& options) {
 
 }  // namespace
 
-void AddTreeCommand(CLI::App& app, absl::Status& status) {
-  CLI::App* command = app.add_subcommand(
-      "tree", "Builds a tree's shape, rates it and draws it.");
+void AddTreeCommand(CommandLine& line) {
+  Command command =
+      line.Add("tree", "Builds a tree's shape, rates it and draws it.");
   const auto options = std::make_shared<TreeOptions>();
   command
-      ->add_option("FILE", options->file,
-                   "YAML: policy (chain, expansion, static or sequoia); "
-                   "optional acceptance by rank, to rate a stated shape "
-                   "(docs/formats.md; examples in configs/tree)")
-      ->required();
-  command->add_flag("--json", options->json, "Print JSON.");
-  command->add_flag("--dot", options->dot, "Print Graphviz.");
-  command->add_option("--svg", options->svg, "Draw to this SVG file.");
-  command->callback([options, &status] { status = Tree(*options); });
+      .Option("FILE", &options->file,
+              "YAML: policy (chain, expansion, static or sequoia); "
+              "optional acceptance by rank, to rate a stated shape "
+              "(docs/formats.md; examples in configs/tree)")
+      .Required();
+  command.Flag("--json", &options->json, "Print JSON.");
+  command.Flag("--dot", &options->dot, "Print Graphviz.");
+  command.Option("--svg", &options->svg, "Draw to this SVG file.");
+  command.OnCall([options] { return Tree(*options); });
 }
 
 }  // namespace banyan

@@ -2,18 +2,18 @@
 
 #include <string>
 
+#include "core/json/json_value.h"
 #include "decode/method.h"
-#include "nlohmann/json.hpp"
 #include "tree/draft_tree.h"
 
 namespace banyan {
 
-nlohmann::ordered_json TrunksToJson(const Method& method) {
-  auto trunks = nlohmann::ordered_json::array();
+JsonValue TrunksToJson(const Method& method) {
+  JsonValue trunks = JsonValue::List();
   for (const Trunk& trunk : method.trunks)
-    trunks.push_back({{"drafter", trunk.drafter_name},
-                      {"policy", trunk.policy_name},
-                      {"law", std::string(Name(trunk.law))}});
+    trunks.Add({{"drafter", trunk.drafter_name},
+                {"policy", trunk.policy_name},
+                {"law", std::string(Name(trunk.law))}});
   return trunks;
 }
 

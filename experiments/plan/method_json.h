@@ -2,13 +2,13 @@
 #ifndef BANYAN_EXPERIMENTS_PLAN_METHOD_JSON_H_
 #define BANYAN_EXPERIMENTS_PLAN_METHOD_JSON_H_
 
+#include "core/json/json_value.h"
 #include "decode/method.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 
 // A list: drafter, policy and law of each trunk.
-nlohmann::ordered_json TrunksToJson(const Method& method);
+JsonValue TrunksToJson(const Method& method);
 
 }  // namespace banyan
 

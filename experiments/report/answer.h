@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "core/json/json_value.h"
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/speed_verdict.h"
-#include "nlohmann/json_fwd.hpp"
 
 namespace banyan {
 
@@ -76,7 +76,7 @@ const AgainstCell& WorstChain(const AnswerEntry& entry);
 // a sentence. `more` is told as the way to all numbers.
 std::string AnswerText(const Answer& answer, const std::string& more);
 
-nlohmann::ordered_json AnswerToJson(const Answer& answer);
+JsonValue AnswerToJson(const Answer& answer);
 
 }  // namespace banyan
 

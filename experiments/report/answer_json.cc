@@ -2,25 +2,24 @@
 #include <optional>
 #include <string>
 
+#include "core/json/json_value.h"
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/report/answer.h"
 #include "experiments/report/speed_verdict.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json ToJson(const std::optional<Estimate>& estimate) {
+JsonValue ToJson(const std::optional<Estimate>& estimate) {
   if (!estimate.has_value()) return nullptr;
   const auto& interval = estimate->interval;
-  return {{"value", estimate->value},
-          {"low", interval.has_value() ? Json(interval->low) : Json()},
-          {"high", interval.has_value() ? Json(interval->high) : Json()}};
+  return {
+      {"value", estimate->value},
+      {"low", interval.has_value() ? JsonValue(interval->low) : JsonValue()},
+      {"high", interval.has_value() ? JsonValue(interval->high) : JsonValue()}};
 }
 
-Json ToJson(const AgainstCell& against) {
+JsonValue ToJson(const AgainstCell& against) {
   if (against.other == nullptr) return nullptr;
   return {{"cell", against.other->name},
           {"method", against.other->cell->method()},
@@ -30,29 +29,28 @@ Json ToJson(const AgainstCell& against) {
           {"difference", ToJson(against.difference)}};
 }
 
-Json ToJson(const AnswerEntry& entry) {
+JsonValue ToJson(const AnswerEntry& entry) {
   return {{"cell", entry.cell->name},
           {"speed", ToJson(entry.speed)},
           {"tokens_per_pass", ToJson(entry.tokens_per_pass)},
           {"reference", ToJson(entry.reference)},
-          {"chain", entry.chains.empty() ? Json() : ToJson(WorstChain(entry))}};
+          {"chain",
+           entry.chains.empty() ? JsonValue() : ToJson(WorstChain(entry))}};
 }
 
-Json ToJson(const TargetAnswer& target) {
-  Json rows = Json::array();
+JsonValue ToJson(const TargetAnswer& target) {
+  JsonValue rows = JsonValue::List();
   for (const AnswerRow& row : target.rows) {
-    Json at = Json::array();
-    for (const auto& [temperature, entry] : row.at) {
-      at.push_back(ToJson(entry));
-      at.back()["temperature"] = temperature;
-    }
-    rows.push_back({{"name", row.name}, {"at", std::move(at)}});
+    JsonValue at = JsonValue::List();
+    for (const auto& [temperature, entry] : row.at)
+      at.Add(ToJson(entry))["temperature"] = temperature;
+    rows.Add({{"name", row.name}, {"at", std::move(at)}});
   }
-  Json fastest = Json::array();
+  JsonValue fastest = JsonValue::List();
   for (const auto& [temperature, cell] : target.fastest)
-    fastest.push_back({{"temperature", temperature},
-                       {"name", cell.name},
-                       {"speed", ToJson(std::optional<Estimate>(cell.speed))}});
+    fastest.Add({{"temperature", temperature},
+                 {"name", cell.name},
+                 {"speed", ToJson(std::optional<Estimate>(cell.speed))}});
   return {{"target", target.name},
           {"marks", target.marks},
           {"prompts", target.prompts},
@@ -62,10 +60,9 @@ Json ToJson(const TargetAnswer& target) {
 
 }  // namespace
 
-Json AnswerToJson(const Answer& answer) {
-  Json targets = Json::array();
-  for (const TargetAnswer& target : answer.targets)
-    targets.push_back(ToJson(target));
+JsonValue AnswerToJson(const Answer& answer) {
+  JsonValue targets = JsonValue::List();
+  for (const TargetAnswer& target : answer.targets) targets.Add(ToJson(target));
   return {{"question", answer.question},
           {"records", answer.records},
           {"expected", answer.expected},

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/nearest.h"
 #include "core/base/status_macros.h"
+#include "core/json/json_value.h"
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
@@ -21,12 +22,9 @@
 #include "experiments/report/numbers.h"
 #include "experiments/report/speed_verdict.h"
 #include "experiments/report/table.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 absl::Status CheckAlike(const RecordSet& a, const RecordSet& b) {
   const RecordFile& file_a = a.files.front();
@@ -119,14 +117,15 @@ void AddTexts(const std::optional<ComparedNumber>& number,
                    ShortInterval(number->difference, Form::kRatio)));
 }
 
-Json NumberToJson(const std::optional<ComparedNumber>& number) {
+JsonValue NumberToJson(const std::optional<ComparedNumber>& number) {
   if (!number.has_value()) return nullptr;
   const auto& interval = number->difference.interval;
-  return {{"a", number->a},
-          {"b", number->b},
-          {"difference", number->difference.value},
-          {"low", interval.has_value() ? Json(interval->low) : Json()},
-          {"high", interval.has_value() ? Json(interval->high) : Json()}};
+  return {
+      {"a", number->a},
+      {"b", number->b},
+      {"difference", number->difference.value},
+      {"low", interval.has_value() ? JsonValue(interval->low) : JsonValue()},
+      {"high", interval.has_value() ? JsonValue(interval->high) : JsonValue()}};
 }
 
 }  // namespace
@@ -173,14 +172,14 @@ Table ToTable(const Comparison& comparison) {
   return table;
 }
 
-Json ToJson(const Comparison& comparison) {
-  Json cells = Json::array();
+JsonValue ToJson(const Comparison& comparison) {
+  JsonValue cells = JsonValue::List();
   for (const ComparedCell& cell : comparison.cells)
-    cells.push_back({{"name", cell.name},
-                     {"prompts", cell.prompts},
-                     {"verdict", cell.verdict},
-                     {"ms_per_token", NumberToJson(cell.ms_per_token)},
-                     {"tokens_per_pass", NumberToJson(cell.tokens_per_pass)}});
+    cells.Add({{"name", cell.name},
+               {"prompts", cell.prompts},
+               {"verdict", cell.verdict},
+               {"ms_per_token", NumberToJson(cell.ms_per_token)},
+               {"tokens_per_pass", NumberToJson(cell.tokens_per_pass)}});
   return {{"cells", std::move(cells)}, {"differences", comparison.differences}};
 }
 

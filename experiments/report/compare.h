@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/json/json_value.h"
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/table.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 
@@ -51,7 +51,7 @@ absl::StatusOr<Comparison> Compare(const RecordSet& a, const RecordSet& b,
                                    const CompareOptions& options);
 
 Table ToTable(const Comparison& comparison);
-nlohmann::ordered_json ToJson(const Comparison& comparison);
+JsonValue ToJson(const Comparison& comparison);
 
 }  // namespace banyan
 

@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/json/json_value.h"
 #include "experiments/metrics/round_figures.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
@@ -20,18 +21,11 @@
 #include "experiments/report/token_texts.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/util/json_util.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr double kNsPerSecond = 1e9;
-
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 absl::StatusOr<std::string> MessageToJson(
     const google::protobuf::Message& message) {
@@ -53,41 +47,43 @@ absl::Status Written(const std::ostream& out) {
 }
 
 // A question's number where the workload numbers them.
-Json QuestionId(const std::string& id) {
+JsonValue QuestionId(const std::string& id) {
   std::int64_t number = 0;
-  return absl::SimpleAtoi(id, &number) ? Json(number) : Json(id);
+  return absl::SimpleAtoi(id, &number) ? JsonValue(number) : JsonValue(id);
 }
 
 // The records of a question, a turn each.
 using Turns = std::vector<const records::PromptRecord*>;
 
-Json Choice(const CellRecords& cell, const Turns& turns, TokenTexts& texts) {
-  Json choice = {{"index", 0},
-                 {"turns", Json::array()},
-                 {"decoding_steps", Json::array()},
-                 {"new_tokens", Json::array()},
-                 {"wall_time", Json::array()},
-                 {"accept_lengths", Json::array()}};
+JsonValue Choice(const CellRecords& cell, const Turns& turns,
+                 TokenTexts& texts) {
+  JsonValue choice = {{"index", 0},
+                      {"turns", JsonValue::List()},
+                      {"decoding_steps", JsonValue::List()},
+                      {"new_tokens", JsonValue::List()},
+                      {"wall_time", JsonValue::List()},
+                      {"accept_lengths", JsonValue::List()}};
   for (const records::PromptRecord* record : turns) {
-    choice["turns"].push_back(
+    choice["turns"].Add(
         texts.Together(cell.cell->target().directory(), record->tokens()));
-    choice["decoding_steps"].push_back(record->rounds_size());
-    choice["new_tokens"].push_back(record->tokens_size());
-    choice["wall_time"].push_back(LatencyNs(*record) / kNsPerSecond);
+    choice["decoding_steps"].Add(record->rounds_size());
+    choice["new_tokens"].Add(record->tokens_size());
+    choice["wall_time"].Add(LatencyNs(*record) / kNsPerSecond);
     for (const records::Round& round : record->rounds())
-      choice["accept_lengths"].push_back(round.emitted());
+      choice["accept_lengths"].Add(round.emitted());
   }
   return choice;
 }
 
-Json AnswerRow(const CellRecords& cell, const Turns& turns, TokenTexts& texts) {
+JsonValue AnswerRow(const CellRecords& cell, const Turns& turns,
+                    TokenTexts& texts) {
   const records::PromptRecord& first = *turns.front();
   return {{"question_id", QuestionId(first.id())},
           {"category", first.kind()},
           {"answer_id", absl::StrCat(cell.context->experiment_hash(), "-",
                                      cell.name, "-", first.prompt())},
           {"model_id", cell.name},
-          {"choices", Json::array({Choice(cell, turns, texts)})},
+          {"choices", std::vector<JsonValue>{Choice(cell, turns, texts)}},
           {"tstamp", cell.context->started_unix_s()}};
 }
 
@@ -111,11 +107,11 @@ absl::Status ExportJsonLines(const RecordSet& set, std::ostream& out) {
   for (const CellRecords& cell : set.cells) {
     BANYAN_ASSIGN_OR_RETURN(const std::string setting,
                             MessageToJson(*cell.cell));
-    Json head;
+    JsonValue head;
     head["cell"] = cell.name;
-    head["baseline"] = cell.baseline.empty() ? Json() : Json(cell.baseline);
+    head["baseline"] = NullIfEmpty(cell.baseline);
     head["experiment_hash"] = cell.context->experiment_hash();
-    std::string begin = Dump(head);
+    std::string begin = head.Text();
     begin.pop_back();  // the brace, for what follows
     for (const PromptPair& pair : cell.pairs) {
       BANYAN_ASSIGN_OR_RETURN(const std::string record,
@@ -131,8 +127,8 @@ absl::Status ExportContexts(const RecordSet& set, std::ostream& out) {
   for (const RecordFile& file : set.files) {
     BANYAN_ASSIGN_OR_RETURN(const std::string context,
                             MessageToJson(file.context));
-    out << "{\"path\":" << Dump(file.path) << ",\"context\":" << context
-        << "}\n";
+    out << "{\"path\":" << JsonValue(file.path).Text()
+        << ",\"context\":" << context << "}\n";
   }
   return Written(out);
 }
@@ -141,7 +137,7 @@ absl::Status ExportSpecBench(const RecordSet& set, TokenTexts& texts,
                              std::ostream& out) {
   for (const CellRecords& cell : set.cells)
     for (const Turns& turns : Questions(cell))
-      out << Dump(AnswerRow(cell, turns, texts)) << "\n";
+      out << AnswerRow(cell, turns, texts).Text() << "\n";
   return Written(out);
 }
 

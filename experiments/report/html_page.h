@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "nlohmann/json.hpp"
+#include "core/json/json_value.h"
 
 namespace banyan {
 
@@ -31,7 +31,7 @@ namespace banyan {
 // `round` counts from 0. Node 0 is the root, with parent -1 and the token
 // before the round as its text; a parent stands before its children. Bytes that
 // are not UTF-8 become U+FFFD.
-std::string HtmlPage(const nlohmann::ordered_json& data);
+std::string HtmlPage(absl::string_view question, const JsonValue& data);
 
 }  // namespace banyan
 

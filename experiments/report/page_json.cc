@@ -7,6 +7,7 @@
 
 #include "absl/time/time.h"
 #include "configs/loader/writer.h"
+#include "core/json/json_value.h"
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
@@ -19,20 +20,17 @@
 #include "experiments/report/stated_costs.h"
 #include "experiments/report/summary.h"
 #include "experiments/report/token_texts.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json ContextToJson(const RecordSet& set) {
+JsonValue ContextToJson(const RecordSet& set) {
   const records::Context& context = set.files.front().context;
   const records::Build& build = context.build();
   const records::Machine& machine = context.machine();
   const records::Workload& workload = context.workload();
-  Json files = Json::array();
-  for (const RecordFile& file : set.files) files.push_back(file.path);
+  JsonValue files = JsonValue::List();
+  for (const RecordFile& file : set.files) files.Add(file.path);
   return {{"build",
            {{"revision", build.revision()},
             {"compiler", build.compiler()},
@@ -57,35 +55,33 @@ Json ContextToJson(const RecordSet& set) {
           {"files", std::move(files)}};
 }
 
-Json EstimatesToJson(const Summary& summary,
-                     const std::vector<KeyedEstimates>& estimates) {
-  Json out = Json::object();
+JsonValue EstimatesToJson(const Summary& summary,
+                          const std::vector<KeyedEstimates>& estimates) {
+  JsonValue out = JsonValue::Object();
   for (std::size_t i = 0; i < summary.metrics.size(); ++i)
     for (const auto& [key, estimate] : estimates[i]) {
       const auto& interval = estimate.interval;
       out[std::string(summary.metrics[i]->name)][key] = {
           {"value", estimate.value},
-          {"low", interval.has_value() ? Json(interval->low) : Json()},
-          {"high", interval.has_value() ? Json(interval->high) : Json()}};
+          {"low",
+           interval.has_value() ? JsonValue(interval->low) : JsonValue()},
+          {"high",
+           interval.has_value() ? JsonValue(interval->high) : JsonValue()}};
     }
   return out;
 }
 
-Json TrunksToJson(const records::Cell& cell) {
-  Json trunks = Json::array();
+JsonValue TrunksToJson(const records::Cell& cell) {
+  JsonValue trunks = JsonValue::List();
   for (const records::Trunk& trunk : cell.trunks())
-    trunks.push_back({{"drafter", trunk.drafter()},
-                      {"policy", trunk.policy()},
-                      {"law", LawName(trunk.law())}});
+    trunks.Add({{"drafter", trunk.drafter()},
+                {"policy", trunk.policy()},
+                {"law", LawName(trunk.law())}});
   return trunks;
 }
 
-Json OrNull(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
-}
-
 // What predictions rest on.
-Json CostsToJson(const StatedCosts* costs) {
+JsonValue CostsToJson(const StatedCosts* costs) {
   if (costs == nullptr) return nullptr;
   return {{"file", costs->file},
           {"name", costs->name},
@@ -93,23 +89,23 @@ Json CostsToJson(const StatedCosts* costs) {
           {"sentence", Assumption(*costs)}};
 }
 
-Json CellToJson(const Summary& summary, const SummaryRow& row) {
+JsonValue CellToJson(const Summary& summary, const SummaryRow& row) {
   const records::Cell& cell = *row.cell->cell;
-  Json axes = Json::object();
+  JsonValue axes = JsonValue::Object();
   for (const records::Axis& axis : cell.axes())
     axes[axis.name()] = axis.value();
-  Json out = {{"name", row.cell->name},
-              {"method", cell.method()},
-              {"axes", std::move(axes)},
-              {"target", TargetName(cell)},
-              {"grown_from", OrNull(cell.target().grown_from())},
-              {"lossless", cell.lossless()},
-              {"baseline", OrNull(row.cell->baseline)},
-              {"verifier", cell.verifier()},
-              {"temperature", cell.temperature()},
-              {"trunks", TrunksToJson(cell)},
-              {"prompts", row.cell->pairs.size()},
-              {"metrics", EstimatesToJson(summary, row.values)}};
+  JsonValue out = {{"name", row.cell->name},
+                   {"method", cell.method()},
+                   {"axes", std::move(axes)},
+                   {"target", TargetName(cell)},
+                   {"grown_from", NullIfEmpty(cell.target().grown_from())},
+                   {"lossless", cell.lossless()},
+                   {"baseline", NullIfEmpty(row.cell->baseline)},
+                   {"verifier", cell.verifier()},
+                   {"temperature", cell.temperature()},
+                   {"trunks", TrunksToJson(cell)},
+                   {"prompts", row.cell->pairs.size()},
+                   {"metrics", EstimatesToJson(summary, row.values)}};
   if (row.reference != nullptr) {
     out["reference"] = row.reference->name;
     out["differences"] = EstimatesToJson(summary, row.differences);
@@ -119,29 +115,29 @@ Json CellToJson(const Summary& summary, const SummaryRow& row) {
 
 }  // namespace
 
-Json ToJson(const RecordSet& set, const Summary& summary, int samples,
-            TokenTexts& texts) {
+JsonValue ToJson(const RecordSet& set, const Summary& summary, int samples,
+                 TokenTexts& texts) {
   const records::Context& context = set.files.front().context;
-  Json out = {{"question", context.question()},
-              {"experiment", context.experiment()},
-              {"experiment_hash", context.experiment_hash()},
-              {"context", ContextToJson(set)},
-              {"warnings", set.warnings},
-              {"answer", AnswerToJson(MakeAnswer(set))},
-              {"curve", CostsToJson(summary.costs)},
-              {"cells", Json::array()},
-              {"metrics", Json::array()},
-              {"samples", Json::array()}};
+  JsonValue out = {{"question", context.question()},
+                   {"experiment", context.experiment()},
+                   {"experiment_hash", context.experiment_hash()},
+                   {"context", ContextToJson(set)},
+                   {"warnings", set.warnings},
+                   {"answer", AnswerToJson(MakeAnswer(set))},
+                   {"curve", CostsToJson(summary.costs)},
+                   {"cells", JsonValue::List()},
+                   {"metrics", JsonValue::List()},
+                   {"samples", JsonValue::List()}};
   for (const SummaryGroup& group : summary.groups)
     for (const SummaryRow& row : group.rows) {
-      out["cells"].push_back(CellToJson(summary, row));
-      for (Json& sample : Samples(*row.cell, samples, texts))
-        out["samples"].push_back(std::move(sample));
+      out["cells"].Add(CellToJson(summary, row));
+      for (JsonValue& sample : Samples(*row.cell, samples, texts))
+        out["samples"].Add(std::move(sample));
     }
   for (const MetricRow* metric : summary.metrics)
-    out["metrics"].push_back({{"name", std::string(metric->name)},
-                              {"sentence", std::string(metric->sentence)},
-                              {"unit", std::string(metric->unit)}});
+    out["metrics"].Add({{"name", std::string(metric->name)},
+                        {"sentence", std::string(metric->sentence)},
+                        {"unit", std::string(metric->unit)}});
   return out;
 }
 

@@ -2,17 +2,17 @@
 #ifndef BANYAN_EXPERIMENTS_REPORT_PAGE_JSON_H_
 #define BANYAN_EXPERIMENTS_REPORT_PAGE_JSON_H_
 
+#include "core/json/json_value.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/summary.h"
 #include "experiments/report/token_texts.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 
 // docs/formats.md has the fields. `samples` prompts of every cell are in it.
 // Context, question and experiment are those of the first file.
-nlohmann::ordered_json ToJson(const RecordSet& set, const Summary& summary,
-                              int samples, TokenTexts& texts);
+JsonValue ToJson(const RecordSet& set, const Summary& summary, int samples,
+                 TokenTexts& texts);
 
 }  // namespace banyan
 

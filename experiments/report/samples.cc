@@ -7,16 +7,15 @@
 #include <string>
 #include <utility>
 
+#include "core/json/json_value.h"
 #include "experiments/metrics/round_figures.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/token_texts.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using TextOf = std::function<std::string(std::uint32_t)>;
 
 constexpr double kNsPerMs = 1e6;
@@ -26,25 +25,27 @@ bool Contains(const google::protobuf::RepeatedField<std::int32_t>& values,
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-Json NodeToJson(const records::Round& round, int node, const TextOf& text_of) {
-  Json trunks = Json::array();
+JsonValue NodeToJson(const records::Round& round, int node,
+                     const TextOf& text_of) {
+  JsonValue trunks = JsonValue::List();
   for (const records::DrawList& list : round.lists())
-    if (FirstDrawOf(list, node) >= 0) trunks.push_back(list.trunk());
+    if (FirstDrawOf(list, node) >= 0) trunks.Add(list.trunk());
   const bool has_p = round.target_probability_size() > 0;
-  return {{"text", text_of(round.tokens(node))},
-          {"parent", round.parents(node)},
-          {"p", has_p ? Json(round.target_probability(node)) : Json()},
-          {"trunks", std::move(trunks)},
-          {"accepted", Contains(round.path(), node)}};
+  return {
+      {"text", text_of(round.tokens(node))},
+      {"parent", round.parents(node)},
+      {"p", has_p ? JsonValue(round.target_probability(node)) : JsonValue()},
+      {"trunks", std::move(trunks)},
+      {"accepted", Contains(round.path(), node)}};
 }
 
-Json RoundToJson(const records::Round& round, const TextOf& text_of) {
+JsonValue RoundToJson(const records::Round& round, const TextOf& text_of) {
   const auto ms = [&round](std::int64_t ns) {
     return static_cast<double>(ns) / kNsPerMs / Sequences(round);
   };
-  Json nodes = Json::array();
+  JsonValue nodes = JsonValue::List();
   for (int node = 0; node < round.tokens_size(); ++node)
-    nodes.push_back(NodeToJson(round, node, text_of));
+    nodes.Add(NodeToJson(round, node, text_of));
   return {{"nodes", std::move(nodes)},
           {"next", text_of(round.next())},
           {"emitted", round.emitted()},
@@ -65,13 +66,14 @@ const char* OriginOfNext(const records::Round& round) {
   return round.path_size() == 0 ? "plain" : "bonus";
 }
 
-Json TokensToJson(const records::PromptRecord& record, const TextOf& text_of) {
-  Json tokens = Json::array();
+JsonValue TokensToJson(const records::PromptRecord& record,
+                       const TextOf& text_of) {
+  JsonValue tokens = JsonValue::List();
   int place = 0;
   for (int i = 0; i < record.rounds_size(); ++i) {
     const records::Round& round = record.rounds(i);
     for (int j = 0; j < static_cast<int>(round.emitted()); ++j)
-      tokens.push_back(
+      tokens.Add(
           {{"text", text_of(record.tokens(place++))},
            {"round", i},
            {"how", j < round.path_size() ? "accepted" : OriginOfNext(round)}});
@@ -81,17 +83,18 @@ Json TokensToJson(const records::PromptRecord& record, const TextOf& text_of) {
 
 }  // namespace
 
-Json Samples(const CellRecords& cell, int count, TokenTexts& texts) {
+std::vector<JsonValue> Samples(const CellRecords& cell, int count,
+                               TokenTexts& texts) {
   const std::string& directory = cell.cell->target().directory();
   const TextOf text_of = texts.Of(directory);
   const std::size_t shown =
       std::min(static_cast<std::size_t>(count), cell.pairs.size());
-  Json samples = Json::array();
+  std::vector<JsonValue> samples;
   for (std::size_t i = 0; i < shown; ++i) {
     const records::PromptRecord& record = *cell.pairs[i].record;
-    Json rounds = Json::array();
+    JsonValue rounds = JsonValue::List();
     for (const records::Round& round : record.rounds())
-      rounds.push_back(RoundToJson(round, text_of));
+      rounds.Add(RoundToJson(round, text_of));
     samples.push_back(
         {{"cell", cell.name},
          {"id", record.id()},

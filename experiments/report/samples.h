@@ -4,16 +4,16 @@
 #define BANYAN_EXPERIMENTS_REPORT_SAMPLES_H_
 
 #include <string>
+#include <vector>
 
+#include "core/json/json_value.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/token_texts.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 
-// The first `count` prompts of a cell, as a JSON list; docs/formats.md has the
-// fields.
-nlohmann::ordered_json Samples(const CellRecords& cell, int count,
+// The first `count` prompts of a cell, as JSON; docs/formats.md has the fields.
+std::vector<JsonValue> Samples(const CellRecords& cell, int count,
                                TokenTexts& texts);
 
 }  // namespace banyan

@@ -10,18 +10,16 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "core/base/counted.h"
+#include "core/json/json_value.h"
 #include "core/model/model.h"
 #include "decode/method.h"
 #include "decode/sequence.h"
 #include "experiments/plan/method_json.h"
 #include "experiments/run/generation.h"
 #include "experiments/run/loaded_model.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::vector<std::pair<std::string, double>> PhasesMs(const PhaseTotals& times) {
   const auto ms = [](std::int64_t ns) { return static_cast<double>(ns) / 1e6; };
@@ -47,17 +45,18 @@ std::string StopText(StopReason reason, const GenerationSetting& setting) {
 
 }  // namespace
 
-Json ToJson(const Generation& generation, const GenerationSetting& setting) {
-  Json rounds = Json::array();
+JsonValue ToJson(const Generation& generation,
+                 const GenerationSetting& setting) {
+  JsonValue rounds = JsonValue::List();
   for (const RoundFacts& round : generation.rounds)
-    rounds.push_back({{"nodes", round.nodes},
-                      {"accepted", round.accepted},
-                      {"emitted", round.emitted}});
-  Json out;
+    rounds.Add({{"nodes", round.nodes},
+                {"accepted", round.accepted},
+                {"emitted", round.emitted}});
+  JsonValue out;
   out["prompt_ids"] = generation.prompt;
   out["ids"] = generation.ids;
-  out["text"] = setting.has_text ? Json(generation.text) : Json();
-  out["chat"] = setting.chat.empty() ? Json() : Json(setting.chat);
+  out["text"] = setting.has_text ? JsonValue(generation.text) : JsonValue();
+  out["chat"] = NullIfEmpty(setting.chat);
   out["stop_reason"] = std::string(Name(generation.stopped));
   out["seed"] = setting.seed;
   out["method"] = {{"name", setting.method_name},
@@ -71,7 +70,7 @@ Json ToJson(const Generation& generation, const GenerationSetting& setting) {
   for (const auto& [phase, ms] : PhasesMs(generation.times))
     out["phases_ms"][phase] = ms;
   const absl::string_view origin = setting.target.grown_from();
-  out["grown_from"] = origin.empty() ? Json() : Json(std::string(origin));
+  out["grown_from"] = NullIfEmpty(origin);
   const ModelFacts facts = setting.target.facts();
   out["weights"] = std::string(Name(facts.format));
   out["device"] = facts.device;

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include "core/json/json_value.h"
 #include "core/model/model.h"
 #include "decode/method.h"
 #include "experiments/run/generation.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 
@@ -22,8 +22,8 @@ struct GenerationSetting {
   bool has_text = false;  // there is a tokenizer
 };
 
-nlohmann::ordered_json ToJson(const Generation& generation,
-                              const GenerationSetting& setting);
+JsonValue ToJson(const Generation& generation,
+                 const GenerationSetting& setting);
 
 // One line, without its end. Requires a round and a token.
 std::string Summary(const Generation& generation,

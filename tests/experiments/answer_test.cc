@@ -253,7 +253,7 @@ TEST_F(AnswerTest, IsThereWhileTheRunIs) {
 
 TEST_F(AnswerTest, IsTheSameOnThePage) {
   const RecordSet set = SetOf(Trees(0, 0));
-  const nlohmann::ordered_json json = AnswerToJson(MakeAnswer(set));
+  const auto json = nlohmann::json::parse(AnswerToJson(MakeAnswer(set)).Text());
   const auto& row = json.at("targets").at(0).at("rows").at(1);
   EXPECT_EQ(row.at("name"), "merged");
   const auto& entry = row.at("at").at(0);

@@ -38,7 +38,7 @@ class PageJsonTest : public FolderTest {
     const auto report = Summarise(*set, {.reference = reference});
     EXPECT_TRUE(report.ok()) << report.status();
     TokenTexts texts;
-    return ToJson(*set, *report, samples, texts);
+    return Json::parse(ToJson(*set, *report, samples, texts).Text());
   }
 };
 

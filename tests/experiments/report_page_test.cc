@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "core/json/json_value.h"
 #include "experiments/report/html_page.h"
 #include "experiments/report/page_files.h"
 #include "nlohmann/json.hpp"
@@ -24,12 +25,18 @@ using nlohmann::ordered_json;
 using testing::HasSubstr;
 using testing::Not;
 
-ordered_json Report(const std::string& text) {
-  return {{"question", text},
-          {"experiment", text},
-          {"cells", ordered_json::array()},
-          {"metrics", ordered_json::array()},
-          {"samples", {{{"prompt", text}}}}};
+JsonValue Report(const std::string& text) {
+  JsonValue report = {{"question", text},
+                      {"experiment", text},
+                      {"cells", JsonValue::List()},
+                      {"metrics", JsonValue::List()}};
+  report["samples"].Add({{"prompt", text}});
+  return report;
+}
+
+// Of a report whose texts are all the same.
+std::string Page(const std::string& text) {
+  return HtmlPage(text, Report(text));
 }
 
 int Count(absl::string_view text, absl::string_view part) {
@@ -49,15 +56,14 @@ std::string EmbeddedJson(absl::string_view page) {
 }
 
 TEST(ReportPage, HoldsTheReport) {
-  const ordered_json report = Report("Does a tree pay?");
-  const std::string page = HtmlPage(report);
-  EXPECT_EQ(ordered_json::parse(EmbeddedJson(page)), report);
+  const std::string page = Page("Does a tree pay?");
+  EXPECT_EQ(EmbeddedJson(page), Report("Does a tree pay?").Text());
   EXPECT_THAT(page, HasSubstr("<title>Does a tree pay?</title>"));
   EXPECT_THAT(page, HasSubstr("<h1>Does a tree pay?</h1>"));
 }
 
 TEST(ReportPage, HoldsEveryFileWhole) {
-  const std::string page = HtmlPage(Report(""));
+  const std::string page = Page("");
   for (const char* name :
        {"chart.min.js", "page.css", "page.js", "page_data.js", "page_plots.js",
         "page_answer.js", "page_table.js", "page_tree.js", "page_viewer.js"}) {
@@ -97,17 +103,17 @@ TEST(ReportPage, DefinesEveryNameOnce) {
 
 TEST(ReportPage, FillsEveryNameOfTheTemplateAndNoOther) {
   // A text that looks like a {{name}} of it is a text.
-  const std::string page = HtmlPage(Report("{{page.css}} {{nothing}}"));
+  const std::string page = Page("{{page.css}} {{nothing}}");
   EXPECT_THAT(page, HasSubstr("<h1>{{page.css}} {{nothing}}</h1>"));
   EXPECT_EQ(Count(page, *PageFile("page.css")), 1);
-  const std::string plain = HtmlPage(Report(""));
+  const std::string plain = Page("");
   for (const std::string name : {"title", "report", "page.css", "page.js"}) {
     EXPECT_THAT(plain, Not(HasSubstr("{{" + name))) << name;
   }
 }
 
 TEST(ReportPage, IsNotEndedByAnyText) {
-  const std::string plain = HtmlPage(Report(""));
+  const std::string plain = Page("");
   const std::vector<std::string> texts = {
       "</script><script>alert(1)</script>",
       "</SCRIPT >",
@@ -117,10 +123,11 @@ TEST(ReportPage, IsNotEndedByAnyText) {
       "\xE2\x80\xA8 \xE2\x80\xA9 \xF0\x9F\x98\x80",
   };
   for (const std::string& text : texts) {
-    const ordered_json report = Report(text);
-    const std::string page = HtmlPage(report);
+    const std::string page = Page(text);
     const std::string json = EmbeddedJson(page);
-    EXPECT_EQ(ordered_json::parse(json), report) << json;
+    EXPECT_EQ(ordered_json::parse(json),
+              ordered_json::parse(Report(text).Text()))
+        << json;
     EXPECT_EQ(Count(json, "<"), 0) << json;
     for (const char* part : {"<script", "</script", "<!--", "<style"}) {
       EXPECT_EQ(Count(page, part), Count(plain, part)) << part << json;
@@ -129,20 +136,20 @@ TEST(ReportPage, IsNotEndedByAnyText) {
 }
 
 TEST(ReportPage, EscapesTheTitle) {
-  EXPECT_THAT(HtmlPage(Report("a < b & \"c\" </title>")),
+  EXPECT_THAT(Page("a < b & \"c\" </title>"),
               HasSubstr("<title>a &lt; b &amp; &quot;c&quot; &lt;/title&gt;"
                         "</title>"));
 }
 
 TEST(ReportPage, TakesBytesThatAreNoText) {
-  const std::string page = HtmlPage(Report("a\xFFz"));
+  const std::string page = Page("a\xFFz");
   const ordered_json held = ordered_json::parse(EmbeddedJson(page));
   EXPECT_EQ(held["samples"][0]["prompt"], "a\xEF\xBF\xBDz");
   EXPECT_THAT(page, HasSubstr("<h1>a\xEF\xBF\xBDz</h1>"));
 }
 
 TEST(ReportPage, LoadsNothing) {
-  std::string page = HtmlPage(Report(""));
+  std::string page = Page("");
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   for (const char* part :
        {"<script src", "<img", "@import", "url(", "fetch(", "XMLHttpRequest"}) {

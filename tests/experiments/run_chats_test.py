@@ -129,7 +129,7 @@ class ChatTest(RunCase):
         self.assertIn("cannot be written as a chat",
                       run("check", self.file).stderr)
         self.write_prompts([{"id": "x", "turns": ["Why?", 3]}])
-        self.assertIn("prompts.jsonl:1: 'turns': expected texts, found 3",
+        self.assertIn("prompts.jsonl:1: turns[1]: expected a text, found 3",
                       run("check", self.file).stderr)
 
 

@@ -44,10 +44,10 @@ class TextInput : public FolderTest {
  protected:
   // A model's directory with this tokenizer.
   static std::string Model(const Json& tokenizer) {
-    std::filesystem::remove_all(TestFolder());
-    std::filesystem::copy(GoldenFolder("llama"), TestFolder());
-    WriteText(TestFolder() + "/tokenizer.json", tokenizer.dump());
-    return " --model " + TestFolder() + " ";
+    std::filesystem::remove_all(OwnFolder());
+    std::filesystem::copy(GoldenFolder("llama"), OwnFolder());
+    WriteText(OwnFolder() + "/tokenizer.json", tokenizer.dump());
+    return " --model " + OwnFolder() + " ";
   }
 
   static std::string Chat(const std::string& name) {
@@ -86,22 +86,22 @@ TEST_F(TextInput, IsRefusedEmptyWhereTheTokenizerAddsNothing) {
 TEST_F(TextInput, OfAWorkloadMayBeEmptyToo) {
   const auto check = [](const Json& tokenizer) {
     Model(tokenizer);
-    WriteText(TestFolder() + "/prompts.jsonl",
+    WriteText(OwnFolder() + "/prompts.jsonl",
               R"({"id": "none", "prompt": ""})"
               "\n"
               R"({"id": "some", "prompt": "ab"})"
               "\n");
     WriteText(
-        TestFolder() + "/experiment.yaml",
+        OwnFolder() + "/experiment.yaml",
         "question: Is nothing enough?\n"
         "target: {directory: " +
-            TestFolder() +
+            OwnFolder() +
             "}\n"
             "workload: {file: prompts.jsonl}\n"
             "limits: {max_new_tokens: 4}\n"
             "methods:\n  guess: {drafters: [{name: ngram}], policy: {name: "
             "chain, gamma: 2}, verifier: {name: match}}\n");
-    return RunProgram("check " + TestFolder() + "/experiment.yaml");
+    return RunProgram("check " + OwnFolder() + "/experiment.yaml");
   };
   const Outcome good = check(Beginning());
   EXPECT_EQ(good.code, 0) << good.output;

@@ -15,9 +15,9 @@
 #include "core/base/status_macros.h"
 #include "core/checkpoint/safetensors_writer.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/json/json_value.h"
 #include "experiments/tools/grow/output_folder.h"
 #include "experiments/tools/grow/tensor_plan.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 namespace {
@@ -64,14 +64,14 @@ absl::Status WriteTensor(const GrownTensor& tensor, std::uint64_t seed,
 absl::Status WriteIndex(const std::vector<Shard>& shards,
                         const std::vector<std::string>& names,
                         OutputFolder& folder) {
-  nlohmann::ordered_json index;
+  JsonValue index;
   std::int64_t bytes = 0;
   for (const Shard& shard : shards) bytes += TotalBytes(shard);
   index["metadata"]["total_size"] = bytes;
   for (std::size_t i = 0; i < shards.size(); ++i)
     for (const GrownTensor& tensor : shards[i])
       index["weight_map"][tensor.name] = names[i];
-  return folder.Write("model.safetensors.index.json", index.dump(2) + "\n");
+  return folder.Write("model.safetensors.index.json", index.Text(2) + "\n");
 }
 
 }  // namespace

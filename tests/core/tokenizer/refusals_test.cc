@@ -123,7 +123,7 @@ TEST(TokenizerRefusals, OfPreTokenizers) {
        "pre_tokenizer.pattern: expected an object, found \"a\""},
       {"/pre_tokenizer", R"({"type": "Split", "pattern": {},
                              "behavior": "Isolated"})",
-       "pre_tokenizer.pattern.String: expected a text, found nothing"},
+       "pre_tokenizer.pattern.String: expected a text, found no such key"},
       {"/pre_tokenizer", R"({"type": "Metaspace", "replacement": "▁▁"})",
        "pre_tokenizer.replacement: expected one character, found \"▁▁\""},
       {"/pre_tokenizer", R"({"type": "Metaspace", "replacement": "▁",
