@@ -164,6 +164,13 @@ const Params* ParamsReader::Take(absl::string_view key) {
   return section_.Find(key);
 }
 
+const Params* ParamsReader::TakeRequired(absl::string_view key) {
+  const Params* value = Take(key);
+  if (value == nullptr)
+    Note(section_.Error(absl::StrCat(what_, ": missing key '", key, "'")));
+  return value;
+}
+
 void ParamsReader::Ensure(bool holds, absl::string_view key,
                           absl::string_view message) {
   if (holds) return;
@@ -177,10 +184,6 @@ void ParamsReader::Ensure(bool holds, absl::string_view key,
 }
 
 void ParamsReader::Note(const absl::Status& status) { status_.Update(status); }
-
-void ParamsReader::Missing(absl::string_view key) {
-  Note(section_.Error(absl::StrCat(what_, ": missing key '", key, "'")));
-}
 
 absl::Status ParamsReader::Finish() const {
   // A misspelt key also makes the right one missing: name the misspelt one.

@@ -118,11 +118,7 @@ class ParamsReader {
 
   template <typename T>
   void Required(absl::string_view key, T& out) {
-    if (const Params* value = Take(key)) {
-      Note(Convert(*value, out));
-    } else {
-      Missing(key);
-    }
+    if (const Params* value = TakeRequired(key)) Note(Convert(*value, out));
   }
   // Leaves `out` alone, and returns false, if the key is absent.
   template <typename T>
@@ -135,6 +131,8 @@ class ParamsReader {
 
   // Marks `key` as known and read; null if it is absent.
   const Params* Take(absl::string_view key);
+  // The same, but absence is an error.
+  const Params* TakeRequired(absl::string_view key);
   // An error at the value of `key` (or at the section) unless `holds`.
   void Ensure(bool holds, absl::string_view key, absl::string_view message);
 
@@ -148,8 +146,6 @@ class ParamsReader {
   absl::Status Finish() const;
 
  private:
-  void Missing(absl::string_view key);
-
   const Params& section_;
   std::string what_;
   std::vector<std::string> known_;

@@ -26,6 +26,7 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/device_options.h"
 #include "experiments/commands/warnings.h"
+#include "experiments/plan/errors.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
@@ -71,14 +72,24 @@ absl::StatusOr<Opened> Open(const Options& options,
     settings.push_back(std::move(setting));
   }
   Opened opened;
-  BANYAN_ASSIGN_OR_RETURN(opened.experiment, ReadExperiment(file, settings));
-  BANYAN_ASSIGN_OR_RETURN(opened.workload,
-                          ReadWorkload(opened.experiment.workload.file));
   BANYAN_ASSIGN_OR_RETURN(opened.backend, OpenDevice(options.device));
+  Errors errors;  // of the file, the workload and the models together
+  opened.experiment = ReadExperiment(file, settings, errors);
+  if (!opened.experiment.workload.file.empty()) {
+    absl::StatusOr<Workload> workload =
+        ReadWorkload(opened.experiment.workload.file);
+    errors.Add(workload.status());
+    if (workload.ok()) opened.workload = *std::move(workload);
+  }
+  // With something wrong nothing will be decoded.
+  outline |= !errors.empty();
   ModelShelf shelf(outline ? OutlineOf(opened.backend) : opened.backend,
                    PrintWarning);
-  BANYAN_ASSIGN_OR_RETURN(
-      opened.run, PrepareRun(opened.experiment, opened.workload, shelf, clock));
+  absl::StatusOr<PreparedRun> run =
+      PrepareRun(opened.experiment, opened.workload, shelf, clock);
+  errors.Add(run.status());
+  BANYAN_RETURN_IF_ERROR(errors.status());
+  opened.run = *std::move(run);
   if (opened.run.left_out > 0)
     std::cerr << "banyan: " << opened.workload.path << ": "
               << Counted(opened.run.left_out, "later turn")

@@ -176,20 +176,19 @@ absl::Status CheckAxes(const std::vector<MatrixAxis>& axes,
   return absl::OkStatus();
 }
 
-absl::Status ForEachCombination(
+void ForEachCombination(
     const std::vector<const MatrixAxis*>& axes,
-    absl::FunctionRef<absl::Status(const std::vector<const AxisValue*>&)>
-        visit) {
+    absl::FunctionRef<void(const std::vector<const AxisValue*>&)> visit) {
   std::vector<std::size_t> at(axes.size(), 0);
   while (true) {
     std::vector<const AxisValue*> values;
     for (std::size_t i = 0; i < axes.size(); ++i)
       values.push_back(&axes[i]->values[at[i]]);
-    BANYAN_RETURN_IF_ERROR(visit(values));
+    visit(values);
     std::size_t axis = axes.size();
     while (axis > 0 && ++at[axis - 1] == axes[axis - 1]->values.size())
       at[--axis] = 0;
-    if (axis == 0) return absl::OkStatus();
+    if (axis == 0) return;
   }
 }
 

@@ -41,11 +41,10 @@ absl::Status CheckAxes(const std::vector<MatrixAxis>& axes,
                        const Settings& settings, const Params& root);
 
 // Calls `visit` with one value of each axis, the last axis fastest; once with
-// none if there is no axis. Stops at the first error.
-absl::Status ForEachCombination(
+// none if there is no axis.
+void ForEachCombination(
     const std::vector<const MatrixAxis*>& axes,
-    absl::FunctionRef<absl::Status(const std::vector<const AxisValue*>&)>
-        visit);
+    absl::FunctionRef<void(const std::vector<const AxisValue*>&)> visit);
 
 }  // namespace banyan
 

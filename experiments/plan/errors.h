@@ -9,26 +9,35 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 
 namespace banyan {
 
 class Errors {
  public:
-  // Once each; nothing if it is none.
+  // Once each; nothing if it is none. Of several told together each counts.
   void Add(const absl::Status& status) {
-    const std::string text(status.message());
-    if (!status.ok() &&
-        std::find(texts_.begin(), texts_.end(), text) == texts_.end())
-      texts_.push_back(text);
+    if (status.ok()) return;
+    if (texts_.empty()) first_ = status;
+    for (const absl::string_view text :
+         absl::StrSplit(status.message(), kBetween))
+      if (std::find(texts_.begin(), texts_.end(), text) == texts_.end())
+        texts_.emplace_back(text);
   }
+  bool empty() const { return texts_.empty(); }
   std::size_t size() const { return texts_.size(); }
-  // InvalidArgument, one a line; OK if there are none.
+  // OK if there are none, one as it was, several as InvalidArgument, one a
+  // line.
   absl::Status status() const {
-    if (texts_.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrJoin(texts_, "\n  "));
+    if (texts_.size() <= 1) return first_;
+    return absl::InvalidArgumentError(absl::StrJoin(texts_, kBetween));
   }
 
  private:
+  static constexpr absl::string_view kBetween = "\n  ";
+
+  absl::Status first_;
   std::vector<std::string> texts_;
 };
 

@@ -37,11 +37,11 @@ constexpr int kMostTogether = 1024;
 
 using Axes = std::vector<std::pair<std::string, std::string>>;
 
-// The top-level sections, with every setting in them.
+// The top-level sections, with every setting in them; null: none.
 struct Sections {
-  Params target;
-  Params workload;
-  Params methods;
+  const Params* target = nullptr;
+  const Params* workload = nullptr;
+  const Params* methods = nullptr;
   const Params* models = nullptr;
   const Params* sampling = nullptr;
   const Params* limits = nullptr;
@@ -52,13 +52,13 @@ struct Sections {
   std::string question;
 };
 
-absl::StatusOr<Sections> ReadSections(const Params& file) {
+Sections ReadSections(const Params& file, Errors& errors) {
   ParamsReader in(file, "experiment");
   Sections sections;
   in.Required("question", sections.question);
-  in.Required("target", sections.target);
-  in.Required("workload", sections.workload);
-  in.Required("methods", sections.methods);
+  sections.target = in.TakeRequired("target");
+  sections.workload = in.TakeRequired("workload");
+  sections.methods = in.TakeRequired("methods");
   in.Optional("seeds", sections.seeds);
   in.Ensure(!sections.seeds.empty(), "seeds", "must hold a seed");
   in.Optional("batch", sections.batch);
@@ -69,11 +69,18 @@ absl::StatusOr<Sections> ReadSections(const Params& file) {
   sections.limits = in.Take("limits");
   sections.matrix = in.Take("matrix");
   sections.compare = in.Take("compare");
-  BANYAN_RETURN_IF_ERROR(in.Finish());
+  errors.Add(in.Finish());
+  const auto check_map = [&](const Params*& section, absl::string_view of) {
+    if (section == nullptr || section->kind() == Params::Kind::kMap) return;
+    errors.Add(section->Expected(absl::StrCat("a map from names to ", of)));
+    section = nullptr;
+  };
+  check_map(sections.methods, "methods");
+  check_map(sections.models, "models");
   return sections;
 }
 
-absl::StatusOr<WorkloadSpec> ReadWorkloadSpec(const Params& section) {
+WorkloadSpec ReadWorkloadSpec(const Params& section, Errors& errors) {
   ParamsReader in(section, "workload");
   WorkloadSpec spec;
   Params file;
@@ -88,26 +95,20 @@ absl::StatusOr<WorkloadSpec> ReadWorkloadSpec(const Params& section) {
   in.Ensure(spec.prompts >= 0, "prompts", "must not be negative; 0 is all");
   in.Optional("offset", spec.offset);
   in.Ensure(spec.offset >= 0, "offset", "must not be negative");
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  BANYAN_RETURN_IF_ERROR(Convert(file, spec.file));
+  if (section.Find("file") != nullptr) in.Note(Convert(file, spec.file));
   spec.file = Beside(file, spec.file);
-  return spec;
-}
-
-absl::StatusOr<ModelSpec> ReadTarget(const Params& section) {
-  ParamsReader in(section, "target");
-  const ModelSpec spec = TakeModelSpec(in);
-  BANYAN_RETURN_IF_ERROR(in.Finish());
+  errors.Add(in.Finish());
   return spec;
 }
 
 // What the cells of one combination share.
-absl::StatusOr<ExperimentCell> ReadCommon(const Sections& sections) {
+ExperimentCell ReadCommon(const Sections& sections, Errors& errors) {
   ExperimentCell cell;
-  Errors errors;
-  const absl::StatusOr<ModelSpec> target = ReadTarget(sections.target);
-  errors.Add(target.status());
-  if (target.ok()) cell.target = *target;
+  if (sections.target != nullptr) {
+    ParamsReader in(*sections.target, "target");
+    cell.target = TakeModelSpec(in);
+    errors.Add(in.Finish());
+  }
   cell.max_new_tokens = 64;
   cell.batch = sections.batch;
   if (sections.limits != nullptr) {
@@ -122,7 +123,6 @@ absl::StatusOr<ExperimentCell> ReadCommon(const Sections& sections) {
     cell.sampling.assign(sections.sampling->entries().begin(),
                          sections.sampling->entries().end());
   }
-  BANYAN_RETURN_IF_ERROR(errors.status());
   return cell;
 }
 
@@ -143,26 +143,28 @@ absl::StatusOr<Params> WithModels(const Params& method, const Params* models,
 
 class Expander {
  public:
-  Expander(const Params& root, std::vector<MatrixAxis> axes, Experiment& out)
-      : root_(root), axes_(std::move(axes)), out_(out) {}
+  Expander(const Params& root, std::vector<MatrixAxis> axes, Experiment& out,
+           Errors& errors)
+      : root_(root), axes_(std::move(axes)), out_(out), errors_(errors) {}
 
-  absl::Status Run() {
+  void Run() {
     std::vector<const MatrixAxis*> common;
     for (const MatrixAxis& axis : axes_) {
-      BANYAN_RETURN_IF_ERROR(CheckMethod(axis));
+      errors_.Add(CheckMethod(axis));
       if (axis.method.empty()) common.push_back(&axis);
     }
-    BANYAN_RETURN_IF_ERROR(ForEachCombination(
-        common, [&](const std::vector<const AxisValue*>& values) {
-          return Combine(common, values);
-        }));
-    return CheckModels();
+    ForEachCombination(common,
+                       [&](const std::vector<const AxisValue*>& values) {
+                         errors_.Add(Combine(common, values));
+                       });
+    if (errors_.empty()) errors_.Add(CheckModels());
   }
 
  private:
   absl::Status CheckMethod(const MatrixAxis& axis) const {
     const Params* methods = root_.Find("methods");
-    if (axis.method.empty() || methods->Find(axis.method) != nullptr)
+    if (axis.method.empty() || methods == nullptr ||
+        methods->Find(axis.method) != nullptr)
       return absl::OkStatus();
     std::vector<absl::string_view> known;
     for (const Params::Entry& entry : methods->entries())
@@ -214,14 +216,11 @@ class Expander {
   absl::Status Combine(const std::vector<const MatrixAxis*>& axes,
                        const std::vector<const AxisValue*>& values) {
     BANYAN_ASSIGN_OR_RETURN(const Params root, Apply(root_, values));
-    BANYAN_ASSIGN_OR_RETURN(const Sections sections, ReadSections(root));
-    BANYAN_ASSIGN_OR_RETURN(const ExperimentCell common, ReadCommon(sections));
-    if (sections.models != nullptr) {
-      if (sections.models->kind() != Params::Kind::kMap)
-        return sections.models->Expected("a map from names to models");
+    const Sections sections = ReadSections(root, errors_);
+    const ExperimentCell common = ReadCommon(sections, errors_);
+    if (sections.models != nullptr)
       for (const Params::Entry& entry : sections.models->entries())
         named_models_.emplace(entry.key, entry.key_origin);
-    }
     for (const std::string& seed : sections.seeds) {
       ExperimentCell cell = common;
       Label(axes, values, cell.axes);
@@ -232,8 +231,9 @@ class Expander {
       cell.combination = combinations_++;
       cell.shared_axes = cell.axes.size();
       cell.baseline = Baseline(cell, sections);
-      for (const Params::Entry& method : sections.methods.entries())
-        BANYAN_RETURN_IF_ERROR(AddMethod(root, method.key, cell));
+      if (sections.methods == nullptr) continue;
+      for (const Params::Entry& method : sections.methods->entries())
+        AddMethod(root, method.key, cell);
     }
     return absl::OkStatus();
   }
@@ -244,7 +244,7 @@ class Expander {
       return section == nullptr ? std::string() : ToYaml(*section);
     };
     const std::string key = absl::StrCat(
-        cell.seed, "\n", cell.batch, "\n", ToYaml(sections.target), "\n",
+        cell.seed, "\n", cell.batch, "\n", text(sections.target), "\n",
         text(sections.sampling), "\n", text(sections.limits));
     const auto [at, is_new] =
         baselines_.emplace(key, static_cast<int>(out_.cells.size()));
@@ -271,25 +271,29 @@ class Expander {
     return kept;
   }
 
-  absl::Status AddMethod(const Params& root, const std::string& name,
-                         const ExperimentCell& common) {
+  void AddMethod(const Params& root, const std::string& name,
+                 const ExperimentCell& common) {
     std::vector<const MatrixAxis*> own;
     for (const MatrixAxis& axis : axes_)
       if (axis.method == name) own.push_back(&axis);
-    return ForEachCombination(
-        own, [&](const std::vector<const AxisValue*>& values) -> absl::Status {
-          BANYAN_ASSIGN_OR_RETURN(const Params with, Apply(root, values));
-          ExperimentCell cell = common;
-          Label(own, values, cell.axes);
-          cell.method = name;
-          const Params& section = *with.Find("methods")->Find(name);
-          BANYAN_RETURN_IF_ERROR(CheckMethodKeys(section));
-          BANYAN_ASSIGN_OR_RETURN(
-              cell.section,
-              WithModels(section, with.Find("models"), used_models_));
-          Add(std::move(cell));
-          return absl::OkStatus();
-        });
+    ForEachCombination(own, [&](const std::vector<const AxisValue*>& values) {
+      ExperimentCell cell = common;
+      Label(own, values, cell.axes);
+      cell.method = name;
+      errors_.Add(AddCell(root, values, std::move(cell)));
+    });
+  }
+
+  absl::Status AddCell(const Params& root,
+                       const std::vector<const AxisValue*>& values,
+                       ExperimentCell cell) {
+    BANYAN_ASSIGN_OR_RETURN(const Params with, Apply(root, values));
+    const Params& section = *with.Find("methods")->Find(cell.method);
+    BANYAN_RETURN_IF_ERROR(CheckMethodKeys(section));
+    BANYAN_ASSIGN_OR_RETURN(
+        cell.section, WithModels(section, with.Find("models"), used_models_));
+    Add(std::move(cell));
+    return absl::OkStatus();
   }
 
   void Add(ExperimentCell cell) {
@@ -300,6 +304,7 @@ class Expander {
   const Params& root_;
   std::vector<MatrixAxis> axes_;
   Experiment& out_;
+  Errors& errors_;
   int combinations_ = 0;
   std::map<std::string, int> baselines_;
   std::map<std::string, Origin> named_models_;
@@ -351,36 +356,40 @@ absl::StatusOr<std::pair<std::string, Params>> ReadSetting(
   return std::pair(text.substr(0, equals), std::move(value));
 }
 
+Experiment ReadExperiment(const Params& file, const Settings& settings,
+                          Errors& errors) {
+  Experiment experiment;
+  absl::StatusOr<Params> resolved = Resolve(file, settings);
+  errors.Add(resolved.status());
+  if (!resolved.ok()) return experiment;
+  const Params root = *std::move(resolved);
+  experiment.resolved = ToYaml(AsNamedFrom(root, file));
+  experiment.hash = absl::StrFormat("%016x", Fnv1a(experiment.resolved));
+  const Sections sections = ReadSections(root, errors);
+  experiment.question = sections.question;
+  if (sections.workload != nullptr)
+    experiment.workload = ReadWorkloadSpec(*sections.workload, errors);
+  absl::StatusOr<std::vector<MatrixAxis>> axes = ReadAxes(sections.matrix);
+  errors.Add(axes.status());
+  if (!axes.ok()) axes = std::vector<MatrixAxis>();
+  errors.Add(CheckAxes(*axes, settings, root));
+  Expander(root, *std::move(axes), experiment, errors).Run();
+  if (sections.compare != nullptr && sections.methods != nullptr) {
+    const absl::StatusOr<CompareSpec> compare =
+        ReadCompare(*sections.compare, *sections.methods);
+    errors.Add(compare.status());
+    if (errors.empty()) errors.Add(AddOpponents(*compare, experiment));
+  }
+  errors.Add(CheckNames(experiment, file));
+  errors.Add(CheckTogether(experiment, root));
+  return experiment;
+}
+
 absl::StatusOr<Experiment> ReadExperiment(const Params& file,
                                           const Settings& settings) {
-  BANYAN_ASSIGN_OR_RETURN(const Params root, Resolve(file, settings));
-  BANYAN_ASSIGN_OR_RETURN(const Sections sections, ReadSections(root));
-  if (sections.methods.kind() != Params::Kind::kMap)
-    return sections.methods.Expected("a map from names to methods");
-  Experiment experiment = {.question = sections.question,
-                           .workload = {},
-                           .cells = {},
-                           .resolved = ToYaml(AsNamedFrom(root, file)),
-                           .hash = {},
-                           .notes = {}};
   Errors errors;
-  absl::StatusOr<WorkloadSpec> workload = ReadWorkloadSpec(sections.workload);
-  errors.Add(workload.status());
-  errors.Add(ReadCommon(sections).status());
+  Experiment experiment = ReadExperiment(file, settings, errors);
   BANYAN_RETURN_IF_ERROR(errors.status());
-  experiment.workload = *std::move(workload);
-  experiment.hash = absl::StrFormat("%016x", Fnv1a(experiment.resolved));
-  BANYAN_ASSIGN_OR_RETURN(std::vector<MatrixAxis> axes,
-                          ReadAxes(sections.matrix));
-  BANYAN_RETURN_IF_ERROR(CheckAxes(axes, settings, root));
-  BANYAN_RETURN_IF_ERROR(Expander(root, std::move(axes), experiment).Run());
-  if (sections.compare != nullptr) {
-    BANYAN_ASSIGN_OR_RETURN(const CompareSpec compare,
-                            ReadCompare(*sections.compare, sections.methods));
-    BANYAN_RETURN_IF_ERROR(AddOpponents(compare, experiment));
-  }
-  BANYAN_RETURN_IF_ERROR(CheckNames(experiment, file));
-  BANYAN_RETURN_IF_ERROR(CheckTogether(experiment, root));
   return experiment;
 }
 

@@ -18,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
+#include "experiments/plan/errors.h"
 #include "experiments/plan/model_spec.h"
 #include "experiments/plan/resolve.h"
 
@@ -89,6 +90,11 @@ absl::StatusOr<std::pair<std::string, Params>> ReadSetting(
 // missing keys, paths, ranges, names that come twice.
 absl::StatusOr<Experiment> ReadExperiment(const Params& file,
                                           const Settings& settings);
+// The same, as far as it can be read: what is wrong is added to `errors`, and
+// the rest is there, for more to be found wrong with it. A model of whose
+// section no directory could be read has "" for one.
+Experiment ReadExperiment(const Params& file, const Settings& settings,
+                          Errors& errors);
 
 }  // namespace banyan
 

@@ -119,6 +119,15 @@ MethodSections TakeMethodSections(ParamsReader& in) {
   return sections;
 }
 
+std::vector<const Params*> PolicySections(const MethodSections& sections) {
+  std::vector<const Params*> policies;
+  if (sections.policy != nullptr) policies.push_back(sections.policy);
+  if (sections.trunks == nullptr) return policies;
+  for (const Params& trunk : sections.trunks->items())
+    if (const Params* own = trunk.Find("policy")) policies.push_back(own);
+  return policies;
+}
+
 absl::StatusOr<SamplingRule> ReadSampling(const MethodSections& sections) {
   if (sections.sampling == nullptr) return SamplingRule();
   return SamplingRule::FromParams(*sections.sampling);

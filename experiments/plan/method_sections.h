@@ -44,6 +44,9 @@ struct MethodSections {
 // Errors are kept by the reader: Finish() gives them.
 MethodSections TakeMethodSections(ParamsReader& in);
 
+// The policy sections: the file's and the trunks' own.
+std::vector<const Params*> PolicySections(const MethodSections& sections);
+
 // The rule of the `sampling` section, the default without one.
 absl::StatusOr<SamplingRule> ReadSampling(const MethodSections& sections);
 

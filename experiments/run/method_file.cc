@@ -21,8 +21,10 @@
 #include "drafters/catalogue.h"
 #include "drafters/drafter.h"
 #include "drafters/workbench.h"
+#include "experiments/plan/errors.h"
 #include "experiments/plan/method_sections.h"
 #include "experiments/run/loaded_model.h"
+#include "tree/policies/catalogue.h"
 
 namespace banyan {
 namespace {
@@ -58,9 +60,10 @@ class ModelAdder {
     if (models == nullptr) return absl::OkStatus();
     if (models->kind() != Params::Kind::kMap)
       return models->Expected("a map from names to models");
+    Errors errors;
     for (const Params::Entry& entry : models->entries())
-      BANYAN_RETURN_IF_ERROR(AddOne(entry));
-    return absl::OkStatus();
+      errors.Add(AddOne(entry));
+    return errors.status();
   }
 
  private:
@@ -128,45 +131,88 @@ absl::StatusOr<SamplingRule> Override(const MethodSections& sections,
   return SamplingRule::FromParams(Params::Map(std::move(entries)));
 }
 
+// What a method file says before any model is opened.
+struct Stated {
+  bool has_right_keys = false;
+  const Params* models = nullptr;
+  std::string chat_template;
+  MethodSections sections;
+  SamplingRule rule;
+  Method method;  // without trunks
+};
+
+Stated ReadStated(const Params& file,
+                  const std::vector<Params::Entry>& sampling, Errors& errors) {
+  Stated stated;
+  ParamsReader in(file, "method file");
+  stated.models = in.Take("models");
+  if (stated.models != nullptr && stated.models->kind() == Params::Kind::kNull)
+    stated.models = nullptr;
+  if (in.Optional("chat_template", stated.chat_template)) {
+    const auto known = ChatTemplate::Named(stated.chat_template);
+    if (!known.ok())
+      in.Note(file.Find("chat_template")->Error(known.status().message()));
+  }
+  stated.sections = TakeMethodSections(in);
+  const absl::Status keys = in.Finish();
+  stated.has_right_keys = keys.ok();
+  errors.Add(keys);
+  absl::StatusOr<SamplingRule> rule = Override(stated.sections, sampling);
+  errors.Add(rule.status());
+  if (rule.ok()) stated.rule = *std::move(rule);
+  if (file.Find("verifier") != nullptr) {
+    absl::StatusOr<Method> method = StartMethod(stated.sections, stated.rule);
+    errors.Add(method.status());
+    if (method.ok()) stated.method = *std::move(method);
+  }
+  for (const Params* policy : PolicySections(stated.sections))
+    errors.Add(BuildPolicy(*policy).status());
+  return stated;
+}
+
 }  // namespace
+
+absl::Status CheckMethodFile(const Params& file,
+                             const std::vector<Params::Entry>& sampling) {
+  Errors errors;
+  ReadStated(file, sampling, errors);
+  return errors.status();
+}
 
 absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
                                             const MethodContext& context) {
+  Errors errors;
+  Stated stated = ReadStated(file, context.sampling, errors);
+  const MethodSections& sections = stated.sections;
+  const absl::StatusOr<LoadedModel> target = context.shelf.Open(context.target);
+  errors.Add(target.status());
+  if (!target.ok()) return errors.status();
   LoadedMethod loaded;
-  ParamsReader in(file, "method file");
-  const Params* models = in.Take("models");
-  if (models != nullptr && models->kind() == Params::Kind::kNull)
-    models = nullptr;
-  const Params* chat = in.Take("chat_template");
-  const MethodSections sections = TakeMethodSections(in);
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  if (chat != nullptr) {
-    BANYAN_RETURN_IF_ERROR(Convert(*chat, loaded.chat_template));
-    const absl::Status known =
-        ChatTemplate::Named(loaded.chat_template).status();
-    if (!known.ok()) return chat->Error(known.message());
-  }
-  BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule,
-                          Override(sections, context.sampling));
-  BANYAN_ASSIGN_OR_RETURN(Method method, StartMethod(sections, rule));
-
-  BANYAN_ASSIGN_OR_RETURN(const LoadedModel target,
-                          context.shelf.Open(context.target));
-  loaded.target = target.model;
-  loaded.bench =
-      std::make_unique<Workbench>(loaded.target, rule, context.shelf.assets());
-  BANYAN_RETURN_IF_ERROR(ModelAdder(target, context, loaded).Add(models));
+  loaded.chat_template = stated.chat_template;
+  loaded.target = target->model;
+  loaded.bench = std::make_unique<Workbench>(loaded.target, stated.rule,
+                                             context.shelf.assets());
+  const absl::Status added =
+      ModelAdder(*target, context, loaded).Add(stated.models);
+  errors.Add(added);
+  // What a drafter lacks would be no mistake of its own.
+  if (!added.ok() || !stated.has_right_keys) return errors.status();
   const auto make = [&](int number) -> absl::StatusOr<NamedDrafter> {
     const Params& section = sections.drafters[static_cast<std::size_t>(number)];
     BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Drafter> drafter,
                             BuildDrafter(section, *loaded.bench));
     return NamedDrafter{section.Find("name")->text(), std::move(drafter)};
   };
-  BANYAN_RETURN_IF_ERROR(AddTrunks(sections, make, method));
-  BANYAN_RETURN_IF_ERROR(CheckModelsAreUsed(models, *loaded.bench));
-  BANYAN_ASSIGN_OR_RETURN(
-      loaded.decoder,
-      MakeDecoder(sections, *loaded.target, std::move(method), context.clock));
+  if (errors.empty()) errors.Add(AddTrunks(sections, make, stated.method));
+  if (!errors.empty()) {  // what is wrong with the other drafters
+    for (const Params& section : sections.drafters)
+      errors.Add(BuildDrafter(section, *loaded.bench).status());
+    return errors.status();
+  }
+  BANYAN_RETURN_IF_ERROR(CheckModelsAreUsed(stated.models, *loaded.bench));
+  BANYAN_ASSIGN_OR_RETURN(loaded.decoder,
+                          MakeDecoder(sections, *loaded.target,
+                                      std::move(stated.method), context.clock));
   return loaded;
 }
 

@@ -46,9 +46,14 @@ struct LoadedMethod {
   std::unique_ptr<Decoder> decoder;
 };
 
-// Everything the outside can get wrong is an error with file, line and column.
+// Everything the outside can get wrong is an error with file, line and column;
+// what is wrong with several sections is told together.
 absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
                                             const MethodContext& context);
+
+// What can be known to be wrong with a method file before a model is opened.
+absl::Status CheckMethodFile(const Params& file,
+                             const std::vector<Params::Entry>& sampling);
 
 // A sentence for each of its drafting models that holds less than a text of so
 // many tokens: behind what it holds it drafts nothing.

@@ -48,13 +48,13 @@ absl::StatusOr<PreparedCell> PrepareCell(
                                  .sampling = cell.sampling,
                                  .clock = clock};
   PreparedCell prepared;
-  BANYAN_ASSIGN_OR_RETURN(prepared.target, shelf.Open(cell.target));
   if (cell.method == kPlainMethod) {
     BANYAN_ASSIGN_OR_RETURN(prepared.method, PlainMethod(context));
   } else {
     BANYAN_ASSIGN_OR_RETURN(prepared.method,
                             ReadMethodFile(cell.section, context));
   }
+  BANYAN_ASSIGN_OR_RETURN(prepared.target, shelf.Open(cell.target));
   BANYAN_ASSIGN_OR_RETURN(prepared.chat, ReadChat(chat, prepared.target));
   prepared.method.decoder->KeepFacts();
   prepared.stop.max_new_tokens = cell.max_new_tokens;

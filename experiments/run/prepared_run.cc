@@ -48,12 +48,22 @@ absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
                                        const Workload& workload,
                                        ModelShelf& shelf,
                                        std::shared_ptr<const Clock> clock) {
-  BANYAN_ASSIGN_OR_RETURN(const std::vector<int> chosen,
-                          ChoosePrompts(experiment.workload, workload));
   PreparedRun run;
   run.workload_prompts = static_cast<int>(workload.prompts.size());
   Errors errors;
+  std::vector<int> chosen;
+  if (!workload.prompts.empty()) {
+    absl::StatusOr<std::vector<int>> choice =
+        ChoosePrompts(experiment.workload, workload);
+    errors.Add(choice.status());
+    if (choice.ok()) chosen = *std::move(choice);
+  }
   for (const ExperimentCell& cell : experiment.cells) {
+    if (cell.target.directory.empty()) {
+      if (cell.method != kPlainMethod)
+        errors.Add(CheckMethodFile(cell.section, cell.sampling));
+      continue;
+    }
     absl::StatusOr<PreparedCell> prepared =
         PrepareCell(cell, experiment.workload.chat, shelf, clock);
     if (prepared.ok())

@@ -34,6 +34,9 @@ struct PreparedRun {
   int turns() const;  // of all prompts
 };
 
+// What could not be read (an empty workload, cells whose target has no
+// directory) is passed over: why, the caller knows.
+//
 // Opens every model and builds every method, in memory that they share. What
 // is wrong with any cell or prompt is told at once, one line each: what a
 // method file can get wrong, prompts that do not fit a context with the tokens

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -442,6 +443,58 @@ TEST(Experiment, TellsWhatIsWrongInEverySectionAtOnce) {
       "methods: {a: {preset: none.yaml}, b: {preset: nor this.yaml}}\n");
   EXPECT_THAT(std::string(presets.status().message()),
               AllOf(HasSubstr("none.yaml"), HasSubstr("nor this.yaml")));
+}
+
+// What the file says wrongly, and what is found wrong where it points to, with
+// models opened or without.
+TEST(Experiment, ChecksAllOfItAtOnce) {
+  const std::string models = std::filesystem::absolute("models").string();
+  const std::string text = absl::StrCat(
+      "question: q\nsede: 3\n"
+      "target: {directory: ",
+      models,
+      "/pycode-target, weigths: f32}\n"
+      "workload: {file: none.jsonl, promts: 2}\n"
+      "sampling: {temprature: 1}\n"
+      "methods:\n"
+      "  a:\n"
+      "    models: {draft: {directory: ",
+      models,
+      "/pycode-draft-1}}\n"
+      "    drafters:\n"
+      "      - {name: small_modle, model: draft}\n"
+      "      - {name: ngram, lines: 3}\n"
+      "    trunks:\n"
+      "      - {drafter: 0, policy: {name: chain, gama: 4}}\n"
+      "      - {drafter: 1, policy: {name: best_frist}}\n"
+      "    verifier: {name: multi_rund}\n"
+      "compare: {refrence: a}\n");
+  const auto errors = [](const std::string& written) {
+    const Outcome outcome = RunProgram("check " + WriteTestFile(written));
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.output;
+  };
+  const std::vector<std::string> found = {
+      ".yaml:2:1: experiment: unknown key 'sede'",
+      "workload: unknown key 'promts'",
+      "sampling: unknown key 'temprature'",
+      "compare: unknown key 'refrence'",
+      "none.jsonl: No such file or directory",
+      "unknown verifier 'multi_rund'",
+      "policy chain: unknown key 'gama'",
+      "unknown policy 'best_frist'"};
+  const std::string told = errors(text);
+  for (const std::string& one : found) EXPECT_THAT(told, HasSubstr(one));
+  EXPECT_THAT(told, AllOf(HasSubstr("target: unknown key 'weigths'"),
+                          HasSubstr("unknown drafter 'small_modle'"),
+                          HasSubstr("drafter ngram: unknown key 'lines'")));
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 11) << told;
+  // Without a target nothing can be known of drafters.
+  const std::string without = errors(
+      absl::StrReplaceAll(text, {{"target: {directory", "target: {dir"}}));
+  for (const std::string& one : found) EXPECT_THAT(without, HasSubstr(one));
+  EXPECT_THAT(without, HasSubstr("target: unknown key 'dir'"));
+  EXPECT_EQ(std::count(without.begin(), without.end(), '\n'), 9) << without;
 }
 
 }  // namespace
