@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "experiments/metrics/bootstrap.h"
@@ -22,6 +23,13 @@
 
 namespace banyan {
 namespace {
+
+// "gamma" of "methods.chain.policy.gamma" for a cell of the method chain.
+absl::string_view ShortAxis(absl::string_view axis, const records::Cell& cell) {
+  if (!absl::StartsWith(axis, absl::StrCat("methods.", cell.method(), ".")))
+    return axis;
+  return axis.substr(axis.rfind('.') + 1);
+}
 
 std::optional<Estimate> Only(const KeyedEstimates& estimates) {
   const auto found = estimates.find("");
@@ -80,7 +88,8 @@ class Maker {
     std::string name = cell.cell->method();
     for (const records::Axis& axis : cell.cell->axes())
       if (Varies(axis.name()))
-        absl::StrAppend(&name, ", ", axis.name(), "=", axis.value());
+        absl::StrAppend(&name, ", ", ShortAxis(axis.name(), *cell.cell), "=",
+                        axis.value());
     return name;
   }
 

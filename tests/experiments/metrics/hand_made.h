@@ -1,6 +1,6 @@
 // Records with rounds small enough to count by hand.
-#ifndef BANYAN_TESTS_EXPERIMENTS_HAND_MADE_H_
-#define BANYAN_TESTS_EXPERIMENTS_HAND_MADE_H_
+#ifndef BANYAN_TESTS_EXPERIMENTS_METRICS_HAND_MADE_H_
+#define BANYAN_TESTS_EXPERIMENTS_METRICS_HAND_MADE_H_
 
 #include <cstdint>
 #include <vector>
@@ -43,4 +43,4 @@ records::PromptRecord Refusals();
 
 }  // namespace banyan
 
-#endif  // BANYAN_TESTS_EXPERIMENTS_HAND_MADE_H_
+#endif  // BANYAN_TESTS_EXPERIMENTS_METRICS_HAND_MADE_H_

@@ -1,6 +1,6 @@
 // Grown models for tests.
-#ifndef BANYAN_TESTS_EXPERIMENTS_GROWING_H_
-#define BANYAN_TESTS_EXPERIMENTS_GROWING_H_
+#ifndef BANYAN_TESTS_EXPERIMENTS_TOOLS_GROWING_H_
+#define BANYAN_TESTS_EXPERIMENTS_TOOLS_GROWING_H_
 
 #include <cstdint>
 #include <memory>
@@ -44,4 +44,4 @@ class Grown {
 
 }  // namespace banyan
 
-#endif  // BANYAN_TESTS_EXPERIMENTS_GROWING_H_
+#endif  // BANYAN_TESTS_EXPERIMENTS_TOOLS_GROWING_H_

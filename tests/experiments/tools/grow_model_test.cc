@@ -31,7 +31,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/core/transformer/made_model.h"
 #include "tests/core/transformer/walk.h"
-#include "tests/experiments/growing.h"
+#include "tests/experiments/tools/growing.h"
 #include "tests/support/dice.h"
 #include "tests/support/edited_model.h"
 #include "tests/support/golden_model.h"

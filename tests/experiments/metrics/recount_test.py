@@ -19,7 +19,7 @@ import sys
 import tempfile
 import unittest
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PROJECT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(PROJECT / "scripts"))
 sys.dont_write_bytecode = True
 import banyan_records  # noqa: E402 (the path comes first)

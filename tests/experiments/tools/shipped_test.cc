@@ -23,8 +23,8 @@
 #include "experiments/tools/grow/output_folder.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/transformer/walk.h"
-#include "tests/experiments/growing.h"
 #include "tests/experiments/run_program.h"
+#include "tests/experiments/tools/growing.h"
 #include "tests/support/golden_model.h"
 #include "tests/support/must_read.h"
 

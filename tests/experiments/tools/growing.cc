@@ -1,4 +1,4 @@
-#include "tests/experiments/growing.h"
+#include "tests/experiments/tools/growing.h"
 
 #include <cstdint>
 #include <memory>

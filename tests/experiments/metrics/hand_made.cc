@@ -1,4 +1,4 @@
-#include "tests/experiments/hand_made.h"
+#include "tests/experiments/metrics/hand_made.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -16,7 +16,7 @@
 #include "experiments/metrics/metric.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
-#include "tests/experiments/hand_made.h"
+#include "tests/experiments/metrics/hand_made.h"
 
 namespace banyan {
 namespace {

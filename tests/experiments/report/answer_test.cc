@@ -18,7 +18,7 @@
 #include "experiments/records/record_set.h"
 #include "experiments/report/speed_verdict.h"
 #include "nlohmann/json.hpp"
-#include "tests/experiments/hand_made.h"
+#include "tests/experiments/metrics/hand_made.h"
 #include "tests/experiments/test_files.h"
 
 namespace banyan {
@@ -37,6 +37,7 @@ struct MadeCell {
   std::vector<records::Opponent> opponents = {};
   std::string target = "small";
   bool lossless = true;
+  std::string gamma = {};  // of its policy, along an axis
 };
 
 records::Opponent Held(std::uint32_t cell, records::Opponent::Role role) {
@@ -93,6 +94,12 @@ class AnswerTest : public FolderTest {
       if (cells[i].method == "plain" && cells[i].target == made.target &&
           cells[i].temperature == made.temperature)
         cell.set_baseline(static_cast<std::uint32_t>(i));
+    if (!made.gamma.empty()) {
+      records::Axis& axis = *cell.add_axes();
+      axis.set_name(absl::StrCat("methods.", made.method, ".policy.gamma"));
+      axis.set_value(made.gamma);
+      cell.set_name(absl::StrCat(cell.name(), made.gamma));
+    }
     for (const records::Opponent& opponent : made.opponents)
       *cell.add_opponents() = opponent;
     return cell;
@@ -201,6 +208,16 @@ TEST_F(AnswerTest, SetsTemperaturesSideBySideAndTargetsBelow) {
   EXPECT_THAT(AnswerText(MakeAnswer(beside), ""),
               AllOf(ContainsRegex("temperature 0 +temperature 1\n"),
                     ContainsRegex("merged .*slower.*slower.*\n")));
+}
+
+TEST_F(AnswerTest, NamesAMethodsOwnAxisByItsLastWord) {
+  const RecordSet set = SetOf({{"plain", 0, 1},
+                               {"tree", 0, 2, {}, "small", true, "4"},
+                               {"tree", 0, 3, {}, "small", true, "8"}});
+  const std::string text = AnswerText(MakeAnswer(set), "");
+  EXPECT_THAT(text, AllOf(HasSubstr("\ntree, gamma=8 "),
+                          HasSubstr("\ntree, gamma=4 "),
+                          HasSubstr("temperature 0 tree, gamma=8, ")));
 }
 
 TEST_F(AnswerTest, FitsThirtyLinesOfAHundredColumns) {

@@ -17,7 +17,7 @@
 #include "experiments/metrics/round_figures.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
-#include "tests/experiments/hand_made.h"
+#include "tests/experiments/metrics/hand_made.h"
 #include "tests/experiments/test_files.h"
 
 namespace banyan {

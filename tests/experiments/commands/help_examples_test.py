@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PROJECT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
 
 

@@ -24,7 +24,7 @@
 #include "experiments/tools/grow/output_folder.h"
 #include "experiments/tools/grow/tensor_plan.h"
 #include "tests/core/checkpoint/files.h"
-#include "tests/experiments/growing.h"
+#include "tests/experiments/tools/growing.h"
 #include "tests/support/golden_model.h"
 
 namespace banyan {
