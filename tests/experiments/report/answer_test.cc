@@ -215,9 +215,9 @@ TEST_F(AnswerTest, NamesAMethodsOwnAxisByItsLastWord) {
                                {"tree", 0, 2, {}, "small", true, "4"},
                                {"tree", 0, 3, {}, "small", true, "8"}});
   const std::string text = AnswerText(MakeAnswer(set), "");
-  EXPECT_THAT(text, AllOf(HasSubstr("\ntree, gamma=8 "),
-                          HasSubstr("\ntree, gamma=4 "),
-                          HasSubstr("temperature 0 tree, gamma=8, ")));
+  EXPECT_THAT(
+      text, AllOf(HasSubstr("\ntree, gamma=8 "), HasSubstr("\ntree, gamma=4 "),
+                  HasSubstr("temperature 0 tree, gamma=8, ")));
 }
 
 TEST_F(AnswerTest, FitsThirtyLinesOfAHundredColumns) {
