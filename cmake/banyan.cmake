@@ -26,11 +26,15 @@ function(banyan_library name)
   list(FILTER ARG_DEPS EXCLUDE REGEX "^absl::")
   target_link_libraries(banyan_${name} PUBLIC ${abseil} PRIVATE ${ARG_DEPS}
                         $<BUILD_INTERFACE:banyan_warnings>)
+  banyan_precompile(banyan_${name} banyan_common)
   set_target_properties(banyan_${name} PROPERTIES EXPORT_NAME ${name})
   # What cmake/install.cmake installs, and the packages that asks for.
   set_property(GLOBAL APPEND PROPERTY BANYAN_LIBRARIES banyan_${name})
   set_property(GLOBAL APPEND PROPERTY BANYAN_DEPS ${abseil} ${ARG_DEPS})
 endfunction()
+
+# A test calls what is optimised more than it computes.
+set(BANYAN_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
 
 # banyan_test(NAME SOURCES a_test.cc DEPS ...): one GoogleTest program.
 function(banyan_test name)
@@ -38,6 +42,8 @@ function(banyan_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE banyan_warnings ${ARG_DEPS}
                                         GTest::gmock_main)
+  target_compile_options(${name} PRIVATE ${BANYAN_TEST_OPTIONS})
+  banyan_precompile(${name} banyan_common_tests)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
                        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()

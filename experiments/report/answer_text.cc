@@ -255,7 +255,7 @@ class TextMaker {
       lines_.push_back(
           absl::StrCat("(the fastest ", shown.size(), " of ", all, ")"));
     if (with_chains == 0) return;
-    lines_.push_back(
+    lines_.emplace_back(
         "Beside chains of their own drafters (as many nodes; fastest length), "
         "the hardest to beat:");
     for (const AnswerRow* row : shown)
