@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <set>
@@ -20,6 +21,7 @@
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/counted.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
@@ -179,8 +181,10 @@ absl::Status Checkpoint::CheckUnread() {
     if (LayerOf(name, architecture_.layer_prefix) >=
         architecture_.layers.size())
       return absl::InvalidArgumentError(absl::StrCat(
-          directory_, ": config.json has ", architecture_.layers.size(),
-          " layers, and the weights have ", QuotedName(name)));
+          directory_, ": config.json has ",
+          Counted(static_cast<std::int64_t>(architecture_.layers.size()),
+                  "layer"),
+          ", and the weights have ", QuotedName(name)));
     unread.push_back(QuotedName(name));
   }
   if (!unread.empty())

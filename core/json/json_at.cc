@@ -20,6 +20,7 @@
 #include "core/base/status_macros.h"
 #include "core/json/json_fault.h"
 #include "core/json/json_reader.h"
+#include "core/json/json_value.h"
 
 namespace banyan {
 
@@ -220,6 +221,22 @@ absl::StatusOr<std::string> JsonAt::StringOr(absl::string_view absent) const {
 absl::StatusOr<bool> JsonAt::BoolOr(bool absent) const {
   if (is_null()) return absent;
   return Bool();
+}
+
+JsonValue JsonAt::Value() const {
+  if (!exists()) return JsonValue();
+  if (is_list()) {
+    JsonValue list = JsonValue::List();
+    for (std::size_t i = 0; i < size(); ++i) list.Add(At(i).Value());
+    return list;
+  }
+  if (!is_object()) return JsonValue(std::get<JsonScalar>(value_->value));
+  JsonValue object = JsonValue::Object();
+  ForEachKey([&object](const std::string& key, const JsonAt& value) {
+    object[key] = value.Value();
+    return absl::OkStatus();
+  }).IgnoreError();
+  return object;
 }
 
 absl::StatusOr<std::string> JsonAt::Character() const {

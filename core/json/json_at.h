@@ -23,6 +23,7 @@
 namespace banyan {
 
 class JsonAt;
+class JsonValue;
 
 // Does not change once made: any number of threads may use one.
 class JsonTree {
@@ -43,6 +44,7 @@ class JsonTree {
 
  private:
   friend class JsonAt;
+  class JsonValue;
   class Builder;
   struct Document;
   struct Node;
@@ -86,6 +88,10 @@ class JsonAt {
   absl::StatusOr<bool> BoolOr(bool absent) const;
   // The text, which lives as long as the tree; null if this is none.
   const std::string* FindString() const;
+
+  // All that stands there, to be changed and written again; null if it is
+  // missing.
+  JsonValue Value() const;
 
   // A text of exactly one character.
   absl::StatusOr<std::string> Character() const;

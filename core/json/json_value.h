@@ -25,6 +25,7 @@ class JsonValue {
  public:
   JsonValue() = default;  // null
   JsonValue(std::nullptr_t) {}
+  explicit JsonValue(JsonScalar scalar) : scalar_(std::move(scalar)) {}
   JsonValue(bool value) : scalar_(value) {}
   template <std::signed_integral T>
   JsonValue(T value) : scalar_(static_cast<std::int64_t>(value)) {}

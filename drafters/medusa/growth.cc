@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/counted.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
 #include "drafters/head_growth.h"
@@ -31,10 +32,11 @@ absl::StatusOr<GrowableHeads> OpenGrowableMedusa(const std::string& directory,
     }
     if (file->own_outputs()) add(file->Output(head), 0, 1);
   }
-  heads.summary = absl::StrCat(
-      file->heads(), " Medusa heads of ", file->blocks(), " blocks, ",
-      file->own_outputs() ? "each with an output matrix"
-                          : "with the model's output matrix");
+  heads.summary =
+      absl::StrCat(Counted(file->heads(), "Medusa head"), " of ",
+                   Counted(file->blocks(), "block"), ", ",
+                   file->own_outputs() ? "each with an output matrix"
+                                       : "with the model's output matrix");
   heads.facts = {{"heads", file->heads()},
                  {"blocks", file->blocks()},
                  {"own_matrices", file->own_outputs()}};

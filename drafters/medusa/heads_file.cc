@@ -19,6 +19,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
+#include "core/base/counted.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
@@ -190,8 +191,9 @@ absl::Status MedusaFile::CheckTensors() const {
       known = known || name == Linear(head, block).tensor ||
               name == Bias(head, block).tensor;
     if (!known)
-      return Error(name, absl::StrCat("is not one of ", heads_,
-                                      " Medusa heads of ", blocks_, " blocks"));
+      return Error(
+          name, absl::StrCat("is not one of ", Counted(heads_, "Medusa head"),
+                             " of ", Counted(blocks_, "block")));
   }
   return absl::OkStatus();
 }

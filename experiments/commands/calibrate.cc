@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "configs/loader/loader.h"
+#include "core/base/counted.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
@@ -66,9 +67,9 @@ std::string About(const Options& options) {
       "# How often draws are accepted, by their rank (banyan calibrate): ",
       options.method, "\n# on ", options.workload, ", target ",
       options.model.spec.directory, ", seed ", options.seed, ", ",
-      options.prompts == 0 ? "all" : absl::StrCat(options.prompts),
-      " prompts, at most ", options.max_new_tokens,
-      " tokens each. A policy reads it as\n# `calibration: !include FILE`.\n");
+      options.prompts == 0 ? "all prompts" : Counted(options.prompts, "prompt"),
+      ", at most ", Counted(options.max_new_tokens, "token"),
+      " each. A policy reads it as\n# `calibration: !include FILE`.\n");
 }
 
 absl::Status Run(const Options& options) {

@@ -40,6 +40,18 @@ bool UnknownCommand(const CLI::App& app, int argc, char** argv) {
   return true;
 }
 
+// A check that says in our words what the library would say in its own.
+std::function<std::string(std::string&)> WholeNumber(int least, int most,
+                                                     const std::string& range) {
+  return [=](const std::string& text) -> std::string {
+    int value = 0;
+    if (absl::SimpleAtoi(text, &value) && value >= least && value <= most)
+      return "";
+    return absl::StrCat("expected a whole number", range, ", found '", text,
+                        "'");
+  };
+}
+
 int ExitCode(const absl::Status& status) {
   std::cout.flush();
   if (!status.ok()) {
@@ -78,14 +90,7 @@ CommandOption& CommandOption::Within(int least, int most) {
   const std::string range = most == std::numeric_limits<int>::max()
                                 ? absl::StrCat("at least ", least)
                                 : absl::StrCat("from ", least, " to ", most);
-  const auto check = [=](const std::string& text) -> std::string {
-    int value = 0;
-    if (absl::SimpleAtoi(text, &value) && value >= least && value <= most)
-      return "";
-    return absl::StrCat("expected a whole number, ", range, ", found '", text,
-                        "'");
-  };
-  option_->check(CLI::Validator(check, range));
+  option_->check(CLI::Validator(WholeNumber(least, most, ", " + range), range));
   return *this;
 }
 
@@ -109,11 +114,16 @@ CommandOption& CommandOption::ValueOptional() {
 
 CommandOption Command::Option(const std::string& name, Value value,
                               const std::string& help) {
-  return std::visit(
-      [&](auto* target) {
-        return CommandOption(app_->add_option(name, *target, help));
-      },
+  CLI::Option* option = std::visit(
+      [&](auto* target) { return app_->add_option(name, *target, help); },
       value);
+  if (std::holds_alternative<int*>(value) ||
+      std::holds_alternative<std::vector<int>*>(value))
+    option->check(
+        CLI::Validator(WholeNumber(std::numeric_limits<int>::min(),
+                                   std::numeric_limits<int>::max(), ""),
+                       ""));
+  return CommandOption(option);
 }
 
 void Command::Flag(const std::string& name, bool* value,

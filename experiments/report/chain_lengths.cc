@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "configs/loader/writer.h"
+#include "core/base/counted.h"
 #include "core/base/params.h"
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/catalogue.h"
@@ -93,8 +94,9 @@ std::string ToYaml(const std::vector<ChainLength>& lengths,
   return absl::StrCat(
       "# The fastest chain of each drafter (banyan fastest), in times plain "
       "decoding, on\n# ",
-      context.workload().prompts(), " prompts and ", context.machine().cpu(),
-      ", ", context.machine().threads(), " threads; experiment ",
+      Counted(context.workload().prompts(), "prompt"), " and ",
+      context.machine().cpu(), ", ",
+      Counted(context.machine().threads(), "thread"), "; experiment ",
       context.experiment_hash(),
       ".\n# An experiment reads it as `compare: {chains: !include FILE}`.\n",
       ToYaml(Params::List(std::move(items))));

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "core/base/counted.h"
 #include "core/base/status_macros.h"
 #include "core/device/buffer.h"
 #include "core/ops/host/host.h"
@@ -95,8 +96,8 @@ BackendFacts CpuBackend::facts() const {
 }
 
 std::string CpuBackend::description() const {
-  return absl::StrCat("cpu ", instruction_set_, ", ", threads(),
-                      threads() == 1 ? " thread" : " threads");
+  return absl::StrCat("cpu ", instruction_set_, ", ",
+                      Counted(threads(), "thread"));
 }
 
 void CpuBackend::Split(int size, double work,

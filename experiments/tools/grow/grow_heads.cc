@@ -14,30 +14,34 @@
 #include "core/base/status_macros.h"
 #include "core/checkpoint/config_reader.h"
 #include "core/checkpoint/stored_tensor.h"
-#include "core/json/ordered_json.h"
+#include "core/json/json_at.h"
+#include "core/json/json_value.h"
 #include "drafters/catalogue.h"
 #include "drafters/head_growth.h"
 #include "experiments/tools/grow/grow_model.h"
 #include "experiments/tools/grow/output_folder.h"
 #include "experiments/tools/grow/tensor_plan.h"
 #include "experiments/tools/grow/write_tensors.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 
-absl::StatusOr<Json> ReadConfig(const std::string& path) {
+// The config.json at `path`, at the new size if it tells one.
+absl::StatusOr<JsonValue> GrownConfig(const std::string& path,
+                                      const HeadsGrowth& growth) {
   BANYAN_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(path, kMaxConfigBytes));
   BANYAN_ASSIGN_OR_RETURN(ConfigReader in, ConfigReader::Parse(text, path));
   if (in.Has("grown_from"))
     in.Fail("grown_from", "the heads are themselves grown: grow those");
   BANYAN_RETURN_IF_ERROR(in.status());
-  return ParseOrderedJson(text, path);
+  BANYAN_ASSIGN_OR_RETURN(const JsonTree tree, JsonTree::Parse(text, path));
+  JsonValue config = tree.root().Value();
+  if (tree.root().At("hidden_size").exists())
+    config["hidden_size"] = growth.new_hidden;
+  return config;
 }
 
 // The heads as the first drafter that can reads them.
@@ -96,8 +100,9 @@ absl::StatusOr<GrownHeads> GrowHeads(const std::string& from,
                                      const HeadsGrowth& growth,
                                      const WriteOptions& options,
                                      OutputFolder& folder) {
-  BANYAN_ASSIGN_OR_RETURN(Json config,
-                          ReadConfig(absl::StrCat(from, "/config.json")));
+  BANYAN_ASSIGN_OR_RETURN(
+      JsonValue config,
+      GrownConfig(absl::StrCat(from, "/config.json"), growth));
   BANYAN_ASSIGN_OR_RETURN(const GrowableHeads heads, OpenHeads(from, growth));
   const std::vector<GrownTensor> tensors = Plan(heads, growth);
   const GrownHeads grown = {.summary = heads.summary,
@@ -107,13 +112,10 @@ absl::StatusOr<GrownHeads> GrowHeads(const std::string& from,
   BANYAN_RETURN_IF_ERROR(WriteTensors(
       tensors, options, folder,
       [&](const GrownTensor& tensor) { heads.file->Release(*tensor.old); }));
-  if (config.contains("hidden_size")) config["hidden_size"] = growth.new_hidden;
   config["grown_from"] = {{"name", BaseName(from)},
                           {"hidden_size", growth.hidden},
                           {"seed", options.seed}};
-  BANYAN_RETURN_IF_ERROR(folder.Write(
-      "config.json",
-      config.dump(2, ' ', true, Json::error_handler_t::replace) + "\n"));
+  BANYAN_RETURN_IF_ERROR(folder.Write("config.json", config.Text(2) + "\n"));
   return grown;
 }
 

@@ -16,18 +16,16 @@
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/json/ordered_json.h"
+#include "core/json/json_at.h"
+#include "core/json/json_value.h"
 #include "experiments/plan/fnv1a.h"
 #include "experiments/tools/grow/model_size.h"
 #include "experiments/tools/grow/output_folder.h"
 #include "experiments/tools/grow/tensor_plan.h"
 #include "experiments/tools/grow/write_tensors.h"
-#include "nlohmann/json.hpp"
 
 namespace banyan {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 24;  // Checkpoint's
 
@@ -42,7 +40,7 @@ constexpr std::array<const char*, 9> kCopied = {"generation_config.json",
                                                 "merges.txt",
                                                 "chat_template.jinja"};
 
-void PutSizes(const ModelSize& size, Json& config) {
+void PutSizes(const ModelSize& size, JsonValue& config) {
   config["hidden_size"] = size.hidden;
   config["num_hidden_layers"] = size.layers;
   config["num_attention_heads"] = size.heads;
@@ -51,16 +49,17 @@ void PutSizes(const ModelSize& size, Json& config) {
 }
 
 // The config.json of the checkpoint at its new size.
-absl::StatusOr<Json> GrownConfig(const Checkpoint& checkpoint,
-                                 const ModelSize& size) {
+absl::StatusOr<JsonValue> GrownConfig(const Checkpoint& checkpoint,
+                                      const ModelSize& size) {
   const Architecture& architecture = checkpoint.architecture();
   const std::string path = absl::StrCat(checkpoint.directory(), "/config.json");
   BANYAN_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(path, kMaxConfigBytes));
-  BANYAN_ASSIGN_OR_RETURN(Json config, ParseOrderedJson(text, path));
-  if (!config.is_object())
+  BANYAN_ASSIGN_OR_RETURN(const JsonTree tree, JsonTree::Parse(text, path));
+  if (!tree.root().is_object())
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": changed while it was read"));
+  JsonValue config = tree.root().Value();
   PutSizes(size, config);
   config["head_dim"] = architecture.head_dim;
   // Written with as many digits as tell the number from its neighbours.
@@ -70,19 +69,17 @@ absl::StatusOr<Json> GrownConfig(const Checkpoint& checkpoint,
   if (architecture.layers.front().query_norm.present())
     config["head_norm_eps"] = architecture.head_norm_epsilon;
   // A new layer sees what the last one does.
-  if (const auto types = config.find("layer_types");
-      types != config.end() && types->is_array())
-    while (types->size() < static_cast<std::size_t>(size.layers)) {
-      const Json last = types->back();
-      types->push_back(last);
-    }
+  if (const JsonAt types = tree.root().At("layer_types"); types.size() > 0)
+    for (int layer = static_cast<int>(types.size()); layer < size.layers;
+         ++layer)
+      config["layer_types"].Add(types.At(types.size() - 1).Value());
   return config;
 }
 
 void PutOrigin(const Checkpoint& checkpoint, const ModelSize& size,
-               std::uint64_t seed, std::uint64_t weights, Json& config) {
+               std::uint64_t seed, std::uint64_t weights, JsonValue& config) {
   const ModelSize before = SizeOf(checkpoint.architecture());
-  Json& origin = config["grown_from"];
+  JsonValue& origin = config["grown_from"];
   origin["name"] = BaseName(checkpoint.directory());
   PutSizes(before, origin);
   origin["weights_fnv1a"] = absl::StrCat(absl::Hex(weights, absl::kZeroPad16));
@@ -108,7 +105,7 @@ absl::StatusOr<GrownModel> GrowModel(const Checkpoint& checkpoint,
                                      OutputFolder& folder,
                                      GrowProgress progress) {
   BANYAN_RETURN_IF_ERROR(checkpoint.CheckTied());
-  BANYAN_ASSIGN_OR_RETURN(Json config, GrownConfig(checkpoint, size));
+  BANYAN_ASSIGN_OR_RETURN(JsonValue config, GrownConfig(checkpoint, size));
   BANYAN_ASSIGN_OR_RETURN(const std::vector<GrownTensor> tensors,
                           PlanTensors(checkpoint, size));
   GrownModel grown = {.before = SizeOf(checkpoint.architecture()),
@@ -133,9 +130,7 @@ absl::StatusOr<GrownModel> GrowModel(const Checkpoint& checkpoint,
     BANYAN_RETURN_IF_ERROR(folder.CopyIfThere(checkpoint.directory(), name));
   PutOrigin(checkpoint, size, options.seed, weights, config);
   // Last: a folder without it is no model.
-  BANYAN_RETURN_IF_ERROR(folder.Write(
-      "config.json",
-      config.dump(2, ' ', true, Json::error_handler_t::replace) + "\n"));
+  BANYAN_RETURN_IF_ERROR(folder.Write("config.json", config.Text(2) + "\n"));
   return grown;
 }
 

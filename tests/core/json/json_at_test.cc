@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "core/json/ordered_json.h"
+#include "core/json/json_value.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -148,16 +148,12 @@ TEST(JsonAt, StaysWhereItIsWhenItsTreeMoves) {
   EXPECT_EQ(b.Error("x").message(), "f.json: [1][0]: x");
 }
 
-TEST(OrderedJson, KeepsTheOrderAndRefusesWhatEveryReaderRefuses) {
-  const std::string text = R"({"b":[1,-2,0.5],"a":{"z":null,"y":"é"}})";
-  const auto json = ParseOrderedJson(text, "f.json");
-  ASSERT_TRUE(json.ok()) << json.status();
-  EXPECT_EQ(json->dump(), text);
-  EXPECT_EQ(Refusal(ParseOrderedJson("{\"a\": 1, \"a\": 2}", "f.json")),
-            "f.json:1:10: key 'a' is given twice; first given at f.json:1:2");
-  EXPECT_EQ(Refusal(ParseOrderedJson("{", "f.json")),
-            "f.json:1:2: not valid JSON: expected a key in double quotes or "
-            "'}', found the end");
+TEST(JsonAt, GivesWhatStandsThereToBeChangedAndWrittenAgain) {
+  const std::string text = R"({"b":[1,-2,0.5],"a":{"z":null,"y":"é"},"c":[]})";
+  const JsonTree tree = Tree(text);
+  EXPECT_EQ(tree.root().Value().Text(), text);
+  EXPECT_EQ(tree.root().At("b").At(2).Value().Text(), "0.5");
+  EXPECT_TRUE(tree.root().At("none").Value().is_null());
 }
 
 }  // namespace

@@ -298,6 +298,10 @@ TEST(Generate, RefusesBadInput) {
            {ids + "--seed x", "found 'x'"},
            {ids + "--weights q4", "auto, f32, bf16 or q8"},
            {ids + "--threads -1", "threads: expected 0 to"},
+           {ids + "--threads x",
+            "--threads: expected a whole number, found 'x'"},
+           {ids + "--max-new-tokens 1e9",
+            "--max-new-tokens: expected a whole number, found '1e9'"},
            {ids + "--color blue", "--color"},
            {ids + "--method no_such.yaml", "no_such.yaml: No such file"},
        }) {

@@ -2,12 +2,14 @@
 // says.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,8 +17,11 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "drafters/catalogue.h"
+#include "experiments/plan/choose_prompts.h"
+#include "experiments/plan/experiment.h"
 #include "experiments/plan/opponents.h"
 #include "experiments/plan/params_edit.h"
+#include "experiments/plan/workload.h"
 #include "experiments/proof/law_file.h"
 #include "experiments/report/stated_costs.h"
 #include "experiments/run/method_file.h"
@@ -164,6 +169,30 @@ TEST(ConfigFiles, StateACostForEveryDrafter) {
   std::set<std::string> drafters;
   for (const DrafterRow& row : DrafterCatalogue()) drafters.emplace(row.name);
   EXPECT_EQ(priced, drafters);
+}
+
+// What shapes were chosen on, and what they are then compared on.
+TEST(ConfigFiles, ChooseShapesOnOtherPromptsThanTheyCompareThemOn) {
+  const Project project;
+  const auto prompts = [&project](const std::string& name) {
+    const auto file = LoadYamlFile((project.configs() / name).string());
+    EXPECT_TRUE(file.ok()) << file.status();
+    const auto experiment = ReadExperiment(*file, {});
+    EXPECT_TRUE(experiment.ok()) << experiment.status();
+    const auto workload = ReadWorkload(experiment->workload.file);
+    EXPECT_TRUE(workload.ok()) << workload.status();
+    return *ChoosePrompts(experiment->workload, *workload);
+  };
+  const std::vector<int> compared = prompts("specinfer_vs_chain.yaml");
+  EXPECT_EQ(compared.size(), 12U);
+  for (const char* name :
+       {"ablations/chain_length.yaml", "ablations/tree_size.yaml"}) {
+    const std::vector<int> chosen = prompts(name);
+    EXPECT_EQ(chosen.size(), 18U);
+    for (int number : chosen)
+      EXPECT_EQ(std::count(compared.begin(), compared.end(), number), 0)
+          << name << " has prompt " << number;
+  }
 }
 
 TEST(ConfigFileCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }

@@ -135,7 +135,7 @@ TEST(Shipped, HeadsGrownWithTheTargetKeepEveryBit) {
   const auto expected = HeadLogits(heads, *before, text);
   ASSERT_EQ(expected.size(), 4U);
   EXPECT_EQ(report->summary,
-            "4 Medusa heads of 1 blocks, each with an output matrix");
+            "4 Medusa heads of 1 block, each with an output matrix");
   EXPECT_EQ(HeadLogits(grown.path() + "-heads", *after, text), expected);
 }
 
