@@ -5,9 +5,13 @@
 # file needs no line; SOURCES are files that stand elsewhere. Exported as
 # banyan::NAME. DEPS are the folders it may use (the table in scripts/layers.txt)
 # and third-party targets, private to it; only Abseil, whose types stand in the
-# contracts, is passed on to its users.
+# contracts, is passed on to its users. PRECOMPILED names other headers than
+# banyan_common's (cmake/precompile.cmake).
 function(banyan_library name)
-  cmake_parse_arguments(ARG "" "" "FOLDERS;SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PRECOMPILED" "FOLDERS;SOURCES;DEPS" ${ARGN})
+  if(NOT ARG_PRECOMPILED)
+    set(ARG_PRECOMPILED banyan_common)
+  endif()
   foreach(folder IN LISTS ARG_FOLDERS)
     file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
     if(NOT sources)
@@ -26,7 +30,7 @@ function(banyan_library name)
   list(FILTER ARG_DEPS EXCLUDE REGEX "^absl::")
   target_link_libraries(banyan_${name} PUBLIC ${abseil} PRIVATE ${ARG_DEPS}
                         $<BUILD_INTERFACE:banyan_warnings>)
-  banyan_precompile(banyan_${name} banyan_common)
+  banyan_precompile(banyan_${name} ${ARG_PRECOMPILED})
   set_target_properties(banyan_${name} PROPERTIES EXPORT_NAME ${name})
   # What cmake/install.cmake installs, and the packages that asks for.
   set_property(GLOBAL APPEND PROPERTY BANYAN_LIBRARIES banyan_${name})
