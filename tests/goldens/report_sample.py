@@ -60,7 +60,7 @@ SENTENCES = [
     ("accepted_per_pass", "Drafted tokens accepted a target pass.", ""),
     ("alpha", "Mean over drawn nodes of the sum of min(p, q).", ""),
     ("acceptance_by_depth", "Rounds that accepted a node at this depth.", ""),
-    ("conditional_acceptance",
+    ("conditional_acceptance_by_depth",
      "Rounds that accepted at this depth among those that got to it.", ""),
     ("acceptance_by_rank", "Accepted candidates among those of this rank.", ""),
     ("acceptance_by_trunk", "Accepted nodes among those a trunk drew.", ""),
@@ -195,7 +195,7 @@ def metrics_of(rounds, method, plain_ms, rng):
         "alpha": {"": around(METHODS[method][2] * .95, .02)},
         "acceptance_by_depth": {f"depth {d}": around(reach[d], .06)
                                 for d in range(1, depth + 1)},
-        "conditional_acceptance": {
+        "conditional_acceptance_by_depth": {
             f"depth {d}": around(reach[d] / reach[d - 1], .06)
             for d in range(1, depth + 1) if reach[d - 1] > 0},
         "acceptance_by_rank": {

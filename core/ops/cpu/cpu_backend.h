@@ -3,7 +3,7 @@
 // Every kernel is compiled for several instruction sets; the best one the
 // processor has is used unless another is asked for. Results are the same to
 // the last bit on all of them and with any number of threads: each kernel's
-// file, NAME_cpu.cc, states the order of its sums.
+// file, cpu/NAME.cc, states the order of its sums.
 #ifndef BANYAN_CORE_OPS_CPU_CPU_BACKEND_H_
 #define BANYAN_CORE_OPS_CPU_CPU_BACKEND_H_
 

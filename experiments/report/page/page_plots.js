@@ -11,7 +11,7 @@ const plots = [
   {id: "size", title: "Speed against tree size", wide: true, make: sizePlot,
    needs: ["speed", "drafted_nodes"], sentence: "speed"},
   {id: "depth", title: "Acceptance by depth", make: depthPlot,
-   needs: ["acceptance_by_depth", "conditional_acceptance"],
+   needs: ["acceptance_by_depth", "conditional_acceptance_by_depth"],
    sentence: () => depthMetric},
   {id: "rank", title: "Acceptance by rank", make: rankPlot,
    needs: ["acceptance_by_rank"], sentence: "acceptance_by_rank"},
@@ -417,7 +417,7 @@ function drawChoice(id, label, values, chosen, change) {
 function drawDepthChoice() {
   drawChoice("depth", "Which acceptance",
              [["acceptance_by_depth", "of all rounds"],
-              ["conditional_acceptance", "once its parent was"]],
+              ["conditional_acceptance_by_depth", "once its parent was"]],
              depthMetric, (value) => {
                depthMetric = value;
                drawPlot(plots.find((plot) => plot.id === "depth"));

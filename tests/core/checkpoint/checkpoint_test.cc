@@ -128,7 +128,7 @@ TEST(Checkpoint, RefusesTensorsOfLayersThatThereAreNot) {
     MadeTensors tensors = SmallTensors();
     tensors[name] = {"F32", {4}, Stored({1, 1, 1, 1})};
     EXPECT_THAT(Refusal(tensors),
-                HasSubstr(absl::StrCat(": config.json has 1 layers, and the "
+                HasSubstr(absl::StrCat(": config.json has 1 layer, and the "
                                        "weights have '",
                                        name, "'")));
   }

@@ -14,6 +14,8 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "core/json/json_value.h"
+#include "experiments/metrics/catalogue.h"
+#include "experiments/metrics/metric.h"
 #include "experiments/report/html_page.h"
 #include "experiments/report/page_files.h"
 #include "nlohmann/json.hpp"
@@ -99,6 +101,26 @@ TEST(ReportPage, DefinesEveryNameOnce) {
   }
   EXPECT_EQ(files, 7);
   EXPECT_GT(names.size(), 100u);
+}
+
+// Of a metric that is none a plot would be empty for ever.
+TEST(ReportPage, AsksForMetricsThatThereAre) {
+  std::set<std::string> metrics;
+  for (const MetricRow& row : MetricCatalogue()) metrics.emplace(row.name);
+  const std::string script(*PageFile("page_plots.js"));
+  const std::regex list(R"(needs: \[([^\]]*)\])");
+  const std::regex text(R"re("(\w+)")re");
+  int asked = 0;
+  for (std::sregex_iterator at(script.begin(), script.end(), list), end;
+       at != end; ++at) {
+    const std::string names = (*at)[1];
+    for (std::sregex_iterator name(names.begin(), names.end(), text);
+         name != end; ++name) {
+      ++asked;
+      EXPECT_EQ(metrics.count((*name)[1]), 1U) << (*name)[1];
+    }
+  }
+  EXPECT_EQ(asked, 9);
 }
 
 TEST(ReportPage, FillsEveryNameOfTheTemplateAndNoOther) {
