@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/counted.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/model/model.h"
@@ -119,11 +120,11 @@ TEST_P(FilesAgree, LayersThatConfigDoesNotHaveAreRefused) {
   const int fewer = config.at(key).get<int>() - 1;
   SetConfig(key, fewer);
   if (config.contains("layer_types")) SetConfig("layer_types", nullptr);
-  EXPECT_THAT(
-      Refusal(),
-      AllOf(HasSubstr(absl::StrCat(model_.path(), ": config.json has ", fewer,
-                                   " layers, and the weights have '")),
-            HasSubstr(absl::StrCat(".", fewer, "."))));
+  EXPECT_THAT(Refusal(),
+              AllOf(HasSubstr(absl::StrCat(model_.path(), ": config.json has ",
+                                           Counted(fewer, "layer"),
+                                           ", and the weights have '")),
+                    HasSubstr(absl::StrCat(".", fewer, "."))));
 }
 
 INSTANTIATE_TEST_SUITE_P(Goldens, FilesAgree, testing::ValuesIn(GoldenNames()),
