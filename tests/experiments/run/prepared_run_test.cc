@@ -1,0 +1,170 @@
+// Experiments made ready to decode, and what is found wrong on the way.
+#include "experiments/run/prepared_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "configs/loader/loader.h"
+#include "core/base/clock.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/prob/sampling_rule.h"
+#include "experiments/plan/experiment.h"
+#include "experiments/plan/workload.h"
+#include "experiments/run/model_shelf.h"
+#include "tests/experiments/preset_files.h"
+#include "tests/experiments/run_program.h"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// An experiment's cells, ready to decode on the models of `shelf`.
+absl::StatusOr<PreparedRun> Prepare(const std::string& text,
+                                    ModelShelf& shelf) {
+  BANYAN_ASSIGN_OR_RETURN(const Params file, ParseYaml(text, "file.yaml"));
+  BANYAN_ASSIGN_OR_RETURN(const Experiment experiment,
+                          ReadExperiment(file, {}));
+  BANYAN_ASSIGN_OR_RETURN(const Workload workload,
+                          ReadWorkload(experiment.workload.file));
+  return PrepareRun(experiment, workload, shelf,
+                    std::make_shared<SteadyClock>());
+}
+
+// Whatever varies, a cell and its baseline differ in the drafters alone.
+TEST(PreparedRun, GivesEveryCellABaselineLikeItselfInAllElse) {
+  ModelShelf shelf(OneThread());
+  const auto run = Prepare(
+      "question: q\n"
+      "target: {directory: models/pycode-target}\n"
+      "workload: {file: experiments/workloads/pycode.jsonl, prompts: 2}\n"
+      "sampling: {top_p: 0.9}\n"
+      "methods:\n"
+      "  ngram:\n"
+      "    drafters: [{name: ngram, sampling: {temperature: 0.5}}]\n"
+      "    policy: {name: chain, gamma: 3}\n"
+      "    verifier: {name: multi_round}\n"
+      "matrix:\n"
+      "  sampling.temperature: [0, 1]\n"
+      "  target.weights: [f32, q8]\n"
+      "  limits.max_new_tokens: [3, 5]\n"
+      "  seeds: [[1], [2]]\n"
+      "  limits.ignore_eos: [true, false]\n"
+      "  batch: [1, 2]\n",
+      shelf);
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_EQ(run->cells.size(), 128U);
+  int together = 0;
+  for (const PreparedCell& cell : run->cells) {
+    const PreparedCell& plain = run->cells[cell.description.baseline()];
+    EXPECT_EQ(plain.description.method(), kPlainMethod);
+    EXPECT_TRUE(plain.method.decoder->method().trunks.empty());
+    EXPECT_EQ(plain.method.target, cell.method.target);
+    EXPECT_EQ(plain.description.seed(), cell.description.seed());
+    EXPECT_EQ(plain.stop.max_new_tokens, cell.stop.max_new_tokens);
+    EXPECT_EQ(plain.stop.end_of_text, cell.stop.end_of_text);
+    EXPECT_EQ(plain.batch, cell.batch);
+    together += cell.batch == 2 ? 1 : 0;
+    EXPECT_EQ(cell.description.batch(), cell.batch == 2 ? 2U : 0U)
+        << "alone needs no saying";
+    const SamplingOptions& own = cell.method.decoder->method().rule.options();
+    const SamplingOptions& its = plain.method.decoder->method().rule.options();
+    EXPECT_EQ(its.temperature, own.temperature);
+    EXPECT_EQ(its.top_p, own.top_p);
+    EXPECT_EQ(own.top_p, 0.9);
+  }
+  EXPECT_EQ(together, 64);
+}
+
+TEST(PreparedRun, DecodesPromptsOneAtATimeWhereADrafterCarriesState) {
+  constexpr char kLearning[] =
+      "question: q\n"
+      "target: {directory: models/pycode-target}\n"
+      "workload: {file: experiments/workloads/pycode.jsonl, prompts: 1}\n"
+      "methods:\n"
+      "  ngram:\n"
+      "    drafters: [{name: ngram, reset: never}]\n"
+      "    policy: {name: chain, gamma: 3}\n"
+      "    verifier: {name: multi_round}\n";
+  ModelShelf shelf(OneThread());
+  const auto run = Prepare(kLearning, shelf);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_FALSE(run->cells[0].carries_state);
+  EXPECT_TRUE(run->cells[1].carries_state);
+  const absl::Status status =
+      Prepare(absl::StrCat(kLearning, "matrix: {batch: [1, 2]}\n"), shelf)
+          .status();
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("cell ngram, batch=2 learns from one prompt for "
+                              "the next: its prompts cannot be decoded 2 at a "
+                              "time"),
+                    Not(HasSubstr("batch=1"))));
+}
+
+// What the file says wrongly, and what is found wrong where it points to, with
+// models opened or without.
+TEST(PreparedRun, ChecksAllOfItAtOnce) {
+  const std::string models = std::filesystem::absolute("models").string();
+  const std::string text = absl::StrCat(
+      "question: q\nsede: 3\n"
+      "target: {directory: ",
+      models,
+      "/pycode-target, weigths: f32}\n"
+      "workload: {file: none.jsonl, promts: 2}\n"
+      "sampling: {temprature: 1}\n"
+      "methods:\n"
+      "  a:\n"
+      "    models: {draft: {directory: ",
+      models,
+      "/pycode-draft-1}}\n"
+      "    drafters:\n"
+      "      - {name: small_modle, model: draft}\n"
+      "      - {name: ngram, lines: 3}\n"
+      "    trunks:\n"
+      "      - {drafter: 0, policy: {name: chain, gama: 4}}\n"
+      "      - {drafter: 1, policy: {name: best_frist}}\n"
+      "    verifier: {name: multi_rund}\n"
+      "compare: {refrence: a}\n");
+  const auto errors = [](const std::string& written) {
+    const Outcome outcome = RunProgram("check " + WriteTestFile(written));
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.output;
+  };
+  const std::vector<std::string> found = {
+      ".yaml:2:1: experiment: unknown key 'sede'",
+      "workload: unknown key 'promts'",
+      "sampling: unknown key 'temprature'",
+      "compare: unknown key 'refrence'",
+      "none.jsonl: No such file or directory",
+      "unknown verifier 'multi_rund'",
+      "policy chain: unknown key 'gama'",
+      "unknown policy 'best_frist'"};
+  const std::string told = errors(text);
+  for (const std::string& one : found) EXPECT_THAT(told, HasSubstr(one));
+  EXPECT_THAT(told, AllOf(HasSubstr("target: unknown key 'weigths'"),
+                          HasSubstr("unknown drafter 'small_modle'"),
+                          HasSubstr("drafter ngram: unknown key 'lines'")));
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 11) << told;
+  // Without a target nothing can be known of drafters.
+  const std::string without = errors(
+      absl::StrReplaceAll(text, {{"target: {directory", "target: {dir"}}));
+  for (const std::string& one : found) EXPECT_THAT(without, HasSubstr(one));
+  EXPECT_THAT(without, HasSubstr("target: unknown key 'dir'"));
+  EXPECT_EQ(std::count(without.begin(), without.end(), '\n'), 9) << without;
+}
+
+}  // namespace
+}  // namespace banyan
