@@ -11,10 +11,11 @@ and the `pieces` that it makes of each text; and `refused`, patterns that the
 reference refuses.
 """
 
-import argparse
 import json
 import pathlib
 import sys
+
+import write_or_check
 
 # Beside this file, a folder has the name of the package.
 sys.path = [path for path in sys.path
@@ -155,27 +156,12 @@ def compute():
     rows = [json.dumps({"split": each, "pieces": cut(each)},
                        separators=(",", ":"), ensure_ascii=False)
             for each in splits()]
-    return ("{" + f'"tokenizers_version": "{tokenizers.__version__}",\n' +
+    text = ("{" + f'"tokenizers_version": "{tokenizers.__version__}",\n' +
             f'"texts": {json.dumps(TEXTS)},\n' +
             f'"refused": {json.dumps(REFUSED)},\n"splits": [\n' +
             ",\n".join(rows) + "\n]}\n")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--check", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.write == arguments.check:
-        parser.error("say --write or --check")
-    text = compute()
-    if arguments.write:
-        FILE.write_text(text, encoding="utf-8")
-        return 0
-    same = FILE.read_text(encoding="utf-8") == text
-    print("as computed" if same else "differs")
-    return 0 if same else 1
+    return {FILE: text}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check.main(__doc__, compute))

@@ -21,11 +21,12 @@ a tokenizer.json, what it changes in the model, and
   broken     lists of ids, with their text
 """
 
-import argparse
 import json
 import pathlib
 import random
 import sys
+
+import write_or_check
 
 # Beside this file, a folder has the name of the package.
 sys.path = [path for path in sys.path
@@ -292,34 +293,17 @@ def vectors(name, model, changes, sections):
 
 
 def compute():
-    files = {f"{name}.model.json": json.dumps(model, ensure_ascii=False)
+    files = {HERE / f"{name}.model.json":
+             json.dumps(model, ensure_ascii=False) + "\n"
              for name, model in MODELS.items()}
     lists = [json.dumps(vectors(*profile), ensure_ascii=True,
                         separators=(",", ":")) for profile in profiles()]
-    files["profiles.json"] = (
+    files[HERE / "profiles.json"] = (
         "{" + f'"tokenizers_version": "{tokenizers.__version__}",\n' +
         f'"texts": {json.dumps(TEXTS)},\n"profiles": [\n' +
-        ",\n".join(lists) + "\n]}")
+        ",\n".join(lists) + "\n]}\n")
     return files
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--check", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.write == arguments.check:
-        parser.error("say --write or --check")
-    wrong = []
-    for name, text in compute().items():
-        path = HERE / name
-        if arguments.write:
-            path.write_text(text + "\n", encoding="utf-8")
-        elif path.read_text(encoding="utf-8") != text + "\n":
-            wrong.append(name)
-    print("differ:", *wrong) if wrong else print("as computed")
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check.main(__doc__, compute))
