@@ -61,7 +61,7 @@ MAY_USE = {
     "experiments/commands": METHOD | ROOMS | {
         "configs/loader", "core/checkpoint", "core/json", "core/tokenizer",
         "core/text", "core/ops"},
-    "experiments": {"experiments/commands", "core/base"},
+    "experiments": {"experiments/commands"},
 }
 MAY_USE["tests"] = set(MAY_USE)
 
