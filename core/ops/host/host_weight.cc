@@ -89,27 +89,27 @@ absl::StatusOr<std::unique_ptr<HostWeight>> HostWeight::Pack(
   for (int row = 0; row < rows; row += kLane) {
     const int count = std::min(kLane, rows - row);
     BANYAN_RETURN_IF_ERROR(source(row, count, panel.data()));
-    weight->PackPanel(static_cast<std::size_t>(row / kLane), panel.data(),
-                      count);
+    std::fill(panel.begin() + std::ptrdiff_t{count} * columns, panel.end(),
+              0.0F);
+    weight->PackPanel(static_cast<std::size_t>(row / kLane), panel.data());
   }
   return weight;
 }
 
-void HostWeight::PackPanel(std::size_t number, const float* rows, int count) {
+void HostWeight::PackPanel(std::size_t number, const float* rows) {
   std::byte* const panel = data_->data() + number * panel_bytes_;
   const auto columns = static_cast<std::size_t>(columns_);
-  const auto lanes = static_cast<std::size_t>(count);
   if (format_ == WeightFormat::kF32) {
     auto* out = reinterpret_cast<float*>(panel);
     for (std::size_t k = 0; k < columns; ++k)
-      for (std::size_t lane = 0; lane < lanes; ++lane)
+      for (std::size_t lane = 0; lane < kLanes; ++lane)
         out[k * kLanes + lane] = rows[lane * columns + k];
     return;
   }
   if (format_ == WeightFormat::kBf16) {
     auto* out = reinterpret_cast<std::uint16_t*>(panel);
     for (std::size_t k = 0; k < columns; ++k)
-      for (std::size_t lane = 0; lane < lanes; ++lane)
+      for (std::size_t lane = 0; lane < kLanes; ++lane)
         out[(k / 2 * kLanes + lane) * 2 + k % 2] =
             RoundToBf16(rows[lane * columns + k]);
     return;
@@ -121,8 +121,8 @@ void HostWeight::PackPanel(std::size_t number, const float* rows, int count) {
     const std::size_t filled = std::min<std::size_t>(kQ8Block, columns - first);
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       std::uint8_t* at = out + block * kQ8Block * kLanes + lane * 4;
-      scales[block * kLanes + lane] = PackBlock(rows + lane * columns + first,
-                                                lane < lanes ? filled : 0, at);
+      scales[block * kLanes + lane] =
+          PackBlock(rows + lane * columns + first, filled, at);
     }
   }
 }

@@ -54,7 +54,8 @@ class HostWeight : public Weight {
 
  private:
   HostWeight(WeightFormat format, int rows, int columns);
-  void PackPanel(std::size_t number, const float* rows, int count);
+  // `rows` are kLane rows; those beyond the matrix are zero.
+  void PackPanel(std::size_t number, const float* rows);
 
   WeightFormat format_;
   int rows_;
