@@ -25,13 +25,14 @@
 namespace banyan {
 
 struct JsonTree::Node {
+  struct Member;
   using List = std::vector<Node>;
-  using Object = std::vector<std::pair<std::string, Node>>;
+  using Object = std::vector<Member>;
 
   std::variant<JsonScalar, List, Object> value;
 
-  const List* list() const { return std::get_if<List>(&value); }
-  const Object* object() const { return std::get_if<Object>(&value); }
+  const List* list() const;
+  const Object* object() const;
   // The scalar, if it is one and a T.
   template <typename T>
   const T* As() const {
@@ -42,6 +43,19 @@ struct JsonTree::Node {
   // Appends the path from here to the node at `to`, which lies in this one.
   bool FindPath(const Node* to, std::string& path) const;
 };
+
+struct JsonTree::Node::Member {
+  std::string key;
+  Node node;
+};
+
+const JsonTree::Node::List* JsonTree::Node::list() const {
+  return std::get_if<List>(&value);
+}
+
+const JsonTree::Node::Object* JsonTree::Node::object() const {
+  return std::get_if<Object>(&value);
+}
 
 bool JsonTree::Node::FindPath(const Node* to, std::string& path) const {
   if (this == to) return true;
@@ -76,7 +90,7 @@ class JsonTree::Builder : public JsonEvents {
     return absl::OkStatus();
   }
   absl::Status OnKey(std::string key) override {
-    OpenObject().emplace_back(std::move(key), Node());
+    OpenObject().push_back({std::move(key), Node()});
     return absl::OkStatus();
   }
   absl::Status OnList() override { return Open(Node::List()); }
@@ -92,7 +106,7 @@ class JsonTree::Builder : public JsonEvents {
   Node& Add() {
     if (open_.empty()) return root_;
     auto* list = std::get_if<Node::List>(&open_.back()->value);
-    return list != nullptr ? list->emplace_back() : OpenObject().back().second;
+    return list != nullptr ? list->emplace_back() : OpenObject().back().node;
   }
   template <typename T>
   absl::Status Open(T empty) {
