@@ -1,0 +1,72 @@
+// CudaDevice: memory, copies, kernels and graphs of one device, in one order.
+//
+// Two kinds are made: by the CUDA runtime (nvidia_device.h), and on this
+// machine's processor, which runs the same kernels strictly (host_device.h).
+#ifndef BANYAN_CORE_DEVICE_CUDA_DEVICE_H_
+#define BANYAN_CORE_DEVICE_CUDA_DEVICE_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/device/cuda/span.h"
+
+namespace banyan {
+
+struct CudaDeviceFacts {
+  std::string name;
+  std::size_t memory_bytes = 0;  // that allocations may take, in all
+  int multiprocessors = 1;
+  int shared_bytes = 0;  // a block may have
+};
+
+// What was captured, to be done again: the same calls with the same arguments.
+class CudaGraph {
+ public:
+  virtual ~CudaGraph() = default;
+};
+
+// Work is done in the order of the calls. All but Finish and Allocate only ask
+// for it; what fails then fails the next Finish and everything after it. Not for
+// several threads at once.
+class CudaDevice {
+ public:
+  virtual ~CudaDevice() = default;
+
+  virtual const CudaDeviceFacts& facts() const = 0;
+  // In use, and the most there ever was.
+  virtual std::size_t used_bytes() const = 0;
+  virtual std::size_t peak_bytes() const = 0;
+
+  // Of at least 256 bytes' alignment; it holds anything. ResourceExhausted with
+  // the sizes if there is no room.
+  virtual absl::StatusOr<DeviceSpan> Allocate(std::size_t bytes,
+                                              const std::string& name) = 0;
+  // Once the work that was asked for before is done.
+  virtual void Free(DeviceSpan span) = 0;
+
+  // Memory of this machine that copies take part in. Must outlive those.
+  virtual absl::StatusOr<void*> AllocatePinned(std::size_t bytes) = 0;
+  virtual void FreePinned(void* memory) = 0;
+
+  // `from` and `to` on this machine are pinned.
+  virtual void CopyIn(const void* from, DeviceSpan to) = 0;
+  virtual void CopyOut(DeviceSpan from, void* to) = 0;
+  // Of equal sizes; they do not overlap.
+  virtual void CopyWithin(DeviceSpan from, DeviceSpan to) = 0;
+  virtual void FillZero(DeviceSpan span) = 0;
+
+  virtual absl::Status Finish() = 0;
+
+  // What `work` asks for is kept and not done. It frees and finishes nothing.
+  virtual absl::StatusOr<std::unique_ptr<CudaGraph>> Capture(
+      absl::FunctionRef<void()> work) = 0;
+  virtual void Replay(const CudaGraph& graph) = 0;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_DEVICE_CUDA_DEVICE_H_

@@ -1,0 +1,122 @@
+// One block of threads on the host: fibres of one thread of this machine, which
+// take turns in an order that is drawn anew at every barrier.
+#ifndef BANYAN_CORE_DEVICE_CUDA_HOST_BLOCK_H_
+#define BANYAN_CORE_DEVICE_CUDA_HOST_BLOCK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "core/device/cuda/host_memory.h"
+
+namespace banyan {
+
+class HostBlock;
+
+// What the threads of a warp do together. Each lane brings `in` and gets `out`.
+struct WarpWork {
+  const char* name = nullptr;
+  // Lane i's of both at [i]; null where it takes no part.
+  void (*work)(const void* const* in, void* const* out, std::uint32_t mask) =
+      nullptr;
+};
+
+// What a kernel's thread asks its block for.
+class HostThread {
+ public:
+  int index() const { return moment_.thread; }
+  const ThreadMoment& moment() const { return moment_; }
+  HostBlock& block() const { return *block_; }
+
+  // All threads of the block.
+  void Barrier();
+  // The lanes of `mask` of its warp, itself among them. With all lanes it is a
+  // barrier between them.
+  void Together(const WarpWork& work, std::uint32_t mask, const void* in,
+                void* out);
+  void WarpBarrier(std::uint32_t mask);
+  // Ends the block.
+  [[noreturn]] static void Fault(std::string what);
+  [[noreturn]] static void FaultOutside(std::int64_t first, std::int64_t count,
+                                        std::int64_t size);
+  [[noreturn]] static void FaultUnaligned(std::int64_t first,
+                                          std::int64_t bytes);
+  [[noreturn]] static void FaultLane(int lane, int from);
+
+  // The one whose turn it is; there is one while a kernel runs.
+  static HostThread& Running();
+  void CountLoad(const HostMemory& memory, std::size_t bytes);
+  void CountStore(const HostMemory& memory, std::size_t bytes);
+
+ private:
+  friend class HostBlock;
+  enum class State { kReady, kAtBarrier, kInWarp, kDone };
+  struct Fibre;
+
+  HostBlock* block_ = nullptr;
+  ThreadMoment moment_;
+  State state_ = State::kReady;
+  std::uint32_t mask_ = 0;  // while in a warp
+  WarpWork work_;
+  const void* in_ = nullptr;
+  void* out_ = nullptr;
+};
+
+// What a launch moved, as its threads asked for it.
+struct LaunchTraffic {
+  std::uint64_t loaded = 0;  // bytes of the device's memory
+  std::uint64_t stored = 0;
+};
+
+// Runs blocks one after the other. Keeps its fibres' stacks.
+class HostBlock {
+ public:
+  // The order of threads follows from `seed`.
+  explicit HostBlock(std::uint64_t seed);
+  ~HostBlock();
+
+  struct Launch {
+    std::string kernel;
+    std::uint32_t number = 0;
+    int blocks = 1;
+    int threads = 32;
+    int shared_bytes = 0;
+    LaunchTraffic* traffic = nullptr;
+  };
+  // Internal with the kernel, block and thread of the first fault.
+  absl::Status Run(const Launch& launch, int block,
+                   absl::FunctionRef<void(HostThread&)> kernel);
+
+  // Of the block that runs.
+  const Launch& launch() const { return *launch_; }
+  HostMemory& shared() { return *shared_; }
+
+ private:
+  friend class HostThread;
+  struct Fibres;
+
+  void Shuffle(std::vector<int>& threads);
+  void Start(int thread, absl::FunctionRef<void(HostThread&)> kernel);
+  // Back to the loop of Run, until it is this thread's turn again.
+  void Yield(HostThread& thread);
+  // Does what lanes have gathered for if `last` was the last to come.
+  void TryWarp(const HostThread& last);
+  void TryBarrier();
+  void Fail(const HostThread& thread, const std::string& what);
+
+  std::uint64_t state_;
+  const Launch* launch_ = nullptr;
+  std::unique_ptr<HostMemory> shared_;
+  std::vector<HostThread> threads_;
+  std::vector<int> ready_;  // taken from the back
+  absl::Status status_;
+  std::unique_ptr<Fibres> fibres_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_DEVICE_CUDA_HOST_BLOCK_H_

@@ -1,0 +1,207 @@
+#include "core/device/cuda/host_device.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
+#include "core/device/cuda/device.h"
+#include "core/device/cuda/host_block.h"
+#include "core/device/cuda/host_memory.h"
+#include "core/device/cuda/span.h"
+
+namespace banyan {
+
+// One call that was asked for.
+struct HostDevice::Work {
+  std::string name;
+  // Memory of this machine that must still be there, if any.
+  const void* pinned = nullptr;
+  std::size_t pinned_bytes = 0;
+  std::function<absl::Status()> run;
+};
+
+struct HostDevice::Graph : CudaGraph {
+  std::vector<Work> works;
+};
+
+HostDevice::HostDevice(const HostDeviceOptions& options)
+    : facts_({.name = "host device",
+              .memory_bytes = options.memory_bytes,
+              .multiprocessors = 1,
+              .shared_bytes = 227 << 10}),
+      block_(options.seed) {}
+
+HostDevice::~HostDevice() = default;
+
+absl::StatusOr<DeviceSpan> HostDevice::Allocate(std::size_t bytes,
+                                                const std::string& name) {
+  if (bytes > facts_.memory_bytes - used_)
+    return absl::ResourceExhaustedError(
+        absl::StrCat(name, ": ", bytes, " bytes on the device, of which ",
+                     facts_.memory_bytes - used_, " of ", facts_.memory_bytes,
+                     " are free"));
+  used_ += bytes;
+  peak_ = std::max(peak_, used_);
+  auto memory = std::make_unique<HostMemory>(name, bytes);
+  const DeviceSpan span = {memory->data(), bytes};
+  memories_.emplace(span.data, std::move(memory));
+  return span;
+}
+
+HostMemory* HostDevice::Find(DeviceSpan span, bool written) {
+  if (span.bytes == 0) return nullptr;
+  auto found = memories_.upper_bound(span.data);
+  Check(found != memories_.begin(), "memory of this device");
+  HostMemory& memory = *(--found)->second;
+  Check(span.data + span.bytes <= memory.data() + memory.bytes(),
+        "memory of this device");
+  if (written) memory.Track();
+  return &memory;
+}
+
+void HostDevice::MarkWritten(DeviceSpan span) {
+  HostMemory* const memory = Find(span, false);
+  if (memory != nullptr)
+    memory->MarkWritten(static_cast<std::size_t>(span.data - memory->data()),
+                        span.bytes);
+}
+
+void HostDevice::Ask(Work work) {
+  (captured_ != nullptr ? *captured_ : asked_).push_back(std::move(work));
+}
+
+void HostDevice::Free(DeviceSpan span) {
+  Check(captured_ == nullptr, "nothing is freed while capturing");
+  if (span.data == nullptr) return;
+  Ask({.name = "free", .run = [this, span] {
+         used_ -= memories_.at(span.data)->bytes();
+         memories_.erase(span.data);
+         return absl::OkStatus();
+       }});
+}
+
+absl::StatusOr<void*> HostDevice::AllocatePinned(std::size_t bytes) {
+  std::vector<std::byte> memory(std::max<std::size_t>(1, bytes));
+  std::byte* const data = memory.data();
+  pinned_.emplace(data, std::move(memory));
+  return data;
+}
+
+void HostDevice::FreePinned(void* memory) {
+  pinned_.erase(static_cast<const std::byte*>(memory));
+}
+
+absl::Status HostDevice::CheckPinned(const void* memory,
+                                     std::size_t bytes) const {
+  const auto* const first = static_cast<const std::byte*>(memory);
+  const auto found = pinned_.upper_bound(first);
+  if (found != pinned_.begin()) {
+    const std::vector<std::byte>& held = std::prev(found)->second;
+    if (first + bytes <= held.data() + held.size()) return absl::OkStatus();
+  }
+  return absl::InternalError(
+      absl::StrCat(bytes, " bytes of this machine's memory are not pinned, or "
+                          "were freed before the copy was done"));
+}
+
+void HostDevice::CopyIn(const void* from, DeviceSpan to) {
+  Ask({.name = "copy to the device",
+       .pinned = from,
+       .pinned_bytes = to.bytes,
+       .run = [this, from, to] {
+         if (to.bytes > 0) std::memcpy(to.data, from, to.bytes);
+         MarkWritten(to);
+         return absl::OkStatus();
+       }});
+}
+
+void HostDevice::CopyOut(DeviceSpan from, void* to) {
+  Ask({.name = "copy from the device",
+       .pinned = to,
+       .pinned_bytes = from.bytes,
+       .run = [from, to] {
+         if (from.bytes > 0) std::memcpy(to, from.data, from.bytes);
+         return absl::OkStatus();
+       }});
+}
+
+void HostDevice::CopyWithin(DeviceSpan from, DeviceSpan to) {
+  Check(from.bytes == to.bytes, "copies are between equal sizes");
+  Ask({.name = "copy within the device", .run = [this, from, to] {
+         if (to.bytes > 0) std::memcpy(to.data, from.data, from.bytes);
+         MarkWritten(to);
+         return absl::OkStatus();
+       }});
+}
+
+void HostDevice::FillZero(DeviceSpan span) {
+  Ask({.name = "fill", .run = [this, span] {
+         if (span.bytes > 0) std::memset(span.data, 0, span.bytes);
+         MarkWritten(span);
+         return absl::OkStatus();
+       }});
+}
+
+void HostDevice::Launch(absl::string_view kernel, LaunchShape shape,
+                        std::function<void(HostThread&)> run) {
+  const std::string name(kernel);
+  Ask({.name = name, .run = [this, name, shape, run = std::move(run)] {
+         const HostBlock::Launch launch = {.kernel = name,
+                                           .number = ++launches_,
+                                           .blocks = shape.blocks,
+                                           .threads = shape.threads,
+                                           .shared_bytes = shape.shared_bytes,
+                                           .traffic = &traffic_[name]};
+         for (int block = 0; block < shape.blocks; ++block)
+           BANYAN_RETURN_IF_ERROR(block_.Run(launch, block, run));
+         return absl::OkStatus();
+       }});
+}
+
+absl::Status HostDevice::Do(const Work& work) {
+  if (work.pinned_bytes > 0)
+    if (absl::Status status = CheckPinned(work.pinned, work.pinned_bytes);
+        !status.ok())
+      return absl::InternalError(
+          absl::StrCat(work.name, ": ", status.message()));
+  return work.run();
+}
+
+absl::Status HostDevice::Finish() {
+  Check(captured_ == nullptr, "nothing is finished while capturing");
+  for (const Work& work : std::exchange(asked_, {}))
+    if (status_.ok() || work.name == "free") {
+      absl::Status status = Do(work);
+      if (status_.ok()) status_ = std::move(status);
+    }
+  return status_;
+}
+
+absl::StatusOr<std::unique_ptr<CudaGraph>> HostDevice::Capture(
+    absl::FunctionRef<void()> work) {
+  auto graph = std::make_unique<Graph>();
+  captured_ = &graph->works;
+  work();
+  captured_ = nullptr;
+  return graph;
+}
+
+void HostDevice::Replay(const CudaGraph& graph) {
+  for (const Work& work : static_cast<const Graph&>(graph).works) Ask(work);
+}
+
+}  // namespace banyan

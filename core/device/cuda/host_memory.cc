@@ -1,0 +1,140 @@
+#include "core/device/cuda/host_memory.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace banyan {
+namespace {
+
+// Not a number, as a float, a double or bfloat16s, and rubbish as an integer.
+constexpr std::byte kPoison{0xff};
+constexpr int kWarp = 32;
+
+// Whether `earlier`, of the same launch, is parted from `now` by a barrier that
+// both passed, or is the same thread's.
+bool Ordered(const ThreadMoment& earlier, const ThreadMoment& now) {
+  if (earlier.block != now.block) return false;
+  if (earlier.thread == now.thread) return true;
+  if (earlier.barriers != now.barriers) return true;
+  return earlier.thread / kWarp == now.thread / kWarp &&
+         earlier.warp_barriers < now.warp_barriers;
+}
+
+std::string Name(const ThreadMoment& thread, const ThreadMoment& now) {
+  return thread.block == now.block
+             ? absl::StrCat("thread ", thread.thread)
+             : absl::StrCat("thread ", thread.thread, " of block ",
+                            thread.block);
+}
+
+std::string Between(const ThreadMoment& other, const ThreadMoment& now) {
+  return other.block == now.block
+             ? " with no barrier between"
+             : " in the same launch, where no barrier parts blocks";
+}
+
+}  // namespace
+
+HostMemory::HostMemory(std::string name, std::size_t bytes)
+    : name_(std::move(name)), size_(bytes), bytes_(bytes, kPoison) {}
+
+void HostMemory::Poison() {
+  std::fill(bytes_.begin(), bytes_.end(), kPoison);
+  all_written_ = false;
+  words_.assign(words_.size(), Word());
+}
+
+void HostMemory::Track() {
+  if (words_.empty())
+    words_.assign((size_ + kWord - 1) / kWord,
+                  {.writer = {}, .reader = {}, .written = all_written_});
+}
+
+void HostMemory::MarkWritten(std::size_t first, std::size_t count) {
+  if (words_.empty() && count == size_) all_written_ = true;
+  if (words_.empty() && all_written_) return;
+  Track();
+  // A word that is written in part is taken as written: what comes from outside
+  // comes in whole arrays.
+  for (std::size_t word = first / kWord; word * kWord < first + count; ++word)
+    words_[word] = {.writer = {}, .reader = {}, .written = true};
+}
+
+bool HostMemory::IsWritten(std::size_t first, std::size_t count) const {
+  if (words_.empty()) return all_written_ || count == 0;
+  for (std::size_t word = first / kWord; word * kWord < first + count; ++word)
+    if (!words_[word].written) return false;
+  return true;
+}
+
+void HostMemory::Fault(const std::string& what, std::size_t first) const {
+  throw MemoryFault{absl::StrCat(what, " (", name_, ", byte ", first, ")")};
+}
+
+void HostMemory::Read(std::size_t first, std::size_t count,
+                      const ThreadMoment& by) {
+  if (words_.empty() && all_written_) return;
+  Track();
+  for (std::size_t at = first / kWord; at * kWord < first + count; ++at) {
+    Word& word = words_[at];
+    if (!word.written) Fault("reads what nothing has written", at * kWord);
+    if (word.writer.launch == by.launch && !Ordered(word.writer, by))
+      Fault(absl::StrCat("reads what ", Name(word.writer, by), " wrote",
+                         Between(word.writer, by)),
+            at * kWord);
+    ThreadMoment& reader = word.reader;
+    const bool beside = reader.launch == by.launch &&
+                        reader.block == by.block &&
+                        reader.barriers == by.barriers;
+    word.many_readers =
+        beside && (word.many_readers || reader.thread != by.thread);
+    word.many_warps = beside && (word.many_warps ||
+                                 reader.thread / kWarp != by.thread / kWarp);
+    word.many_blocks = reader.launch == by.launch &&
+                       (word.many_blocks || reader.block != by.block);
+    reader = by;
+  }
+}
+
+void HostMemory::Write(std::size_t first, std::size_t count,
+                       const ThreadMoment& by) {
+  Track();
+  for (std::size_t at = first / kWord; at * kWord < first + count; ++at) {
+    Word& word = words_[at];
+    if (word.writer.launch == by.launch && !Ordered(word.writer, by))
+      Fault(absl::StrCat("writes what ", Name(word.writer, by), " wrote",
+                         Between(word.writer, by)),
+            at * kWord);
+    if (word.reader.launch == by.launch) {
+      const bool by_warp = word.reader.thread / kWarp == by.thread / kWarp &&
+                           word.reader.warp_barriers < by.warp_barriers;
+      const bool many = word.many_readers && !(by_warp && !word.many_warps) &&
+                        word.reader.barriers == by.barriers;
+      if (word.many_blocks || many || !Ordered(word.reader, by))
+        Fault(absl::StrCat("writes what ", Name(word.reader, by), " reads",
+                           Between(word.reader, by)),
+              at * kWord);
+    }
+    word.writer = by;
+    word.written = true;
+    word.atomic = false;
+  }
+}
+
+void HostMemory::Atomic(std::size_t first, const ThreadMoment& by) {
+  Track();
+  Word& word = words_[first / kWord];
+  if (!word.written) Fault("reads what nothing has written", first);
+  if (!word.atomic || word.writer.launch != by.launch) {
+    Read(first, kWord, by);
+    Write(first, kWord, by);
+  }
+  word.writer = by;
+  word.atomic = true;
+}
+
+}  // namespace banyan

@@ -1,0 +1,86 @@
+// The host device's memory, which knows who wrote and who read each word last.
+//
+// Real devices let threads read what nobody has written, or what another thread
+// is just writing, and mostly get away with it. Here both are faults.
+#ifndef BANYAN_CORE_DEVICE_CUDA_HOST_MEMORY_H_
+#define BANYAN_CORE_DEVICE_CUDA_HOST_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace banyan {
+
+// A thread at a moment. `barriers` counts those that its block has passed,
+// `warp_barriers` those of its warp.
+struct ThreadMoment {
+  std::uint32_t launch = 0;  // from 1 on
+  std::uint32_t block = 0;
+  std::uint16_t thread = 0;
+  std::uint16_t barriers = 0;
+  std::uint32_t warp_barriers = 0;
+};
+
+// What was accessed against the rules, in words; ends the block that did it.
+struct MemoryFault {
+  std::string what;
+};
+
+// One allocation. Its bytes belong to it.
+class HostMemory {
+ public:
+  static constexpr std::size_t kWord = 4;
+
+  // Fresh: nothing in it has been written.
+  HostMemory(std::string name, std::size_t bytes);
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+
+  std::byte* data() { return bytes_.data(); }
+  std::size_t bytes() const { return size_; }
+  const std::string& name() const { return name_; }
+
+  // As if it had just been allocated.
+  void Poison();
+  // From now on accesses are told apart; to be called before the first launch
+  // that may write here. What only copies write, as weights, does without.
+  void Track();
+  // Something outside of kernels has written these bytes.
+  void MarkWritten(std::size_t first, std::size_t count);
+  // Fails if one of these bytes was never written.
+  bool IsWritten(std::size_t first, std::size_t count) const;
+
+  // An access by a thread, which throws a MemoryFault if it breaks the rules:
+  // within the allocation, written before it is read, and of whatever another
+  // thread does to the same word, parted by a barrier. Writes are of whole
+  // words.
+  void Read(std::size_t first, std::size_t count, const ThreadMoment& by);
+  void Write(std::size_t first, std::size_t count, const ThreadMoment& by);
+  // A word changed in one step, which needs no barrier between threads that do
+  // the same.
+  void Atomic(std::size_t first, const ThreadMoment& by);
+
+ private:
+  struct Word {
+    ThreadMoment writer;  // launch 0: none since the memory was filled
+    ThreadMoment reader;
+    bool written = false;
+    bool atomic = false;        // the last write was
+    bool many_readers = false;  // since the last barrier of the block
+    bool many_warps = false;
+    bool many_blocks = false;  // in this launch
+  };
+
+  [[noreturn]] void Fault(const std::string& what, std::size_t first) const;
+
+  std::string name_;
+  std::size_t size_;
+  std::vector<std::byte> bytes_;
+  bool all_written_ = false;  // holds while there are no words
+  std::vector<Word> words_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_DEVICE_CUDA_HOST_MEMORY_H_

@@ -1,0 +1,31 @@
+// DeviceSpan: a part of a device's memory, for host code that passes it on.
+#ifndef BANYAN_CORE_DEVICE_CUDA_SPAN_H_
+#define BANYAN_CORE_DEVICE_CUDA_SPAN_H_
+
+#include <cstddef>
+
+namespace banyan {
+
+// Not to be followed by the host. Kernels read and write it as a Global<T>
+// (kernel.h).
+struct DeviceSpan {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+
+  // Requires that it lies within.
+  DeviceSpan Part(std::size_t first, std::size_t count) const {
+    return {data + first, count};
+  }
+};
+
+// So many blocks of so many threads, whole warps. `shared_bytes` of memory that
+// a block's threads share.
+struct LaunchShape {
+  int blocks = 1;
+  int threads = 32;
+  int shared_bytes = 0;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_DEVICE_CUDA_SPAN_H_
