@@ -36,6 +36,9 @@ struct BackendFacts {
   std::string device;           // its name in the table of devices
   std::string instruction_set;  // of its kernels; empty: there is one only
   int threads = 1;              // of this machine, that compute
+  // Whether keys, values, and what bfloat16s are multiplied by, are rounded to
+  // bfloat16.
+  bool rounds_to_bf16 = false;
 };
 
 // What every backend promises: a row's result depends on that row alone, to the

@@ -12,7 +12,10 @@
 #include "core/base/nearest.h"
 #include "core/base/status_macros.h"
 #include "core/ops/backend.h"
+#include "core/device/cuda/host_device.h"
 #include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/cuda/cuda_backend.h"
+#include "core/ops/cuda/op_kernels.h"
 #include "core/ops/reference/reference_backend.h"
 
 namespace banyan {
@@ -30,6 +33,12 @@ absl::StatusOr<std::shared_ptr<Backend>> OpenReference(
   return std::make_shared<ReferenceBackend>();
 }
 
+absl::StatusOr<std::shared_ptr<Backend>> OpenHost(
+    const DeviceOptions& /*options*/) {
+  return CudaBackend::Create(std::make_shared<HostDevice>(HostDeviceOptions()),
+                             on_host::kOpKernels, "host");
+}
+
 constexpr DeviceRow kDevices[] = {
     {"cpu", "this machine's processor, with its vector instructions",
      /*takes_threads=*/true, CpuBackend::InstructionSets, OpenCpu},
@@ -37,6 +46,10 @@ constexpr DeviceRow kDevices[] = {
      "plain loops with sums in double, one thread: what the others are checked "
      "against; slow",
      /*takes_threads=*/false, NoInstructionSets, OpenReference},
+    {"host",
+     "the kernels of GPUs, run by this machine's processor one thread after "
+     "another, every access checked; very slow",
+     /*takes_threads=*/false, NoInstructionSets, OpenHost},
 };
 
 }  // namespace

@@ -87,13 +87,17 @@ void HostMemory::Read(std::size_t first, std::size_t count,
                          Between(word.writer, by)),
             at * kWord);
     ThreadMoment& reader = word.reader;
-    const bool beside = reader.launch == by.launch &&
-                        reader.block == by.block &&
-                        reader.barriers == by.barriers;
+    const bool other_warp = reader.thread / kWarp != by.thread / kWarp;
+    // Readers that a barrier parts from this one need not be remembered: what
+    // comes after this one comes after them.
+    const bool beside =
+        reader.launch == by.launch && reader.block == by.block &&
+        reader.barriers == by.barriers &&
+        (word.many_warps || other_warp ||
+         reader.warp_barriers == by.warp_barriers);
     word.many_readers =
         beside && (word.many_readers || reader.thread != by.thread);
-    word.many_warps = beside && (word.many_warps ||
-                                 reader.thread / kWarp != by.thread / kWarp);
+    word.many_warps = beside && (word.many_warps || other_warp);
     word.many_blocks = reader.launch == by.launch &&
                        (word.many_blocks || reader.block != by.block);
     reader = by;

@@ -63,7 +63,7 @@ void ExpectActivates(Fleet& fleet, const Activation& activation) {
       [&](Backend& backend, int first, int count) {
         return activation.Run(backend, first, count);
       },
-      [&](const Numbers& expected) {
+      [&](const Numbers& expected, const BackendFacts&) {
         std::vector<double> bound;
         for (std::size_t i = 0; i < expected.data.size(); ++i) {
           const double up = activation.up.rows > 0 ? activation.up.data[i] : 1;
@@ -208,7 +208,7 @@ TEST(EmbedTwins, AreEqual) {
               EXPECT_TRUE(status.ok()) << status;
               return desk.Take(y);
             },
-            [&](const Numbers& expected) {
+            [&](const Numbers& expected, const BackendFacts&) {
               return std::vector<double>(expected.data.size());
             },
             absl::StrCat(columns, " columns, batch ", batch));

@@ -189,11 +189,16 @@ void ExpectInOrder(Fleet& fleet, Product& product) {
       [&](Backend& backend, int first, int count) {
         return product.Run(backend, first, count);
       },
-      [&](const Numbers& /*expected*/) {
+      [&](const Numbers& /*expected*/, const BackendFacts& other) {
         std::vector<double> bound = exact.magnitudes;
         const double roundings = product.shape.columns + 4;
+        const bool rounds =
+            other.rounds_to_bf16 && product.format == WeightFormat::kBf16;
+        const double unit = roundings * 1.01 * kUnit +
+                            (rounds ? 1.01 * kBf16Unit : 0);
+        const double tiny = rounds ? kBf16Tiny : kTiny;
         for (double& magnitude : bound)
-          magnitude = roundings * (1.01 * kUnit * magnitude + 0x1p12 * kTiny);
+          magnitude = unit * magnitude + roundings * 0x1p12 * tiny;
         return bound;
       },
       product.name());

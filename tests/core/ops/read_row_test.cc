@@ -235,7 +235,7 @@ TEST(Copy, MovesRowsAndNothingElse) {
             EXPECT_TRUE(SameBits(copy, x.Rows(first, count)));
             return copy;
           },
-          [](const Numbers& expected) {
+          [](const Numbers& expected, const BackendFacts&) {
             return std::vector<double>(expected.data.size());
           },
           absl::StrCat(rows, " x ", columns));

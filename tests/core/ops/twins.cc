@@ -284,11 +284,11 @@ testing::AssertionResult Within(const Numbers& got, const Numbers& expected,
 Numbers ExpectTwins(Fleet& fleet, int rows, RunRows run, BoundOf bound,
                     const std::string& what) {
   const Numbers expected = run(*fleet.reference, 0, rows);
-  const std::vector<double> bounds = bound(expected);
   std::vector<Numbers> firsts;
   for (const Kin& kin : fleet.kin) {
     firsts.push_back(run(*kin.backends.front(), 0, rows));
-    EXPECT_TRUE(Within(firsts.back(), expected, bounds))
+    EXPECT_TRUE(Within(firsts.back(), expected,
+                       bound(expected, kin.backends.front()->facts())))
         << what << ", " << kin.device;
     ExpectKinAgree(kin, rows, run, firsts.back(), what);
   }

@@ -25,6 +25,9 @@ namespace banyan {
 // a number by, relatively. Below 2^-126 a rounding moves it by up to kTiny / 2.
 inline constexpr double kUnit = 0x1p-24;
 inline constexpr double kTiny = 0x1p-149;
+// The same for bfloat16.
+inline constexpr double kBf16Unit = 0x1p-9;
+inline constexpr double kBf16Tiny = 0x1p-133;
 
 // A matrix without gaps.
 struct Numbers {
@@ -132,7 +135,8 @@ testing::AssertionResult Within(const Numbers& got, const Numbers& expected,
 using RunRows =
     absl::FunctionRef<Numbers(Backend& backend, int first, int count)>;
 // What may lie between the reference's numbers and another backend's.
-using BoundOf = absl::FunctionRef<std::vector<double>(const Numbers& expected)>;
+using BoundOf = absl::FunctionRef<std::vector<double>(
+    const Numbers& expected, const BackendFacts& other)>;
 
 // Of every device, expects numbers within bounds of the reference's, the same
 // bits on all its kin, and the same bits for a row alone. Returns the cpu's.

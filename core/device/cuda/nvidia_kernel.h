@@ -1,0 +1,152 @@
+// What kernel.h says, for nvcc. Each is one instruction, or a few.
+#ifndef BANYAN_CORE_DEVICE_CUDA_NVIDIA_KERNEL_H_
+#define BANYAN_CORE_DEVICE_CUDA_NVIDIA_KERNEL_H_
+
+#include <cuda_runtime.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/device/cuda/device.h"
+#include "core/device/cuda/nvidia_stream.h"
+#include "core/device/cuda/span.h"
+
+#define BANYAN_DEVICE __device__ __forceinline__
+#define BANYAN_UNROLL _Pragma("unroll")
+
+namespace banyan::on_nvidia {
+
+inline constexpr std::uint32_t kAllLanes = ~std::uint32_t{0};
+
+template <typename T, int kCount>
+struct alignas(sizeof(T) * kCount) Pack {
+  T at[kCount];
+};
+
+template <typename T>
+class Numbers {
+ public:
+  using Plain = std::remove_const_t<T>;
+
+  Numbers() = default;
+  __host__ __device__ Numbers(T* data, std::int64_t size)
+      : data_(data), size_(size) {}
+
+  BANYAN_DEVICE std::int64_t size() const { return size_; }
+  BANYAN_DEVICE bool empty() const { return size_ == 0; }
+  BANYAN_DEVICE Plain Read(std::int64_t i) const { return data_[i]; }
+  BANYAN_DEVICE void Write(std::int64_t i, Plain value) const {
+    data_[i] = value;
+  }
+  template <int kCount>
+  BANYAN_DEVICE Pack<Plain, kCount> ReadPack(std::int64_t i) const {
+    return *reinterpret_cast<const Pack<Plain, kCount>*>(data_ + i);
+  }
+  template <int kCount>
+  BANYAN_DEVICE void WritePack(std::int64_t i,
+                               const Pack<Plain, kCount>& pack) const {
+    *reinterpret_cast<Pack<Plain, kCount>*>(data_ + i) = pack;
+  }
+  BANYAN_DEVICE Plain AtomicAdd(std::int64_t i, Plain value) const {
+    return atomicAdd(data_ + i, value);
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::int64_t size_ = 0;
+};
+
+template <typename T>
+class Global : public Numbers<T> {
+ public:
+  Global() = default;
+  Global(CudaDevice& /*device*/, DeviceSpan span)
+      : Numbers<T>(reinterpret_cast<T*>(span.data),
+                   static_cast<std::int64_t>(span.bytes / sizeof(T))) {}
+};
+
+template <typename T>
+class Shared : public Numbers<T> {
+ public:
+  using Numbers<T>::Numbers;
+};
+
+class Thread {
+ public:
+  BANYAN_DEVICE int index() const { return static_cast<int>(threadIdx.x); }
+  BANYAN_DEVICE int lane() const { return index() % 32; }
+  BANYAN_DEVICE int warp() const { return index() / 32; }
+  BANYAN_DEVICE int threads() const { return static_cast<int>(blockDim.x); }
+  BANYAN_DEVICE int block() const { return static_cast<int>(blockIdx.x); }
+  BANYAN_DEVICE int blocks() const { return static_cast<int>(gridDim.x); }
+
+  BANYAN_DEVICE void Sync() const { __syncthreads(); }
+  BANYAN_DEVICE void SyncWarp(std::uint32_t mask = kAllLanes) const {
+    __syncwarp(mask);
+  }
+
+  template <typename T>
+  BANYAN_DEVICE Shared<T> SharedArray(int first_byte,
+                                      std::int64_t count) const {
+    extern __shared__ __align__(16) unsigned char banyan_shared[];
+    return Shared<T>(reinterpret_cast<T*>(banyan_shared + first_byte), count);
+  }
+
+  template <typename T>
+  BANYAN_DEVICE T ShuffleXor(T value, int lanes,
+                             std::uint32_t mask = kAllLanes) const {
+    return __shfl_xor_sync(mask, value, lanes);
+  }
+  template <typename T>
+  BANYAN_DEVICE T ShuffleFrom(T value, int lane,
+                              std::uint32_t mask = kAllLanes) const {
+    return __shfl_sync(mask, value, lane);
+  }
+  BANYAN_DEVICE std::uint32_t Ballot(bool vote,
+                                     std::uint32_t mask = kAllLanes) const {
+    return __ballot_sync(mask, vote);
+  }
+
+  BANYAN_DEVICE void Multiply(const std::array<std::uint32_t, 4>& a,
+                              const std::array<std::uint32_t, 2>& b,
+                              std::array<float, 4>& c) const {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  }
+  BANYAN_DEVICE void MultiplyBytes(const std::array<std::uint32_t, 4>& a,
+                                   const std::array<std::uint32_t, 2>& b,
+                                   std::array<std::int32_t, 4>& c) const {
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
+        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  }
+};
+
+template <typename Kernel>
+__global__ void Run(const __grid_constant__ Kernel kernel) {
+  kernel(Thread());
+}
+
+template <typename Kernel>
+void Launch(CudaDevice& device, LaunchShape shape, const Kernel& kernel) {
+  const NvidiaStream stream(device);
+  if (shape.shared_bytes > 48 << 10)
+    stream.Check(cudaFuncSetAttribute(
+                     Run<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                     shape.shared_bytes),
+                 Kernel::kName);
+  Run<Kernel><<<static_cast<unsigned>(shape.blocks),
+                static_cast<unsigned>(shape.threads),
+                static_cast<std::size_t>(shape.shared_bytes),
+                stream.native()>>>(kernel);
+  stream.Check(cudaGetLastError(), Kernel::kName);
+}
+
+}  // namespace banyan::on_nvidia
+
+#endif  // BANYAN_CORE_DEVICE_CUDA_NVIDIA_KERNEL_H_

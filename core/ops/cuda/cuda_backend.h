@@ -1,0 +1,88 @@
+// CudaBackend: the ops as kernels of a device of CUDA's kind: a GPU, or the host
+// device, which runs the same kernels on this machine and checks every access.
+//
+// Weights stay in their format, keys and values are kept as bfloat16s, and where
+// a weight is bfloat16 the activations it multiplies are rounded to that too, as are
+// queries and the weights of attention: sums are in float. Results depend neither on
+// what shares a pass nor on the order of threads; kernels state their orders.
+#ifndef BANYAN_CORE_OPS_CUDA_CUDA_BACKEND_H_
+#define BANYAN_CORE_OPS_CUDA_CUDA_BACKEND_H_
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/device/buffer.h"
+#include "core/device/cuda/device.h"
+#include "core/ops/backend.h"
+#include "core/ops/cuda/op_kernels.h"
+#include "core/prob/distribution.h"
+#include "core/prob/logits.h"
+
+namespace banyan {
+
+class CudaBackend : public Backend {
+ public:
+  // `kernels` are those of the device's maker; `name` is the device's in the table
+  // of devices.
+  static absl::StatusOr<std::unique_ptr<CudaBackend>> Create(
+      std::shared_ptr<CudaDevice> device, const OpKernels& kernels,
+      std::string name);
+  ~CudaBackend() override;
+
+  BackendFacts facts() const override;
+  std::string description() const override;
+  absl::Status Finish() override;
+
+  absl::StatusOr<std::unique_ptr<Buffer>> Allocate(std::size_t bytes) override;
+  absl::Status Upload(absl::Span<const std::byte> from, Buffer& to,
+                      std::size_t offset) override;
+  absl::Status Download(const Buffer& from, std::size_t offset,
+                        absl::Span<std::byte> to) override;
+  absl::StatusOr<std::unique_ptr<Weight>> Pack(WeightFormat format, int rows,
+                                               int columns,
+                                               WeightRows source) override;
+  absl::Status ReserveKv(KvCache& cache, int slots, int used) override;
+  absl::Status Embed(const EmbedArgs& args) override;
+  absl::Status Norm(const NormArgs& args) override;
+  absl::Status Linear(const LinearArgs& args) override;
+  absl::Status Rotate(const RotateArgs& args) override;
+  absl::Status Activate(const ActivateArgs& args) override;
+  absl::Status Copy(const CopyArgs& args) override;
+  absl::Status StoreKv(absl::Span<const StoreKvArgs> sequences) override;
+  absl::Status MoveKv(const MoveKvArgs& args) override;
+  absl::Status Attention(absl::Span<const AttentionArgs> sequences) override;
+  absl::StatusOr<Distribution> Law(const LawArgs& args) override;
+  absl::StatusOr<std::vector<TokenLogit>> Best(const BestArgs& args) override;
+
+ private:
+  CudaBackend(std::shared_ptr<CudaDevice> device, const OpKernels& kernels,
+              std::string name, void* staging);
+
+  // Without the lock.
+  absl::StatusOr<std::unique_ptr<Buffer>> NewBuffer(std::size_t bytes);
+  absl::Status CopyIn(absl::Span<const std::byte> from, DeviceSpan to);
+  absl::Status CopyOut(DeviceSpan from, absl::Span<std::byte> to);
+  // Memory that the next calls may use, one after the other.
+  absl::StatusOr<DeviceSpan> Scratch(std::size_t bytes);
+  // The row on this machine.
+  absl::StatusOr<LogitRow> Fetch(const LogitRow& logits,
+                                 std::unique_ptr<Buffer>& buffer);
+
+  const std::shared_ptr<CudaDevice> device_;
+  const OpKernels& kernels_;
+  const std::string name_;
+  std::mutex mutex_;
+  std::byte* const staging_;  // pinned
+  std::size_t staged_ = 0;    // bytes of it that copies still read
+  std::unique_ptr<Buffer> scratch_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_OPS_CUDA_CUDA_BACKEND_H_

@@ -1,0 +1,98 @@
+// StoreKv and MoveKv: keys and values by slot.
+#include <cstdint>
+
+#include "core/device/cuda/kernel.h"
+#include "core/ops/cuda/kv_layout.h"
+#include "core/ops/cuda/launches.h"
+#include "core/ops/cuda/matrix.h"
+#include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/weight_reader.h"
+
+namespace banyan::BANYAN_MAKER {
+namespace {
+
+constexpr int kThreads = 256;
+
+// A thread two numbers of a key and of a value.
+struct StoreKvKernel {
+  static constexpr const char* kName = "store_kv";
+  Matrix<const float> keys;
+  Matrix<const float> values;
+  KvCacheOf<std::uint32_t> cache;
+  int first_slot;
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const int words = cache.width / 2;
+    std::int64_t i = std::int64_t{t.block()} * kThreads + t.index();
+    const auto word = static_cast<int>(i % words);
+    i /= words;
+    const auto head = static_cast<int>(i % cache.kv_heads);
+    const auto row = static_cast<int>(i / cache.kv_heads);
+    if (row >= keys.rows) return;
+    const auto pair = [&](const Matrix<const float>& x) {
+      const auto number = [&](int at) {
+        return at < cache.head_dim
+                   ? ToBf16(x.Read(row, head * cache.head_dim + at))
+                   : 0U;
+      };
+      return number(word * 2) | number(word * 2 + 1) << 16;
+    };
+    const std::int64_t at = cache.Row(head, first_slot + row) / 2 + word;
+    cache.keys.Write(at, pair(keys));
+    cache.values.Write(at, pair(values));
+  }
+};
+
+// A thread two numbers of all slots, in their order: where one moves to, another
+// may have stood.
+struct MoveKvKernel {
+  static constexpr const char* kName = "move_kv";
+  KvCacheOf<std::uint32_t> cache;
+  Global<const std::int32_t> slots;
+  int first_slot;
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const int words = cache.width / 2;
+    const std::int64_t i = std::int64_t{t.block()} * kThreads + t.index();
+    const auto word = static_cast<int>(i % words);
+    const auto head = static_cast<int>(i / words);
+    if (head >= cache.kv_heads) return;
+    for (std::int64_t slot = 0; slot < slots.size(); ++slot) {
+      const std::int64_t from = cache.Row(head, slots.Read(slot)) / 2 + word;
+      const std::int64_t to =
+          cache.Row(head, first_slot + static_cast<int>(slot)) / 2 + word;
+      cache.keys.Write(to, cache.keys.Read(from));
+      cache.values.Write(to, cache.values.Read(from));
+    }
+  }
+};
+
+int Blocks(std::int64_t threads) {
+  return static_cast<int>((threads + kThreads - 1) / kThreads);
+}
+
+}  // namespace
+
+void LaunchStoreKv(CudaDevice& device, const StoreKvLaunch& launch) {
+  if (launch.keys.rows == 0) return;
+  const KvCacheOf<std::uint32_t> cache(device, launch.cache);
+  Launch(device,
+         {.blocks = Blocks(std::int64_t{launch.keys.rows} * cache.kv_heads *
+                           cache.width / 2),
+          .threads = kThreads},
+         StoreKvKernel{{device, launch.keys},
+                       {device, launch.values},
+                       cache,
+                       launch.first_slot});
+}
+
+void LaunchMoveKv(CudaDevice& device, const MoveKvLaunch& launch) {
+  if (launch.slots.bytes == 0) return;
+  const KvCacheOf<std::uint32_t> cache(device, launch.cache);
+  Launch(device,
+         {.blocks = Blocks(std::int64_t{cache.kv_heads} * cache.width / 2),
+          .threads = kThreads},
+         MoveKvKernel{cache, {device, launch.slots}, launch.first_slot});
+}
+
+}  // namespace banyan::BANYAN_MAKER

@@ -1,0 +1,26 @@
+// The functions that a maker's table of kernels holds (op_kernels.h).
+#ifndef BANYAN_CORE_OPS_CUDA_LAUNCHES_H_
+#define BANYAN_CORE_OPS_CUDA_LAUNCHES_H_
+
+#include <cstddef>
+
+#include "core/device/cuda/kernel.h"
+#include "core/ops/cuda/op_kernels.h"
+
+namespace banyan::BANYAN_MAKER {
+
+void LaunchNorm(CudaDevice& device, const NormLaunch& launch);
+void LaunchRotate(CudaDevice& device, const RotateLaunch& launch);
+void LaunchActivate(CudaDevice& device, const ActivateLaunch& launch);
+void LaunchCopy(CudaDevice& device, const CopyLaunch& launch);
+void LaunchEmbed(CudaDevice& device, const EmbedLaunch& launch);
+void LaunchLinear(CudaDevice& device, const LinearLaunch& launch);
+void LaunchStoreKv(CudaDevice& device, const StoreKvLaunch& launch);
+void LaunchMoveKv(CudaDevice& device, const MoveKvLaunch& launch);
+void LaunchAttention(CudaDevice& device, const AttentionLaunch& launch);
+std::size_t LinearScratch(const LinearLaunch& launch);
+std::size_t AttentionScratch(const AttentionLaunch& launch);
+
+}  // namespace banyan::BANYAN_MAKER
+
+#endif  // BANYAN_CORE_OPS_CUDA_LAUNCHES_H_

@@ -1,0 +1,369 @@
+// Linear: a weight streamed once past all rows of activations.
+//
+// Two launches. The first packs the activations as fragments: as bfloat16s, or for
+// q8 as the contract's quants with a scale for each block. The second multiplies. A
+// block has 16 rows of the weight and up to 64 of the activations; its eight warps
+// have an eighth of the columns each, in stretches, and go along them tile by tile.
+// A number of y is the sum of its tiles in this order: within a tile as the
+// instruction adds, tile after tile within an eighth, eighth after eighth, then
+// the bias, then what y held. Nothing of that depends on other rows of x.
+//
+// With f32 weights there are no fragments: lanes 0 to 15 of a warp have a row of the
+// weight each for the first half of an eighth's columns, lanes 16 to 31 for the
+// second.
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/base/weight_format.h"
+#include "core/device/cuda/kernel.h"
+#include "core/ops/cuda/fragments.h"
+#include "core/ops/cuda/launches.h"
+#include "core/ops/cuda/matrix.h"
+#include "core/ops/cuda/numbers.h"
+#include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/weight_reader.h"
+
+namespace banyan::BANYAN_MAKER {
+namespace {
+
+constexpr int kSplits = 8;
+constexpr int kThreads = kSplits * 32;
+// 127 / m is a float for every m from here on (linear.h).
+constexpr float kLeast = 0x1p-120F;
+
+// Packed activations: for each 8 rows and each tile of columns a word pair for each
+// lane; of q8 also a scale for each row and tile, after all of those.
+struct Packed {
+  std::int64_t tiles;
+  std::int64_t groups;  // of 8 rows
+
+  BANYAN_DEVICE std::int64_t Pair(int group, std::int64_t tile,
+                                  int lane) const {
+    return ((group * tiles + tile) * 32 + lane) * 2;
+  }
+  BANYAN_DEVICE std::int64_t Scale(int group, std::int64_t tile,
+                                   int row) const {
+    return groups * tiles * 64 + (group * tiles + tile) * 8 + row;
+  }
+};
+
+// A warp a tile of 8 rows.
+struct PackBf16Kernel {
+  static constexpr const char* kName = "pack_bf16";
+  Matrix<const float> x;
+  Packed packed;
+  Global<std::uint32_t> words;
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const std::int64_t item = std::int64_t{t.block()} * kSplits + t.warp();
+    if (item >= packed.groups * packed.tiles) return;
+    const auto group = static_cast<int>(item / packed.tiles);
+    const std::int64_t tile = item % packed.tiles;
+    const int row = group * 8 + t.lane() / 4;
+    const auto number = [&](int column) {
+      return row < x.rows && column < x.columns ? ToBf16(x.Read(row, column))
+                                                : 0U;
+    };
+    Pack<std::uint32_t, 2> pair;
+    BANYAN_UNROLL for (int half = 0; half < 2; ++half) {
+      const int column =
+          static_cast<int>(tile) * 16 + half * 8 + t.lane() % 4 * 2;
+      pair.at[half] = number(column) | number(column + 1) << 16;
+    }
+    words.template WritePack<2>(packed.Pair(group, tile, t.lane()), pair);
+  }
+};
+
+struct PackQ8Kernel {
+  static constexpr const char* kName = "pack_q8";
+  Matrix<const float> x;
+  Packed packed;
+  Global<std::uint32_t> words;
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const std::int64_t item = std::int64_t{t.block()} * kSplits + t.warp();
+    if (item >= packed.groups * packed.tiles) return;
+    const auto group = static_cast<int>(item / packed.tiles);
+    const std::int64_t tile = item % packed.tiles;
+    const int row = group * 8 + t.lane() / 4;
+    const auto number = [&](int half, int i) {
+      const int column =
+          static_cast<int>(tile) * 32 + half * 16 + t.lane() % 4 * 4 + i;
+      return row < x.rows && column < x.columns ? x.Read(row, column) : 0.0F;
+    };
+    float largest = 0;
+    bool finite = true;
+    for (int half = 0; half < 2; ++half)
+      for (int i = 0; i < 4; ++i) {
+        const float magnitude = fabsf(number(half, i));
+        finite = finite && IsFinite(magnitude);
+        largest = fmaxf(largest, magnitude);
+      }
+    for (int lanes = 1; lanes < 4; lanes *= 2)
+      largest = fmaxf(largest, t.ShuffleXor(largest, lanes));
+    const std::uint32_t wrong = t.Ballot(!finite);
+    finite = (wrong >> (t.lane() / 4 * 4) & 0xfU) == 0;
+    const float inverse =
+        finite && largest >= kLeast ? 127.0F / largest : 0.0F;
+    Pack<std::uint32_t, 2> pair;
+    for (int half = 0; half < 2; ++half) {
+      pair.at[half] = 0;
+      for (int i = 0; i < 4 && finite; ++i)
+        pair.at[half] |= (static_cast<std::uint32_t>(static_cast<std::int32_t>(
+                              rintf(number(half, i) * inverse))) &
+                          0xffU)
+                         << (8 * i);
+    }
+    words.template WritePack<2>(packed.Pair(group, tile, t.lane()), pair);
+    // What is not finite makes the scale, and so the row, NaN.
+    if (t.lane() % 4 == 0)
+      words.Write(packed.Scale(group, tile, t.lane() / 4),
+                  std::bit_cast<std::uint32_t>(
+                      finite ? largest / 127.0F : nanf("")));
+  }
+};
+
+// The sums of a block: by split, then by group of 8 rows of x, as fragments.
+template <int kGroups>
+struct Ending {
+  Matrix<const float> bias;
+  Matrix<float> y;
+  bool add;
+
+  // Number i of the 4 that a lane's fragment has.
+  BANYAN_DEVICE void operator()(const Thread& t, const Shared<float>& sums,
+                                int row_tile, int first_group) const {
+    t.Sync();
+    for (int at = t.index(); at < kGroups * 128; at += kThreads) {
+      float sum = sums.Read(at);
+      for (int split = 1; split < kSplits; ++split)
+        sum += sums.Read(split * kGroups * 128 + at);
+      const int group = at / 128;
+      const int lane = at % 128 / 4;
+      const int i = at % 4;
+      const int column = row_tile * 16 + lane / 4 + i / 2 * 8;
+      const int row = (first_group + group) * 8 + lane % 4 * 2 + i % 2;
+      if (row >= y.rows || column >= y.columns) continue;
+      if (!bias.empty()) sum += bias.Read(0, column);
+      if (add) sum += y.Read(row, column);
+      y.Write(row, column, sum);
+    }
+  }
+};
+
+// The tiles of one split.
+BANYAN_DEVICE std::int64_t FirstTile(int split, std::int64_t tiles) {
+  return split * tiles / kSplits;
+}
+
+template <int kGroups>
+struct LinearBf16Kernel {
+  static constexpr const char* kName = "linear_bf16";
+  WeightReader weight;
+  Packed packed;
+  Global<const std::uint32_t> x;
+  Ending<kGroups> end;
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const int row_tiles = (weight.rows + 15) / 16;
+    const int row_tile = t.block() % row_tiles;
+    const int first_group = t.block() / row_tiles * kGroups;
+    std::array<float, 4> sums[kGroups] = {};
+    const std::int64_t last = FirstTile(t.warp() + 1, packed.tiles);
+    for (std::int64_t tile = FirstTile(t.warp(), packed.tiles); tile < last;
+         ++tile) {
+      const Pack<std::uint32_t, 4> w = weight.words.template ReadPack<4>(
+          weight.Tile(row_tile, static_cast<int>(tile)) + t.lane() * 4);
+      BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) {
+        if (first_group + g >= packed.groups) continue;
+        const Pack<std::uint32_t, 2> b = x.template ReadPack<2>(
+            packed.Pair(first_group + g, tile, t.lane()));
+        t.Multiply({w.at[0], w.at[1], w.at[2], w.at[3]}, {b.at[0], b.at[1]},
+                   sums[g]);
+      }
+    }
+    const Shared<float> shared =
+        t.SharedArray<float>(0, kSplits * kGroups * 128);
+    BANYAN_UNROLL for (int g = 0; g < kGroups; ++g)
+        shared.template WritePack<4>((t.warp() * kGroups + g) * 128 +
+                                         t.lane() * 4,
+                                     {{sums[g][0], sums[g][1], sums[g][2],
+                                       sums[g][3]}});
+    end(t, shared, row_tile, first_group);
+  }
+};
+
+template <int kGroups>
+struct LinearQ8Kernel {
+  static constexpr const char* kName = "linear_q8";
+  WeightReader weight;
+  Packed packed;
+  Global<const std::uint32_t> x;
+  Ending<kGroups> end;
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const int row_tiles = (weight.rows + 15) / 16;
+    const int row_tile = t.block() % row_tiles;
+    const int first_group = t.block() / row_tiles * kGroups;
+    std::array<float, 4> sums[kGroups] = {};
+    const std::int64_t last = FirstTile(t.warp() + 1, packed.tiles);
+    for (std::int64_t tile = FirstTile(t.warp(), packed.tiles); tile < last;
+         ++tile) {
+      const std::int64_t first =
+          weight.Tile(row_tile, static_cast<int>(tile));
+      const Pack<std::uint32_t, 4> w =
+          weight.words.template ReadPack<4>(first + t.lane() * 4);
+      const std::uint32_t both =
+          weight.scales.Read(first / 128 * 8 + t.lane() / 4);
+      const float low = FromBf16(both & 0xffffU);
+      const float high = FromBf16(both >> 16);
+      BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) {
+        if (first_group + g >= packed.groups) continue;
+        const Pack<std::uint32_t, 2> b = x.template ReadPack<2>(
+            packed.Pair(first_group + g, tile, t.lane()));
+        std::array<std::int32_t, 4> whole = {};
+        t.MultiplyBytes({w.at[0], w.at[1], w.at[2], w.at[3]},
+                        {b.at[0], b.at[1]}, whole);
+        const Pack<std::uint32_t, 2> scales = x.template ReadPack<2>(
+            packed.Scale(first_group + g, tile, t.lane() % 4 * 2));
+        const float left = std::bit_cast<float>(scales.at[0]);
+        const float right = std::bit_cast<float>(scales.at[1]);
+        std::array<float, 4>& sum = sums[g];
+        sum[0] = fmaf(static_cast<float>(whole[0]) * left, low, sum[0]);
+        sum[1] = fmaf(static_cast<float>(whole[1]) * right, low, sum[1]);
+        sum[2] = fmaf(static_cast<float>(whole[2]) * left, high, sum[2]);
+        sum[3] = fmaf(static_cast<float>(whole[3]) * right, high, sum[3]);
+      }
+    }
+    const Shared<float> shared =
+        t.SharedArray<float>(0, kSplits * kGroups * 128);
+    BANYAN_UNROLL for (int g = 0; g < kGroups; ++g)
+        shared.template WritePack<4>((t.warp() * kGroups + g) * 128 +
+                                         t.lane() * 4,
+                                     {{sums[g][0], sums[g][1], sums[g][2],
+                                       sums[g][3]}});
+    end(t, shared, row_tile, first_group);
+  }
+};
+
+// A block has 16 rows of the weight and 8 of x.
+struct LinearF32Kernel {
+  static constexpr const char* kName = "linear_f32";
+  static constexpr int kRows = 8;
+  WeightReader weight;
+  Matrix<const float> x;
+  Matrix<const float> bias;
+  Matrix<float> y;
+  bool add;
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    constexpr int kParts = kSplits * 2;
+    const int row_tiles = (weight.rows + 15) / 16;
+    const int row_tile = t.block() % row_tiles;
+    const int first_row = t.block() / row_tiles * kRows;
+    const int rows = x.rows - first_row < kRows ? x.rows - first_row : kRows;
+    const int part = t.warp() * 2 + t.lane() / 16;
+    float sums[kRows] = {};
+    const int last = (part + 1) * weight.columns / kParts;
+    for (int k = part * weight.columns / kParts; k < last; ++k) {
+      const auto w = std::bit_cast<float>(
+          weight.words.Read(weight.Tile(row_tile, k) + t.lane() % 16));
+      BANYAN_UNROLL for (int i = 0; i < kRows; ++i) {
+        if (i < rows) sums[i] = fmaf(x.Read(first_row + i, k), w, sums[i]);
+      }
+    }
+    const Shared<float> shared = t.SharedArray<float>(0, kParts * 16 * kRows);
+    BANYAN_UNROLL for (int i = 0; i < kRows; ++i)
+        shared.Write((part * kRows + i) * 16 + t.lane() % 16, sums[i]);
+    t.Sync();
+    for (int at = t.index(); at < rows * 16; at += kThreads) {
+      const int column = row_tile * 16 + at % 16;
+      const int row = first_row + at / 16;
+      if (column >= weight.rows) continue;
+      float sum = shared.Read(at);
+      for (int i = 1; i < kParts; ++i) sum += shared.Read(i * 16 * kRows + at);
+      if (!bias.empty()) sum += bias.Read(0, column);
+      if (add) sum += y.Read(row, column);
+      y.Write(row, column, sum);
+    }
+  }
+};
+
+Packed PackedOf(const LinearLaunch& launch) {
+  const int width = launch.weight.format == WeightFormat::kQ8 ? 32 : 16;
+  return {(launch.x.columns + width - 1) / width, (launch.x.rows + 7) / 8};
+}
+
+template <template <int> typename Kernel, int kGroups>
+void Multiply(CudaDevice& device, const LinearLaunch& launch) {
+  const Packed packed = PackedOf(launch);
+  const auto chunks =
+      static_cast<int>((packed.groups + kGroups - 1) / kGroups);
+  Launch(device,
+         {.blocks = (launch.weight.rows + 15) / 16 * chunks,
+          .threads = kThreads,
+          .shared_bytes =
+              kSplits * kGroups * 128 * static_cast<int>(sizeof(float))},
+         Kernel<kGroups>{
+             {device, launch.weight},
+             packed,
+             {device, launch.scratch},
+             {{device, launch.bias}, {device, launch.y}, launch.add}});
+}
+
+template <template <int> typename Kernel>
+void MultiplyGroups(CudaDevice& device, const LinearLaunch& launch) {
+  const std::int64_t groups = PackedOf(launch).groups;
+  if (groups == 1) return Multiply<Kernel, 1>(device, launch);
+  if (groups == 2) return Multiply<Kernel, 2>(device, launch);
+  if (groups <= 4) return Multiply<Kernel, 4>(device, launch);
+  return Multiply<Kernel, 8>(device, launch);
+}
+
+}  // namespace
+
+std::size_t LinearScratch(const LinearLaunch& launch) {
+  if (launch.weight.format == WeightFormat::kF32) return 0;
+  const Packed packed = PackedOf(launch);
+  const auto tiles = static_cast<std::size_t>(packed.groups * packed.tiles);
+  return tiles * (launch.weight.format == WeightFormat::kQ8 ? 72 : 64) *
+         sizeof(std::uint32_t);
+}
+
+void LaunchLinear(CudaDevice& device, const LinearLaunch& launch) {
+  if (launch.x.rows == 0) return;
+  if (launch.weight.format == WeightFormat::kF32) {
+    const int chunks =
+        (launch.x.rows + LinearF32Kernel::kRows - 1) / LinearF32Kernel::kRows;
+    Launch(device,
+           {.blocks = (launch.weight.rows + 15) / 16 * chunks,
+            .threads = kThreads,
+            .shared_bytes = kSplits * 2 * 16 * LinearF32Kernel::kRows *
+                            static_cast<int>(sizeof(float))},
+           LinearF32Kernel{{device, launch.weight},
+                           {device, launch.x},
+                           {device, launch.bias},
+                           {device, launch.y},
+                           launch.add});
+    return;
+  }
+  const Packed packed = PackedOf(launch);
+  const LaunchShape shape = {
+      .blocks = static_cast<int>(
+          (packed.groups * packed.tiles + kSplits - 1) / kSplits),
+      .threads = kThreads};
+  if (launch.weight.format == WeightFormat::kBf16) {
+    Launch(device, shape,
+           PackBf16Kernel{{device, launch.x}, packed, {device, launch.scratch}});
+    MultiplyGroups<LinearBf16Kernel>(device, launch);
+  } else {
+    Launch(device, shape,
+           PackQ8Kernel{{device, launch.x}, packed, {device, launch.scratch}});
+    MultiplyGroups<LinearQ8Kernel>(device, launch);
+  }
+}
+
+}  // namespace banyan::BANYAN_MAKER

@@ -1,0 +1,20 @@
+#include "core/ops/cuda/op_kernels.h"
+
+#include "core/device/cuda/kernel.h"
+#include "core/ops/cuda/launches.h"
+
+namespace banyan::BANYAN_MAKER {
+
+const OpKernels kOpKernels = {.embed = LaunchEmbed,
+                              .linear = LaunchLinear,
+                              .store_kv = LaunchStoreKv,
+                              .move_kv = LaunchMoveKv,
+                              .attention = LaunchAttention,
+                              .linear_scratch = LinearScratch,
+                              .attention_scratch = AttentionScratch,
+                              .norm = LaunchNorm,
+                              .rotate = LaunchRotate,
+                              .activate = LaunchActivate,
+                              .copy = LaunchCopy};
+
+}  // namespace banyan::BANYAN_MAKER

@@ -1,0 +1,93 @@
+#include "core/ops/cuda/pack_weight.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/base/status_macros.h"
+#include "core/base/weight_format.h"
+#include "core/ops/cuda/fragments.h"
+#include "core/ops/host/host_weight.h"
+#include "core/ops/weight.h"
+
+namespace banyan {
+namespace {
+
+// Columns of a tile.
+int Width(WeightFormat format) {
+  switch (format) {
+    case WeightFormat::kF32:
+      return 1;
+    case WeightFormat::kBf16:
+      return 16;
+    case WeightFormat::kQ8:
+      return kQ8Block;
+  }
+  return 1;
+}
+
+std::size_t Tiles(WeightFormat format, int columns) {
+  return static_cast<std::size_t>((columns + Width(format) - 1) /
+                                  Width(format));
+}
+
+}  // namespace
+
+std::size_t TileRowWords(WeightFormat format, int columns) {
+  return Tiles(format, columns) * (format == WeightFormat::kF32 ? 16 : 128);
+}
+
+std::size_t TileRowScales(WeightFormat format, int columns) {
+  return format == WeightFormat::kQ8 ? Tiles(format, columns) * 8 : 0;
+}
+
+absl::Status PackTileRow(WeightFormat format, int first, int rows, int columns,
+                         WeightRows source, TileRow& out) {
+  const int count = std::min(kTileRows, rows - first);
+  // As this machine's backends round.
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<HostWeight> packed,
+      HostWeight::Pack(format, count, columns,
+                       [&](int row, int some, float* numbers) {
+                         return source(first + row, some, numbers);
+                       }));
+  out.numbers.assign(TileRowWords(format, columns), 0);
+  out.scales.assign(TileRowScales(format, columns), 0);
+  const int width = Width(format);
+  const int each = width / 8;
+  std::vector<float> numbers(static_cast<std::size_t>(columns));
+  for (int row = 0; row < count; ++row) {
+    if (format != WeightFormat::kQ8) packed->ReadRow(row, numbers.data());
+    for (int column = 0; column < columns; ++column) {
+      const auto tile = static_cast<std::size_t>(column / width);
+      if (format == WeightFormat::kF32) {
+        out.numbers[tile * 16 + static_cast<std::size_t>(row)] =
+            std::bit_cast<std::uint32_t>(
+                numbers[static_cast<std::size_t>(column)]);
+        continue;
+      }
+      const FragmentPlace place = InWeightTile(row, column % width, each);
+      const std::uint32_t bits =
+          format == WeightFormat::kBf16
+              ? std::bit_cast<std::uint32_t>(
+                    numbers[static_cast<std::size_t>(column)]) >>
+                    16
+              : static_cast<std::uint32_t>(packed->Quant(row, column)) & 0xffU;
+      out.numbers[tile * 128 + static_cast<std::size_t>(place.lane * 4 +
+                                                        place.word)] |=
+          bits << (32 / each * place.part);
+    }
+    for (std::size_t block = 0; block < out.scales.size() / 8; ++block)
+      out.scales[block * 8 + static_cast<std::size_t>(row % 8)] |=
+          std::bit_cast<std::uint32_t>(
+              packed->Scale(row, static_cast<int>(block))) >>
+          16 << (row / 8 * 16);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace banyan

@@ -1,0 +1,80 @@
+// One number of a packed weight.
+#ifndef BANYAN_CORE_OPS_CUDA_WEIGHT_READER_H_
+#define BANYAN_CORE_OPS_CUDA_WEIGHT_READER_H_
+
+#include <bit>
+#include <cstdint>
+
+#include "core/base/weight_format.h"
+#include "core/device/cuda/kernel.h"
+#include "core/ops/cuda/fragments.h"
+#include "core/ops/cuda/op_kernels.h"
+
+namespace banyan::BANYAN_MAKER {
+
+BANYAN_DEVICE float FromBf16(std::uint32_t bits) {
+  return std::bit_cast<float>(bits << 16);
+}
+
+// To the nearest, ties to even; NaN stays NaN.
+BANYAN_DEVICE std::uint32_t ToBf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7fffffffU) > 0x7f800000U) return (bits >> 16) | 0x40U;
+  return (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
+}
+
+struct WeightReader {
+  WeightReader() = default;
+  WeightReader(CudaDevice& device, const DeviceWeight& weight)
+      : format(weight.format),
+        rows(weight.rows),
+        columns(weight.columns),
+        words(device, weight.numbers),
+        scales(device, weight.scales) {}
+
+  // Columns of a tile.
+  BANYAN_DEVICE int width() const {
+    return format == WeightFormat::kF32 ? 1
+                                        : format == WeightFormat::kBf16 ? 16
+                                                                        : 32;
+  }
+  BANYAN_DEVICE int tiles() const {  // along a row
+    return (columns + width() - 1) / width();
+  }
+  // The first word of a tile.
+  BANYAN_DEVICE std::int64_t Tile(int row_tile, int tile) const {
+    const std::int64_t number = std::int64_t{row_tile} * tiles() + tile;
+    return number * (format == WeightFormat::kF32 ? 16 : 128);
+  }
+  BANYAN_DEVICE float Scale(int row, int tile) const {
+    const std::int64_t number = std::int64_t{row / 16} * tiles() + tile;
+    const std::uint32_t both = scales.Read(number * 8 + row % 8);
+    return FromBf16(row % 16 < 8 ? both & 0xffffU : both >> 16);
+  }
+  BANYAN_DEVICE float Read(int row, int column) const {
+    const int tile = column / width();
+    const std::int64_t first = Tile(row / 16, tile);
+    if (format == WeightFormat::kF32)
+      return std::bit_cast<float>(words.Read(first + row % 16));
+    const int each = width() / 8;
+    const FragmentPlace place =
+        InWeightTile(row % 16, column % width(), each);
+    const std::uint32_t word =
+        words.Read(first + place.lane * 4 + place.word);
+    if (format == WeightFormat::kBf16)
+      return FromBf16((word >> (16 * place.part)) & 0xffffU);
+    const auto quant =
+        static_cast<std::int8_t>((word >> (8 * place.part)) & 0xffU);
+    return static_cast<float>(quant) * Scale(row, tile);
+  }
+
+  WeightFormat format;
+  int rows = 0;
+  int columns = 0;
+  Global<const std::uint32_t> words;
+  Global<const std::uint32_t> scales;
+};
+
+}  // namespace banyan::BANYAN_MAKER
+
+#endif  // BANYAN_CORE_OPS_CUDA_WEIGHT_READER_H_
