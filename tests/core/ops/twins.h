@@ -26,7 +26,7 @@ namespace banyan {
 inline constexpr double kUnit = 0x1p-24;
 inline constexpr double kTiny = 0x1p-149;
 // The same for bfloat16.
-inline constexpr double kBf16Unit = 0x1p-9;
+inline constexpr double kBf16Unit = 0x1p-8;
 inline constexpr double kBf16Tiny = 0x1p-133;
 
 // A matrix without gaps.
