@@ -30,8 +30,8 @@ class CudaGraph {
 };
 
 // Work is done in the order of the calls. All but Finish and Allocate only ask
-// for it; what fails then fails the next Finish and everything after it. Not for
-// several threads at once.
+// for it; what fails then fails the next Finish and everything after it. Safe
+// for concurrent use, but for Capture.
 class CudaDevice {
  public:
   virtual ~CudaDevice() = default;

@@ -78,9 +78,7 @@ struct HostBlock::Fibres {
   Switch loop_place;
 };
 
-void HostThread::Fault(std::string what) {
-  throw MemoryFault{std::move(what)};
-}
+void HostThread::Fault(std::string what) { throw MemoryFault{std::move(what)}; }
 
 void HostThread::FaultOutside(std::int64_t first, std::int64_t count,
                               std::int64_t size) {
@@ -101,11 +99,13 @@ void HostThread::FaultLane(int lane, int from) {
 HostThread& HostThread::Running() { return *running; }
 
 void HostThread::CountLoad(const HostMemory& memory, std::size_t bytes) {
-  if (&memory != block_->shared_.get()) block_->launch_->traffic->loaded += bytes;
+  if (&memory != block_->shared_.get())
+    block_->launch_->traffic->loaded += bytes;
 }
 
 void HostThread::CountStore(const HostMemory& memory, std::size_t bytes) {
-  if (&memory != block_->shared_.get()) block_->launch_->traffic->stored += bytes;
+  if (&memory != block_->shared_.get())
+    block_->launch_->traffic->stored += bytes;
 }
 
 void HostThread::Barrier() {
@@ -163,8 +163,7 @@ void HostBlock::Yield(HostThread& thread) {
   if (!status_.ok()) HostThread::Fault("");
 }
 
-void HostBlock::Start(int number,
-                      absl::FunctionRef<void(HostThread&)> kernel) {
+void HostBlock::Start(int number, absl::FunctionRef<void(HostThread&)> kernel) {
   const auto i = static_cast<std::size_t>(number);
   Fibres::One& fibre = fibres_->of[i];
   HostThread& thread = threads_[i];
@@ -202,8 +201,7 @@ void HostBlock::TryWarp(const HostThread& last) {
     else if (thread.mask_ != mask || thread.work_.work != work.work)
       HostThread::Fault(absl::StrCat(
           work.name, " of lanes ", absl::Hex(mask), ": thread ", thread.index(),
-          " is at ", thread.work_.name, " of lanes ",
-          absl::Hex(thread.mask_)));
+          " is at ", thread.work_.name, " of lanes ", absl::Hex(thread.mask_)));
   }
   if (!all) return;
   const void* in[kWarp] = {};
@@ -234,9 +232,9 @@ void HostBlock::TryBarrier() {
     if (thread.state_ == HostThread::State::kDone) done = &thread;
   }
   if (warp != nullptr) {
-    Fail(*warp, absl::StrCat(warp->work_.name, " of lanes ",
-                             absl::Hex(warp->mask_),
-                             ": not all of them come to it"));
+    Fail(*warp,
+         absl::StrCat(warp->work_.name, " of lanes ", absl::Hex(warp->mask_),
+                      ": not all of them come to it"));
     return;
   }
   if (waits == nullptr) return;

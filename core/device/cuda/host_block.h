@@ -21,8 +21,8 @@ class HostBlock;
 struct WarpWork {
   const char* name = nullptr;
   // Lane i's of both at [i]; null where it takes no part.
-  void (*work)(const void* const* in, void* const* out, std::uint32_t mask) =
-      nullptr;
+  void (*work)(const void* const* in, void* const* out,
+               std::uint32_t mask) = nullptr;
 };
 
 // What a kernel's thread asks its block for.

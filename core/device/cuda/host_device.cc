@@ -7,6 +7,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,13 +48,23 @@ HostDevice::HostDevice(const HostDeviceOptions& options)
 
 HostDevice::~HostDevice() = default;
 
+std::size_t HostDevice::used_bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return used_;
+}
+
+std::size_t HostDevice::peak_bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return peak_;
+}
+
 absl::StatusOr<DeviceSpan> HostDevice::Allocate(std::size_t bytes,
                                                 const std::string& name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
   if (bytes > facts_.memory_bytes - used_)
-    return absl::ResourceExhaustedError(
-        absl::StrCat(name, ": ", bytes, " bytes on the device, of which ",
-                     facts_.memory_bytes - used_, " of ", facts_.memory_bytes,
-                     " are free"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        name, ": ", bytes, " bytes on the device, of which ",
+        facts_.memory_bytes - used_, " of ", facts_.memory_bytes, " are free"));
   used_ += bytes;
   peak_ = std::max(peak_, used_);
   auto memory = std::make_unique<HostMemory>(name, bytes);
@@ -63,29 +74,35 @@ absl::StatusOr<DeviceSpan> HostDevice::Allocate(std::size_t bytes,
 }
 
 HostMemory* HostDevice::Find(DeviceSpan span, bool written) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  HostMemory* const memory = Holder(span);
+  if (written && memory != nullptr) memory->Track();
+  return memory;
+}
+
+HostMemory* HostDevice::Holder(DeviceSpan span) {
   if (span.bytes == 0) return nullptr;
   auto found = memories_.upper_bound(span.data);
   Check(found != memories_.begin(), "memory of this device");
   HostMemory& memory = *(--found)->second;
   Check(span.data + span.bytes <= memory.data() + memory.bytes(),
         "memory of this device");
-  if (written) memory.Track();
   return &memory;
 }
 
 void HostDevice::MarkWritten(DeviceSpan span) {
-  HostMemory* const memory = Find(span, false);
+  HostMemory* const memory = Holder(span);
   if (memory != nullptr)
     memory->MarkWritten(static_cast<std::size_t>(span.data - memory->data()),
                         span.bytes);
 }
 
 void HostDevice::Ask(Work work) {
+  const std::lock_guard<std::mutex> lock(mutex_);
   (captured_ != nullptr ? *captured_ : asked_).push_back(std::move(work));
 }
 
 void HostDevice::Free(DeviceSpan span) {
-  Check(captured_ == nullptr, "nothing is freed while capturing");
   if (span.data == nullptr) return;
   Ask({.name = "free", .run = [this, span] {
          used_ -= memories_.at(span.data)->bytes();
@@ -97,11 +114,13 @@ void HostDevice::Free(DeviceSpan span) {
 absl::StatusOr<void*> HostDevice::AllocatePinned(std::size_t bytes) {
   std::vector<std::byte> memory(std::max<std::size_t>(1, bytes));
   std::byte* const data = memory.data();
+  const std::lock_guard<std::mutex> lock(mutex_);
   pinned_.emplace(data, std::move(memory));
   return data;
 }
 
 void HostDevice::FreePinned(void* memory) {
+  const std::lock_guard<std::mutex> lock(mutex_);
   pinned_.erase(static_cast<const std::byte*>(memory));
 }
 
@@ -114,8 +133,9 @@ absl::Status HostDevice::CheckPinned(const void* memory,
     if (first + bytes <= held.data() + held.size()) return absl::OkStatus();
   }
   return absl::InternalError(
-      absl::StrCat(bytes, " bytes of this machine's memory are not pinned, or "
-                          "were freed before the copy was done"));
+      absl::StrCat(bytes,
+                   " bytes of this machine's memory are not pinned, or "
+                   "were freed before the copy was done"));
 }
 
 void HostDevice::CopyIn(const void* from, DeviceSpan to) {
@@ -182,6 +202,7 @@ absl::Status HostDevice::Do(const Work& work) {
 }
 
 absl::Status HostDevice::Finish() {
+  const std::lock_guard<std::mutex> lock(mutex_);
   Check(captured_ == nullptr, "nothing is finished while capturing");
   for (const Work& work : std::exchange(asked_, {}))
     if (status_.ok() || work.name == "free") {
@@ -194,9 +215,13 @@ absl::Status HostDevice::Finish() {
 absl::StatusOr<std::unique_ptr<CudaGraph>> HostDevice::Capture(
     absl::FunctionRef<void()> work) {
   auto graph = std::make_unique<Graph>();
-  captured_ = &graph->works;
+  const auto keep = [this](std::vector<Work>* works) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    captured_ = works;
+  };
+  keep(&graph->works);
   work();
-  captured_ = nullptr;
+  keep(nullptr);
   return graph;
 }
 

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -43,8 +44,8 @@ class HostDevice final : public CudaDevice {
   }
 
   const CudaDeviceFacts& facts() const override { return facts_; }
-  std::size_t used_bytes() const override { return used_; }
-  std::size_t peak_bytes() const override { return peak_; }
+  std::size_t used_bytes() const override;
+  std::size_t peak_bytes() const override;
   absl::StatusOr<DeviceSpan> Allocate(std::size_t bytes,
                                       const std::string& name) override;
   void Free(DeviceSpan span) override;
@@ -73,6 +74,8 @@ class HostDevice final : public CudaDevice {
   struct Work;
   struct Graph;
 
+  // Without the lock.
+  HostMemory* Holder(DeviceSpan span);
   void MarkWritten(DeviceSpan span);
   void Ask(Work work);
   // The pinned memory that holds it; fails the device if there is none.
@@ -80,6 +83,7 @@ class HostDevice final : public CudaDevice {
   absl::Status Do(const Work& work);
 
   CudaDeviceFacts facts_;
+  mutable std::mutex mutex_;
   std::size_t used_ = 0;
   std::size_t peak_ = 0;
   std::map<const std::byte*, std::unique_ptr<HostMemory>> memories_;

@@ -19,9 +19,7 @@ struct Lane {
   std::array<Sum, 4>* c;
 };
 
-double FromBf16(std::uint32_t bits) {
-  return std::bit_cast<float>(bits << 16);
-}
+double FromBf16(std::uint32_t bits) { return std::bit_cast<float>(bits << 16); }
 
 // Element i of the numbers that a register holds.
 struct Bf16 {
@@ -37,8 +35,8 @@ struct Byte {
   }
 };
 
-// The sum runs over 8 kEach elements: those of each place's first register, then
-// those of its second one.
+// The sum runs over 8 kEach elements: those of each place's first register,
+// then those of its second one.
 template <typename Element, typename Exact, typename Sum>
 void Product(const void* const* in, void* const* /*out*/,
              std::uint32_t /*mask*/) {
@@ -49,16 +47,16 @@ void Product(const void* const* in, void* const* /*out*/,
     for (int high = 0; high < 2; ++high)
       for (int column = 0; column < 8; ++column) {
         const int holder = group * 4 + column / 2;
-        Sum& c = (*lane(holder).c)[static_cast<std::size_t>(high * 2 +
-                                                            column % 2)];
+        Sum& c =
+            (*lane(holder).c)[static_cast<std::size_t>(high * 2 + column % 2)];
         Exact sum = c;
         for (int half = 0; half < 2; ++half)
           for (int place = 0; place < 4; ++place)
             for (int i = 0; i < Element::kEach; ++i)
-              sum += Element::At((*lane(group * 4 + place)
-                                       .a)[static_cast<std::size_t>(
-                                     high + 2 * half)],
-                                 i) *
+              sum += Element::At(
+                         (*lane(group * 4 + place)
+                               .a)[static_cast<std::size_t>(high + 2 * half)],
+                         i) *
                      Element::At((*lane(column * 4 + place)
                                        .b)[static_cast<std::size_t>(half)],
                                  i);

@@ -79,8 +79,7 @@ class Numbers {
   // Where number i stands, in bytes.
   template <int kCount>
   std::size_t Look(std::int64_t i) const {
-    if (i < 0 || i > size_ - kCount)
-      HostThread::FaultOutside(i, kCount, size_);
+    if (i < 0 || i > size_ - kCount) HostThread::FaultOutside(i, kCount, size_);
     const T* at = data_ + i;
     if (reinterpret_cast<std::uintptr_t>(at) % (sizeof(T) * kCount) != 0)
       HostThread::FaultUnaligned(i, sizeof(T) * kCount);
@@ -101,8 +100,7 @@ class Global : public Numbers<T> {
   Global(CudaDevice& device, DeviceSpan span)
       : Numbers<T>(reinterpret_cast<T*>(span.data),
                    static_cast<std::int64_t>(span.bytes / sizeof(T)),
-                   HostDevice::Of(device).Find(span,
-                                               !std::is_const_v<T>)) {}
+                   HostDevice::Of(device).Find(span, !std::is_const_v<T>)) {}
 };
 
 template <typename T>
@@ -196,10 +194,9 @@ class Thread {
 
 template <typename Kernel>
 void Launch(CudaDevice& device, LaunchShape shape, const Kernel& kernel) {
-  HostDevice::Of(device).Launch(Kernel::kName, shape,
-                                [kernel](HostThread& thread) {
-                                  kernel(Thread(thread));
-                                });
+  HostDevice::Of(device).Launch(
+      Kernel::kName, shape,
+      [kernel](HostThread& thread) { kernel(Thread(thread)); });
 }
 
 }  // namespace banyan::on_host

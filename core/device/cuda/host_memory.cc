@@ -25,10 +25,9 @@ bool Ordered(const ThreadMoment& earlier, const ThreadMoment& now) {
 }
 
 std::string Name(const ThreadMoment& thread, const ThreadMoment& now) {
-  return thread.block == now.block
-             ? absl::StrCat("thread ", thread.thread)
-             : absl::StrCat("thread ", thread.thread, " of block ",
-                            thread.block);
+  return thread.block == now.block ? absl::StrCat("thread ", thread.thread)
+                                   : absl::StrCat("thread ", thread.thread,
+                                                  " of block ", thread.block);
 }
 
 std::string Between(const ThreadMoment& other, const ThreadMoment& now) {
@@ -90,11 +89,11 @@ void HostMemory::Read(std::size_t first, std::size_t count,
     const bool other_warp = reader.thread / kWarp != by.thread / kWarp;
     // Readers that a barrier parts from this one need not be remembered: what
     // comes after this one comes after them.
-    const bool beside =
-        reader.launch == by.launch && reader.block == by.block &&
-        reader.barriers == by.barriers &&
-        (word.many_warps || other_warp ||
-         reader.warp_barriers == by.warp_barriers);
+    const bool beside = reader.launch == by.launch &&
+                        reader.block == by.block &&
+                        reader.barriers == by.barriers &&
+                        (word.many_warps || other_warp ||
+                         reader.warp_barriers == by.warp_barriers);
     word.many_readers =
         beside && (word.many_readers || reader.thread != by.thread);
     word.many_warps = beside && (word.many_warps || other_warp);

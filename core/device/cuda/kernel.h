@@ -1,16 +1,16 @@
 // What kernels are written against, once for two makers: nvcc compiles them for
 // the CUDA runtime, the C++ compiler for the host device.
 //
-// A kernel is a struct of its arguments, in the namespace BANYAN_MAKER of a file
-// NAME_cuda.cu, with a name and one function, which every thread runs:
+// A kernel is a struct of its arguments, in the namespace BANYAN_MAKER of a
+// file NAME_cuda.cu, with a name and one function, which every thread runs:
 //
 //   struct Scale {
 //     static constexpr const char* kName = "scale";
 //     Global<float> x;
 //     float by;
 //     BANYAN_DEVICE void operator()(const Thread& t) const {
-//       const std::int64_t i = std::int64_t{t.block()} * t.threads() + t.index();
-//       if (i < x.size()) x.Write(i, x.Read(i) * by);
+//       const std::int64_t i = std::int64_t{t.block()} * t.threads() +
+//       t.index(); if (i < x.size()) x.Write(i, x.Read(i) * by);
 //     }
 //   };
 //   Launch(device, {.blocks = 4, .threads = 128}, Scale{...});
@@ -20,16 +20,16 @@
 // ShuffleFrom, Ballot; SharedArray(first_byte, count), memory of the block;
 // Multiply and MultiplyBytes, products of matrix fragments.
 //
-// Global<T> and Shared<T> are numbers of the device's and of the block's memory:
-// Read(i), Write(i, x), ReadPack<n>(i) and WritePack<n>(i, pack), n numbers at
-// once, which stand at a multiple of their size; AtomicAdd(i, n) of integers.
-// What is written is whole words of four bytes.
+// Global<T> and Shared<T> are numbers of the device's and of the block's
+// memory: Read(i), Write(i, x), ReadPack<n>(i) and WritePack<n>(i, pack), n
+// numbers at once, which stand at a multiple of their size; AtomicAdd(i, n) of
+// integers. What is written is whole words of four bytes.
 //
 // The rules, which the host device holds every thread to: nothing is read that
-// was not written; what one thread writes and another reads or writes, a barrier
-// of both parts, within a launch; blocks of one launch share nothing but atomic
-// sums; a barrier is reached by all threads of the block, a warp's work by all
-// lanes it names.
+// was not written; what one thread writes and another reads or writes, a
+// barrier of both parts, within a launch; blocks of one launch share nothing
+// but atomic sums; a barrier is reached by all threads of the block, a warp's
+// work by all lanes it names.
 #ifndef BANYAN_CORE_DEVICE_CUDA_KERNEL_H_
 #define BANYAN_CORE_DEVICE_CUDA_KERNEL_H_
 

@@ -140,10 +140,9 @@ void Launch(CudaDevice& device, LaunchShape shape, const Kernel& kernel) {
                      Run<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                      shape.shared_bytes),
                  Kernel::kName);
-  Run<Kernel><<<static_cast<unsigned>(shape.blocks),
-                static_cast<unsigned>(shape.threads),
-                static_cast<std::size_t>(shape.shared_bytes),
-                stream.native()>>>(kernel);
+  Run<Kernel><<<
+      static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads),
+      static_cast<std::size_t>(shape.shared_bytes), stream.native()>>>(kernel);
   stream.Check(cudaGetLastError(), Kernel::kName);
 }
 

@@ -1,15 +1,16 @@
 // Attention over a tree, as two products of fragments with a softmax that runs
 // along the positions between them.
 //
-// A warp has up to 16 queries of one key head (rows, and the heads that share keys)
-// and a stretch of kStretch positions. It goes along them 16 at a time: scores of
-// queries and keys, the largest so far, weights as bfloat16s, their sum with the
-// values. Positions, not slots, say what is added to what: at 16 committed positions
-// all queries of the warp look at the same keys; where some are pending, every row
-// has its own path, whose keys are gathered into the places of their positions, and
-// the warp does the same once for each of its rows, whose other queries do not see
-// it. A weight of 0 changes no bit. So what a row gets is the same whether its
-// ancestors are committed or pending, and whatever stands beside it.
+// A warp has up to 16 queries of one key head (rows, and the heads that share
+// keys) and a stretch of kStretch positions. It goes along them 16 at a time:
+// scores of queries and keys, the largest so far, weights as bfloat16s, their
+// sum with the values. Positions, not slots, say what is added to what: at 16
+// committed positions all queries of the warp look at the same keys; where some
+// are pending, every row has its own path, whose keys are gathered into the
+// places of their positions, and the warp does the same once for each of its
+// rows, whose other queries do not see it. A weight of 0 changes no bit. So
+// what a row gets is the same whether its ancestors are committed or pending,
+// and whatever stands beside it.
 //
 // A second launch adds up the stretches of each query, in order.
 #include <array>
@@ -91,7 +92,8 @@ struct AttentionKernel {
   Global<const std::int32_t> paths;
   Global<float> partials;
 
-  // Of a lane: of the warp's queries it has numbers of two, `lane / 4` and 8 on.
+  // Of a lane: of the warp's queries it has numbers of two, `lane / 4` and 8
+  // on.
   struct State {
     std::array<std::uint32_t, 4> query[kSteps];
     int row[2];     // -1: there is no such query
@@ -111,8 +113,8 @@ struct AttentionKernel {
     if (position < committed)
       return {true, false, prefix.Row(kv_head, position) / 2};
     if (row < 0 || position >= length) return {};
-    const int place = paths.Read(std::int64_t{row} * path_size + 1 + position -
-                                 committed);
+    const int place =
+        paths.Read(std::int64_t{row} * path_size + 1 + position - committed);
     return {true, true, pending.Row(kv_head, pending_slot + place) / 2};
   }
   BANYAN_DEVICE static Pack<std::uint32_t, 2> Words(
@@ -124,8 +126,9 @@ struct AttentionKernel {
                : committed_words.template ReadPack<2>(slot.word + word);
   }
 
-  // Sixteen positions from `first` on, of which every query sees those below its
-  // length and in its window; with `only` >= 0 none but that row's queries do.
+  // Sixteen positions from `first` on, of which every query sees those below
+  // its length and in its window; with `only` >= 0 none but that row's queries
+  // do.
   BANYAN_DEVICE void Look(const Thread& t, int kv_head, int first, int only,
                           State& state) const {
     const int group = t.lane() / 4;
@@ -139,9 +142,8 @@ struct AttentionKernel {
       BANYAN_UNROLL for (int step = 0; step < kSteps; ++step) {
         // A lane's part of a key is one stretch of it: a sum is the same in any
         // order that the query shares.
-        const Pack<std::uint32_t, 2> b =
-            Words(slot, prefix.keys, pending.keys,
-                  place * (kWidth / 8) + step * 2);
+        const Pack<std::uint32_t, 2> b = Words(slot, prefix.keys, pending.keys,
+                                               place * (kWidth / 8) + step * 2);
         t.Multiply(state.query[step], {b.at[0], b.at[1]}, scores[half]);
       }
     }
@@ -167,8 +169,8 @@ struct AttentionKernel {
       largest = fmaxf(largest, t.ShuffleXor(largest, 2));
       largest = fmaxf(largest, state.largest[q]);
       // Where nothing has been seen yet there is nothing to shrink.
-      shrink[q] = state.largest[q] == largest ? 1.0F
-                                              : Exp(state.largest[q] - largest);
+      shrink[q] =
+          state.largest[q] == largest ? 1.0F : Exp(state.largest[q] - largest);
       float sum = 0;
       BANYAN_UNROLL for (int i = 0; i < 4; ++i) {
         own[i] = own[i] == -INFINITY ? 0.0F : Exp(own[i] - largest);
@@ -184,18 +186,17 @@ struct AttentionKernel {
     }
     // A lane's part of the values: of four positions, one stretch of each.
     Slot slots[4];
-    BANYAN_UNROLL for (int i = 0; i < 4; ++i)
-        slots[i] =
-            At(kv_head, first + i / 2 * 8 + place * 2 + i % 2, only, length);
+    BANYAN_UNROLL for (int i = 0; i < 4; ++i) slots[i] =
+        At(kv_head, first + i / 2 * 8 + place * 2 + i % 2, only, length);
     BANYAN_UNROLL for (int o = 0; o < kOutputs; ++o) {
-      BANYAN_UNROLL for (int i = 0; i < 4; ++i)
-          state.values[o][i] *= shrink[i / 2];
+      BANYAN_UNROLL for (int i = 0; i < 4; ++i) state.values[o][i] *=
+          shrink[i / 2];
     }
     BANYAN_UNROLL for (int o = 0; o < kOutputs; o += 4) {
       Pack<std::uint32_t, 2> at[4];
-      BANYAN_UNROLL for (int i = 0; i < 4; ++i)
-          at[i] = Words(slots[i], prefix.values, pending.values,
-                        group * (kWidth / 16) + o / 2);
+      BANYAN_UNROLL for (int i = 0; i < 4; ++i) at[i] =
+          Words(slots[i], prefix.values, pending.values,
+                group * (kWidth / 16) + o / 2);
       BANYAN_UNROLL for (int k = 0; k < 4; ++k) {
         const int shift = 16 * (k % 2);
         const auto both = [&](int i) {
@@ -212,8 +213,7 @@ struct AttentionKernel {
     const std::int64_t item = std::int64_t{t.block()} * kWarps + t.warp();
     const auto stretch = static_cast<int>(item % of.stretches);
     const auto tile = static_cast<int>(item / of.stretches % of.tiles);
-    const auto kv_head =
-        static_cast<int>(item / of.stretches / of.tiles);
+    const auto kv_head = static_cast<int>(item / of.stretches / of.tiles);
     if (kv_head >= prefix.kv_heads) return;
     const int group = t.lane() / 4;
     const int place = t.lane() % 4;
@@ -224,8 +224,7 @@ struct AttentionKernel {
       state.row[q] = row < of.rows ? row : -1;
       state.largest[q] = -INFINITY;
       if (state.row[q] < 0) continue;
-      state.length[q] =
-          committed + paths.Read(std::int64_t{row} * path_size);
+      state.length[q] = committed + paths.Read(std::int64_t{row} * path_size);
       const int first =
           (kv_head * of.group + query % of.group) * prefix.head_dim;
       BANYAN_UNROLL for (int step = 0; step < kSteps; ++step) {
@@ -235,8 +234,7 @@ struct AttentionKernel {
             return i < prefix.head_dim ? ToBf16(queries.Read(row, first + i))
                                        : 0U;
           };
-          state.query[step][q + half * 2] =
-              number(at) | number(at + 1) << 16;
+          state.query[step][q + half * 2] = number(at) | number(at + 1) << 16;
         }
       }
     }
@@ -250,18 +248,15 @@ struct AttentionKernel {
     const int last_row =
         last_query / of.group < of.rows ? last_query / of.group : of.rows - 1;
     for (int row = first_row; row <= last_row; ++row) {
-      const int length =
-          committed + paths.Read(std::int64_t{row} * path_size);
+      const int length = committed + paths.Read(std::int64_t{row} * path_size);
       for (int first = shared < begin ? begin : shared;
            first < length && first < end; first += 16)
         Look(t, kv_head, first, row, state);
     }
     BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
-      const std::int64_t at =
-          of.Partial(kv_head, tile, stretch, group + q * 8);
+      const std::int64_t at = of.Partial(kv_head, tile, stretch, group + q * 8);
       BANYAN_UNROLL for (int o = 0; o < kOutputs; ++o) {
-        partials.Write(at + place * 2 * kOutputs + o,
-                       state.values[o][q * 2]);
+        partials.Write(at + place * 2 * kOutputs + o, state.values[o][q * 2]);
         partials.Write(at + (place * 2 + 1) * kOutputs + o,
                        state.values[o][q * 2 + 1]);
       }
@@ -381,19 +376,27 @@ void LaunchAttention(CudaDevice& device, const AttentionLaunch& launch) {
                      of.rows,
                      {device, paths}});
   switch (of.width) {
-    case 32: LaunchWidth<32>(device, launch, paths, partials); break;
-    case 64: LaunchWidth<64>(device, launch, paths, partials); break;
-    case 96: LaunchWidth<96>(device, launch, paths, partials); break;
-    case 128: LaunchWidth<128>(device, launch, paths, partials); break;
-    default: LaunchWidth<256>(device, launch, paths, partials); break;
+    case 32:
+      LaunchWidth<32>(device, launch, paths, partials);
+      break;
+    case 64:
+      LaunchWidth<64>(device, launch, paths, partials);
+      break;
+    case 96:
+      LaunchWidth<96>(device, launch, paths, partials);
+      break;
+    case 128:
+      LaunchWidth<128>(device, launch, paths, partials);
+      break;
+    default:
+      LaunchWidth<256>(device, launch, paths, partials);
+      break;
   }
   const int items = of.rows * of.heads;
-  Launch(device,
-         {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
-         AddStretchesKernel{of,
-                            launch.prefix.head_dim,
-                            {device, partials},
-                            {device, launch.y}});
+  Launch(
+      device, {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
+      AddStretchesKernel{
+          of, launch.prefix.head_dim, {device, partials}, {device, launch.y}});
 }
 
 }  // namespace banyan::BANYAN_MAKER

@@ -76,12 +76,11 @@ DeviceSpan SpanOf(const Buffer* buffer) {
 
 DeviceMatrix MatrixOf(const Tensor& x) {
   if (x.empty() || x.rows == 0) return {};
-  const std::size_t numbers =
-      static_cast<std::size_t>(x.rows - 1) * x.stride +
-      static_cast<std::size_t>(x.columns);
-  return {SpanOf(x.buffer).Part(x.offset * sizeof(float),
-                                numbers * sizeof(float)),
-          static_cast<std::int64_t>(x.stride), x.rows, x.columns};
+  const std::size_t numbers = static_cast<std::size_t>(x.rows - 1) * x.stride +
+                              static_cast<std::size_t>(x.columns);
+  return {
+      SpanOf(x.buffer).Part(x.offset * sizeof(float), numbers * sizeof(float)),
+      static_cast<std::int64_t>(x.stride), x.rows, x.columns};
 }
 
 DeviceSpan ListOf(const Ints& ints, std::size_t size) {
@@ -129,7 +128,9 @@ CudaBackend::~CudaBackend() {
   device_->FreePinned(staging_);
 }
 
-BackendFacts CudaBackend::facts() const { return {.device = name_, .rounds_to_bf16 = true}; }
+BackendFacts CudaBackend::facts() const {
+  return {.device = name_, .rounds_to_bf16 = true};
+}
 
 std::string CudaBackend::description() const { return device_->facts().name; }
 
@@ -204,9 +205,10 @@ absl::StatusOr<std::unique_ptr<Weight>> CudaBackend::Pack(WeightFormat format,
                                                           int rows, int columns,
                                                           WeightRows source) {
   Check(rows > 0 && columns > 0, "an empty weight");
-  const auto tiles = static_cast<std::size_t>((rows + kTileRows - 1) /
-                                              kTileRows);
-  const std::size_t words = TileRowWords(format, columns) * sizeof(std::uint32_t);
+  const auto tiles =
+      static_cast<std::size_t>((rows + kTileRows - 1) / kTileRows);
+  const std::size_t words =
+      TileRowWords(format, columns) * sizeof(std::uint32_t);
   const std::size_t scales =
       TileRowScales(format, columns) * sizeof(std::uint32_t);
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -226,11 +228,10 @@ absl::StatusOr<std::unique_ptr<Weight>> CudaBackend::Pack(WeightFormat format,
     BANYAN_RETURN_IF_ERROR(PackTileRow(format,
                                        static_cast<int>(tile) * kTileRows, rows,
                                        columns, source, tile_row));
-    BANYAN_RETURN_IF_ERROR(
-        CopyIn(absl::MakeConstSpan(
-                   reinterpret_cast<const std::byte*>(tile_row.numbers.data()),
-                   words),
-               weight.numbers.Part(tile * words, words)));
+    BANYAN_RETURN_IF_ERROR(CopyIn(
+        absl::MakeConstSpan(
+            reinterpret_cast<const std::byte*>(tile_row.numbers.data()), words),
+        weight.numbers.Part(tile * words, words)));
     if (scales > 0)
       BANYAN_RETURN_IF_ERROR(
           CopyIn(absl::MakeConstSpan(
@@ -254,8 +255,8 @@ absl::Status CudaBackend::ReserveKv(KvCache& cache, int slots, int used) {
   BANYAN_ASSIGN_OR_RETURN(grown.values, NewBuffer(bytes));
   const std::size_t kept = HeadBytes(cache, used);
   const std::size_t old = HeadBytes(cache, cache.capacity);
-  for (std::size_t i = 0; kept > 0 && i < static_cast<std::size_t>(cache.kv_heads);
-       ++i) {
+  for (std::size_t i = 0;
+       kept > 0 && i < static_cast<std::size_t>(cache.kv_heads); ++i) {
     device_->CopyWithin(SpanOf(cache.keys.get()).Part(i * old, kept),
                         SpanOf(grown.keys.get()).Part(i * head, kept));
     device_->CopyWithin(SpanOf(cache.values.get()).Part(i * old, kept),
@@ -277,11 +278,11 @@ absl::StatusOr<DeviceSpan> CudaBackend::Scratch(std::size_t bytes) {
 
 absl::Status CudaBackend::Embed(const EmbedArgs& args) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  kernels_.embed(*device_,
-                 {.ids = ListOf(args.ids, static_cast<std::size_t>(args.y.rows)),
-                  .table = WeightOf(*args.table),
-                  .y = MatrixOf(args.y),
-                  .add = args.add});
+  kernels_.embed(
+      *device_, {.ids = ListOf(args.ids, static_cast<std::size_t>(args.y.rows)),
+                 .table = WeightOf(*args.table),
+                 .y = MatrixOf(args.y),
+                 .add = args.add});
   return absl::OkStatus();
 }
 
@@ -322,11 +323,10 @@ absl::Status CudaBackend::Rotate(const RotateArgs& args) {
 
 absl::Status CudaBackend::Activate(const ActivateArgs& args) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  kernels_.activate(*device_,
-                    {.gelu = args.function == Nonlinearity::kGeluTanh,
-                     .x = MatrixOf(args.x),
-                     .up = MatrixOf(args.up),
-                     .y = MatrixOf(args.y)});
+  kernels_.activate(*device_, {.gelu = args.function == Nonlinearity::kGeluTanh,
+                               .x = MatrixOf(args.x),
+                               .up = MatrixOf(args.up),
+                               .y = MatrixOf(args.y)});
   return absl::OkStatus();
 }
 
@@ -394,9 +394,8 @@ absl::StatusOr<LogitRow> CudaBackend::Fetch(const LogitRow& logits,
   BANYAN_ASSIGN_OR_RETURN(buffer, host::Allocate(row.numbers.bytes));
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    BANYAN_RETURN_IF_ERROR(
-        CopyOut(row.numbers, absl::MakeSpan(host::Bytes(*buffer),
-                                            row.numbers.bytes)));
+    BANYAN_RETURN_IF_ERROR(CopyOut(
+        row.numbers, absl::MakeSpan(host::Bytes(*buffer), row.numbers.bytes)));
   }
   return LogitRow{{buffer.get(), 0, 1, logits.row.columns,
                    static_cast<std::size_t>(logits.row.columns)},

@@ -1,10 +1,12 @@
-// CudaBackend: the ops as kernels of a device of CUDA's kind: a GPU, or the host
-// device, which runs the same kernels on this machine and checks every access.
+// CudaBackend: the ops as kernels of a device of CUDA's kind: a GPU, or the
+// host device, which runs the same kernels on this machine and checks every
+// access.
 //
-// Weights stay in their format, keys and values are kept as bfloat16s, and where
-// a weight is bfloat16 the activations it multiplies are rounded to that too, as are
-// queries and the weights of attention: sums are in float. Results depend neither on
-// what shares a pass nor on the order of threads; kernels state their orders.
+// Weights stay in their format, keys and values are kept as bfloat16s, and
+// where a weight is bfloat16 the activations it multiplies are rounded to that
+// too, as are queries and the weights of attention: sums are in float. Results
+// depend neither on what shares a pass nor on the order of threads; kernels
+// state their orders.
 #ifndef BANYAN_CORE_OPS_CUDA_CUDA_BACKEND_H_
 #define BANYAN_CORE_OPS_CUDA_CUDA_BACKEND_H_
 
@@ -28,8 +30,8 @@ namespace banyan {
 
 class CudaBackend : public Backend {
  public:
-  // `kernels` are those of the device's maker; `name` is the device's in the table
-  // of devices.
+  // `kernels` are those of the device's maker; `name` is the device's in the
+  // table of devices.
   static absl::StatusOr<std::unique_ptr<CudaBackend>> Create(
       std::shared_ptr<CudaDevice> device, const OpKernels& kernels,
       std::string name);

@@ -40,8 +40,7 @@ struct ActivateKernel {
     if (row >= x.rows) return;
     const float in = x.Read(row, column);
     // x / 2 (1 + tanh u) is x / (1 + exp(-2 u)).
-    const float u =
-        gelu ? 1.59576912F * fmaf(0.044715F * in * in, in, in) : in;
+    const float u = gelu ? 1.59576912F * fmaf(0.044715F * in * in, in, in) : in;
     float value = in / (1.0F + Exp(-u));
     if (!up.empty()) value *= up.Read(row, column);
     y.Write(row, column, value);

@@ -2,9 +2,9 @@
 // who packs them and who reads them.
 //
 // Of a tile of 16 rows by 4 n columns, n numbers to a word, lane l's four words
-// hold rows l / 4 and l / 4 + 8, in turn, of columns n (l % 4) and on, then the same
-// 2 n / 1 columns further: registers a0 to a3. Of 8 rows of activations the lane's
-// two words hold row l / 4, of the same columns.
+// hold rows l / 4 and l / 4 + 8, in turn, of columns n (l % 4) and on, then the
+// same 2 n / 1 columns further: registers a0 to a3. Of 8 rows of activations
+// the lane's two words hold row l / 4, of the same columns.
 #ifndef BANYAN_CORE_OPS_CUDA_FRAGMENTS_H_
 #define BANYAN_CORE_OPS_CUDA_FRAGMENTS_H_
 

@@ -43,8 +43,8 @@ struct StoreKvKernel {
   }
 };
 
-// A thread two numbers of all slots, in their order: where one moves to, another
-// may have stood.
+// A thread two numbers of all slots, in their order: where one moves to,
+// another may have stood.
 struct MoveKvKernel {
   static constexpr const char* kName = "move_kv";
   KvCacheOf<std::uint32_t> cache;

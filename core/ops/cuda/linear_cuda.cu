@@ -1,16 +1,17 @@
 // Linear: a weight streamed once past all rows of activations.
 //
-// Two launches. The first packs the activations as fragments: as bfloat16s, or for
-// q8 as the contract's quants with a scale for each block. The second multiplies. A
-// block has 16 rows of the weight and up to 64 of the activations; its eight warps
-// have an eighth of the columns each, in stretches, and go along them tile by tile.
-// A number of y is the sum of its tiles in this order: within a tile as the
-// instruction adds, tile after tile within an eighth, eighth after eighth, then
-// the bias, then what y held. Nothing of that depends on other rows of x.
+// Two launches. The first packs the activations as fragments: as bfloat16s, or
+// for q8 as the contract's quants with a scale for each block. The second
+// multiplies. A block has 16 rows of the weight and up to 64 of the
+// activations; its eight warps have an eighth of the columns each, in
+// stretches, and go along them tile by tile. A number of y is the sum of its
+// tiles in this order: within a tile as the instruction adds, tile after tile
+// within an eighth, eighth after eighth, then the bias, then what y held.
+// Nothing of that depends on other rows of x.
 //
-// With f32 weights there are no fragments: lanes 0 to 15 of a warp have a row of the
-// weight each for the first half of an eighth's columns, lanes 16 to 31 for the
-// second.
+// With f32 weights there are no fragments: lanes 0 to 15 of a warp have a row
+// of the weight each for the first half of an eighth's columns, lanes 16 to 31
+// for the second.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -34,8 +35,8 @@ constexpr int kThreads = kSplits * 32;
 // 127 / m is a float for every m from here on (linear.h).
 constexpr float kLeast = 0x1p-120F;
 
-// Packed activations: for each 8 rows and each tile of columns a word pair for each
-// lane; of q8 also a scale for each row and tile, after all of those.
+// Packed activations: for each 8 rows and each tile of columns a word pair for
+// each lane; of q8 also a scale for each row and tile, after all of those.
 struct Packed {
   std::int64_t tiles;
   std::int64_t groups;  // of 8 rows
@@ -106,8 +107,7 @@ struct PackQ8Kernel {
       largest = fmaxf(largest, t.ShuffleXor(largest, lanes));
     const std::uint32_t wrong = t.Ballot(!finite);
     finite = (wrong >> (t.lane() / 4 * 4) & 0xfU) == 0;
-    const float inverse =
-        finite && largest >= kLeast ? 127.0F / largest : 0.0F;
+    const float inverse = finite && largest >= kLeast ? 127.0F / largest : 0.0F;
     Pack<std::uint32_t, 2> pair;
     for (int half = 0; half < 2; ++half) {
       pair.at[half] = 0;
@@ -120,9 +120,9 @@ struct PackQ8Kernel {
     words.template WritePack<2>(packed.Pair(group, tile, t.lane()), pair);
     // What is not finite makes the scale, and so the row, NaN.
     if (t.lane() % 4 == 0)
-      words.Write(packed.Scale(group, tile, t.lane() / 4),
-                  std::bit_cast<std::uint32_t>(
-                      finite ? largest / 127.0F : nanf("")));
+      words.Write(
+          packed.Scale(group, tile, t.lane() / 4),
+          std::bit_cast<std::uint32_t>(finite ? largest / 127.0F : nanf("")));
   }
 };
 
@@ -188,10 +188,9 @@ struct LinearBf16Kernel {
     const Shared<float> shared =
         t.SharedArray<float>(0, kSplits * kGroups * 128);
     BANYAN_UNROLL for (int g = 0; g < kGroups; ++g)
-        shared.template WritePack<4>((t.warp() * kGroups + g) * 128 +
-                                         t.lane() * 4,
-                                     {{sums[g][0], sums[g][1], sums[g][2],
-                                       sums[g][3]}});
+        shared.template WritePack<4>(
+            (t.warp() * kGroups + g) * 128 + t.lane() * 4,
+            {{sums[g][0], sums[g][1], sums[g][2], sums[g][3]}});
     end(t, shared, row_tile, first_group);
   }
 };
@@ -212,8 +211,7 @@ struct LinearQ8Kernel {
     const std::int64_t last = FirstTile(t.warp() + 1, packed.tiles);
     for (std::int64_t tile = FirstTile(t.warp(), packed.tiles); tile < last;
          ++tile) {
-      const std::int64_t first =
-          weight.Tile(row_tile, static_cast<int>(tile));
+      const std::int64_t first = weight.Tile(row_tile, static_cast<int>(tile));
       const Pack<std::uint32_t, 4> w =
           weight.words.template ReadPack<4>(first + t.lane() * 4);
       const std::uint32_t both =
@@ -241,10 +239,9 @@ struct LinearQ8Kernel {
     const Shared<float> shared =
         t.SharedArray<float>(0, kSplits * kGroups * 128);
     BANYAN_UNROLL for (int g = 0; g < kGroups; ++g)
-        shared.template WritePack<4>((t.warp() * kGroups + g) * 128 +
-                                         t.lane() * 4,
-                                     {{sums[g][0], sums[g][1], sums[g][2],
-                                       sums[g][3]}});
+        shared.template WritePack<4>(
+            (t.warp() * kGroups + g) * 128 + t.lane() * 4,
+            {{sums[g][0], sums[g][1], sums[g][2], sums[g][3]}});
     end(t, shared, row_tile, first_group);
   }
 };
@@ -300,18 +297,17 @@ Packed PackedOf(const LinearLaunch& launch) {
 template <template <int> typename Kernel, int kGroups>
 void Multiply(CudaDevice& device, const LinearLaunch& launch) {
   const Packed packed = PackedOf(launch);
-  const auto chunks =
-      static_cast<int>((packed.groups + kGroups - 1) / kGroups);
-  Launch(device,
-         {.blocks = (launch.weight.rows + 15) / 16 * chunks,
-          .threads = kThreads,
-          .shared_bytes =
-              kSplits * kGroups * 128 * static_cast<int>(sizeof(float))},
-         Kernel<kGroups>{
-             {device, launch.weight},
-             packed,
-             {device, launch.scratch},
-             {{device, launch.bias}, {device, launch.y}, launch.add}});
+  const auto chunks = static_cast<int>((packed.groups + kGroups - 1) / kGroups);
+  Launch(
+      device,
+      {.blocks = (launch.weight.rows + 15) / 16 * chunks,
+       .threads = kThreads,
+       .shared_bytes =
+           kSplits * kGroups * 128 * static_cast<int>(sizeof(float))},
+      Kernel<kGroups>{{device, launch.weight},
+                      packed,
+                      {device, launch.scratch},
+                      {{device, launch.bias}, {device, launch.y}, launch.add}});
 }
 
 template <template <int> typename Kernel>
@@ -352,12 +348,13 @@ void LaunchLinear(CudaDevice& device, const LinearLaunch& launch) {
   }
   const Packed packed = PackedOf(launch);
   const LaunchShape shape = {
-      .blocks = static_cast<int>(
-          (packed.groups * packed.tiles + kSplits - 1) / kSplits),
+      .blocks = static_cast<int>((packed.groups * packed.tiles + kSplits - 1) /
+                                 kSplits),
       .threads = kThreads};
   if (launch.weight.format == WeightFormat::kBf16) {
-    Launch(device, shape,
-           PackBf16Kernel{{device, launch.x}, packed, {device, launch.scratch}});
+    Launch(
+        device, shape,
+        PackBf16Kernel{{device, launch.x}, packed, {device, launch.scratch}});
     MultiplyGroups<LinearBf16Kernel>(device, launch);
   } else {
     Launch(device, shape,

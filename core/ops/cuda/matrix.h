@@ -36,8 +36,8 @@ struct Matrix {
   int columns = 0;
 };
 
-// The sum of all threads' numbers, for every one of them: along lanes by halves,
-// then warp after warp. `shared` has a number for each warp.
+// The sum of all threads' numbers, for every one of them: along lanes by
+// halves, then warp after warp. `shared` has a number for each warp.
 BANYAN_DEVICE float BlockSum(const Thread& t, const Shared<float>& shared,
                              float own) {
   for (int lanes = 16; lanes > 0; lanes /= 2) own += t.ShuffleXor(own, lanes);

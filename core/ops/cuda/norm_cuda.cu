@@ -1,5 +1,5 @@
-// Norm: a block a row. A thread adds the squares of every kThreads-th number, the
-// block adds the threads' sums as BlockSum does.
+// Norm: a block a row. A thread adds the squares of every kThreads-th number,
+// the block adds the threads' sums as BlockSum does.
 #include <cmath>
 
 #include "core/device/cuda/kernel.h"
@@ -40,8 +40,8 @@ struct NormKernel {
     }
     squares = BlockSum(t, sums, squares) / size;
     // Of an infinite sum the quotient would be 0.
-    const float scale = IsFinite(squares) ? 1.0F / sqrtf(squares + epsilon)
-                                          : squares - squares;
+    const float scale =
+        IsFinite(squares) ? 1.0F / sqrtf(squares + epsilon) : squares - squares;
     for (int i = t.index(); i < x.columns; i += kThreads) {
       float value = (x.Read(row, i) - mean) * scale * weight.Read(0, i);
       if (!bias.empty()) value += bias.Read(0, i);

@@ -1,5 +1,5 @@
-// The kernels of the ops, as two makers make them: what a backend calls, and the
-// layouts that are its own. Plain types, for nvcc reads this too.
+// The kernels of the ops, as two makers make them: what a backend calls, and
+// the layouts that are its own. Plain types, for nvcc reads this too.
 //
 // Matrices of activations are rows of floats. Every launch is asked of the
 // device and done in its order.
@@ -55,9 +55,9 @@ struct CopyLaunch {
 };
 
 // Of `kBf16` and `kQ8` a tile of 16 rows and of 16 or 32 columns is what a warp
-// loads at once: 16 bytes a lane, as the product of fragments wants them; tiles of
-// the same rows follow each other, and what pads the last ones is 0. Scales: a word
-// for rows r and r + 8 of a tile. Of `kF32` tiles are of one column.
+// loads at once: 16 bytes a lane, as the product of fragments wants them; tiles
+// of the same rows follow each other, and what pads the last ones is 0. Scales:
+// a word for rows r and r + 8 of a tile. Of `kF32` tiles are of one column.
 struct DeviceWeight {
   WeightFormat format = WeightFormat::kF32;
   int rows = 0;
@@ -82,8 +82,8 @@ struct LinearLaunch {
   DeviceSpan scratch;  // linear_scratch(this) bytes, for this launch alone
 };
 
-// Keys and values of a layer: by head, then by slot, KvWidth(head_dim) bfloat16s
-// each, of which those from head_dim on are 0.
+// Keys and values of a layer: by head, then by slot, KvWidth(head_dim)
+// bfloat16s each, of which those from head_dim on are 0.
 struct DeviceKv {
   DeviceSpan keys;
   DeviceSpan values;

@@ -1,7 +1,6 @@
-#include "core/ops/cuda/op_kernels.h"
-
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/launches.h"
+#include "core/ops/cuda/op_kernels.h"
 
 namespace banyan::BANYAN_MAKER {
 

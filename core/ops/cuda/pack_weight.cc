@@ -77,8 +77,8 @@ absl::Status PackTileRow(WeightFormat format, int first, int rows, int columns,
                     numbers[static_cast<std::size_t>(column)]) >>
                     16
               : static_cast<std::uint32_t>(packed->Quant(row, column)) & 0xffU;
-      out.numbers[tile * 128 + static_cast<std::size_t>(place.lane * 4 +
-                                                        place.word)] |=
+      out.numbers[tile * 128 +
+                  static_cast<std::size_t>(place.lane * 4 + place.word)] |=
           bits << (32 / each * place.part);
     }
     for (std::size_t block = 0; block < out.scales.size() / 8; ++block)

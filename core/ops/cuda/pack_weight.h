@@ -23,8 +23,8 @@ struct TileRow {
   std::vector<std::uint32_t> scales;
 };
 
-// Rows [first, first + 16) of a matrix of `rows`; those beyond it are 0. Fails as
-// `source` does.
+// Rows [first, first + 16) of a matrix of `rows`; those beyond it are 0. Fails
+// as `source` does.
 absl::Status PackTileRow(WeightFormat format, int first, int rows, int columns,
                          WeightRows source, TileRow& out);
 

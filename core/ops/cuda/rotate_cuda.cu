@@ -1,5 +1,5 @@
-// Rotate: a warp a head of a row. A lane has every 32nd pair of numbers; squares
-// are added pair by pair, then along lanes by halves.
+// Rotate: a warp a head of a row. A lane has every 32nd pair of numbers;
+// squares are added pair by pair, then along lanes by halves.
 #include <cmath>
 #include <cstdint>
 

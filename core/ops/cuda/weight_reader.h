@@ -34,9 +34,9 @@ struct WeightReader {
 
   // Columns of a tile.
   BANYAN_DEVICE int width() const {
-    return format == WeightFormat::kF32 ? 1
-                                        : format == WeightFormat::kBf16 ? 16
-                                                                        : 32;
+    return format == WeightFormat::kF32    ? 1
+           : format == WeightFormat::kBf16 ? 16
+                                           : 32;
   }
   BANYAN_DEVICE int tiles() const {  // along a row
     return (columns + width() - 1) / width();
@@ -57,10 +57,8 @@ struct WeightReader {
     if (format == WeightFormat::kF32)
       return std::bit_cast<float>(words.Read(first + row % 16));
     const int each = width() / 8;
-    const FragmentPlace place =
-        InWeightTile(row % 16, column % width(), each);
-    const std::uint32_t word =
-        words.Read(first + place.lane * 4 + place.word);
+    const FragmentPlace place = InWeightTile(row % 16, column % width(), each);
+    const std::uint32_t word = words.Read(first + place.lane * 4 + place.word);
     if (format == WeightFormat::kBf16)
       return FromBf16((word >> (16 * place.part)) & 0xffffU);
     const auto quant =

@@ -197,8 +197,8 @@ struct Meant {
 };
 
 //
-// Where queries, keys, p and values are rounded to bfloat16, a score is off by 2.01
-// of its units of m more, and a product of p and value by as many.
+// Where queries, keys, p and values are rounded to bfloat16, a score is off
+// by 2.01 of its units of m more, and a product of p and value by as many.
 void AddHead(const Tree& tree, int row, int head, bool rounds, Meant& meant) {
   const int head_dim = tree.shape.head_dim;
   const float* query = tree.queries.row(row) + head * head_dim;

@@ -194,8 +194,8 @@ void ExpectInOrder(Fleet& fleet, Product& product) {
         const double roundings = product.shape.columns + 4;
         const bool rounds =
             other.rounds_to_bf16 && product.format == WeightFormat::kBf16;
-        const double unit = roundings * 1.01 * kUnit +
-                            (rounds ? 1.01 * kBf16Unit : 0);
+        const double unit =
+            roundings * 1.01 * kUnit + (rounds ? 1.01 * kBf16Unit : 0);
         const double tiny = rounds ? kBf16Tiny : kTiny;
         for (double& magnitude : bound)
           magnitude = unit * magnitude + roundings * 0x1p12 * tiny;

@@ -82,7 +82,9 @@ void ExpectNorms(Fleet& fleet, const Normed& norm) {
       [&](Backend& backend, int first, int count) {
         return norm.Run(backend, first, count);
       },
-      [&](const Numbers& expected, const BackendFacts&) { return NormBounds(norm, expected); },
+      [&](const Numbers& expected, const BackendFacts&) {
+        return NormBounds(norm, expected);
+      },
       absl::StrCat(norm.center ? "layer norm" : "root mean square norm", ", ",
                    norm.x.rows, " x ", norm.x.columns));
 }
@@ -197,7 +199,9 @@ void ExpectRotates(Fleet& fleet, const Rotated& rotated) {
       [&](Backend& backend, int first, int count) {
         return rotated.Run(backend, first, count);
       },
-      [&](const Numbers& expected, const BackendFacts&) { return RotateBounds(rotated, expected); },
+      [&](const Numbers& expected, const BackendFacts&) {
+        return RotateBounds(rotated, expected);
+      },
       absl::StrCat(rotated.x.rows, " x ", rotated.x.columns, ", heads of ",
                    rotated.head_dim, rotated.angles.rows > 0 ? ", angles" : "",
                    rotated.norm_weight.rows > 0 ? ", norm" : ""));

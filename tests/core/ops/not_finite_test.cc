@@ -204,8 +204,8 @@ bool IsFinite(const Numbers& numbers) {
                      [](float x) { return std::isfinite(x); });
 }
 
-// Off by less than a thousandth of the row's largest number, or a twentieth where
-// numbers are rounded to bfloat16.
+// Off by less than a thousandth of the row's largest number, or a twentieth
+// where numbers are rounded to bfloat16.
 bool IsNear(const Numbers& got, const Numbers& expected, bool rounds) {
   const double near = rounds ? 5e-2 : 1e-3;
   for (int i = 0; i < got.rows; ++i) {
@@ -260,8 +260,8 @@ TEST_P(NotFinite, SumsComeOutAsSuchOrRight) {
       const bool overflowed = !IsFinite(got);
       const BackendFacts facts = backend->facts();
       on_cpu = on_cpu || (overflowed && facts.device == "cpu");
-      ASSERT_TRUE(overflowed || (IsFinite(right) &&
-                                 IsNear(got, right, facts.rounds_to_bf16)))
+      ASSERT_TRUE(overflowed ||
+                  (IsFinite(right) && IsNear(got, right, facts.rounds_to_bf16)))
           << op_.name << " on " << backend->description() << ", " << what;
     }
     tally.Count(on_cpu ? CaseResult::kProven : CaseResult::kLeftOut);

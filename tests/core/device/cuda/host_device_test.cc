@@ -124,14 +124,16 @@ TEST_F(HostDeviceTest, BlocksShareMemoryAndWarpsShuffle) {
 TEST_F(HostDeviceTest, BallotsAndShufflesOfSomeLanes) {
   const DeviceSpan votes = Fresh(32 * 4);
   const DeviceSpan got = Fresh(32 * 4);
-  EXPECT_EQ(Says({}, [&](const Thread& t) {
-              const std::uint32_t mine = t.lane() < 8 ? 0xffU : ~0xffU;
-              On<std::uint32_t>(votes).Write(t.lane(),
-                                             t.Ballot(t.lane() % 3 == 0, mine));
-              On<int>(got).Write(
-                  t.lane(), t.ShuffleFrom(t.lane() * 10, t.lane() < 8 ? 7 : 31,
-                                          mine));
-            }),
+  const Global<std::uint32_t> vote = On<std::uint32_t>(votes);
+  const Global<int> number = On<int>(got);
+  EXPECT_EQ(Says({},
+                 [&](const Thread& t) {
+                   const std::uint32_t mine = t.lane() < 8 ? 0xffU : ~0xffU;
+                   vote.Write(t.lane(), t.Ballot(t.lane() % 3 == 0, mine));
+                   number.Write(t.lane(),
+                                t.ShuffleFrom(t.lane() * 10,
+                                              t.lane() < 8 ? 7 : 31, mine));
+                 }),
             "");
   const std::vector<std::uint32_t> all = Take<std::uint32_t>(votes);
   EXPECT_EQ(all[0], 0x49U);
@@ -187,42 +189,44 @@ TEST_F(HostDeviceTest, MultipliesFragmentsOfMatrices) {
   };
   const DeviceSpan floats = Fresh(16 * 8 * 4);
   const DeviceSpan integers = Fresh(16 * 8 * 4);
-  EXPECT_EQ(
-      Says({}, [&](const Thread& t) {
-        const int group = t.lane() / 4;
-        const int place = t.lane() % 4;
-        std::array<std::uint32_t, 4> fa = {};
-        std::array<std::uint32_t, 4> ia = {};
-        std::array<std::uint32_t, 2> fb = {};
-        std::array<std::uint32_t, 2> ib = {};
-        for (int half = 0; half < 2; ++half) {
-          const auto h = static_cast<std::size_t>(half);
-          for (int i = 0; i < 2; ++i) {
-            const int k = half * 8 + place * 2 + i;
-            for (int high = 0; high < 2; ++high)
-              fa[h * 2 + static_cast<std::size_t>(high)] |=
-                  bf16(a(group + 8 * high, k)) << (16 * i);
-            fb[h] |= bf16(b(k, group)) << (16 * i);
-          }
-          for (int i = 0; i < 4; ++i) {
-            const int k = half * 16 + place * 4 + i;
-            for (int high = 0; high < 2; ++high)
-              ia[h * 2 + static_cast<std::size_t>(high)] |=
-                  byte(a(group + 8 * high, k)) << (8 * i);
-            ib[h] |= byte(b(k, group)) << (8 * i);
-          }
-        }
-        std::array<float, 4> fc = {1, 1, 1, 1};
-        std::array<std::int32_t, 4> ic = {1, 1, 1, 1};
-        t.Multiply(fa, fb, fc);
-        t.MultiplyBytes(ia, ib, ic);
-        for (int i = 0; i < 4; ++i) {
-          const int at = (group + i / 2 * 8) * 8 + place * 2 + i % 2;
-          On<float>(floats).Write(at, fc[static_cast<std::size_t>(i)]);
-          On<std::int32_t>(integers).Write(at, ic[static_cast<std::size_t>(i)]);
-        }
-      }),
-      "");
+  const Global<float> float_sums = On<float>(floats);
+  const Global<std::int32_t> integer_sums = On<std::int32_t>(integers);
+  EXPECT_EQ(Says({},
+                 [&](const Thread& t) {
+                   const int group = t.lane() / 4;
+                   const int place = t.lane() % 4;
+                   std::array<std::uint32_t, 4> fa = {};
+                   std::array<std::uint32_t, 4> ia = {};
+                   std::array<std::uint32_t, 2> fb = {};
+                   std::array<std::uint32_t, 2> ib = {};
+                   for (int half = 0; half < 2; ++half) {
+                     const auto h = static_cast<std::size_t>(half);
+                     for (int i = 0; i < 2; ++i) {
+                       const int k = half * 8 + place * 2 + i;
+                       for (int high = 0; high < 2; ++high)
+                         fa[h * 2 + static_cast<std::size_t>(high)] |=
+                             bf16(a(group + 8 * high, k)) << (16 * i);
+                       fb[h] |= bf16(b(k, group)) << (16 * i);
+                     }
+                     for (int i = 0; i < 4; ++i) {
+                       const int k = half * 16 + place * 4 + i;
+                       for (int high = 0; high < 2; ++high)
+                         ia[h * 2 + static_cast<std::size_t>(high)] |=
+                             byte(a(group + 8 * high, k)) << (8 * i);
+                       ib[h] |= byte(b(k, group)) << (8 * i);
+                     }
+                   }
+                   std::array<float, 4> fc = {1, 1, 1, 1};
+                   std::array<std::int32_t, 4> ic = {1, 1, 1, 1};
+                   t.Multiply(fa, fb, fc);
+                   t.MultiplyBytes(ia, ib, ic);
+                   for (int i = 0; i < 4; ++i) {
+                     const int at = (group + i / 2 * 8) * 8 + place * 2 + i % 2;
+                     float_sums.Write(at, fc[static_cast<std::size_t>(i)]);
+                     integer_sums.Write(at, ic[static_cast<std::size_t>(i)]);
+                   }
+                 }),
+            "");
   const std::vector<float> f = Take<float>(floats);
   const std::vector<std::int32_t> n = Take<std::int32_t>(integers);
   for (int row = 0; row < 16; ++row)
@@ -239,11 +243,10 @@ TEST_F(HostDeviceTest, MultipliesFragmentsOfMatrices) {
 TEST_F(HostDeviceTest, ReplaysWhatWasCaptured) {
   const DeviceSpan x = Put<float>({1, 2, 3});
   ASSERT_TRUE(device_.Finish().ok());
-  const absl::StatusOr<std::unique_ptr<CudaGraph>> graph =
-      device_.Capture([&] {
-        Launch(device_, {}, Scale{On<float>(x), 2});
-        Launch(device_, {}, Scale{On<float>(x), 3});
-      });
+  const absl::StatusOr<std::unique_ptr<CudaGraph>> graph = device_.Capture([&] {
+    Launch(device_, {}, Scale{On<float>(x), 2});
+    Launch(device_, {}, Scale{On<float>(x), 3});
+  });
   ASSERT_TRUE(graph.ok());
   EXPECT_EQ(Take<float>(x), (std::vector<float>{1, 2, 3}));
   device_.Replay(**graph);
@@ -272,9 +275,10 @@ using HostDeviceFault = HostDeviceTest;
 
 TEST_F(HostDeviceFault, FreshMemoryIsRead) {
   const Global<float> x = On<float>(Fresh(64));
-  EXPECT_THAT(Says({}, [=](const Thread& t) {
-                if (t.index() == 5) x.Read(3);
-              }),
+  EXPECT_THAT(Says({},
+                   [=](const Thread& t) {
+                     if (t.index() == 5) x.Read(3);
+                   }),
               "kernel free_hand, block 0, thread 5: reads what nothing has "
               "written (numbers, byte 12)");
 }
@@ -295,9 +299,10 @@ TEST_F(HostDeviceFault, MemoryThatWasFreedAndTakenAgainIsRead) {
   device_.Free(first);
   ASSERT_TRUE(device_.Finish().ok());
   const Global<float> x = On<float>(Fresh(4));
-  EXPECT_THAT(Says({}, [=](const Thread& t) {
-                if (t.index() == 0) x.Read(0);
-              }),
+  EXPECT_THAT(Says({},
+                   [=](const Thread& t) {
+                     if (t.index() == 0) x.Read(0);
+                   }),
               HasSubstr("reads what nothing has written"));
 }
 
@@ -323,21 +328,23 @@ TEST_F(HostDeviceFault, AnotherThreadsNumberIsReadWithNoBarrierBetween) {
 
 TEST_F(HostDeviceFault, AnotherLanesNumberIsReadWithNoBarrierBetween) {
   const Global<float> x = On<float>(Fresh(32 * 4));
-  EXPECT_THAT(Says({}, [=](const Thread& t) {
-                x.Write(t.lane(), 1);
-                t.Ballot(true);  // orders no memory
-                x.Read(t.lane() ^ 1);
-              }),
+  EXPECT_THAT(Says({},
+                   [=](const Thread& t) {
+                     x.Write(t.lane(), 1);
+                     t.Ballot(true);  // orders no memory
+                     x.Read(t.lane() ^ 1);
+                   }),
               HasSubstr(" wrote with no barrier between"));
 }
 
 TEST_F(HostDeviceFault, WhatOthersReadIsWrittenWithNoBarrierBetween) {
   const Global<float> x = On<float>(Put<float>({1}));
-  EXPECT_THAT(Says({}, [=](const Thread& t) {
-                if (t.lane() == 4) x.Read(0);
-                t.Ballot(true);  // in this order, but none is promised
-                if (t.lane() == 9) x.Write(0, 2);
-              }),
+  EXPECT_THAT(Says({},
+                   [=](const Thread& t) {
+                     if (t.lane() == 4) x.Read(0);
+                     t.Ballot(true);  // in this order, but none is promised
+                     if (t.lane() == 9) x.Write(0, 2);
+                   }),
               HasSubstr("thread 9: writes what thread 4 reads with no barrier "
                         "between"));
 }
@@ -351,15 +358,16 @@ TEST_F(HostDeviceFault, TwoThreadsWriteOneNumber) {
 
 TEST_F(HostDeviceFault, AnotherBlocksNumberIsRead) {
   const Global<float> x = On<float>(Fresh(8));
-  EXPECT_THAT(Says({.blocks = 2},
-                   [=](const Thread& t) {
-                     if (t.index() != 7) return;
-                     x.Write(t.block(), 1);
-                     if (t.block() == 1) x.Read(0);
-                   }),
-              "kernel free_hand, block 1, thread 7: reads what thread 7 of block "
-              "0 wrote in the same launch, where no barrier parts blocks "
-              "(numbers, byte 0)");
+  EXPECT_THAT(
+      Says({.blocks = 2},
+           [=](const Thread& t) {
+             if (t.index() != 7) return;
+             x.Write(t.block(), 1);
+             if (t.block() == 1) x.Read(0);
+           }),
+      "kernel free_hand, block 1, thread 7: reads what thread 7 of block "
+      "0 wrote in the same launch, where no barrier parts blocks "
+      "(numbers, byte 0)");
 }
 
 TEST_F(HostDeviceFault, ABlockWritesWhatAnotherReads) {
@@ -382,10 +390,12 @@ TEST_F(HostDeviceFault, ABarrierIsNotReachedByAll) {
 }
 
 TEST_F(HostDeviceFault, AWarpsWorkIsNotReachedByAllItsLanes) {
-  EXPECT_THAT(Says({}, [](const Thread& t) {
-                if (t.lane() != 3) t.Ballot(true);
-              }),
-              HasSubstr("ballot of lanes ffffffff: not all of them come to it"));
+  EXPECT_THAT(
+      Says({},
+           [](const Thread& t) {
+             if (t.lane() != 3) t.Ballot(true);
+           }),
+      HasSubstr("ballot of lanes ffffffff: not all of them come to it"));
 }
 
 TEST_F(HostDeviceFault, ALaneIsNotAmongThoseItNames) {
@@ -394,34 +404,36 @@ TEST_F(HostDeviceFault, ALaneIsNotAmongThoseItNames) {
 }
 
 TEST_F(HostDeviceFault, LanesNameDifferentLanes) {
-  EXPECT_THAT(Says({}, [](const Thread& t) {
-                t.SyncWarp(t.lane() < 20 ? ~0U : ~1U);
-              }),
-              AllOf(HasSubstr("warp barrier of lanes "), HasSubstr(" is at ")));
+  EXPECT_THAT(
+      Says({}, [](const Thread& t) { t.SyncWarp(t.lane() < 20 ? ~0U : ~1U); }),
+      AllOf(HasSubstr("warp barrier of lanes "), HasSubstr(" is at ")));
 }
 
 TEST_F(HostDeviceFault, LanesDoDifferentWork) {
-  EXPECT_THAT(Says({}, [](const Thread& t) {
-                if (t.lane() < 20)
-                  t.Ballot(true);
-                else
-                  t.SyncWarp();
-              }),
+  EXPECT_THAT(Says({},
+                   [](const Thread& t) {
+                     if (t.lane() < 20)
+                       t.Ballot(true);
+                     else
+                       t.SyncWarp();
+                   }),
               AllOf(HasSubstr("ballot"), HasSubstr("warp barrier")));
 }
 
 TEST_F(HostDeviceFault, ALaneThatTakesNoPartIsAsked) {
-  EXPECT_THAT(Says({}, [](const Thread& t) {
-                if (t.lane() < 16) t.ShuffleFrom(1, 20, 0xffff);
-              }),
+  EXPECT_THAT(Says({},
+                   [](const Thread& t) {
+                     if (t.lane() < 16) t.ShuffleFrom(1, 20, 0xffff);
+                   }),
               HasSubstr("asks lane 20, which takes no part"));
 }
 
 TEST_F(HostDeviceFault, NumbersAtOnceDoNotStandAtAMultipleOfTheirSize) {
   const Global<const float> x = On<const float>(Put<float>({1, 2, 3, 4, 5, 6}));
-  EXPECT_THAT(Says({}, [=](const Thread& t) {
-                if (t.index() == 0) x.ReadPack<4>(2);
-              }),
+  EXPECT_THAT(Says({},
+                   [=](const Thread& t) {
+                     if (t.index() == 0) x.ReadPack<4>(2);
+                   }),
               HasSubstr("accesses 16 bytes at once at number 2"));
 }
 
@@ -432,8 +444,7 @@ TEST_F(HostDeviceFault, AnAccessIsOutOfBounds) {
     Launch(device, {}, Free{[=](const Thread& t) {
              if (t.index() == 0) x.Write(i, 1);
            }});
-    EXPECT_THAT(std::string(device.Finish().message()),
-                HasSubstr("of 3"));
+    EXPECT_THAT(std::string(device.Finish().message()), HasSubstr("of 3"));
   }
   EXPECT_THAT(Says({.shared_bytes = 8},
                    [](const Thread& t) { t.SharedArray<float>(4, 2); }),
@@ -453,8 +464,9 @@ TEST_F(HostDeviceFault, PinnedMemoryIsFreedUnderACopy) {
 TEST_F(HostDeviceFault, MemoryThatIsNotPinnedIsCopied) {
   std::vector<float> own(16);
   device_.CopyOut(Put(own), own.data());
-  EXPECT_THAT(std::string(device_.Finish().message()),
-              AllOf(HasSubstr("copy from the device"), HasSubstr("not pinned")));
+  EXPECT_THAT(
+      std::string(device_.Finish().message()),
+      AllOf(HasSubstr("copy from the device"), HasSubstr("not pinned")));
 }
 
 TEST_F(HostDeviceFault, EverythingAfterAFaultFailsWithIt) {
