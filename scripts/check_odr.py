@@ -31,7 +31,7 @@ import tempfile
 sys.dont_write_bytecode = True
 from check_includes import source_files  # noqa: E402
 
-# Included once for every instruction set, so not beside others.
+# Included once for every instruction set, or by nvcc, so not beside others.
 PER_TARGET = "-inl.h"
 # What is no code: comments, texts, characters, directives. A ' between digits
 # separates them.

@@ -34,7 +34,7 @@
 #define BANYAN_CORE_DEVICE_CUDA_KERNEL_H_
 
 #ifdef __CUDACC__
-#include "core/device/cuda/nvidia_kernel.h"
+#include "core/device/cuda/nvidia_kernel-inl.h"
 #define BANYAN_MAKER on_nvidia
 #else
 #include "core/device/cuda/host_kernel.h"

@@ -1,6 +1,6 @@
 // What kernel.h says, for nvcc. Each is one instruction, or a few.
-#ifndef BANYAN_CORE_DEVICE_CUDA_NVIDIA_KERNEL_H_
-#define BANYAN_CORE_DEVICE_CUDA_NVIDIA_KERNEL_H_
+#ifndef BANYAN_CORE_DEVICE_CUDA_NVIDIA_KERNEL_INL_H_
+#define BANYAN_CORE_DEVICE_CUDA_NVIDIA_KERNEL_INL_H_
 
 #include <cuda_runtime.h>
 
@@ -10,13 +10,28 @@
 #include <type_traits>
 
 #include "core/device/cuda/device.h"
-#include "core/device/cuda/nvidia_stream.h"
 #include "core/device/cuda/span.h"
 
 #define BANYAN_DEVICE __device__ __forceinline__
 #define BANYAN_UNROLL _Pragma("unroll")
 
-namespace banyan::on_nvidia {
+namespace banyan {
+
+// The stream of a device made by the CUDA runtime, for what launches on it.
+class NvidiaStream {
+ public:
+  // The device is one of the CUDA runtime's, and outlives this.
+  explicit NvidiaStream(CudaDevice& device) : device_(device) {}
+
+  cudaStream_t native() const;
+  // Keeps the first error, which the device's Finish tells.
+  void Check(cudaError_t error, const char* what) const;
+
+ private:
+  CudaDevice& device_;
+};
+
+namespace on_nvidia {
 
 inline constexpr std::uint32_t kAllLanes = ~std::uint32_t{0};
 
@@ -146,6 +161,8 @@ void Launch(CudaDevice& device, LaunchShape shape, const Kernel& kernel) {
   stream.Check(cudaGetLastError(), Kernel::kName);
 }
 
-}  // namespace banyan::on_nvidia
+}  // namespace on_nvidia
 
-#endif  // BANYAN_CORE_DEVICE_CUDA_NVIDIA_KERNEL_H_
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_DEVICE_CUDA_NVIDIA_KERNEL_INL_H_

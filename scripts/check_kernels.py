@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Compiles every kernel for GPUs, warnings being errors, and keeps nothing.
+
+  scripts/check_kernels.py [--report]
+
+  --report    what the compiler says of each kernel for architecture 9.0a:
+              registers, bytes of the stack, bytes spilled
+
+For architectures 8.0 and 9.0a, and as code that later drivers translate. nvcc is
+$NVCC, or the one on the path. Without one there is nothing to check, and 77 is
+returned.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+OPTIONS = ["-std=c++20", "-O3", "--expt-relaxed-constexpr", "--extended-lambda",
+           # One rounding for one formula (CMakeLists.txt).
+           "-fmad=false", "-Werror", "all-warnings",
+           # Takes an assignment's result for one that was dropped.
+           "-diag-suppress", "2810"]
+ALL = ["-gencode", "arch=compute_80,code=sm_80",
+       "-gencode", "arch=compute_90a,code=sm_90a",
+       "-gencode", "arch=compute_90,code=compute_90"]
+ENTRY = re.compile(r"Compiling entry function '(\w+)'")
+STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores")
+REGISTERS = re.compile(r"Used (\d+) registers")
+
+
+def compile_one(nvcc, source, options):
+    return subprocess.run(
+        [nvcc, *OPTIONS, *options, "-I", str(ROOT), "-c", str(source), "-o",
+         os.devnull], capture_output=True, text=True, check=False)
+
+
+def report(text):
+    """Lines of the table that the assembler's words make."""
+    names = subprocess.run(["c++filt"], input="\n".join(ENTRY.findall(text)),
+                           capture_output=True, text=True, check=True)
+    stacks, registers = STACK.findall(text), REGISTERS.findall(text)
+    for name, stack, used in zip(names.stdout.split("\n"), stacks, registers):
+        kernel = re.search(r"Run<(.*)>\(", name)
+        short = (kernel.group(1) if kernel else name).split("::")[-1]
+        yield f"{short:28} {used:>9} {stack[0]:>6} {stack[1]:>8}"
+
+
+def main(arguments):
+    if arguments not in ([], ["--report"]):
+        print(__doc__, file=sys.stderr)
+        return 2
+    nvcc = os.environ.get("NVCC") or shutil.which("nvcc")
+    if nvcc is None:
+        print("no nvcc: kernels are compiled for the host device alone")
+        return 77
+    sources = sorted(ROOT.glob("core/*/cuda/*_cuda.cu"))
+    if not sources:
+        print("no kernels below core")
+        return 1
+    wants_report = bool(arguments)
+    options = ["-arch=sm_90a", "-Xptxas", "-v"] if wants_report else ALL
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = list(pool.map(lambda s: compile_one(nvcc, s, options), sources))
+    if wants_report:
+        print(f"{'kernel':28} registers  stack  spilled")
+    failed = 0
+    for source, run in zip(sources, runs):
+        if run.returncode != 0:
+            failed += 1
+            print(f"{source.relative_to(ROOT)}:\n{run.stdout}{run.stderr}")
+        elif wants_report:
+            print("\n".join(report(run.stderr)))
+    print(f"{len(sources) - failed} files compiled, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
