@@ -74,7 +74,8 @@ def main(arguments):
             failed += 1
             print(f"{source.relative_to(ROOT)}:\n{run.stdout}{run.stderr}")
         elif wants_report:
-            print("\n".join(report(run.stderr)))
+            for line in report(run.stderr):
+                print(line)
     print(f"{len(sources) - failed} files compiled, {failed} failed")
     return 1 if failed else 0
 
