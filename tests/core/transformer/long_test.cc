@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
-#include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/backend.h"
 #include "core/ops/weight.h"
 #include "tests/core/transformer/made_model.h"
 #include "tests/core/transformer/walk.h"
@@ -24,7 +24,7 @@ namespace {
 class FaithfulLong : public testing::TestWithParam<WeightFormat> {
  protected:
   MadeModel made_{{}};
-  std::vector<std::shared_ptr<CpuBackend>> backends_ = Backends();
+  std::vector<std::shared_ptr<Backend>> backends_ = Backends();
 };
 
 // One text, its logits taken in pieces of every size. One pass over it all, on

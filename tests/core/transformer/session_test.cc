@@ -13,7 +13,7 @@
 #include "core/base/token.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/model/model.h"
-#include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/backend.h"
 #include "core/ops/weight.h"
 #include "core/transformer/transformer.h"
 #include "tests/core/transformer/walk.h"
@@ -64,7 +64,7 @@ class Refusals : public testing::TestWithParam<std::string> {
     }
   }
 
-  std::shared_ptr<CpuBackend> backend_ = Backends().front();
+  std::shared_ptr<Backend> backend_ = Backends().front();
   std::unique_ptr<Transformer> model_ = LoadGolden(GetParam(), backend_);
   Oracle oracle_{*model_};
   Walk walk_{*model_};

@@ -13,7 +13,7 @@
 #include "core/base/check.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
-#include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/backend.h"
 #include "core/ops/weight.h"
 #include "core/transformer/transformer.h"
 #include "tests/core/transformer/made_model.h"
@@ -25,7 +25,7 @@
 namespace banyan {
 namespace {
 
-std::shared_ptr<CpuBackend> Best() { return Backends().front(); }
+std::shared_ptr<Backend> Best() { return Backends().front(); }
 
 std::vector<int> AllLayers(const Model& model) {
   std::vector<int> layers(static_cast<std::size_t>(model.layers()));

@@ -15,7 +15,9 @@
 #include "core/base/check.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
+#include "core/ops/backend.h"
 #include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/devices.h"
 #include "tests/support/dice.h"
 #include "tests/support/must_read.h"
 
@@ -42,8 +44,8 @@ testing::AssertionResult SameBits(const Logits& got, const Logits& expected) {
   return testing::AssertionSuccess();
 }
 
-std::vector<std::shared_ptr<CpuBackend>> Backends() {
-  std::vector<std::shared_ptr<CpuBackend>> backends;
+std::vector<std::shared_ptr<Backend>> Backends() {
+  std::vector<std::shared_ptr<Backend>> backends;
   for (const std::string& set : CpuBackend::InstructionSets())
     for (int threads : {1, 2}) {
       auto backend =
@@ -52,6 +54,12 @@ std::vector<std::shared_ptr<CpuBackend>> Backends() {
       backends.push_back(*std::move(backend));
     }
   return backends;
+}
+
+std::shared_ptr<Backend> HostDeviceBackend() {
+  auto backend = OpenDevice("host");
+  Check(backend.ok(), backend.status().message());
+  return *std::move(backend);
 }
 
 std::vector<TokenId> RandomText(const Model& model, int size, Dice& dice) {

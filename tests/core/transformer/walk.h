@@ -11,7 +11,7 @@
 
 #include "core/base/token.h"
 #include "core/model/model.h"
-#include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/backend.h"
 #include "tests/support/dice.h"
 
 namespace banyan {
@@ -21,8 +21,10 @@ using Logits = std::vector<double>;
 // Equal to the last bit.
 testing::AssertionResult SameBits(const Logits& got, const Logits& expected);
 
-// CpuBackend on every instruction set with 1 and 2 threads, best first.
-std::vector<std::shared_ptr<CpuBackend>> Backends();
+// The cpu on every instruction set with 1 and 2 threads, best first.
+std::vector<std::shared_ptr<Backend>> Backends();
+// Kernels of GPUs, run on this machine.
+std::shared_ptr<Backend> HostDeviceBackend();
 
 // Random ids of the model's vocabulary.
 std::vector<TokenId> RandomText(const Model& model, int size, Dice& dice);
