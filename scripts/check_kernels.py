@@ -30,6 +30,7 @@ ALL = ["-gencode", "arch=compute_80,code=sm_80",
        "-gencode", "arch=compute_90,code=compute_90"]
 ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores")
+NAMESPACE = re.compile(r"(\w+|\(anonymous namespace\))::")
 REGISTERS = re.compile(r"Used (\d+) registers")
 
 
@@ -46,8 +47,8 @@ def report(text):
     stacks, registers = STACK.findall(text), REGISTERS.findall(text)
     for name, stack, used in zip(names.stdout.split("\n"), stacks, registers):
         kernel = re.search(r"Run<(.*)>\(", name)
-        short = (kernel.group(1) if kernel else name).split("::")[-1]
-        yield f"{short:28} {used:>9} {stack[0]:>6} {stack[1]:>8}"
+        short = NAMESPACE.sub("", kernel.group(1) if kernel else name)
+        yield f"{short:34} {used:>9} {stack[0]:>6} {stack[1]:>8}"
 
 
 def main(arguments):
@@ -67,7 +68,7 @@ def main(arguments):
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = list(pool.map(lambda s: compile_one(nvcc, s, options), sources))
     if wants_report:
-        print(f"{'kernel':28} registers  stack  spilled")
+        print(f"{'kernel':34} registers  stack  spilled")
     failed = 0
     for source, run in zip(sources, runs):
         if run.returncode != 0:

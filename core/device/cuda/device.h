@@ -19,8 +19,6 @@ namespace banyan {
 struct CudaDeviceFacts {
   std::string name;
   std::size_t memory_bytes = 0;  // that allocations may take, in all
-  int multiprocessors = 1;
-  int shared_bytes = 0;  // a block may have
 };
 
 // What was captured, to be done again: the same calls with the same arguments.

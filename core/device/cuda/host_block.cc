@@ -253,7 +253,6 @@ void HostBlock::TryBarrier() {
 
 absl::Status HostBlock::Run(const Launch& launch, int block,
                             absl::FunctionRef<void(HostThread&)> kernel) {
-  Check(launch.threads > 0 && launch.threads % kWarp == 0, "whole warps");
   launch_ = &launch;
   status_ = absl::OkStatus();
   const auto threads = static_cast<std::size_t>(launch.threads);

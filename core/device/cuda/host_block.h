@@ -55,7 +55,6 @@ class HostThread {
  private:
   friend class HostBlock;
   enum class State { kReady, kAtBarrier, kInWarp, kDone };
-  struct Fibre;
 
   HostBlock* block_ = nullptr;
   ThreadMoment moment_;

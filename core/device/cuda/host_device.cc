@@ -40,10 +40,7 @@ struct HostDevice::Graph : CudaGraph {
 };
 
 HostDevice::HostDevice(const HostDeviceOptions& options)
-    : facts_({.name = "host device",
-              .memory_bytes = options.memory_bytes,
-              .multiprocessors = 1,
-              .shared_bytes = 227 << 10}),
+    : facts_({.name = "host device", .memory_bytes = options.memory_bytes}),
       block_(options.seed) {}
 
 HostDevice::~HostDevice() = default;
@@ -180,6 +177,17 @@ void HostDevice::Launch(absl::string_view kernel, LaunchShape shape,
                         std::function<void(HostThread&)> run) {
   const std::string name(kernel);
   Ask({.name = name, .run = [this, name, shape, run = std::move(run)] {
+         if (shape.blocks < 1 || shape.threads < 32 ||
+             shape.threads % 32 != 0 ||
+             shape.threads > LaunchShape::kMostThreads ||
+             shape.shared_bytes > LaunchShape::kMostSharedBytes)
+           return absl::InternalError(absl::StrCat(
+               "kernel ", name, ": launched as ", shape.blocks, " blocks of ",
+               shape.threads, " threads with ", shape.shared_bytes,
+               " bytes of shared memory; there are blocks of whole warps, of "
+               "at most ",
+               LaunchShape::kMostThreads, " threads with ",
+               LaunchShape::kMostSharedBytes, " bytes"));
          const HostBlock::Launch launch = {.kernel = name,
                                            .number = ++launches_,
                                            .blocks = shape.blocks,

@@ -13,19 +13,13 @@
 #include "core/device/cuda/host_block.h"
 #include "core/device/cuda/host_device.h"
 #include "core/device/cuda/host_memory.h"
+#include "core/device/cuda/pack.h"
 #include "core/device/cuda/span.h"
 
 #define BANYAN_DEVICE inline
 #define BANYAN_UNROLL
 
 namespace banyan::on_host {
-
-inline constexpr std::uint32_t kAllLanes = ~std::uint32_t{0};
-
-template <typename T, int kCount>
-struct alignas(sizeof(T) * kCount) Pack {
-  T at[kCount];
-};
 
 // Numbers of one memory. Every access is the running thread's, and looked at.
 template <typename T>

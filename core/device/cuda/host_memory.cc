@@ -63,13 +63,6 @@ void HostMemory::MarkWritten(std::size_t first, std::size_t count) {
     words_[word] = {.writer = {}, .reader = {}, .written = true};
 }
 
-bool HostMemory::IsWritten(std::size_t first, std::size_t count) const {
-  if (words_.empty()) return all_written_ || count == 0;
-  for (std::size_t word = first / kWord; word * kWord < first + count; ++word)
-    if (!words_[word].written) return false;
-  return true;
-}
-
 void HostMemory::Fault(const std::string& what, std::size_t first) const {
   throw MemoryFault{absl::StrCat(what, " (", name_, ", byte ", first, ")")};
 }

@@ -48,8 +48,6 @@ class HostMemory {
   void Track();
   // Something outside of kernels has written these bytes.
   void MarkWritten(std::size_t first, std::size_t count);
-  // Fails if one of these bytes was never written.
-  bool IsWritten(std::size_t first, std::size_t count) const;
 
   // An access by a thread, which throws a MemoryFault if it breaks the rules:
   // within the allocation, written before it is read, and of whatever another

@@ -213,11 +213,8 @@ absl::StatusOr<std::shared_ptr<CudaDevice>> OpenNvidiaDevice() {
                    "a stream");
   if (!status.ok()) return status;
   return std::make_shared<NvidiaDevice>(
-      CudaDeviceFacts{
-          .name = properties.name,
-          .memory_bytes = properties.totalGlobalMem,
-          .multiprocessors = properties.multiProcessorCount,
-          .shared_bytes = static_cast<int>(properties.sharedMemPerBlockOptin)},
+      CudaDeviceFacts{.name = properties.name,
+                      .memory_bytes = properties.totalGlobalMem},
       stream);
 }
 

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "core/device/cuda/device.h"
+#include "core/device/cuda/pack.h"
 #include "core/device/cuda/span.h"
 
 #define BANYAN_DEVICE __device__ __forceinline__
@@ -32,13 +33,6 @@ class NvidiaStream {
 };
 
 namespace on_nvidia {
-
-inline constexpr std::uint32_t kAllLanes = ~std::uint32_t{0};
-
-template <typename T, int kCount>
-struct alignas(sizeof(T) * kCount) Pack {
-  T at[kCount];
-};
 
 template <typename T>
 class Numbers {

@@ -18,9 +18,13 @@ struct DeviceSpan {
   }
 };
 
-// So many blocks of so many threads, whole warps. `shared_bytes` of memory that
-// a block's threads share.
+// So many blocks, at least one, of so many threads, whole warps. `shared_bytes`
+// of memory that a block's threads share.
 struct LaunchShape {
+  static constexpr int kMostThreads = 1024;
+  // What a block of the smallest GPU meant here has, of architecture 8.0.
+  static constexpr int kMostSharedBytes = 163 << 10;
+
   int blocks = 1;
   int threads = 32;
   int shared_bytes = 0;

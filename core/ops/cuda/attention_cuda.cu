@@ -25,7 +25,6 @@
 #include "core/ops/cuda/matrix.h"
 #include "core/ops/cuda/numbers.h"
 #include "core/ops/cuda/op_kernels.h"
-#include "core/ops/cuda/weight_reader.h"
 
 namespace banyan::BANYAN_MAKER {
 namespace {

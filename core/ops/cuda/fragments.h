@@ -1,10 +1,9 @@
-// Where numbers stand in the fragments of a product of matrices (kernel.h), for
-// who packs them and who reads them.
+// Where a number of a weight's tile stands in the words that lanes load: those
+// of the first matrix of a product of fragments (kernel.h).
 //
-// Of a tile of 16 rows by 4 n columns, n numbers to a word, lane l's four words
-// hold rows l / 4 and l / 4 + 8, in turn, of columns n (l % 4) and on, then the
-// same 2 n / 1 columns further: registers a0 to a3. Of 8 rows of activations
-// the lane's two words hold row l / 4, of the same columns.
+// A tile has 16 rows and 8 n columns, n numbers to a word. A lane has four
+// words: of rows l / 4 and l / 4 + 8 in columns n (l % 4) on, then of both in
+// the same columns of the tile's right half.
 #ifndef BANYAN_CORE_OPS_CUDA_FRAGMENTS_H_
 #define BANYAN_CORE_OPS_CUDA_FRAGMENTS_H_
 
@@ -12,7 +11,6 @@
 
 namespace banyan {
 
-// Of a tile 8 `each` columns wide, `each` numbers to a word.
 struct FragmentPlace {
   int lane;
   int word;
@@ -25,6 +23,7 @@ struct FragmentPlace {
 #define BANYAN_ANYWHERE
 #endif
 
+// `each` is n.
 BANYAN_ANYWHERE constexpr FragmentPlace InWeightTile(int row, int column,
                                                      int each) {
   const int half = column / (4 * each);

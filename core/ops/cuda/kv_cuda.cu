@@ -5,8 +5,8 @@
 #include "core/ops/cuda/kv_layout.h"
 #include "core/ops/cuda/launches.h"
 #include "core/ops/cuda/matrix.h"
+#include "core/ops/cuda/numbers.h"
 #include "core/ops/cuda/op_kernels.h"
-#include "core/ops/cuda/weight_reader.h"
 
 namespace banyan::BANYAN_MAKER {
 namespace {

@@ -26,14 +26,13 @@
 #include "core/ops/cuda/numbers.h"
 #include "core/ops/cuda/op_kernels.h"
 #include "core/ops/cuda/weight_reader.h"
+#include "core/ops/linear.h"
 
 namespace banyan::BANYAN_MAKER {
 namespace {
 
 constexpr int kSplits = 8;
 constexpr int kThreads = kSplits * 32;
-// 127 / m is a float for every m from here on (linear.h).
-constexpr float kLeast = 0x1p-120F;
 
 // Packed activations: for each 8 rows and each tile of columns a word pair for
 // each lane; of q8 also a scale for each row and tile, after all of those.
@@ -107,7 +106,8 @@ struct PackQ8Kernel {
       largest = fmaxf(largest, t.ShuffleXor(largest, lanes));
     const std::uint32_t wrong = t.Ballot(!finite);
     finite = (wrong >> (t.lane() / 4 * 4) & 0xfU) == 0;
-    const float inverse = finite && largest >= kLeast ? 127.0F / largest : 0.0F;
+    const float inverse =
+        finite && largest >= kQ8Least ? 127.0F / largest : 0.0F;
     Pack<std::uint32_t, 2> pair;
     for (int half = 0; half < 2; ++half) {
       pair.at[half] = 0;
@@ -126,31 +126,69 @@ struct PackQ8Kernel {
   }
 };
 
-// The sums of a block: by split, then by group of 8 rows of x, as fragments.
-template <int kGroups>
-struct Ending {
+// Where a sum goes.
+struct Destination {
   Matrix<const float> bias;
   Matrix<float> y;
   bool add;
 
-  // Number i of the 4 that a lane's fragment has.
-  BANYAN_DEVICE void operator()(const Thread& t, const Shared<float>& sums,
-                                int row_tile, int first_group) const {
-    t.Sync();
-    for (int at = t.index(); at < kGroups * 128; at += kThreads) {
-      float sum = sums.Read(at);
-      for (int split = 1; split < kSplits; ++split)
-        sum += sums.Read(split * kGroups * 128 + at);
-      const int group = at / 128;
-      const int lane = at % 128 / 4;
-      const int i = at % 4;
-      const int column = row_tile * 16 + lane / 4 + i / 2 * 8;
-      const int row = (first_group + group) * 8 + lane % 4 * 2 + i % 2;
-      if (row >= y.rows || column >= y.columns) continue;
-      if (!bias.empty()) sum += bias.Read(0, column);
-      if (add) sum += y.Read(row, column);
-      y.Write(row, column, sum);
-    }
+  BANYAN_DEVICE void Write(int row, int column, float sum) const {
+    if (row >= y.rows || column >= y.columns) return;
+    if (!bias.empty()) sum += bias.Read(0, column);
+    if (add) sum += y.Read(row, column);
+    y.Write(row, column, sum);
+  }
+};
+
+// What a lane has of a tile of the weight, and its product with 8 rows of x.
+struct Bf16Product {
+  static constexpr const char* kName = "linear_bf16";
+  Pack<std::uint32_t, 4> words;
+
+  BANYAN_DEVICE Bf16Product(const Thread& t, const WeightReader& weight,
+                            std::int64_t first)
+      : words(weight.words.template ReadPack<4>(first + t.lane() * 4)) {}
+
+  BANYAN_DEVICE void AddTo(const Thread& t, const Packed& packed,
+                           const Global<const std::uint32_t>& x, int group,
+                           std::int64_t tile,
+                           std::array<float, 4>& sums) const {
+    const Pack<std::uint32_t, 2> b =
+        x.template ReadPack<2>(packed.Pair(group, tile, t.lane()));
+    t.Multiply({words.at[0], words.at[1], words.at[2], words.at[3]},
+               {b.at[0], b.at[1]}, sums);
+  }
+};
+
+struct Q8Product {
+  static constexpr const char* kName = "linear_q8";
+  Pack<std::uint32_t, 4> words;
+  float low;  // the scales of the lane's two rows
+  float high;
+
+  BANYAN_DEVICE Q8Product(const Thread& t, const WeightReader& weight,
+                          std::int64_t first)
+      : words(weight.words.template ReadPack<4>(first + t.lane() * 4)) {
+    const std::uint32_t both =
+        weight.scales.Read(first / 128 * 8 + t.lane() / 4);
+    low = FromBf16(both & 0xffffU);
+    high = FromBf16(both >> 16);
+  }
+
+  BANYAN_DEVICE void AddTo(const Thread& t, const Packed& packed,
+                           const Global<const std::uint32_t>& x, int group,
+                           std::int64_t tile,
+                           std::array<float, 4>& sums) const {
+    const Pack<std::uint32_t, 2> b =
+        x.template ReadPack<2>(packed.Pair(group, tile, t.lane()));
+    std::array<std::int32_t, 4> whole = {};
+    t.MultiplyBytes({words.at[0], words.at[1], words.at[2], words.at[3]},
+                    {b.at[0], b.at[1]}, whole);
+    const Pack<std::uint32_t, 2> scales =
+        x.template ReadPack<2>(packed.Scale(group, tile, t.lane() % 4 * 2));
+    BANYAN_UNROLL for (int i = 0; i < 4; ++i) sums[i] = fmaf(
+        static_cast<float>(whole[i]) * std::bit_cast<float>(scales.at[i % 2]),
+        i < 2 ? low : high, sums[i]);
   }
 };
 
@@ -159,13 +197,13 @@ BANYAN_DEVICE std::int64_t FirstTile(int split, std::int64_t tiles) {
   return split * tiles / kSplits;
 }
 
-template <int kGroups>
-struct LinearBf16Kernel {
-  static constexpr const char* kName = "linear_bf16";
+template <typename Product, int kGroups>
+struct LinearKernel {
+  static constexpr const char* kName = Product::kName;
   WeightReader weight;
   Packed packed;
   Global<const std::uint32_t> x;
-  Ending<kGroups> end;
+  Destination to;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
     const int row_tiles = (weight.rows + 15) / 16;
@@ -175,74 +213,30 @@ struct LinearBf16Kernel {
     const std::int64_t last = FirstTile(t.warp() + 1, packed.tiles);
     for (std::int64_t tile = FirstTile(t.warp(), packed.tiles); tile < last;
          ++tile) {
-      const Pack<std::uint32_t, 4> w = weight.words.template ReadPack<4>(
-          weight.Tile(row_tile, static_cast<int>(tile)) + t.lane() * 4);
+      const Product product(t, weight,
+                            weight.Tile(row_tile, static_cast<int>(tile)));
       BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) {
-        if (first_group + g >= packed.groups) continue;
-        const Pack<std::uint32_t, 2> b = x.template ReadPack<2>(
-            packed.Pair(first_group + g, tile, t.lane()));
-        t.Multiply({w.at[0], w.at[1], w.at[2], w.at[3]}, {b.at[0], b.at[1]},
-                   sums[g]);
+        if (first_group + g < packed.groups)
+          product.AddTo(t, packed, x, first_group + g, tile, sums[g]);
       }
     }
+    // By split, then by group of rows of x, as fragments.
     const Shared<float> shared =
         t.SharedArray<float>(0, kSplits * kGroups * 128);
     BANYAN_UNROLL for (int g = 0; g < kGroups; ++g)
         shared.template WritePack<4>(
             (t.warp() * kGroups + g) * 128 + t.lane() * 4,
             {{sums[g][0], sums[g][1], sums[g][2], sums[g][3]}});
-    end(t, shared, row_tile, first_group);
-  }
-};
-
-template <int kGroups>
-struct LinearQ8Kernel {
-  static constexpr const char* kName = "linear_q8";
-  WeightReader weight;
-  Packed packed;
-  Global<const std::uint32_t> x;
-  Ending<kGroups> end;
-
-  BANYAN_DEVICE void operator()(const Thread& t) const {
-    const int row_tiles = (weight.rows + 15) / 16;
-    const int row_tile = t.block() % row_tiles;
-    const int first_group = t.block() / row_tiles * kGroups;
-    std::array<float, 4> sums[kGroups] = {};
-    const std::int64_t last = FirstTile(t.warp() + 1, packed.tiles);
-    for (std::int64_t tile = FirstTile(t.warp(), packed.tiles); tile < last;
-         ++tile) {
-      const std::int64_t first = weight.Tile(row_tile, static_cast<int>(tile));
-      const Pack<std::uint32_t, 4> w =
-          weight.words.template ReadPack<4>(first + t.lane() * 4);
-      const std::uint32_t both =
-          weight.scales.Read(first / 128 * 8 + t.lane() / 4);
-      const float low = FromBf16(both & 0xffffU);
-      const float high = FromBf16(both >> 16);
-      BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) {
-        if (first_group + g >= packed.groups) continue;
-        const Pack<std::uint32_t, 2> b = x.template ReadPack<2>(
-            packed.Pair(first_group + g, tile, t.lane()));
-        std::array<std::int32_t, 4> whole = {};
-        t.MultiplyBytes({w.at[0], w.at[1], w.at[2], w.at[3]},
-                        {b.at[0], b.at[1]}, whole);
-        const Pack<std::uint32_t, 2> scales = x.template ReadPack<2>(
-            packed.Scale(first_group + g, tile, t.lane() % 4 * 2));
-        const float left = std::bit_cast<float>(scales.at[0]);
-        const float right = std::bit_cast<float>(scales.at[1]);
-        std::array<float, 4>& sum = sums[g];
-        sum[0] = fmaf(static_cast<float>(whole[0]) * left, low, sum[0]);
-        sum[1] = fmaf(static_cast<float>(whole[1]) * right, low, sum[1]);
-        sum[2] = fmaf(static_cast<float>(whole[2]) * left, high, sum[2]);
-        sum[3] = fmaf(static_cast<float>(whole[3]) * right, high, sum[3]);
-      }
+    t.Sync();
+    for (int at = t.index(); at < kGroups * 128; at += kThreads) {
+      float sum = shared.Read(at);
+      for (int split = 1; split < kSplits; ++split)
+        sum += shared.Read(split * kGroups * 128 + at);
+      const int lane = at % 128 / 4;
+      const int i = at % 4;
+      to.Write((first_group + at / 128) * 8 + lane % 4 * 2 + i % 2,
+               row_tile * 16 + lane / 4 + i / 2 * 8, sum);
     }
-    const Shared<float> shared =
-        t.SharedArray<float>(0, kSplits * kGroups * 128);
-    BANYAN_UNROLL for (int g = 0; g < kGroups; ++g)
-        shared.template WritePack<4>(
-            (t.warp() * kGroups + g) * 128 + t.lane() * 4,
-            {{sums[g][0], sums[g][1], sums[g][2], sums[g][3]}});
-    end(t, shared, row_tile, first_group);
   }
 };
 
@@ -252,9 +246,7 @@ struct LinearF32Kernel {
   static constexpr int kRows = 8;
   WeightReader weight;
   Matrix<const float> x;
-  Matrix<const float> bias;
-  Matrix<float> y;
-  bool add;
+  Destination to;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
     constexpr int kParts = kSplits * 2;
@@ -277,14 +269,9 @@ struct LinearF32Kernel {
         shared.Write((part * kRows + i) * 16 + t.lane() % 16, sums[i]);
     t.Sync();
     for (int at = t.index(); at < rows * 16; at += kThreads) {
-      const int column = row_tile * 16 + at % 16;
-      const int row = first_row + at / 16;
-      if (column >= weight.rows) continue;
       float sum = shared.Read(at);
       for (int i = 1; i < kParts; ++i) sum += shared.Read(i * 16 * kRows + at);
-      if (!bias.empty()) sum += bias.Read(0, column);
-      if (add) sum += y.Read(row, column);
-      y.Write(row, column, sum);
+      to.Write(first_row + at / 16, row_tile * 16 + at % 16, sum);
     }
   }
 };
@@ -294,29 +281,29 @@ Packed PackedOf(const LinearLaunch& launch) {
   return {(launch.x.columns + width - 1) / width, (launch.x.rows + 7) / 8};
 }
 
-template <template <int> typename Kernel, int kGroups>
+template <typename Product, int kGroups>
 void Multiply(CudaDevice& device, const LinearLaunch& launch) {
   const Packed packed = PackedOf(launch);
   const auto chunks = static_cast<int>((packed.groups + kGroups - 1) / kGroups);
-  Launch(
-      device,
-      {.blocks = (launch.weight.rows + 15) / 16 * chunks,
-       .threads = kThreads,
-       .shared_bytes =
-           kSplits * kGroups * 128 * static_cast<int>(sizeof(float))},
-      Kernel<kGroups>{{device, launch.weight},
-                      packed,
-                      {device, launch.scratch},
-                      {{device, launch.bias}, {device, launch.y}, launch.add}});
+  Launch(device,
+         {.blocks = (launch.weight.rows + 15) / 16 * chunks,
+          .threads = kThreads,
+          .shared_bytes =
+              kSplits * kGroups * 128 * static_cast<int>(sizeof(float))},
+         LinearKernel<Product, kGroups>{
+             {device, launch.weight},
+             packed,
+             {device, launch.scratch},
+             {{device, launch.bias}, {device, launch.y}, launch.add}});
 }
 
-template <template <int> typename Kernel>
+template <typename Product>
 void MultiplyGroups(CudaDevice& device, const LinearLaunch& launch) {
   const std::int64_t groups = PackedOf(launch).groups;
-  if (groups == 1) return Multiply<Kernel, 1>(device, launch);
-  if (groups == 2) return Multiply<Kernel, 2>(device, launch);
-  if (groups <= 4) return Multiply<Kernel, 4>(device, launch);
-  return Multiply<Kernel, 8>(device, launch);
+  if (groups == 1) return Multiply<Product, 1>(device, launch);
+  if (groups == 2) return Multiply<Product, 2>(device, launch);
+  if (groups <= 4) return Multiply<Product, 4>(device, launch);
+  return Multiply<Product, 8>(device, launch);
 }
 
 }  // namespace
@@ -339,11 +326,10 @@ void LaunchLinear(CudaDevice& device, const LinearLaunch& launch) {
             .threads = kThreads,
             .shared_bytes = kSplits * 2 * 16 * LinearF32Kernel::kRows *
                             static_cast<int>(sizeof(float))},
-           LinearF32Kernel{{device, launch.weight},
-                           {device, launch.x},
-                           {device, launch.bias},
-                           {device, launch.y},
-                           launch.add});
+           LinearF32Kernel{
+               {device, launch.weight},
+               {device, launch.x},
+               {{device, launch.bias}, {device, launch.y}, launch.add}});
     return;
   }
   const Packed packed = PackedOf(launch);
@@ -355,11 +341,11 @@ void LaunchLinear(CudaDevice& device, const LinearLaunch& launch) {
     Launch(
         device, shape,
         PackBf16Kernel{{device, launch.x}, packed, {device, launch.scratch}});
-    MultiplyGroups<LinearBf16Kernel>(device, launch);
+    MultiplyGroups<Bf16Product>(device, launch);
   } else {
     Launch(device, shape,
            PackQ8Kernel{{device, launch.x}, packed, {device, launch.scratch}});
-    MultiplyGroups<LinearQ8Kernel>(device, launch);
+    MultiplyGroups<Q8Product>(device, launch);
   }
 }
 

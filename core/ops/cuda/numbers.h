@@ -15,6 +15,17 @@ BANYAN_DEVICE bool IsFinite(float x) {
   return (std::bit_cast<std::uint32_t>(x) & 0x7f800000U) != 0x7f800000U;
 }
 
+BANYAN_DEVICE float FromBf16(std::uint32_t bits) {
+  return std::bit_cast<float>(bits << 16);
+}
+
+// To the nearest, ties to even; NaN stays NaN.
+BANYAN_DEVICE std::uint32_t ToBf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7fffffffU) > 0x7f800000U) return (bits >> 16) | 0x40U;
+  return (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
+}
+
 // exp(x), within 2 units of the last place; NaN of NaN.
 //
 // x = n ln 2 + r with |r| <= ln 2 / 2, and exp(r) by a polynomial. 2^n is

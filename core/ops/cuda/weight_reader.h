@@ -8,20 +8,10 @@
 #include "core/base/weight_format.h"
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/fragments.h"
+#include "core/ops/cuda/numbers.h"
 #include "core/ops/cuda/op_kernels.h"
 
 namespace banyan::BANYAN_MAKER {
-
-BANYAN_DEVICE float FromBf16(std::uint32_t bits) {
-  return std::bit_cast<float>(bits << 16);
-}
-
-// To the nearest, ties to even; NaN stays NaN.
-BANYAN_DEVICE std::uint32_t ToBf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7fffffffU) > 0x7f800000U) return (bits >> 16) | 0x40U;
-  return (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
-}
 
 struct WeightReader {
   WeightReader() = default;

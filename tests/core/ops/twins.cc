@@ -17,7 +17,10 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/device/buffer.h"
+#include "core/device/cuda/host_device.h"
 #include "core/ops/backend.h"
+#include "core/ops/cuda/cuda_backend.h"
+#include "core/ops/cuda/op_kernels.h"
 #include "core/ops/devices.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
@@ -222,6 +225,14 @@ Fleet::Fleet() {
         Check(backend.ok(), backend.status().message());
         of_row.backends.push_back(*std::move(backend));
       }
+    // Its threads in another order.
+    if (row.name == "host") {
+      auto backend = CudaBackend::Create(
+          std::make_shared<HostDevice>(HostDeviceOptions{.seed = 1}),
+          on_host::kOpKernels, of_row.device);
+      Check(backend.ok(), backend.status().message());
+      of_row.backends.push_back(*std::move(backend));
+    }
     if (row.name == "reference")
       reference = of_row.backends.front();
     else

@@ -34,33 +34,36 @@ constexpr WeightFormat kFormats[] = {WeightFormat::kF32, WeightFormat::kBf16,
 
 class Faithful : public testing::TestWithParam<std::string> {
  protected:
-  // Runs `test` for every format and backend, with the same dice for all
-  // backends of a format and the oracle of the device's first.
   using Test = std::function<void(const Transformer& model, Oracle& oracle,
                                   Dice& dice, const std::string& what)>;
-  // The host device, a hundred times slower than others, where it is wanted,
-  // and there with one format, which changes from family to family.
-  void Everywhere(const Test& test, bool on_host = false) {
-    for (WeightFormat format : kFormats)
-      for (const auto& kin : kin_) {
-        if (&kin != kin_.data() &&
-            (!on_host || format != kFormats[GetParam().size() % 3]))
-          continue;
-        const auto first = LoadGolden(GetParam(), kin.front(), format);
-        Oracle oracle(*first);
-        for (const auto& backend : kin) {
-          const auto model = LoadGolden(GetParam(), backend, format);
-          Dice dice(static_cast<std::uint64_t>(format));
-          test(*model, oracle, dice,
-               absl::StrCat(GetParam(), ", format ", static_cast<int>(format),
-                            ", ", backend->description()));
-        }
-      }
+
+  // Runs `test` on every backend, with the same dice for all of them and the
+  // oracle of the first.
+  static void Run(WeightFormat format,
+                  const std::vector<std::shared_ptr<Backend>>& backends,
+                  const Test& test) {
+    const auto first = LoadGolden(GetParam(), backends.front(), format);
+    Oracle oracle(*first);
+    for (const auto& backend : backends) {
+      const auto model = LoadGolden(GetParam(), backend, format);
+      Dice dice(static_cast<std::uint64_t>(format));
+      test(*model, oracle, dice,
+           absl::StrCat(GetParam(), ", format ", static_cast<int>(format), ", ",
+                        backend->description()));
+    }
+  }
+  // On the cpu, in every format.
+  void Everywhere(const Test& test) {
+    for (WeightFormat format : kFormats) Run(format, backends_, test);
+  }
+  // And on the host device, which is hundreds of times slower: in one format,
+  // which the length of the family's name chooses.
+  void EverywhereAndOnHost(const Test& test) {
+    Everywhere(test);
+    Run(kFormats[GetParam().size() % 3], {HostDeviceBackend()}, test);
   }
 
-  // By device.
-  const std::vector<std::vector<std::shared_ptr<Backend>>> kin_ = {
-      Backends(), {HostDeviceBackend()}};
+  const std::vector<std::shared_ptr<Backend>> backends_ = Backends();
 };
 
 // One token at a time, each committed before the next; the oracle prefills.
@@ -79,17 +82,15 @@ TEST_P(Faithful, DecodedOrPrefilled) {
 }
 
 TEST_P(Faithful, PrefilledInPieces) {
-  Everywhere(
-      [](const Transformer& model, Oracle& oracle, Dice& dice,
-         const std::string& what) {
-        Walk walk(model);
-        for (int piece : {1, 2, 15, 0, 6, 1})
-          walk.Prefill(RandomText(model, piece, dice));
-        const TokenBatch batch = ChainAfter(walk.session(), {3, 1, 4});
-        const auto scores = walk.Score(batch);
-        ExpectFaithful(*scores, 0, 3, walk, oracle, what);
-      },
-      /*on_host=*/true);
+  EverywhereAndOnHost([](const Transformer& model, Oracle& oracle, Dice& dice,
+                         const std::string& what) {
+    Walk walk(model);
+    for (int piece : {1, 2, 15, 0, 6, 1})
+      walk.Prefill(RandomText(model, piece, dice));
+    const TokenBatch batch = ChainAfter(walk.session(), {3, 1, 4});
+    const auto scores = walk.Score(batch);
+    ExpectFaithful(*scores, 0, 3, walk, oracle, what);
+  });
 }
 
 TEST_P(Faithful, InAChain) {
@@ -107,23 +108,20 @@ TEST_P(Faithful, InAChain) {
 }
 
 TEST_P(Faithful, InTreesOnTopOfEachOther) {
-  Everywhere(
-      [](const Transformer& model, Oracle& oracle, Dice& dice,
-         const std::string& what) {
-        for (int i = 0; i < 6; ++i) {
-          Walk walk(model);
-          walk.Prefill(RandomText(model, dice.Below(20), dice));
-          const int calls = dice.Between(1, 4);
-          for (int call = 0; call < calls; ++call) {
-            const int first = walk.pending();
-            const TokenBatch batch =
-                walk.RandomBatch(dice.Between(1, 24), dice);
-            const auto scores = walk.Score(batch);
-            ExpectFaithful(*scores, first, batch.size(), walk, oracle, what);
-          }
-        }
-      },
-      /*on_host=*/true);
+  EverywhereAndOnHost([](const Transformer& model, Oracle& oracle, Dice& dice,
+                         const std::string& what) {
+    for (int i = 0; i < 6; ++i) {
+      Walk walk(model);
+      walk.Prefill(RandomText(model, dice.Below(20), dice));
+      const int calls = dice.Between(1, 4);
+      for (int call = 0; call < calls; ++call) {
+        const int first = walk.pending();
+        const TokenBatch batch = walk.RandomBatch(dice.Between(1, 24), dice);
+        const auto scores = walk.Score(batch);
+        ExpectFaithful(*scores, first, batch.size(), walk, oracle, what);
+      }
+    }
+  });
 }
 
 TEST_P(Faithful, InBatchesOfAnySize) {
@@ -173,44 +171,41 @@ TEST_P(Faithful, AfterAnyHistory) {
 
 // Up to five sessions in a call, in any order, some without logits.
 TEST_P(Faithful, InAnyCompany) {
-  Everywhere(
-      [](const Transformer& model, Oracle& oracle, Dice& dice,
-         const std::string& what) {
-        std::vector<Walk> walks;
-        for (int i = 0; i < 5; ++i) {
-          walks.emplace_back(model);
-          walks.back().Prefill(RandomText(model, dice.Below(20), dice));
-        }
-        for (int round = 0; round < 8; ++round) {
-          std::vector<std::size_t> order = {0, 1, 2, 3, 4};
-          for (std::size_t i = 4; i > 0; --i)
-            std::swap(order[i], order[static_cast<std::size_t>(
-                                    dice.Below(static_cast<int>(i) + 1))]);
-          order.resize(static_cast<std::size_t>(dice.Between(1, 5)));
-          std::vector<TokenBatch> batches;
-          for (std::size_t i : order)
-            batches.push_back(walks[i].RandomBatch(dice.Between(1, 17), dice));
-          std::vector<ScoreRequest> requests;
-          for (std::size_t i = 0; i < order.size(); ++i)
-            requests.push_back({.session = &walks[order[i]].session(),
-                                .batch = &batches[i],
-                                .logits = !dice.OneIn(4)});
-          const auto scores = model.Score(requests);
-          ASSERT_TRUE(scores.ok()) << scores.status();
-          for (std::size_t i = 0; i < order.size(); ++i) {
-            Walk& walk = walks[order[i]];
-            const int first = walk.pending();
-            walk.Note(batches[i]);
-            if (requests[i].logits)
-              ExpectFaithful(*(*scores)[i], first, batches[i].size(), walk,
-                             oracle,
-                             absl::StrCat(what, ", company of ", order.size()));
-            if (dice.OneIn(2) && walk.session().length() < 20)
-              walk.Commit(walk.RandomPath(dice));
-          }
-        }
-      },
-      /*on_host=*/true);
+  EverywhereAndOnHost([](const Transformer& model, Oracle& oracle, Dice& dice,
+                         const std::string& what) {
+    std::vector<Walk> walks;
+    for (int i = 0; i < 5; ++i) {
+      walks.emplace_back(model);
+      walks.back().Prefill(RandomText(model, dice.Below(20), dice));
+    }
+    for (int round = 0; round < 8; ++round) {
+      std::vector<std::size_t> order = {0, 1, 2, 3, 4};
+      for (std::size_t i = 4; i > 0; --i)
+        std::swap(order[i], order[static_cast<std::size_t>(
+                                dice.Below(static_cast<int>(i) + 1))]);
+      order.resize(static_cast<std::size_t>(dice.Between(1, 5)));
+      std::vector<TokenBatch> batches;
+      for (std::size_t i : order)
+        batches.push_back(walks[i].RandomBatch(dice.Between(1, 17), dice));
+      std::vector<ScoreRequest> requests;
+      for (std::size_t i = 0; i < order.size(); ++i)
+        requests.push_back({.session = &walks[order[i]].session(),
+                            .batch = &batches[i],
+                            .logits = !dice.OneIn(4)});
+      const auto scores = model.Score(requests);
+      ASSERT_TRUE(scores.ok()) << scores.status();
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        Walk& walk = walks[order[i]];
+        const int first = walk.pending();
+        walk.Note(batches[i]);
+        if (requests[i].logits)
+          ExpectFaithful(*(*scores)[i], first, batches[i].size(), walk, oracle,
+                         absl::StrCat(what, ", company of ", order.size()));
+        if (dice.OneIn(2) && walk.session().length() < 20)
+          walk.Commit(walk.RandomPath(dice));
+      }
+    }
+  });
 }
 
 // Several threads ask one model at once, each for a session of its own. What

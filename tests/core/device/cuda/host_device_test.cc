@@ -451,6 +451,24 @@ TEST_F(HostDeviceFault, AnAccessIsOutOfBounds) {
               HasSubstr("accesses numbers 4 to 11 of 8"));
 }
 
+TEST_F(HostDeviceFault, ALaunchIsOfAShapeThatNoGpuHas) {
+  int refused = 0;
+  for (const LaunchShape& shape :
+       {LaunchShape{.blocks = 0}, LaunchShape{.threads = 0},
+        LaunchShape{.threads = 33}, LaunchShape{.threads = 1056},
+        LaunchShape{.shared_bytes = (163 << 10) + 1}}) {
+    HostDevice device({});
+    Launch(device, shape, Free{[](const Thread&) {}});
+    EXPECT_THAT(std::string(device.Finish().message()),
+                HasSubstr("kernel free_hand: launched as "));
+    ++refused;
+  }
+  EXPECT_EQ(refused, 5);
+  EXPECT_EQ(
+      Says({.threads = 1024, .shared_bytes = 163 << 10}, [](const Thread&) {}),
+      "");
+}
+
 TEST_F(HostDeviceFault, PinnedMemoryIsFreedUnderACopy) {
   const DeviceSpan x = Fresh(64);
   void* pinned = device_.AllocatePinned(64).value();
