@@ -11,6 +11,9 @@ namespace banyan {
 struct Weights {
   absl::Span<const double> values;
   absl::Span<const int> left_out = {};
+  // Where the values stand, ascending, in a row whose other weights are 0;
+  // empty: they are the row. A number chooses alike from both.
+  absl::Span<const int> places = {};
 };
 
 }  // namespace banyan

@@ -96,6 +96,10 @@ struct ScoreRequest {
   const TokenBatch* batch;     // becomes the session's next pending rows
   std::vector<int> taps = {};  // hidden states wanted (Scores::ReadHidden)
   bool logits = true;          // without, no row of logits may be read
+  // What the rows start from in the place of their tokens' embeddings:
+  // hidden_size() numbers each, in their order, for models that read features.
+  // Empty: from the tokens, which otherwise only name the rows.
+  absl::Span<const float> vectors = {};
 };
 
 // What a model is made of and where it runs, for reports and records.

@@ -129,6 +129,9 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> TableModel::Score(
   for (const ScoreRequest& request : requests) {
     const auto* session = static_cast<const TableSession*>(request.session);
     BANYAN_RETURN_IF_ERROR(session->CheckBatch(*request.batch));
+    if (!request.vectors.empty())
+      return absl::InvalidArgumentError(
+          "score: a table's rows start from tokens, not from vectors");
   }
   std::vector<std::unique_ptr<Scores>> result;
   for (const ScoreRequest& request : requests) {

@@ -11,12 +11,13 @@ enum class Nonlinearity {
   kGeluTanh,  // x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
 };
 
-// y = f(x), or f(x) * up where `up` is not empty. y may be x.
+// y = f(x), or f(x) * up where `up` is not empty; or y += that. y may be x.
 struct ActivateArgs {
   Nonlinearity function;
   Tensor x;
   Tensor up;  // may be empty
   Tensor y;
+  bool add = false;
 };
 
 }  // namespace banyan

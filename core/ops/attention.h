@@ -36,6 +36,7 @@ struct AttentionArgs {
   int visible_words;
   int window = 0;  // 0: all
   Tensor y;
+  Live length = {};  // to be added to committed and pending_slot
 };
 
 }  // namespace banyan

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,17 @@ absl::StatusOr<std::unique_ptr<Gauge>> Backend::NewGauge(
     std::size_t /*bytes*/, const Clock& /*clock*/) {
   return absl::UnimplementedError(
       absl::StrCat(description(), " does not know its own limits"));
+}
+
+absl::StatusOr<std::unique_ptr<Recording>> Backend::Record(
+    absl::FunctionRef<absl::Status()> /*work*/) {
+  return absl::UnimplementedError(
+      absl::StrCat(description(), " records nothing"));
+}
+
+absl::Status Backend::Replay(const Recording& /*recording*/) {
+  return absl::UnimplementedError(
+      absl::StrCat(description(), " records nothing"));
 }
 
 }  // namespace banyan

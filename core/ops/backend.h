@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -41,6 +42,12 @@ struct BackendFacts {
   bool rounds_to_bf16 = false;
 };
 
+// Ops that were recorded (Backend::Record).
+class Recording {
+ public:
+  virtual ~Recording() = default;
+};
+
 // What every backend promises: a row's result depends on that row alone, to the
 // last bit; not on the rows beside it or their number, on where they lie in
 // memory, on threads, or on what ran before. In which order a sum is taken is
@@ -60,6 +67,13 @@ struct BackendFacts {
 // later ones. What a call reads of the caller's own memory it has read when it
 // returns; a buffer may be destroyed while work on it is under way.
 //
+// Recording: where Record() can, the calls of `work` are kept instead of done,
+// and Replay() does them again, as often as is wanted, at the cost of one call:
+// the same ops on the same buffers, whatever these then hold. `work` calls ops
+// only: what allocates, gives numbers to the caller or reads the caller's
+// memory cannot be recorded and fails. It has been done once before, so that
+// all memory is there. What a recording uses must outlive it.
+//
 // Safe for concurrent use on different buffers. Buffers, weights and caches
 // belong to the backend that made them and may outlive it.
 class Backend {
@@ -77,6 +91,10 @@ class Backend {
   // outlive it.
   virtual absl::StatusOr<std::unique_ptr<Gauge>> NewGauge(std::size_t bytes,
                                                           const Clock& clock);
+
+  virtual absl::StatusOr<std::unique_ptr<Recording>> Record(
+      absl::FunctionRef<absl::Status()> work);
+  virtual absl::Status Replay(const Recording& recording);
 
   // Zeroed memory.
   virtual absl::StatusOr<std::unique_ptr<Buffer>> Allocate(

@@ -27,6 +27,7 @@ struct StoreKvArgs {
   Tensor values;
   KvCache* cache;
   int first_slot;
+  Live length = {};  // to be added to first_slot
 };
 
 // Moves slot slots[i] to slot first_slot + i, which is not above it; `slots`

@@ -42,6 +42,15 @@ struct Ints {
   int size = 0;
 };
 
+// A number that the device alone knows when work is asked for, so that work may
+// be recorded once (Backend::Record) and done again with another number.
+struct Live {
+  Ints at;       // holds it, alone
+  int most = 0;  // it is never more
+
+  bool empty() const { return at.buffer == nullptr; }
+};
+
 }  // namespace banyan
 
 #endif  // BANYAN_CORE_OPS_TENSOR_H_

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -14,22 +13,20 @@
 #include "core/base/check.h"
 #include "core/base/checked_sum.h"
 #include "core/base/lanes.h"
+#include "core/base/law_math.h"
 #include "core/base/token.h"
 
 namespace banyan {
 namespace {
 
-// The reciprocal of anything less overflows.
-constexpr double kNothing = std::numeric_limits<double>::min();
-
-double TotalOf(const std::vector<double>& masses) {
-  const double total = CheckedSum(masses);
+LawScale Whole(double total) {
   Check(std::isfinite(total), "masses of a distribution must be finite");
-  return total;
+  return {.row_total = total, .summed = total};
 }
 
 // Eight maxima for the reason that core/base/lanes.h gives for sums.
 double Largest(absl::Span<const double> row) {
+  constexpr std::size_t kLanes = 8;
   const double* masses = row.data();
   double most[kLanes] = {};
   const std::size_t whole = row.size() / kLanes * kLanes;
@@ -50,7 +47,7 @@ bool Contains(absl::Span<const int> list, int value) {
 Distribution Distribution::Dense(std::vector<double> masses) {
   Distribution result;
   result.vocab_size_ = static_cast<int>(masses.size());
-  result.raw_total_ = result.summed_ = TotalOf(masses);
+  result.counts_ = Whole(CheckedSum(masses));
   result.masses_ =
       std::make_shared<const std::vector<double>>(std::move(masses));
   return result;
@@ -66,7 +63,12 @@ Distribution Distribution::Sparse(int vocab_size, std::vector<TokenId> tokens,
         "the tokens of a sparse row must ascend");
   Distribution result;
   result.vocab_size_ = vocab_size;
-  result.raw_total_ = result.summed_ = TotalOf(masses);
+  SparseSum total;
+  for (std::size_t i = 0; i < masses.size(); ++i) {
+    Check(masses[i] >= 0, "a mass or weight is negative or NaN");
+    total.Add(static_cast<std::size_t>(tokens[i]), masses[i]);
+  }
+  result.counts_ = Whole(total.Total());
   result.tokens_ =
       std::make_shared<const std::vector<TokenId>>(std::move(tokens));
   result.masses_ =
@@ -81,6 +83,11 @@ Distribution Distribution::OneHot(int vocab_size, TokenId token) {
 absl::Span<const double> Distribution::masses() const {
   if (masses_ == nullptr) return {};
   return *masses_;
+}
+
+absl::Span<const TokenId> Distribution::tokens() const {
+  if (dense()) return {};
+  return *tokens_;
 }
 
 int Distribution::IndexOf(TokenId token) const {
@@ -98,13 +105,13 @@ TokenId Distribution::TokenAt(int index) const {
 double Distribution::Mass(TokenId token) const {
   const int index = IndexOf(token);
   if (index < 0 || Contains(left_out_, index)) return 0;
-  return scale_ * (*masses_)[static_cast<std::size_t>(index)];
+  return counts_.scale * (*masses_)[static_cast<std::size_t>(index)];
 }
 
 void Distribution::ForEach(absl::FunctionRef<void(TokenId, double)> f) const {
   const absl::Span<const double> row = masses();
   for (int i = 0; i < static_cast<int>(row.size()); ++i) {
-    const double mass = scale_ * row[i];
+    const double mass = counts_.scale * row[i];
     if (mass > 0 && !Contains(left_out_, i)) f(TokenAt(i), mass);
   }
 }
@@ -133,17 +140,16 @@ Distribution Distribution::Without(TokenId token) const {
   if (index < 0 || Contains(left_out_, index)) return *this;
   Distribution result = *this;
   result.left_out_.push_back(index);
-  result.raw_total_ = raw_total_ - (*masses_)[static_cast<std::size_t>(index)];
-  // A small difference of large sums has lost its digits: sum what is left.
-  constexpr double kCancelled = 1.0 / 1024;
-  if (!(result.raw_total_ >= kCancelled * summed_)) {
-    result.scale_ = 1;
-    double left = 0;
-    result.ForEach([&](TokenId, double mass) { left += mass; });
-    result.raw_total_ = result.summed_ = left;
+  const double number = (*masses_)[static_cast<std::size_t>(index)];
+  SparseSum rest;
+  if (counts_.MustSum(number)) {
+    result.counts_.scale = 1;  // the row's own numbers
+    result.ForEach([&](TokenId other, double mass) {
+      rest.Add(static_cast<std::size_t>(other), mass);
+    });
   }
-  if (result.raw_total_ < kNothing) result.raw_total_ = 0;
-  result.scale_ = result.empty() ? 0 : total() / result.raw_total_;
+  result.counts_ = counts_;
+  result.counts_.TakeOut(number, rest.Total());
   return result;
 }
 
@@ -159,10 +165,10 @@ Distribution Distribution::KeepAtLeast(double threshold) const {
 }
 
 Distribution Distribution::Normalized() const {
-  Check(raw_total_ >= kNothing,
+  Check(counts_.row_total >= kNoMass,
         "a distribution without mass cannot be normalised");
   Distribution result = *this;
-  result.scale_ = 1 / raw_total_;
+  result.counts_.Normalize();
   return result;
 }
 

@@ -16,6 +16,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "core/base/law_math.h"
 #include "core/base/token.h"
 #include "core/base/weights.h"
 
@@ -32,9 +33,9 @@ class Distribution {
 
   int vocab_size() const { return vocab_size_; }
   // The sum of all masses.
-  double total() const { return scale_ * raw_total_; }
+  double total() const { return counts_.total(); }
   // True if no token has mass: nothing can be drawn.
-  bool empty() const { return !(raw_total_ > 0); }
+  bool empty() const { return counts_.empty(); }
   // Constant time, or logarithmic in the entries of a sparse row.
   double Mass(TokenId token) const;
   // The token of largest mass, the lowest id on a tie. Requires mass.
@@ -44,7 +45,7 @@ class Distribution {
 
   // To draw: TokenAt(chance.Draw(weights(), ...)). The weights are masses up to
   // a common factor.
-  Weights weights() const { return {masses(), left_out_}; }
+  Weights weights() const { return {masses(), left_out_, tokens()}; }
   TokenId TokenAt(int index) const;
 
   // This law given that `token` is not drawn: the others keep their ratios and
@@ -64,7 +65,8 @@ class Distribution {
   // its index is in left_out(). For loops over whole rows.
   bool dense() const { return tokens_ == nullptr; }
   absl::Span<const double> masses() const;
-  double factor() const { return scale_; }
+  absl::Span<const TokenId> tokens() const;  // none if dense
+  double factor() const { return counts_.scale; }
   absl::Span<const int> left_out() const { return left_out_; }
   int IndexOf(TokenId token) const;  // -1: no entry
 
@@ -73,9 +75,7 @@ class Distribution {
   std::shared_ptr<const std::vector<TokenId>> tokens_;  // null if dense
   std::shared_ptr<const std::vector<double>> masses_;
   absl::InlinedVector<int, 2> left_out_;
-  double raw_total_ = 0;  // of the masses that are not left out, unscaled
-  double summed_ = 0;     // raw_total_ when it was last summed afresh
-  double scale_ = 1;
+  LawScale counts_;
 };
 
 // sum over x of min(p(x), q(x)): the acceptance of one draw from q (source:

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "core/base/law_math.h"
 #include "core/base/token.h"
 #include "core/base/weights.h"
 #include "core/prob/distribution.h"
@@ -51,13 +52,9 @@ class Residual {
   void SubtractRow(const Distribution& q, double a, double sum);
   // The entries of q alone, the row being dense.
   void SubtractEntries(const Distribution& q, double a, double sum);
-  // True if S need not be summed afresh to be exact.
-  bool Trusts(double sum, double a) const;
-
   Distribution start_;        // p; its entries index the row
   std::vector<double> left_;  // empty: the row is still p's
-  double scale_;              // cur is scale_ times the row
-  double kept_ = 1;           // the share left since the row was last summed
+  ResidualScale counts_;      // of cur, in numbers of the row
 };
 
 }  // namespace banyan

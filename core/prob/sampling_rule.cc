@@ -13,6 +13,8 @@
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/checked_sum.h"
+#include "core/base/lanes.h"
+#include "core/base/law_math.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
@@ -44,11 +46,12 @@ void Penalise(std::vector<double>& logits, double penalty,
 std::vector<double> Softmax(absl::Span<const double> logits, double temperature,
                             double largest) {
   std::vector<double> masses(logits.size());
-  double sum = 0;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    masses[i] = std::exp((logits[i] - largest) / temperature);
-    sum += masses[i];
-  }
+  const double* from = logits.data();
+  double* to = masses.data();
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    to[i] = ExpOfNegative((from[i] - largest) / temperature);
+  const double sum =
+      SumInLanes(masses.size(), [=](std::size_t i) { return to[i]; });
   for (double& mass : masses) mass /= sum;
   return masses;
 }

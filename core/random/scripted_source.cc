@@ -1,6 +1,7 @@
 #include "core/random/scripted_source.h"
 
 #include "core/base/check.h"
+#include "core/base/law_math.h"
 #include "core/base/weights.h"
 #include "core/random/random_source.h"
 #include "core/random/uniform.h"

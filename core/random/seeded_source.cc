@@ -1,9 +1,9 @@
 #include "core/random/seeded_source.h"
 
-#include <Random123/philox.h>
-
 #include <cstdint>
 
+#include "core/base/keyed_uniform.h"
+#include "core/base/law_math.h"
 #include "core/base/weights.h"
 #include "core/random/random_source.h"
 #include "core/random/uniform.h"
@@ -19,16 +19,9 @@ int SeededSource::Draw(const Weights& weights, const ChoiceKey& key) {
 }
 
 double SeededSource::Uniform(const ChoiceKey& key) const {
-  using Philox = r123::Philox4x64;
-  const auto purpose = static_cast<std::uint64_t>(key.purpose);
-  const Philox::ctr_type counter = {
-      {(std::uint64_t{key.prompt} << 32) | key.round,
-       (std::uint64_t{key.node} << 32) | key.draw,
-       (std::uint64_t{key.trunk} << 8) | purpose, 0}};
-  const Philox::key_type seed = {{seed_, 0}};
-  constexpr int kUnusedBits = 64 - 53;
-  return static_cast<double>(Philox()(counter, seed)[0] >> kUnusedBits) *
-         0x1p-53;
+  return UniformOf(seed_,
+                   WordsOf(key.prompt, key.round, key.node, key.draw, key.trunk,
+                           static_cast<std::uint8_t>(key.purpose)));
 }
 
 }  // namespace banyan

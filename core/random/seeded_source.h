@@ -18,8 +18,7 @@ class SeededSource : public RandomSource {
   bool Accept(double probability, const ChoiceKey& key) override;
   int Draw(const Weights& weights, const ChoiceKey& key) override;
 
-  // The number in [0, 1) behind a key, with 53 random bits: Philox4x64-10 of
-  // the whole key under the seed.
+  // The number in [0, 1) behind a key: UniformOf (core/base/law_math.h).
   double Uniform(const ChoiceKey& key) const;
 
  private:

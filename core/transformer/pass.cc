@@ -21,6 +21,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/read_row.h"
 #include "core/ops/tensor.h"
+#include "core/ops/weight.h"
 #include "core/prob/distribution.h"
 #include "core/prob/logits.h"
 #include "core/prob/sampling_rule.h"
@@ -33,8 +34,7 @@ namespace banyan {
 namespace {
 
 bool Wants(const PassPart& part, int tap) {
-  const std::vector<int>& taps = part.request->taps;
-  return std::find(taps.begin(), taps.end(), tap) != taps.end();
+  return std::find(part.taps.begin(), part.taps.end(), tap) != part.taps.end();
 }
 
 absl::Span<std::byte> AsBytes(absl::Span<float> numbers) {
@@ -115,42 +115,71 @@ class TransformerPass::PassScores : public Scores {
 };
 
 TransformerPass::TransformerPass(const Transformer& model,
-                                 std::vector<PassPart> parts)
+                                 absl::Span<const ScoreRequest* const> requests)
     : model_(model),
       architecture_(model.architecture_),
-      backend_(*model.backend_),
-      parts_(std::move(parts)) {
+      backend_(*model.backend_) {
   std::shared_ptr<Workspaces> pool = model.workspaces_;
   workspace_ = {pool->Take(backend_).release(), [pool](Workspace* workspace) {
                   pool->Return(std::unique_ptr<Workspace>(workspace));
                 }};
-  for (PassPart& part : parts_) {
-    part.first_row = rows_;
-    rows_ += part.request->batch->size();
+  for (const ScoreRequest* request : requests) {
+    parts_.push_back({static_cast<TransformerSession*>(request->session),
+                      request, request->batch->size(), request->taps,
+                      request->logits, rows_});
+    rows_ += parts_.back().rows;
   }
 }
 
+TransformerPass::TransformerPass(const Transformer& model,
+                                 TransformerSession& session,
+                                 const DeviceRows& rows,
+                                 std::shared_ptr<Workspace> workspace)
+    : model_(model),
+      architecture_(model.architecture_),
+      backend_(*model.backend_),
+      parts_{{.session = &session,
+              .request = nullptr,
+              .rows = rows.rows,
+              .first_pending = rows.first_pending,
+              .length = rows.length,
+              .visible = rows.visible,
+              .visible_words = rows.visible_words}},
+      on_device_(&rows),
+      rows_(rows.rows),
+      workspace_(std::move(workspace)) {}
+
 absl::StatusOr<std::vector<std::unique_ptr<Scores>>> TransformerPass::Run() {
   BANYAN_RETURN_IF_ERROR(Begin());
-  const std::vector<int>& layers = parts_.front().session->layers();
-  BANYAN_RETURN_IF_ERROR(Tap(0));
-  for (std::size_t place = 0; place < layers.size(); ++place) {
-    BANYAN_RETURN_IF_ERROR(RunLayer(place));
-    BANYAN_RETURN_IF_ERROR(Tap(layers[place] + 1));
-  }
+  BANYAN_RETURN_IF_ERROR(RunLayers());
   BANYAN_RETURN_IF_ERROR(Head());
   std::vector<std::unique_ptr<Scores>> scores;
   for (const PassPart& part : parts_) scores.push_back(ScoresOf(part));
   return scores;
 }
 
+absl::Status TransformerPass::RunOnDevice() {
+  BANYAN_RETURN_IF_ERROR(BeginOnDevice());
+  BANYAN_RETURN_IF_ERROR(RunLayers());
+  return Head();
+}
+
+absl::Status TransformerPass::RunLayers() {
+  const std::vector<int>& layers = parts_.front().session->layers();
+  BANYAN_RETURN_IF_ERROR(Tap(0));
+  for (std::size_t place = 0; place < layers.size(); ++place) {
+    BANYAN_RETURN_IF_ERROR(RunLayer(place));
+    BANYAN_RETURN_IF_ERROR(Tap(layers[place] + 1));
+  }
+  return absl::OkStatus();
+}
+
 std::unique_ptr<Scores> TransformerPass::ScoresOf(const PassPart& part) const {
-  const int rows = part.request->batch->size();
   const Tensor logits =
-      part.request->logits ? logits_.Rows(part.first_row, rows) : Tensor{};
+      part.logits ? logits_.Rows(part.first_row, part.rows) : Tensor{};
   std::vector<Tensor> taps;
-  for (int place : part.request->taps)
-    taps.push_back(taps_.at(place).Rows(part.first_row, rows));
+  for (int place : part.taps)
+    taps.push_back(taps_.at(place).Rows(part.first_row, part.rows));
   return std::make_unique<PassScores>(model_, workspace_, logits,
                                       std::move(taps));
 }
@@ -162,14 +191,17 @@ absl::Status TransformerPass::Begin() {
   std::vector<int> visible;
   for (PassPart& part : parts_) {
     const TokenBatch& batch = *part.request->batch;
-    BANYAN_RETURN_IF_ERROR(part.session->Reserve(batch.size()));
+    TransformerSession& session = *part.session;
+    BANYAN_RETURN_IF_ERROR(session.Reserve(batch.size()));
     ids.insert(ids.end(), batch.tokens.begin(), batch.tokens.end());
     positions.insert(positions.end(), batch.positions.begin(),
                      batch.positions.end());
-    part.visible_words = (part.session->pending() + batch.size() + 31) / 32;
+    part.committed = session.length();
+    part.first_pending = session.pending();
+    part.pending_slot = session.pending_slot();
+    part.visible_words = (part.first_pending + batch.size() + 31) / 32;
     part.visible.offset = visible.size();
-    const std::vector<int> bits =
-        part.session->Visible(batch, part.visible_words);
+    const std::vector<int> bits = session.Visible(batch, part.visible_words);
     part.visible.size = static_cast<int>(bits.size());
     visible.insert(visible.end(), bits.begin(), bits.end());
   }
@@ -177,20 +209,13 @@ absl::Status TransformerPass::Begin() {
                           workspace_->List(Workspace::kVisible, visible));
   for (PassPart& part : parts_) part.visible.buffer = bits.buffer;
 
-  const int hidden = architecture_.hidden_size;
-  BANYAN_ASSIGN_OR_RETURN(
-      stream_, workspace_->Matrix(Workspace::kStream, rows_, hidden));
-  BANYAN_ASSIGN_OR_RETURN(
-      normed_, workspace_->Matrix(Workspace::kNormed, rows_, hidden));
   BANYAN_ASSIGN_OR_RETURN(Ints tokens, workspace_->List(Workspace::kIds, ids));
-  const TransformerWeights& weights = model_.weights_;
-  BANYAN_RETURN_IF_ERROR(
-      backend_.Embed({tokens, weights.embedding.get(), stream_}));
-  if (weights.positions != nullptr) {
+  BANYAN_RETURN_IF_ERROR(Embed(tokens));
+  if (model_.weights_.positions != nullptr) {
     BANYAN_ASSIGN_OR_RETURN(Ints places,
                             workspace_->List(Workspace::kPositions, positions));
     return backend_.Embed(
-        {places, weights.positions.get(), stream_, /*add=*/true});
+        {places, model_.weights_.positions.get(), stream_, /*add=*/true});
   }
   BANYAN_ASSIGN_OR_RETURN(angles_, workspace_->Matrix(Workspace::kAngles, rows_,
                                                       architecture_.head_dim));
@@ -198,6 +223,44 @@ absl::Status TransformerPass::Begin() {
   for (std::size_t i = 0; i < positions.size(); ++i)
     model_.rotation_->Write(positions[i], &angles[i * angles_.stride]);
   return backend_.Upload(AsBytes(absl::MakeSpan(angles)), *angles_.buffer, 0);
+}
+
+absl::Status TransformerPass::BeginOnDevice() {
+  BANYAN_RETURN_IF_ERROR(Embed(on_device_->tokens));
+  if (model_.weights_.positions != nullptr)
+    return backend_.Embed({on_device_->positions,
+                           model_.weights_.positions.get(), stream_,
+                           /*add=*/true});
+  BANYAN_ASSIGN_OR_RETURN(angles_, workspace_->Matrix(Workspace::kAngles, rows_,
+                                                      architecture_.head_dim));
+  BANYAN_ASSIGN_OR_RETURN(const Weight* angles, model_.Angles());
+  return backend_.Embed({on_device_->positions, angles, angles_});
+}
+
+// What the rows start from; learned positions and angles aside.
+absl::Status TransformerPass::Embed(const Ints& tokens) {
+  const int hidden = architecture_.hidden_size;
+  BANYAN_ASSIGN_OR_RETURN(
+      stream_, workspace_->Matrix(Workspace::kStream, rows_, hidden));
+  BANYAN_ASSIGN_OR_RETURN(
+      normed_, workspace_->Matrix(Workspace::kNormed, rows_, hidden));
+  BANYAN_RETURN_IF_ERROR(
+      backend_.Embed({tokens, model_.weights_.embedding.get(), stream_}));
+  for (const PassPart& part : parts_) {
+    if (part.request == nullptr || part.request->vectors.empty()) continue;
+    std::vector<float> rows(static_cast<std::size_t>(part.rows) *
+                            stream_.stride);
+    const auto size = static_cast<std::size_t>(hidden);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(part.rows); ++i)
+      std::copy_n(
+          part.request->vectors.begin() + static_cast<std::ptrdiff_t>(i * size),
+          size, &rows[i * stream_.stride]);
+    BANYAN_RETURN_IF_ERROR(
+        backend_.Upload(AsBytes(absl::MakeSpan(rows)), *stream_.buffer,
+                        static_cast<std::size_t>(part.first_row) *
+                            stream_.stride * sizeof(float)));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status TransformerPass::Norm(const Tensor& x, const RowVector& weight,
@@ -264,23 +327,23 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
   std::vector<AttentionArgs> attentions;
   for (const PassPart& part : parts_) {
     TransformerSession& session = *part.session;
-    const Tensor rows =
-        projected.Rows(part.first_row, part.request->batch->size());
+    const Tensor rows = projected.Rows(part.first_row, part.rows);
     stores.push_back({rows.Columns(queries, keys),
                       rows.Columns(queries + keys, keys),
                       &session.pending_cache(place),
-                      session.pending_slot() + session.pending()});
+                      part.pending_slot + part.first_pending, part.length});
     attentions.push_back({.queries = rows.Columns(0, queries),
                           .heads = architecture_.heads,
                           .prefix = &session.prefix_cache(place),
-                          .committed = session.length(),
+                          .committed = part.committed,
                           .pending = &session.pending_cache(place),
-                          .pending_slot = session.pending_slot(),
-                          .first_pending = session.pending(),
+                          .pending_slot = part.pending_slot,
+                          .first_pending = part.first_pending,
                           .visible = part.visible,
                           .visible_words = part.visible_words,
                           .window = facts.window,
-                          .y = attended.Rows(part.first_row, rows.rows)});
+                          .y = attended.Rows(part.first_row, part.rows),
+                          .length = part.length});
   }
   BANYAN_RETURN_IF_ERROR(backend_.StoreKv(stores));
   return backend_.Attention(attentions);
@@ -330,7 +393,7 @@ absl::Status TransformerPass::Tap(int place) {
 // The final norm, and the logits of the parts that want them.
 absl::Status TransformerPass::Head() {
   const auto wanted = [](const PassPart& part) {
-    return part.request->logits || Wants(part, kAfterFinalNorm);
+    return part.logits || Wants(part, kAfterFinalNorm);
   };
   if (std::none_of(parts_.begin(), parts_.end(), wanted))
     return absl::OkStatus();
@@ -342,7 +405,7 @@ absl::Status TransformerPass::Head() {
       logits_,
       workspace_->Matrix(Workspace::kLogits, rows_, architecture_.vocab_size));
   // Neighbours that want logits share the reading of the head.
-  int first = 0;
+  int first = on_device_ == nullptr ? 0 : on_device_->logits_from;
   int end = 0;
   const auto multiply = [&] {
     if (end == first) return absl::OkStatus();
@@ -352,8 +415,8 @@ absl::Status TransformerPass::Head() {
                             .y = logits_.Rows(first, end - first)});
   };
   for (const PassPart& part : parts_) {
-    const int next = part.first_row + part.request->batch->size();
-    if (!part.request->logits) {
+    const int next = part.first_row + part.rows;
+    if (!part.logits) {
       BANYAN_RETURN_IF_ERROR(multiply());
       first = next;
     }

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "core/model/model.h"
 #include "core/ops/tensor.h"
 #include "core/transformer/session.h"
@@ -19,27 +20,63 @@
 
 namespace banyan {
 
-// A request with its session; all parts of a pass run the same layers.
+// One session's rows; all parts of a pass run the same layers.
 struct PassPart {
-  const ScoreRequest* request;
   TransformerSession* session;
-  int first_row = 0;  // in the pass; set by it
+  const ScoreRequest* request;  // null: the rows are on the device
+  int rows = 0;
+  std::vector<int> taps = {};
+  bool logits = true;
+  // Set by the pass: the first of its rows; committed tokens and rows that
+  // wait, in slots from `pending_slot` on; who sees whom.
+  int first_row = 0;
+  int committed = 0;
+  int first_pending = 0;
+  int pending_slot = 0;
+  Live length = {};
   Ints visible = {};
   int visible_words = 0;
 };
 
+// Rows of one session that nobody has on this machine: what TokenBatch says,
+// and where they stand, in lists of the device. Nothing is asked of the session
+// but its caches, which have room.
+struct DeviceRows {
+  int rows = 0;
+  Ints tokens;
+  Ints positions;
+  Ints visible;  // as AttentionArgs
+  int visible_words = 0;
+  int first_pending = 0;
+  Live length;          // committed tokens
+  int logits_from = 0;  // the first row whose logits are wanted
+};
+
 class TransformerPass {
  public:
-  TransformerPass(const Transformer& model, std::vector<PassPart> parts);
+  TransformerPass(const Transformer& model,
+                  absl::Span<const ScoreRequest* const> requests);
+  // The rows outlive the pass. What it gives stays in the workspace.
+  TransformerPass(const Transformer& model, TransformerSession& session,
+                  const DeviceRows& rows, std::shared_ptr<Workspace> workspace);
 
   // Stores the rows' keys and values in the sessions' caches, beyond what they
   // count as pending, and gives the scores in the order of the parts.
   absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Run();
+  // The same of rows on the device, with ops alone; the workspace has room once
+  // it has been done. The logits, from `logits_from` on, and the states after
+  // the final norm are then these.
+  absl::Status RunOnDevice();
+  const Tensor& logits() const { return logits_; }
+  const Tensor& hidden() const { return normed_; }
 
  private:
   class PassScores;
 
   absl::Status Begin();
+  absl::Status BeginOnDevice();
+  absl::Status Embed(const Ints& tokens);
+  absl::Status RunLayers();
   absl::Status RunLayer(std::size_t place);
   absl::Status Attend(std::size_t place, const Tensor& projected,
                       const Tensor& attended);
@@ -55,6 +92,7 @@ class TransformerPass {
   const Architecture& architecture_;
   Backend& backend_;
   std::vector<PassPart> parts_;
+  const DeviceRows* on_device_ = nullptr;
   int rows_ = 0;
   std::shared_ptr<Workspace> workspace_;
   Tensor stream_, normed_, angles_, logits_;

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "core/base/counted.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/model/model.h"
@@ -35,6 +36,17 @@ absl::Status CheckTaps(const TransformerSession& session,
           "score: expected hidden states after 0 to ", session.model().layers(),
           " layers, the last of them run by the session, found ", tap));
   return absl::OkStatus();
+}
+
+absl::Status CheckVectors(const ScoreRequest& request, int hidden_size) {
+  const std::size_t expected = static_cast<std::size_t>(request.batch->size()) *
+                               static_cast<std::size_t>(hidden_size);
+  if (request.vectors.empty() || request.vectors.size() == expected)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("score: expected ", expected, " numbers to start ",
+                   Counted(request.batch->size(), "row"), " of ", hidden_size,
+                   " from, found ", request.vectors.size()));
 }
 
 }  // namespace
@@ -77,6 +89,23 @@ ModelFacts Transformer::facts() const {
           .backend = backend_->description()};
 }
 
+absl::StatusOr<const Weight*> Transformer::Angles() const {
+  const std::lock_guard<std::mutex> lock(angles_turn_);
+  if (angles_ == nullptr) {
+    BANYAN_ASSIGN_OR_RETURN(
+        angles_,
+        backend_->Pack(
+            WeightFormat::kF32, architecture_.context_limit,
+            architecture_.head_dim, [this](int first, int count, float* out) {
+              for (int i = 0; i < count; ++i)
+                rotation_->Write(first + i, out + std::ptrdiff_t{i} *
+                                                      architecture_.head_dim);
+              return absl::OkStatus();
+            }));
+  }
+  return angles_.get();
+}
+
 std::unique_ptr<Session> Transformer::NewSession() const {
   return std::make_unique<TransformerSession>(*this);
 }
@@ -94,6 +123,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Transformer::Score(
       return absl::InvalidArgumentError("score: a batch without tokens");
     BANYAN_RETURN_IF_ERROR(session->CheckBatch(*request.batch));
     BANYAN_RETURN_IF_ERROR(CheckTaps(*session, request.taps));
+    BANYAN_RETURN_IF_ERROR(CheckVectors(request, hidden_size()));
     sessions.push_back(session);
   }
   // Sessions that run the same layers share a pass.
@@ -101,15 +131,15 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Transformer::Score(
   std::vector<bool> done(requests.size(), false);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (done[i]) continue;
-    std::vector<PassPart> parts;
+    std::vector<const ScoreRequest*> together;
     std::vector<std::size_t> places;
     for (std::size_t j = i; j < requests.size(); ++j) {
       if (done[j] || sessions[j]->layers() != sessions[i]->layers()) continue;
       done[j] = true;
       places.push_back(j);
-      parts.push_back({&requests[j], sessions[j]});
+      together.push_back(&requests[j]);
     }
-    TransformerPass pass(*this, std::move(parts));
+    TransformerPass pass(*this, together);
     BANYAN_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Scores>> part_scores,
                             pass.Run());
     for (std::size_t j = 0; j < places.size(); ++j)

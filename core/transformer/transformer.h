@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -63,6 +64,10 @@ class Transformer : public Model {
  private:
   friend class TransformerPass;
 
+  // The rotation of every position, a row each, made when first asked for. On
+  // the device, so that rows there find their own.
+  absl::StatusOr<const Weight*> Angles() const;
+
   Transformer(Architecture architecture, TransformerOptions options,
               TransformerWeights weights, std::shared_ptr<Backend> backend);
 
@@ -72,6 +77,8 @@ class Transformer : public Model {
   TransformerWeights weights_;
   std::optional<Rotation> rotation_;
   std::shared_ptr<Workspaces> workspaces_;
+  mutable std::mutex angles_turn_;
+  mutable std::unique_ptr<Weight> angles_;
 };
 
 }  // namespace banyan

@@ -6,14 +6,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/base/checked_sum.h"
+#include "core/base/law_math.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/residual.h"
 #include "core/prob/sampling_rule.h"
+#include "core/random/seeded_source.h"
 #include "core/random/uniform.h"
 #include "tests/core/laws.h"
 
@@ -152,6 +156,66 @@ TEST(SamplingRule, RanksAsFarIntoALongRowAsItKeeps) {
     EXPECT_EQ(kept({.min_p = min_p}), count);
   }
   EXPECT_EQ(kept({.top_k = kSize}), kSize);
+}
+
+// ---- core/base/law_math.h
+
+TEST(ExpOfNegative, IsWithinTwoUnitsOfTheLastPlace) {
+  const SeededSource random(3);
+  for (std::uint32_t i = 0; i < 20000; ++i) {
+    const double x = -760 * std::pow(random.Uniform({.node = i}), 4);
+    const double expected = std::exp(x);
+    const double unit = std::nextafter(expected, 1.0) - expected;
+    EXPECT_NEAR(ExpOfNegative(x), expected, 2 * unit) << x;
+  }
+  EXPECT_EQ(ExpOfNegative(0), 1);
+  EXPECT_EQ(ExpOfNegative(-0x1p-60), 1);
+  EXPECT_GT(ExpOfNegative(-744), 0);
+  EXPECT_EQ(ExpOfNegative(-1000), 0);
+  EXPECT_EQ(ExpOfNegative(-kInfinity), 0);
+}
+
+// The entries of a law of a vocabulary of 1000, as a row and as a list.
+TEST(Laws, AreTheSameToTheLastBitHoweverTheyAreStored) {
+  constexpr int kVocabulary = 1000;
+  const SeededSource random(11);
+  const auto make = [&](std::uint32_t number, bool dense) {
+    std::vector<double> row(kVocabulary);
+    std::vector<TokenId> tokens;
+    std::vector<double> masses;
+    for (std::uint32_t i = 0; i < kVocabulary; ++i) {
+      if (random.Uniform({.round = number, .node = i}) < 0.9) continue;
+      tokens.push_back(static_cast<TokenId>(i));
+      masses.push_back(random.Uniform({.round = number, .node = i, .draw = 1}) /
+                       50);
+      row[i] = masses.back();
+    }
+    return dense ? Distribution::Dense(std::move(row))
+                 : Distribution::Sparse(kVocabulary, tokens, masses);
+  };
+  for (std::uint32_t number = 0; number < 50; ++number) {
+    const Distribution whole = make(number, true);
+    const Distribution entries = make(number, false);
+    ASSERT_EQ(whole.total(), entries.total());
+    const TokenId most = whole.Argmax();
+    EXPECT_EQ(whole.Without(most).total(), entries.Without(most).total());
+    for (std::uint32_t draw = 0; draw < 20; ++draw) {
+      const double u =
+          random.Uniform({.round = number, .node = draw, .trunk = 1});
+      for (const auto& [a, b] :
+           {std::pair(whole, entries),
+            std::pair(whole.Without(most), entries.Without(most))})
+        ASSERT_EQ(a.TokenAt(DrawWith(u, a.weights())),
+                  b.TokenAt(DrawWith(u, b.weights())));
+    }
+    // Where entries stand in place of rows, nothing is left but them.
+    Residual left(entries);
+    Residual same(entries);
+    const Distribution other = make(number + 1000, true);
+    EXPECT_EQ(left.Subtract(other), same.Subtract(make(number + 1000, false)));
+    for (TokenId token = 0; token < kVocabulary; ++token)
+      ASSERT_EQ(left.Mass(token), same.Mass(token));
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/random/random_source.h"
 #include "core/random/scripted_source.h"
 #include "core/random/seeded_source.h"
+#include "core/base/law_math.h"
 #include "core/random/uniform.h"
 
 namespace banyan {

@@ -47,6 +47,7 @@ void ActivateRows(const ActivateArgs& args, int first, int end) {
     for (std::size_t i = 0; i < size; i += kWidth) {
       Float value = Apply(args.function, LoadUpTo(x, i, size));
       if (up != nullptr) value = hn::Mul(value, LoadUpTo(up, i, size));
+      if (args.add) value = hn::Add(LoadUpTo(y, i, size), value);
       StoreUpTo(value, y, i, size);
     }
   }

@@ -273,10 +273,13 @@ HWY_EXPORT(Attend);
 }  // namespace
 
 absl::Status CpuBackend::Attention(absl::Span<const AttentionArgs> sequences) {
+  std::vector<AttentionArgs> settled;
+  for (const AttentionArgs& args : sequences)
+    settled.push_back(host::Settled(args));
   // Heads vary slowest: a thread stays with the heads it has in its cache.
   std::vector<AttentionTask> tasks;
   double work = 0;
-  for (const AttentionArgs& args : sequences) {
+  for (const AttentionArgs& args : settled) {
     const KvCache& cache = *args.pending;
     const int rows = args.queries.rows;
     Check(args.pending_slot + args.first_pending + rows <= cache.capacity &&

@@ -64,6 +64,7 @@ struct Stretches {
   int group;      // heads that share keys
   int tiles;      // of queries, of one key head
   int stretches;  // of the longest row
+  int pending;    // that a row sees at most
   int width;      // of a key
 
   BANYAN_DEVICE std::int64_t Partial(int kv_head, int tile, int stretch,
@@ -84,8 +85,9 @@ struct AttentionKernel {
   Matrix<const float> queries;
   KvCacheOf<const std::uint32_t> prefix;
   KvCacheOf<const std::uint32_t> pending;
-  int committed;
-  int pending_slot;
+  int first_committed;
+  int first_pending_slot;
+  Global<const std::int32_t> live;  // to be added to both
   int window;
   int path_size;
   Global<const std::int32_t> paths;
@@ -94,6 +96,8 @@ struct AttentionKernel {
   // Of a lane: of the warp's queries it has numbers of two, `lane / 4` and 8
   // on.
   struct State {
+    int committed;
+    int pending_slot;
     std::array<std::uint32_t, 4> query[kSteps];
     int row[2];     // -1: there is no such query
     int length[2];  // positions that it sees
@@ -108,13 +112,14 @@ struct AttentionKernel {
     bool is_pending = false;
     std::int64_t word = 0;
   };
-  BANYAN_DEVICE Slot At(int kv_head, int position, int row, int length) const {
-    if (position < committed)
+  BANYAN_DEVICE Slot At(const State& state, int kv_head, int position, int row,
+                        int length) const {
+    if (position < state.committed)
       return {true, false, prefix.Row(kv_head, position) / 2};
     if (row < 0 || position >= length) return {};
-    const int place =
-        paths.Read(std::int64_t{row} * path_size + 1 + position - committed);
-    return {true, true, pending.Row(kv_head, pending_slot + place) / 2};
+    const int place = paths.Read(std::int64_t{row} * path_size + 1 + position -
+                                 state.committed);
+    return {true, true, pending.Row(kv_head, state.pending_slot + place) / 2};
   }
   BANYAN_DEVICE static Pack<std::uint32_t, 2> Words(
       const Slot& slot, const Global<const std::uint32_t>& committed_words,
@@ -134,10 +139,11 @@ struct AttentionKernel {
     const int place = t.lane() % 4;
     int length = 0;
     if (only >= 0)
-      length = committed + paths.Read(std::int64_t{only} * path_size);
+      length = state.committed + paths.Read(std::int64_t{only} * path_size);
     std::array<float, 4> scores[2] = {};
     BANYAN_UNROLL for (int half = 0; half < 2; ++half) {
-      const Slot slot = At(kv_head, first + half * 8 + group, only, length);
+      const Slot slot =
+          At(state, kv_head, first + half * 8 + group, only, length);
       BANYAN_UNROLL for (int step = 0; step < kSteps; ++step) {
         // A lane's part of a key is one stretch of it: a sum is the same in any
         // order that the query shares.
@@ -186,7 +192,7 @@ struct AttentionKernel {
     // A lane's part of the values: of four positions, one stretch of each.
     Slot slots[4];
     BANYAN_UNROLL for (int i = 0; i < 4; ++i) slots[i] =
-        At(kv_head, first + i / 2 * 8 + place * 2 + i % 2, only, length);
+        At(state, kv_head, first + i / 2 * 8 + place * 2 + i % 2, only, length);
     BANYAN_UNROLL for (int o = 0; o < kOutputs; ++o) {
       BANYAN_UNROLL for (int i = 0; i < 4; ++i) state.values[o][i] *=
           shrink[i / 2];
@@ -216,7 +222,12 @@ struct AttentionKernel {
     if (kv_head >= prefix.kv_heads) return;
     const int group = t.lane() / 4;
     const int place = t.lane() % 4;
+    const int length_now = LiveNumber(live);
+    const int committed = first_committed + length_now;
+    if (stretch * kStretch >= committed + of.pending) return;
     State state = {};
+    state.committed = committed;
+    state.pending_slot = first_pending_slot + length_now;
     BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
       const int query = tile * kQueries + group + q * 8;
       const int row = query / of.group;
@@ -272,6 +283,10 @@ struct AddStretchesKernel {
   static constexpr const char* kName = "add_stretches";
   Stretches of;
   int head_dim;
+  int committed;
+  Global<const std::int32_t> live;
+  int path_size;
+  Global<const std::int32_t> paths;
   Global<const float> partials;
   Matrix<float> y;
 
@@ -285,13 +300,16 @@ struct AddStretchesKernel {
       return of.Partial(head / of.group, query / kQueries, stretch,
                         query % kQueries);
     };
+    const int length = committed + LiveNumber(live) +
+                       paths.Read(std::int64_t{row} * path_size);
+    const int stretches = (length + kStretch - 1) / kStretch;
     float largest = -INFINITY;
-    for (int stretch = 0; stretch < of.stretches; ++stretch)
+    for (int stretch = 0; stretch < stretches; ++stretch)
       largest = fmaxf(largest, partials.Read(at(stretch) + of.width));
     for (int i = t.lane(); i < head_dim; i += 32) {
       float sum = 0;
       float value = 0;
-      for (int stretch = 0; stretch < of.stretches; ++stretch) {
+      for (int stretch = 0; stretch < stretches; ++stretch) {
         const std::int64_t first = at(stretch);
         const float own = partials.Read(first + of.width);
         const float part = partials.Read(first + of.width + 1);
@@ -320,13 +338,14 @@ std::size_t PathBytes(const AttentionLaunch& launch) {
 Stretches StretchesOf(const AttentionLaunch& launch) {
   const int group = launch.heads / launch.prefix.kv_heads;
   // As if the last row saw every pending one.
-  const int longest =
-      launch.committed + launch.first_pending + launch.queries.rows;
+  const int pending = launch.first_pending + launch.queries.rows;
+  const int longest = launch.committed + launch.longest + pending;
   return {.rows = launch.queries.rows,
           .heads = launch.heads,
           .group = group,
           .tiles = (launch.queries.rows * group + kQueries - 1) / kQueries,
           .stretches = (longest + kStretch - 1) / kStretch,
+          .pending = pending,
           .width = KvWidth(launch.prefix.head_dim)};
 }
 
@@ -351,6 +370,7 @@ void LaunchWidth(CudaDevice& device, const AttentionLaunch& launch,
                                  {device, launch.pending},
                                  launch.committed,
                                  launch.pending_slot,
+                                 {device, launch.length},
                                  launch.window,
                                  PathSize(launch),
                                  {device, paths},
@@ -392,10 +412,16 @@ void LaunchAttention(CudaDevice& device, const AttentionLaunch& launch) {
       break;
   }
   const int items = of.rows * of.heads;
-  Launch(
-      device, {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
-      AddStretchesKernel{
-          of, launch.prefix.head_dim, {device, partials}, {device, launch.y}});
+  Launch(device,
+         {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
+         AddStretchesKernel{of,
+                            launch.prefix.head_dim,
+                            launch.committed,
+                            {device, launch.length},
+                            PathSize(launch),
+                            {device, paths},
+                            {device, partials},
+                            {device, launch.y}});
 }
 
 }  // namespace banyan::BANYAN_MAKER

@@ -10,9 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
@@ -69,6 +72,23 @@ class CudaWeight : public Weight {
   const std::unique_ptr<Buffer> scales_;
 };
 
+class CudaRecording : public Recording {
+ public:
+  CudaRecording(std::shared_ptr<CudaDevice> device,
+                std::unique_ptr<CudaGraph> graph,
+                std::shared_ptr<const Buffer> scratch)
+      : device_(std::move(device)),
+        scratch_(std::move(scratch)),
+        graph_(std::move(graph)) {}
+
+  const CudaGraph& graph() const { return *graph_; }
+
+ private:
+  const std::shared_ptr<CudaDevice> device_;
+  const std::shared_ptr<const Buffer> scratch_;  // whatever later calls want
+  const std::unique_ptr<CudaGraph> graph_;
+};
+
 DeviceSpan SpanOf(const Buffer* buffer) {
   return buffer == nullptr ? DeviceSpan()
                            : static_cast<const CudaBuffer*>(buffer)->span();
@@ -86,6 +106,10 @@ DeviceMatrix MatrixOf(const Tensor& x) {
 DeviceSpan ListOf(const Ints& ints, std::size_t size) {
   return SpanOf(ints.buffer)
       .Part(ints.offset * sizeof(std::int32_t), size * sizeof(std::int32_t));
+}
+
+DeviceSpan LiveOf(const Live& live) {
+  return live.empty() ? DeviceSpan() : ListOf(live.at, 1);
 }
 
 DeviceWeight WeightOf(const Weight& weight) {
@@ -135,13 +159,41 @@ BackendFacts CudaBackend::facts() const {
 std::string CudaBackend::description() const { return device_->facts().name; }
 
 absl::Status CudaBackend::Finish() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   staged_ = 0;
   return device_->Finish();
 }
 
+absl::Status CudaBackend::CheckNotRecording(absl::string_view what) const {
+  if (!recording_) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(what, " while work is recorded"));
+}
+
+absl::StatusOr<std::unique_ptr<Recording>> CudaBackend::Record(
+    absl::FunctionRef<absl::Status()> work) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  BANYAN_RETURN_IF_ERROR(CheckNotRecording("a recording"));
+  absl::Status asked;
+  recording_ = true;
+  absl::StatusOr<std::unique_ptr<CudaGraph>> graph =
+      device_->Capture([&] { asked = work(); });
+  recording_ = false;
+  BANYAN_RETURN_IF_ERROR(asked);
+  BANYAN_RETURN_IF_ERROR(graph.status());
+  return std::make_unique<CudaRecording>(device_, *std::move(graph), scratch_);
+}
+
+absl::Status CudaBackend::Replay(const Recording& recording) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  BANYAN_RETURN_IF_ERROR(CheckNotRecording("a replay"));
+  device_->Replay(static_cast<const CudaRecording&>(recording).graph());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<Buffer>> CudaBackend::NewBuffer(
     std::size_t bytes) {
+  BANYAN_RETURN_IF_ERROR(CheckNotRecording("an allocation"));
   BANYAN_ASSIGN_OR_RETURN(const DeviceSpan span,
                           device_->Allocate(bytes, "buffer"));
   device_->FillZero(span);
@@ -150,12 +202,13 @@ absl::StatusOr<std::unique_ptr<Buffer>> CudaBackend::NewBuffer(
 
 absl::StatusOr<std::unique_ptr<Buffer>> CudaBackend::Allocate(
     std::size_t bytes) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   return NewBuffer(bytes);
 }
 
 absl::Status CudaBackend::CopyIn(absl::Span<const std::byte> from,
                                  DeviceSpan to) {
+  BANYAN_RETURN_IF_ERROR(CheckNotRecording("an upload"));
   while (!from.empty()) {
     if (staged_ == kStagingBytes) {
       BANYAN_RETURN_IF_ERROR(device_->Finish());
@@ -173,6 +226,7 @@ absl::Status CudaBackend::CopyIn(absl::Span<const std::byte> from,
 }
 
 absl::Status CudaBackend::CopyOut(DeviceSpan from, absl::Span<std::byte> to) {
+  BANYAN_RETURN_IF_ERROR(CheckNotRecording("a download"));
   // What the staging still holds is read first.
   BANYAN_RETURN_IF_ERROR(device_->Finish());
   staged_ = 0;
@@ -190,14 +244,14 @@ absl::Status CudaBackend::CopyOut(DeviceSpan from, absl::Span<std::byte> to) {
 absl::Status CudaBackend::Upload(absl::Span<const std::byte> from, Buffer& to,
                                  std::size_t offset) {
   Check(offset + from.size() <= to.bytes(), "an upload past the buffer's end");
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   return CopyIn(from, SpanOf(&to).Part(offset, from.size()));
 }
 
 absl::Status CudaBackend::Download(const Buffer& from, std::size_t offset,
                                    absl::Span<std::byte> to) {
   Check(offset + to.size() <= from.bytes(), "a download past the buffer's end");
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   return CopyOut(SpanOf(&from).Part(offset, to.size()), to);
 }
 
@@ -211,7 +265,7 @@ absl::StatusOr<std::unique_ptr<Weight>> CudaBackend::Pack(WeightFormat format,
       TileRowWords(format, columns) * sizeof(std::uint32_t);
   const std::size_t scales =
       TileRowScales(format, columns) * sizeof(std::uint32_t);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   DeviceWeight weight = {.format = format, .rows = rows, .columns = columns};
   std::unique_ptr<Buffer> numbers;
   std::unique_ptr<Buffer> factors;
@@ -250,7 +304,7 @@ absl::Status CudaBackend::ReserveKv(KvCache& cache, int slots, int used) {
                    .capacity = PadToLane(slots)};
   const std::size_t head = HeadBytes(grown, grown.capacity);
   const std::size_t bytes = static_cast<std::size_t>(grown.kv_heads) * head;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   BANYAN_ASSIGN_OR_RETURN(grown.keys, NewBuffer(bytes));
   BANYAN_ASSIGN_OR_RETURN(grown.values, NewBuffer(bytes));
   const std::size_t kept = HeadBytes(cache, used);
@@ -268,16 +322,17 @@ absl::Status CudaBackend::ReserveKv(KvCache& cache, int slots, int used) {
 
 absl::StatusOr<DeviceSpan> CudaBackend::Scratch(std::size_t bytes) {
   if (scratch_ == nullptr || scratch_->bytes() < bytes) {
+    BANYAN_RETURN_IF_ERROR(CheckNotRecording("an allocation"));
     scratch_ = nullptr;
     BANYAN_ASSIGN_OR_RETURN(const DeviceSpan span,
                             device_->Allocate(bytes, "scratch"));
-    scratch_ = std::make_unique<CudaBuffer>(device_, span);
+    scratch_ = std::make_shared<CudaBuffer>(device_, span);
   }
   return SpanOf(scratch_.get()).Part(0, bytes);
 }
 
 absl::Status CudaBackend::Embed(const EmbedArgs& args) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   kernels_.embed(
       *device_, {.ids = ListOf(args.ids, static_cast<std::size_t>(args.y.rows)),
                  .table = WeightOf(*args.table),
@@ -287,7 +342,7 @@ absl::Status CudaBackend::Embed(const EmbedArgs& args) {
 }
 
 absl::Status CudaBackend::Norm(const NormArgs& args) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   kernels_.norm(*device_, {.x = MatrixOf(args.x),
                            .weight = MatrixOf(args.weight),
                            .bias = MatrixOf(args.bias),
@@ -298,7 +353,7 @@ absl::Status CudaBackend::Norm(const NormArgs& args) {
 }
 
 absl::Status CudaBackend::Linear(const LinearArgs& args) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   LinearLaunch launch = {.x = MatrixOf(args.x),
                          .weight = WeightOf(*args.weight),
                          .bias = MatrixOf(args.bias),
@@ -311,7 +366,7 @@ absl::Status CudaBackend::Linear(const LinearArgs& args) {
 }
 
 absl::Status CudaBackend::Rotate(const RotateArgs& args) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   kernels_.rotate(*device_, {.x = MatrixOf(args.x),
                              .head_dim = args.head_dim,
                              .angles = MatrixOf(args.angles),
@@ -322,36 +377,39 @@ absl::Status CudaBackend::Rotate(const RotateArgs& args) {
 }
 
 absl::Status CudaBackend::Activate(const ActivateArgs& args) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   kernels_.activate(*device_, {.gelu = args.function == Nonlinearity::kGeluTanh,
                                .x = MatrixOf(args.x),
                                .up = MatrixOf(args.up),
-                               .y = MatrixOf(args.y)});
+                               .y = MatrixOf(args.y),
+                               .add = args.add});
   return absl::OkStatus();
 }
 
 absl::Status CudaBackend::Copy(const CopyArgs& args) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   kernels_.copy(*device_, {.x = MatrixOf(args.x), .y = MatrixOf(args.y)});
   return absl::OkStatus();
 }
 
 absl::Status CudaBackend::StoreKv(absl::Span<const StoreKvArgs> sequences) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   for (const StoreKvArgs& args : sequences) {
-    Check(args.first_slot + args.keys.rows <= args.cache->capacity,
+    Check(args.first_slot + args.length.most + args.keys.rows <=
+              args.cache->capacity,
           "keys and values without room");
     kernels_.store_kv(*device_, {.keys = MatrixOf(args.keys),
                                  .values = MatrixOf(args.values),
                                  .cache = KvOf(*args.cache),
-                                 .first_slot = args.first_slot});
+                                 .first_slot = args.first_slot,
+                                 .length = LiveOf(args.length)});
   }
   return absl::OkStatus();
 }
 
 absl::Status CudaBackend::MoveKv(const MoveKvArgs& args) {
   if (args.slots.empty()) return absl::OkStatus();
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   const std::vector<std::int32_t> slots(args.slots.begin(), args.slots.end());
   const auto bytes =
       absl::MakeConstSpan(reinterpret_cast<const std::byte*>(slots.data()),
@@ -365,13 +423,15 @@ absl::Status CudaBackend::MoveKv(const MoveKvArgs& args) {
 }
 
 absl::Status CudaBackend::Attention(absl::Span<const AttentionArgs> sequences) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   for (const AttentionArgs& args : sequences) {
     AttentionLaunch launch = {
         .queries = MatrixOf(args.queries),
         .heads = args.heads,
         .prefix = KvOf(*args.prefix),
         .committed = args.committed,
+        .length = LiveOf(args.length),
+        .longest = args.length.most,
         .pending = KvOf(*args.pending),
         .pending_slot = args.pending_slot,
         .first_pending = args.first_pending,
@@ -393,7 +453,7 @@ absl::StatusOr<LogitRow> CudaBackend::Fetch(const LogitRow& logits,
   const DeviceMatrix row = MatrixOf(logits.row);
   BANYAN_ASSIGN_OR_RETURN(buffer, host::Allocate(row.numbers.bytes));
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
     BANYAN_RETURN_IF_ERROR(CopyOut(
         row.numbers, absl::MakeSpan(host::Bytes(*buffer), row.numbers.bytes)));
   }

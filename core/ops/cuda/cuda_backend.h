@@ -16,8 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/device/buffer.h"
 #include "core/device/cuda/device.h"
@@ -40,6 +42,9 @@ class CudaBackend : public Backend {
   BackendFacts facts() const override;
   std::string description() const override;
   absl::Status Finish() override;
+  absl::StatusOr<std::unique_ptr<Recording>> Record(
+      absl::FunctionRef<absl::Status()> work) override;
+  absl::Status Replay(const Recording& recording) override;
 
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(std::size_t bytes) override;
   absl::Status Upload(absl::Span<const std::byte> from, Buffer& to,
@@ -66,6 +71,8 @@ class CudaBackend : public Backend {
   CudaBackend(std::shared_ptr<CudaDevice> device, const OpKernels& kernels,
               std::string name, void* staging);
 
+  // An error while work is recorded, which has no place for `what`.
+  absl::Status CheckNotRecording(absl::string_view what) const;
   // Without the lock.
   absl::StatusOr<std::unique_ptr<Buffer>> NewBuffer(std::size_t bytes);
   absl::Status CopyIn(absl::Span<const std::byte> from, DeviceSpan to);
@@ -79,10 +86,11 @@ class CudaBackend : public Backend {
   const std::shared_ptr<CudaDevice> device_;
   const OpKernels& kernels_;
   const std::string name_;
-  std::mutex mutex_;
-  std::byte* const staging_;  // pinned
-  std::size_t staged_ = 0;    // bytes of it that copies still read
-  std::unique_ptr<Buffer> scratch_;
+  std::recursive_mutex mutex_;  // what is recorded calls ops
+  bool recording_ = false;
+  std::byte* const staging_;         // pinned
+  std::size_t staged_ = 0;           // bytes of it that copies still read
+  std::shared_ptr<Buffer> scratch_;  // recordings hold what they use
 };
 
 }  // namespace banyan

@@ -34,6 +34,7 @@ struct ActivateKernel {
   Matrix<const float> x;
   Matrix<const float> up;
   Matrix<float> y;
+  bool add;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
     const auto [row, column] = PlaceOf(t, x.columns);
@@ -43,7 +44,7 @@ struct ActivateKernel {
     const float u = gelu ? 1.59576912F * fmaf(0.044715F * in * in, in, in) : in;
     float value = in / (1.0F + Exp(-u));
     if (!up.empty()) value *= up.Read(row, column);
-    y.Write(row, column, value);
+    y.Write(row, column, add ? y.Read(row, column) + value : value);
   }
 };
 
@@ -66,7 +67,8 @@ void LaunchActivate(CudaDevice& device, const ActivateLaunch& launch) {
          ActivateKernel{launch.gelu,
                         {device, launch.x},
                         {device, launch.up},
-                        {device, launch.y}});
+                        {device, launch.y},
+                        launch.add});
 }
 
 void LaunchCopy(CudaDevice& device, const CopyLaunch& launch) {

@@ -20,6 +20,7 @@ struct StoreKvKernel {
   Matrix<const float> values;
   KvCacheOf<std::uint32_t> cache;
   int first_slot;
+  Global<const std::int32_t> length;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
     const int words = cache.width / 2;
@@ -37,7 +38,8 @@ struct StoreKvKernel {
       };
       return number(word * 2) | number(word * 2 + 1) << 16;
     };
-    const std::int64_t at = cache.Row(head, first_slot + row) / 2 + word;
+    const int slot = first_slot + row + LiveNumber(length);
+    const std::int64_t at = cache.Row(head, slot) / 2 + word;
     cache.keys.Write(at, pair(keys));
     cache.values.Write(at, pair(values));
   }
@@ -83,7 +85,8 @@ void LaunchStoreKv(CudaDevice& device, const StoreKvLaunch& launch) {
          StoreKvKernel{{device, launch.keys},
                        {device, launch.values},
                        cache,
-                       launch.first_slot});
+                       launch.first_slot,
+                       {device, launch.length}});
 }
 
 void LaunchMoveKv(CudaDevice& device, const MoveKvLaunch& launch) {

@@ -36,6 +36,11 @@ struct Matrix {
   int columns = 0;
 };
 
+// What stands in a Live number's place (core/ops/tensor.h); 0 without one.
+BANYAN_DEVICE int LiveNumber(const Global<const std::int32_t>& at) {
+  return at.size() == 0 ? 0 : at.Read(0);
+}
+
 // The sum of all threads' numbers, for every one of them: along lanes by
 // halves, then warp after warp. `shared` has a number for each warp.
 BANYAN_DEVICE float BlockSum(const Thread& t, const Shared<float>& shared,

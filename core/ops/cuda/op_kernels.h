@@ -47,6 +47,7 @@ struct ActivateLaunch {
   DeviceMatrix x;
   DeviceMatrix up;
   DeviceMatrix y;
+  bool add = false;
 };
 
 struct CopyLaunch {
@@ -106,6 +107,7 @@ struct StoreKvLaunch {
   DeviceMatrix values;
   DeviceKv cache;
   int first_slot = 0;
+  DeviceSpan length;  // may be empty; else an integer, added to first_slot
 };
 
 struct MoveKvLaunch {
@@ -119,6 +121,10 @@ struct AttentionLaunch {
   int heads = 0;
   DeviceKv prefix;
   int committed = 0;
+  // May be empty; else an integer, added to committed and pending_slot, and the
+  // most that it is.
+  DeviceSpan length;
+  int longest = 0;
   DeviceKv pending;
   int pending_slot = 0;
   int first_pending = 0;

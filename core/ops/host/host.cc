@@ -15,6 +15,7 @@
 #include "core/base/status_macros.h"
 #include "core/device/buffer.h"
 #include "core/device/host_buffer.h"
+#include "core/ops/attention.h"
 #include "core/ops/copy.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/read_row.h"
@@ -72,17 +73,26 @@ absl::Status ReserveKv(KvCache& cache, int slots, int used) {
   return absl::OkStatus();
 }
 
+AttentionArgs Settled(const AttentionArgs& args) {
+  AttentionArgs settled = args;
+  settled.committed += LiveNumber(args.length);
+  settled.pending_slot += LiveNumber(args.length);
+  settled.length = {};
+  return settled;
+}
+
 void StoreKvHead(const StoreKvArgs& args, int head) {
   const KvView view(*args.cache);
-  Check(args.first_slot + args.keys.rows <= args.cache->capacity,
+  const int first_slot = args.first_slot + LiveNumber(args.length);
+  Check(first_slot + args.keys.rows <= args.cache->capacity,
         "keys and values without room");
   const std::size_t at = static_cast<std::size_t>(head) * view.head_dim;
   for (int i = 0; i < args.keys.rows; ++i) {
     const float* keys = Row(args.keys, i) + at;
-    float* key = view.Key(head, args.first_slot + i);
+    float* key = view.Key(head, first_slot + i);
     for (std::size_t d = 0; d < view.head_dim; ++d) key[d * kLane] = keys[d];
     std::copy_n(Row(args.values, i) + at, view.head_dim,
-                view.Value(head, args.first_slot + i));
+                view.Value(head, first_slot + i));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "core/device/buffer.h"
 #include "core/device/host_buffer.h"
+#include "core/ops/attention.h"
 #include "core/ops/copy.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/read_row.h"
@@ -33,6 +34,10 @@ inline float* Row(const Tensor& x, int row) {
 inline const std::int32_t* Data(const Ints& ints) {
   return reinterpret_cast<const std::int32_t*>(Bytes(*ints.buffer)) +
          ints.offset;
+}
+// What stands in a live number's place; 0 without one.
+inline int LiveNumber(const Live& live) {
+  return live.empty() ? 0 : Data(live.at)[0];
 }
 
 // Where a cache keeps its numbers. Keys: by head, then panels of 16 slots, each
@@ -73,6 +78,8 @@ absl::Status Upload(absl::Span<const std::byte> from, Buffer& to,
 absl::Status Download(const Buffer& from, std::size_t offset,
                       absl::Span<std::byte> to);
 absl::Status ReserveKv(KvCache& cache, int slots, int used);
+// With the number that stands in `length` added.
+AttentionArgs Settled(const AttentionArgs& args);
 // What StoreKv does to one head.
 void StoreKvHead(const StoreKvArgs& args, int head);
 absl::Status MoveKv(const MoveKvArgs& args);

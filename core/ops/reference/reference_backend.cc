@@ -245,6 +245,7 @@ absl::Status ReferenceBackend::Activate(const ActivateArgs& args) {
                            (1 + std::tanh(kRootTwoOverPi *
                                           (x + 0.044715 * x * x * x)));
       if (!args.up.empty()) y *= Row(args.up, row)[i];
+      if (args.add) y += Row(args.y, row)[i];
       Row(args.y, row)[i] = static_cast<float>(y);
     }
   }
@@ -253,7 +254,7 @@ absl::Status ReferenceBackend::Activate(const ActivateArgs& args) {
 
 absl::Status ReferenceBackend::Attention(
     absl::Span<const AttentionArgs> sequences) {
-  for (const AttentionArgs& args : sequences) Attend(args);
+  for (const AttentionArgs& args : sequences) Attend(host::Settled(args));
   return absl::OkStatus();
 }
 

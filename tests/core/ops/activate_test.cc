@@ -26,6 +26,10 @@ struct Activation {
                          .x = desk.Put(x.Rows(first, count), x_place)};
     args.y = in_place ? args.x : desk.Room(count, x.columns, y_place);
     if (up.rows > 0) args.up = desk.Put(up.Rows(first, count), up_place);
+    if (base.rows > 0) {
+      args.y = desk.Put(base.Rows(first, count), y_place);
+      args.add = true;
+    }
     const absl::Status status = backend.Activate(args);
     EXPECT_TRUE(status.ok()) << status;
     return desk.Take(args.y);
@@ -34,6 +38,7 @@ struct Activation {
   Nonlinearity function;
   Numbers x;
   Numbers up;
+  Numbers base = {};  // what it is added to
   bool in_place = false;
   Place x_place = {};
   Place up_place = {};
@@ -67,8 +72,12 @@ void ExpectActivates(Fleet& fleet, const Activation& activation) {
         std::vector<double> bound;
         for (std::size_t i = 0; i < expected.data.size(); ++i) {
           const double up = activation.up.rows > 0 ? activation.up.data[i] : 1;
-          bound.push_back(Bound(activation.function, activation.x.data[i], up,
-                                expected.data[i]));
+          const double base =
+              activation.base.rows > 0 ? activation.base.data[i] : 0;
+          const double sum = expected.data[i];
+          bound.push_back(
+              Bound(activation.function, activation.x.data[i], up, sum - base) +
+              (base == 0 ? 0 : 2 * kUnit * std::fabs(sum)));
         }
         return bound;
       },
@@ -91,6 +100,8 @@ TEST(ActivateTwins, AgreeOnAwkwardShapes) {
                                  .up_place = RandomPlace(dice),
                                  .y_place = RandomPlace(dice)};
         if (dice.OneIn(2)) activation.up = HardNumbers(rows, columns, 5, dice);
+        if (!activation.in_place && dice.OneIn(2))
+          activation.base = HardNumbers(rows, columns, 5, dice);
         ExpectActivates(fleet, activation);
       }
 }

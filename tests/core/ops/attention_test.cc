@@ -118,17 +118,20 @@ void Tree::Lay(Backend& backend, Desk& desk, int first, int count,
     }
   const int columns = shape.heads * shape.head_dim;
   const Place place = {.first = first % 3 * 5, .lanes = count % 2};
+  // Counted from a number on the device, which may be far below its most.
+  const int live = count % 3 == 0 ? 0 : std::min(shape.committed, slot);
   laid.args = {.queries = desk.Put(queries.Rows(first, count), place),
                .heads = shape.heads,
                .prefix = &laid.prefix,
-               .committed = shape.committed,
+               .committed = shape.committed - live,
                .pending = &pending,
-               .pending_slot = slot,
+               .pending_slot = slot - live,
                .first_pending = shape.first_pending + first,
                .visible = desk.List(visible),
                .visible_words = words,
                .window = shape.window,
                .y = desk.Room(count, columns, place)};
+  if (live > 0) laid.args.length = {desk.List({live}), live + count % 2 * 700};
 }
 
 // Scores of up to about `size`; deep and bushy trees in turn.
@@ -436,6 +439,7 @@ TEST(Attention, ReadsMovedSlotsAsIfTheyHadBeenStoredThere) {
       laid.args.queries = desk.Put(alone.queries);
       laid.args.committed = end;
       laid.args.pending_slot = end;
+      laid.args.length = {};
       laid.args.first_pending = 0;
       laid.args.visible = desk.List({1});
       laid.args.visible_words = 1;

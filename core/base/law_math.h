@@ -1,0 +1,142 @@
+// The arithmetic of laws: exponentials, sums, and how a uniform number
+// (core/base/keyed_uniform.h) decides a draw, each in one order, wherever it is
+// compiled. A machine and its device that use these make the same law of the
+// same logits and draw the same token from it, to the last bit.
+//
+// The sum of a row is one of runs of kSumRun numbers. In a run, every
+// kSumLanes-th number is added to one of as many sums; those are added up in
+// their order, and so are the runs. So runs and lanes may be summed at once,
+// and a number that is 0 may be left out: how a law is stored changes no bit.
+#ifndef BANYAN_CORE_BASE_LAW_MATH_H_
+#define BANYAN_CORE_BASE_LAW_MATH_H_
+
+#include <bit>
+#include <cstdint>
+
+namespace banyan {
+
+#ifdef __CUDACC__
+#define BANYAN_ANYWHERE __host__ __device__ inline
+#else
+#define BANYAN_ANYWHERE inline
+#endif
+
+constexpr int kSumRun = 256;
+constexpr int kSumLanes = 8;
+
+BANYAN_ANYWHERE double AddLanes(const double* lanes) {
+  double sum = 0;
+  for (int lane = 0; lane < kSumLanes; ++lane) sum += lanes[lane];
+  return sum;
+}
+
+// exp(x) for x <= 0, within 2 units of the last place. -infinity gives 0.
+//
+// x = n ln 2 + r with |r| <= ln 2 / 2, and exp(r) by its series. 2^n is
+// multiplied in two steps, so that results below the normal numbers are rounded
+// once. Nothing is fused and nothing branches: compilers make vectors of it.
+BANYAN_ANYWHERE double ExpOfNegative(double x) {
+  constexpr double kLeast = -746;  // 0, as below
+  x = x < kLeast ? kLeast : x;
+  constexpr double kRound = 0x1.8p52;  // to a whole number, by its last bit
+  const double shifted = x * 0x1.71547652b82fep+0 + kRound;
+  const double n = shifted - kRound;
+  const double r = (x - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33;
+  double p = 1.0 / 6227020800;
+  p = p * r + 1.0 / 479001600;
+  p = p * r + 1.0 / 39916800;
+  p = p * r + 1.0 / 3628800;
+  p = p * r + 1.0 / 362880;
+  p = p * r + 1.0 / 40320;
+  p = p * r + 1.0 / 5040;
+  p = p * r + 1.0 / 720;
+  p = p * r + 1.0 / 120;
+  p = p * r + 1.0 / 24;
+  p = p * r + 1.0 / 6;
+  p = p * r + 0.5;
+  p = p * r + 1;
+  p = p * r + 1;
+  // n + 2048, which is not negative, and its halves.
+  const std::uint64_t whole = std::bit_cast<std::uint64_t>(shifted) -
+                              std::bit_cast<std::uint64_t>(kRound) + 2048;
+  const std::uint64_t half = whole >> 1;
+  constexpr std::uint64_t kBias = 1023 - 1024;
+  return p * std::bit_cast<double>((half + kBias) << 52) *
+         std::bit_cast<double>((whole - half + kBias) << 52);
+}
+
+// Half-open on both sides: u = 0 accepts any positive probability, and no u
+// below 1 is refused by probability 1.
+BANYAN_ANYWHERE bool AcceptWith(double u, double probability) {
+  return u < probability;
+}
+
+// The place at which the running sum of weights first exceeds `limit`, in two
+// steps: the run (`of(i)` its sum), then the weight in it. `before` is the sum
+// of what stands before; after the call, before the place. Never a place of
+// weight 0; the last with weight if rounding leaves the sum short. -1: none has
+// weight.
+template <typename Of>
+BANYAN_ANYWHERE int FirstAbove(double limit, int begin, int end, const Of& of,
+                               double& before) {
+  int last = -1;
+  double sum = before;
+  for (int i = begin; i < end; ++i) {
+    const double weight = of(i);
+    if (weight == 0) continue;
+    last = i;
+    before = sum;
+    sum += weight;
+    if (sum > limit) break;
+  }
+  return last;
+}
+
+// Less than this has no reciprocal: nothing.
+constexpr double kNoMass = 0x1p-1022;
+// A difference of sums that is a smaller share of them has lost its digits.
+constexpr double kCancelled = 1.0 / 1024;
+
+// What a law's stored row counts, while tokens are taken out of it: its masses
+// are `scale` times the row's, which sum to `row_total`.
+struct LawScale {
+  double scale = 1;
+  double row_total = 0;
+  double summed = 0;  // row_total when it was last summed afresh
+
+  BANYAN_ANYWHERE double total() const { return scale * row_total; }
+  BANYAN_ANYWHERE bool empty() const { return !(row_total > 0); }
+  BANYAN_ANYWHERE void Normalize() { scale = 1 / row_total; }
+  // Whether the row without this number of it must be summed afresh.
+  BANYAN_ANYWHERE bool MustSum(double number) const {
+    return !(row_total - number >= kCancelled * summed);
+  }
+  // Takes the number out, handing its mass on to the others. `rest`: the sum of
+  // these, where it must be.
+  BANYAN_ANYWHERE void TakeOut(double number, double rest) {
+    const double all = total();
+    if (MustSum(number))
+      row_total = summed = rest;
+    else
+      row_total -= number;
+    if (row_total < kNoMass) row_total = 0;
+    scale = empty() ? 0 : all / row_total;
+  }
+};
+
+// The same of what is left of a law while draws are refused
+// (core/prob/residual.h).
+struct ResidualScale {
+  double scale = 1;  // the law is so many times the row
+  double kept = 1;   // the share left since the row was last summed
+
+  // True if a sum that came of a difference from 1 is exact enough: each
+  // refusal hands its rounding on to the next.
+  BANYAN_ANYWHERE bool Trusts(double sum, double a) const {
+    return kept * sum >= kCancelled * a;
+  }
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_BASE_LAW_MATH_H_
