@@ -16,6 +16,8 @@
 #include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/random/random_source.h"
+#include "decode/device_rounds.h"
+#include "decode/lap.h"
 #include "decode/method.h"
 #include "decode/sequence.h"
 #include "decode/target_facts.h"
@@ -30,20 +32,6 @@
 
 namespace banyan {
 namespace {
-
-// Nanoseconds since the last call, or since it was made.
-class Lap {
- public:
-  explicit Lap(const Clock& clock) : clock_(clock), last_(clock.NowNs()) {}
-  std::int64_t operator()() {
-    const std::int64_t now = clock_.NowNs();
-    return now - std::exchange(last_, now);
-  }
-
- private:
-  const Clock& clock_;
-  std::int64_t last_;
-};
 
 // One sequence's part of a round.
 struct Part {
@@ -136,27 +124,46 @@ absl::Status Verify(const Method& method, const Scores& scores, Part& part,
 // Commit, the only step that changes committed state, and record.
 absl::StatusOr<RoundRecord> Commit(const Scores& scores, Part part) {
   Sequence& sequence = part.sequence;
-  const std::vector<int>& path = part.verdict.path;
-  std::vector<TokenId> tokens;
-  for (int node : path) tokens.push_back(part.tree.node(node).token);
-  tokens.push_back(part.verdict.next);
-  Sequence::Kept kept = sequence.Cut(std::move(tokens));
-
-  // The root and what was kept below it; the last kept token, whatever it is,
-  // becomes the next root.
-  std::vector<int> rows = {0};
-  rows.insert(
-      rows.end(), path.begin(),
-      path.begin() + (static_cast<std::ptrdiff_t>(kept.tokens.size()) - 1));
+  const Sequence::Kept kept = sequence.Cut(TokensOf(part.tree, part.verdict));
+  const std::vector<int> rows = RowsOf(part.verdict, kept);
   if (!sequence.taps.empty())
     BANYAN_RETURN_IF_ERROR(sequence.KeepFeatures(scores, rows));
   BANYAN_RETURN_IF_ERROR(sequence.session->Commit(rows));
+  return Conclude(sequence, kept, std::move(part.tree), std::move(part.verdict),
+                  std::move(part.facts));
+}
+
+}  // namespace
+
+std::int64_t PhaseTimes::TotalNs() const {
+  return std::accumulate(draft_ns.begin(), draft_ns.end(), std::int64_t{0}) +
+         derive_ns + target_ns + verify_ns + commit_ns + device_ns;
+}
+
+std::vector<TokenId> TokensOf(const DraftTree& tree, const Verdict& verdict) {
+  std::vector<TokenId> tokens;
+  for (int node : verdict.path) tokens.push_back(tree.node(node).token);
+  tokens.push_back(verdict.next);
+  return tokens;
+}
+
+std::vector<int> RowsOf(const Verdict& verdict, const Sequence::Kept& kept) {
+  std::vector<int> rows = {0};
+  rows.insert(rows.end(), verdict.path.begin(),
+              verdict.path.begin() +
+                  (static_cast<std::ptrdiff_t>(kept.tokens.size()) - 1));
+  return rows;
+}
+
+absl::StatusOr<RoundRecord> Conclude(Sequence& sequence,
+                                     const Sequence::Kept& kept, DraftTree tree,
+                                     Verdict verdict, TargetFacts facts) {
   sequence.Append(kept);
-  RoundRecord record = {.tree = std::move(part.tree),
-                        .verdict = std::move(part.verdict),
-                        .emitted = std::move(kept.tokens),
+  RoundRecord record = {.tree = std::move(tree),
+                        .verdict = std::move(verdict),
+                        .emitted = kept.tokens,
                         .stopped = kept.stopped,
-                        .facts = std::move(part.facts)};
+                        .facts = std::move(facts)};
   for (std::size_t i = 0; i < sequence.trunks.size(); ++i) {
     const RoundOutcome outcome = {record.tree, record.verdict,
                                   static_cast<int>(i)};
@@ -167,16 +174,22 @@ absl::StatusOr<RoundRecord> Commit(const Scores& scores, Part part) {
   return record;
 }
 
-}  // namespace
-
-std::int64_t PhaseTimes::TotalNs() const {
-  return std::accumulate(draft_ns.begin(), draft_ns.end(), std::int64_t{0}) +
-         derive_ns + target_ns + verify_ns + commit_ns;
-}
-
 absl::StatusOr<std::vector<RoundRecord>> RunRound(
     const Method& method, absl::Span<Sequence* const> sequences,
     RandomSource& random, const Clock& clock) {
+  if (sequences.size() == 1) {
+    BANYAN_ASSIGN_OR_RETURN(const bool on_device,
+                            PutOnDevice(method, *sequences.front(), random));
+    if (on_device) {
+      BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
+                              RunOnDevice(method, *sequences.front(), clock));
+      std::vector<RoundRecord> records;
+      records.push_back(std::move(record));
+      return records;
+    }
+  }
+  for (Sequence* sequence : sequences)
+    BANYAN_RETURN_IF_ERROR(TakeFromDevice(*sequence));
   for (Sequence* sequence : sequences)  // what an abandoned round left
     BANYAN_RETURN_IF_ERROR(sequence->session->Commit({}));
   Lap lap(clock);

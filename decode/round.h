@@ -25,6 +25,9 @@ struct PhaseTimes {
   std::int64_t target_ns = 0;
   std::int64_t verify_ns = 0;
   std::int64_t commit_ns = 0;
+  // Of a round that the target's device ran alone: all of it, but for what is
+  // kept of it here, which is commit_ns.
+  std::int64_t device_ns = 0;
 
   std::int64_t TotalNs() const;
 };
@@ -40,6 +43,18 @@ struct RoundRecord {
   int pass_tokens = 0;
   TargetFacts facts = {};  // where the sequence keeps them
 };
+
+// The verdict's tokens; the rows of a tree that stay when so many are kept: the
+// root and what was kept below it, for the last kept token, whatever it is,
+// becomes the next root.
+std::vector<TokenId> TokensOf(const DraftTree& tree, const Verdict& verdict);
+std::vector<int> RowsOf(const Verdict& verdict, const Sequence::Kept& kept);
+
+// Ends a round whose rows the session has committed: the text grows, drafters
+// and policies are told.
+absl::StatusOr<RoundRecord> Conclude(Sequence& sequence,
+                                     const Sequence::Kept& kept, DraftTree tree,
+                                     Verdict verdict, TargetFacts facts);
 
 // Runs one round of several sequences, which share every pass, and commits it.
 // What a sequence draws, scores and keeps does not depend on the others.

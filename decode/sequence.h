@@ -12,7 +12,9 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
+#include "core/model/device_round.h"
 #include "core/model/model.h"
+#include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
 #include "tree/tree_policy.h"
 
@@ -51,6 +53,15 @@ struct Sequence {
   std::vector<int> taps = {};              // of the features its context holds
   bool keep_facts = false;                 // RoundRecord::facts are gathered
   std::vector<SequenceTrunk> trunks = {};  // in the order of the method's
+
+  // Rounds on the target's device (device_rounds.h): looked for in the first
+  // round; whether the next one's state is there; what drafts are drawn by; the
+  // rows that the last one kept.
+  bool looked_for_device = false;
+  bool stands_on_device = false;
+  std::unique_ptr<DeviceRound> on_device = nullptr;
+  SamplingRule draft_rule = SamplingRule();
+  std::vector<int> kept_rows = {};
 
   // Prefills a prompt. Fails if it is empty or longer than the context.
   static absl::StatusOr<Sequence> Start(const Model& target,

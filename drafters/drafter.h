@@ -10,7 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/model/context.h"
+#include "core/model/device_round.h"
 #include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
@@ -18,6 +20,13 @@
 namespace banyan {
 
 class Drafter;
+
+// What a drafter is to a device that runs rounds alone: its part there, null if
+// it has none, and the rule that makes its laws.
+struct DrafterTwin {
+  std::unique_ptr<DeviceDrafter> part;
+  SamplingRule rule = SamplingRule();
+};
 
 // One sequence's question: what may follow these nodes of its tree under way?
 struct DraftRequest {
@@ -87,6 +96,13 @@ class Drafter {
   // company, to the last bit.
   virtual absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
       absl::Span<const DraftRequest> requests);
+
+  // For rounds on the target's device, drawn by this law. The part refers to
+  // this drafter, which outlives it; while the device runs rounds, Observe is
+  // called and nothing else.
+  virtual absl::StatusOr<DrafterTwin> OnDevice(DraftLaw /*law*/) {
+    return DrafterTwin();
+  }
 
   // The round is committed: `context` already holds its tokens.
   virtual absl::Status Observe(const Context& context,

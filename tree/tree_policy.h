@@ -17,6 +17,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/prob/round_plan.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
@@ -70,6 +71,9 @@ class TreePolicy {
   // Only a policy whose sole law is deterministic may leave nodes out; the
   // default keeps all.
   virtual std::vector<int> Keep(const TrunkTree& tree) const;
+
+  // What a device drafts by that runs rounds alone; without a name: nothing.
+  virtual ShapeTwin twin() const { return {}; }
 
   // Committed state: numbers that carry over from round to round, changed by
   // Observe() alone. A policy without memory has none.

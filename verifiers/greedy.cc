@@ -31,7 +31,8 @@ class Greedy : public Verifier {
   VerifierTraits traits() const override {
     return {.laws = {DraftLaw::kDeterministic, DraftLaw::kWithoutReplacement,
                      DraftLaw::kIndependent},
-            .exactness = Exactness::kLosslessAtTemperatureZero};
+            .exactness = Exactness::kLosslessAtTemperatureZero,
+            .twin = "greedy"};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

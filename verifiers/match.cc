@@ -31,7 +31,8 @@ class Match : public Verifier {
  public:
   VerifierTraits traits() const override {
     return {.laws = {DraftLaw::kDeterministic, DraftLaw::kWithoutReplacement,
-                     DraftLaw::kIndependent}};
+                     DraftLaw::kIndependent},
+            .twin = "match"};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

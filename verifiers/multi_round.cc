@@ -66,7 +66,8 @@ class MultiRound : public Verifier {
   VerifierTraits traits() const override {
     return {.laws = {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
                      DraftLaw::kDeterministic},
-            .fixed_counts = shuffled_};
+            .fixed_counts = shuffled_,
+            .twin = shuffled_ ? "" : "rounds"};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

@@ -31,7 +31,8 @@ class PointMass : public Verifier {
  public:
   VerifierTraits traits() const override {
     return {.laws = {DraftLaw::kDeterministic, DraftLaw::kWithoutReplacement,
-                     DraftLaw::kIndependent}};
+                     DraftLaw::kIndependent},
+            .twin = "point_mass"};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

@@ -22,6 +22,9 @@ struct VerifierTraits {
   bool one_list = false;      // at most one draw list a node: a single trunk
   bool fixed_counts = false;  // draws per node fixed before the first
   bool own_draws = false;     // no draws shared by cousins
+  // What a device judges by that runs rounds alone (core/prob/round_plan.h);
+  // empty: it has nothing like it.
+  absl::string_view twin = {};
 };
 
 // Without state; safe for concurrent use.

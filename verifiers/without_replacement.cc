@@ -30,7 +30,8 @@ class WithoutReplacement : public Verifier {
  public:
   VerifierTraits traits() const override {
     return {.laws = {DraftLaw::kWithoutReplacement, DraftLaw::kIndependent,
-                     DraftLaw::kDeterministic}};
+                     DraftLaw::kDeterministic},
+            .twin = "rounds"};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

@@ -56,13 +56,13 @@ BANYAN_ANYWHERE double ExpOfNegative(double x) {
   p = p * r + 0.5;
   p = p * r + 1;
   p = p * r + 1;
-  // n + 2048, which is not negative, and its halves.
+  // n + 2048, which is not negative, in halves of n' + 1024 each; a number's
+  // exponent is stored as n' + 1023.
   const std::uint64_t whole = std::bit_cast<std::uint64_t>(shifted) -
                               std::bit_cast<std::uint64_t>(kRound) + 2048;
   const std::uint64_t half = whole >> 1;
-  constexpr std::uint64_t kBias = 1023 - 1024;
-  return p * std::bit_cast<double>((half + kBias) << 52) *
-         std::bit_cast<double>((whole - half + kBias) << 52);
+  return p * std::bit_cast<double>((half - 1) << 52) *
+         std::bit_cast<double>((whole - half - 1) << 52);
 }
 
 // Half-open on both sides: u = 0 accepts any positive probability, and no u

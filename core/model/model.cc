@@ -56,4 +56,10 @@ absl::StatusOr<std::unique_ptr<Scores>> ScoreOne(const Model& model,
   return std::move(scores.front());
 }
 
+absl::StatusOr<std::unique_ptr<DeviceRound>> Model::NewDeviceRound(
+    Session& /*session*/, const RoundPlan& /*plan*/,
+    std::unique_ptr<DeviceDrafter> /*drafter*/) const {
+  return absl::UnimplementedError("the model's device runs no rounds alone");
+}
+
 }  // namespace banyan

@@ -18,8 +18,10 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/base/weight_format.h"
+#include "core/model/device_round.h"
 #include "core/prob/distribution.h"
 #include "core/prob/logits.h"
+#include "core/prob/round_plan.h"
 #include "core/prob/sampling_rule.h"
 
 namespace banyan {
@@ -138,6 +140,13 @@ class Model {
   // tap is out of range, or a session is not this model's or comes twice.
   virtual absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
       absl::Span<const ScoreRequest> requests) const = 0;
+
+  // Rounds of this session that its device runs alone, with a drafter made for
+  // it (Drafter::OnDevice; null: the root alone). What they hold outlives them.
+  // Unimplemented where there are none, or not of this plan.
+  virtual absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
+      Session& session, const RoundPlan& plan,
+      std::unique_ptr<DeviceDrafter> drafter) const;
 
   // Waits until all work of all sessions is done, and all else that the model's
   // device was given before. A time that is to be of finished work is taken

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
 #include "core/ops/gauge.h"
+#include "core/ops/round_tables.h"
 
 namespace banyan {
 
@@ -27,6 +28,12 @@ absl::StatusOr<std::unique_ptr<Recording>> Backend::Record(
 absl::Status Backend::Replay(const Recording& /*recording*/) {
   return absl::UnimplementedError(
       absl::StrCat(description(), " records nothing"));
+}
+
+absl::StatusOr<std::unique_ptr<RoundTables>> Backend::NewRound(
+    const RoundTablesOptions& /*options*/) {
+  return absl::UnimplementedError(
+      absl::StrCat(description(), " runs no rounds alone"));
 }
 
 }  // namespace banyan

@@ -25,6 +25,7 @@
 #include "core/ops/norm.h"
 #include "core/ops/read_row.h"
 #include "core/ops/rotate.h"
+#include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "core/prob/distribution.h"
@@ -95,6 +96,10 @@ class Backend {
   virtual absl::StatusOr<std::unique_ptr<Recording>> Record(
       absl::FunctionRef<absl::Status()> work);
   virtual absl::Status Replay(const Recording& recording);
+  // The lists of a round that the device runs alone. Unimplemented where there
+  // are no such rounds, or not of this plan.
+  virtual absl::StatusOr<std::unique_ptr<RoundTables>> NewRound(
+      const RoundTablesOptions& options);
 
   // Zeroed memory.
   virtual absl::StatusOr<std::unique_ptr<Buffer>> Allocate(

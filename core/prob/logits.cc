@@ -26,6 +26,11 @@ absl::Status NoLogit(TokenId token, double logit) {
       "the logit of token ", token, " is ", logit, ", expected a number"));
 }
 
+absl::Status NoTokenLeft() {
+  return absl::InvalidArgumentError(
+      "no token is left to draw: every logit is -infinity or banned");
+}
+
 absl::Status CheckLogits(absl::Span<const double> logits) {
   for (std::size_t i = 0; i < logits.size(); ++i)
     if (!(logits[i] < kInfinity))

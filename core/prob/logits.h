@@ -20,6 +20,8 @@ struct TokenLogit {
 
 // An error that names the token and its logit, which is NaN or infinite.
 absl::Status NoLogit(TokenId token, double logit);
+// That a rule leaves no token.
+absl::Status NoTokenLeft();
 // NoLogit of the first such token, if there is one.
 absl::Status CheckLogits(absl::Span<const double> logits);
 

@@ -177,16 +177,13 @@ absl::StatusOr<Distribution> SamplingRule::ApplyTo(
       row[static_cast<std::size_t>(token)] = kNever;
 
   const auto largest = std::max_element(row.begin(), row.end());
-  if (largest == row.end() || *largest == kNever)
-    return absl::InvalidArgumentError(
-        "no token is left to draw: every logit is -infinity or banned");
+  if (largest == row.end() || *largest == kNever) return NoTokenLeft();
   const auto vocab_size = static_cast<int>(row.size());
   if (greedy())
     return Distribution::OneHot(vocab_size,
                                 static_cast<TokenId>(largest - row.begin()));
   std::vector<double> masses = Softmax(row, options_.temperature, *largest);
-  if (options_.top_k == 0 && options_.top_p == 1 && options_.min_p == 0)
-    return Distribution::Dense(std::move(masses));
+  if (!leaves_out()) return Distribution::Dense(std::move(masses));
   return Truncate(masses, options_);
 }
 

@@ -42,6 +42,11 @@ class SamplingRule {
 
   const SamplingOptions& options() const { return options_; }
   bool greedy() const { return options_.temperature == 0; }
+  // Whether its laws are lists of the tokens that are left, not whole rows.
+  bool leaves_out() const {
+    return greedy() || options_.top_k != 0 || options_.top_p != 1 ||
+           options_.min_p != 0;
+  }
 
   // The law after `history` followed by `path`, the node's own ancestors and
   // the node itself. Sparse if the rule truncates or is greedy. Tokens outside

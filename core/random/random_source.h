@@ -9,18 +9,12 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 
+#include "core/base/purpose.h"
 #include "core/base/weights.h"
 
 namespace banyan {
-
-// What a choice is for. Choices of different purpose never share randomness.
-enum class Purpose : std::uint8_t {
-  kDraft,   // draw a token from a proposal
-  kOrder,   // pick the next of several draws to judge
-  kCoin,    // accept or refuse
-  kTarget,  // draw the token after the accepted path
-};
 
 // Names one choice of a run. No two choices of a run share a key: that is what
 // makes seeded results independent of batching and thread order, and what keeps
@@ -48,6 +42,10 @@ class RandomSource {
   // An index with probability proportional to its weight; never one of weight
   // 0. Requires at least one positive weight.
   virtual int Draw(const Weights& weights, const ChoiceKey& key) = 0;
+
+  // Of a source whose choices are pure functions of a seed and their keys: the
+  // seed, for whoever makes the same choices elsewhere.
+  virtual std::optional<std::uint64_t> seed() const { return std::nullopt; }
 };
 
 // What a step of a round gets: the source, and the part of the key that the

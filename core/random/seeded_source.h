@@ -4,6 +4,7 @@
 #define BANYAN_CORE_RANDOM_SEEDED_SOURCE_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "core/base/weights.h"
 #include "core/random/random_source.h"
@@ -17,6 +18,7 @@ class SeededSource : public RandomSource {
 
   bool Accept(double probability, const ChoiceKey& key) override;
   int Draw(const Weights& weights, const ChoiceKey& key) override;
+  std::optional<std::uint64_t> seed() const override { return seed_; }
 
   // The number in [0, 1) behind a key: UniformOf (core/base/law_math.h).
   double Uniform(const ChoiceKey& key) const;

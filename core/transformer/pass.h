@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/model/model.h"
+#include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
 #include "core/transformer/session.h"
 #include "core/transformer/transformer.h"
@@ -38,20 +39,6 @@ struct PassPart {
   int visible_words = 0;
 };
 
-// Rows of one session that nobody has on this machine: what TokenBatch says,
-// and where they stand, in lists of the device. Nothing is asked of the session
-// but its caches, which have room.
-struct DeviceRows {
-  int rows = 0;
-  Ints tokens;
-  Ints positions;
-  Ints visible;  // as AttentionArgs
-  int visible_words = 0;
-  int first_pending = 0;
-  Live length;          // committed tokens
-  int logits_from = 0;  // the first row whose logits are wanted
-};
-
 class TransformerPass {
  public:
   TransformerPass(const Transformer& model,
@@ -67,6 +54,9 @@ class TransformerPass {
   // it has been done. The logits, from `logits_from` on, and the states after
   // the final norm are then these.
   absl::Status RunOnDevice();
+  std::unique_ptr<Scores> ScoresOnDevice() const {
+    return ScoresOf(parts_.front());
+  }
   const Tensor& logits() const { return logits_; }
   const Tensor& hidden() const { return normed_; }
 

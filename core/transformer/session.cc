@@ -150,6 +150,19 @@ void TransformerSession::Append(const TokenBatch& batch) {
   rows_.Append(batch);
 }
 
+std::vector<KvCache*> TransformerSession::caches() {
+  std::vector<KvCache*> caches;
+  for (std::size_t i = 0; i < layers_.size(); ++i)
+    caches.push_back(&pending_cache(i));
+  return caches;
+}
+
+void TransformerSession::Settle(int length) {
+  committed_->length = length;
+  ++committed_->commits;
+  Forget();
+}
+
 void TransformerSession::Forget() {
   rows_.Clear();
   commits_ = committed_->commits;

@@ -47,6 +47,10 @@ class TransformerSession : public Session {
   KvCache& pending_cache(std::size_t i) {
     return view_ ? own_[i] : committed_->caches[i];
   }
+  // Of every layer that it runs.
+  std::vector<KvCache*> caches();
+  // The device has committed rows: so many tokens are held now.
+  void Settle(int length);
   // Where the first pending row stands in pending_cache.
   int pending_slot() const { return view_ ? 0 : length(); }
 

@@ -11,13 +11,17 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "core/base/check.h"
 #include "core/base/counted.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/checkpoint.h"
+#include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
+#include "core/transformer/device_drafter.h"
 #include "core/transformer/pass.h"
 #include "core/transformer/session.h"
+#include "core/transformer/transformer_round.h"
 #include "core/transformer/weights.h"
 #include "core/transformer/workspace.h"
 
@@ -108,6 +112,18 @@ absl::StatusOr<const Weight*> Transformer::Angles() const {
 
 std::unique_ptr<Session> Transformer::NewSession() const {
   return std::make_unique<TransformerSession>(*this);
+}
+
+absl::StatusOr<std::unique_ptr<DeviceRound>> Transformer::NewDeviceRound(
+    Session& session, const RoundPlan& plan,
+    std::unique_ptr<DeviceDrafter> drafter) const {
+  auto* own = dynamic_cast<TransformerSession*>(&session);
+  Check(own != nullptr && &own->model() == this, "a session of another model");
+  auto* known = dynamic_cast<TransformerDrafter*>(drafter.get());
+  if (drafter != nullptr && known == nullptr)
+    return absl::UnimplementedError("a drafter of another kind of model");
+  (void)drafter.release();
+  return TransformerRound::Create(*own, plan, absl::WrapUnique(known));
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Transformer::Score(

@@ -16,9 +16,11 @@
 #include "core/base/token.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
+#include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
+#include "core/prob/round_plan.h"
 #include "core/transformer/rotation.h"
 #include "core/transformer/weights.h"
 #include "core/transformer/workspace.h"
@@ -54,6 +56,9 @@ class Transformer : public Model {
   absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
       absl::Span<const ScoreRequest> requests) const override;
   absl::Status Finish() const override { return backend_->Finish(); }
+  absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
+      Session& session, const RoundPlan& plan,
+      std::unique_ptr<DeviceDrafter> drafter) const override;
 
   const Architecture& architecture() const { return architecture_; }
   const TransformerOptions& options() const { return options_; }

@@ -8,19 +8,24 @@
 #include <utility>
 #include <vector>
 
+#include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
+#include "core/model/context.h"
+#include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/ops/activate.h"
 #include "core/ops/backend.h"
 #include "core/ops/linear.h"
+#include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "core/prob/logits.h"
+#include "core/transformer/device_drafter.h"
 #include "core/transformer/transformer.h"
 #include "core/transformer/weights.h"
 #include "drafters/medusa/heads_file.h"
@@ -88,6 +93,7 @@ class TransformerHeads : public MedusaHeads {
   absl::Status ScoreAll(
       absl::Span<const absl::Span<const float>> hidden,
       std::vector<std::vector<std::vector<double>>>& logits) const override;
+  absl::StatusOr<std::unique_ptr<DeviceDrafter>> OnDevice() const override;
 
  private:
   struct Block {
@@ -99,9 +105,12 @@ class TransformerHeads : public MedusaHeads {
     std::unique_ptr<Weight> own_output;  // null: the target's
   };
 
-  // x becomes the states, and then x + SiLU(W x + b) for every block of a head.
-  absl::Status RunBlocks(const Head& head, const Tensor& x, const Tensor& y,
-                         std::vector<float> states) const;
+  friend class HeadsDrafter;
+
+  // The logits of a head for the rows of x, which become x + SiLU(W x + b) for
+  // every block; y is room for that.
+  absl::Status RunHead(const Head& head, const Tensor& x, const Tensor& y,
+                       const Tensor& logits) const;
   absl::StatusOr<std::vector<double>> Logits(absl::Span<const float> row) const;
 
   const Transformer& target_;
@@ -167,11 +176,8 @@ absl::Status TransformerHeads::ScoreAll(
   std::vector<float> numbers(scores.size());
   const auto vocab = static_cast<std::size_t>(target_.vocab_size());
   for (const Head& head : heads_) {
-    BANYAN_RETURN_IF_ERROR(RunBlocks(head, x.view, y.view, states));
-    const Weight* output =
-        head.own_output ? head.own_output.get() : &target_.weights().head();
-    BANYAN_RETURN_IF_ERROR(backend.Linear(
-        {.x = x.view, .weight = output, .bias = {}, .y = scores.view}));
+    BANYAN_RETURN_IF_ERROR(backend.Upload(AsBytes(states), *x.buffer, 0));
+    BANYAN_RETURN_IF_ERROR(RunHead(head, x.view, y.view, scores.view));
     BANYAN_RETURN_IF_ERROR(
         backend.Download(*scores.buffer, 0, AsBytes(numbers)));
     for (std::size_t row = 0; row < hidden.size(); ++row) {
@@ -196,24 +202,81 @@ absl::StatusOr<std::vector<double>> TransformerHeads::Logits(
   return logits;
 }
 
-absl::Status TransformerHeads::RunBlocks(const Head& head, const Tensor& x,
-                                         const Tensor& y,
-                                         std::vector<float> states) const {
+absl::Status TransformerHeads::RunHead(const Head& head, const Tensor& x,
+                                       const Tensor& y,
+                                       const Tensor& logits) const {
   Backend& backend = target_.backend();
-  BANYAN_RETURN_IF_ERROR(backend.Upload(AsBytes(states), *x.buffer, 0));
-  std::vector<float> changes(states.size());
   for (const Block& block : head.blocks) {
     BANYAN_RETURN_IF_ERROR(backend.Linear({.x = x,
                                            .weight = block.weight.get(),
                                            .bias = block.bias.view(),
                                            .y = y}));
-    BANYAN_RETURN_IF_ERROR(backend.Activate(
-        {.function = Nonlinearity::kSilu, .x = y, .up = {}, .y = y}));
-    BANYAN_RETURN_IF_ERROR(backend.Download(*y.buffer, 0, AsBytes(changes)));
-    for (std::size_t i = 0; i < states.size(); ++i) states[i] += changes[i];
-    BANYAN_RETURN_IF_ERROR(backend.Upload(AsBytes(states), *x.buffer, 0));
+    BANYAN_RETURN_IF_ERROR(backend.Activate({.function = Nonlinearity::kSilu,
+                                             .x = y,
+                                             .up = {},
+                                             .y = x,
+                                             .add = true}));
   }
-  return absl::OkStatus();
+  const Weight* output =
+      head.own_output ? head.own_output.get() : &target_.weights().head();
+  return backend.Linear({.x = x, .weight = output, .bias = {}, .y = logits});
+}
+
+// The heads of one sequence, on the device that runs its rounds: a head a
+// level.
+class HeadsDrafter : public TransformerDrafter {
+ public:
+  static absl::StatusOr<std::unique_ptr<DeviceDrafter>> Create(
+      const TransformerHeads& heads) {
+    auto drafter = absl::WrapUnique(new HeadsDrafter(heads));
+    const Transformer& target = heads.target_;
+    for (Matrix* matrix : {&drafter->state_, &drafter->x_, &drafter->y_}) {
+      BANYAN_ASSIGN_OR_RETURN(
+          *matrix, Matrix::New(1, target.hidden_size(), target.backend()));
+    }
+    BANYAN_ASSIGN_OR_RETURN(
+        drafter->logits_,
+        Matrix::New(1, target.vocab_size(), target.backend()));
+    return drafter;
+  }
+
+  const Backend& backend() const override { return heads_.target_.backend(); }
+  int used_vocab() const override {
+    return heads_.target_.options().used_vocab;
+  }
+  bool law_by_depth() const override { return true; }
+  int most_levels() const override { return heads_.count(); }
+  int longest_text() const override { return heads_.target_.context_limit(); }
+  absl::Status Begin(const Context& context) override {
+    const absl::Span<const float> state =
+        context.features.At(kAfterFinalNorm, context.features.rows - 1);
+    std::vector<float> row(state.begin(), state.end());
+    return heads_.target_.backend().Upload(AsBytes(row), *state_.buffer, 0);
+  }
+  absl::Status Reserve(int /*length*/, int /*rows*/) override {
+    return absl::OkStatus();
+  }
+  absl::StatusOr<Tensor> Logits(int level, const DeviceRows& /*rows*/,
+                                int /*longest*/) override {
+    BANYAN_RETURN_IF_ERROR(
+        heads_.target_.backend().Copy({state_.view, x_.view}));
+    BANYAN_RETURN_IF_ERROR(
+        heads_.RunHead(heads_.heads_[static_cast<std::size_t>(level)], x_.view,
+                       y_.view, logits_.view));
+    return logits_.view;
+  }
+  Tensor state() override { return state_.view; }
+
+ private:
+  explicit HeadsDrafter(const TransformerHeads& heads) : heads_(heads) {}
+
+  const TransformerHeads& heads_;
+  Matrix state_, x_, y_, logits_;
+};
+
+absl::StatusOr<std::unique_ptr<DeviceDrafter>> TransformerHeads::OnDevice()
+    const {
+  return HeadsDrafter::Create(*this);
 }
 
 }  // namespace
@@ -225,6 +288,10 @@ absl::Status MedusaHeads::ScoreAll(
   for (std::size_t i = 0; i < hidden.size(); ++i)
     BANYAN_RETURN_IF_ERROR(Score(hidden[i], logits[i]));
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<DeviceDrafter>> MedusaHeads::OnDevice() const {
+  return nullptr;
 }
 
 absl::StatusOr<std::unique_ptr<MedusaHeads>> LoadMedusaHeads(

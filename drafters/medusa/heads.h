@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/model/device_round.h"
 #include "core/model/model.h"
 
 namespace banyan {
@@ -31,6 +32,8 @@ class MedusaHeads {
   virtual absl::Status ScoreAll(
       absl::Span<const absl::Span<const float>> hidden,
       std::vector<std::vector<std::vector<double>>>& logits) const;
+  // For rounds that the target's device runs; null if they are not on it.
+  virtual absl::StatusOr<std::unique_ptr<DeviceDrafter>> OnDevice() const;
 };
 
 // The heads of `directory` (heads_file.h), kept in the target's format and run

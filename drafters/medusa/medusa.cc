@@ -108,6 +108,13 @@ absl::StatusOr<std::vector<Distribution>> Medusa::Propose(
   return proposals;
 }
 
+absl::StatusOr<DrafterTwin> Medusa::OnDevice(DraftLaw law) {
+  DrafterTwin twin = {nullptr,
+                      law == DraftLaw::kDeterministic ? ranking_ : rule_};
+  BANYAN_ASSIGN_OR_RETURN(twin.part, heads_->OnDevice());
+  return twin;
+}
+
 absl::Status Medusa::Observe(const Context& /*context*/,
                              const RoundOutcome& /*outcome*/) {
   logits_.clear();

@@ -19,6 +19,8 @@
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
+#include "core/transformer/device_drafter.h"
+#include "core/transformer/session.h"
 #include "drafters/drafter.h"
 #include "drafters/ranking_rule.h"
 #include "drafters/workbench.h"
@@ -159,6 +161,13 @@ absl::StatusOr<std::vector<Distribution>> SmallModel::LawsOf(
     laws.push_back(std::move(law));
   }
   return laws;
+}
+
+absl::StatusOr<DrafterTwin> SmallModel::OnDevice(DraftLaw law) {
+  auto* session = dynamic_cast<TransformerSession*>(session_.get());
+  if (session == nullptr) return DrafterTwin();
+  return DrafterTwin{NewModelDrafter(*session),
+                     law == DraftLaw::kDeterministic ? ranking_ : rule_};
 }
 
 absl::Status SmallModel::Observe(const Context& context,

@@ -49,6 +49,7 @@ class SmallModel : public Drafter {
       absl::Span<const int> nodes) override;
   absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
       absl::Span<const DraftRequest> requests) override;
+  absl::StatusOr<DrafterTwin> OnDevice(DraftLaw law) override;
   absl::Status Observe(const Context& context,
                        const RoundOutcome& outcome) override;
 

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
+#include "core/prob/round_plan.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 
@@ -36,6 +37,9 @@ class ExpandRerank : public TreePolicy {
     return std::make_unique<ExpandRerank>(*this);
   }
   std::vector<Expansion> Next(const TrunkTree& tree) const override;
+  ShapeTwin twin() const override {
+    return {"expand_rerank", {options_.top_k, options_.depth, options_.total}};
+  }
   std::vector<int> Keep(const TrunkTree& tree) const override;
 
  private:

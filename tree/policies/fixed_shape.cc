@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/prob/round_plan.h"
 #include "tree/draft_tree.h"
 #include "tree/optimize/shape.h"
 #include "tree/tree_policy.h"
@@ -49,6 +50,16 @@ std::vector<Expansion> FixedShape::Next(const TrunkTree& tree) const {
     for (std::size_t i = 1; i < next.size(); ++i)
       next[i].same_as = next[0].node;
   return next;
+}
+
+ShapeTwin FixedShape::twin() const {
+  ShapeTwin twin = {"fixed", {share_draws_ ? 1 : 0}};
+  twin.numbers.resize(children_.size() + 1, -1);
+  for (std::size_t place = 0; place < children_.size(); ++place)
+    for (int child : children_[place])
+      twin.numbers[static_cast<std::size_t>(child) + 1] =
+          static_cast<int>(place);
+  return twin;
 }
 
 }  // namespace banyan

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
+#include "core/prob/round_plan.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 
@@ -27,6 +28,7 @@ class Sequences : public TreePolicy {
     return std::make_unique<Sequences>(*this);
   }
   std::vector<Expansion> Next(const TrunkTree& tree) const override;
+  ShapeTwin twin() const override { return {"sequences", {count_, gamma_}}; }
 
  private:
   int count_;

@@ -22,9 +22,12 @@
 #include "core/device/buffer.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/span.h"
+#include "core/ops/cuda/cuda_buffer.h"
+#include "core/ops/cuda/cuda_round.h"
 #include "core/ops/cuda/op_kernels.h"
 #include "core/ops/cuda/pack_weight.h"
 #include "core/ops/host/host.h"
+#include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "core/prob/distribution.h"
@@ -34,21 +37,6 @@ namespace banyan {
 namespace {
 
 constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
-
-// The device's memory is freed when the work that uses it is done.
-class CudaBuffer : public Buffer {
- public:
-  CudaBuffer(std::shared_ptr<CudaDevice> device, DeviceSpan span)
-      : device_(std::move(device)), span_(span) {}
-  ~CudaBuffer() override { device_->Free(span_); }
-
-  std::size_t bytes() const override { return span_.bytes; }
-  DeviceSpan span() const { return span_; }
-
- private:
-  const std::shared_ptr<CudaDevice> device_;
-  const DeviceSpan span_;
-};
 
 class CudaWeight : public Weight {
  public:
@@ -89,36 +77,12 @@ class CudaRecording : public Recording {
   const std::unique_ptr<CudaGraph> graph_;
 };
 
-DeviceSpan SpanOf(const Buffer* buffer) {
-  return buffer == nullptr ? DeviceSpan()
-                           : static_cast<const CudaBuffer*>(buffer)->span();
-}
-
-DeviceMatrix MatrixOf(const Tensor& x) {
-  if (x.empty() || x.rows == 0) return {};
-  const std::size_t numbers = static_cast<std::size_t>(x.rows - 1) * x.stride +
-                              static_cast<std::size_t>(x.columns);
-  return {
-      SpanOf(x.buffer).Part(x.offset * sizeof(float), numbers * sizeof(float)),
-      static_cast<std::int64_t>(x.stride), x.rows, x.columns};
-}
-
-DeviceSpan ListOf(const Ints& ints, std::size_t size) {
-  return SpanOf(ints.buffer)
-      .Part(ints.offset * sizeof(std::int32_t), size * sizeof(std::int32_t));
-}
-
 DeviceSpan LiveOf(const Live& live) {
   return live.empty() ? DeviceSpan() : ListOf(live.at, 1);
 }
 
 DeviceWeight WeightOf(const Weight& weight) {
   return static_cast<const CudaWeight&>(weight).on_device();
-}
-
-DeviceKv KvOf(const KvCache& cache) {
-  return {SpanOf(cache.keys.get()), SpanOf(cache.values.get()), cache.kv_heads,
-          cache.head_dim, cache.capacity};
 }
 
 // Bytes of a head's row of slots.
@@ -189,6 +153,18 @@ absl::Status CudaBackend::Replay(const Recording& recording) {
   BANYAN_RETURN_IF_ERROR(CheckNotRecording("a replay"));
   device_->Replay(static_cast<const CudaRecording&>(recording).graph());
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<RoundTables>> CudaBackend::NewRound(
+    const RoundTablesOptions& options) {
+  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<RoundTables> round,
+                          CudaRound::Create(*this, *kernels_.rounds, options));
+  return round;
+}
+
+void CudaBackend::Ask(absl::FunctionRef<void(CudaDevice&)> launch) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  launch(*device_);
 }
 
 absl::StatusOr<std::unique_ptr<Buffer>> CudaBackend::NewBuffer(

@@ -25,6 +25,7 @@
 #include "core/device/cuda/device.h"
 #include "core/ops/backend.h"
 #include "core/ops/cuda/op_kernels.h"
+#include "core/ops/round_tables.h"
 #include "core/prob/distribution.h"
 #include "core/prob/logits.h"
 
@@ -45,6 +46,12 @@ class CudaBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Recording>> Record(
       absl::FunctionRef<absl::Status()> work) override;
   absl::Status Replay(const Recording& recording) override;
+
+  absl::StatusOr<std::unique_ptr<RoundTables>> NewRound(
+      const RoundTablesOptions& options) override;
+
+  // Asks for work of other kernels of the same maker, in its turn.
+  void Ask(absl::FunctionRef<void(CudaDevice&)> launch);
 
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(std::size_t bytes) override;
   absl::Status Upload(absl::Span<const std::byte> from, Buffer& to,

@@ -147,6 +147,7 @@ struct OpKernels {
   void (*rotate)(CudaDevice& device, const RotateLaunch& launch);
   void (*activate)(CudaDevice& device, const ActivateLaunch& launch);
   void (*copy)(CudaDevice& device, const CopyLaunch& launch);
+  const struct RoundKernels* rounds;  // round_kernels.h
 };
 
 namespace on_host {

@@ -1,8 +1,17 @@
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/launches.h"
 #include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/round_kernels.h"
+#include "core/ops/cuda/round_launches.h"
 
 namespace banyan::BANYAN_MAKER {
+
+const RoundKernels kRoundKernels = {.select = LaunchSelect,
+                                    .laws = LaunchLaws,
+                                    .draw = LaunchDraw,
+                                    .verify = LaunchVerify,
+                                    .keep = LaunchKeep,
+                                    .copy_last = LaunchCopyLast};
 
 const OpKernels kOpKernels = {.embed = LaunchEmbed,
                               .linear = LaunchLinear,
@@ -14,6 +23,7 @@ const OpKernels kOpKernels = {.embed = LaunchEmbed,
                               .norm = LaunchNorm,
                               .rotate = LaunchRotate,
                               .activate = LaunchActivate,
-                              .copy = LaunchCopy};
+                              .copy = LaunchCopy,
+                              .rounds = &kRoundKernels};
 
 }  // namespace banyan::BANYAN_MAKER

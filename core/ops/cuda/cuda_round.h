@@ -1,0 +1,79 @@
+// RoundTables of a CudaBackend.
+#ifndef BANYAN_CORE_OPS_CUDA_CUDA_ROUND_H_
+#define BANYAN_CORE_OPS_CUDA_CUDA_ROUND_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/device/buffer.h"
+#include "core/ops/cuda/cuda_backend.h"
+#include "core/ops/cuda/round_kernels.h"
+#include "core/ops/cuda/round_layout.h"
+#include "core/ops/kv_cache.h"
+#include "core/ops/round_tables.h"
+#include "core/ops/tensor.h"
+
+namespace banyan {
+
+class CudaRound : public RoundTables {
+ public:
+  // Unimplemented if the plan names a twin that there is none of; Internal if
+  // its numbers are none of that twin's.
+  static absl::StatusOr<std::unique_ptr<CudaRound>> Create(
+      CudaBackend& backend, const RoundKernels& kernels,
+      const RoundTablesOptions& options);
+
+  const std::vector<int>& widths() const override { return widths_; }
+  absl::Status Begin(const RoundStart& start, int target, int draft) override;
+  absl::Status Select(int level) override;
+  DeviceRows draft_rows(int level) const override;
+  absl::Status Draw(int level, const Tensor& logits) override;
+  DeviceRows target_rows() const override;
+  absl::Status Verify(const Tensor& logits) override;
+  absl::Status Keep(absl::Span<KvCache* const> target,
+                    absl::Span<KvCache* const> draft) override;
+  absl::Status CopyLast(const Tensor& rows, const Tensor& last) override;
+  absl::StatusOr<RoundFindings> Read() override;
+  int target_length() const override { return target_length_; }
+  int draft_length() const override { return draft_length_; }
+  absl::StatusOr<std::vector<double>> Proposal(int node) override;
+
+ private:
+  CudaRound(CudaBackend& backend, const RoundKernels& kernels,
+            const RoundTablesOptions& options)
+      : backend_(backend), kernels_(kernels), options_(options) {}
+
+  absl::Status ReadPlan();
+  absl::Status ReadShape();
+  void LayOut();
+  absl::Status Allocate();
+  LawRule RuleOf(const SamplingRule& rule, int used,
+                 const Buffer* banned) const;
+  RoundSpans Spans() const;
+  // Rows of the drafter before a level's, and its laws.
+  int RowsBefore(int level) const;
+  int LawsBefore(int level) const;
+  Ints ListAt(int list, int size) const;
+  absl::Status KeepModel(bool of_target, absl::Span<KvCache* const> caches);
+
+  CudaBackend& backend_;
+  const RoundKernels& kernels_;
+  const RoundTablesOptions options_;
+  RoundLayout layout_;
+  std::vector<int> widths_;
+  std::vector<int> plan_;  // integers behind the lists that are read back
+  std::unique_ptr<Buffer> book_;  // doubles, then integers
+  std::unique_ptr<Buffer> draft_laws_, target_laws_, residual_;
+  std::unique_ptr<Buffer> seen_, order_;
+  std::unique_ptr<Buffer> banned_target_, banned_draft_;
+  std::vector<int> found_;  // the integers of the last Read()
+  int target_length_ = 0;
+  int draft_length_ = 0;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_OPS_CUDA_CUDA_ROUND_H_

@@ -1,0 +1,99 @@
+// RoundTables: what a round of speculation keeps on a device that runs it
+// alone, and the steps that fill it.
+//
+//   tables.Select(0);
+//   for each level of tables.widths():
+//     logits = ... of the level's nodes (draft_rows), one row each ...
+//     tables.Draw(level, logits, ...);
+//     tables.Select(level + 1);
+//   logits = ... of the drafted tree (target_rows) ...
+//   tables.Verify(logits);
+//   tables.Keep(...);            // of keys and values, the accepted path's
+//   findings = tables.Read();    // the only step that waits
+//
+// All but Begin and Read only ask for work and can be recorded. A round on the
+// host with the same logits, rules and seed makes the same tree, draws the same
+// tokens and reaches the same verdict: laws are made by core/base/law_math.h
+// here and there.
+#ifndef BANYAN_CORE_OPS_ROUND_TABLES_H_
+#define BANYAN_CORE_OPS_ROUND_TABLES_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/ops/kv_cache.h"
+#include "core/ops/tensor.h"
+#include "core/prob/round_plan.h"
+
+namespace banyan {
+
+// Rows of one sequence that nobody has on this machine: what TokenBatch says,
+// and where they stand, in lists of the device. A list may be longer than the
+// round has nodes: the rows behind them are of token 0 and see themselves only.
+struct DeviceRows {
+  int rows = 0;
+  Ints tokens;
+  Ints positions;
+  Ints visible;  // as AttentionArgs has it
+  int visible_words = 0;
+  int first_pending = 0;
+  Live length;          // committed tokens
+  int logits_from = 0;  // the first row whose logits are wanted
+};
+
+struct RoundTablesOptions {
+  RoundPlan plan;
+  int vocab_size = 0;
+  int used_vocab = 0;        // of the target: tokens that may be emitted
+  int draft_used_vocab = 0;  // of the drafter
+  int context_limit = 0;     // the longest text
+  // One law a level, whatever the path; else one a node.
+  bool law_by_depth = false;
+  int most_levels = 0;  // that the drafter can draft
+};
+
+class RoundTables {
+ public:
+  virtual ~RoundTables() = default;
+
+  // By level: the most nodes that are proposed for.
+  virtual const std::vector<int>& widths() const = 0;
+  // What the two sessions hold: `target` tokens, all but the root, and `draft`,
+  // as many or one less.
+  virtual absl::Status Begin(const RoundStart& start, int target,
+                             int draft) = 0;
+
+  // Chooses the nodes of a level that are proposed for, once the level above
+  // was drawn.
+  virtual absl::Status Select(int level) = 0;
+  // Their rows in the drafter's pass; at level 0 what it has not read of the
+  // text stands before the root.
+  virtual DeviceRows draft_rows(int level) const = 0;
+  // The laws of a level's nodes from rows of logits, and the draws from them.
+  virtual absl::Status Draw(int level, const Tensor& logits) = 0;
+  // The tree, depth first. After the Select() below the last level.
+  virtual DeviceRows target_rows() const = 0;
+  virtual absl::Status Verify(const Tensor& logits) = 0;
+  // Moves what the kept rows hold behind the committed: of the target's
+  // caches, and of a drafter's that ran draft_rows.
+  virtual absl::Status Keep(absl::Span<KvCache* const> target,
+                            absl::Span<KvCache* const> draft) = 0;
+  // Copies the row of the last kept node, of one row a node.
+  virtual absl::Status CopyLast(const Tensor& rows, const Tensor& last) = 0;
+
+  // Waits. Fails as SamplingRule::Apply does on a row that was read; the round
+  // then changed nothing.
+  virtual absl::StatusOr<RoundFindings> Read() = 0;
+  // Committed tokens of the two sessions, as of the last Read().
+  virtual int target_length() const = 0;
+  virtual int draft_length() const = 0;
+  // What the drafter's masses were at a node of the last round: a number a
+  // token. Waits.
+  virtual absl::StatusOr<std::vector<double>> Proposal(int node) = 0;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_OPS_ROUND_TABLES_H_

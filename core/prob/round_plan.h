@@ -1,0 +1,64 @@
+// What a round of speculation is made of, for a device that runs it alone: the
+// names of twins that the device has of its parts, and the numbers they take.
+//
+// A draft law is named by its number among DraftLaw's; nothing here knows a
+// tree.
+#ifndef BANYAN_CORE_PROB_ROUND_PLAN_H_
+#define BANYAN_CORE_PROB_ROUND_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/token.h"
+#include "core/prob/sampling_rule.h"
+
+namespace banyan {
+
+// Which nodes are drafted. Twins, and their numbers:
+//   fixed          1 if the nodes of a level share draws, else 0; then the
+//                  parent of every place in depth-first order, -1 for the first
+//   sequences      count, gamma
+//   expand_rerank  top_k, depth, total
+struct ShapeTwin {
+  std::string name;
+  std::vector<int> numbers;
+};
+
+struct RoundPlan {
+  ShapeTwin shape;
+  // greedy, match, point_mass, rounds.
+  std::string verifier;
+  int law = 0;
+  SamplingRule target_rule = SamplingRule();
+  SamplingRule draft_rule = SamplingRule();
+  std::vector<TokenId> end_of_text;  // nothing is drafted below these
+  std::uint64_t seed = 0;
+};
+
+// A sequence as it stands between two rounds.
+struct RoundStart {
+  std::vector<TokenId> text;  // committed; the last one is the root
+  std::uint32_t prompt = 0;
+  std::uint32_t round = 0;
+};
+
+// What a round found. Nodes stand in depth-first order, the root first; draws
+// node by node, in the order of time.
+struct RoundFindings {
+  struct Draw {
+    int node;
+    TokenId token;
+    int child;
+    double q;  // its mass in the law it is judged by
+  };
+  std::vector<TokenId> tokens;
+  std::vector<int> parents;
+  std::vector<Draw> draws;
+  std::vector<int> path;
+  TokenId next = 0;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_PROB_ROUND_PLAN_H_

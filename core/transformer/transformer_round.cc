@@ -1,0 +1,142 @@
+#include "core/transformer/transformer_round.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/status_macros.h"
+#include "core/model/context.h"
+#include "core/model/device_round.h"
+#include "core/ops/backend.h"
+#include "core/ops/kv_cache.h"
+#include "core/ops/round_tables.h"
+#include "core/ops/tensor.h"
+#include "core/prob/round_plan.h"
+#include "core/transformer/device_drafter.h"
+#include "core/transformer/pass.h"
+#include "core/transformer/session.h"
+#include "core/transformer/transformer.h"
+#include "core/transformer/workspace.h"
+
+namespace banyan {
+namespace {
+
+// Texts up to twice as long share a recording.
+constexpr int kLeastBucket = 256;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DeviceRound>> TransformerRound::Create(
+    TransformerSession& session, const RoundPlan& plan,
+    std::unique_ptr<TransformerDrafter> drafter) {
+  const Transformer& model = session.model();
+  if (drafter != nullptr && &drafter->backend() != &model.backend())
+    return absl::UnimplementedError("a drafter on another device");
+  auto round =
+      absl::WrapUnique(new TransformerRound(session, std::move(drafter)));
+  RoundTablesOptions options = {.plan = plan,
+                                .vocab_size = model.vocab_size(),
+                                .used_vocab = model.options().used_vocab};
+  if (round->drafter_ != nullptr) {
+    options.draft_used_vocab = round->drafter_->used_vocab();
+    options.law_by_depth = round->drafter_->law_by_depth();
+    options.most_levels = round->drafter_->most_levels();
+  }
+  BANYAN_ASSIGN_OR_RETURN(round->tables_, model.backend().NewRound(options));
+  return round;
+}
+
+TransformerRound::TransformerRound(TransformerSession& session,
+                                   std::unique_ptr<TransformerDrafter> drafter)
+    : session_(session),
+      drafter_(std::move(drafter)),
+      workspace_(std::make_shared<Workspace>(session.model().backend())) {}
+
+int TransformerRound::longest_text() const {
+  const int levels = static_cast<int>(tables_->widths().size());
+  int longest = session_.model().context_limit() - levels;
+  if (drafter_ != nullptr)
+    longest = std::min(longest, drafter_->longest_text() + 1 - levels);
+  return longest;
+}
+
+absl::Status TransformerRound::Begin(const Context& context) {
+  BANYAN_RETURN_IF_ERROR(session_.Commit({}));
+  if (drafter_ != nullptr) BANYAN_RETURN_IF_ERROR(drafter_->Begin(context));
+  const int draft =
+      drafter_ == nullptr || drafter_->law_by_depth() ? 0 : drafter_->length();
+  return tables_->Begin({.text = context.tokens,
+                         .prompt = context.prompt,
+                         .round = context.round},
+                        session_.length(), draft);
+}
+
+absl::Status TransformerRound::GrowBucket() {
+  if (tables_->target_length() <= bucket_) return absl::OkStatus();
+  const int bucket = std::max(
+      kLeastBucket, static_cast<int>(std::bit_ceil(
+                        static_cast<unsigned>(tables_->target_length()))));
+  recording_ = nullptr;  // of buffers that may go
+  asked_ = false;
+  bucket_ = 0;
+  const int longest = std::min(bucket, session_.model().context_limit());
+  const int rows = tables_->target_rows().rows;
+  BANYAN_RETURN_IF_ERROR(session_.Reserve(longest - session_.length() + rows));
+  if (drafter_ != nullptr) {
+    int drafted = 2;
+    for (int width : tables_->widths()) drafted += width;
+    BANYAN_RETURN_IF_ERROR(drafter_->Reserve(longest, drafted));
+  }
+  bucket_ = longest;
+  return absl::OkStatus();
+}
+
+absl::Status TransformerRound::Ask() {
+  const int levels = static_cast<int>(tables_->widths().size());
+  for (int level = 0; level < levels; ++level) {
+    BANYAN_RETURN_IF_ERROR(tables_->Select(level));
+    BANYAN_ASSIGN_OR_RETURN(
+        const Tensor logits,
+        drafter_->Logits(level, tables_->draft_rows(level), bucket_));
+    BANYAN_RETURN_IF_ERROR(tables_->Draw(level, logits));
+  }
+  BANYAN_RETURN_IF_ERROR(tables_->Select(levels));
+  DeviceRows rows = tables_->target_rows();
+  rows.length.most = bucket_;
+  TransformerPass pass(session_.model(), session_, rows, workspace_);
+  BANYAN_RETURN_IF_ERROR(pass.RunOnDevice());
+  scores_ = pass.ScoresOnDevice();
+  BANYAN_RETURN_IF_ERROR(tables_->Verify(pass.logits()));
+  std::vector<KvCache*> draft;
+  if (drafter_ != nullptr) draft = drafter_->caches();
+  BANYAN_RETURN_IF_ERROR(tables_->Keep(session_.caches(), draft));
+  if (drafter_ != nullptr && !drafter_->state().empty())
+    return tables_->CopyLast(pass.hidden(), drafter_->state());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RoundFindings> TransformerRound::Run() {
+  BANYAN_RETURN_IF_ERROR(GrowBucket());
+  if (recording_ == nullptr && asked_) {
+    BANYAN_ASSIGN_OR_RETURN(recording_,
+                            backend().Record([this] { return Ask(); }));
+  }
+  if (recording_ != nullptr)
+    BANYAN_RETURN_IF_ERROR(backend().Replay(*recording_));
+  else
+    BANYAN_RETURN_IF_ERROR(Ask());
+  asked_ = true;
+  BANYAN_ASSIGN_OR_RETURN(RoundFindings findings, tables_->Read());
+  session_.Settle(tables_->target_length());
+  if (drafter_ != nullptr) drafter_->Settle(tables_->draft_length());
+  return findings;
+}
+
+}  // namespace banyan

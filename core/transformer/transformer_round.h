@@ -1,0 +1,64 @@
+// TransformerRound: a device's rounds of one session of a transformer.
+//
+// The steps are asked for one by one in the first round; in the second they are
+// recorded, and from then on done again with one call, until the text outgrows
+// the bucket of lengths that they were recorded for.
+#ifndef BANYAN_CORE_TRANSFORMER_TRANSFORMER_ROUND_H_
+#define BANYAN_CORE_TRANSFORMER_TRANSFORMER_ROUND_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/model/context.h"
+#include "core/model/device_round.h"
+#include "core/model/model.h"
+#include "core/ops/backend.h"
+#include "core/ops/round_tables.h"
+#include "core/prob/round_plan.h"
+#include "core/transformer/device_drafter.h"
+#include "core/transformer/session.h"
+#include "core/transformer/workspace.h"
+
+namespace banyan {
+
+class TransformerRound : public DeviceRound {
+ public:
+  // `drafter` is null for a plan of the root alone. Unimplemented if the device
+  // has no twins of the plan, or the drafter is another device's.
+  static absl::StatusOr<std::unique_ptr<DeviceRound>> Create(
+      TransformerSession& session, const RoundPlan& plan,
+      std::unique_ptr<TransformerDrafter> drafter);
+
+  absl::Status Begin(const Context& context) override;
+  int longest_text() const override;
+  absl::StatusOr<RoundFindings> Run() override;
+  const Scores& scores() const override { return *scores_; }
+  absl::StatusOr<std::vector<double>> Proposal(int node) override {
+    return tables_->Proposal(node);
+  }
+
+ private:
+  TransformerRound(TransformerSession& session,
+                   std::unique_ptr<TransformerDrafter> drafter);
+
+  Backend& backend() const { return session_.model().backend(); }
+  // Room for a longer text, once the bucket is too short.
+  absl::Status GrowBucket();
+  // Every step of a round.
+  absl::Status Ask();
+
+  TransformerSession& session_;
+  const std::unique_ptr<TransformerDrafter> drafter_;
+  const std::shared_ptr<Workspace> workspace_;
+  std::unique_ptr<RoundTables> tables_;
+  std::unique_ptr<Scores> scores_;
+  int bucket_ = 0;      // the longest committed text that there is room for
+  bool asked_ = false;  // since the bucket grew
+  std::unique_ptr<Recording> recording_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_TRANSFORMER_TRANSFORMER_ROUND_H_

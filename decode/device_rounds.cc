@@ -1,0 +1,220 @@
+#include "decode/device_rounds.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/device_round.h"
+#include "core/model/model.h"
+#include "core/prob/distribution.h"
+#include "core/prob/round_plan.h"
+#include "core/random/random_source.h"
+#include "decode/lap.h"
+#include "decode/method.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+#include "decode/target_facts.h"
+#include "decode/target_rows.h"
+#include "drafters/drafter.h"
+#include "tree/draft_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+namespace {
+
+// The round's parts, as far as all have twins.
+struct Parts {
+  RoundPlan plan;
+  std::unique_ptr<DeviceDrafter> drafter;
+};
+
+absl::StatusOr<std::optional<Parts>> PartsOf(const Method& method,
+                                             const Sequence& sequence,
+                                             const RandomSource& random) {
+  const std::optional<std::uint64_t> seed = random.seed();
+  const std::string verifier(method.verifier->traits().twin);
+  if (!seed || verifier.empty() || method.trunks.size() > 1)
+    return std::nullopt;
+  Parts parts = {.plan = {.shape = {"fixed", {0, -1}},  // a bare root
+                          .verifier = verifier,
+                          .target_rule = method.rule,
+                          .end_of_text = sequence.stop.end_of_text,
+                          .seed = *seed}};
+  if (method.trunks.empty()) return std::optional<Parts>(std::move(parts));
+  const SequenceTrunk& trunk = sequence.trunks.front();
+  const DraftLaw law = method.trunks.front().law;
+  parts.plan.shape = trunk.policy->twin();
+  parts.plan.law = static_cast<int>(law);
+  if (parts.plan.shape.name.empty()) return std::nullopt;
+  // Draws are shared where laws hang on the depth alone.
+  if (trunk.policy->traits().shares_draws && trunk.drafter->heads() == 0)
+    return std::nullopt;
+  BANYAN_ASSIGN_OR_RETURN(DrafterTwin twin, trunk.drafter->OnDevice(law));
+  if (twin.part == nullptr) return std::nullopt;
+  parts.drafter = std::move(twin.part);
+  parts.plan.draft_rule = std::move(twin.rule);
+  return std::optional<Parts>(std::move(parts));
+}
+
+// The law that a node's draws were made from, of all that the device knows.
+Distribution LawOf(std::vector<double> masses, const SamplingRule& rule,
+                   DraftLaw law) {
+  Distribution proposal;
+  if (rule.leaves_out()) {
+    const int size = static_cast<int>(masses.size());
+    std::vector<TokenId> tokens;
+    std::vector<double> kept;
+    for (int token = 0; token < size; ++token) {
+      const double mass = masses[static_cast<std::size_t>(token)];
+      if (mass == 0) continue;
+      tokens.push_back(token);
+      kept.push_back(mass);
+    }
+    proposal = Distribution::Sparse(size, std::move(tokens), std::move(kept));
+  } else {
+    proposal = Distribution::Dense(std::move(masses));
+  }
+  return law != DraftLaw::kDeterministic || proposal.total() > 1
+             ? proposal.Normalized()
+             : proposal;
+}
+
+// The law that a token was drawn from, which is then taken out of what the next
+// is drawn from.
+Distribution JudgedBy(Distribution& remaining, TokenId token, DraftLaw law) {
+  if (law == DraftLaw::kDeterministic)
+    return Distribution::OneHot(remaining.vocab_size(), token);
+  Distribution judged_by = remaining;
+  if (law == DraftLaw::kWithoutReplacement)
+    remaining = remaining.Without(token);
+  return judged_by;
+}
+
+// The tree as a round on the host would have it. Proposals are whole where the
+// sequence keeps facts; elsewhere they know what was drawn, and no more.
+absl::StatusOr<DraftTree> TreeOf(const Method& method, Sequence& sequence,
+                                 const RoundFindings& found) {
+  std::vector<Node> nodes(found.tokens.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    Node& node = nodes[i];
+    node.token = found.tokens[i];
+    node.parent = found.parents[i];
+    if (i == 0) continue;
+    Node& parent = nodes[static_cast<std::size_t>(node.parent)];
+    node.depth = parent.depth + 1;
+    parent.children.push_back(static_cast<int>(i));
+  }
+  if (method.trunks.empty()) return DraftTree(std::move(nodes));
+  const DraftLaw law = method.trunks.front().law;
+  const int vocab_size = sequence.target.vocab_size();
+  std::vector<int> drawn;  // by depth: how many nodes have draws
+  Distribution remaining;
+  for (const RoundFindings::Draw& draw : found.draws) {
+    Node& node = nodes[static_cast<std::size_t>(draw.node)];
+    if (node.lists.empty()) {
+      node.lists.push_back({.trunk = 0, .law = law});
+      drawn.resize(std::max(drawn.size(), std::size_t(node.depth) + 1), 0);
+      ++drawn[static_cast<std::size_t>(node.depth)];
+      if (sequence.keep_facts) {
+        BANYAN_ASSIGN_OR_RETURN(std::vector<double> masses,
+                                sequence.on_device->Proposal(draw.node));
+        remaining = LawOf(std::move(masses), sequence.draft_rule, law);
+        node.lists.front().proposal = remaining;
+      }
+    }
+    node.lists.front().draws.push_back(
+        {.token = draw.token,
+         .child = draw.child,
+         .proposal =
+             sequence.keep_facts
+                 ? JudgedBy(remaining, draw.token, law)
+                 : Distribution::Sparse(vocab_size, {draw.token}, {draw.q})});
+  }
+  if (sequence.trunks.front().policy->traits().shares_draws)
+    for (Node& node : nodes)
+      for (DrawList& list : node.lists)
+        list.shared_draws = drawn[static_cast<std::size_t>(node.depth)] > 1;
+  return DraftTree(std::move(nodes));
+}
+
+}  // namespace
+
+absl::StatusOr<bool> PutOnDevice(const Method& method, Sequence& sequence,
+                                 const RandomSource& random) {
+  if (!sequence.looked_for_device) {
+    sequence.looked_for_device = true;
+    BANYAN_ASSIGN_OR_RETURN(std::optional<Parts> parts,
+                            PartsOf(method, sequence, random));
+    if (!parts) return false;
+    absl::StatusOr<std::unique_ptr<DeviceRound>> round =
+        sequence.target.NewDeviceRound(*sequence.session, parts->plan,
+                                       std::move(parts->drafter));
+    if (absl::IsUnimplemented(round.status())) return false;
+    BANYAN_RETURN_IF_ERROR(round.status());
+    sequence.on_device = *std::move(round);
+    sequence.draft_rule = parts->plan.draft_rule;
+  }
+  if (sequence.on_device == nullptr) return false;
+  const Context& context = sequence.context;
+  if (static_cast<int>(context.tokens.size()) >
+      sequence.on_device->longest_text())
+    return false;
+  // Heads have nothing to read after a prompt of one token.
+  if (!sequence.taps.empty() && context.features.rows == 0) return false;
+  if (sequence.stands_on_device) return true;
+  BANYAN_RETURN_IF_ERROR(sequence.on_device->Begin(context));
+  sequence.stands_on_device = true;
+  return true;
+}
+
+absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
+                                        Sequence& sequence,
+                                        const Clock& clock) {
+  Lap lap(clock);
+  PhaseTimes times;
+  absl::StatusOr<RoundFindings> found = sequence.on_device->Run();
+  if (!found.ok()) {
+    sequence.stands_on_device = false;
+    return found.status();
+  }
+  times.device_ns = lap();
+  BANYAN_ASSIGN_OR_RETURN(DraftTree tree, TreeOf(method, sequence, *found));
+  Verdict verdict = {.path = std::move(found->path), .next = found->next};
+  const Scores& scores = sequence.on_device->scores();
+  TargetFacts facts;
+  if (sequence.keep_facts) {
+    TargetRows rows(scores, method.rule, sequence.context, tree);
+    BANYAN_ASSIGN_OR_RETURN(facts, GatherFacts(scores, tree, verdict, rows));
+    BANYAN_RETURN_IF_ERROR(rows.status());
+  }
+  const Sequence::Kept kept = sequence.Cut(TokensOf(tree, verdict));
+  sequence.kept_rows = RowsOf(verdict, kept);
+  lap();
+  BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
+                          Conclude(sequence, kept, std::move(tree),
+                                   std::move(verdict), std::move(facts)));
+  times.commit_ns = lap();
+  times.draft_ns.resize(sequence.trunks.size(), 0);
+  record.times = times;
+  record.pass_tokens = record.tree.size();
+  return record;
+}
+
+absl::Status TakeFromDevice(Sequence& sequence) {
+  if (!sequence.stands_on_device) return absl::OkStatus();
+  sequence.stands_on_device = false;
+  if (sequence.taps.empty()) return absl::OkStatus();
+  return sequence.KeepFeatures(sequence.on_device->scores(),
+                               sequence.kept_rows);
+}
+
+}  // namespace banyan

@@ -1,0 +1,30 @@
+// Rounds that the target's device runs alone, where all parts of a method have
+// a twin there. What comes out is what the host's round gives (round.h), to the
+// last bit: tree, verdict and text.
+#ifndef BANYAN_DECODE_DEVICE_ROUNDS_H_
+#define BANYAN_DECODE_DEVICE_ROUNDS_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/random/random_source.h"
+#include "decode/method.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+
+namespace banyan {
+
+// Whether the next round of this sequence can be run on the device: it then
+// stands there. A method, target or source without twins can not, nor a text so
+// long that the tree would be cut. Fails if the device does.
+absl::StatusOr<bool> PutOnDevice(const Method& method, Sequence& sequence,
+                                 const RandomSource& random);
+// Runs and commits it; `lap` measures from its last call. Requires PutOnDevice.
+absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
+                                        Sequence& sequence, const Clock& clock);
+// The host has the next round: it gets what it lacks.
+absl::Status TakeFromDevice(Sequence& sequence);
+
+}  // namespace banyan
+
+#endif  // BANYAN_DECODE_DEVICE_ROUNDS_H_

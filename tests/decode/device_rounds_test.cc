@@ -1,0 +1,283 @@
+// Rounds that the device runs alone against those of the host, on the device
+// that this machine's processor makes of the same kernels: trees, verdicts and
+// text are the same to the last bit.
+#include "decode/device_rounds.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/base/token.h"
+#include "core/ops/backend.h"
+#include "core/ops/weight.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "core/random/random_source.h"
+#include "core/random/seeded_source.h"
+#include "core/transformer/transformer.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+#include "drafters/drafter.h"
+#include "drafters/medusa/heads.h"
+#include "drafters/medusa/medusa.h"
+#include "drafters/small_model/small_model.h"
+#include "tests/core/checkpoint/files.h"
+#include "tests/core/transformer/made_model.h"
+#include "tests/core/transformer/walk.h"
+#include "tests/drafters/made_heads.h"
+#include "tests/support/decoding.h"
+#include "tests/support/golden_model.h"
+#include "tests/support/tally.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+namespace {
+
+constexpr char kProgram[] = "device_rounds_test";
+
+// A seeded source that does not tell its seed: whoever uses it asks the host.
+class Seedless : public RandomSource {
+ public:
+  explicit Seedless(std::uint64_t seed) : source_(seed) {}
+  bool Accept(double probability, const ChoiceKey& key) override {
+    return source_.Accept(probability, key);
+  }
+  int Draw(const Weights& weights, const ChoiceKey& key) override {
+    return source_.Draw(weights, key);
+  }
+
+ private:
+  SeededSource source_;
+};
+
+// A target, a drafter of its kind and heads, on one device.
+struct Models {
+  explicit Models(const std::string& family)
+      : backend(HostDeviceBackend()),
+        target(LoadGolden(family, backend, WeightFormat::kBf16)),
+        draft(LoadGolden(family, backend, WeightFormat::kQ8)) {
+    WriteHeads(MakeHeads(*target).tensors, folder);
+    auto loaded = LoadMedusaHeads(folder.path(), *target);
+    Check(loaded.ok(), loaded.status().message());
+    heads = *std::move(loaded);
+  }
+
+  TestFolder folder;
+  std::shared_ptr<Backend> backend;
+  std::shared_ptr<Transformer> target;
+  std::shared_ptr<Transformer> draft;
+  std::shared_ptr<const MedusaHeads> heads;
+};
+
+struct Setting {
+  std::string drafter;
+  std::string policy;
+  std::string verifier;
+  DraftLaw law;
+  SamplingOptions sampling;
+
+  std::string name() const {
+    return absl::StrCat(drafter, ", ", policy, ", ", verifier, ", ", Name(law),
+                        ", temperature ", sampling.temperature, ", top_k ",
+                        sampling.top_k, ", top_p ", sampling.top_p);
+  }
+};
+
+absl::StatusOr<Decoder> DecoderOf(const Models& models,
+                                  const Setting& setting) {
+  std::vector<Trunk> trunks;
+  if (!setting.drafter.empty()) {
+    const SamplingRule rule(setting.sampling);
+    std::unique_ptr<Drafter> drafter;
+    if (setting.drafter == "medusa")
+      drafter = std::make_unique<Medusa>(models.heads, rule);
+    else
+      drafter = std::make_unique<SmallModel>(models.draft, rule);
+    trunks.push_back(TrunkOf(std::move(drafter), setting.policy, setting.law));
+  }
+  return WithTrunks(*models.target, setting.verifier, std::move(trunks),
+                    setting.sampling);
+}
+
+// All rounds of a prompt. `on_device` is how many the device ran.
+struct Rounds {
+  std::vector<TokenId> tokens;
+  std::vector<RoundRecord> rounds;
+  int on_device = 0;
+};
+
+Rounds RoundsOf(Decoder& decoder, const Prompt& prompt, int tokens,
+                RandomSource& random) {
+  const StopRule stop = {.end_of_text = {17}, .max_new_tokens = tokens};
+  auto sequence = decoder.Begin(prompt, stop);
+  Check(sequence.ok(), sequence.status().message());
+  Rounds run;
+  while (sequence->stopped == StopReason::kNone) {
+    auto record = decoder.Step(*sequence, random);
+    Check(record.ok(), record.status().message());
+    if (sequence->stands_on_device) ++run.on_device;
+    run.tokens.insert(run.tokens.end(), record->emitted.begin(),
+                      record->emitted.end());
+    run.rounds.push_back(*std::move(record));
+  }
+  return run;
+}
+
+void ExpectSameLaw(const Distribution& got, const Distribution& expected) {
+  ASSERT_EQ(got.vocab_size(), expected.vocab_size());
+  for (TokenId token = 0; token < got.vocab_size(); ++token)
+    ASSERT_EQ(got.Mass(token), expected.Mass(token)) << "token " << token;
+}
+
+// `whole`: proposals are too, not just what was drawn of them.
+void ExpectSameTree(const DraftTree& got, const DraftTree& expected,
+                    bool whole) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (int i = 0; i < got.size(); ++i) {
+    const Node& a = got.node(i);
+    const Node& b = expected.node(i);
+    EXPECT_EQ(a.token, b.token) << "node " << i;
+    EXPECT_EQ(a.parent, b.parent) << "node " << i;
+    EXPECT_EQ(a.depth, b.depth) << "node " << i;
+    EXPECT_EQ(a.children, b.children) << "node " << i;
+    ASSERT_EQ(a.lists.size(), b.lists.size()) << "node " << i;
+    for (std::size_t k = 0; k < a.lists.size(); ++k) {
+      EXPECT_EQ(a.lists[k].law, b.lists[k].law);
+      EXPECT_EQ(a.lists[k].shared_draws, b.lists[k].shared_draws);
+      if (whole) ExpectSameLaw(a.lists[k].proposal, b.lists[k].proposal);
+      ASSERT_EQ(a.lists[k].draws.size(), b.lists[k].draws.size());
+      for (std::size_t d = 0; d < a.lists[k].draws.size(); ++d) {
+        const Draw& x = a.lists[k].draws[d];
+        const Draw& y = b.lists[k].draws[d];
+        EXPECT_EQ(x.token, y.token);
+        EXPECT_EQ(x.child, y.child);
+        EXPECT_EQ(x.proposal.Mass(x.token), y.proposal.Mass(y.token));
+        if (whole) ExpectSameLaw(x.proposal, y.proposal);
+      }
+    }
+  }
+  EXPECT_TRUE(CheckInvariants(got.nodes()).ok())
+      << CheckInvariants(got.nodes());
+}
+
+void ExpectSameRounds(const Rounds& got, const Rounds& expected, bool whole) {
+  EXPECT_EQ(got.tokens, expected.tokens);
+  ASSERT_EQ(got.rounds.size(), expected.rounds.size());
+  for (std::size_t i = 0; i < got.rounds.size(); ++i) {
+    SCOPED_TRACE(absl::StrCat("round ", i));
+    const RoundRecord& a = got.rounds[i];
+    const RoundRecord& b = expected.rounds[i];
+    ExpectSameTree(a.tree, b.tree, whole);
+    EXPECT_EQ(a.verdict.path, b.verdict.path);
+    EXPECT_EQ(a.verdict.next, b.verdict.next);
+    EXPECT_EQ(a.emitted, b.emitted);
+    EXPECT_EQ(a.stopped, b.stopped);
+    EXPECT_EQ(a.pass_tokens, b.pass_tokens);
+    EXPECT_EQ(a.facts.probability, b.facts.probability);
+    EXPECT_EQ(a.facts.overlap, b.facts.overlap);
+    EXPECT_EQ(a.facts.log_probability, b.facts.log_probability);
+    EXPECT_EQ(a.facts.logit_gap, b.facts.logit_gap);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+const SamplingOptions kSamplings[] = {
+    {.temperature = 1},
+    {.temperature = 0.7, .top_p = 0.8},
+    {.repetition_penalty = 1.3, .banned = {3, 5, 3}, .temperature = 1.2},
+    {.temperature = 1.5, .top_k = 6, .min_p = 0.05},
+    {.repetition_penalty = 0.8, .temperature = 2, .top_k = 9, .top_p = 0.95},
+};
+
+const char* const kPolicies[] = {
+    "chain {gamma: 3}",
+    "sequences {count: 3, gamma: 2}",
+    "expansion {branching: [3, 2]}",
+    "expansion {branching: [2, 2], share_draws: true}",
+    "static {paths: [[0], [1], [0, 0], [0, 1], [1, 0], [0, 0, 0]]}",
+    "sequoia {acceptance: [0.5, 0.2, 0.1], budget: 7}",
+    "expand_rerank {top_k: 3, depth: 3, total: 6}"};
+
+class DeviceRounds : public testing::TestWithParam<std::string> {};
+
+// Every twin with every other that it goes with, at one sampling after another.
+TEST_P(DeviceRounds, AreTheHostsToTheLastBit) {
+  const Models models("llama");
+  Tally tally;
+  std::size_t number = 0;
+  int accepted = 0;
+  for (const char* policy : kPolicies)
+    for (const char* verifier : {"greedy", "match", "point_mass", "multi_round",
+                                 "without_replacement"})
+      for (DraftLaw law : kEveryLaw) {
+        Setting setting = {GetParam(), policy, verifier, law,
+                           kSamplings[number % std::size(kSamplings)]};
+        if (std::string(verifier) == "greedy" || number % 4 == 3)
+          setting.sampling.temperature = 0;
+        SCOPED_TRACE(setting.name());
+        auto decoder = DecoderOf(models, setting);
+        const bool shares =
+            setting.policy.find("share_draws") != std::string::npos &&
+            setting.drafter == "small_model";
+        if (IsRefusal(decoder.status()) || shares) {
+          tally.Count(CaseResult::kUnlawful);
+          continue;
+        }
+        ASSERT_TRUE(decoder.ok()) << decoder.status();
+        const bool whole = number % 3 == 0;
+        if (whole) decoder->KeepFacts();
+        const Prompt prompt = {
+            .id = static_cast<std::uint32_t>(number),
+            .tokens = {1, static_cast<TokenId>(10 + number % 60), 5}};
+        SeededSource seeded(number);
+        Seedless seedless(number);
+        const Rounds device = RoundsOf(*decoder, prompt, 9, seeded);
+        const Rounds host = RoundsOf(*decoder, prompt, 9, seedless);
+        ExpectSameRounds(device, host, whole);
+        EXPECT_EQ(host.on_device, 0);
+        EXPECT_EQ(device.on_device, static_cast<int>(device.rounds.size()));
+        for (const RoundRecord& round : device.rounds)
+          accepted += static_cast<int>(round.verdict.path.size());
+        tally.Count(CaseResult::kProven);
+        ++number;
+      }
+  // Else nothing was kept that was drafted. Heads are made up.
+  EXPECT_GT(accepted, GetParam() == "medusa" ? 10 : 100);
+  ExpectCounts(tally, kProgram);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceRounds,
+                         testing::Values("small_model", "medusa"),
+                         [](const auto& row) { return row.param; });
+
+TEST(DeviceRounds, DecodePlainly) {
+  const Models models("qwen3");
+  for (const SamplingOptions& sampling : kSamplings) {
+    const Setting setting = {"", "", "match", DraftLaw::kIndependent, sampling};
+    auto decoder = DecoderOf(models, setting);
+    ASSERT_TRUE(decoder.ok()) << decoder.status();
+    SeededSource seeded(3);
+    Seedless seedless(3);
+    const Prompt prompt = {.id = 1, .tokens = {1, 7, 9}};
+    const Rounds device = RoundsOf(*decoder, prompt, 8, seeded);
+    ExpectSameRounds(device, RoundsOf(*decoder, prompt, 8, seedless), true);
+    EXPECT_EQ(device.on_device, static_cast<int>(device.rounds.size()));
+    EXPECT_EQ(device.tokens,
+              MustDecodePlainly(*models.target, SamplingRule(sampling), prompt,
+                                {.end_of_text = {17}, .max_new_tokens = 8}, 3));
+  }
+}
+
+TEST(DeviceRoundsCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
+
+}  // namespace
+}  // namespace banyan
