@@ -40,6 +40,7 @@ absl::StatusOr<Sequence> Decoder::Begin(const Prompt& prompt,
   BANYAN_ASSIGN_OR_RETURN(Sequence sequence,
                           Sequence::Start(*target_, prompt, stop, taps_));
   sequence.keep_facts = keep_facts_;
+  sequence.looked_for_device = stay_on_host_;  // and there is none
   for (const Trunk& trunk : method_.trunks) {
     sequence.trunks.push_back({trunk.drafter->Clone(), trunk.policy->Clone()});
     BANYAN_RETURN_IF_ERROR(

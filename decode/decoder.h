@@ -53,6 +53,10 @@ class Decoder {
 
   // From the next Begin on, rounds carry RoundRecord::facts.
   void KeepFacts() { keep_facts_ = true; }
+  // From the next Begin on, rounds are run here step by step, also where the
+  // target's device could run them alone: their phases then have times, and
+  // their trees whole proposals.
+  void StayOnHost() { stay_on_host_ = true; }
 
   Method& method() { return method_; }
   const Clock& clock() const { return *clock_; }
@@ -66,6 +70,7 @@ class Decoder {
   std::shared_ptr<const Clock> clock_;
   std::vector<int> taps_;  // that the drafters read
   bool keep_facts_ = false;
+  bool stay_on_host_ = false;
 };
 
 }  // namespace banyan

@@ -46,7 +46,8 @@ double TargetNs(const records::Round& round) {
 
 double RoundNs(const records::Round& round) {
   const std::int64_t others = round.derive_ns() + round.target_ns() +
-                              round.verify_ns() + round.commit_ns();
+                              round.verify_ns() + round.commit_ns() +
+                              round.device_ns();
   return DraftNs(round) + static_cast<double>(others) / Sequences(round);
 }
 

@@ -23,6 +23,7 @@ void CountTimeShares(const PromptPair& pair, Counts& counts) {
     add("target", share(round.target_ns()));
     add("verify", share(round.verify_ns()));
     add("commit", share(round.commit_ns()));
+    if (round.device_ns() > 0) add("device", share(round.device_ns()));
   }
 }
 

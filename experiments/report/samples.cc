@@ -46,15 +46,16 @@ JsonValue RoundToJson(const records::Round& round, const TextOf& text_of) {
   JsonValue nodes = JsonValue::List();
   for (int node = 0; node < round.tokens_size(); ++node)
     nodes.Add(NodeToJson(round, node, text_of));
+  JsonValue phases = {{"draft", DraftNs(round) / kNsPerMs},
+                      {"derive", ms(round.derive_ns())},
+                      {"target", ms(round.target_ns())},
+                      {"verify", ms(round.verify_ns())},
+                      {"commit", ms(round.commit_ns())}};
+  if (round.device_ns() > 0) phases["device"] = ms(round.device_ns());
   return {{"nodes", std::move(nodes)},
           {"next", text_of(round.next())},
           {"emitted", round.emitted()},
-          {"ms",
-           {{"draft", DraftNs(round) / kNsPerMs},
-            {"derive", ms(round.derive_ns())},
-            {"target", ms(round.target_ns())},
-            {"verify", ms(round.verify_ns())},
-            {"commit", ms(round.commit_ns())}}}};
+          {"ms", std::move(phases)}};
 }
 
 // Where the token after the path came from: the target's correction if

@@ -28,6 +28,7 @@ void Add(const RoundRecord& record, Generation& generation) {
   times.derive_ns += record.times.derive_ns;
   times.target_ns += record.times.target_ns;
   times.verify_ns += record.times.verify_ns;
+  times.device_ns += record.times.device_ns;
   times.commit_ns += record.times.commit_ns;
 }
 

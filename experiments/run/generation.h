@@ -30,10 +30,11 @@ struct PhaseTotals {
   std::int64_t target_ns = 0;
   std::int64_t verify_ns = 0;
   std::int64_t commit_ns = 0;
+  std::int64_t device_ns = 0;  // rounds that the device ran alone
 
   // All but the prefill.
   std::int64_t RoundsNs() const {
-    return draft_ns + derive_ns + target_ns + verify_ns + commit_ns;
+    return draft_ns + derive_ns + target_ns + verify_ns + commit_ns + device_ns;
   }
 };
 

@@ -23,9 +23,12 @@ namespace {
 
 std::vector<std::pair<std::string, double>> PhasesMs(const PhaseTotals& times) {
   const auto ms = [](std::int64_t ns) { return static_cast<double>(ns) / 1e6; };
-  return {{"prefill", ms(times.prefill_ns)}, {"draft", ms(times.draft_ns)},
-          {"derive", ms(times.derive_ns)},   {"target", ms(times.target_ns)},
-          {"verify", ms(times.verify_ns)},   {"commit", ms(times.commit_ns)}};
+  std::vector<std::pair<std::string, double>> phases = {
+      {"prefill", ms(times.prefill_ns)}, {"draft", ms(times.draft_ns)},
+      {"derive", ms(times.derive_ns)},   {"target", ms(times.target_ns)},
+      {"verify", ms(times.verify_ns)},   {"commit", ms(times.commit_ns)}};
+  if (times.device_ns > 0) phases.emplace_back("device", ms(times.device_ns));
+  return phases;
 }
 
 std::string StopText(StopReason reason, const GenerationSetting& setting) {

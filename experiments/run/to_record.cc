@@ -79,6 +79,7 @@ void AddRound(const RoundRecord& round, records::PromptRecord& record) {
   out.set_derive_ns(round.times.derive_ns);
   out.set_target_ns(round.times.target_ns);
   out.set_verify_ns(round.times.verify_ns);
+  out.set_device_ns(round.times.device_ns);
   out.set_commit_ns(round.times.commit_ns);
   if (round.sequences > 1) {
     out.set_sequences(static_cast<std::uint32_t>(round.sequences));

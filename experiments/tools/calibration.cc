@@ -111,38 +111,60 @@ void CountHeads(const std::vector<Guesses>& all,
   }
 }
 
-// What a level cost beside the target's pass.
-void AddCost(const RoundRecord& round, std::vector<double>& costs) {
+// What chains of so many levels cost, round by round.
+struct ChainCosts {
+  std::vector<double> level_ms;  // beside the target's pass, of a level
+  std::vector<double> round_ms;  // of rounds that the device ran alone
+};
+
+void AddCost(const RoundRecord& round, ChainCosts& costs) {
   const int levels = round.tree.Height();
   if (levels == 0) return;
   const PhaseTimes& times = round.times;
+  if (times.device_ns > 0) {
+    costs.round_ms.push_back(static_cast<double>(times.TotalNs()) / 1e6);
+    return;
+  }
   const std::int64_t draft_ns = std::accumulate(
       times.draft_ns.begin(), times.draft_ns.end(), std::int64_t{0});
   const double around_ns =
       static_cast<double>(times.derive_ns + times.verify_ns + times.commit_ns);
-  costs.push_back(
+  costs.level_ms.push_back(
       (static_cast<double>(draft_ns) / levels + around_ns / (levels + 1)) /
       1e6);
 }
 
-// The costs of chains, on all prompts.
-absl::Status TimeLevels(const CalibrationTask& task, Calibration& out) {
+absl::StatusOr<ChainCosts> TimeChains(const CalibrationTask& task, int levels) {
   BANYAN_ASSIGN_OR_RETURN(
       const Params line,
-      WithPolicy(
-          task.method,
-          Named("chain", "gamma", Params::Scalar(absl::StrCat(kTimedLevels)))));
+      WithPolicy(task.method, Named("chain", "gamma",
+                                    Params::Scalar(absl::StrCat(levels)))));
   BANYAN_ASSIGN_OR_RETURN(const LoadedMethod method,
                           ReadMethodFile(line, task.context));
   SeededSource random(task.seed);
-  std::vector<double> costs;
+  ChainCosts costs;
   for (const Prompt& prompt : task.prompts)
     BANYAN_RETURN_IF_ERROR(
         method.decoder
             ->Decode(prompt, task.stop, random,
                      [&](const RoundRecord& round) { AddCost(round, costs); })
             .status());
-  if (!costs.empty()) out.draft_ms = Median(std::move(costs));
+  return costs;
+}
+
+// The cost of a level, on all prompts. A round that the device ran alone has no
+// phases: there it is what each level more adds to the round, its node in the
+// target's pass included.
+absl::Status TimeLevels(const CalibrationTask& task, Calibration& out) {
+  BANYAN_ASSIGN_OR_RETURN(ChainCosts costs, TimeChains(task, kTimedLevels));
+  if (!costs.round_ms.empty()) {
+    BANYAN_ASSIGN_OR_RETURN(ChainCosts one, TimeChains(task, 1));
+    out.draft_ms = std::max(0.0, (Median(std::move(costs.round_ms)) -
+                                  Median(std::move(one.round_ms))) /
+                                     (kTimedLevels - 1));
+  } else if (!costs.level_ms.empty()) {
+    out.draft_ms = Median(std::move(costs.level_ms));
+  }
   return absl::OkStatus();
 }
 
@@ -252,6 +274,7 @@ absl::StatusOr<Calibration> Calibrate(
         line, WithValue(line, "law", Params::Scalar("deterministic")));
     BANYAN_ASSIGN_OR_RETURN(const Params deep, WithPolicy(task.method, line));
     BANYAN_ASSIGN_OR_RETURN(heads, ReadMethodFile(deep, task.context));
+    heads.decoder->StayOnHost();  // whole laws are looked at
   }
   SeededSource random(task.seed);
   int done = 0;
