@@ -31,6 +31,9 @@ struct DrafterRow {
   absl::string_view folder_key = {};
   // Heads that can grow with their target; null: it has none.
   OpenGrowableHeads growable = nullptr;
+  // What it is to a device that runs rounds alone (Drafter::OnDevice); empty:
+  // nothing.
+  absl::string_view twin = {};
 };
 
 absl::Span<const DrafterRow> DrafterCatalogue();

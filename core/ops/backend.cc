@@ -7,8 +7,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "core/base/clock.h"
+#include "core/base/status_macros.h"
+#include "core/ops/activate.h"
+#include "core/ops/attention.h"
 #include "core/ops/gauge.h"
+#include "core/ops/kv_cache.h"
+#include "core/ops/linear.h"
+#include "core/ops/norm.h"
+#include "core/ops/rotate.h"
 #include "core/ops/round_tables.h"
 
 namespace banyan {
@@ -28,6 +36,32 @@ absl::StatusOr<std::unique_ptr<Recording>> Backend::Record(
 absl::Status Backend::Replay(const Recording& /*recording*/) {
   return absl::UnimplementedError(
       absl::StrCat(description(), " records nothing"));
+}
+
+absl::Status Backend::NormLinear(const NormArgs& norm,
+                                 const LinearArgs& linear) {
+  BANYAN_RETURN_IF_ERROR(Norm(norm));
+  return Linear(linear);
+}
+
+absl::Status Backend::ActivateLinear(const ActivateArgs& activate,
+                                     const LinearArgs& linear) {
+  BANYAN_RETURN_IF_ERROR(Activate(activate));
+  return Linear(linear);
+}
+
+absl::Status Backend::AttentionLinear(absl::Span<const AttentionArgs> sequences,
+                                      const LinearArgs& linear) {
+  BANYAN_RETURN_IF_ERROR(Attention(sequences));
+  return Linear(linear);
+}
+
+absl::Status Backend::RotateStore(const RotateArgs& queries,
+                                  const RotateArgs& keys,
+                                  absl::Span<const StoreKvArgs> sequences) {
+  BANYAN_RETURN_IF_ERROR(Rotate(queries));
+  BANYAN_RETURN_IF_ERROR(Rotate(keys));
+  return StoreKv(sequences);
 }
 
 absl::StatusOr<std::unique_ptr<RoundTables>> Backend::NewRound(

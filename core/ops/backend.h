@@ -126,6 +126,23 @@ class Backend {
   virtual absl::Status StoreKv(absl::Span<const StoreKvArgs> sequences) = 0;
   virtual absl::Status MoveKv(const MoveKvArgs& args) = 0;
   virtual absl::Status Attention(absl::Span<const AttentionArgs> sequences) = 0;
+
+  // Ops that follow each other, the last a product of what those before it
+  // made: linear.x is their y, or where attention's y stand below each other.
+  // Unless overridden one after the other; a device makes the rows where it
+  // reads them, and their y is then not written.
+  virtual absl::Status NormLinear(const NormArgs& norm,
+                                  const LinearArgs& linear);
+  virtual absl::Status ActivateLinear(const ActivateArgs& activate,
+                                      const LinearArgs& linear);
+  virtual absl::Status AttentionLinear(
+      absl::Span<const AttentionArgs> sequences, const LinearArgs& linear);
+  // Queries and keys turned, then keys and values stored; keys need not be
+  // written but there.
+  virtual absl::Status RotateStore(const RotateArgs& queries,
+                                   const RotateArgs& keys,
+                                   absl::Span<const StoreKvArgs> sequences);
+
   virtual absl::StatusOr<Distribution> Law(const LawArgs& args) = 0;
   virtual absl::StatusOr<std::vector<TokenLogit>> Best(
       const BestArgs& args) = 0;

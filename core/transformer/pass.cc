@@ -18,8 +18,13 @@
 #include "core/checkpoint/architecture.h"
 #include "core/model/model.h"
 #include "core/ops/activate.h"
+#include "core/ops/attention.h"
 #include "core/ops/backend.h"
+#include "core/ops/kv_cache.h"
+#include "core/ops/linear.h"
+#include "core/ops/norm.h"
 #include "core/ops/read_row.h"
+#include "core/ops/rotate.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "core/prob/distribution.h"
@@ -264,16 +269,14 @@ absl::Status TransformerPass::Embed(const Ints& tokens) {
   return absl::OkStatus();
 }
 
-absl::Status TransformerPass::Norm(const Tensor& x, const RowVector& weight,
-                                   const RowVector& bias,
-                                   const Tensor& y) const {
-  return backend_.Norm(
-      {.x = x,
-       .weight = weight.view(),
-       .bias = bias.view(),
-       .epsilon = static_cast<float>(architecture_.norm_epsilon),
-       .center = architecture_.norm == Architecture::Norm::kLayer,
-       .y = y});
+NormArgs TransformerPass::NormOf(const RowVector& weight,
+                                 const RowVector& bias) const {
+  return {.x = stream_,
+          .weight = weight.view(),
+          .bias = bias.view(),
+          .epsilon = static_cast<float>(architecture_.norm_epsilon),
+          .center = architecture_.norm == Architecture::Norm::kLayer,
+          .y = normed_};
 }
 
 absl::Status TransformerPass::RunLayer(std::size_t place) {
@@ -287,19 +290,13 @@ absl::Status TransformerPass::RunLayer(std::size_t place) {
   BANYAN_ASSIGN_OR_RETURN(
       Tensor attended,
       workspace_->Matrix(Workspace::kAttended, rows_, queries));
-  BANYAN_RETURN_IF_ERROR(
-      Norm(stream_, layer.attention_norm, layer.attention_norm_bias, normed_));
-  BANYAN_RETURN_IF_ERROR(
-      backend_.Linear({.x = normed_,
-                       .weight = layer.query_key_value.get(),
-                       .bias = layer.query_key_value_bias.view(),
-                       .y = projected}));
+  BANYAN_RETURN_IF_ERROR(backend_.NormLinear(
+      NormOf(layer.attention_norm, layer.attention_norm_bias),
+      {.x = normed_,
+       .weight = layer.query_key_value.get(),
+       .bias = layer.query_key_value_bias.view(),
+       .y = projected}));
   BANYAN_RETURN_IF_ERROR(Attend(place, projected, attended));
-  BANYAN_RETURN_IF_ERROR(backend_.Linear({.x = attended,
-                                          .weight = layer.output.get(),
-                                          .bias = layer.output_bias.view(),
-                                          .y = stream_,
-                                          .add = true}));
   return FeedForward(layer);
 }
 
@@ -312,18 +309,17 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
   const int size = architecture_.head_dim;
   const int queries = architecture_.heads * size;
   const int keys = architecture_.kv_heads * size;
-  RotateArgs rotate = {
+  RotateArgs turn_queries = {
       .x = projected.Columns(0, queries),
       .head_dim = size,
       .angles = angles_,
       .norm_weight = layer.query_norm.view(),
       .epsilon = static_cast<float>(architecture_.head_norm_epsilon),
       .scale = static_cast<float>(facts.attention_scale)};
-  BANYAN_RETURN_IF_ERROR(backend_.Rotate(rotate));
-  rotate.x = projected.Columns(queries, keys);
-  rotate.norm_weight = layer.key_norm.view();
-  rotate.scale = 1;
-  BANYAN_RETURN_IF_ERROR(backend_.Rotate(rotate));
+  RotateArgs turn_keys = turn_queries;
+  turn_keys.x = projected.Columns(queries, keys);
+  turn_keys.norm_weight = layer.key_norm.view();
+  turn_keys.scale = 1;
   std::vector<StoreKvArgs> stores;
   std::vector<AttentionArgs> attentions;
   for (const PassPart& part : parts_) {
@@ -346,35 +342,39 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
                           .y = attended.Rows(part.first_row, part.rows),
                           .length = part.length});
   }
-  BANYAN_RETURN_IF_ERROR(backend_.StoreKv(stores));
-  return backend_.Attention(attentions);
+  BANYAN_RETURN_IF_ERROR(backend_.RotateStore(turn_queries, turn_keys, stores));
+  return backend_.AttentionLinear(attentions, {.x = attended,
+                                               .weight = layer.output.get(),
+                                               .bias = layer.output_bias.view(),
+                                               .y = stream_,
+                                               .add = true});
 }
 
 absl::Status TransformerPass::FeedForward(const TransformerLayer& layer) {
   const int inner = architecture_.feed_forward_size;
-  BANYAN_RETURN_IF_ERROR(
-      Norm(stream_, layer.mlp_norm, layer.mlp_norm_bias, normed_));
   BANYAN_ASSIGN_OR_RETURN(
       Tensor both,
       workspace_->Matrix(Workspace::kProjected, rows_, layer.gate_up->rows()));
-  BANYAN_RETURN_IF_ERROR(backend_.Linear({.x = normed_,
-                                          .weight = layer.gate_up.get(),
-                                          .bias = layer.gate_up_bias.view(),
-                                          .y = both}));
+  BANYAN_RETURN_IF_ERROR(
+      backend_.NormLinear(NormOf(layer.mlp_norm, layer.mlp_norm_bias),
+                          {.x = normed_,
+                           .weight = layer.gate_up.get(),
+                           .bias = layer.gate_up_bias.view(),
+                           .y = both}));
   const Tensor gate = both.Columns(0, inner);
   const bool gated = both.columns > inner;
-  BANYAN_RETURN_IF_ERROR(backend_.Activate(
+  return backend_.ActivateLinear(
       {.function = architecture_.activation == Architecture::Activation::kSilu
                        ? Nonlinearity::kSilu
                        : Nonlinearity::kGeluTanh,
        .x = gate,
        .up = gated ? both.Columns(inner, inner) : Tensor{},
-       .y = gate}));
-  return backend_.Linear({.x = gate,
-                          .weight = layer.down.get(),
-                          .bias = layer.down_bias.view(),
-                          .y = stream_,
-                          .add = true});
+       .y = gate},
+      {.x = gate,
+       .weight = layer.down.get(),
+       .bias = layer.down_bias.view(),
+       .y = stream_,
+       .add = true});
 }
 
 // Layers change the stream in place, so what is wanted of it is copied, on the
@@ -400,7 +400,7 @@ absl::Status TransformerPass::Head() {
     return absl::OkStatus();
   const TransformerWeights& weights = model_.weights_;
   BANYAN_RETURN_IF_ERROR(
-      Norm(stream_, weights.final_norm, weights.final_norm_bias, normed_));
+      backend_.Norm(NormOf(weights.final_norm, weights.final_norm_bias)));
   taps_[kAfterFinalNorm] = normed_;  // nothing changes it any more
   BANYAN_ASSIGN_OR_RETURN(
       logits_,

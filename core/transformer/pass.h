@@ -68,11 +68,12 @@ class TransformerPass {
   absl::Status Embed(const Ints& tokens);
   absl::Status RunLayers();
   absl::Status RunLayer(std::size_t place);
+  // Adds to the stream what the layer's heads read.
   absl::Status Attend(std::size_t place, const Tensor& projected,
                       const Tensor& attended);
   absl::Status FeedForward(const TransformerLayer& layer);
-  absl::Status Norm(const Tensor& x, const RowVector& weight,
-                    const RowVector& bias, const Tensor& y) const;
+  // The stream brought to a standard size, in normed_.
+  NormArgs NormOf(const RowVector& weight, const RowVector& bias) const;
   // Keeps the hidden states after so many layers, if some part wants them.
   absl::Status Tap(int place);
   absl::Status Head();

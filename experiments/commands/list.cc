@@ -59,6 +59,12 @@ struct Row {
 
 using Rows = std::vector<Row>;
 
+void AddTwin(absl::string_view twin, Row& row) {
+  row.json["device_twin"] = twin;
+  if (!twin.empty())
+    row.facts.push_back(absl::StrCat("on a device alone: ", twin));
+}
+
 void AddLaws(const std::vector<DraftLaw>& laws, Row& row) {
   std::vector<std::string> names;
   for (DraftLaw law : laws) names.emplace_back(Name(law));
@@ -77,6 +83,7 @@ absl::StatusOr<Rows> Policies() {
     AddLaws(choice.policy->traits().laws,
             rows.emplace_back(row.name, row.sentence));
     rows.back().Add("fixed_shape", row.plan != nullptr, "fixed shape");
+    AddTwin(choice.policy->twin().name, rows.back());
   }
   return rows;
 }
@@ -96,14 +103,17 @@ absl::StatusOr<Rows> Verifiers() {
     entry.facts.emplace_back(Name(traits.exactness));
     entry.Add("chains_only", traits.chain, "chains only");
     entry.Add("one_trunk_only", traits.one_list, "one trunk only");
+    AddTwin(traits.twin, entry);
   }
   return rows;
 }
 
 Rows Drafters() {
   Rows rows;
-  for (const DrafterRow& row : DrafterCatalogue())
+  for (const DrafterRow& row : DrafterCatalogue()) {
     AddLaws(row.laws, rows.emplace_back(row.name, row.sentence));
+    AddTwin(row.twin, rows.back());
+  }
   return rows;
 }
 

@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "core/device/cuda/kernel.h"
+#include "core/ops/cuda/attended.h"
 #include "core/ops/cuda/kv_layout.h"
 #include "core/ops/cuda/launches.h"
 #include "core/ops/cuda/matrix.h"
@@ -29,52 +30,8 @@
 namespace banyan::BANYAN_MAKER {
 namespace {
 
-constexpr int kStretch = 256;
 constexpr int kWarps = 4;
-constexpr int kQueries = 16;  // of a warp
-
-// Pending rows that a row sees, by depth: their number, then their places.
-struct PathsKernel {
-  static constexpr const char* kName = "paths";
-  Global<const std::int32_t> visible;
-  int words;
-  int rows;
-  Global<std::int32_t> paths;
-
-  BANYAN_DEVICE void operator()(const Thread& t) const {
-    const int row = t.block() * t.threads() + t.index();
-    if (row >= rows) return;
-    const std::int64_t first = std::int64_t{row} * (1 + 32 * words);
-    int count = 0;
-    for (int word = 0; word < words; ++word) {
-      const auto bits = static_cast<std::uint32_t>(
-          visible.Read(std::int64_t{row} * words + word));
-      for (int bit = 0; bit < 32; ++bit)
-        if ((bits >> bit & 1) != 0)
-          paths.Write(first + 1 + count++, word * 32 + bit);
-    }
-    paths.Write(first, count);
-  }
-};
-
-// What both launches share.
-struct Stretches {
-  int rows;
-  int heads;
-  int group;      // heads that share keys
-  int tiles;      // of queries, of one key head
-  int stretches;  // of the longest row
-  int pending;    // that a row sees at most
-  int width;      // of a key
-
-  BANYAN_DEVICE std::int64_t Partial(int kv_head, int tile, int stretch,
-                                     int query) const {
-    return (((std::int64_t{kv_head} * tiles + tile) * stretches + stretch) *
-                kQueries +
-            query) *
-           (width + 4);
-  }
-};
+constexpr int kQueries = kQueriesOfAWarp;
 
 template <int kWidth>
 struct AttentionKernel {
@@ -89,8 +46,7 @@ struct AttentionKernel {
   int first_pending_slot;
   Global<const std::int32_t> live;  // to be added to both
   int window;
-  int path_size;
-  Global<const std::int32_t> paths;
+  Ancestors ancestors;
   Global<float> partials;
 
   // Of a lane: of the warp's queries it has numbers of two, `lane / 4` and 8
@@ -117,8 +73,7 @@ struct AttentionKernel {
     if (position < state.committed)
       return {true, false, prefix.Row(kv_head, position) / 2};
     if (row < 0 || position >= length) return {};
-    const int place = paths.Read(std::int64_t{row} * path_size + 1 + position -
-                                 state.committed);
+    const int place = ancestors.Place(row, position - state.committed);
     return {true, true, pending.Row(kv_head, state.pending_slot + place) / 2};
   }
   BANYAN_DEVICE static Pack<std::uint32_t, 2> Words(
@@ -138,8 +93,7 @@ struct AttentionKernel {
     const int group = t.lane() / 4;
     const int place = t.lane() % 4;
     int length = 0;
-    if (only >= 0)
-      length = state.committed + paths.Read(std::int64_t{only} * path_size);
+    if (only >= 0) length = state.committed + ancestors.Count(only);
     std::array<float, 4> scores[2] = {};
     BANYAN_UNROLL for (int half = 0; half < 2; ++half) {
       const Slot slot =
@@ -234,7 +188,7 @@ struct AttentionKernel {
       state.row[q] = row < of.rows ? row : -1;
       state.largest[q] = -INFINITY;
       if (state.row[q] < 0) continue;
-      state.length[q] = committed + paths.Read(std::int64_t{row} * path_size);
+      state.length[q] = committed + ancestors.Count(row);
       const int first =
           (kv_head * of.group + query % of.group) * prefix.head_dim;
       BANYAN_UNROLL for (int step = 0; step < kSteps; ++step) {
@@ -258,7 +212,7 @@ struct AttentionKernel {
     const int last_row =
         last_query / of.group < of.rows ? last_query / of.group : of.rows - 1;
     for (int row = first_row; row <= last_row; ++row) {
-      const int length = committed + paths.Read(std::int64_t{row} * path_size);
+      const int length = committed + ancestors.Count(row);
       for (int first = shared < begin ? begin : shared;
            first < length && first < end; first += 16)
         Look(t, kv_head, first, row, state);
@@ -278,89 +232,23 @@ struct AttentionKernel {
   }
 };
 
-// A warp a query.
+// A thread a number.
 struct AddStretchesKernel {
   static constexpr const char* kName = "add_stretches";
-  Stretches of;
-  int head_dim;
-  int committed;
-  Global<const std::int32_t> live;
-  int path_size;
-  Global<const std::int32_t> paths;
-  Global<const float> partials;
+  Attended attended;
   Matrix<float> y;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
-    const int item = t.block() * kWarps + t.warp();
-    if (item >= of.rows * of.heads) return;
-    const int row = item / of.heads;
-    const int head = item % of.heads;
-    const int query = row * of.group + head % of.group;
-    const auto at = [&](int stretch) {
-      return of.Partial(head / of.group, query / kQueries, stretch,
-                        query % kQueries);
-    };
-    const int length = committed + LiveNumber(live) +
-                       paths.Read(std::int64_t{row} * path_size);
-    const int stretches = (length + kStretch - 1) / kStretch;
-    float largest = -INFINITY;
-    for (int stretch = 0; stretch < stretches; ++stretch)
-      largest = fmaxf(largest, partials.Read(at(stretch) + of.width));
-    for (int i = t.lane(); i < head_dim; i += 32) {
-      float sum = 0;
-      float value = 0;
-      for (int stretch = 0; stretch < stretches; ++stretch) {
-        const std::int64_t first = at(stretch);
-        const float own = partials.Read(first + of.width);
-        const float part = partials.Read(first + of.width + 1);
-        // One that sees nothing of the stretch; NaN is seen.
-        if (own == -INFINITY && part == 0) continue;
-        const float weight = own == largest ? 1.0F : Exp(own - largest);
-        sum = fmaf(part, weight, sum);
-        value = fmaf(partials.Read(first + i), weight, value);
-      }
-      y.Write(row, head * head_dim + i, value / sum);
-    }
+    const std::int64_t i = std::int64_t{t.block()} * t.threads() + t.index();
+    const auto row = static_cast<int>(i / y.columns);
+    const auto column = static_cast<int>(i % y.columns);
+    if (row < y.rows) y.Write(row, column, attended.Value(row, column));
   }
 };
 
-int PathSize(const AttentionLaunch& launch) {
-  return 1 + 32 * launch.visible_words;
-}
-
-std::size_t PathBytes(const AttentionLaunch& launch) {
-  return (static_cast<std::size_t>(launch.queries.rows) *
-              static_cast<std::size_t>(PathSize(launch)) * 4 +
-          255) /
-         256 * 256;
-}
-
-Stretches StretchesOf(const AttentionLaunch& launch) {
-  const int group = launch.heads / launch.prefix.kv_heads;
-  // As if the last row saw every pending one.
-  const int pending = launch.first_pending + launch.queries.rows;
-  const int longest = launch.committed + launch.longest + pending;
-  return {.rows = launch.queries.rows,
-          .heads = launch.heads,
-          .group = group,
-          .tiles = (launch.queries.rows * group + kQueries - 1) / kQueries,
-          .stretches = (longest + kStretch - 1) / kStretch,
-          .pending = pending,
-          .width = KvWidth(launch.prefix.head_dim)};
-}
-
-std::size_t PartialBytes(const AttentionLaunch& launch) {
-  const Stretches of = StretchesOf(launch);
-  return static_cast<std::size_t>(launch.prefix.kv_heads) *
-         static_cast<std::size_t>(of.tiles) *
-         static_cast<std::size_t>(of.stretches) * kQueries *
-         static_cast<std::size_t>(of.width + 4) * sizeof(float);
-}
-
 template <int kWidth>
-void LaunchWidth(CudaDevice& device, const AttentionLaunch& launch,
-                 DeviceSpan paths, DeviceSpan partials) {
-  const Stretches of = StretchesOf(launch);
+void LaunchWidth(CudaDevice& device, const AttentionLaunch& launch) {
+  const Stretches of(launch);
   const int items = launch.prefix.kv_heads * of.tiles * of.stretches;
   Launch(device,
          {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
@@ -372,56 +260,42 @@ void LaunchWidth(CudaDevice& device, const AttentionLaunch& launch,
                                  launch.pending_slot,
                                  {device, launch.length},
                                  launch.window,
-                                 PathSize(launch),
-                                 {device, paths},
-                                 {device, partials}});
+                                 {device, launch},
+                                 {device, launch.scratch}});
 }
 
 }  // namespace
 
 std::size_t AttentionScratch(const AttentionLaunch& launch) {
-  return PathBytes(launch) + PartialBytes(launch);
+  return Stretches(launch).Partials() * sizeof(float);
 }
 
 void LaunchAttention(CudaDevice& device, const AttentionLaunch& launch) {
   if (launch.queries.rows == 0) return;
-  const Stretches of = StretchesOf(launch);
-  const DeviceSpan paths = launch.scratch.Part(0, PathBytes(launch));
-  const DeviceSpan partials =
-      launch.scratch.Part(PathBytes(launch), PartialBytes(launch));
-  Launch(device, {.blocks = (of.rows + 127) / 128, .threads = 128},
-         PathsKernel{{device, launch.visible},
-                     launch.visible_words,
-                     of.rows,
-                     {device, paths}});
-  switch (of.width) {
+  switch (KvWidth(launch.prefix.head_dim)) {
     case 32:
-      LaunchWidth<32>(device, launch, paths, partials);
+      LaunchWidth<32>(device, launch);
       break;
     case 64:
-      LaunchWidth<64>(device, launch, paths, partials);
+      LaunchWidth<64>(device, launch);
       break;
     case 96:
-      LaunchWidth<96>(device, launch, paths, partials);
+      LaunchWidth<96>(device, launch);
       break;
     case 128:
-      LaunchWidth<128>(device, launch, paths, partials);
+      LaunchWidth<128>(device, launch);
       break;
     default:
-      LaunchWidth<256>(device, launch, paths, partials);
+      LaunchWidth<256>(device, launch);
       break;
   }
-  const int items = of.rows * of.heads;
+  if (launch.y.rows == 0) return;  // whoever reads them adds them up
+  constexpr int kThreads = 128;
+  const std::int64_t numbers = std::int64_t{launch.y.rows} * launch.y.columns;
   Launch(device,
-         {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
-         AddStretchesKernel{of,
-                            launch.prefix.head_dim,
-                            launch.committed,
-                            {device, launch.length},
-                            PathSize(launch),
-                            {device, paths},
-                            {device, partials},
-                            {device, launch.y}});
+         {.blocks = static_cast<int>((numbers + kThreads - 1) / kThreads),
+          .threads = kThreads},
+         AddStretchesKernel{{device, launch}, {device, launch.y}});
 }
 
 }  // namespace banyan::BANYAN_MAKER

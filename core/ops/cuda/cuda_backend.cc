@@ -85,6 +85,61 @@ DeviceWeight WeightOf(const Weight& weight) {
   return static_cast<const CudaWeight&>(weight).on_device();
 }
 
+NormLaunch LaunchOf(const NormArgs& args) {
+  return {.x = MatrixOf(args.x),
+          .weight = MatrixOf(args.weight),
+          .bias = MatrixOf(args.bias),
+          .epsilon = args.epsilon,
+          .center = args.center,
+          .y = MatrixOf(args.y)};
+}
+
+RotateLaunch LaunchOf(const RotateArgs& args) {
+  return {.x = MatrixOf(args.x),
+          .head_dim = args.head_dim,
+          .angles = MatrixOf(args.angles),
+          .norm_weight = MatrixOf(args.norm_weight),
+          .epsilon = args.epsilon,
+          .scale = args.scale};
+}
+
+ActivateLaunch LaunchOf(const ActivateArgs& args) {
+  return {.gelu = args.function == Nonlinearity::kGeluTanh,
+          .x = MatrixOf(args.x),
+          .up = MatrixOf(args.up),
+          .y = MatrixOf(args.y),
+          .add = args.add};
+}
+
+StoreKvLaunch LaunchOf(const StoreKvArgs& args) {
+  Check(args.first_slot + args.length.most + args.keys.rows <=
+            args.cache->capacity,
+        "keys and values without room");
+  return {.keys = MatrixOf(args.keys),
+          .values = MatrixOf(args.values),
+          .cache = KvOf(*args.cache),
+          .first_slot = args.first_slot,
+          .length = LiveOf(args.length)};
+}
+
+AttentionLaunch LaunchOf(const AttentionArgs& args) {
+  return {.queries = MatrixOf(args.queries),
+          .heads = args.heads,
+          .prefix = KvOf(*args.prefix),
+          .committed = args.committed,
+          .length = LiveOf(args.length),
+          .longest = args.length.most,
+          .pending = KvOf(*args.pending),
+          .pending_slot = args.pending_slot,
+          .first_pending = args.first_pending,
+          .visible = ListOf(args.visible,
+                            static_cast<std::size_t>(args.queries.rows) *
+                                static_cast<std::size_t>(args.visible_words)),
+          .visible_words = args.visible_words,
+          .window = args.window,
+          .y = MatrixOf(args.y)};
+}
+
 // Bytes of a head's row of slots.
 std::size_t HeadBytes(const KvCache& cache, int slots) {
   return static_cast<std::size_t>(slots) *
@@ -319,46 +374,99 @@ absl::Status CudaBackend::Embed(const EmbedArgs& args) {
 
 absl::Status CudaBackend::Norm(const NormArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  kernels_.norm(*device_, {.x = MatrixOf(args.x),
-                           .weight = MatrixOf(args.weight),
-                           .bias = MatrixOf(args.bias),
-                           .epsilon = args.epsilon,
-                           .center = args.center,
-                           .y = MatrixOf(args.y)});
+  kernels_.norm(*device_, LaunchOf(args));
   return absl::OkStatus();
 }
 
-absl::Status CudaBackend::Linear(const LinearArgs& args) {
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  LinearLaunch launch = {.x = MatrixOf(args.x),
-                         .weight = WeightOf(*args.weight),
-                         .bias = MatrixOf(args.bias),
-                         .y = MatrixOf(args.y),
-                         .add = args.add};
+absl::Status CudaBackend::Multiply(const LinearArgs& args,
+                                   LinearLaunch launch) {
+  launch.x = MatrixOf(args.x);
+  launch.weight = WeightOf(*args.weight);
+  launch.bias = MatrixOf(args.bias);
+  launch.y = MatrixOf(args.y);
+  launch.add = args.add;
   BANYAN_ASSIGN_OR_RETURN(launch.scratch,
                           Scratch(kernels_.linear_scratch(launch)));
   kernels_.linear(*device_, launch);
   return absl::OkStatus();
 }
 
+absl::Status CudaBackend::Linear(const LinearArgs& args) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  return Multiply(args, {});
+}
+
+absl::Status CudaBackend::NormLinear(const NormArgs& norm,
+                                     const LinearArgs& linear) {
+  if (linear.weight->format() == WeightFormat::kF32)
+    return Backend::NormLinear(norm, linear);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const NormLaunch launch = LaunchOf(norm);
+  return Multiply(linear, {.source = LinearSource::kNorm, .norm = &launch});
+}
+
+absl::Status CudaBackend::ActivateLinear(const ActivateArgs& activate,
+                                         const LinearArgs& linear) {
+  if (linear.weight->format() == WeightFormat::kF32 || activate.add)
+    return Backend::ActivateLinear(activate, linear);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const ActivateLaunch launch = LaunchOf(activate);
+  return Multiply(linear,
+                  {.source = LinearSource::kActivate, .activate = &launch});
+}
+
+absl::Status CudaBackend::AttentionLinear(
+    absl::Span<const AttentionArgs> sequences, const LinearArgs& linear) {
+  // What several sequences made has no order yet that a product could read.
+  if (linear.weight->format() == WeightFormat::kF32 || sequences.size() != 1)
+    return Backend::AttentionLinear(sequences, linear);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  AttentionLaunch launch = LaunchOf(sequences.front());
+  launch.y = {};
+  // The product's scratch lies behind: both are read at once.
+  const LinearLaunch shape = {.x = MatrixOf(linear.x),
+                              .weight = WeightOf(*linear.weight)};
+  const std::size_t partials =
+      (kernels_.attention_scratch(launch) + 255) / 256 * 256;
+  BANYAN_ASSIGN_OR_RETURN(const DeviceSpan both,
+                          Scratch(partials + kernels_.linear_scratch(shape)));
+  launch.scratch = both.Part(0, kernels_.attention_scratch(launch));
+  kernels_.attention(*device_, launch);
+  LinearLaunch product = {
+      .x = shape.x,
+      .weight = shape.weight,
+      .bias = MatrixOf(linear.bias),
+      .y = MatrixOf(linear.y),
+      .add = linear.add,
+      .scratch = both.Part(partials, kernels_.linear_scratch(shape)),
+      .source = LinearSource::kAttention,
+      .attention = &launch};
+  kernels_.linear(*device_, product);
+  return absl::OkStatus();
+}
+
+absl::Status CudaBackend::RotateStore(const RotateArgs& queries,
+                                      const RotateArgs& keys,
+                                      absl::Span<const StoreKvArgs> sequences) {
+  // Pairs of numbers become words where both halves of a head are even.
+  if (queries.head_dim % 4 != 0 || sequences.size() != 1)
+    return Backend::RotateStore(queries, keys, sequences);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  kernels_.rotate_store(*device_, {.queries = LaunchOf(queries),
+                                   .keys = LaunchOf(keys),
+                                   .store = LaunchOf(sequences.front())});
+  return absl::OkStatus();
+}
+
 absl::Status CudaBackend::Rotate(const RotateArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  kernels_.rotate(*device_, {.x = MatrixOf(args.x),
-                             .head_dim = args.head_dim,
-                             .angles = MatrixOf(args.angles),
-                             .norm_weight = MatrixOf(args.norm_weight),
-                             .epsilon = args.epsilon,
-                             .scale = args.scale});
+  kernels_.rotate(*device_, LaunchOf(args));
   return absl::OkStatus();
 }
 
 absl::Status CudaBackend::Activate(const ActivateArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  kernels_.activate(*device_, {.gelu = args.function == Nonlinearity::kGeluTanh,
-                               .x = MatrixOf(args.x),
-                               .up = MatrixOf(args.up),
-                               .y = MatrixOf(args.y),
-                               .add = args.add});
+  kernels_.activate(*device_, LaunchOf(args));
   return absl::OkStatus();
 }
 
@@ -370,16 +478,8 @@ absl::Status CudaBackend::Copy(const CopyArgs& args) {
 
 absl::Status CudaBackend::StoreKv(absl::Span<const StoreKvArgs> sequences) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  for (const StoreKvArgs& args : sequences) {
-    Check(args.first_slot + args.length.most + args.keys.rows <=
-              args.cache->capacity,
-          "keys and values without room");
-    kernels_.store_kv(*device_, {.keys = MatrixOf(args.keys),
-                                 .values = MatrixOf(args.values),
-                                 .cache = KvOf(*args.cache),
-                                 .first_slot = args.first_slot,
-                                 .length = LiveOf(args.length)});
-  }
+  for (const StoreKvArgs& args : sequences)
+    kernels_.store_kv(*device_, LaunchOf(args));
   return absl::OkStatus();
 }
 
@@ -401,22 +501,7 @@ absl::Status CudaBackend::MoveKv(const MoveKvArgs& args) {
 absl::Status CudaBackend::Attention(absl::Span<const AttentionArgs> sequences) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   for (const AttentionArgs& args : sequences) {
-    AttentionLaunch launch = {
-        .queries = MatrixOf(args.queries),
-        .heads = args.heads,
-        .prefix = KvOf(*args.prefix),
-        .committed = args.committed,
-        .length = LiveOf(args.length),
-        .longest = args.length.most,
-        .pending = KvOf(*args.pending),
-        .pending_slot = args.pending_slot,
-        .first_pending = args.first_pending,
-        .visible = ListOf(args.visible,
-                          static_cast<std::size_t>(args.queries.rows) *
-                              static_cast<std::size_t>(args.visible_words)),
-        .visible_words = args.visible_words,
-        .window = args.window,
-        .y = MatrixOf(args.y)};
+    AttentionLaunch launch = LaunchOf(args);
     BANYAN_ASSIGN_OR_RETURN(launch.scratch,
                             Scratch(kernels_.attention_scratch(launch)));
     kernels_.attention(*device_, launch);

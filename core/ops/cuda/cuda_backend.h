@@ -71,6 +71,14 @@ class CudaBackend : public Backend {
   absl::Status StoreKv(absl::Span<const StoreKvArgs> sequences) override;
   absl::Status MoveKv(const MoveKvArgs& args) override;
   absl::Status Attention(absl::Span<const AttentionArgs> sequences) override;
+  absl::Status NormLinear(const NormArgs& norm,
+                          const LinearArgs& linear) override;
+  absl::Status ActivateLinear(const ActivateArgs& activate,
+                              const LinearArgs& linear) override;
+  absl::Status AttentionLinear(absl::Span<const AttentionArgs> sequences,
+                               const LinearArgs& linear) override;
+  absl::Status RotateStore(const RotateArgs& queries, const RotateArgs& keys,
+                           absl::Span<const StoreKvArgs> sequences) override;
   absl::StatusOr<Distribution> Law(const LawArgs& args) override;
   absl::StatusOr<std::vector<TokenLogit>> Best(const BestArgs& args) override;
 
@@ -86,6 +94,8 @@ class CudaBackend : public Backend {
   absl::Status CopyOut(DeviceSpan from, absl::Span<std::byte> to);
   // Memory that the next calls may use, one after the other.
   absl::StatusOr<DeviceSpan> Scratch(std::size_t bytes);
+  // A product whose rows are made as `launch` says.
+  absl::Status Multiply(const LinearArgs& args, LinearLaunch launch);
   // The row on this machine.
   absl::StatusOr<LogitRow> Fetch(const LogitRow& logits,
                                  std::unique_ptr<Buffer>& buffer);

@@ -39,10 +39,7 @@ struct ActivateKernel {
   BANYAN_DEVICE void operator()(const Thread& t) const {
     const auto [row, column] = PlaceOf(t, x.columns);
     if (row >= x.rows) return;
-    const float in = x.Read(row, column);
-    // x / 2 (1 + tanh u) is x / (1 + exp(-2 u)).
-    const float u = gelu ? 1.59576912F * fmaf(0.044715F * in * in, in, in) : in;
-    float value = in / (1.0F + Exp(-u));
+    float value = Activated(gelu, x.Read(row, column));
     if (!up.empty()) value *= up.Read(row, column);
     y.Write(row, column, add ? y.Read(row, column) + value : value);
   }

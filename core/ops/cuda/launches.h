@@ -11,6 +11,7 @@ namespace banyan::BANYAN_MAKER {
 
 void LaunchNorm(CudaDevice& device, const NormLaunch& launch);
 void LaunchRotate(CudaDevice& device, const RotateLaunch& launch);
+void LaunchRotateStore(CudaDevice& device, const RotateStoreLaunch& launch);
 void LaunchActivate(CudaDevice& device, const ActivateLaunch& launch);
 void LaunchCopy(CudaDevice& device, const CopyLaunch& launch);
 void LaunchEmbed(CudaDevice& device, const EmbedLaunch& launch);

@@ -53,6 +53,12 @@ BANYAN_DEVICE float Exp(float x) {
   return p * power(half) * power(exponent - half);
 }
 
+// silu(x), or gelu(x) by tanh, for x / 2 (1 + tanh u) is x / (1 + exp(-2 u)).
+BANYAN_DEVICE float Activated(bool gelu, float x) {
+  const float u = gelu ? 1.59576912F * fmaf(0.044715F * x * x, x, x) : x;
+  return x / (1.0F + Exp(-u));
+}
+
 }  // namespace banyan::BANYAN_MAKER
 
 #endif  // BANYAN_CORE_OPS_CUDA_NUMBERS_H_

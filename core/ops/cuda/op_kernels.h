@@ -74,13 +74,23 @@ struct EmbedLaunch {
   bool add = false;
 };
 
+// What the rows of a product are made of, besides a matrix: they are made
+// where they are packed for it. Not of f32 weights, whose rows are not packed.
+enum class LinearSource { kMatrix, kNorm, kActivate, kAttention };
+
+struct AttentionLaunch;
+
 struct LinearLaunch {
-  DeviceMatrix x;
+  DeviceMatrix x;  // of kMatrix; of the others only its shape is read
   DeviceWeight weight;
   DeviceMatrix bias;
   DeviceMatrix y;
   bool add = false;
   DeviceSpan scratch;  // linear_scratch(this) bytes, for this launch alone
+  LinearSource source = LinearSource::kMatrix;
+  const NormLaunch* norm = nullptr;
+  const ActivateLaunch* activate = nullptr;
+  const AttentionLaunch* attention = nullptr;  // has been launched without y
 };
 
 // Keys and values of a layer: by head, then by slot, KvWidth(head_dim)
@@ -131,8 +141,15 @@ struct AttentionLaunch {
   DeviceSpan visible;
   int visible_words = 0;
   int window = 0;
-  DeviceMatrix y;
+  DeviceMatrix y;      // empty: the next product reads them (LinearSource)
   DeviceSpan scratch;  // attention_scratch(this) bytes
+};
+
+// Rows of queries, of keys and of what is stored are the same rows.
+struct RotateStoreLaunch {
+  RotateLaunch queries;
+  RotateLaunch keys;
+  StoreKvLaunch store;
 };
 
 struct OpKernels {
@@ -145,6 +162,7 @@ struct OpKernels {
   std::size_t (*attention_scratch)(const AttentionLaunch& launch);
   void (*norm)(CudaDevice& device, const NormLaunch& launch);
   void (*rotate)(CudaDevice& device, const RotateLaunch& launch);
+  void (*rotate_store)(CudaDevice& device, const RotateStoreLaunch& launch);
   void (*activate)(CudaDevice& device, const ActivateLaunch& launch);
   void (*copy)(CudaDevice& device, const CopyLaunch& launch);
   const struct RoundKernels* rounds;  // round_kernels.h

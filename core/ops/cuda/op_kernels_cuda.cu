@@ -22,6 +22,7 @@ const OpKernels kOpKernels = {.embed = LaunchEmbed,
                               .attention_scratch = AttentionScratch,
                               .norm = LaunchNorm,
                               .rotate = LaunchRotate,
+                              .rotate_store = LaunchRotateStore,
                               .activate = LaunchActivate,
                               .copy = LaunchCopy,
                               .rounds = &kRoundKernels};
