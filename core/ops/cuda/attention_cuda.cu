@@ -168,11 +168,12 @@ struct AttentionKernel {
   }
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
-    // A warp an item: stretches of one tile follow each other.
+    // A warp an item: the tiles that look at one stretch stand together, so
+    // that a block's warps read the same keys and values.
     const std::int64_t item = std::int64_t{t.block()} * kWarps + t.warp();
-    const auto stretch = static_cast<int>(item % of.stretches);
-    const auto tile = static_cast<int>(item / of.stretches % of.tiles);
-    const auto kv_head = static_cast<int>(item / of.stretches / of.tiles);
+    const auto tile = static_cast<int>(item % of.tiles);
+    const auto stretch = static_cast<int>(item / of.tiles % of.stretches);
+    const auto kv_head = static_cast<int>(item / of.tiles / of.stretches);
     if (kv_head >= prefix.kv_heads) return;
     const int group = t.lane() / 4;
     const int place = t.lane() % 4;
@@ -218,6 +219,7 @@ struct AttentionKernel {
         Look(t, kv_head, first, row, state);
     }
     BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
+      if (state.row[q] < 0) continue;
       const std::int64_t at = of.Partial(kv_head, tile, stretch, group + q * 8);
       BANYAN_UNROLL for (int o = 0; o < kOutputs; ++o) {
         partials.Write(at + place * 2 * kOutputs + o, state.values[o][q * 2]);

@@ -3,7 +3,7 @@
 // Two launches. The first packs the activations as fragments: as bfloat16s, or
 // for q8 as the contract's quants with a scale for each block. They are a
 // matrix's rows, or made on the way of what comes before a product. The second
-// multiplies. A block has 16 rows of the weight and up to 64 of the
+// multiplies. A block has 16 to 64 rows of the weight and up to 64 of the
 // activations; its eight warps have an eighth of the columns each, in
 // stretches, and go along them tile by tile. A number of y is the sum of its
 // tiles in this order: within a tile as the instruction adds, tile after tile
@@ -42,10 +42,18 @@ constexpr int kThreads = kSplits * 32;
 struct Packed {
   std::int64_t tiles;
   std::int64_t groups;  // of 8 rows
+  int rows;             // the others are 0, and not read
 
   BANYAN_DEVICE std::int64_t Pair(int group, std::int64_t tile,
                                   int lane) const {
     return ((group * tiles + tile) * 32 + lane) * 2;
+  }
+  // What a lane has of 8 rows' tile.
+  BANYAN_DEVICE Pack<std::uint32_t, 2> Read(
+      const Global<const std::uint32_t>& x, int group, std::int64_t tile,
+      int lane) const {
+    if (group * 8 + lane / 4 >= rows) return {{0, 0}};
+    return x.template ReadPack<2>(Pair(group, tile, lane));
   }
   BANYAN_DEVICE std::int64_t Scale(int group, std::int64_t tile,
                                    int row) const {
@@ -232,8 +240,7 @@ struct Bf16Product {
                            const Global<const std::uint32_t>& x, int group,
                            std::int64_t tile,
                            std::array<float, 4>& sums) const {
-    const Pack<std::uint32_t, 2> b =
-        x.template ReadPack<2>(packed.Pair(group, tile, t.lane()));
+    const Pack<std::uint32_t, 2> b = packed.Read(x, group, tile, t.lane());
     t.Multiply({words.at[0], words.at[1], words.at[2], words.at[3]},
                {b.at[0], b.at[1]}, sums);
   }
@@ -258,8 +265,7 @@ struct Q8Product {
                            const Global<const std::uint32_t>& x, int group,
                            std::int64_t tile,
                            std::array<float, 4>& sums) const {
-    const Pack<std::uint32_t, 2> b =
-        x.template ReadPack<2>(packed.Pair(group, tile, t.lane()));
+    const Pack<std::uint32_t, 2> b = packed.Read(x, group, tile, t.lane());
     std::array<std::int32_t, 4> whole = {};
     t.MultiplyBytes({words.at[0], words.at[1], words.at[2], words.at[3]},
                     {b.at[0], b.at[1]}, whole);
@@ -276,7 +282,8 @@ BANYAN_DEVICE std::int64_t FirstTile(int split, std::int64_t tiles) {
   return split * tiles / kSplits;
 }
 
-template <typename Product, int kGroups>
+// A block has kTiles times 16 rows of the weight and kGroups times 8 of x.
+template <typename Product, int kGroups, int kTiles>
 struct LinearKernel {
   static constexpr const char* kName = Product::kName;
   WeightReader weight;
@@ -286,35 +293,42 @@ struct LinearKernel {
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
     const int row_tiles = (weight.rows + 15) / 16;
-    const int row_tile = t.block() % row_tiles;
-    const int first_group = t.block() / row_tiles * kGroups;
-    std::array<float, 4> sums[kGroups] = {};
+    const int across = (row_tiles + kTiles - 1) / kTiles;
+    const int first_tile = t.block() % across * kTiles;
+    const int first_group = t.block() / across * kGroups;
+    std::array<float, 4> sums[kTiles][kGroups] = {};
     const std::int64_t last = FirstTile(t.warp() + 1, packed.tiles);
     for (std::int64_t tile = FirstTile(t.warp(), packed.tiles); tile < last;
          ++tile) {
-      const Product product(t, weight,
-                            weight.Tile(row_tile, static_cast<int>(tile)));
-      BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) {
-        if (first_group + g < packed.groups)
-          product.AddTo(t, packed, x, first_group + g, tile, sums[g]);
+      BANYAN_UNROLL for (int r = 0; r < kTiles; ++r) {
+        if (first_tile + r >= row_tiles) continue;
+        const Product product(
+            t, weight, weight.Tile(first_tile + r, static_cast<int>(tile)));
+        BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) {
+          if (first_group + g < packed.groups)
+            product.AddTo(t, packed, x, first_group + g, tile, sums[r][g]);
+        }
       }
     }
     // By split, then by group of rows of x, as fragments.
     const Shared<float> shared =
         t.SharedArray<float>(0, kSplits * kGroups * 128);
-    BANYAN_UNROLL for (int g = 0; g < kGroups; ++g)
-        shared.template WritePack<4>(
-            (t.warp() * kGroups + g) * 128 + t.lane() * 4,
-            {{sums[g][0], sums[g][1], sums[g][2], sums[g][3]}});
-    t.Sync();
-    for (int at = t.index(); at < kGroups * 128; at += kThreads) {
-      float sum = shared.Read(at);
-      for (int split = 1; split < kSplits; ++split)
-        sum += shared.Read(split * kGroups * 128 + at);
-      const int lane = at % 128 / 4;
-      const int i = at % 4;
-      to.Write((first_group + at / 128) * 8 + lane % 4 * 2 + i % 2,
-               row_tile * 16 + lane / 4 + i / 2 * 8, sum);
+    BANYAN_UNROLL for (int r = 0; r < kTiles; ++r) {
+      if (r > 0) t.Sync();  // the last tile's sums have been read
+      BANYAN_UNROLL for (int g = 0; g < kGroups; ++g)
+          shared.template WritePack<4>(
+              (t.warp() * kGroups + g) * 128 + t.lane() * 4,
+              {{sums[r][g][0], sums[r][g][1], sums[r][g][2], sums[r][g][3]}});
+      t.Sync();
+      for (int at = t.index(); at < kGroups * 128; at += kThreads) {
+        float sum = shared.Read(at);
+        for (int split = 1; split < kSplits; ++split)
+          sum += shared.Read(split * kGroups * 128 + at);
+        const int lane = at % 128 / 4;
+        const int i = at % 4;
+        to.Write((first_group + at / 128) * 8 + lane % 4 * 2 + i % 2,
+                 (first_tile + r) * 16 + lane / 4 + i / 2 * 8, sum);
+      }
     }
   }
 };
@@ -357,7 +371,8 @@ struct LinearF32Kernel {
 
 Packed PackedOf(const LinearLaunch& launch) {
   const int width = launch.weight.format == WeightFormat::kQ8 ? 32 : 16;
-  return {(launch.x.columns + width - 1) / width, (launch.x.rows + 7) / 8};
+  return {(launch.x.columns + width - 1) / width, (launch.x.rows + 7) / 8,
+          launch.x.rows};
 }
 
 template <typename Packer, typename Source>
@@ -395,29 +410,44 @@ void PackRows(CudaDevice& device, const LinearLaunch& launch) {
              {device, *launch.norm}, packed, {device, launch.scratch}});
 }
 
-template <typename Product, int kGroups>
+template <typename Product, int kGroups, int kTiles>
 void Multiply(CudaDevice& device, const LinearLaunch& launch) {
   const Packed packed = PackedOf(launch);
   const auto chunks = static_cast<int>((packed.groups + kGroups - 1) / kGroups);
+  constexpr int kRows = kTiles * 16;
   Launch(device,
-         {.blocks = (launch.weight.rows + 15) / 16 * chunks,
+         {.blocks = (launch.weight.rows + kRows - 1) / kRows * chunks,
           .threads = kThreads,
           .shared_bytes =
               kSplits * kGroups * 128 * static_cast<int>(sizeof(float))},
-         LinearKernel<Product, kGroups>{
+         LinearKernel<Product, kGroups, kTiles>{
              {device, launch.weight},
              packed,
              {device, launch.scratch},
              {{device, launch.bias}, {device, launch.y}, launch.add}});
 }
 
+// Many rows of x are read again for every block: so blocks have more rows of
+// the weight, as long as there are enough of them.
+constexpr int kEnoughBlocks = 128;
+
+template <typename Product, int kGroups>
+void MultiplyTiles(CudaDevice& device, const LinearLaunch& launch) {
+  const int blocks = launch.weight.rows / 16;
+  if (blocks >= 4 * kEnoughBlocks)
+    return Multiply<Product, kGroups, 4>(device, launch);
+  if (blocks >= 2 * kEnoughBlocks)
+    return Multiply<Product, kGroups, 2>(device, launch);
+  return Multiply<Product, kGroups, 1>(device, launch);
+}
+
 template <typename Product>
 void MultiplyGroups(CudaDevice& device, const LinearLaunch& launch) {
   const std::int64_t groups = PackedOf(launch).groups;
-  if (groups == 1) return Multiply<Product, 1>(device, launch);
-  if (groups == 2) return Multiply<Product, 2>(device, launch);
-  if (groups <= 4) return Multiply<Product, 4>(device, launch);
-  return Multiply<Product, 8>(device, launch);
+  if (groups == 1) return Multiply<Product, 1, 1>(device, launch);
+  if (groups == 2) return Multiply<Product, 2, 1>(device, launch);
+  if (groups <= 4) return MultiplyTiles<Product, 4>(device, launch);
+  return MultiplyTiles<Product, 8>(device, launch);
 }
 
 }  // namespace

@@ -299,6 +299,21 @@ struct SelectKernel {
   }
 };
 
+// A law's row without the first `taken` draws of those in `slots`.
+struct Left {
+  const RoundView& round;
+  const Global<const double>& laws;
+  std::int64_t first;  // of the row
+  int slots;
+  int taken;
+
+  BANYAN_DEVICE double operator()(int token) const {
+    for (int k = 0; k < taken; ++k)
+      if (round.Get(round.at.draw_token, slots + k) == token) return 0.0;
+    return laws.Read(first + token);
+  }
+};
+
 // A block a node: its draws, one after another.
 struct DrawKernel {
   static constexpr const char* kName = "draw";

@@ -235,11 +235,12 @@ struct VerifyKernel {
       if (at.law == LawKind::kDeterministic) {
         sum = left.SubtractToken(token);
       } else {
+        // Earlier draws are out of q, but nothing is left of them to take.
         const double scale = round.Number(at.draw_scale, slot);
-        const Left masses = {round, draft_laws, std::int64_t{law} * at.vocab,
-                             slots, at.law == LawKind::kIndependent ? 0 : k};
-        sum = left.Subtract([&](int other) { return scale * masses(other); },
-                            at.dense_draft);
+        const std::int64_t first = std::int64_t{law} * at.vocab;
+        sum = left.Subtract(
+            [&](int other) { return scale * draft_laws.Read(first + other); },
+            at.dense_draft);
       }
       // Nothing left means that it was q up to rounding, and the ratio 1.
       if (sum == 0 && ratio > 0) return child;

@@ -58,21 +58,6 @@ struct RoundView {
   std::uint64_t seed;
 };
 
-// A law's row without the first `taken` draws of those in `slots`.
-struct Left {
-  const RoundView& round;
-  const Global<const double>& laws;
-  std::int64_t first;  // of the row
-  int slots;
-  int taken;
-
-  BANYAN_DEVICE double operator()(int token) const {
-    for (int k = 0; k < taken; ++k)
-      if (round.Get(round.at.draw_token, slots + k) == token) return 0.0;
-    return laws.Read(first + token);
-  }
-};
-
 }  // namespace banyan::BANYAN_MAKER
 
 #endif  // BANYAN_CORE_OPS_CUDA_ROUND_VIEW_H_

@@ -1,0 +1,263 @@
+// What the kernels of one layer load and store, as the host device counts it,
+// beside the least there is to move; and the time that a GPU's limits would
+// allow, which is an estimate and no measurement.
+//
+//   kernel_traffic [rows ...]
+//
+// Layers of the shapes of 1.1B and 7B models, bfloat16, behind 4,096 committed
+// tokens; `rows` are nodes of a tree, 1 and 64 if none is given.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/device/cuda/host_device.h"
+#include "core/ops/activate.h"
+#include "core/ops/attention.h"
+#include "core/ops/backend.h"
+#include "core/ops/cuda/cuda_backend.h"
+#include "core/ops/cuda/op_kernels.h"
+#include "core/ops/kv_cache.h"
+#include "core/ops/linear.h"
+#include "core/ops/norm.h"
+#include "core/ops/rotate.h"
+#include "core/ops/tensor.h"
+#include "core/ops/weight.h"
+
+namespace banyan {
+namespace {
+
+// Of an H200: bytes and bfloat16 operations a second, by its maker's sheet.
+constexpr double kBytesPerS = 4.8e12;
+constexpr double kOperationsPerS = 989e12;
+
+struct Shape {
+  const char* name;
+  int hidden;
+  int inner;
+  int heads;
+  int kv_heads;
+  int head_dim;
+  int vocab;
+};
+constexpr Shape kShapes[] = {{"1.1B", 2048, 5632, 32, 4, 64, 32000},
+                             {"7B", 4096, 11008, 32, 32, 128, 32000}};
+constexpr int kCommitted = 4096;
+
+void Must(const absl::Status& status) { Check(status.ok(), status.message()); }
+
+class Layer {
+ public:
+  Layer(const Shape& shape, int rows)
+      : shape_(shape),
+        rows_(rows),
+        device_(std::make_shared<HostDevice>(HostDeviceOptions())) {
+    auto backend = CudaBackend::Create(device_, on_host::kOpKernels, "host");
+    Must(backend.status());
+    backend_ = *std::move(backend);
+  }
+
+  void Print() {
+    const int queries = shape_.heads * shape_.head_dim;
+    const int keys = shape_.kv_heads * shape_.head_dim;
+    const Tensor stream = Room(rows_, shape_.hidden);
+    const Tensor normed = Room(rows_, shape_.hidden);
+    const Tensor projected = Room(rows_, queries + 2 * keys);
+    const Tensor attended = Room(rows_, queries);
+    const Tensor both = Room(rows_, 2 * shape_.inner);
+    const Tensor angles = Room(rows_, shape_.head_dim);
+    const Tensor logits = Room(rows_, shape_.vocab);
+    const NormArgs norm = {.x = stream,
+                           .weight = Room(1, shape_.hidden),
+                           .bias = {},
+                           .epsilon = 1e-5F,
+                           .y = normed};
+    std::printf("%s, %d rows behind %d tokens\n", shape_.name, rows_,
+                kCommitted);
+    std::printf("  %-22s %10s %10s %10s %7s %9s\n", "", "loaded MB",
+                "stored MB", "least MB", "ratio", "least us");
+
+    const auto product =
+        [&](const char* what, int outputs, int inputs, double reads,
+            absl::FunctionRef<absl::Status(const Weight&)> run) {
+          const std::unique_ptr<Weight> weight = NewWeight(outputs, inputs);
+          const double streamed = static_cast<double>(weight->bytes());
+          Count(what, streamed + reads + 4.0 * rows_ * outputs,
+                2.0 * rows_ * outputs * inputs, [&] { return run(*weight); });
+        };
+    const auto floats = [&](double columns) { return 4.0 * rows_ * columns; };
+    product("norm, qkv", projected.columns, shape_.hidden,
+            floats(shape_.hidden), [&](const Weight& weight) {
+              return backend_->NormLinear(
+                  norm,
+                  {.x = normed, .weight = &weight, .bias = {}, .y = projected});
+            });
+    KvCache cache = {.kv_heads = shape_.kv_heads, .head_dim = shape_.head_dim};
+    Must(backend_->ReserveKv(cache, kCommitted + rows_, 0));
+    const StoreKvArgs store = {
+        .keys = projected.Columns(queries, keys),
+        .values = projected.Columns(queries + keys, keys),
+        .cache = &cache,
+        .first_slot = kCommitted};
+    Count("turn, store",
+          floats(2.0 * queries + 2.0 * keys + shape_.head_dim) +
+              4.0 * rows_ * keys,
+          0, [&] {
+            const RotateArgs turn = {.x = projected.Columns(0, queries),
+                                     .head_dim = shape_.head_dim,
+                                     .angles = angles,
+                                     .norm_weight = {}};
+            RotateArgs turn_keys = turn;
+            turn_keys.x = projected.Columns(queries, keys);
+            return backend_->RotateStore(turn, turn_keys, {store});
+          });
+    // A chain of as many nodes: the deepest tree there is.
+    const int words = (rows_ + 31) / 32;
+    std::vector<int> visible(static_cast<std::size_t>(rows_ * words));
+    for (int row = 0; row < rows_; ++row)
+      for (int seen = 0; seen <= row; ++seen) {
+        int& word = visible[static_cast<std::size_t>(row * words + seen / 32)];
+        word = static_cast<int>(static_cast<unsigned>(word) |
+                                1U << static_cast<unsigned>(seen % 32));
+      }
+    const AttentionArgs attention = {.queries = projected.Columns(0, queries),
+                                     .heads = shape_.heads,
+                                     .prefix = &cache,
+                                     .committed = kCommitted,
+                                     .pending = &cache,
+                                     .pending_slot = kCommitted,
+                                     .first_pending = 0,
+                                     .visible = List(visible),
+                                     .visible_words = words,
+                                     .y = attended};
+    product("attention, output", shape_.hidden, queries,
+            floats(queries) + 4.0 * (kCommitted + rows_) * keys,
+            [&](const Weight& weight) {
+              return backend_->AttentionLinear({attention}, {.x = attended,
+                                                             .weight = &weight,
+                                                             .bias = {},
+                                                             .y = stream,
+                                                             .add = true});
+            });
+    product("norm, gate and up", both.columns, shape_.hidden,
+            floats(shape_.hidden), [&](const Weight& weight) {
+              return backend_->NormLinear(
+                  norm,
+                  {.x = normed, .weight = &weight, .bias = {}, .y = both});
+            });
+    const Tensor gate = both.Columns(0, shape_.inner);
+    product("activation, down", shape_.hidden, shape_.inner,
+            floats(2.0 * shape_.inner), [&](const Weight& weight) {
+              return backend_->ActivateLinear(
+                  {.function = Nonlinearity::kSilu,
+                   .x = gate,
+                   .up = both.Columns(shape_.inner, shape_.inner),
+                   .y = gate},
+                  {.x = gate,
+                   .weight = &weight,
+                   .bias = {},
+                   .y = stream,
+                   .add = true});
+            });
+    product("logits", shape_.vocab, shape_.hidden, floats(shape_.hidden),
+            [&](const Weight& weight) {
+              return backend_->Linear(
+                  {.x = normed, .weight = &weight, .bias = {}, .y = logits});
+            });
+  }
+
+ private:
+  Tensor Room(int rows, int columns) {
+    const auto stride = static_cast<std::size_t>(PadToLane(columns));
+    auto buffer = backend_->Allocate(static_cast<std::size_t>(rows) * stride *
+                                     sizeof(float));
+    Must(buffer.status());
+    buffers_.push_back(*std::move(buffer));
+    return {buffers_.back().get(), 0, rows, columns, stride};
+  }
+  Ints List(const std::vector<int>& numbers) {
+    auto buffer = backend_->Allocate(numbers.size() * sizeof(int));
+    Must(buffer.status());
+    buffers_.push_back(*std::move(buffer));
+    Must(backend_->Upload(
+        absl::MakeConstSpan(reinterpret_cast<const std::byte*>(numbers.data()),
+                            numbers.size() * sizeof(int)),
+        *buffers_.back(), 0));
+    return {buffers_.back().get(), 0, static_cast<int>(numbers.size())};
+  }
+  std::unique_ptr<Weight> NewWeight(int rows, int columns) {
+    auto weight = backend_->Pack(
+        WeightFormat::kBf16, rows, columns,
+        [columns](int, int count, float* out) {
+          std::fill(out, out + std::ptrdiff_t{count} * columns, 0.0F);
+          return absl::OkStatus();
+        });
+    Must(weight.status());
+    return *std::move(weight);
+  }
+
+  // Runs a step and prints a line a kernel, and one for the step.
+  void Count(const char* what, double least, double operations,
+             absl::FunctionRef<absl::Status()> step) {
+    Must(backend_->Finish());
+    const std::map<std::string, LaunchTraffic> before = device_->traffic();
+    Must(step());
+    Must(backend_->Finish());
+    double loaded = 0;
+    double stored = 0;
+    for (const auto& [kernel, now] : device_->traffic()) {
+      LaunchTraffic then;
+      if (const auto found = before.find(kernel); found != before.end())
+        then = found->second;
+      if (now.loaded == then.loaded && now.stored == then.stored) continue;
+      const double loads = static_cast<double>(now.loaded - then.loaded);
+      const double stores = static_cast<double>(now.stored - then.stored);
+      std::printf("    %-20s %10.2f %10.2f\n", kernel.c_str(), loads / 1e6,
+                  stores / 1e6);
+      loaded += loads;
+      stored += stores;
+    }
+    std::printf(
+        "  %-22s %10.2f %10.2f %10.2f %7.2f %9.2f\n", what, loaded / 1e6,
+        stored / 1e6, least / 1e6, (loaded + stored) / least,
+        1e6 * std::max(least / kBytesPerS, operations / kOperationsPerS));
+    std::fflush(stdout);
+  }
+
+  const Shape& shape_;
+  const int rows_;
+  std::shared_ptr<HostDevice> device_;
+  std::shared_ptr<Backend> backend_;
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+};
+
+int Main(int argc, char** argv) {
+  std::vector<int> rows;
+  for (int i = 1; i < argc; ++i) {
+    int count = 0;
+    if (!absl::SimpleAtoi(argv[i], &count) || count < 1) {
+      std::fprintf(stderr, "expected numbers of rows, found %s\n", argv[i]);
+      return EXIT_FAILURE;
+    }
+    rows.push_back(count);
+  }
+  if (rows.empty()) rows = {1, 64};
+  for (const Shape& shape : kShapes)
+    for (int count : rows) Layer(shape, count).Print();
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace banyan
+
+int main(int argc, char** argv) { return banyan::Main(argc, argv); }
