@@ -65,7 +65,6 @@ struct Packed {
 // other, `place` of them; all of a warp come along.
 struct Bf16Packer {
   static constexpr const char* kName = "pack_bf16";
-  static constexpr int kWidth = 16;
 
   template <typename Value>
   BANYAN_DEVICE static void Put(const Thread& /*t*/, const Packed& packed,
@@ -85,7 +84,6 @@ struct Bf16Packer {
 
 struct Q8Packer {
   static constexpr const char* kName = "pack_q8";
-  static constexpr int kWidth = 32;
 
   template <typename Value>
   BANYAN_DEVICE static void Put(const Thread& t, const Packed& packed,

@@ -247,6 +247,15 @@ TEST_P(LinearTwins, AgreeWhereThreadsShareTheWork) {
   }
 }
 
+// So many rows of the weight that a GPU's blocks have 32 and 64 of them each,
+// the last one fewer.
+TEST_P(LinearTwins, AgreeOnTallWeights) {
+  for (const Shape& shape : {Shape{17, 34, 4105}, Shape{70, 34, 8210}}) {
+    Product product(GetParam(), shape, true, true, dice_);
+    ExpectInOrder(fleet_, product);
+  }
+}
+
 TEST_P(LinearTwins, AgreeWithAndWithoutBiasAndAdd) {
   for (bool bias : {false, true})
     for (bool add : {false, true})
