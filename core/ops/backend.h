@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/clock.h"
 #include "core/device/buffer.h"
@@ -77,6 +78,10 @@ class Backend {
   // outlive it.
   virtual absl::StatusOr<std::unique_ptr<Gauge>> NewGauge(std::size_t bytes,
                                                           const Clock& clock);
+
+  // ResourceExhausted with the numbers, and with `what` would take so much,
+  // where the device knows that `bytes` more have no room.
+  virtual absl::Status CheckRoom(std::size_t bytes, absl::string_view what);
 
   // Zeroed memory.
   virtual absl::StatusOr<std::unique_ptr<Buffer>> Allocate(

@@ -19,6 +19,15 @@ namespace banyan {
 struct CudaDeviceFacts {
   std::string name;
   std::size_t memory_bytes = 0;  // that allocations may take, in all
+
+  // Of a GPU; of the host device empty and 0.
+  std::string capability;  // "9.0"
+  std::string driver;      // its release, and the CUDA it is for
+  std::string runtime;     // the CUDA that this program was built with
+  int multiprocessors = 0;
+  double clock_mhz = 0;         // of those, at most
+  double memory_clock_mhz = 0;  // likewise
+  int memory_bus_bits = 0;
 };
 
 // What was captured, to be done again: the same calls with the same arguments.
@@ -38,6 +47,8 @@ class CudaDevice {
   // In use, and the most there ever was.
   virtual std::size_t used_bytes() const = 0;
   virtual std::size_t peak_bytes() const = 0;
+  // What Allocate has room for just now, others' work on the device counted.
+  virtual absl::StatusOr<std::size_t> FreeBytes() = 0;
 
   // Of at least 256 bytes' alignment; it holds anything. ResourceExhausted with
   // the sizes if there is no room.
@@ -46,7 +57,8 @@ class CudaDevice {
   // Once the work that was asked for before is done.
   virtual void Free(DeviceSpan span) = 0;
 
-  // Memory of this machine that copies take part in. Must outlive those.
+  // Memory of this machine that copies take part in. Must outlive those, and
+  // graphs of them.
   virtual absl::StatusOr<void*> AllocatePinned(std::size_t bytes) = 0;
   virtual void FreePinned(void* memory) = 0;
 
@@ -59,7 +71,8 @@ class CudaDevice {
 
   virtual absl::Status Finish() = 0;
 
-  // What `work` asks for is kept and not done. It frees and finishes nothing.
+  // What `work` asks for is kept and not done. It frees and finishes nothing;
+  // Allocate fails.
   virtual absl::StatusOr<std::unique_ptr<CudaGraph>> Capture(
       absl::FunctionRef<void()> work) = 0;
   virtual void Replay(const CudaGraph& graph) = 0;

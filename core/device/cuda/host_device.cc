@@ -41,7 +41,8 @@ struct HostDevice::Graph : CudaGraph {
 
 HostDevice::HostDevice(const HostDeviceOptions& options)
     : facts_({.name = "host device", .memory_bytes = options.memory_bytes}),
-      block_(options.seed) {}
+      block_(options.seed),
+      most_launches_(options.launches) {}
 
 HostDevice::~HostDevice() = default;
 
@@ -55,9 +56,17 @@ std::size_t HostDevice::peak_bytes() const {
   return peak_;
 }
 
+absl::StatusOr<std::size_t> HostDevice::FreeBytes() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return facts_.memory_bytes - used_;
+}
+
 absl::StatusOr<DeviceSpan> HostDevice::Allocate(std::size_t bytes,
                                                 const std::string& name) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (captured_ != nullptr)
+    return absl::FailedPreconditionError(
+        absl::StrCat(name, ": no memory is allocated while capturing"));
   if (bytes > facts_.memory_bytes - used_)
     return absl::ResourceExhaustedError(absl::StrCat(
         name, ": ", bytes, " bytes on the device, of which ",
@@ -188,6 +197,10 @@ void HostDevice::Launch(absl::string_view kernel, LaunchShape shape,
                "at most ",
                LaunchShape::kMostThreads, " threads with ",
                LaunchShape::kMostSharedBytes, " bytes"));
+         if (most_launches_ >= 0 && launches_ >= most_launches_)
+           return absl::InternalError(absl::StrCat(
+               facts_.name, ": kernel ", name, ": the device is lost, as was ",
+               "asked for after ", most_launches_, " launches"));
          const HostBlock::Launch launch = {.kernel = name,
                                            .number = ++launches_,
                                            .blocks = shape.blocks,

@@ -13,6 +13,9 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
@@ -132,12 +135,26 @@ BackendFacts CudaBackend::facts() const {
   return {.device = name_, .rounds_to_bf16 = true};
 }
 
-std::string CudaBackend::description() const { return device_->facts().name; }
+std::string CudaBackend::description() const {
+  const CudaDeviceFacts& facts = device_->facts();
+  if (facts.capability.empty()) return facts.name;
+  return absl::StrCat(name_, " ", facts.name, ", compute capability ",
+                      facts.capability);
+}
 
 absl::Status CudaBackend::Finish() {
   const std::lock_guard<std::mutex> lock(mutex_);
   staged_ = 0;
   return device_->Finish();
+}
+
+absl::Status CudaBackend::CheckRoom(std::size_t bytes, absl::string_view what) {
+  BANYAN_ASSIGN_OR_RETURN(const std::size_t free, device_->FreeBytes());
+  if (bytes <= free) return absl::OkStatus();
+  const CudaDeviceFacts& facts = device_->facts();
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "%s: %.1f MB on %s, which has %.1f MB free of %.1f", what, bytes / 1e6,
+      facts.name, free / 1e6, facts.memory_bytes / 1e6));
 }
 
 absl::StatusOr<std::unique_ptr<Buffer>> CudaBackend::NewBuffer(

@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/device/buffer.h"
 #include "core/device/cuda/device.h"
@@ -41,6 +42,7 @@ class CudaBackend : public Backend {
   std::string description() const override;
   absl::Status Finish() override;
 
+  absl::Status CheckRoom(std::size_t bytes, absl::string_view what) override;
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(std::size_t bytes) override;
   absl::Status Upload(absl::Span<const std::byte> from, Buffer& to,
                       std::size_t offset) override;
