@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "core/base/clock.h"
 #include "core/device/buffer.h"
+#include "core/device/gpu_facts.h"
 #include "core/ops/activate.h"
 #include "core/ops/attention.h"
 #include "core/ops/copy.h"
@@ -40,9 +41,13 @@ struct BackendFacts {
   // Whether keys, values, and what bfloat16s are multiplied by, are rounded to
   // bfloat16.
   bool rounds_to_bf16 = false;
+  // Whether it keeps the promise below: a row depends on that row alone.
+  bool faithful = true;
+  GpuFacts gpu;  // that computes; its name is empty if none does
 };
 
-// What every backend promises: a row's result depends on that row alone, to the
+// What every backend promises, unless its facts say that it is not faithful
+// (DeviceOptions::fast): a row's result depends on that row alone, to the
 // last bit; not on the rows beside it or their number, on where they lie in
 // memory, on threads, or on what ran before. In which order a sum is taken is
 // each backend's own matter and stands beside its kernels, so two backends may

@@ -12,22 +12,16 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/device/cuda/matrix_product.h"
 #include "core/device/cuda/span.h"
+#include "core/device/gpu_facts.h"
 
 namespace banyan {
 
 struct CudaDeviceFacts {
   std::string name;
   std::size_t memory_bytes = 0;  // that allocations may take, in all
-
-  // Of a GPU; of the host device empty and 0.
-  std::string capability;  // "9.0"
-  std::string driver;      // its release, and the CUDA it is for
-  std::string runtime;     // the CUDA that this program was built with
-  int multiprocessors = 0;
-  double clock_mhz = 0;         // of those, at most
-  double memory_clock_mhz = 0;  // likewise
-  int memory_bus_bits = 0;
+  GpuFacts gpu;                  // of the host device none
 };
 
 // What was captured, to be done again: the same calls with the same arguments.
@@ -68,6 +62,11 @@ class CudaDevice {
   // Of equal sizes; they do not overlap.
   virtual void CopyWithin(DeviceSpan from, DeviceSpan to) = 0;
   virtual void FillZero(DeviceSpan span) = 0;
+
+  // Before the first product: opens what makes them. FailedPrecondition if that
+  // is not on this machine.
+  virtual absl::Status OpenProducts() = 0;
+  virtual void Multiply(const MatrixProduct& product) = 0;
 
   virtual absl::Status Finish() = 0;
 

@@ -1,6 +1,7 @@
 #include "core/device/cuda/host_device.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,6 +23,7 @@
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/host_block.h"
 #include "core/device/cuda/host_memory.h"
+#include "core/device/cuda/matrix_product.h"
 #include "core/device/cuda/span.h"
 
 namespace banyan {
@@ -178,6 +180,40 @@ void HostDevice::FillZero(DeviceSpan span) {
   Ask({.name = "fill", .run = [this, span] {
          if (span.bytes > 0) std::memset(span.data, 0, span.bytes);
          MarkWritten(span);
+         return absl::OkStatus();
+       }});
+}
+
+namespace {
+
+// y of one product, row by row.
+void MultiplyRows(const MatrixProduct& of) {
+  const auto* const x = reinterpret_cast<const std::uint16_t*>(of.x.data);
+  const auto* const w = reinterpret_cast<const std::uint16_t*>(of.weight.data);
+  auto* const y = reinterpret_cast<float*>(of.y.data);
+  const auto number = [](std::uint16_t bits) {
+    return std::bit_cast<float>(std::uint32_t{bits} << 16);
+  };
+  for (int i = 0; i < of.rows; ++i)
+    for (int j = 0; j < of.outputs; ++j) {
+      float sum = 0;
+      for (int k = 0; k < of.columns; ++k)
+        sum += number(x[i * of.x_stride + k]) *
+               number(w[j * of.weight_stride + k]);
+      float& to = y[i * of.y_stride + j];
+      to = of.add ? to + sum : sum;
+    }
+}
+
+}  // namespace
+
+void HostDevice::Multiply(const MatrixProduct& product) {
+  Ask({.name = "matrix product", .run = [this, product] {
+         MultiplyRows(product);
+         for (int row = 0; row < product.rows; ++row)
+           MarkWritten(product.y.Part(
+               static_cast<std::size_t>(row * product.y_stride) * sizeof(float),
+               static_cast<std::size_t>(product.outputs) * sizeof(float)));
          return absl::OkStatus();
        }});
 }

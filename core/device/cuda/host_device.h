@@ -24,6 +24,7 @@
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/host_block.h"
 #include "core/device/cuda/host_memory.h"
+#include "core/device/cuda/matrix_product.h"
 #include "core/device/cuda/span.h"
 
 namespace banyan {
@@ -58,6 +59,9 @@ class HostDevice final : public CudaDevice {
   void CopyOut(DeviceSpan from, void* to) override;
   void CopyWithin(DeviceSpan from, DeviceSpan to) override;
   void FillZero(DeviceSpan span) override;
+  // In plain loops.
+  absl::Status OpenProducts() override { return absl::OkStatus(); }
+  void Multiply(const MatrixProduct& product) override;
   absl::Status Finish() override;
   absl::StatusOr<std::unique_ptr<CudaGraph>> Capture(
       absl::FunctionRef<void()> work) override;

@@ -22,9 +22,12 @@
 #include "core/base/status_macros.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/kernel.h"
+#include "core/device/cuda/matrix_product.h"
 #include "core/device/cuda/nvidia_device.h"
 #include "core/device/cuda/nvidia_needs.h"
+#include "core/device/cuda/nvidia_products.h"
 #include "core/device/cuda/span.h"
+#include "core/device/gpu_facts.h"
 
 namespace banyan {
 namespace {
@@ -58,6 +61,8 @@ class NvidiaDevice final : public CudaDevice {
   ~NvidiaDevice() override {
     // Nobody is left to be told.
     cudaStreamSynchronize(stream_);
+    products_ = nullptr;
+    if (workspace_.data != nullptr) cudaFreeAsync(workspace_.data, stream_);
     cudaStreamDestroy(stream_);
     cudaMemPoolTrimTo(pool_, 0);
   }
@@ -161,6 +166,24 @@ class NvidiaDevice final : public CudaDevice {
     Keep(cudaMemsetAsync(span.data, 0, span.bytes, stream_), "fill");
   }
 
+  absl::Status OpenProducts() override {
+    if (products_ != nullptr) return absl::OkStatus();
+    if (workspace_.data == nullptr) {
+      BANYAN_ASSIGN_OR_RETURN(
+          workspace_, Allocate(NvidiaProducts::kWorkspaceBytes, "cuBLAS"));
+    }
+    BANYAN_ASSIGN_OR_RETURN(products_,
+                            NvidiaProducts::Open(stream_, workspace_));
+    return absl::OkStatus();
+  }
+  void Multiply(const MatrixProduct& product) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const absl::Status status = products_->Multiply(product);
+    if (status_.ok() && !status.ok())
+      status_ = absl::InternalError(
+          absl::StrCat(facts_.name, ": ", status.message()));
+  }
+
   absl::Status Finish() override {
     const std::lock_guard<std::mutex> lock(mutex_);
     Check(!capturing_, "nothing is finished while capturing");
@@ -220,6 +243,8 @@ class NvidiaDevice final : public CudaDevice {
   const CudaDeviceFacts facts_;
   const cudaStream_t stream_;
   const cudaMemPool_t pool_;
+  std::unique_ptr<NvidiaProducts> products_;  // null until they are asked for
+  DeviceSpan workspace_;
   mutable std::mutex mutex_;
   bool capturing_ = false;
   std::size_t used_ = 0;
@@ -243,16 +268,17 @@ absl::Status Read(cudaDeviceAttr attribute, int& value) {
   return ErrorOf(cudaDeviceGetAttribute(&value, attribute, 0), "cuda");
 }
 
-absl::StatusOr<CudaDeviceFacts> ReadFacts(const cudaDeviceProp& properties,
-                                          const CudaVersions& versions) {
-  CudaDeviceFacts facts = {.name = properties.name,
-                           .memory_bytes = properties.totalGlobalMem};
-  facts.capability = absl::StrCat(properties.major, ".", properties.minor);
-  facts.runtime = CudaVersionText(versions.runtime);
+absl::StatusOr<GpuFacts> ReadFacts(const cudaDeviceProp& properties,
+                                   const CudaVersions& versions) {
   std::string release;
   std::ifstream("/sys/module/nvidia/version") >> release;
-  facts.driver = absl::StrCat(release, release.empty() ? "" : " ", "for CUDA ",
-                              CudaVersionText(versions.driver));
+  GpuFacts facts = {
+      .name = properties.name,
+      .capability = absl::StrCat(properties.major, ".", properties.minor),
+      .driver = absl::StrCat(release, release.empty() ? "" : " ", "for CUDA ",
+                             CudaVersionText(versions.driver)),
+      .runtime = CudaVersionText(versions.runtime),
+      .memory_bytes = properties.totalGlobalMem};
   int clock_khz = 0;
   int memory_clock_khz = 0;
   BANYAN_RETURN_IF_ERROR(
@@ -309,14 +335,16 @@ absl::StatusOr<std::shared_ptr<CudaDevice>> OpenNvidiaDevice() {
   BANYAN_RETURN_IF_ERROR(
       ErrorOf(cudaFuncGetAttributes(&attributes, on_nvidia::Run<ProbeKernel>),
               absl::StrCat("cuda: kernels for ", properties.name)));
-  BANYAN_ASSIGN_OR_RETURN(CudaDeviceFacts facts,
-                          ReadFacts(properties, versions));
-  BANYAN_ASSIGN_OR_RETURN(const cudaMemPool_t pool, OpenPool(facts.name));
+  BANYAN_ASSIGN_OR_RETURN(const GpuFacts gpu, ReadFacts(properties, versions));
+  BANYAN_ASSIGN_OR_RETURN(const cudaMemPool_t pool, OpenPool(gpu.name));
   cudaStream_t stream = nullptr;
   BANYAN_RETURN_IF_ERROR(
       ErrorOf(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-              absl::StrCat(facts.name, ": a stream")));
-  return std::make_shared<NvidiaDevice>(std::move(facts), stream, pool);
+              absl::StrCat(gpu.name, ": a stream")));
+  return std::make_shared<NvidiaDevice>(
+      CudaDeviceFacts{
+          .name = gpu.name, .memory_bytes = gpu.memory_bytes, .gpu = gpu},
+      stream, pool);
 }
 
 }  // namespace banyan

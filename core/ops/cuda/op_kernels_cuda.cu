@@ -4,16 +4,22 @@
 
 namespace banyan::BANYAN_MAKER {
 
-const OpKernels kOpKernels = {.embed = LaunchEmbed,
-                              .linear = LaunchLinear,
-                              .store_kv = LaunchStoreKv,
-                              .move_kv = LaunchMoveKv,
-                              .attention = LaunchAttention,
-                              .linear_scratch = LinearScratch,
-                              .attention_scratch = AttentionScratch,
-                              .norm = LaunchNorm,
-                              .rotate = LaunchRotate,
-                              .activate = LaunchActivate,
-                              .copy = LaunchCopy};
+const OpKernels kOpKernels = {
+    .embed = LaunchEmbed,
+    .linear = LaunchLinear,
+    .store_kv = LaunchStoreKv,
+    .move_kv = LaunchMoveKv,
+    .attention = LaunchAttention,
+    .linear_scratch = LinearScratch,
+    .attention_scratch = AttentionScratch,
+    .norm = LaunchNorm,
+    .rotate = LaunchRotate,
+    .activate = LaunchActivate,
+    .copy = LaunchCopy,
+    .round_rows = LaunchRoundRows,
+    .start_rows = LaunchStartRows,
+    .read_all = LaunchReadAll,
+    .multiply_all = LaunchMultiplyAll,
+    .multiply_all_operations = OperationsOfMultiplyAll};
 
 }  // namespace banyan::BANYAN_MAKER
