@@ -3,8 +3,6 @@
 #ifndef BANYAN_CORE_DEVICE_CUDA_NVIDIA_PRODUCTS_H_
 #define BANYAN_CORE_DEVICE_CUDA_NVIDIA_PRODUCTS_H_
 
-#include <cuda_runtime.h>
-
 #include <cstddef>
 #include <memory>
 
@@ -12,6 +10,8 @@
 #include "absl/status/statusor.h"
 #include "core/device/cuda/matrix_product.h"
 #include "core/device/cuda/span.h"
+
+struct CUstream_st;  // what a cudaStream_t points to
 
 namespace banyan {
 
@@ -24,7 +24,7 @@ class NvidiaProducts {
   // `stream` and use `workspace`, so that they can be captured; both outlive
   // this. FailedPrecondition if there is none.
   static absl::StatusOr<std::unique_ptr<NvidiaProducts>> Open(
-      cudaStream_t stream, DeviceSpan workspace);
+      CUstream_st* stream, DeviceSpan workspace);
   virtual ~NvidiaProducts() = default;
 
   virtual absl::Status Multiply(const MatrixProduct& product) = 0;
