@@ -41,6 +41,10 @@ foreach(package IN LISTS BANYAN_PACKAGES)
   endif()
 endforeach()
 
+if(BANYAN_CUDA)
+  string(APPEND BANYAN_FIND_DEPENDENCIES "find_dependency(CUDAToolkit)\n")
+endif()
+
 configure_package_config_file(
   cmake/banyanConfig.cmake.in ${PROJECT_BINARY_DIR}/banyanConfig.cmake
   INSTALL_DESTINATION ${package_dir}

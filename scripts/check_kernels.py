@@ -6,9 +6,9 @@
   --report    what the compiler says of each kernel for architecture 9.0a:
               registers, bytes of the stack, bytes spilled
 
-For architectures 8.0 and 9.0a, and as code that later drivers translate. nvcc is
-$NVCC, or the one on the path. Without one there is nothing to check, and 77 is
-returned.
+With the options of the build (cmake/nvcc_options.txt), which does the same where
+BANYAN_CUDA is on. nvcc is $CUDACXX, the one on the path, or in /usr/local/cuda.
+Without one there is nothing to check, and 77 is returned.
 """
 
 import os
@@ -20,14 +20,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-OPTIONS = ["-std=c++20", "-O3", "--expt-relaxed-constexpr", "--extended-lambda",
-           # One rounding for one formula (CMakeLists.txt).
-           "-fmad=false", "-Werror", "all-warnings",
-           # Takes an assignment's result for one that was dropped.
-           "-diag-suppress", "2810"]
-ALL = ["-gencode", "arch=compute_80,code=sm_80",
-       "-gencode", "arch=compute_90a,code=sm_90a",
-       "-gencode", "arch=compute_90,code=compute_90"]
+WORDS = [line for line in (ROOT / "cmake/nvcc_options.txt").read_text(
+    encoding="utf-8").splitlines() if line.startswith("-")]
+OPTIONS = ["-std=c++20"] + [w for w in WORDS if not w.startswith("-gencode")]
+ALL = [w for w in WORDS if w.startswith("-gencode")]
 ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores")
 NAMESPACE = re.compile(r"(\w+|\(anonymous namespace\))::")
@@ -55,7 +51,8 @@ def main(arguments):
     if arguments not in ([], ["--report"]):
         print(__doc__, file=sys.stderr)
         return 2
-    nvcc = os.environ.get("NVCC") or shutil.which("nvcc")
+    nvcc = (os.environ.get("CUDACXX") or shutil.which("nvcc")
+            or shutil.which("nvcc", path="/usr/local/cuda/bin"))
     if nvcc is None:
         print("no nvcc: kernels are compiled for the host device alone")
         return 77

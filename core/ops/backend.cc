@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
@@ -68,6 +69,11 @@ absl::StatusOr<std::unique_ptr<RoundTables>> Backend::NewRound(
     const RoundTablesOptions& /*options*/) {
   return absl::UnimplementedError(
       absl::StrCat(description(), " runs no rounds alone"));
+}
+
+absl::Status Backend::CheckRoom(std::size_t /*bytes*/,
+                                absl::string_view /*what*/) {
+  return absl::OkStatus();
 }
 
 }  // namespace banyan

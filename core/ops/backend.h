@@ -12,9 +12,11 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/clock.h"
 #include "core/device/buffer.h"
+#include "core/device/gpu_facts.h"
 #include "core/ops/activate.h"
 #include "core/ops/attention.h"
 #include "core/ops/copy.h"
@@ -41,6 +43,9 @@ struct BackendFacts {
   // Whether keys, values, and what bfloat16s are multiplied by, are rounded to
   // bfloat16.
   bool rounds_to_bf16 = false;
+  // Whether it keeps the promise below: a row depends on that row alone.
+  bool faithful = true;
+  GpuFacts gpu;  // that computes; its name is empty if none does
 };
 
 // Ops that were recorded (Backend::Record).
@@ -49,7 +54,8 @@ class Recording {
   virtual ~Recording() = default;
 };
 
-// What every backend promises: a row's result depends on that row alone, to the
+// What every backend promises, unless its facts say that it is not faithful
+// (DeviceOptions::fast): a row's result depends on that row alone, to the
 // last bit; not on the rows beside it or their number, on where they lie in
 // memory, on threads, or on what ran before. In which order a sum is taken is
 // each backend's own matter and stands beside its kernels, so two backends may
@@ -100,6 +106,9 @@ class Backend {
   // are no such rounds, or not of this plan.
   virtual absl::StatusOr<std::unique_ptr<RoundTables>> NewRound(
       const RoundTablesOptions& options);
+  // ResourceExhausted with the numbers, and with `what` would take so much,
+  // where the device knows that `bytes` more have no room.
+  virtual absl::Status CheckRoom(std::size_t bytes, absl::string_view what);
 
   // Zeroed memory.
   virtual absl::StatusOr<std::unique_ptr<Buffer>> Allocate(

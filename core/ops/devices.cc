@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,6 +13,7 @@
 #include "core/base/nearest.h"
 #include "core/base/status_macros.h"
 #include "core/device/cuda/host_device.h"
+#include "core/device/cuda/nvidia_device.h"
 #include "core/ops/backend.h"
 #include "core/ops/cpu/cpu_backend.h"
 #include "core/ops/cuda/cuda_backend.h"
@@ -39,17 +41,38 @@ absl::StatusOr<std::shared_ptr<Backend>> OpenHost(
                              on_host::kOpKernels, "host");
 }
 
+absl::StatusOr<std::shared_ptr<Backend>> OpenCuda(
+    [[maybe_unused]] const DeviceOptions& options) {
+#ifdef BANYAN_CUDA
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<CudaDevice> device,
+                          OpenNvidiaDevice());
+  return CudaBackend::Create(std::move(device), on_nvidia::kOpKernels, "cuda",
+                             options.fast);
+#else
+  return absl::FailedPreconditionError(
+      "cuda: this program was built without the CUDA Toolkit: there was no "
+      "nvcc of CUDA 12 or later, or BANYAN_CUDA was off");
+#endif
+}
+
 constexpr DeviceRow kDevices[] = {
     {"cpu", "this machine's processor, with its vector instructions",
-     /*takes_threads=*/true, CpuBackend::InstructionSets, OpenCpu},
+     /*takes_threads=*/true, /*takes_fast=*/false, CpuBackend::InstructionSets,
+     OpenCpu},
     {"reference",
      "plain loops with sums in double, one thread: what the others are checked "
      "against; slow",
-     /*takes_threads=*/false, NoInstructionSets, OpenReference},
+     /*takes_threads=*/false, /*takes_fast=*/false, NoInstructionSets,
+     OpenReference},
     {"host",
      "the kernels of GPUs, run by this machine's processor one thread after "
      "another, every access checked; very slow",
-     /*takes_threads=*/false, NoInstructionSets, OpenHost},
+     /*takes_threads=*/false, /*takes_fast=*/false, NoInstructionSets,
+     OpenHost},
+    {"cuda",
+     "an NVIDIA GPU, the first that the driver shows; CUDA_VISIBLE_DEVICES=N "
+     "shows it the one of that number",
+     /*takes_threads=*/false, /*takes_fast=*/true, NoInstructionSets, OpenCuda},
 };
 
 }  // namespace
@@ -70,6 +93,10 @@ absl::StatusOr<std::shared_ptr<Backend>> OpenDevice(
       return absl::InvalidArgumentError(absl::StrCat(
           "instruction set: the device ", name,
           " has no choice of them, found \"", options.instruction_set, "\""));
+    if (options.fast && !row.takes_fast)
+      return absl::InvalidArgumentError(
+          absl::StrCat("fast: the device ", name,
+                       " has no other library that multiplies; cuda has"));
     return row.open(options);
   }
   return absl::InvalidArgumentError(UnknownName("device", name, known));

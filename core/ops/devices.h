@@ -17,12 +17,16 @@ namespace banyan {
 struct DeviceOptions {
   int threads = 0;              // 0: all the process may use
   std::string instruction_set;  // empty: the best
+  // A library may choose the order of sums by what shares a pass: rows depend
+  // on their company in the last bits (BackendFacts::faithful).
+  bool fast = false;
 };
 
 struct DeviceRow {
   absl::string_view name;
   absl::string_view sentence;
   bool takes_threads;
+  bool takes_fast;
   // What this machine has of it, best first; empty: there is nothing to choose.
   std::vector<std::string> (*instruction_sets)();
   absl::StatusOr<std::shared_ptr<Backend>> (*open)(const DeviceOptions&);

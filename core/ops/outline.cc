@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/clock.h"
 #include "core/base/weight_format.h"
@@ -37,17 +38,7 @@ class OutlineWeight : public Weight {
   int rows() const override { return rows_; }
   int columns() const override { return columns_; }
   std::size_t bytes() const override {
-    const auto numbers =
-        static_cast<std::size_t>(rows_) * static_cast<std::size_t>(columns_);
-    switch (format_) {
-      case WeightFormat::kF32:
-        return 4 * numbers;
-      case WeightFormat::kBf16:
-        return 2 * numbers;
-      case WeightFormat::kQ8:
-        return numbers + 2 * numbers / kQ8Block;  // and a scale a block
-    }
-    return 0;
+    return PackedBytes(format_, rows_, columns_);
   }
 
  private:
@@ -72,6 +63,9 @@ class OutlineBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Gauge>> NewGauge(std::size_t bytes,
                                                   const Clock& clock) override {
     return device_->NewGauge(bytes, clock);
+  }
+  absl::Status CheckRoom(std::size_t bytes, absl::string_view what) override {
+    return device_->CheckRoom(bytes, what);
   }
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(std::size_t bytes) override {
     return std::make_unique<OutlineBuffer>(bytes);

@@ -9,8 +9,9 @@
 
 namespace banyan {
 
-// Says of itself what `device` does, whose limits it measures. Packed weights
-// ask for no rows. FailedPrecondition for every operation that gives numbers.
+// Says of itself what `device` does, whose limits and room are its. Packed
+// weights ask for no rows. FailedPrecondition for every operation that gives
+// numbers.
 std::shared_ptr<Backend> OutlineOf(std::shared_ptr<Backend> device);
 
 }  // namespace banyan

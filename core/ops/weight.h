@@ -23,6 +23,21 @@ class Weight {
   virtual std::size_t bytes() const = 0;
 };
 
+// About what such a matrix takes, however a backend packs it.
+inline std::size_t PackedBytes(WeightFormat format, int rows, int columns) {
+  const auto numbers =
+      static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+  switch (format) {
+    case WeightFormat::kF32:
+      return 4 * numbers;
+    case WeightFormat::kBf16:
+      return 2 * numbers;
+    case WeightFormat::kQ8:
+      return numbers + 2 * numbers / kQ8Block;  // and a scale a block
+  }
+  return 0;
+}
+
 // Writes rows [first, first + count) of a matrix at `out`, without gaps. They
 // are finite, and remain so in the format they are packed in (LargestWeight).
 using WeightRows =

@@ -64,6 +64,10 @@ absl::StatusOr<std::unique_ptr<Transformer>> Transformer::Load(
         checkpoint.directory(), ": the tokenizer has ", options.used_vocab,
         " tokens, more than the model's vocabulary of ",
         architecture.vocab_size));
+  BANYAN_RETURN_IF_ERROR(
+      backend->CheckRoom(WeightBytes(architecture, options.format),
+                         absl::StrCat(checkpoint.directory(), ": weights as ",
+                                      Name(options.format))));
   BANYAN_ASSIGN_OR_RETURN(
       TransformerWeights weights,
       LoadTransformerWeights(checkpoint, options.format, *backend));

@@ -173,6 +173,18 @@ std::size_t TransformerWeights::total_bytes() const {
          (positions ? positions->bytes() : 0);
 }
 
+std::size_t WeightBytes(const Architecture& architecture, WeightFormat format) {
+  std::size_t bytes = 0;
+  ForEachSource(architecture, [&](const WeightSource& source) {
+    if (&source == &architecture.head && architecture.tied_head) return;
+    const bool is_matrix =
+        source.columns > 1 && &source != &architecture.positions;
+    bytes += PackedBytes(is_matrix ? format : WeightFormat::kF32, source.rows,
+                         source.columns);
+  });
+  return bytes;
+}
+
 absl::StatusOr<TransformerWeights> LoadTransformerWeights(
     const Checkpoint& checkpoint, WeightFormat format, Backend& backend) {
   const Architecture& architecture = checkpoint.architecture();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/device/buffer.h"
 #include "core/ops/backend.h"
@@ -55,6 +56,9 @@ struct TransformerWeights {
   std::size_t streamed_bytes() const;
   std::size_t total_bytes() const;
 };
+
+// About what they will take, read from nothing.
+std::size_t WeightBytes(const Architecture& architecture, WeightFormat format);
 
 // Matrices become `format`; norms, biases and learnt positions stay 32-bit.
 // Each tensor's pages are given back once it is packed.

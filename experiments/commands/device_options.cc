@@ -29,6 +29,10 @@ void AddDeviceOptions(Command& command, DeviceChoice& choice) {
       .ShowDefault();
   command.Option("--threads", &choice.options.threads,
                  "Threads; 0, the default, is all.");
+  command.Flag("--fast", &choice.options.fast,
+               "Let cuBLAS multiply, on cuda alone. What shares a pass then "
+               "changes last bits: greedy texts of a method may differ from "
+               "plain decoding's.");
   command.Option(
       "--instruction-set", &choice.options.instruction_set,
       absl::StrCat("One of: ", absl::StrJoin(sets, "; "),

@@ -4,13 +4,29 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "experiments/records/record.pb.h"
 
 namespace banyan {
 
-// Its device; records older than the field come from the cpu.
+// Its device, and whether that was told to be fast; records older than the
+// field come from the cpu.
 inline std::string DeviceOf(const records::Machine& machine) {
-  return machine.device().empty() ? "cpu" : machine.device();
+  return absl::StrCat(machine.device().empty() ? "cpu" : machine.device(),
+                      machine.fast() ? ", fast" : "");
+}
+
+// What computes: the GPU in a line, or the processor.
+inline std::string ProcessorOf(const records::Machine& machine) {
+  if (!machine.has_gpu()) return machine.cpu();
+  const records::Gpu& gpu = machine.gpu();
+  return absl::StrFormat(
+      "%s (%s, %.1f GB, %d multiprocessors at %.0f MHz, %d bits of memory at "
+      "%.0f MHz, driver %s, built with CUDA %s)",
+      gpu.name(), gpu.capability(), gpu.memory_bytes() / 1e9,
+      gpu.multiprocessors(), gpu.clock_mhz(), gpu.memory_bus_bits(),
+      gpu.memory_clock_mhz(), gpu.driver(), gpu.runtime());
 }
 
 }  // namespace banyan

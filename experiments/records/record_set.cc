@@ -193,12 +193,19 @@ void WarnOfMachines(const Experiment& experiment,
   const records::Machine& first = experiment.context().machine();
   for (const RecordFile* file : experiment.files) {
     const records::Machine& machine = file->context.machine();
-    if (machine.cpu() != first.cpu() || DeviceOf(machine) != DeviceOf(first) ||
+    if (ProcessorOf(machine) != ProcessorOf(first) ||
+        DeviceOf(machine) != DeviceOf(first) ||
         machine.instruction_set() != first.instruction_set())
       warnings.push_back(
           absl::StrCat(file->path, " and ", experiment.files.front()->path,
                        " come from different machines: times mix them"));
   }
+  if (first.fast())
+    warnings.push_back(
+        absl::StrCat(experiment.files.front()->path,
+                     ": was made with --fast: what shares a pass changes last "
+                     "bits, so greedy texts of a method may differ from plain "
+                     "decoding's"));
 }
 
 void WarnOfPrompts(const Experiment& experiment,

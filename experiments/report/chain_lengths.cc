@@ -17,6 +17,7 @@
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/round_figures.h"
 #include "experiments/plan/opponents.h"
+#include "experiments/records/machine.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
@@ -95,7 +96,7 @@ std::string ToYaml(const std::vector<ChainLength>& lengths,
       "# The fastest chain of each drafter (banyan fastest), in times plain "
       "decoding, on\n# ",
       Counted(context.workload().prompts(), "prompt"), " and ",
-      context.machine().cpu(), ", ",
+      ProcessorOf(context.machine()), ", ",
       Counted(context.machine().threads(), "thread"), "; experiment ",
       context.experiment_hash(),
       ".\n# An experiment reads it as `compare: {chains: !include FILE}`.\n",

@@ -92,6 +92,8 @@ std::vector<std::string> ContextDifferences(const records::Context& a,
   Compare("build type", a.build().type(), b.build().type(), out);
   Compare("cpu", a.machine().cpu(), b.machine().cpu(), out);
   Compare("device", DeviceOf(a.machine()), DeviceOf(b.machine()), out);
+  if (a.machine().has_gpu() || b.machine().has_gpu())
+    Compare("gpu", ProcessorOf(a.machine()), ProcessorOf(b.machine()), out);
   Compare("instruction set", a.machine().instruction_set(),
           b.machine().instruction_set(), out);
   Compare("cores", absl::StrCat(a.machine().cores()),

@@ -39,6 +39,8 @@ JsonValue ContextToJson(const RecordSet& set) {
           {"machine",
            {{"cpu", machine.cpu()},
             {"device", DeviceOf(machine)},
+            {"gpu",
+             machine.has_gpu() ? JsonValue(ProcessorOf(machine)) : JsonValue()},
             {"instruction_set", machine.instruction_set()},
             {"cores", machine.cores()},
             {"threads", machine.threads()},

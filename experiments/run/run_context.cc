@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
+#include "core/device/gpu_facts.h"
 #include "core/ops/backend.h"
 #include "core/ops/gauge.h"
 #include "experiments/metrics/median.h"
@@ -41,6 +42,18 @@ std::string CpuName() {
     if (colon != std::string::npos) return line.substr(colon + 2);
   }
   return "unknown";
+}
+
+void SetGpu(const GpuFacts& facts, records::Gpu& gpu) {
+  gpu.set_name(facts.name);
+  gpu.set_capability(facts.capability);
+  gpu.set_driver(facts.driver);
+  gpu.set_runtime(facts.runtime);
+  gpu.set_memory_bytes(facts.memory_bytes);
+  gpu.set_multiprocessors(static_cast<std::uint32_t>(facts.multiprocessors));
+  gpu.set_clock_mhz(facts.clock_mhz);
+  gpu.set_memory_clock_mhz(facts.memory_clock_mhz);
+  gpu.set_memory_bus_bits(static_cast<std::uint32_t>(facts.memory_bus_bits));
 }
 
 // 0: the device does not know.
@@ -74,6 +87,8 @@ absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
   const BackendFacts facts = backend.facts();
   machine.set_device(facts.device);
   machine.set_instruction_set(facts.instruction_set);
+  machine.set_fast(!facts.faithful);
+  if (!facts.gpu.name.empty()) SetGpu(facts.gpu, *machine.mutable_gpu());
   machine.set_cores(std::thread::hardware_concurrency());
   machine.set_threads(static_cast<std::uint32_t>(facts.threads));
   BANYAN_ASSIGN_OR_RETURN(const double bandwidth, Bandwidth(backend, clock));

@@ -55,7 +55,7 @@ std::string Difference(const records::Context& found,
     return absl::StrCat("a run of revision ", build(found), ", not ",
                         build(wanted));
   const auto machine = [](const records::Context& context) {
-    return absl::StrCat(context.machine().cpu(), " with ",
+    return absl::StrCat(ProcessorOf(context.machine()), " with ",
                         context.machine().threads(), " threads");
   };
   if (machine(found) != machine(wanted))

@@ -109,6 +109,7 @@ class Copy:
                    (text + ADDED % (paths, QUIET)).encode())
         run(["cmake", "-S", self.folder, "-B", self.build_folder, "-G", "Ninja",
              "-DCMAKE_BUILD_TYPE=Release", "-DBANYAN_BENCHMARKS=OFF",
+             "-DBANYAN_CUDA=OFF",
              "-DBANYAN_PRECOMPILE=OFF",  # clang reads these commands too
              "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"])
 

@@ -12,13 +12,16 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/device/cuda/matrix_product.h"
 #include "core/device/cuda/span.h"
+#include "core/device/gpu_facts.h"
 
 namespace banyan {
 
 struct CudaDeviceFacts {
   std::string name;
   std::size_t memory_bytes = 0;  // that allocations may take, in all
+  GpuFacts gpu;                  // of the host device none
 };
 
 // What was captured, to be done again: the same calls with the same arguments.
@@ -38,6 +41,8 @@ class CudaDevice {
   // In use, and the most there ever was.
   virtual std::size_t used_bytes() const = 0;
   virtual std::size_t peak_bytes() const = 0;
+  // What Allocate has room for just now, others' work on the device counted.
+  virtual absl::StatusOr<std::size_t> FreeBytes() = 0;
 
   // Of at least 256 bytes' alignment; it holds anything. ResourceExhausted with
   // the sizes if there is no room.
@@ -46,7 +51,8 @@ class CudaDevice {
   // Once the work that was asked for before is done.
   virtual void Free(DeviceSpan span) = 0;
 
-  // Memory of this machine that copies take part in. Must outlive those.
+  // Memory of this machine that copies take part in. Must outlive those, and
+  // graphs of them.
   virtual absl::StatusOr<void*> AllocatePinned(std::size_t bytes) = 0;
   virtual void FreePinned(void* memory) = 0;
 
@@ -57,9 +63,15 @@ class CudaDevice {
   virtual void CopyWithin(DeviceSpan from, DeviceSpan to) = 0;
   virtual void FillZero(DeviceSpan span) = 0;
 
+  // Before the first product: opens what makes them. FailedPrecondition if that
+  // is not on this machine.
+  virtual absl::Status OpenProducts() = 0;
+  virtual void Multiply(const MatrixProduct& product) = 0;
+
   virtual absl::Status Finish() = 0;
 
-  // What `work` asks for is kept and not done. It frees and finishes nothing.
+  // What `work` asks for is kept and not done. It frees and finishes nothing;
+  // Allocate fails.
   virtual absl::StatusOr<std::unique_ptr<CudaGraph>> Capture(
       absl::FunctionRef<void()> work) = 0;
   virtual void Replay(const CudaGraph& graph) = 0;

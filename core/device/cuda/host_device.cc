@@ -1,6 +1,7 @@
 #include "core/device/cuda/host_device.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -22,6 +23,7 @@
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/host_block.h"
 #include "core/device/cuda/host_memory.h"
+#include "core/device/cuda/matrix_product.h"
 #include "core/device/cuda/span.h"
 
 namespace banyan {
@@ -41,7 +43,8 @@ struct HostDevice::Graph : CudaGraph {
 
 HostDevice::HostDevice(const HostDeviceOptions& options)
     : facts_({.name = "host device", .memory_bytes = options.memory_bytes}),
-      block_(options.seed) {}
+      block_(options.seed),
+      most_launches_(options.launches) {}
 
 HostDevice::~HostDevice() = default;
 
@@ -55,9 +58,17 @@ std::size_t HostDevice::peak_bytes() const {
   return peak_;
 }
 
+absl::StatusOr<std::size_t> HostDevice::FreeBytes() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return facts_.memory_bytes - used_;
+}
+
 absl::StatusOr<DeviceSpan> HostDevice::Allocate(std::size_t bytes,
                                                 const std::string& name) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (captured_ != nullptr)
+    return absl::FailedPreconditionError(
+        absl::StrCat(name, ": no memory is allocated while capturing"));
   if (bytes > facts_.memory_bytes - used_)
     return absl::ResourceExhaustedError(absl::StrCat(
         name, ": ", bytes, " bytes on the device, of which ",
@@ -173,6 +184,40 @@ void HostDevice::FillZero(DeviceSpan span) {
        }});
 }
 
+namespace {
+
+// y of one product, row by row.
+void MultiplyRows(const MatrixProduct& of) {
+  const auto* const x = reinterpret_cast<const std::uint16_t*>(of.x.data);
+  const auto* const w = reinterpret_cast<const std::uint16_t*>(of.weight.data);
+  auto* const y = reinterpret_cast<float*>(of.y.data);
+  const auto number = [](std::uint16_t bits) {
+    return std::bit_cast<float>(std::uint32_t{bits} << 16);
+  };
+  for (int i = 0; i < of.rows; ++i)
+    for (int j = 0; j < of.outputs; ++j) {
+      float sum = 0;
+      for (int k = 0; k < of.columns; ++k)
+        sum += number(x[i * of.x_stride + k]) *
+               number(w[j * of.weight_stride + k]);
+      float& to = y[i * of.y_stride + j];
+      to = of.add ? to + sum : sum;
+    }
+}
+
+}  // namespace
+
+void HostDevice::Multiply(const MatrixProduct& product) {
+  Ask({.name = "matrix product", .run = [this, product] {
+         MultiplyRows(product);
+         for (int row = 0; row < product.rows; ++row)
+           MarkWritten(product.y.Part(
+               static_cast<std::size_t>(row * product.y_stride) * sizeof(float),
+               static_cast<std::size_t>(product.outputs) * sizeof(float)));
+         return absl::OkStatus();
+       }});
+}
+
 void HostDevice::Launch(absl::string_view kernel, LaunchShape shape,
                         std::function<void(HostThread&)> run) {
   const std::string name(kernel);
@@ -188,6 +233,10 @@ void HostDevice::Launch(absl::string_view kernel, LaunchShape shape,
                "at most ",
                LaunchShape::kMostThreads, " threads with ",
                LaunchShape::kMostSharedBytes, " bytes"));
+         if (most_launches_ >= 0 && launches_ >= most_launches_)
+           return absl::InternalError(absl::StrCat(
+               facts_.name, ": kernel ", name, ": the device is lost, as was ",
+               "asked for after ", most_launches_, " launches"));
          const HostBlock::Launch launch = {.kernel = name,
                                            .number = ++launches_,
                                            .blocks = shape.blocks,

@@ -24,6 +24,7 @@
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/host_block.h"
 #include "core/device/cuda/host_memory.h"
+#include "core/device/cuda/matrix_product.h"
 #include "core/device/cuda/span.h"
 
 namespace banyan {
@@ -31,6 +32,8 @@ namespace banyan {
 struct HostDeviceOptions {
   std::uint64_t seed = 0;  // of the threads' order
   std::size_t memory_bytes = std::size_t{64} << 30;
+  // After so many launches the device is lost, as a GPU may be; -1: never.
+  int launches = -1;
 };
 
 class HostDevice final : public CudaDevice {
@@ -46,6 +49,7 @@ class HostDevice final : public CudaDevice {
   const CudaDeviceFacts& facts() const override { return facts_; }
   std::size_t used_bytes() const override;
   std::size_t peak_bytes() const override;
+  absl::StatusOr<std::size_t> FreeBytes() override;
   absl::StatusOr<DeviceSpan> Allocate(std::size_t bytes,
                                       const std::string& name) override;
   void Free(DeviceSpan span) override;
@@ -55,6 +59,9 @@ class HostDevice final : public CudaDevice {
   void CopyOut(DeviceSpan from, void* to) override;
   void CopyWithin(DeviceSpan from, DeviceSpan to) override;
   void FillZero(DeviceSpan span) override;
+  // In plain loops.
+  absl::Status OpenProducts() override { return absl::OkStatus(); }
+  void Multiply(const MatrixProduct& product) override;
   absl::Status Finish() override;
   absl::StatusOr<std::unique_ptr<CudaGraph>> Capture(
       absl::FunctionRef<void()> work) override;
@@ -93,6 +100,7 @@ class HostDevice final : public CudaDevice {
   absl::Status status_;
   HostBlock block_;
   std::uint32_t launches_ = 0;
+  const std::int64_t most_launches_;
   std::map<std::string, LaunchTraffic> traffic_;
 };
 

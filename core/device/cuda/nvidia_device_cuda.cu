@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,10 +17,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/kernel.h"
+#include "core/device/cuda/matrix_product.h"
 #include "core/device/cuda/nvidia_device.h"
+#include "core/device/cuda/nvidia_needs.h"
+#include "core/device/cuda/nvidia_products.h"
 #include "core/device/cuda/span.h"
+#include "core/device/gpu_facts.h"
 
 namespace banyan {
 namespace {
@@ -44,11 +55,16 @@ struct ProbeKernel {
 
 class NvidiaDevice final : public CudaDevice {
  public:
-  NvidiaDevice(CudaDeviceFacts facts, cudaStream_t stream)
-      : facts_(std::move(facts)), stream_(stream) {}
+  // The stream is its own from now on; `pool` is the GPU's.
+  NvidiaDevice(CudaDeviceFacts facts, cudaStream_t stream, cudaMemPool_t pool)
+      : facts_(std::move(facts)), stream_(stream), pool_(pool) {}
   ~NvidiaDevice() override {
+    // Nobody is left to be told.
     cudaStreamSynchronize(stream_);
+    products_ = nullptr;
+    if (workspace_.data != nullptr) cudaFreeAsync(workspace_.data, stream_);
     cudaStreamDestroy(stream_);
+    cudaMemPoolTrimTo(pool_, 0);
   }
 
   const CudaDeviceFacts& facts() const override { return facts_; }
@@ -60,14 +76,41 @@ class NvidiaDevice final : public CudaDevice {
     const std::lock_guard<std::mutex> lock(mutex_);
     return peak_;
   }
+  absl::StatusOr<std::size_t> FreeBytes() override {
+    std::size_t free = 0;
+    std::size_t all = 0;
+    BANYAN_RETURN_IF_ERROR(Error(cudaMemGetInfo(&free, &all), "free memory"));
+    // What the pool keeps counts as taken there.
+    std::uint64_t reserved = 0;
+    std::uint64_t used = 0;
+    BANYAN_RETURN_IF_ERROR(
+        Error(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent,
+                                      &reserved),
+              "free memory"));
+    BANYAN_RETURN_IF_ERROR(Error(
+        cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used),
+        "free memory"));
+    return free + static_cast<std::size_t>(reserved - used);
+  }
 
   absl::StatusOr<DeviceSpan> Allocate(std::size_t bytes,
                                       const std::string& name) override {
     const std::lock_guard<std::mutex> lock(mutex_);
+    // It would belong to the graph.
+    if (capturing_)
+      return absl::FailedPreconditionError(
+          absl::StrCat(name, ": no memory is allocated while capturing"));
     void* data = nullptr;
     // In the order of the stream, so that what is freed is used again at once.
-    const cudaError_t error =
-        cudaMallocAsync(&data, std::max<std::size_t>(bytes, 1), stream_);
+    const std::size_t asked = std::max<std::size_t>(bytes, 1);
+    cudaError_t error = cudaMallocAsync(&data, asked, stream_);
+    if (error == cudaErrorMemoryAllocation) {
+      // Once more, with what was freed in other sizes.
+      cudaGetLastError();
+      Keep(cudaStreamSynchronize(stream_), "the device's work");
+      cudaMemPoolTrimTo(pool_, 0);
+      error = cudaMallocAsync(&data, asked, stream_);
+    }
     if (error == cudaErrorMemoryAllocation) {
       cudaGetLastError();  // it is told here
       std::size_t free = 0;
@@ -77,7 +120,7 @@ class NvidiaDevice final : public CudaDevice {
           absl::StrCat(name, ": ", bytes, " bytes on the device, of which ",
                        free, " of ", all, " are free"));
     }
-    if (error != cudaSuccess) return ErrorOf(error, name);
+    BANYAN_RETURN_IF_ERROR(Error(error, name));
     used_ += bytes;
     peak_ = std::max(peak_, used_);
     sizes_[data] = bytes;
@@ -86,18 +129,24 @@ class NvidiaDevice final : public CudaDevice {
   void Free(DeviceSpan span) override {
     if (span.data == nullptr) return;
     const std::lock_guard<std::mutex> lock(mutex_);
-    used_ -= sizes_.at(span.data);
-    sizes_.erase(span.data);
+    const auto found = sizes_.find(span.data);
+    Check(found != sizes_.end(), "memory of this device");
+    used_ -= found->second;
+    sizes_.erase(found);
     Keep(cudaFreeAsync(span.data, stream_), "free");
   }
 
   absl::StatusOr<void*> AllocatePinned(std::size_t bytes) override {
     void* memory = nullptr;
-    const cudaError_t error = cudaMallocHost(&memory, bytes);
-    if (error != cudaSuccess) return ErrorOf(error, "pinned memory");
+    BANYAN_RETURN_IF_ERROR(
+        Error(cudaMallocHost(&memory, std::max<std::size_t>(bytes, 1)),
+              "pinned memory"));
     return memory;
   }
-  void FreePinned(void* memory) override { cudaFreeHost(memory); }
+  void FreePinned(void* memory) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Keep(cudaFreeHost(memory), "free pinned memory");
+  }
 
   void CopyIn(const void* from, DeviceSpan to) override {
     Copy(to.data, from, to.bytes, cudaMemcpyHostToDevice, "copy to the device");
@@ -107,6 +156,7 @@ class NvidiaDevice final : public CudaDevice {
          "copy from the device");
   }
   void CopyWithin(DeviceSpan from, DeviceSpan to) override {
+    Check(from.bytes == to.bytes, "copies are between equal sizes");
     Copy(to.data, from.data, to.bytes, cudaMemcpyDeviceToDevice,
          "copy within the device");
   }
@@ -116,26 +166,47 @@ class NvidiaDevice final : public CudaDevice {
     Keep(cudaMemsetAsync(span.data, 0, span.bytes, stream_), "fill");
   }
 
+  absl::Status OpenProducts() override {
+    if (products_ != nullptr) return absl::OkStatus();
+    if (workspace_.data == nullptr) {
+      BANYAN_ASSIGN_OR_RETURN(
+          workspace_, Allocate(NvidiaProducts::kWorkspaceBytes, "cuBLAS"));
+    }
+    BANYAN_ASSIGN_OR_RETURN(products_,
+                            NvidiaProducts::Open(stream_, workspace_));
+    return absl::OkStatus();
+  }
+  void Multiply(const MatrixProduct& product) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const absl::Status status = products_->Multiply(product);
+    if (status_.ok() && !status.ok())
+      status_ = absl::InternalError(
+          absl::StrCat(facts_.name, ": ", status.message()));
+  }
+
   absl::Status Finish() override {
     const std::lock_guard<std::mutex> lock(mutex_);
+    Check(!capturing_, "nothing is finished while capturing");
     Keep(cudaStreamSynchronize(stream_), "the device's work");
     return status_;
   }
 
   absl::StatusOr<std::unique_ptr<CudaGraph>> Capture(
       absl::FunctionRef<void()> work) override {
-    const auto begun = ErrorOf(
-        cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
-        "capture");
-    if (!begun.ok()) return begun;
+    BANYAN_RETURN_IF_ERROR(
+        Error(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
+              "capture"));
+    SetCapturing(true);
     work();
+    SetCapturing(false);
     cudaGraph_t graph = nullptr;
-    auto status = ErrorOf(cudaStreamEndCapture(stream_, &graph), "capture");
-    if (!status.ok()) return status;
+    BANYAN_RETURN_IF_ERROR(
+        Error(cudaStreamEndCapture(stream_, &graph), "capture"));
     cudaGraphExec_t exec = nullptr;
-    status = ErrorOf(cudaGraphInstantiate(&exec, graph, 0), "a graph");
+    const absl::Status made =
+        Error(cudaGraphInstantiate(&exec, graph, 0), "a graph");
     cudaGraphDestroy(graph);
-    if (!status.ok()) return status;
+    if (!made.ok()) return made;
     return std::make_unique<NvidiaGraph>(exec);
   }
   void Replay(const CudaGraph& graph) override {
@@ -151,6 +222,9 @@ class NvidiaDevice final : public CudaDevice {
   }
 
  private:
+  absl::Status Error(cudaError_t error, absl::string_view what) const {
+    return ErrorOf(error, absl::StrCat(facts_.name, ": ", what));
+  }
   void Copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
             const char* what) {
     if (bytes == 0) return;
@@ -159,12 +233,20 @@ class NvidiaDevice final : public CudaDevice {
   }
   // The first error stays.
   void Keep(cudaError_t error, absl::string_view what) {
-    if (status_.ok()) status_ = ErrorOf(error, what);
+    if (status_.ok()) status_ = Error(error, what);
+  }
+  void SetCapturing(bool capturing) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    capturing_ = capturing;
   }
 
   const CudaDeviceFacts facts_;
   const cudaStream_t stream_;
+  const cudaMemPool_t pool_;
+  std::unique_ptr<NvidiaProducts> products_;  // null until they are asked for
+  DeviceSpan workspace_;
   mutable std::mutex mutex_;
+  bool capturing_ = false;
   std::size_t used_ = 0;
   std::size_t peak_ = 0;
   std::unordered_map<void*, std::size_t> sizes_;
@@ -179,43 +261,90 @@ void NvidiaStream::Check(cudaError_t error, const char* what) const {
   static_cast<NvidiaDevice&>(device_).Told(error, what);
 }
 
-absl::StatusOr<std::shared_ptr<CudaDevice>> OpenNvidiaDevice() {
-  int driver = 0;
-  int devices = 0;
-  cudaDriverGetVersion(&driver);
-  const auto version = [](int number) {
-    return absl::StrCat(number / 1000, ".", number % 1000 / 10);
-  };
-  if (driver == 0)
-    return absl::FailedPreconditionError(
-        "cuda: there is no driver of an NVIDIA GPU on this machine");
-  if (driver / 1000 < CUDART_VERSION / 1000)
-    return absl::FailedPreconditionError(
-        absl::StrCat("cuda: the driver knows CUDA ", version(driver),
-                     ", this build needs ", version(CUDART_VERSION)));
-  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0)
-    return absl::FailedPreconditionError(
-        absl::StrCat("cuda: the driver sees no GPU (",
-                     cudaGetErrorName(cudaGetLastError()), ")"));
-  cudaDeviceProp properties;
-  auto status = ErrorOf(cudaGetDeviceProperties(&properties, 0), "cuda");
-  if (!status.ok()) return status;
-  cudaFuncAttributes attributes;
-  if (cudaFuncGetAttributes(&attributes, on_nvidia::Run<ProbeKernel>) !=
-      cudaSuccess) {
-    cudaGetLastError();
+namespace {
+
+// Of the first GPU.
+absl::Status Read(cudaDeviceAttr attribute, int& value) {
+  return ErrorOf(cudaDeviceGetAttribute(&value, attribute, 0), "cuda");
+}
+
+absl::StatusOr<GpuFacts> ReadFacts(const cudaDeviceProp& properties,
+                                   const CudaVersions& versions) {
+  std::string release;
+  std::ifstream("/sys/module/nvidia/version") >> release;
+  GpuFacts facts = {
+      .name = properties.name,
+      .capability = absl::StrCat(properties.major, ".", properties.minor),
+      .driver = absl::StrCat(release, release.empty() ? "" : " ", "for CUDA ",
+                             CudaVersionText(versions.driver)),
+      .runtime = CudaVersionText(versions.runtime),
+      .memory_bytes = properties.totalGlobalMem};
+  int clock_khz = 0;
+  int memory_clock_khz = 0;
+  BANYAN_RETURN_IF_ERROR(
+      Read(cudaDevAttrMultiProcessorCount, facts.multiprocessors));
+  BANYAN_RETURN_IF_ERROR(
+      Read(cudaDevAttrGlobalMemoryBusWidth, facts.memory_bus_bits));
+  BANYAN_RETURN_IF_ERROR(Read(cudaDevAttrClockRate, clock_khz));
+  BANYAN_RETURN_IF_ERROR(Read(cudaDevAttrMemoryClockRate, memory_clock_khz));
+  facts.clock_mhz = clock_khz / 1e3;
+  facts.memory_clock_mhz = memory_clock_khz / 1e3;
+  return facts;
+}
+
+// The GPU's own, which from now on keeps what is freed for whoever allocates
+// next, instead of giving it back at every Finish.
+absl::StatusOr<cudaMemPool_t> OpenPool(const std::string& gpu) {
+  int pools = 0;
+  BANYAN_RETURN_IF_ERROR(Read(cudaDevAttrMemoryPoolsSupported, pools));
+  if (pools == 0)
     return absl::FailedPreconditionError(absl::StrCat(
-        "cuda: this build has no kernels for ", properties.name,
-        ", of architecture ", properties.major, ".", properties.minor));
-  }
+        "cuda: ", gpu, " has no pools of memory (cudaMallocAsync) here"));
+  cudaMemPool_t pool = nullptr;
+  BANYAN_RETURN_IF_ERROR(ErrorOf(cudaDeviceGetDefaultMemPool(&pool, 0), gpu));
+  std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
+  BANYAN_RETURN_IF_ERROR(ErrorOf(
+      cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all),
+      gpu));
+  return pool;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<CudaDevice>> OpenNvidiaDevice() {
+  CudaVersions versions = {.runtime = CUDART_VERSION};
+  BANYAN_RETURN_IF_ERROR(
+      ErrorOf(cudaDriverGetVersion(&versions.driver), "cuda"));
+  BANYAN_RETURN_IF_ERROR(CheckCudaDriver(versions));
+  int gpus = 0;
+  const cudaError_t counted = cudaGetDeviceCount(&gpus);
+  cudaGetLastError();  // it is told here
+  BANYAN_RETURN_IF_ERROR(CheckGpuCount(
+      counted == cudaSuccess ? gpus : 0, std::getenv("CUDA_VISIBLE_DEVICES"),
+      counted == cudaSuccess || counted == cudaErrorNoDevice
+          ? ""
+          : cudaGetErrorString(counted)));
+  BANYAN_RETURN_IF_ERROR(ErrorOf(cudaSetDevice(0), "cuda"));
+  cudaDeviceProp properties;
+  BANYAN_RETURN_IF_ERROR(
+      ErrorOf(cudaGetDeviceProperties(&properties, 0), "cuda"));
+  BANYAN_RETURN_IF_ERROR(CheckGpuArchitecture(properties.name, properties.major,
+                                              properties.minor, versions));
+  // And so it is: the driver has code of a kernel for it.
+  cudaFuncAttributes attributes;
+  BANYAN_RETURN_IF_ERROR(
+      ErrorOf(cudaFuncGetAttributes(&attributes, on_nvidia::Run<ProbeKernel>),
+              absl::StrCat("cuda: kernels for ", properties.name)));
+  BANYAN_ASSIGN_OR_RETURN(const GpuFacts gpu, ReadFacts(properties, versions));
+  BANYAN_ASSIGN_OR_RETURN(const cudaMemPool_t pool, OpenPool(gpu.name));
   cudaStream_t stream = nullptr;
-  status = ErrorOf(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-                   "a stream");
-  if (!status.ok()) return status;
+  BANYAN_RETURN_IF_ERROR(
+      ErrorOf(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+              absl::StrCat(gpu.name, ": a stream")));
   return std::make_shared<NvidiaDevice>(
-      CudaDeviceFacts{.name = properties.name,
-                      .memory_bytes = properties.totalGlobalMem},
-      stream);
+      CudaDeviceFacts{
+          .name = gpu.name, .memory_bytes = gpu.memory_bytes, .gpu = gpu},
+      stream, pool);
 }
 
 }  // namespace banyan

@@ -1,6 +1,7 @@
 #include "core/ops/cuda/cuda_backend.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,18 +16,24 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/device/buffer.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/span.h"
+#include "core/device/gpu_facts.h"
 #include "core/ops/cuda/cuda_buffer.h"
+#include "core/ops/cuda/cuda_gauge.h"
 #include "core/ops/cuda/cuda_round.h"
 #include "core/ops/cuda/op_kernels.h"
 #include "core/ops/cuda/pack_weight.h"
+#include "core/ops/gauge.h"
 #include "core/ops/host/host.h"
+#include "core/ops/host/host_weight.h"
 #include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
@@ -83,6 +90,12 @@ DeviceSpan LiveOf(const Live& live) {
 
 DeviceWeight WeightOf(const Weight& weight) {
   return static_cast<const CudaWeight&>(weight).on_device();
+}
+
+// Whether a product with it packs its rows, and so can make them.
+bool PacksRows(const Weight& weight) {
+  const DeviceWeight on_device = WeightOf(weight);
+  return on_device.format != WeightFormat::kF32 && on_device.stride == 0;
 }
 
 NormLaunch LaunchOf(const NormArgs& args) {
@@ -151,19 +164,21 @@ std::size_t HeadBytes(const KvCache& cache, int slots) {
 
 absl::StatusOr<std::unique_ptr<CudaBackend>> CudaBackend::Create(
     std::shared_ptr<CudaDevice> device, const OpKernels& kernels,
-    std::string name) {
+    std::string name, bool fast) {
+  if (fast) BANYAN_RETURN_IF_ERROR(device->OpenProducts());
   BANYAN_ASSIGN_OR_RETURN(void* const staging,
                           device->AllocatePinned(kStagingBytes));
-  return absl::WrapUnique(
-      new CudaBackend(std::move(device), kernels, std::move(name), staging));
+  return absl::WrapUnique(new CudaBackend(std::move(device), kernels,
+                                          std::move(name), fast, staging));
 }
 
 CudaBackend::CudaBackend(std::shared_ptr<CudaDevice> device,
-                         const OpKernels& kernels, std::string name,
+                         const OpKernels& kernels, std::string name, bool fast,
                          void* staging)
     : device_(std::move(device)),
       kernels_(kernels),
       name_(std::move(name)),
+      fast_(fast),
       staging_(static_cast<std::byte*>(staging)) {}
 
 CudaBackend::~CudaBackend() {
@@ -172,10 +187,17 @@ CudaBackend::~CudaBackend() {
 }
 
 BackendFacts CudaBackend::facts() const {
-  return {.device = name_, .rounds_to_bf16 = true};
+  return {.device = name_,
+          .rounds_to_bf16 = true,
+          .faithful = !fast_,
+          .gpu = device_->facts().gpu};
 }
 
-std::string CudaBackend::description() const { return device_->facts().name; }
+std::string CudaBackend::description() const {
+  const CudaDeviceFacts& facts = device_->facts();
+  return absl::StrCat(facts.gpu.name.empty() ? "" : absl::StrCat(name_, " "),
+                      facts.name, fast_ ? ", fast" : "");
+}
 
 absl::Status CudaBackend::Finish() {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
@@ -220,6 +242,25 @@ absl::StatusOr<std::unique_ptr<RoundTables>> CudaBackend::NewRound(
 void CudaBackend::Ask(absl::FunctionRef<void(CudaDevice&)> launch) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   launch(*device_);
+}
+
+absl::StatusOr<std::unique_ptr<Gauge>> CudaBackend::NewGauge(
+    std::size_t bytes, const Clock& clock) {
+  const GpuFacts& gpu = device_->facts().gpu;
+  if (gpu.name.empty()) return Backend::NewGauge(bytes, clock);
+  // Eight blocks of eight warps fill a multiprocessor.
+  return NewCudaGauge(device_, kernels_,
+                      {.bytes = bytes, .blocks = 8 * gpu.multiprocessors},
+                      clock);
+}
+
+absl::Status CudaBackend::CheckRoom(std::size_t bytes, absl::string_view what) {
+  BANYAN_ASSIGN_OR_RETURN(const std::size_t free, device_->FreeBytes());
+  if (bytes <= free) return absl::OkStatus();
+  const CudaDeviceFacts& facts = device_->facts();
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "%s: %.1f MB on %s, which has %.1f MB free of %.1f", what, bytes / 1e6,
+      facts.name, free / 1e6, facts.memory_bytes / 1e6));
 }
 
 absl::StatusOr<std::unique_ptr<Buffer>> CudaBackend::NewBuffer(
@@ -290,6 +331,8 @@ absl::StatusOr<std::unique_ptr<Weight>> CudaBackend::Pack(WeightFormat format,
                                                           int rows, int columns,
                                                           WeightRows source) {
   Check(rows > 0 && columns > 0, "an empty weight");
+  if (fast_ && format != WeightFormat::kQ8)
+    return PackRows(format, rows, columns, source);
   const auto tiles =
       static_cast<std::size_t>((rows + kTileRows - 1) / kTileRows);
   const std::size_t words =
@@ -326,6 +369,68 @@ absl::StatusOr<std::unique_ptr<Weight>> CudaBackend::Pack(WeightFormat format,
   }
   return std::make_unique<CudaWeight>(weight, std::move(numbers),
                                       std::move(factors));
+}
+
+absl::StatusOr<std::unique_ptr<Weight>> CudaBackend::PackRows(
+    WeightFormat format, int rows, int columns, WeightRows source) {
+  DeviceWeight weight = {.format = format,
+                         .rows = rows,
+                         .columns = columns,
+                         .stride = (columns + 7) / 8 * 8};  // of 16 bytes
+  const auto stride = static_cast<std::size_t>(weight.stride);
+  const std::size_t row_bytes = stride * sizeof(std::uint16_t);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  BANYAN_ASSIGN_OR_RETURN(
+      weight.numbers,
+      device_->Allocate(static_cast<std::size_t>(rows) * row_bytes, "weights"));
+  auto numbers = std::make_unique<CudaBuffer>(device_, weight.numbers);
+  std::vector<float> row(stride);
+  std::vector<std::uint16_t> rounded(stride);
+  for (int i = 0; i < rows; ++i) {
+    // As this machine's backends round.
+    BANYAN_ASSIGN_OR_RETURN(
+        const std::unique_ptr<HostWeight> packed,
+        HostWeight::Pack(WeightFormat::kBf16, 1, columns,
+                         [&](int /*first*/, int count, float* out) {
+                           return source(i, count, out);
+                         }));
+    packed->ReadRow(0, row.data());
+    for (std::size_t j = 0; j < stride; ++j)
+      rounded[j] = static_cast<std::uint16_t>(
+          std::bit_cast<std::uint32_t>(row[j]) >> 16);
+    BANYAN_RETURN_IF_ERROR(CopyIn(
+        absl::MakeConstSpan(reinterpret_cast<const std::byte*>(rounded.data()),
+                            row_bytes),
+        weight.numbers.Part(static_cast<std::size_t>(i) * row_bytes,
+                            row_bytes)));
+  }
+  return std::make_unique<CudaWeight>(weight, std::move(numbers), nullptr);
+}
+
+absl::Status CudaBackend::MultiplyRows(const LinearLaunch& launch) {
+  const DeviceWeight& weight = launch.weight;
+  if (launch.x.rows == 0) return absl::OkStatus();
+  BANYAN_ASSIGN_OR_RETURN(
+      const DeviceSpan x,
+      Scratch(static_cast<std::size_t>(launch.x.rows) *
+              static_cast<std::size_t>(weight.stride) * sizeof(std::uint16_t)));
+  kernels_.round_rows(*device_,
+                      {.x = launch.x, .y = x, .stride = weight.stride});
+  const bool biased = launch.bias.rows > 0;
+  if (biased)
+    kernels_.start_rows(
+        *device_, {.bias = launch.bias, .y = launch.y, .add = launch.add});
+  device_->Multiply({.x = x,
+                     .x_stride = weight.stride,
+                     .weight = weight.numbers,
+                     .weight_stride = weight.stride,
+                     .y = launch.y.numbers,
+                     .y_stride = launch.y.stride,
+                     .rows = launch.x.rows,
+                     .columns = weight.columns,
+                     .outputs = weight.rows,
+                     .add = launch.add || biased});
+  return absl::OkStatus();
 }
 
 absl::Status CudaBackend::ReserveKv(KvCache& cache, int slots, int used) {
@@ -385,6 +490,7 @@ absl::Status CudaBackend::Multiply(const LinearArgs& args,
   launch.bias = MatrixOf(args.bias);
   launch.y = MatrixOf(args.y);
   launch.add = args.add;
+  if (launch.weight.stride > 0) return MultiplyRows(launch);
   BANYAN_ASSIGN_OR_RETURN(launch.scratch,
                           Scratch(kernels_.linear_scratch(launch)));
   kernels_.linear(*device_, launch);
@@ -398,8 +504,7 @@ absl::Status CudaBackend::Linear(const LinearArgs& args) {
 
 absl::Status CudaBackend::NormLinear(const NormArgs& norm,
                                      const LinearArgs& linear) {
-  if (linear.weight->format() == WeightFormat::kF32)
-    return Backend::NormLinear(norm, linear);
+  if (!PacksRows(*linear.weight)) return Backend::NormLinear(norm, linear);
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   const NormLaunch launch = LaunchOf(norm);
   return Multiply(linear, {.source = LinearSource::kNorm, .norm = &launch});
@@ -407,7 +512,7 @@ absl::Status CudaBackend::NormLinear(const NormArgs& norm,
 
 absl::Status CudaBackend::ActivateLinear(const ActivateArgs& activate,
                                          const LinearArgs& linear) {
-  if (linear.weight->format() == WeightFormat::kF32 || activate.add)
+  if (!PacksRows(*linear.weight) || activate.add)
     return Backend::ActivateLinear(activate, linear);
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   const ActivateLaunch launch = LaunchOf(activate);
@@ -418,7 +523,7 @@ absl::Status CudaBackend::ActivateLinear(const ActivateArgs& activate,
 absl::Status CudaBackend::AttentionLinear(
     absl::Span<const AttentionArgs> sequences, const LinearArgs& linear) {
   // What several sequences made has no order yet that a product could read.
-  if (linear.weight->format() == WeightFormat::kF32 || sequences.size() != 1)
+  if (!PacksRows(*linear.weight) || sequences.size() != 1)
     return Backend::AttentionLinear(sequences, linear);
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   AttentionLaunch launch = LaunchOf(sequences.front());

@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/clock.h"
 #include "core/device/buffer.h"
 #include "core/device/cuda/device.h"
 #include "core/ops/backend.h"
@@ -34,10 +35,12 @@ namespace banyan {
 class CudaBackend : public Backend {
  public:
   // `kernels` are those of the device's maker; `name` is the device's in the
-  // table of devices.
+  // table of devices. `fast`: products with f32 and bf16 weights, which are
+  // then both kept as bfloat16s, are the device's library's (device.h), whose
+  // order of sums depends on the number of rows. Fails as OpenProducts.
   static absl::StatusOr<std::unique_ptr<CudaBackend>> Create(
       std::shared_ptr<CudaDevice> device, const OpKernels& kernels,
-      std::string name);
+      std::string name, bool fast = false);
   ~CudaBackend() override;
 
   BackendFacts facts() const override;
@@ -52,7 +55,11 @@ class CudaBackend : public Backend {
 
   // Asks for work of other kernels of the same maker, in its turn.
   void Ask(absl::FunctionRef<void(CudaDevice&)> launch);
+  // Of GPUs alone: what the host device takes says nothing.
+  absl::StatusOr<std::unique_ptr<Gauge>> NewGauge(std::size_t bytes,
+                                                  const Clock& clock) override;
 
+  absl::Status CheckRoom(std::size_t bytes, absl::string_view what) override;
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(std::size_t bytes) override;
   absl::Status Upload(absl::Span<const std::byte> from, Buffer& to,
                       std::size_t offset) override;
@@ -84,7 +91,7 @@ class CudaBackend : public Backend {
 
  private:
   CudaBackend(std::shared_ptr<CudaDevice> device, const OpKernels& kernels,
-              std::string name, void* staging);
+              std::string name, bool fast, void* staging);
 
   // An error while work is recorded, which has no place for `what`.
   absl::Status CheckNotRecording(absl::string_view what) const;
@@ -92,6 +99,11 @@ class CudaBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Buffer>> NewBuffer(std::size_t bytes);
   absl::Status CopyIn(absl::Span<const std::byte> from, DeviceSpan to);
   absl::Status CopyOut(DeviceSpan from, absl::Span<std::byte> to);
+  // For the library's products.
+  absl::StatusOr<std::unique_ptr<Weight>> PackRows(WeightFormat format,
+                                                   int rows, int columns,
+                                                   WeightRows source);
+  absl::Status MultiplyRows(const LinearLaunch& launch);
   // Memory that the next calls may use, one after the other.
   absl::StatusOr<DeviceSpan> Scratch(std::size_t bytes);
   // A product whose rows are made as `launch` says.
@@ -103,6 +115,7 @@ class CudaBackend : public Backend {
   const std::shared_ptr<CudaDevice> device_;
   const OpKernels& kernels_;
   const std::string name_;
+  const bool fast_;
   std::recursive_mutex mutex_;  // what is recorded calls ops
   bool recording_ = false;
   std::byte* const staging_;         // pinned

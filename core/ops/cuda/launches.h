@@ -19,6 +19,11 @@ void LaunchLinear(CudaDevice& device, const LinearLaunch& launch);
 void LaunchStoreKv(CudaDevice& device, const StoreKvLaunch& launch);
 void LaunchMoveKv(CudaDevice& device, const MoveKvLaunch& launch);
 void LaunchAttention(CudaDevice& device, const AttentionLaunch& launch);
+void LaunchRoundRows(CudaDevice& device, const RoundRowsLaunch& launch);
+void LaunchStartRows(CudaDevice& device, const StartRowsLaunch& launch);
+void LaunchReadAll(CudaDevice& device, const ReadAllLaunch& launch);
+void LaunchMultiplyAll(CudaDevice& device, const MultiplyAllLaunch& launch);
+double OperationsOfMultiplyAll(const MultiplyAllLaunch& launch);
 std::size_t LinearScratch(const LinearLaunch& launch);
 std::size_t AttentionScratch(const AttentionLaunch& launch);
 

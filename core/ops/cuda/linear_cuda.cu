@@ -225,53 +225,66 @@ struct Destination {
   }
 };
 
-// What a lane has of a tile of the weight, and its product with 8 rows of x.
+// What a lane has of a tile of the weight, and its product with what it has of
+// 8 rows of x.
 struct Bf16Product {
   static constexpr const char* kName = "linear_bf16";
+  struct Rows {
+    Pack<std::uint32_t, 2> words;
+  };
   Pack<std::uint32_t, 4> words;
 
-  BANYAN_DEVICE Bf16Product(const Thread& t, const WeightReader& weight,
-                            std::int64_t first)
-      : words(weight.words.template ReadPack<4>(first + t.lane() * 4)) {}
-
-  BANYAN_DEVICE void AddTo(const Thread& t, const Packed& packed,
-                           const Global<const std::uint32_t>& x, int group,
-                           std::int64_t tile,
+  BANYAN_DEVICE void Read(const Thread& t, const WeightReader& weight,
+                          std::int64_t first) {
+    words = weight.words.template ReadPack<4>(first + t.lane() * 4);
+  }
+  BANYAN_DEVICE static Rows RowsOf(const Thread& t, const Packed& packed,
+                                   const Global<const std::uint32_t>& x,
+                                   int group, std::int64_t tile) {
+    return {packed.Read(x, group, tile, t.lane())};
+  }
+  BANYAN_DEVICE void AddTo(const Thread& t, const Rows& rows,
                            std::array<float, 4>& sums) const {
-    const Pack<std::uint32_t, 2> b = packed.Read(x, group, tile, t.lane());
     t.Multiply({words.at[0], words.at[1], words.at[2], words.at[3]},
-               {b.at[0], b.at[1]}, sums);
+               {rows.words.at[0], rows.words.at[1]}, sums);
   }
 };
 
 struct Q8Product {
   static constexpr const char* kName = "linear_q8";
+  struct Rows {
+    Pack<std::uint32_t, 2> words;
+    float scales[2];  // of the two rows that the lane has sums of
+  };
   Pack<std::uint32_t, 4> words;
   float low;  // the scales of the lane's two rows
   float high;
 
-  BANYAN_DEVICE Q8Product(const Thread& t, const WeightReader& weight,
-                          std::int64_t first)
-      : words(weight.words.template ReadPack<4>(first + t.lane() * 4)) {
+  BANYAN_DEVICE void Read(const Thread& t, const WeightReader& weight,
+                          std::int64_t first) {
+    words = weight.words.template ReadPack<4>(first + t.lane() * 4);
     const std::uint32_t both =
         weight.scales.Read(first / 128 * 8 + t.lane() / 4);
     low = FromBf16(both & 0xffffU);
     high = FromBf16(both >> 16);
   }
-
-  BANYAN_DEVICE void AddTo(const Thread& t, const Packed& packed,
-                           const Global<const std::uint32_t>& x, int group,
-                           std::int64_t tile,
-                           std::array<float, 4>& sums) const {
-    const Pack<std::uint32_t, 2> b = packed.Read(x, group, tile, t.lane());
-    std::array<std::int32_t, 4> whole = {};
-    t.MultiplyBytes({words.at[0], words.at[1], words.at[2], words.at[3]},
-                    {b.at[0], b.at[1]}, whole);
+  BANYAN_DEVICE static Rows RowsOf(const Thread& t, const Packed& packed,
+                                   const Global<const std::uint32_t>& x,
+                                   int group, std::int64_t tile) {
     const Pack<std::uint32_t, 2> scales =
         x.template ReadPack<2>(packed.Scale(group, tile, t.lane() % 4 * 2));
-    BANYAN_UNROLL for (int i = 0; i < 4; ++i) sums[i] = fmaf(
-        static_cast<float>(whole[i]) * std::bit_cast<float>(scales.at[i % 2]),
-        i < 2 ? low : high, sums[i]);
+    return {packed.Read(x, group, tile, t.lane()),
+            {std::bit_cast<float>(scales.at[0]),
+             std::bit_cast<float>(scales.at[1])}};
+  }
+  BANYAN_DEVICE void AddTo(const Thread& t, const Rows& rows,
+                           std::array<float, 4>& sums) const {
+    std::array<std::int32_t, 4> whole = {};
+    t.MultiplyBytes({words.at[0], words.at[1], words.at[2], words.at[3]},
+                    {rows.words.at[0], rows.words.at[1]}, whole);
+    BANYAN_UNROLL for (int i = 0; i < 4; ++i) sums[i] =
+        fmaf(static_cast<float>(whole[i]) * rows.scales[i % 2],
+             i < 2 ? low : high, sums[i]);
   }
 };
 
@@ -298,13 +311,19 @@ struct LinearKernel {
     const std::int64_t last = FirstTile(t.warp() + 1, packed.tiles);
     for (std::int64_t tile = FirstTile(t.warp(), packed.tiles); tile < last;
          ++tile) {
+      Product products[kTiles] = {};
       BANYAN_UNROLL for (int r = 0; r < kTiles; ++r) {
-        if (first_tile + r >= row_tiles) continue;
-        const Product product(
-            t, weight, weight.Tile(first_tile + r, static_cast<int>(tile)));
-        BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) {
-          if (first_group + g < packed.groups)
-            product.AddTo(t, packed, x, first_group + g, tile, sums[r][g]);
+        if (first_tile + r < row_tiles)
+          products[r].Read(t, weight,
+                           weight.Tile(first_tile + r, static_cast<int>(tile)));
+      }
+      BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) {
+        if (first_group + g >= packed.groups) continue;
+        const typename Product::Rows rows =
+            Product::RowsOf(t, packed, x, first_group + g, tile);
+        BANYAN_UNROLL for (int r = 0; r < kTiles; ++r) {
+          if (first_tile + r < row_tiles)
+            products[r].AddTo(t, rows, sums[r][g]);
         }
       }
     }

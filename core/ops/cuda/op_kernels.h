@@ -59,12 +59,16 @@ struct CopyLaunch {
 // loads at once: 16 bytes a lane, as the product of fragments wants them; tiles
 // of the same rows follow each other, and what pads the last ones is 0. Scales:
 // a word for rows r and r + 8 of a tile. Of `kF32` tiles are of one column.
+//
+// Or, for a library's products, rows of bfloat16s of `stride` numbers, an even
+// one, whatever the format was.
 struct DeviceWeight {
   WeightFormat format = WeightFormat::kF32;
   int rows = 0;
   int columns = 0;
   DeviceSpan numbers;
-  DeviceSpan scales;  // of kQ8
+  DeviceSpan scales;        // of kQ8
+  std::int64_t stride = 0;  // 0: tiles
 };
 
 struct EmbedLaunch {
@@ -152,6 +156,35 @@ struct RotateStoreLaunch {
   StoreKvLaunch store;
 };
 
+// Rows of `stride` bfloat16s, zeros from x.columns on. x has rows.
+struct RoundRowsLaunch {
+  DeviceMatrix x;
+  DeviceSpan y;
+  std::int64_t stride = 0;
+};
+
+// y = bias, or y += bias where `add`, in every row. y has rows.
+struct StartRowsLaunch {
+  DeviceMatrix bias;
+  DeviceMatrix y;
+  bool add = false;
+};
+
+// Reads all of `numbers`, which are 0; `odd` is a word that stays as it is.
+struct ReadAllLaunch {
+  DeviceSpan numbers;
+  DeviceSpan odd;
+  int blocks = 1;
+};
+
+struct MultiplyAllLaunch {
+  static constexpr int kThreads = 256;
+  WeightFormat format = WeightFormat::kF32;
+  DeviceSpan odd;
+  int blocks = 1;
+  int rounds = 1;
+};
+
 struct OpKernels {
   void (*embed)(CudaDevice& device, const EmbedLaunch& launch);
   void (*linear)(CudaDevice& device, const LinearLaunch& launch);
@@ -165,6 +198,12 @@ struct OpKernels {
   void (*rotate_store)(CudaDevice& device, const RotateStoreLaunch& launch);
   void (*activate)(CudaDevice& device, const ActivateLaunch& launch);
   void (*copy)(CudaDevice& device, const CopyLaunch& launch);
+  void (*round_rows)(CudaDevice& device, const RoundRowsLaunch& launch);
+  void (*start_rows)(CudaDevice& device, const StartRowsLaunch& launch);
+  void (*read_all)(CudaDevice& device, const ReadAllLaunch& launch);
+  void (*multiply_all)(CudaDevice& device, const MultiplyAllLaunch& launch);
+  // Additions and multiplications.
+  double (*multiply_all_operations)(const MultiplyAllLaunch& launch);
   const struct RoundKernels* rounds;  // round_kernels.h
 };
 

@@ -13,18 +13,24 @@ const RoundKernels kRoundKernels = {.select = LaunchSelect,
                                     .keep = LaunchKeep,
                                     .copy_last = LaunchCopyLast};
 
-const OpKernels kOpKernels = {.embed = LaunchEmbed,
-                              .linear = LaunchLinear,
-                              .store_kv = LaunchStoreKv,
-                              .move_kv = LaunchMoveKv,
-                              .attention = LaunchAttention,
-                              .linear_scratch = LinearScratch,
-                              .attention_scratch = AttentionScratch,
-                              .norm = LaunchNorm,
-                              .rotate = LaunchRotate,
-                              .rotate_store = LaunchRotateStore,
-                              .activate = LaunchActivate,
-                              .copy = LaunchCopy,
-                              .rounds = &kRoundKernels};
+const OpKernels kOpKernels = {
+    .embed = LaunchEmbed,
+    .linear = LaunchLinear,
+    .store_kv = LaunchStoreKv,
+    .move_kv = LaunchMoveKv,
+    .attention = LaunchAttention,
+    .linear_scratch = LinearScratch,
+    .attention_scratch = AttentionScratch,
+    .norm = LaunchNorm,
+    .rotate = LaunchRotate,
+    .rotate_store = LaunchRotateStore,
+    .activate = LaunchActivate,
+    .copy = LaunchCopy,
+    .round_rows = LaunchRoundRows,
+    .start_rows = LaunchStartRows,
+    .read_all = LaunchReadAll,
+    .multiply_all = LaunchMultiplyAll,
+    .multiply_all_operations = OperationsOfMultiplyAll,
+    .rounds = &kRoundKernels};
 
 }  // namespace banyan::BANYAN_MAKER

@@ -19,6 +19,7 @@ struct WeightReader {
       : format(weight.format),
         rows(weight.rows),
         columns(weight.columns),
+        stride(weight.stride),
         words(device, weight.numbers),
         scales(device, weight.scales) {}
 
@@ -42,6 +43,10 @@ struct WeightReader {
     return FromBf16(row % 16 < 8 ? both & 0xffffU : both >> 16);
   }
   BANYAN_DEVICE float Read(int row, int column) const {
+    if (stride > 0) {
+      const std::uint32_t both = words.Read((row * stride + column) / 2);
+      return FromBf16(column % 2 == 0 ? both & 0xffffU : both >> 16);
+    }
     const int tile = column / width();
     const std::int64_t first = Tile(row / 16, tile);
     if (format == WeightFormat::kF32)
@@ -59,6 +64,7 @@ struct WeightReader {
   WeightFormat format;
   int rows = 0;
   int columns = 0;
+  std::int64_t stride = 0;
   Global<const std::uint32_t> words;
   Global<const std::uint32_t> scales;
 };

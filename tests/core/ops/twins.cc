@@ -222,6 +222,8 @@ Fleet::Fleet() {
         auto backend =
             OpenDevice(row.name, {.threads = row.takes_threads ? threads : 0,
                                   .instruction_set = set});
+        if (row.name == "cuda" && absl::IsFailedPrecondition(backend.status()))
+          break;  // there is no GPU
         Check(backend.ok(), backend.status().message());
         of_row.backends.push_back(*std::move(backend));
       }
@@ -233,6 +235,7 @@ Fleet::Fleet() {
       Check(backend.ok(), backend.status().message());
       of_row.backends.push_back(*std::move(backend));
     }
+    if (of_row.backends.empty()) continue;
     if (row.name == "reference")
       reference = of_row.backends.front();
     else

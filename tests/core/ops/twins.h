@@ -112,7 +112,7 @@ struct Kin {
   std::vector<std::shared_ptr<Backend>> backends;
 };
 
-// The reference, and every other device of the table.
+// The reference, and every other device of the table that is on this machine.
 struct Fleet {
   Fleet();
 

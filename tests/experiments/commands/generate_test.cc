@@ -264,6 +264,17 @@ TEST(Generate, EndsWhenNobodyReads) {
   EXPECT_THAT(full.err, HasSubstr("the output could not be written"));
 }
 
+// Never on another device instead.
+TEST(Generate, SaysWhatTheGpuLacks) {
+  const Outcome outcome = RunProgram(
+      "generate --model tests/goldens/checkpoints/llama --ids 1,2 --device "
+      "cuda --max-new-tokens 1");
+  if (outcome.code == 0) GTEST_SKIP() << "there is a GPU";
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, testing::StartsWith("banyan: cuda: "));
+}
+
 TEST(Generate, RefusesBadInput) {
   struct Case {
     std::string arguments;

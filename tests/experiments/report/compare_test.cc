@@ -121,6 +121,22 @@ TEST_F(CompareTest, RefusesUnlikeWorkloadsAndMachinesUnlessMixed) {
                                HasSubstr("instruction set: AVX2 | AVX3")));
 }
 
+TEST_F(CompareTest, TellsGpusAndWhatWasMadeFast) {
+  WriteMadeRecords(Path("a"), {});
+  records::Context context = MadeContext({});
+  records::Machine& machine = *context.mutable_machine();
+  machine.set_device("cuda");
+  machine.set_fast(true);
+  machine.mutable_gpu()->set_name("NVIDIA H200");
+  WriteMadeRecords(Path("b"), {}, context);
+  EXPECT_THAT(RunProgram(Command()).err,
+              HasSubstr("different devices (cpu and cuda, fast)"));
+  const Outcome mixed = RunProgram(Command("--mixed"));
+  EXPECT_EQ(mixed.code, 0) << mixed.err;
+  EXPECT_THAT(mixed.out, HasSubstr(" | NVIDIA H200 ("));
+  EXPECT_THAT(mixed.err, HasSubstr("b.banyan: was made with --fast"));
+}
+
 TEST_F(CompareTest, SaysWhatElseDiffers) {
   WriteMadeRecords(Path("a"), {});
   records::Context context = MadeContext({});

@@ -487,6 +487,28 @@ TEST_F(HostDeviceFault, MemoryThatIsNotPinnedIsCopied) {
       AllOf(HasSubstr("copy from the device"), HasSubstr("not pinned")));
 }
 
+TEST_F(HostDeviceFault, MemoryIsAllocatedWhileCapturing) {
+  absl::Status none;
+  ASSERT_TRUE(
+      device_.Capture([&] { none = device_.Allocate(64, "rows").status(); })
+          .ok());
+  EXPECT_EQ(none.message(), "rows: no memory is allocated while capturing");
+  EXPECT_TRUE(device_.Allocate(64, "rows").ok());
+}
+
+TEST_F(HostDeviceFault, TheDeviceIsLost) {
+  HostDevice device({.launches = 2});
+  for (int launches = 1; launches < 4; ++launches) {
+    Launch(device, {}, Free{[](const Thread&) {}});
+    const absl::Status status = device.Finish();
+    EXPECT_EQ(status.ok(), launches <= 2);
+    if (status.ok()) continue;
+    EXPECT_EQ(status.message(),
+              "host device: kernel free_hand: the device is lost, as was "
+              "asked for after 2 launches");
+  }
+}
+
 TEST_F(HostDeviceFault, EverythingAfterAFaultFailsWithIt) {
   const Global<float> x = On<float>(Fresh(64));
   const std::string first = Says({}, [=](const Thread&) { x.Read(0); });

@@ -1,0 +1,49 @@
+# BANYAN_CUDA: whether kernels are compiled for GPUs too. ON where a CUDA Toolkit
+# is found that can: building needs neither driver nor GPU.
+
+# The first that knows C++20 and architecture 9.0a.
+set(BANYAN_LEAST_CUDA 12.0)
+
+if(NOT DEFINED BANYAN_CUDA OR BANYAN_CUDA)
+  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    find_program(BANYAN_NVCC nvcc PATHS /usr/local/cuda/bin)
+    mark_as_advanced(BANYAN_NVCC)
+    if(BANYAN_NVCC)
+      set(ENV{CUDACXX} ${BANYAN_NVCC})
+    endif()
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES OFF)  # the options name them
+  include(CheckLanguage)
+  check_language(CUDA)
+  set(found OFF)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    # CMake 3.25 has not heard that nvcc knows it.
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+    find_package(CUDAToolkit QUIET)
+    if(TARGET CUDA::cudart_static AND
+       CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL BANYAN_LEAST_CUDA)
+      set(found ON)
+    endif()
+  endif()
+  option(BANYAN_CUDA "Compile the kernels for GPUs (CUDA Toolkit)" ${found})
+  if(BANYAN_CUDA AND NOT found)
+    message(FATAL_ERROR
+      "BANYAN_CUDA: no CUDA Toolkit of ${BANYAN_LEAST_CUDA} or later was found; "
+      "CUDACXX may name its nvcc")
+  endif()
+endif()
+message(STATUS "Kernels for GPUs: ${BANYAN_CUDA}")
+
+file(STRINGS cmake/nvcc_options.txt BANYAN_NVCC_OPTIONS REGEX "^-")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+             cmake/nvcc_options.txt)
+
+# banyan_cuda(TARGET a_cuda.cu ...): compiles them for GPUs, as part of a library.
+function(banyan_cuda target)
+  target_sources(${target} PRIVATE ${ARGN})
+  target_compile_options(
+    ${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${BANYAN_NVCC_OPTIONS}>")
+  target_link_libraries(${target} PRIVATE CUDA::cudart_static)
+endfunction()
