@@ -268,8 +268,11 @@ TEST(Generate, EndsWhenNobodyReads) {
 TEST(Generate, SaysWhatTheGpuLacks) {
   const Outcome outcome = RunProgram(
       "generate --model tests/goldens/checkpoints/llama --ids 1,2 --device "
-      "cuda --max-new-tokens 1");
-  if (outcome.code == 0) GTEST_SKIP() << "there is a GPU";
+      "cuda --max-new-tokens 1 --json");
+  if (outcome.code == 0) {
+    EXPECT_EQ(nlohmann::json::parse(outcome.out).at("device"), "cuda");
+    GTEST_SKIP() << "there is a GPU";
+  }
   EXPECT_EQ(outcome.code, 2);
   EXPECT_EQ(outcome.out, "");
   EXPECT_THAT(outcome.err, testing::StartsWith("banyan: cuda: "));
