@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstddef>
+#include <cstdlib>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -57,7 +58,8 @@ std::vector<std::shared_ptr<Backend>> Backends() {
 }
 
 std::shared_ptr<Backend> HostDeviceBackend() {
-  auto backend = OpenDevice("host");
+  const char* const other = std::getenv("BANYAN_TEST_DEVICE");
+  auto backend = OpenDevice(other == nullptr ? "host" : other);
   Check(backend.ok(), backend.status().message());
   return *std::move(backend);
 }

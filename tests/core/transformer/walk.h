@@ -23,7 +23,8 @@ testing::AssertionResult SameBits(const Logits& got, const Logits& expected);
 
 // The cpu on every instruction set with 1 and 2 threads, best first.
 std::vector<std::shared_ptr<Backend>> Backends();
-// Kernels of GPUs, run on this machine.
+// Kernels of GPUs: on the host device, or on that of this name in the
+// environment's BANYAN_TEST_DEVICE.
 std::shared_ptr<Backend> HostDeviceBackend();
 
 // Random ids of the model's vocabulary.
