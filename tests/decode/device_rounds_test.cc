@@ -36,6 +36,7 @@
 #include "tests/drafters/made_heads.h"
 #include "tests/support/decoding.h"
 #include "tests/support/dice.h"
+#include "tests/support/edited_model.h"
 #include "tests/support/golden_model.h"
 #include "tests/support/tally.h"
 #include "tree/draft_tree.h"
@@ -424,6 +425,53 @@ TEST(DeviceRounds, ThatFailChangeNothing) {
     EXPECT_EQ(sequence->session->length(), length);
     EXPECT_EQ(sequence->context.tokens.size(), 3U);
   }
+}
+
+// A token whose rows overflow: a round that reads such a row fails, alike on
+// both and with the same words, and one that only has it in its tree does not.
+TEST(DeviceRounds, FailWhereARowThatIsReadIsNoLaw) {
+  constexpr TokenId kBad = 40;
+  Models models("llama");
+  EditedModel edited(GoldenFolder("llama"));
+  MadeTensor& embedding =
+      edited.files().at("model.safetensors").at("model.embed_tokens.weight");
+  for (int i = 0; i < models.target->hidden_size(); ++i)
+    SetNumber(embedding, kBad * models.target->hidden_size() + i, 0x1p100F);
+  edited.Write("model.safetensors");
+  models.target = LoadModel(edited.path(), models.backend, WeightFormat::kBf16);
+  int failed = 0;
+  int passed_by = 0;
+  for (std::uint64_t seed = 0; seed < 25; ++seed) {
+    auto decoder = DecoderOf(models, {"small_model",
+                                      "expansion {branching: [4, 2]}",
+                                      "multi_round",
+                                      DraftLaw::kIndependent,
+                                      {.temperature = 3}});
+    ASSERT_TRUE(decoder.ok()) << decoder.status();
+    SeededSource seeded(seed);
+    Seedless seedless(seed);
+    std::vector<absl::StatusOr<Sequence>> both;
+    for (int i = 0; i < 2; ++i)
+      both.push_back(decoder->Begin({.id = 1, .tokens = {1, 20, 5}},
+                                    {.max_new_tokens = 9}));
+    bool has_bad = false;
+    while (both[0]->stopped == StopReason::kNone) {
+      const auto device = decoder->Step(*both[0], seeded);
+      const auto host = decoder->Step(*both[1], seedless);
+      ASSERT_EQ(device.status(), host.status());
+      EXPECT_EQ(both[0]->context.tokens, both[1]->context.tokens);
+      EXPECT_EQ(both[0]->session->length(), both[1]->session->length());
+      if (!device.ok()) {
+        ++failed;
+        break;
+      }
+      for (const Node& node : device->tree.nodes())
+        has_bad = has_bad || node.token == kBad;
+    }
+    if (has_bad) ++passed_by;
+  }
+  EXPECT_GT(failed, 0);
+  EXPECT_GT(passed_by, 0);
 }
 
 TEST(DeviceRoundsCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
