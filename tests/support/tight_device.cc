@@ -16,12 +16,6 @@
 #include "core/ops/cuda/op_kernels.h"
 
 namespace banyan {
-namespace {
-
-constexpr std::size_t kMemory = std::size_t{16} << 20;
-
-}  // namespace
-
 TightDevice::TightDevice()
     : device_(std::make_shared<HostDevice>(
           HostDeviceOptions{.memory_bytes = kMemory})) {

@@ -14,12 +14,14 @@ namespace banyan {
 // Failures end the program.
 class TightDevice {
  public:
+  static constexpr std::size_t kMemory = std::size_t{16} << 20;
+
   TightDevice();
 
   const std::shared_ptr<Backend>& backend() const { return backend_; }
   // The backend has so many bytes in use.
   std::size_t used() const;
-  // From now on it may have so many, used() at least.
+  // From now on it may have so many, from used() to kMemory.
   void Limit(std::size_t bytes);
   // By how many bytes an allocation was refused. The status must say so: what
   // was asked for, what of how much was free.

@@ -60,7 +60,7 @@ class Faithful : public testing::TestWithParam<std::string> {
   // which the length of the family's name chooses.
   void EverywhereAndOnHost(const Test& test) {
     Everywhere(test);
-    Run(kFormats[GetParam().size() % 3], {HostDeviceBackend()}, test);
+    Run(kFormats[GetParam().size() % 3], {BackendOf("host")}, test);
   }
 
   const std::vector<std::shared_ptr<Backend>> backends_ = Backends();

@@ -19,6 +19,8 @@
 #include "core/ops/cpu/cpu_backend.h"
 #include "core/ops/devices.h"
 #include "tests/support/dice.h"
+#include "tests/support/golden_model.h"
+#include "tests/support/host_part.h"
 #include "tests/support/must_read.h"
 
 namespace banyan {
@@ -56,10 +58,28 @@ std::vector<std::shared_ptr<Backend>> Backends() {
   return backends;
 }
 
-std::shared_ptr<Backend> HostDeviceBackend() {
-  auto backend = OpenDevice("host");
+std::vector<std::string> DeviceNames() {
+  std::vector<std::string> names;
+  for (const DeviceRow& row : DeviceTable()) names.emplace_back(row.name);
+  return names;
+}
+
+std::shared_ptr<Backend> BackendOf(const std::string& device) {
+  auto backend = OpenDevice(device);
   Check(backend.ok(), backend.status().message());
   return *std::move(backend);
+}
+
+bool GoldenOnDevice::LeftOut() const {
+  return device == "host" && LeftOutOnHost(golden);
+}
+
+std::vector<GoldenOnDevice> GoldensOnDevices() {
+  std::vector<GoldenOnDevice> all;
+  for (const std::string& golden : GoldenNames())
+    for (const std::string& device : DeviceNames())
+      all.push_back({golden, device});
+  return all;
 }
 
 std::vector<TokenId> RandomText(const Model& model, int size, Dice& dice) {

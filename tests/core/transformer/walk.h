@@ -23,8 +23,21 @@ testing::AssertionResult SameBits(const Logits& got, const Logits& expected);
 
 // The cpu on every instruction set with 1 and 2 threads, best first.
 std::vector<std::shared_ptr<Backend>> Backends();
-// Kernels of GPUs, run on this machine.
-std::shared_ptr<Backend> HostDeviceBackend();
+// Devices of the table, each as it is opened by default.
+std::vector<std::string> DeviceNames();
+std::shared_ptr<Backend> BackendOf(const std::string& device);
+
+// A golden model on a device; what tests are named by: "llama_host".
+struct GoldenOnDevice {
+  std::string golden;
+  std::string device;
+
+  // Of what this build leaves out (tests/support/host_part.h).
+  bool LeftOut() const;
+  std::string ToText() const { return golden + "_" + device; }
+};
+// Every one on every device.
+std::vector<GoldenOnDevice> GoldensOnDevices();
 
 // Random ids of the model's vocabulary.
 std::vector<TokenId> RandomText(const Model& model, int size, Dice& dice);

@@ -84,7 +84,7 @@ std::vector<Prompt> MadePrompts() {
 class Bench : public PresetBench {
  public:
   explicit Bench(const MadeModels& models)
-      : PresetBench(HostDeviceBackend(), models.target.path(), MadePrompts(),
+      : PresetBench(BackendOf("host"), models.target.path(), MadePrompts(),
                     kTokens),
         folders_({{"draft", models.draft.path()},
                   {"boosted", models.boosted.path()},
@@ -186,7 +186,7 @@ class ShippedOnHost : public testing::TestWithParam<std::string> {};
 TEST_P(ShippedOnHost, LeavesGreedyTextAsItIs) {
   if (LeftOutOnHost("shipped")) GTEST_SKIP();
   Tally tally;
-  PresetBench bench(HostDeviceBackend(), kShippedTarget, ShippedPrompts(1),
+  PresetBench bench(BackendOf("host"), kShippedTarget, ShippedPrompts(1),
                     kTokens);
   const auto plain = bench.Decode(bench.Open(Preset("plain"), "auto"));
   bench.rounds = bench.drafted = bench.accepted = 0;
