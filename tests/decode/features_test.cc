@@ -118,7 +118,7 @@ class FeaturesOn : public testing::TestWithParam<std::string> {};
 
 TEST_P(FeaturesOn, AreThoseOfTheCommittedTokensWhateverWasDrafted) {
   const std::string& device = GetParam();
-  if (device == "host" && LeftOutOnHost("made")) GTEST_SKIP();
+  if (device == "host" && LeftOutOnHost("made")) GTEST_SKIP() << kHostLeftOut;
   const auto backend = BackendOf(device);
   const MadeModel made({});
   const auto target = made.Load(backend);

@@ -19,6 +19,7 @@
 #include "tests/core/transformer/walk.h"
 #include "tests/support/dice.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/host_part.h"
 #include "tests/support/must_read.h"
 #include "tests/support/tight_device.h"
 
@@ -38,7 +39,7 @@ class Refusals : public testing::TestWithParam<GoldenOnDevice> {
     position_ = walk_.session().length();
   }
   void SetUp() override {
-    if (GetParam().LeftOut()) GTEST_SKIP();
+    if (GetParam().LeftOut()) GTEST_SKIP() << kHostLeftOut;
   }
 
   // Scores `requests`, which must fail; the sessions must go on as if they had
@@ -235,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(All, Refusals, testing::ValuesIn(GoldensOnDevices()),
 class UsedVocab : public testing::TestWithParam<GoldenOnDevice> {};
 
 TEST_P(UsedVocab, MasksThePaddingAndNothingElse) {
-  if (GetParam().LeftOut()) GTEST_SKIP();
+  if (GetParam().LeftOut()) GTEST_SKIP() << kHostLeftOut;
   const std::string& name = GetParam().golden;
   const auto backend = BackendOf(GetParam().device);
   for (WeightFormat format : {WeightFormat::kF32, WeightFormat::kQ8}) {

@@ -59,7 +59,7 @@ void ExpectSame(const std::vector<Logits>& got,
 class Views : public testing::TestWithParam<GoldenOnDevice> {
  protected:
   void SetUp() override {
-    if (GetParam().LeftOut()) GTEST_SKIP();
+    if (GetParam().LeftOut()) GTEST_SKIP() << kHostLeftOut;
   }
   std::unique_ptr<Transformer> Load(
       WeightFormat format = WeightFormat::kF32) const {
@@ -206,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(All, Views, testing::ValuesIn(GoldensOnDevices()),
 class View : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (GetParam() == "host" && LeftOutOnHost("made")) GTEST_SKIP();
+    if (GetParam() == "host" && LeftOutOnHost("made")) GTEST_SKIP() << kHostLeftOut;
   }
 
   const std::shared_ptr<Backend> backend_ = BackendOf(GetParam());

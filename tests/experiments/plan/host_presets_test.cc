@@ -138,7 +138,7 @@ TEST(HostPresets, OfThePlainOneTheTextIsThatOfPlainDecoding) {
 class EveryPresetOnHost : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryPresetOnHost, LeavesGreedyTextAsItIsInEveryFormat) {
-  if (LeftOutOnHost(GetParam())) GTEST_SKIP();
+  if (LeftOutOnHost(GetParam())) GTEST_SKIP() << kHostLeftOut;
   const MadeModels models;
   Bench bench(models);
   Tally tally;
@@ -160,7 +160,7 @@ TEST_P(EveryPresetOnHost, LeavesGreedyTextAsItIsInEveryFormat) {
 }
 
 TEST_P(EveryPresetOnHost, DecodesPromptsTogetherAsItDoesAlone) {
-  if (LeftOutOnHost(GetParam())) GTEST_SKIP();
+  if (LeftOutOnHost(GetParam())) GTEST_SKIP() << kHostLeftOut;
   const MadeModels models;
   Bench bench(models);
   const LoadedMethod method = bench.OpenMade(GetParam(), "bf16", "1");
@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryPresetOnHost,
 class ShippedOnHost : public testing::TestWithParam<std::string> {};
 
 TEST_P(ShippedOnHost, LeavesGreedyTextAsItIs) {
-  if (LeftOutOnHost("shipped")) GTEST_SKIP();
+  if (LeftOutOnHost("shipped")) GTEST_SKIP() << kHostLeftOut;
   Tally tally;
   PresetBench bench(BackendOf("host"), kShippedTarget, ShippedPrompts(1),
                     kTokens);

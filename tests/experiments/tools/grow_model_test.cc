@@ -34,6 +34,7 @@
 #include "tests/support/dice.h"
 #include "tests/support/edited_model.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/host_part.h"
 #include "tests/support/must_read.h"
 
 namespace banyan {
@@ -114,7 +115,7 @@ double Difference(const std::vector<Logits>& a, const std::vector<Logits>& b) {
 class Growth : public testing::TestWithParam<GoldenOnDevice> {
  protected:
   void SetUp() override {
-    if (GetParam().LeftOut()) GTEST_SKIP();
+    if (GetParam().LeftOut()) GTEST_SKIP() << kHostLeftOut;
   }
   std::string Folder() const { return FolderOf(GetParam().golden); }
   SizeWish Wish(int factor) const { return Larger(GetParam().golden, factor); }
