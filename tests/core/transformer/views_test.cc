@@ -206,7 +206,8 @@ INSTANTIATE_TEST_SUITE_P(All, Views, testing::ValuesIn(GoldensOnDevices()),
 class View : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (GetParam() == "host" && LeftOutOnHost("made")) GTEST_SKIP() << kHostLeftOut;
+    if (GetParam() == "host" && LeftOutOnHost("made"))
+      GTEST_SKIP() << kHostLeftOut;
   }
 
   const std::shared_ptr<Backend> backend_ = BackendOf(GetParam());
