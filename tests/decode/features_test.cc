@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,6 @@
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
-#include "core/ops/cpu/cpu_backend.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/seeded_source.h"
@@ -30,7 +30,9 @@
 #include "drafters/small_model/small_model.h"
 #include "tests/conformance/toys.h"
 #include "tests/core/transformer/made_model.h"
+#include "tests/core/transformer/walk.h"
 #include "tests/support/decoding.h"
+#include "tests/support/host_part.h"
 #include "tests/support/models.h"
 #include "tests/support/must_read.h"
 #include "tests/support/table_drafter.h"
@@ -112,10 +114,12 @@ class Watcher : public SmallModel {
   int* seen_;
 };
 
-TEST(Features, AreThoseOfTheCommittedTokensWhateverWasDrafted) {
-  auto created = CpuBackend::Create({.threads = 2});
-  ASSERT_TRUE(created.ok());
-  const std::shared_ptr<CpuBackend> backend = *std::move(created);
+class FeaturesOn : public testing::TestWithParam<std::string> {};
+
+TEST_P(FeaturesOn, AreThoseOfTheCommittedTokensWhateverWasDrafted) {
+  const std::string& device = GetParam();
+  if (device == "host" && LeftOutOnHost("made")) GTEST_SKIP() << kHostLeftOut;
+  const auto backend = BackendOf(device);
   const MadeModel made({});
   const auto target = made.Load(backend);
   const std::shared_ptr<Transformer> drafting =
@@ -130,15 +134,19 @@ TEST(Features, AreThoseOfTheCommittedTokensWhateverWasDrafted) {
     auto decoder =
         WithTrunks(*target, "greedy", std::move(trunks), {.temperature = 0});
     ASSERT_TRUE(decoder.ok()) << decoder.status();
-    // A prompt longer than one pass of the prefill, which takes 256 tokens, and
-    // one without any.
+    // A prompt longer than one pass of the prefill, which takes 256 tokens,
+    // where that is no matter of minutes; and one without any.
+    const int size = device == "cpu" ? 300 : 20;
     std::vector<TokenId> longer;
-    for (int i = 0; i < 300; ++i) longer.push_back(1 + i * 5 % 40);
+    for (int i = 0; i < size; ++i) longer.push_back(1 + i * 5 % 40);
     for (const auto& prompt : {longer, std::vector<TokenId>{1}})
       MustDecode(*decoder, {.id = 1, .tokens = prompt}, {.max_new_tokens = 20});
-    EXPECT_GT(seen, 2 * 310);
+    EXPECT_GT(seen, 2 * (size + 10));
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, FeaturesOn, testing::ValuesIn(DeviceNames()),
+                         [](const auto& row) { return row.param; });
 
 // A round of a toy, with its facts.
 struct Facts {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/ops/devices.h"
 #include "core/ops/weight.h"
 #include "drafters/medusa/heads.h"
 #include "tests/conformance/toys.h"
@@ -30,8 +29,10 @@ using testing::HasSubstr;
 
 constexpr char kProgram[] = "medusa_test";
 
-TEST(MedusaHeads, SayWhatPlainLoopsSay) {
-  const auto target = LoadGolden("llama", Backends().front());
+class HeadsOnDevice : public testing::TestWithParam<std::string> {};
+
+TEST_P(HeadsOnDevice, SayWhatPlainLoopsSay) {
+  const auto target = LoadGolden("llama", BackendOf(GetParam()));
   const MadeHeads made = MakeHeads(*target);
   const TestFolder folder;
   folder.Write("medusa_lm_head.safetensors", SafetensorsFile(made.tensors));
@@ -50,8 +51,8 @@ TEST(MedusaHeads, SayWhatPlainLoopsSay) {
   }
 }
 
-TEST(MedusaHeads, GiveAStateTheSameBitsInAnyCompany) {
-  const auto target = LoadGolden("llama", Backends().front());
+TEST_P(HeadsOnDevice, GiveAStateTheSameBitsInAnyCompany) {
+  const auto target = LoadGolden("llama", BackendOf(GetParam()));
   const TestFolder folder;
   const MadeHeads made = MakeHeads(*target);
   WriteHeads(made.tensors, folder);
@@ -70,6 +71,10 @@ TEST(MedusaHeads, GiveAStateTheSameBitsInAnyCompany) {
   }
   EXPECT_NE(all[0], all[1]);
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, HeadsOnDevice,
+                         testing::ValuesIn(DeviceNames()),
+                         [](const auto& row) { return row.param; });
 
 std::string Refusal(const Transformer& target, const TestFolder& folder) {
   return std::string(LoadMedusaHeads(folder.path(), target).status().message());
@@ -177,10 +182,10 @@ TEST(MedusaHeads, AreRefusedWithWhatIsNotFinite) {
 TEST(MedusaHeads, GiveAnErrorForSumsThatOverflow) {
   Tally tally;
   Dice dice(6);
-  for (const char* device : {"cpu", "reference"})
+  for (const std::string& device : DeviceNames())
     for (const WeightFormat format :
          {WeightFormat::kF32, WeightFormat::kBf16, WeightFormat::kQ8}) {
-      const auto target = LoadGolden("llama", *OpenDevice(device), format);
+      const auto target = LoadGolden("llama", BackendOf(device), format);
       const MadeHeads made = MakeHeads(*target);
       for (const auto& [name, tensor] : made.tensors) {
         std::vector<float> huge(static_cast<std::size_t>(CountOf(tensor)));

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,11 +33,11 @@
 namespace banyan {
 namespace {
 
-// A target with heads made up for it.
-class MedusaTest : public testing::Test {
+// A target with heads made up for it, on a device.
+class MedusaTest : public testing::TestWithParam<std::string> {
  protected:
   MedusaTest()
-      : target_(LoadGolden("llama", Backends().front())),
+      : target_(LoadGolden("llama", BackendOf(GetParam()))),
         made_(MakeHeads(*target_)) {
     WriteHeads(made_.tensors, folder_);
     auto heads = LoadMedusaHeads(folder_.path(), *target_);
@@ -67,7 +68,7 @@ class MedusaTest : public testing::Test {
   std::shared_ptr<const MedusaHeads> heads_;
 };
 
-TEST_F(MedusaTest, GivesEveryDepthItsHeadsLawWhateverThePath) {
+TEST_P(MedusaTest, GivesEveryDepthItsHeadsLawWhateverThePath) {
   const auto drafter = Drafter({.temperature = 0.7});
   const Context context = Known();
   ASSERT_TRUE(drafter->Begin(context).ok());
@@ -89,7 +90,7 @@ TEST_F(MedusaTest, GivesEveryDepthItsHeadsLawWhateverThePath) {
   EXPECT_TRUE(Equal((*second)[1], law(1)));
 }
 
-TEST_F(MedusaTest, HasNothingBelowItsLastHeadOrWithoutAState) {
+TEST_P(MedusaTest, HasNothingBelowItsLastHeadOrWithoutAState) {
   const auto drafter = Drafter();
   Context context = Known();
   TrunkTree tree(3, 0, DraftLaw::kIndependent);
@@ -113,7 +114,7 @@ TEST_F(MedusaTest, HasNothingBelowItsLastHeadOrWithoutAState) {
   EXPECT_TRUE(none->front().empty());
 }
 
-TEST_F(MedusaTest, RanksByTheMassesOfTemperatureOneWhenGreedy) {
+TEST_P(MedusaTest, RanksByTheMassesOfTemperatureOneWhenGreedy) {
   const auto drafter = Drafter({.temperature = 0});
   const Context context = Known();
   const auto ranked =
@@ -131,7 +132,7 @@ TEST_F(MedusaTest, RanksByTheMassesOfTemperatureOneWhenGreedy) {
 
 // Heads of random numbers are hardly ever right; but every law, in trees and
 // after prompts of any length, must leave the greedy text as it is.
-TEST_F(MedusaTest, LeavesGreedyTextAsItIs) {
+TEST_P(MedusaTest, LeavesGreedyTextAsItIs) {
   const StopRule stop = {.max_new_tokens = 24};
   for (const char* policy :
        {"chain {gamma: 3}", "expansion {branching: [4, 3]}",
@@ -156,6 +157,9 @@ TEST_F(MedusaTest, LeavesGreedyTextAsItIs) {
         EXPECT_GT(drafted, 20);
       }
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, MedusaTest, testing::ValuesIn(DeviceNames()),
+                         [](const auto& row) { return row.param; });
 
 }  // namespace
 }  // namespace banyan

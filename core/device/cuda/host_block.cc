@@ -1,5 +1,6 @@
 #include "core/device/cuda/host_block.h"
 
+#include <bit>
 #include <boost/context/fiber.hpp>
 #include <boost/context/preallocated.hpp>
 #include <boost/context/stack_context.hpp>
@@ -37,8 +38,6 @@ constexpr int kWarp = 32;
 // Kernels keep little on their stacks; sanitizers and gdb want more.
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;
 
-thread_local HostThread* running = nullptr;
-
 // Stacks are this file's, so fibres free none.
 struct NoStacks {
   context::stack_context allocate() { return {}; }
@@ -68,14 +67,35 @@ struct Switch {
 }  // namespace
 
 struct HostBlock::Fibres {
+  static constexpr int kLoop = -1;  // of Run
+
   struct One {
     std::unique_ptr<std::byte[]> stack;
-    context::fiber self;
+    context::fiber self;  // while another one runs
     Switch place;
   };
+
+  One& at(int number) {
+    return number == kLoop ? loop : of[static_cast<std::size_t>(number)];
+  }
+  // From the one that runs, until it is switched to again.
+  void SwitchTo(int next) {
+    const int self = running;
+    before = self;
+    running = next;
+    at(self).place.Leave(at(next).place, false);
+    Arrived(std::move(at(next).self).resume());
+  }
+  // What ran until now is `from`.
+  void Arrived(context::fiber from) {
+    at(running).place.Arrive(at(before).place);
+    at(before).self = std::move(from);
+  }
+
   std::vector<One> of;
-  context::fiber loop;  // while a thread runs
-  Switch loop_place;
+  One loop;
+  int running = kLoop;
+  int before = kLoop;
 };
 
 void HostThread::Fault(std::string what) { throw MemoryFault{std::move(what)}; }
@@ -94,18 +114,6 @@ void HostThread::FaultUnaligned(std::int64_t first, std::int64_t bytes) {
 void HostThread::FaultLane(int lane, int from) {
   Fault(absl::StrCat("shuffle: lane ", lane, " asks lane ", from,
                      ", which takes no part"));
-}
-
-HostThread& HostThread::Running() { return *running; }
-
-void HostThread::CountLoad(const HostMemory& memory, std::size_t bytes) {
-  if (&memory != block_->shared_.get())
-    block_->launch_->traffic->loaded += bytes;
-}
-
-void HostThread::CountStore(const HostMemory& memory, std::size_t bytes) {
-  if (&memory != block_->shared_.get())
-    block_->launch_->traffic->stored += bytes;
 }
 
 void HostThread::Barrier() {
@@ -135,7 +143,11 @@ void HostThread::WarpBarrier(std::uint32_t mask) {
 HostBlock::HostBlock(std::uint64_t seed)
     : state_(seed), fibres_(std::make_unique<Fibres>()) {}
 
-HostBlock::~HostBlock() = default;
+HostBlock::~HostBlock() {
+  ends_ = true;
+  for (std::size_t i = 0; i < fibres_->of.size(); ++i)
+    fibres_->SwitchTo(static_cast<int>(i));
+}
 
 // Fisher and Yates', with the numbers of splitmix64.
 void HostBlock::Shuffle(std::vector<int>& threads) {
@@ -154,36 +166,50 @@ void HostBlock::Fail(const HostThread& thread, const std::string& what) {
                    ", thread ", thread.moment_.thread, ": ", what));
 }
 
-void HostBlock::Yield(HostThread& thread) {
-  Fibres::One& fibre = fibres_->of[static_cast<std::size_t>(thread.index())];
-  fibre.place.Leave(fibres_->loop_place, false);
-  fibres_->loop = std::move(fibres_->loop).resume();
-  fibre.place.Arrive(fibres_->loop_place);
+int HostBlock::Next() {
+  if (status_.ok() && ready_.empty()) TryBarrier();
+  if (!status_.ok() || ready_.empty()) return Fibres::kLoop;
+  const int next = ready_.back();
+  ready_.pop_back();
+  HostThread::running_ = &threads_[static_cast<std::size_t>(next)];
+  return next;
+}
+
+void HostBlock::Yield(const HostThread& thread) {
+  const int next = Next();
+  if (next != thread.index()) fibres_->SwitchTo(next);
   // The block has failed elsewhere: this thread ends here.
   if (!status_.ok()) HostThread::Fault("");
 }
 
-void HostBlock::Start(int number, absl::FunctionRef<void(HostThread&)> kernel) {
-  const auto i = static_cast<std::size_t>(number);
-  Fibres::One& fibre = fibres_->of[i];
-  HostThread& thread = threads_[i];
-  context::stack_context stack;
-  stack.sp = fibre.stack.get() + kStackBytes;
-  stack.size = kStackBytes;
-  fibre.place = {nullptr, fibre.stack.get(), kStackBytes};
+void HostBlock::Start(int number) {
+  Fibres::One& fibre = fibres_->of.emplace_back();
+  fibre.stack.reset(new std::byte[kStackBytes]);
+  // Stacks that began at the same place of a page would share few lines of the
+  // cache.
+  const std::size_t size =
+      kStackBytes - static_cast<std::size_t>(number % 64) * 64;
+  const context::stack_context stack = {.size = size,
+                                        .sp = fibre.stack.get() + size};
+  fibre.place = {nullptr, fibre.stack.get(), size};
   fibre.self = context::fiber(
       std::allocator_arg, context::preallocated(stack.sp, stack.size, stack),
-      NoStacks(), [this, &fibre, &thread, kernel](context::fiber&& loop) {
-        fibre.place.Arrive(fibres_->loop_place);
-        fibres_->loop = std::move(loop);
-        try {
-          if (status_.ok()) kernel(thread);
-        } catch (const MemoryFault& fault) {
-          Fail(thread, fault.what);
+      NoStacks(), [this, number](context::fiber&& from) {
+        fibres_->Arrived(std::move(from));
+        while (!ends_) {
+          HostThread& thread = threads_[static_cast<std::size_t>(number)];
+          try {
+            if (status_.ok()) (*kernel_)(thread);
+          } catch (const MemoryFault& fault) {
+            Fail(thread, fault.what);
+          }
+          thread.state_ = HostThread::State::kDone;
+          fibres_->SwitchTo(Next());
         }
-        thread.state_ = HostThread::State::kDone;
-        fibre.place.Leave(fibres_->loop_place, true);
-        return std::move(fibres_->loop);
+        fibres_->before = number;
+        fibres_->running = Fibres::kLoop;
+        fibres_->at(number).place.Leave(fibres_->loop.place, true);
+        return std::move(fibres_->loop.self);
       });
 }
 
@@ -191,19 +217,23 @@ void HostBlock::TryWarp(const HostThread& last) {
   const std::size_t first =
       static_cast<std::size_t>(last.index() / kWarp) * kWarp;
   const std::uint32_t mask = last.mask_;
-  const WarpWork work = last.work_;
-  bool all = true;
-  for (std::size_t lane = 0; lane < kWarp; ++lane) {
-    const HostThread& thread = threads_[first + lane];
-    if ((mask >> lane & 1) == 0) continue;
-    if (thread.state_ != HostThread::State::kInWarp)
-      all = false;
-    else if (thread.mask_ != mask || thread.work_.work != work.work)
+  std::vector<Gathering>& gatherings = gatherings_[first / kWarp];
+  auto own = gatherings.end();
+  for (auto some = gatherings.begin(); some != gatherings.end(); ++some) {
+    if ((some->here & mask) == 0) continue;
+    if (some->mask != mask || some->work.work != last.work_.work)
       HostThread::Fault(absl::StrCat(
-          work.name, " of lanes ", absl::Hex(mask), ": thread ", thread.index(),
-          " is at ", thread.work_.name, " of lanes ", absl::Hex(thread.mask_)));
+          last.work_.name, " of lanes ", absl::Hex(mask), ": thread ",
+          first + static_cast<std::size_t>(std::countr_zero(some->here & mask)),
+          " is at ", some->work.name, " of lanes ", absl::Hex(some->mask)));
+    own = some;
   }
-  if (!all) return;
+  if (own == gatherings.end())
+    own = gatherings.insert(own, {.work = last.work_, .mask = mask});
+  own->here |= std::uint32_t{1} << (last.index() % kWarp);
+  if (own->here != mask) return;
+  const WarpWork work = own->work;
+  gatherings.erase(own);
   const void* in[kWarp] = {};
   void* out[kWarp] = {};
   for (std::size_t lane = 0; lane < kWarp; ++lane) {
@@ -254,45 +284,36 @@ void HostBlock::TryBarrier() {
 absl::Status HostBlock::Run(const Launch& launch, int block,
                             absl::FunctionRef<void(HostThread&)> kernel) {
   launch_ = &launch;
+  kernel_ = &kernel;
   status_ = absl::OkStatus();
   const auto threads = static_cast<std::size_t>(launch.threads);
-  if (fibres_->of.size() < threads) fibres_->of.resize(threads);
+  while (fibres_->of.size() < threads)
+    Start(static_cast<int>(fibres_->of.size()));
   threads_.assign(threads, HostThread());
+  gatherings_.resize((threads + kWarp - 1) / kWarp);
+  for (std::vector<Gathering>& of_warp : gatherings_) of_warp.clear();
   ready_.resize(threads);
   std::iota(ready_.begin(), ready_.end(), 0);
   if (shared_ == nullptr ||
-      shared_->bytes() != static_cast<std::size_t>(launch.shared_bytes))
+      shared_->bytes() != static_cast<std::size_t>(launch.shared_bytes)) {
     shared_ = std::make_unique<HostMemory>(
         "shared memory", static_cast<std::size_t>(launch.shared_bytes));
-  else
+    shared_->Track();
+  } else {
     shared_->Poison();
+  }
   for (std::size_t i = 0; i < threads; ++i) {
-    if (fibres_->of[i].stack == nullptr)
-      fibres_->of[i].stack.reset(new std::byte[kStackBytes]);
     threads_[i].block_ = this;
     threads_[i].moment_ = {.launch = launch.number,
                            .block = static_cast<std::uint32_t>(block),
                            .thread = static_cast<std::uint16_t>(i)};
-    Start(static_cast<int>(i), kernel);
   }
   Shuffle(ready_);
-  const auto resume = [this](std::size_t i) {
-    Fibres::One& fibre = fibres_->of[i];
-    running = &threads_[i];
-    fibres_->loop_place.Leave(fibre.place, false);
-    fibre.self = std::move(fibre.self).resume();
-    fibres_->loop_place.Arrive(fibre.place);
-  };
-  while (status_.ok()) {
-    if (ready_.empty()) TryBarrier();
-    if (ready_.empty()) break;
-    const int next = ready_.back();
-    ready_.pop_back();
-    resume(static_cast<std::size_t>(next));
-  }
+  fibres_->SwitchTo(Next());
   // Threads that a failure leaves behind end by the exception it throws.
   for (std::size_t i = 0; i < threads; ++i)
-    if (threads_[i].state_ != HostThread::State::kDone) resume(i);
+    if (threads_[i].state_ != HostThread::State::kDone)
+      fibres_->SwitchTo(static_cast<int>(i));
   return status_;
 }
 

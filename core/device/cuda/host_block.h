@@ -48,13 +48,15 @@ class HostThread {
   [[noreturn]] static void FaultLane(int lane, int from);
 
   // The one whose turn it is; there is one while a kernel runs.
-  static HostThread& Running();
-  void CountLoad(const HostMemory& memory, std::size_t bytes);
-  void CountStore(const HostMemory& memory, std::size_t bytes);
+  static HostThread& Running() { return *running_; }
+  inline void CountLoad(const HostMemory& memory, std::size_t bytes);
+  inline void CountStore(const HostMemory& memory, std::size_t bytes);
 
  private:
   friend class HostBlock;
   enum class State { kReady, kAtBarrier, kInWarp, kDone };
+
+  static inline constinit thread_local HostThread* running_ = nullptr;
 
   HostBlock* block_ = nullptr;
   ThreadMoment moment_;
@@ -71,7 +73,7 @@ struct LaunchTraffic {
   std::uint64_t stored = 0;
 };
 
-// Runs blocks one after the other. Keeps its fibres' stacks.
+// Runs blocks one after the other. Keeps its fibres.
 class HostBlock {
  public:
   // The order of threads follows from `seed`.
@@ -97,11 +99,20 @@ class HostBlock {
  private:
   friend class HostThread;
   struct Fibres;
+  // Lanes of a warp that came to some work of theirs, and which it waits for.
+  struct Gathering {
+    WarpWork work;
+    std::uint32_t mask = 0;
+    std::uint32_t here = 0;
+  };
 
   void Shuffle(std::vector<int>& threads);
-  void Start(int thread, absl::FunctionRef<void(HostThread&)> kernel);
-  // Back to the loop of Run, until it is this thread's turn again.
-  void Yield(HostThread& thread);
+  // A fibre that runs one thread of each block from now on.
+  void Start(int thread);
+  // Whose turn it is; nobody's when the block is done or has failed.
+  int Next();
+  // The others' turn, until it is this thread's again.
+  void Yield(const HostThread& thread);
   // Does what lanes have gathered for if `last` was the last to come.
   void TryWarp(const HostThread& last);
   void TryBarrier();
@@ -111,10 +122,23 @@ class HostBlock {
   const Launch* launch_ = nullptr;
   std::unique_ptr<HostMemory> shared_;
   std::vector<HostThread> threads_;
-  std::vector<int> ready_;  // taken from the back
+  std::vector<int> ready_;                          // taken from the back
+  std::vector<std::vector<Gathering>> gatherings_;  // by warp
+  const absl::FunctionRef<void(HostThread&)>* kernel_ = nullptr;
   absl::Status status_;
+  bool ends_ = false;
   std::unique_ptr<Fibres> fibres_;
 };
+
+void HostThread::CountLoad(const HostMemory& memory, std::size_t bytes) {
+  if (&memory != block_->shared_.get())
+    block_->launch_->traffic->loaded += bytes;
+}
+
+void HostThread::CountStore(const HostMemory& memory, std::size_t bytes) {
+  if (&memory != block_->shared_.get())
+    block_->launch_->traffic->stored += bytes;
+}
 
 }  // namespace banyan
 

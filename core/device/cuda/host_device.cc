@@ -69,6 +69,8 @@ absl::StatusOr<DeviceSpan> HostDevice::Allocate(std::size_t bytes,
   if (captured_ != nullptr)
     return absl::FailedPreconditionError(
         absl::StrCat(name, ": no memory is allocated while capturing"));
+  // What is to be freed may be room enough.
+  if (bytes > facts_.memory_bytes - used_) DoAsked();
   if (bytes > facts_.memory_bytes - used_)
     return absl::ResourceExhaustedError(absl::StrCat(
         name, ": ", bytes, " bytes on the device, of which ",
@@ -258,14 +260,18 @@ absl::Status HostDevice::Do(const Work& work) {
   return work.run();
 }
 
-absl::Status HostDevice::Finish() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  Check(captured_ == nullptr, "nothing is finished while capturing");
+void HostDevice::DoAsked() {
   for (const Work& work : std::exchange(asked_, {}))
     if (status_.ok() || work.name == "free") {
       absl::Status status = Do(work);
       if (status_.ok()) status_ = std::move(status);
     }
+}
+
+absl::Status HostDevice::Finish() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Check(captured_ == nullptr, "nothing is finished while capturing");
+  DoAsked();
   return status_;
 }
 

@@ -3,8 +3,9 @@
 // Kernels are the same sources, compiled by the C++ compiler. Their threads are
 // fibres (host_block.h) and every access is looked at (host_memory.h), so that
 // what a real device would let pass is an error that names kernel, block and
-// thread. Work is done when Finish is called, one call after the other, by the
-// thread that calls it: a debugger stops in a kernel as in any function.
+// thread. Work is done when Finish is called, or when only freeing makes room
+// for an allocation, one call after the other, by the thread that calls: a
+// debugger stops in a kernel as in any function.
 #ifndef BANYAN_CORE_DEVICE_CUDA_HOST_DEVICE_H_
 #define BANYAN_CORE_DEVICE_CUDA_HOST_DEVICE_H_
 
@@ -88,6 +89,7 @@ class HostDevice final : public CudaDevice {
   // The pinned memory that holds it; fails the device if there is none.
   absl::Status CheckPinned(const void* memory, std::size_t bytes) const;
   absl::Status Do(const Work& work);
+  void DoAsked();
 
   CudaDeviceFacts facts_;
   mutable std::mutex mutex_;

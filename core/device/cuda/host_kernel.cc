@@ -19,13 +19,11 @@ struct Lane {
   std::array<Sum, 4>* c;
 };
 
-double FromBf16(std::uint32_t bits) { return std::bit_cast<float>(bits << 16); }
-
 // Element i of the numbers that a register holds.
 struct Bf16 {
   static constexpr int kEach = 2;
   static double At(std::uint32_t word, int i) {
-    return FromBf16(word >> (16 * i) & 0xffff);
+    return std::bit_cast<float>((word >> (16 * i) & 0xffff) << 16);
   }
 };
 struct Byte {
@@ -40,28 +38,34 @@ struct Byte {
 template <typename Element, typename Exact, typename Sum>
 void Product(const void* const* in, void* const* /*out*/,
              std::uint32_t /*mask*/) {
-  const auto lane = [&](int i) {
-    return *static_cast<const Lane<Sum>*>(in[i]);
-  };
-  for (int group = 0; group < 8; ++group)
-    for (int high = 0; high < 2; ++high)
-      for (int column = 0; column < 8; ++column) {
-        const int holder = group * 4 + column / 2;
-        Sum& c =
-            (*lane(holder).c)[static_cast<std::size_t>(high * 2 + column % 2)];
-        Exact sum = c;
-        for (int half = 0; half < 2; ++half)
-          for (int place = 0; place < 4; ++place)
-            for (int i = 0; i < Element::kEach; ++i)
-              sum += Element::At(
-                         (*lane(group * 4 + place)
-                               .a)[static_cast<std::size_t>(high + 2 * half)],
-                         i) *
-                     Element::At((*lane(column * 4 + place)
-                                       .b)[static_cast<std::size_t>(half)],
-                                 i);
-        c = static_cast<Sum>(sum);
+  constexpr int kEach = Element::kEach;
+  Exact a[16][8 * kEach];
+  Exact b[8 * kEach][8];
+  for (int i = 0; i < 32; ++i) {
+    const auto& lane = *static_cast<const Lane<Sum>*>(in[i]);
+    const int group = i / 4;
+    for (std::size_t half = 0; half < 2; ++half)
+      for (int j = 0; j < kEach; ++j) {
+        const int k = static_cast<int>(half) * 4 * kEach + i % 4 * kEach + j;
+        a[group][k] = Element::At((*lane.a)[2 * half], j);
+        a[group + 8][k] = Element::At((*lane.a)[2 * half + 1], j);
+        b[k][group] = Element::At((*lane.b)[half], j);
       }
+  }
+  for (int row = 0; row < 16; ++row) {
+    const auto c = [&](int column) -> Sum& {
+      const auto& lane =
+          *static_cast<const Lane<Sum>*>(in[row % 8 * 4 + column / 2]);
+      return (*lane.c)[static_cast<std::size_t>(row / 8 * 2 + column % 2)];
+    };
+    Exact sums[8];
+    for (int column = 0; column < 8; ++column) sums[column] = c(column);
+    for (int k = 0; k < 8 * kEach; ++k)
+      for (int column = 0; column < 8; ++column)
+        sums[column] += a[row][k] * b[k][column];
+    for (int column = 0; column < 8; ++column)
+      c(column) = static_cast<Sum>(sums[column]);
+  }
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
 #include "core/device/cuda/host_memory.h"
 
-#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/check.h"
 
 namespace banyan {
 namespace {
@@ -39,40 +40,37 @@ std::string Between(const ThreadMoment& other, const ThreadMoment& now) {
 }  // namespace
 
 HostMemory::HostMemory(std::string name, std::size_t bytes)
-    : name_(std::move(name)), size_(bytes), bytes_(bytes, kPoison) {}
-
-void HostMemory::Poison() {
-  std::fill(bytes_.begin(), bytes_.end(), kPoison);
-  all_written_ = false;
-  words_.assign(words_.size(), Word());
-}
+    : name_(std::move(name)),
+      size_(bytes),
+      bytes_(bytes, kPoison),
+      words_(nullptr, &std::free) {}
 
 void HostMemory::Track() {
-  if (words_.empty())
-    words_.assign((size_ + kWord - 1) / kWord,
-                  {.writer = {}, .reader = {}, .written = all_written_});
+  if (words_ != nullptr) return;
+  words_.reset(static_cast<Word*>(
+      std::calloc((size_ + kWord - 1) / kWord + 1, sizeof(Word))));
+  Check(words_ != nullptr, "no memory to tell accesses apart");
 }
 
 void HostMemory::MarkWritten(std::size_t first, std::size_t count) {
-  if (words_.empty() && count == size_) all_written_ = true;
-  if (words_.empty() && all_written_) return;
+  if (count == size_) return Fill(true);
+  if (words_ == nullptr && all_written_) return;
   Track();
   // A word that is written in part is taken as written: what comes from outside
   // comes in whole arrays.
   for (std::size_t word = first / kWord; word * kWord < first + count; ++word)
-    words_[word] = {.writer = {}, .reader = {}, .written = true};
+    words_[word] = {.filling = filling_, .written = true};
 }
 
 void HostMemory::Fault(const std::string& what, std::size_t first) const {
   throw MemoryFault{absl::StrCat(what, " (", name_, ", byte ", first, ")")};
 }
 
-void HostMemory::Read(std::size_t first, std::size_t count,
-                      const ThreadMoment& by) {
-  if (words_.empty() && all_written_) return;
+void HostMemory::ReadWords(std::size_t first, std::size_t count,
+                           const ThreadMoment& by) {
   Track();
   for (std::size_t at = first / kWord; at * kWord < first + count; ++at) {
-    Word& word = words_[at];
+    Word& word = WordAt(at);
     if (!word.written) Fault("reads what nothing has written", at * kWord);
     if (word.writer.launch == by.launch && !Ordered(word.writer, by))
       Fault(absl::StrCat("reads what ", Name(word.writer, by), " wrote",
@@ -100,7 +98,7 @@ void HostMemory::Write(std::size_t first, std::size_t count,
                        const ThreadMoment& by) {
   Track();
   for (std::size_t at = first / kWord; at * kWord < first + count; ++at) {
-    Word& word = words_[at];
+    Word& word = WordAt(at);
     if (word.writer.launch == by.launch && !Ordered(word.writer, by))
       Fault(absl::StrCat("writes what ", Name(word.writer, by), " wrote",
                          Between(word.writer, by)),
@@ -123,7 +121,7 @@ void HostMemory::Write(std::size_t first, std::size_t count,
 
 void HostMemory::Atomic(std::size_t first, const ThreadMoment& by) {
   Track();
-  Word& word = words_[first / kWord];
+  Word& word = WordAt(first / kWord);
   if (!word.written) Fault("reads what nothing has written", first);
   if (!word.atomic || word.writer.launch != by.launch) {
     Read(first, kWord, by);

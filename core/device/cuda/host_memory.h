@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -41,8 +43,8 @@ class HostMemory {
   std::size_t bytes() const { return size_; }
   const std::string& name() const { return name_; }
 
-  // As if it had just been allocated.
-  void Poison();
+  // As if it had just been allocated, of memory that is tracked.
+  void Poison() { Fill(false); }
   // From now on accesses are told apart; to be called before the first launch
   // that may write here. What only copies write, as weights, does without.
   void Track();
@@ -53,7 +55,9 @@ class HostMemory {
   // within the allocation, written before it is read, and of whatever another
   // thread does to the same word, parted by a barrier. Writes are of whole
   // words.
-  void Read(std::size_t first, std::size_t count, const ThreadMoment& by);
+  void Read(std::size_t first, std::size_t count, const ThreadMoment& by) {
+    if (words_ != nullptr || !all_written_) ReadWords(first, count, by);
+  }
   void Write(std::size_t first, std::size_t count, const ThreadMoment& by);
   // A word changed in one step, which needs no barrier between threads that do
   // the same.
@@ -63,6 +67,7 @@ class HostMemory {
   struct Word {
     ThreadMoment writer;  // launch 0: none since the memory was filled
     ThreadMoment reader;
+    std::uint32_t filling = 0;  // what is said here is of that one, or nothing
     bool written = false;
     bool atomic = false;        // the last write was
     bool many_readers = false;  // since the last barrier of the block
@@ -70,13 +75,28 @@ class HostMemory {
     bool many_blocks = false;  // in this launch
   };
 
+  void ReadWords(std::size_t first, std::size_t count, const ThreadMoment& by);
+  // All of it is something else now.
+  void Fill(bool written) {
+    ++filling_;
+    all_written_ = written;
+  }
+  Word& WordAt(std::size_t at) {
+    Word& word = words_[at];
+    if (word.filling != filling_)
+      word = {.filling = filling_, .written = all_written_};
+    return word;
+  }
   [[noreturn]] void Fault(const std::string& what, std::size_t first) const;
 
   std::string name_;
   std::size_t size_;
   std::vector<std::byte> bytes_;
-  bool all_written_ = false;  // holds while there are no words
-  std::vector<Word> words_;
+  // Since all of it was filled last: whether with numbers, or with nothing.
+  bool all_written_ = false;
+  std::uint32_t filling_ = 1;
+  // Zeros until they are touched, of which large arrays cost nothing.
+  std::unique_ptr<Word[], decltype(&std::free)> words_;
 };
 
 }  // namespace banyan

@@ -595,6 +595,8 @@ absl::Status CudaBackend::MoveKv(const MoveKvArgs& args) {
   const auto bytes =
       absl::MakeConstSpan(reinterpret_cast<const std::byte*>(slots.data()),
                           slots.size() * sizeof(std::int32_t));
+  // The pass that stored the rows took more of it: for want of memory no commit
+  // fails, and a round that has scored comes to its end.
   BANYAN_ASSIGN_OR_RETURN(const DeviceSpan list, Scratch(bytes.size()));
   BANYAN_RETURN_IF_ERROR(CopyIn(bytes, list));
   kernels_.move_kv(*device_, {.cache = KvOf(*args.cache),

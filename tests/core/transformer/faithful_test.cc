@@ -24,6 +24,7 @@
 #include "tests/core/transformer/walk.h"
 #include "tests/support/dice.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/host_part.h"
 #include "tests/support/must_read.h"
 
 namespace banyan {
@@ -60,7 +61,8 @@ class Faithful : public testing::TestWithParam<std::string> {
   // which the length of the family's name chooses.
   void EverywhereAndOnHost(const Test& test) {
     Everywhere(test);
-    Run(kFormats[GetParam().size() % 3], {HostDeviceBackend()}, test);
+    if (LeftOutOnHost(GetParam())) return;
+    Run(kFormats[GetParam().size() % 3], {BackendOf("host")}, test);
   }
 
   const std::vector<std::shared_ptr<Backend>> backends_ = Backends();

@@ -1,5 +1,6 @@
 #include "tests/core/transformer/made_model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -20,59 +21,98 @@
 namespace banyan {
 namespace {
 
-constexpr int kHidden = 96;
-constexpr int kKeys = 48;
-constexpr int kFeedForward = 136;
-constexpr int kVocab = 301;
+constexpr int kHeadDim = 16;
+constexpr int kCycle = 5;
+// Of the embeddings of a cyclic model, beside what its layers add.
+constexpr float kLoud = 2;
+
+int HiddenOf(const MadeModelOptions& options) {
+  return options.heads * kHeadDim;
+}
 
 // Weights of a size that keeps activations of the order of one.
-MadeTensor Matrix(int rows, int columns, Dice& dice) {
+std::vector<float> Numbers(int rows, int columns, Dice& dice) {
   std::vector<float> numbers(static_cast<std::size_t>(rows) *
                              static_cast<std::size_t>(columns));
   const float size = std::sqrt(3.0F / static_cast<float>(columns));
   for (float& x : numbers) x = size * dice.Signed();
-  return {"F32", {rows, columns}, Stored(numbers)};
+  return numbers;
 }
 
-MadeTensor Gains(Dice& dice) {
-  std::vector<float> numbers(kHidden);
+MadeTensor Matrix(int rows, int columns, Dice& dice) {
+  return {"F32", {rows, columns}, Stored(Numbers(rows, columns, dice))};
+}
+
+MadeTensor Gains(int count, Dice& dice) {
+  std::vector<float> numbers(static_cast<std::size_t>(count));
   for (float& x : numbers) x = 1 + 0.2F * dice.Signed();
-  return {"F32", {kHidden}, Stored(numbers)};
+  return {"F32", {count}, Stored(numbers)};
 }
 
-void AddLayer(int place, int layer, MadeTensors& tensors) {
+std::vector<float> Embedding(const MadeModelOptions& options) {
+  Dice dice(1000);
+  std::vector<float> numbers = Numbers(options.vocab, HiddenOf(options), dice);
+  if (options.cyclic)
+    for (float& x : numbers) x *= kLoud;
+  return numbers;
+}
+
+void AddLayer(const MadeModelOptions& options, int place, int layer,
+              MadeTensors& tensors) {
+  const int hidden = HiddenOf(options);
+  const int keys = options.kv_heads * kHeadDim;
+  const int feed_forward = options.feed_forward;
   Dice dice(static_cast<std::uint64_t>(layer));
   const std::string name = absl::StrCat("model.layers.", place, ".");
-  tensors[name + "input_layernorm.weight"] = Gains(dice);
-  tensors[name + "self_attn.q_proj.weight"] = Matrix(kHidden, kHidden, dice);
-  tensors[name + "self_attn.k_proj.weight"] = Matrix(kKeys, kHidden, dice);
-  tensors[name + "self_attn.v_proj.weight"] = Matrix(kKeys, kHidden, dice);
-  tensors[name + "self_attn.o_proj.weight"] = Matrix(kHidden, kHidden, dice);
-  tensors[name + "post_attention_layernorm.weight"] = Gains(dice);
-  tensors[name + "mlp.gate_proj.weight"] = Matrix(kFeedForward, kHidden, dice);
-  tensors[name + "mlp.up_proj.weight"] = Matrix(kFeedForward, kHidden, dice);
-  tensors[name + "mlp.down_proj.weight"] = Matrix(kHidden, kFeedForward, dice);
+  tensors[name + "input_layernorm.weight"] = Gains(hidden, dice);
+  tensors[name + "self_attn.q_proj.weight"] = Matrix(hidden, hidden, dice);
+  tensors[name + "self_attn.k_proj.weight"] = Matrix(keys, hidden, dice);
+  tensors[name + "self_attn.v_proj.weight"] = Matrix(keys, hidden, dice);
+  tensors[name + "self_attn.o_proj.weight"] = Matrix(hidden, hidden, dice);
+  tensors[name + "post_attention_layernorm.weight"] = Gains(hidden, dice);
+  tensors[name + "mlp.gate_proj.weight"] = Matrix(feed_forward, hidden, dice);
+  tensors[name + "mlp.up_proj.weight"] = Matrix(feed_forward, hidden, dice);
+  tensors[name + "mlp.down_proj.weight"] = Matrix(hidden, feed_forward, dice);
 }
 
 }  // namespace
 
+std::vector<float> CyclicHead(const MadeModelOptions& options, int steps) {
+  const std::vector<float> embedding = Embedding(options);
+  const int hidden = HiddenOf(options);
+  std::vector<float> head(embedding.size());
+  for (int token = 0; token < options.vocab; ++token) {
+    const int first = token / kCycle * kCycle;
+    const int size = std::min(kCycle, options.vocab - first);
+    const int to = first + (token - first + steps) % size;
+    std::copy_n(embedding.begin() + token * hidden, hidden,
+                head.begin() + to * hidden);
+  }
+  return head;
+}
+
 MadeModel::MadeModel(const MadeModelOptions& options) {
+  const int hidden = HiddenOf(options);
   folder_.Write(
       "config.json",
-      absl::StrCat(R"({"model_type": "llama", "vocab_size": )", kVocab,
-                   R"(, "hidden_size": )", kHidden,
-                   R"(, "intermediate_size": )", kFeedForward,
-                   R"(, "num_hidden_layers": )", options.layers.size(),
-                   R"(, "num_attention_heads": 6, "num_key_value_heads": 3)",
-                   R"(, "max_position_embeddings": )", options.context_limit,
-                   R"(, "eos_token_id": 2})"));
-  Dice dice(1000);
+      absl::StrCat(R"({"model_type": "llama", "vocab_size": )", options.vocab,
+                   R"(, "hidden_size": )", hidden, R"(, "intermediate_size": )",
+                   options.feed_forward, R"(, "num_hidden_layers": )",
+                   options.layers.size(), R"(, "num_attention_heads": )",
+                   options.heads, R"(, "num_key_value_heads": )",
+                   options.kv_heads, R"(, "max_position_embeddings": )",
+                   options.context_limit, R"(, "eos_token_id": 2})"));
+  Dice dice(1001);
   MadeTensors tensors;
-  tensors["model.embed_tokens.weight"] = Matrix(kVocab, kHidden, dice);
-  tensors["model.norm.weight"] = Gains(dice);
-  tensors["lm_head.weight"] = Matrix(kVocab, kHidden, dice);
+  const std::vector<std::int64_t> shape = {options.vocab, hidden};
+  tensors["model.embed_tokens.weight"] = {"F32", shape,
+                                          Stored(Embedding(options))};
+  tensors["model.norm.weight"] = Gains(hidden, dice);
+  tensors["lm_head.weight"] =
+      options.cyclic ? MadeTensor{"F32", shape, Stored(CyclicHead(options, 1))}
+                     : Matrix(options.vocab, hidden, dice);
   for (std::size_t i = 0; i < options.layers.size(); ++i)
-    AddLayer(static_cast<int>(i), options.layers[i], tensors);
+    AddLayer(options, static_cast<int>(i), options.layers[i], tensors);
   folder_.Write("model.safetensors", SafetensorsFile(tensors));
 }
 

@@ -13,12 +13,22 @@
 
 namespace banyan {
 
-// Hidden 96, 6 heads of 16, 3 of keys and values, feed-forward 136, 301 tokens.
-// The same number gives the same layer.
+// Heads are of 16, and the hidden size is that of all of them. The same number
+// gives the same layer.
 struct MadeModelOptions {
   std::vector<int> layers = {0, 1};
   int context_limit = 720;
+  int heads = 6;
+  int kv_heads = 3;
+  int feed_forward = 136;
+  int vocab = 301;
+  // Whether a token's likeliest successor is mostly the one of its cycle,
+  // whatever the layers: so that such models agree at times.
+  bool cyclic = false;
 };
+
+// A matrix that finds in a token's embedding the one `steps` on in its cycle.
+std::vector<float> CyclicHead(const MadeModelOptions& options, int steps);
 
 class MadeModel {
  public:

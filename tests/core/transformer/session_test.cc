@@ -19,14 +19,16 @@
 #include "tests/core/transformer/walk.h"
 #include "tests/support/dice.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/host_part.h"
 #include "tests/support/must_read.h"
+#include "tests/support/tight_device.h"
 
 namespace banyan {
 namespace {
 
 constexpr int kNone = TokenBatch::kCommitted;
 
-class Refusals : public testing::TestWithParam<std::string> {
+class Refusals : public testing::TestWithParam<GoldenOnDevice> {
  protected:
   Refusals() {
     Dice dice(1);
@@ -35,6 +37,9 @@ class Refusals : public testing::TestWithParam<std::string> {
       walk->Score(walk->RandomBatch(5, dice));
     }
     position_ = walk_.session().length();
+  }
+  void SetUp() override {
+    if (GetParam().LeftOut()) GTEST_SKIP() << kHostLeftOut;
   }
 
   // Scores `requests`, which must fail; the sessions must go on as if they had
@@ -60,12 +65,12 @@ class Refusals : public testing::TestWithParam<std::string> {
       Dice dice(2);
       const int first = walk->pending();
       const auto scores = walk->Score(walk->RandomBatch(3, dice));
-      ExpectFaithful(*scores, first, 3, *walk, oracle_, GetParam());
+      ExpectFaithful(*scores, first, 3, *walk, oracle_, GetParam().ToText());
     }
   }
 
-  std::shared_ptr<Backend> backend_ = Backends().front();
-  std::unique_ptr<Transformer> model_ = LoadGolden(GetParam(), backend_);
+  std::shared_ptr<Backend> backend_ = BackendOf(GetParam().device);
+  std::unique_ptr<Transformer> model_ = LoadGolden(GetParam().golden, backend_);
   Oracle oracle_{*model_};
   Walk walk_{*model_};
   Walk other_{*model_};
@@ -125,7 +130,7 @@ TEST_P(Refusals, OfOneSessionTwice) {
 }
 
 TEST_P(Refusals, OfAnotherModelsSession) {
-  const auto stranger = LoadGolden(GetParam(), backend_);
+  const auto stranger = LoadGolden(GetParam().golden, backend_);
   const auto session = stranger->NewSession();
   const TokenBatch batch = {{1}, {0}, {kNone}};
   ExpectRefused({{session.get(), &batch}}, "another model");
@@ -224,44 +229,92 @@ TEST_P(Refusals, BehindTheContextLimit) {
   EXPECT_EQ(session->length(), limit);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Refusals, testing::ValuesIn(GoldenNames()),
-                         [](const auto& row) { return row.param; });
+INSTANTIATE_TEST_SUITE_P(All, Refusals, testing::ValuesIn(GoldensOnDevices()),
+                         [](const auto& row) { return row.param.ToText(); });
 
 // The rows that only pad the vocabulary can be read but not be said.
-TEST(UsedVocab, MasksThePaddingAndNothingElse) {
-  const auto backend = Backends().front();
-  for (const std::string& name : GoldenNames())
-    for (WeightFormat format : {WeightFormat::kF32, WeightFormat::kQ8}) {
-      const auto checkpoint = Checkpoint::Open(GoldenFolder(name));
-      ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
-      const auto whole = LoadGolden(name, backend, format);
-      const int vocab = whole->vocab_size();
-      Oracle oracle(*whole);
-      for (int used : {0, 1, 16, vocab - 1, vocab}) {
-        const auto model = Transformer::Load(
-            **checkpoint, {.format = format, .used_vocab = used}, backend);
-        ASSERT_TRUE(model.ok()) << model.status();
-        EXPECT_EQ((*model)->vocab_size(), vocab);
-        Walk walk(**model);
-        const auto scores =
-            walk.Score(ChainAfter(walk.session(), {1, vocab - 1, 3}));
-        for (int row = 0; row < 3; ++row) {
-          Logits expected = oracle.After(walk.Text(row));
-          for (int i = used == 0 ? vocab : used; i < vocab; ++i)
-            expected[static_cast<std::size_t>(i)] =
-                -std::numeric_limits<double>::infinity();
-          EXPECT_TRUE(SameBits(MustRead(*scores, row), expected))
-              << name << ", " << used << " used";
-        }
-      }
-      for (int used : {-1, vocab + 1}) {
-        const auto model = Transformer::Load(
-            **checkpoint, {.format = format, .used_vocab = used}, backend);
-        EXPECT_EQ(model.status().code(), absl::StatusCode::kInvalidArgument);
-        EXPECT_THAT(model.status().message(),
-                    testing::HasSubstr(std::to_string(used)));
+class UsedVocab : public testing::TestWithParam<GoldenOnDevice> {};
+
+TEST_P(UsedVocab, MasksThePaddingAndNothingElse) {
+  if (GetParam().LeftOut()) GTEST_SKIP() << kHostLeftOut;
+  const std::string& name = GetParam().golden;
+  const auto backend = BackendOf(GetParam().device);
+  for (WeightFormat format : {WeightFormat::kF32, WeightFormat::kQ8}) {
+    const auto checkpoint = Checkpoint::Open(GoldenFolder(name));
+    ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
+    const auto whole = LoadGolden(name, backend, format);
+    const int vocab = whole->vocab_size();
+    Oracle oracle(*whole);
+    for (int used : {0, 1, 16, vocab - 1, vocab}) {
+      const auto model = Transformer::Load(
+          **checkpoint, {.format = format, .used_vocab = used}, backend);
+      ASSERT_TRUE(model.ok()) << model.status();
+      EXPECT_EQ((*model)->vocab_size(), vocab);
+      Walk walk(**model);
+      const auto scores =
+          walk.Score(ChainAfter(walk.session(), {1, vocab - 1, 3}));
+      for (int row = 0; row < 3; ++row) {
+        Logits expected = oracle.After(walk.Text(row));
+        for (int i = used == 0 ? vocab : used; i < vocab; ++i)
+          expected[static_cast<std::size_t>(i)] =
+              -std::numeric_limits<double>::infinity();
+        EXPECT_TRUE(SameBits(MustRead(*scores, row), expected))
+            << name << ", " << used << " used";
       }
     }
+    for (int used : {-1, vocab + 1}) {
+      const auto model = Transformer::Load(
+          **checkpoint, {.format = format, .used_vocab = used}, backend);
+      EXPECT_EQ(model.status().code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_THAT(model.status().message(),
+                  testing::HasSubstr(std::to_string(used)));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, UsedVocab, testing::ValuesIn(GoldensOnDevices()),
+                         [](const auto& row) { return row.param.ToText(); });
+
+// A batch so large that every layer's cache must grow: wherever memory ends,
+// the session is as it was, and with room the call gives what it would have
+// given.
+TEST(OutOfMemory, InAPassLeavesTheSessionAsItWas) {
+  constexpr int kRows = 540;
+  TightDevice device;
+  const auto model = LoadGolden("llama", device.backend());
+  const auto fresh = LoadGolden("llama", BackendOf("host"));
+  Oracle oracle(*fresh);
+  Dice dice(3);
+  Walk walk(*model);
+  walk.Prefill(RandomText(*model, 6, dice));
+  walk.Score(walk.RandomBatch(5, dice));
+  TokenBatch batch;
+  for (int i = 0; i < kRows; ++i) batch.Add(i % model->vocab_size(), 6, kNone);
+  std::size_t limit = device.used();
+  device.Limit(limit);
+  auto scores = ScoreOne(*model, walk.session(), batch);
+  int refused = 0;
+  for (; !scores.ok() && refused < 100;
+       scores = ScoreOne(*model, walk.session(), batch)) {
+    ++refused;
+    EXPECT_EQ(walk.session().length(), 6);
+    EXPECT_EQ(walk.session().pending(), 5);
+    limit += TightDevice::Missing(scores.status());
+    device.Limit(limit);
+  }
+  ASSERT_TRUE(scores.ok()) << scores.status();
+  // Two caches of each of two layers, at least.
+  EXPECT_GT(refused, 4);
+  device.Limit(TightDevice::kMemory);
+  walk.Note(batch);
+  for (int row : {0, 1, 300, kRows - 1})
+    EXPECT_TRUE(
+        SameBits(MustRead(**scores, row), oracle.After(walk.Text(5 + row))))
+        << row;
+  walk.Commit({5 + 300});
+  const TokenBatch next = walk.RandomBatch(2, dice);
+  const auto after = walk.Score(next);
+  ExpectFaithful(*after, 0, 2, walk, oracle, "after it");
 }
 
 }  // namespace

@@ -20,12 +20,11 @@
 #include "tests/core/transformer/walk.h"
 #include "tests/support/dice.h"
 #include "tests/support/golden_model.h"
+#include "tests/support/host_part.h"
 #include "tests/support/must_read.h"
 
 namespace banyan {
 namespace {
-
-std::shared_ptr<Backend> Best() { return Backends().front(); }
 
 std::vector<int> AllLayers(const Model& model) {
   std::vector<int> layers(static_cast<std::size_t>(model.layers()));
@@ -57,11 +56,22 @@ void ExpectSame(const std::vector<Logits>& got,
     EXPECT_TRUE(SameBits(got[row], expected[row])) << "row " << row;
 }
 
-class Views : public testing::TestWithParam<std::string> {};
+class Views : public testing::TestWithParam<GoldenOnDevice> {
+ protected:
+  void SetUp() override {
+    if (GetParam().LeftOut()) GTEST_SKIP() << kHostLeftOut;
+  }
+  std::unique_ptr<Transformer> Load(
+      WeightFormat format = WeightFormat::kF32) const {
+    return LoadGolden(GetParam().golden, backend_, format);
+  }
+
+  const std::shared_ptr<Backend> backend_ = BackendOf(GetParam().device);
+};
 
 TEST_P(Views, OfAllLayersGiveTheParentsLogits) {
   for (WeightFormat format : {WeightFormat::kF32, WeightFormat::kQ8}) {
-    const auto model = LoadGolden(GetParam(), Best(), format);
+    const auto model = Load(format);
     Dice dice(1);
     Walk walk(*model);
     const auto view = MustView(walk.session(), AllLayers(*model));
@@ -87,7 +97,7 @@ TEST_P(Views, OfAllLayersGiveTheParentsLogits) {
 
 // Whatever a view does, the parent says what it would have said.
 TEST_P(Views, DoNotChangeTheParent) {
-  const auto model = LoadGolden(GetParam(), Best());
+  const auto model = Load();
   Oracle oracle(*model);
   Dice dice(2);
   Walk walk(*model);
@@ -102,7 +112,7 @@ TEST_P(Views, DoNotChangeTheParent) {
     MustScore(*model, *view, tree);
     EXPECT_EQ(walk.session().pending(), 0);
     const auto scores = walk.Score(tree);
-    ExpectFaithful(*scores, 0, 7, walk, oracle, GetParam());
+    ExpectFaithful(*scores, 0, 7, walk, oracle, GetParam().ToText());
     MustScore(*model, *view, ChainAfter(*view, {1}));
     EXPECT_EQ(view->pending(), 8);
     EXPECT_EQ(walk.session().pending(), 7);
@@ -116,7 +126,7 @@ TEST_P(Views, DoNotChangeTheParent) {
 
 // A view and its parent in one call, both ways round.
 TEST_P(Views, ShareACallWithTheirParent) {
-  const auto model = LoadGolden(GetParam(), Best());
+  const auto model = Load();
   Dice dice(3);
   for (const std::vector<int>& layers :
        {std::vector<int>{0}, AllLayers(*model)})
@@ -137,7 +147,7 @@ TEST_P(Views, ShareACallWithTheirParent) {
       ASSERT_TRUE(scores.ok()) << scores.status();
       walk.Note(tree);
       ExpectFaithful(*(*scores)[parent_first ? 0 : 1], 0, 7, walk, oracle,
-                     GetParam());
+                     GetParam().ToText());
       for (int row = 0; row < 7; ++row)
         EXPECT_TRUE(SameBits(MustRead(*(*scores)[parent_first ? 1 : 0], row),
                              expected[static_cast<std::size_t>(row)]));
@@ -145,7 +155,7 @@ TEST_P(Views, ShareACallWithTheirParent) {
 }
 
 TEST_P(Views, CommitNothing) {
-  const auto model = LoadGolden(GetParam(), Best());
+  const auto model = Load();
   const auto session = model->NewSession();
   const auto view = MustView(*session, {0});
   EXPECT_FALSE(view->Prefill({1}).ok());
@@ -159,7 +169,7 @@ TEST_P(Views, CommitNothing) {
 }
 
 TEST_P(Views, RefuseLayersThatAreNone) {
-  const auto model = LoadGolden(GetParam(), Best());
+  const auto model = Load();
   const auto session = model->NewSession();
   const int end = model->layers();
   for (const std::vector<int>& layers : std::vector<std::vector<int>>{
@@ -172,7 +182,7 @@ TEST_P(Views, RefuseLayersThatAreNone) {
 
 // After a layer that the view skips there is no hidden state.
 TEST_P(Views, TapTheLayersTheyRun) {
-  const auto model = LoadGolden(GetParam(), Best());
+  const auto model = Load();
   const auto session = model->NewSession();
   const auto view = MustView(*session, {1});
   const TokenBatch batch = ChainAfter(*view, {1, 2});
@@ -189,17 +199,28 @@ TEST_P(Views, TapTheLayersTheyRun) {
         << tap;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Views, testing::ValuesIn(GoldenNames()),
-                         [](const auto& row) { return row.param; });
+INSTANTIATE_TEST_SUITE_P(All, Views, testing::ValuesIn(GoldensOnDevices()),
+                         [](const auto& row) { return row.param.ToText(); });
+
+// Of made models.
+class View : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == "host" && LeftOutOnHost("made"))
+      GTEST_SKIP() << kHostLeftOut;
+  }
+
+  const std::shared_ptr<Backend> backend_ = BackendOf(GetParam());
+};
 
 // Without a prefix a view is a model of its layers alone.
-TEST(View, RunsItsLayersAndNoOther) {
+TEST_P(View, RunsItsLayersAndNoOther) {
   for (const std::vector<int>& layers :
        std::vector<std::vector<int>>{{0}, {2}, {0, 2}, {1, 2}, {0, 1}}) {
     const MadeModel whole({.layers = {0, 1, 2}});
     const MadeModel part({.layers = layers});
-    const auto model = whole.Load(Best());
-    const auto fewer = part.Load(Best());
+    const auto model = whole.Load(backend_);
+    const auto fewer = part.Load(backend_);
     const auto parent = model->NewSession();
     const auto view = MustView(*parent, layers);
     Dice dice(4);
@@ -215,13 +236,13 @@ TEST(View, RunsItsLayersAndNoOther) {
 
 // A view of the first layers is a shallower model on any prefix: those layers'
 // keys and values do not know what comes after.
-TEST(View, OfTheFirstLayersIsAShallowerModel) {
+TEST_P(View, OfTheFirstLayersIsAShallowerModel) {
   const MadeModel whole({.layers = {0, 1, 2}});
-  const auto model = whole.Load(Best());
+  const auto model = whole.Load(backend_);
   for (const std::vector<int>& layers :
        std::vector<std::vector<int>>{{0}, {0, 1}}) {
     const MadeModel part({.layers = layers});
-    const auto fewer = part.Load(Best());
+    const auto fewer = part.Load(backend_);
     Dice dice(5);
     Walk walk(*fewer);
     Walk parent(*model);
@@ -241,6 +262,9 @@ TEST(View, OfTheFirstLayersIsAShallowerModel) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Devices, View, testing::ValuesIn(DeviceNames()),
+                         [](const auto& row) { return row.param; });
 
 }  // namespace
 }  // namespace banyan

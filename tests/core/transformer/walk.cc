@@ -4,8 +4,8 @@
 
 #include <bit>
 #include <cstddef>
-#include <cstdlib>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,6 +20,8 @@
 #include "core/ops/cpu/cpu_backend.h"
 #include "core/ops/devices.h"
 #include "tests/support/dice.h"
+#include "tests/support/golden_model.h"
+#include "tests/support/host_part.h"
 #include "tests/support/must_read.h"
 
 namespace banyan {
@@ -57,11 +59,35 @@ std::vector<std::shared_ptr<Backend>> Backends() {
   return backends;
 }
 
+std::vector<std::string> DeviceNames() {
+  std::vector<std::string> names;
+  for (const DeviceRow& row : DeviceTable())
+    if (row.name != "cuda" || OpenDevice(row.name).ok())  // there may be no GPU
+      names.emplace_back(row.name);
+  return names;
+}
+
 std::shared_ptr<Backend> HostDeviceBackend() {
   const char* const other = std::getenv("BANYAN_TEST_DEVICE");
-  auto backend = OpenDevice(other == nullptr ? "host" : other);
+  return BackendOf(other == nullptr ? "host" : other);
+}
+
+std::shared_ptr<Backend> BackendOf(const std::string& device) {
+  auto backend = OpenDevice(device);
   Check(backend.ok(), backend.status().message());
   return *std::move(backend);
+}
+
+bool GoldenOnDevice::LeftOut() const {
+  return device == "host" && LeftOutOnHost(golden);
+}
+
+std::vector<GoldenOnDevice> GoldensOnDevices() {
+  std::vector<GoldenOnDevice> all;
+  for (const std::string& golden : GoldenNames())
+    for (const std::string& device : DeviceNames())
+      all.push_back({golden, device});
+  return all;
 }
 
 std::vector<TokenId> RandomText(const Model& model, int size, Dice& dice) {

@@ -23,9 +23,24 @@ testing::AssertionResult SameBits(const Logits& got, const Logits& expected);
 
 // The cpu on every instruction set with 1 and 2 threads, best first.
 std::vector<std::shared_ptr<Backend>> Backends();
+// Devices of the table, each as it is opened by default.
+std::vector<std::string> DeviceNames();
+std::shared_ptr<Backend> BackendOf(const std::string& device);
 // Kernels of GPUs: on the host device, or on that of this name in the
 // environment's BANYAN_TEST_DEVICE.
 std::shared_ptr<Backend> HostDeviceBackend();
+
+// A golden model on a device; what tests are named by: "llama_host".
+struct GoldenOnDevice {
+  std::string golden;
+  std::string device;
+
+  // Of what this build leaves out (tests/support/host_part.h).
+  bool LeftOut() const;
+  std::string ToText() const { return golden + "_" + device; }
+};
+// Every one on every device.
+std::vector<GoldenOnDevice> GoldensOnDevices();
 
 // Random ids of the model's vocabulary.
 std::vector<TokenId> RandomText(const Model& model, int size, Dice& dice);

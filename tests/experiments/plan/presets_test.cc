@@ -4,38 +4,25 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "configs/loader/loader.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
-#include "core/base/token.h"
 #include "core/random/seeded_source.h"
-#include "decode/batch_decoder.h"
-#include "decode/decoder.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
-#include "experiments/plan/choose_prompts.h"
 #include "experiments/plan/params_edit.h"
-#include "experiments/plan/workload.h"
-#include "experiments/run/loaded_model.h"
 #include "experiments/run/method_file.h"
-#include "experiments/run/model_shelf.h"
-#include "experiments/run/prepared_prompts.h"
+#include "tests/experiments/preset_bench.h"
 #include "tests/experiments/preset_files.h"
 #include "tests/support/tally.h"
-#include "tests/support/tree_text.h"
 
 namespace banyan {
 namespace {
@@ -70,61 +57,11 @@ const std::map<std::string, Sizes>& SizesOfPresets() {
   return sizes;
 }
 
-class Bench {
+class Bench : public PresetBench {
  public:
-  Bench() : shelf_(OneThread()) {
-    const auto workload = ReadWorkload("experiments/workloads/pycode.jsonl");
-    Check(workload.ok(), workload.status().message());
-    const auto target = shelf_.Open({kShippedTarget, "auto"});
-    Check(target.ok(), target.status().message());
-    const auto chosen = ChoosePrompts({"", {}, kPrompts}, *workload);
-    Check(chosen.ok(), chosen.status().message());
-    for (int number : *chosen) {
-      const auto& prompt = workload->prompts[static_cast<std::size_t>(number)];
-      auto tokens = TokensOf(prompt, *target);
-      Check(tokens.ok(), tokens.status().message());
-      prompts_.push_back(
-          {static_cast<std::uint32_t>(number), *std::move(tokens)});
-    }
-  }
-
-  LoadedMethod Open(const Params& file, const std::string& weights,
-                    const std::string& temperature = "0") {
-    auto method = ReadMethodFile(
-        file, {.target = {kShippedTarget, weights},
-               .shelf = shelf_,
-               .sampling = {{"temperature", {}, Params::Scalar(temperature)}}});
-    Check(method.ok(), method.status().message());
-    return *std::move(method);
-  }
-
-  // The texts after all prompts.
-  std::vector<std::vector<TokenId>> Decode(const LoadedMethod& method) {
-    std::vector<std::vector<TokenId>> texts;
-    for (const Prompt& prompt : prompts_) {
-      SeededSource random(1);
-      auto text = method.decoder->Decode(
-          prompt, {.max_new_tokens = kTokens}, random,
-          [&](const RoundRecord& round) {
-            ++rounds_;
-            drafted_ += static_cast<std::size_t>(round.tree.size()) - 1;
-            accepted_ += round.verdict.path.size();
-          });
-      Check(text.ok(), text.status().message());
-      texts.push_back(*std::move(text));
-    }
-    return texts;
-  }
-
-  const std::vector<Prompt>& prompts() const { return prompts_; }
-
-  std::size_t rounds_ = 0;
-  std::size_t drafted_ = 0;
-  std::size_t accepted_ = 0;
-
- private:
-  ModelShelf shelf_;
-  std::vector<Prompt> prompts_;
+  Bench()
+      : PresetBench(OneThread(), kShippedTarget, ShippedPrompts(kPrompts),
+                    kTokens) {}
 };
 
 TEST(Presets, AreTheFilesEachWithItsQuestion) {
@@ -154,7 +91,7 @@ TEST_P(EveryPreset, LeavesGreedyTextAsItIsInEverySizeAndFormat) {
   const Sizes& sizes = SizesOfPresets().at(GetParam());
   for (const char* weights : {"f32", "bf16", "q8"}) {
     const auto plain = bench.Decode(bench.Open(Preset("plain"), weights));
-    bench.rounds_ = bench.drafted_ = bench.accepted_ = 0;
+    bench.rounds = bench.drafted = bench.accepted = 0;
     std::vector<std::size_t> drafted;
     for (const std::string& value : sizes.values) {
       const auto parsed = ParseYaml(value, "size");
@@ -164,28 +101,14 @@ TEST_P(EveryPreset, LeavesGreedyTextAsItIsInEverySizeAndFormat) {
       const auto texts = bench.Decode(bench.Open(*file, weights));
       EXPECT_EQ(texts, plain) << weights << " " << sizes.path << " " << value;
       tally.Count(CaseResult::kProven, static_cast<int>(texts.size()));
-      drafted.push_back(bench.drafted_);
+      drafted.push_back(bench.drafted);
     }
     EXPECT_LT(drafted[0], drafted[1] - drafted[0]) << "a size does nothing";
     // It drafted, and some of it was right: else nothing was tested.
-    EXPECT_GT(bench.drafted_, bench.rounds_ / 4) << weights;
-    EXPECT_GT(bench.accepted_, bench.rounds_ / 10) << weights;
+    EXPECT_GT(bench.drafted, bench.rounds / 4) << weights;
+    EXPECT_GT(bench.accepted, bench.rounds / 10) << weights;
   }
   ExpectCounts(tally, kProgram);
-}
-
-// Tokens and trees of a prompt, one round after the other.
-std::string Trace(Decoder& decoder, const Prompt& prompt) {
-  std::string trace;
-  SeededSource random(1);
-  const auto text =
-      decoder.Decode(prompt, {.max_new_tokens = kTokens}, random,
-                     [&](const RoundRecord& round) {
-                       absl::StrAppend(&trace, ToText(round.tree), " -> ",
-                                       absl::StrJoin(round.emitted, " "), "\n");
-                     });
-  Check(text.ok(), text.status().message());
-  return trace;
 }
 
 // Field pitfall 19, by trees and not by texts alone: what a policy learnt from
@@ -196,29 +119,13 @@ TEST_P(EveryPreset, DraftsEachPromptAsIfItWereTheFirst) {
   const LoadedMethod used = bench.Open(Preset(GetParam()), "f32");
   for (int i = 0; i < 8; ++i) {
     const LoadedMethod fresh = bench.Open(Preset(GetParam()), "f32");
-    EXPECT_EQ(Trace(*used.decoder, bench.prompts()[i]),
-              Trace(*fresh.decoder, bench.prompts()[i]))
+    EXPECT_EQ(bench.Trace(*used.decoder, bench.prompts()[i]),
+              bench.Trace(*fresh.decoder, bench.prompts()[i]))
         << "prompt " << i;
     tally.Count(CaseResult::kProven);
   }
   ExpectCounts(tally, kProgram);
 }
-
-// Tokens and trees, by prompt.
-class Traces : public BatchListener {
- public:
-  explicit Traces(std::size_t prompts) : texts(prompts) {}
-  void Admitted(std::size_t, std::int64_t, std::int64_t) override {}
-  void Round(std::size_t prompt, const RoundRecord& round) override {
-    absl::StrAppend(&texts[prompt], ToText(round.tree), " -> ",
-                    absl::StrJoin(round.emitted, " "), "\n");
-    shared += round.sequences > 1 ? 1 : 0;
-  }
-  void Ended(std::size_t, StopReason, std::int64_t) override {}
-
-  std::vector<std::string> texts;
-  int shared = 0;  // rounds
-};
 
 TEST_P(EveryPreset, DecodesPromptsTogetherAsItDoesAlone) {
   constexpr std::size_t kTogether = 9;
@@ -228,20 +135,16 @@ TEST_P(EveryPreset, DecodesPromptsTogetherAsItDoesAlone) {
   const LoadedMethod method = bench.Open(Preset(GetParam()), "bf16", "1");
   std::vector<std::string> alone;
   for (const Prompt& prompt : prompts)
-    alone.push_back(Trace(*method.decoder, prompt));
+    alone.push_back(bench.Trace(*method.decoder, prompt));
   Tally tally;
   for (int slots : {1, 2, 3, 8}) {
-    Traces traces(kTogether);
-    SeededSource random(1);
-    const absl::Status status =
-        DecodeBatch(*method.decoder, prompts, {.max_new_tokens = kTokens},
-                    slots, random, traces);
-    ASSERT_TRUE(status.ok()) << status;
+    const auto together = bench.TraceTogether(*method.decoder, prompts, slots);
     for (std::size_t i = 0; i < kTogether; ++i) {
-      EXPECT_EQ(traces.texts[i], alone[i]) << "prompt " << i << " of " << slots;
+      EXPECT_EQ(together.traces[i], alone[i])
+          << "prompt " << i << " of " << slots;
       tally.Count(CaseResult::kProven);
     }
-    EXPECT_EQ(traces.shared > 0, slots > 1);
+    EXPECT_EQ(together.shared > 0, slots > 1);
   }
   ExpectCounts(tally, kProgram);
 }

@@ -1,0 +1,209 @@
+// Out of memory in the middle of a round: a clear error, nothing lost, and with
+// room the same round runs. Every allocation of every round is refused once.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/base/token.h"
+#include "core/ops/weight.h"
+#include "core/prob/sampling_rule.h"
+#include "core/random/seeded_source.h"
+#include "core/transformer/transformer.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+#include "drafters/medusa/heads.h"
+#include "drafters/medusa/medusa.h"
+#include "drafters/small_model/small_model.h"
+#include "tests/core/checkpoint/files.h"
+#include "tests/drafters/made_heads.h"
+#include "tests/support/decoding.h"
+#include "tests/support/golden_model.h"
+#include "tests/support/tight_device.h"
+#include "tests/support/tree_text.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+namespace {
+
+// What a sequence holds that a round changes.
+struct Held {
+  std::vector<TokenId> tokens;
+  std::vector<float> features;
+  std::uint32_t round;
+  int length;
+  StopReason stopped;
+  friend bool operator==(const Held&, const Held&) = default;
+};
+
+Held HeldBy(const Sequence& sequence) {
+  return {sequence.context.tokens, sequence.context.features.values,
+          sequence.context.round, sequence.session->length(), sequence.stopped};
+}
+
+// A target that drafts for itself, in 8 bits and by heads.
+class Models {
+ public:
+  explicit Models(std::shared_ptr<Backend> backend)
+      : target_(LoadGolden("llama", backend, WeightFormat::kBf16)),
+        copy_(LoadGolden("llama", std::move(backend), WeightFormat::kQ8)) {
+    WriteHeads(MakeHeads(*target_).tensors, folder_);
+    auto heads = LoadMedusaHeads(folder_.path(), *target_);
+    Check(heads.ok(), heads.status().message());
+    heads_ = *std::move(heads);
+  }
+
+  Decoder NewDecoder(const std::string& drafter) const {
+    const SamplingRule rule;
+    std::vector<Trunk> trunks;
+    if (drafter != "medusa")
+      trunks.push_back(TrunkOf(std::make_unique<SmallModel>(copy_, rule),
+                               "expansion {branching: [3, 2]}"));
+    if (drafter != "small_model")
+      trunks.push_back(
+          TrunkOf(std::make_unique<Medusa>(heads_, rule), "chain {gamma: 2}"));
+    auto decoder = WithTrunks(*target_, "multi_round", std::move(trunks));
+    Check(decoder.ok(), decoder.status().message());
+    return *std::move(decoder);
+  }
+
+  const Transformer& target() const { return *target_; }
+
+ private:
+  TestFolder folder_;
+  std::unique_ptr<Transformer> target_;
+  std::shared_ptr<Transformer> copy_;
+  std::shared_ptr<const MedusaHeads> heads_;
+};
+
+std::vector<Sequence> BeginAll(Decoder& decoder) {
+  std::vector<Sequence> sequences;
+  const StopRule stop = {.max_new_tokens = 14};
+  for (const Prompt& prompt :
+       {Prompt{1, {1, 5}}, Prompt{2, {1, 9, 4, 30, 31}}, Prompt{3, {2}}}) {
+    auto sequence = decoder.Begin(prompt, stop);
+    Check(sequence.ok(), sequence.status().message());
+    sequences.push_back(*std::move(sequence));
+  }
+  return sequences;
+}
+
+// Those that have not stopped.
+std::vector<Sequence*> Going(std::vector<Sequence>& sequences) {
+  std::vector<Sequence*> going;
+  for (Sequence& sequence : sequences)
+    if (sequence.stopped == StopReason::kNone) going.push_back(&sequence);
+  return going;
+}
+
+void Note(const std::vector<RoundRecord>& records, std::string& trace) {
+  for (const RoundRecord& record : records)
+    absl::StrAppend(&trace, ToText(record.tree), " -> ",
+                    absl::StrJoin(record.emitted, " "), "\n");
+}
+
+class OutOfMemory : public testing::TestWithParam<std::string> {};
+
+TEST_P(OutOfMemory, InARoundLosesNothingWhereverItComes) {
+  TightDevice device;
+  const Models models(device.backend());
+  std::string undisturbed;
+  {
+    const Models others(TightDevice().backend());
+    Decoder decoder = others.NewDecoder(GetParam());
+    std::vector<Sequence> sequences = BeginAll(decoder);
+    SeededSource random(4);
+    for (auto going = Going(sequences); !going.empty();
+         going = Going(sequences)) {
+      const auto records = decoder.StepAll(going, random);
+      ASSERT_TRUE(records.ok()) << records.status();
+      Note(*records, undisturbed);
+    }
+  }
+  Decoder decoder = models.NewDecoder(GetParam());
+  std::vector<Sequence> sequences = BeginAll(decoder);
+  SeededSource random(4);
+  std::string trace;
+  int refused = 0;
+  int late = 0;
+  int rounds = 0;
+  for (auto going = Going(sequences); !going.empty();
+       going = Going(sequences), ++rounds) {
+    std::vector<Held> before;
+    for (const Sequence& sequence : sequences)
+      before.push_back(HeldBy(sequence));
+    std::size_t limit = device.used();
+    device.Limit(limit);
+    auto records = decoder.StepAll(going, random);
+    for (; !records.ok() && refused < 1000;
+         records = decoder.StepAll(going, random)) {
+      ++refused;
+      late += rounds > 0 ? 1 : 0;
+      for (std::size_t i = 0; i < sequences.size(); ++i)
+        ASSERT_EQ(HeldBy(sequences[i]), before[i]) << "sequence " << i;
+      // Room for what was refused, and for nothing after it.
+      limit += TightDevice::Missing(records.status());
+      device.Limit(limit);
+    }
+    ASSERT_TRUE(records.ok()) << records.status();
+    Note(*records, trace);
+  }
+  EXPECT_EQ(trace, undisturbed);
+  std::cout << "  " << refused << " allocations refused, " << late
+            << " of them behind the first of " << rounds << " rounds\n";
+  EXPECT_GT(refused, 10);
+  EXPECT_GT(late, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Drafters, OutOfMemory,
+                         testing::Values("small_model", "medusa", "both"),
+                         [](const auto& row) { return row.param; });
+
+// Another sequence that ends makes the room.
+TEST(OutOfMemoryOf, TwoSequencesOneGoesOnWhenTheOtherIsGone) {
+  TightDevice device;
+  const Models models(device.backend());
+  const SamplingRule rule;
+  const Prompt prompt = {1, {1, 5}};
+  const StopRule stop = {.max_new_tokens = 14};
+  const Decoded undisturbed = [&] {
+    const Models others(TightDevice().backend());
+    Decoder decoder = others.NewDecoder("small_model");
+    return MustDecode(decoder, prompt, stop);
+  }();
+  Decoder decoder = models.NewDecoder("small_model");
+  auto one = decoder.Begin(prompt, stop);
+  ASSERT_TRUE(one.ok()) << one.status();
+  auto other = std::make_unique<absl::StatusOr<Sequence>>(
+      decoder.Begin({2, {3, 4}}, stop));
+  ASSERT_TRUE(other->ok()) << other->status();
+  device.Limit(device.used());
+  SeededSource random(0);
+  EXPECT_GT(TightDevice::Missing(decoder.Step(*one, random).status()), 0U);
+  EXPECT_EQ(decoder.Begin({3, {5, 6}}, stop).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  other = nullptr;
+  std::vector<TokenId> tokens;
+  while (one->stopped == StopReason::kNone) {
+    const auto round = decoder.Step(*one, random);
+    ASSERT_TRUE(round.ok()) << round.status();
+    tokens.insert(tokens.end(), round->emitted.begin(), round->emitted.end());
+  }
+  EXPECT_EQ(tokens, undisturbed.tokens);
+}
+
+}  // namespace
+}  // namespace banyan

@@ -1,0 +1,209 @@
+// The presets of configs/methods on the host device: at temperature 0 the text
+// is that of plain decoding, to the last bit of every logit it hangs on. All of
+// them on a made target of 80 thousand weights with drafters made like it,
+// three on the models that ship.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/base/params.h"
+#include "core/prob/sampling_rule.h"
+#include "decode/sequence.h"
+#include "experiments/plan/params_edit.h"
+#include "experiments/run/method_file.h"
+#include "tests/core/checkpoint/files.h"
+#include "tests/core/transformer/made_model.h"
+#include "tests/core/transformer/walk.h"
+#include "tests/experiments/preset_bench.h"
+#include "tests/experiments/preset_files.h"
+#include "tests/support/decoding.h"
+#include "tests/support/host_part.h"
+#include "tests/support/tally.h"
+
+namespace banyan {
+namespace {
+
+constexpr char kProgram[] = "host_presets_test";
+constexpr int kTokens = 16;
+constexpr int kHeads = 4;
+
+// A model of these layers, its successors mostly those of every other one.
+MadeModelOptions Tiny(const std::vector<int>& layers) {
+  return {.layers = layers,
+          .context_limit = 96,
+          .heads = 4,
+          .kv_heads = 2,
+          .feed_forward = 96,
+          .vocab = 90,
+          .cyclic = true};
+}
+
+// Heads that take what follows for the cycle's.
+void WriteHeads(const TestFolder& folder) {
+  const MadeModelOptions target = Tiny({});
+  const int hidden = target.heads * 16;
+  MadeTensors tensors;
+  for (int head = 0; head < kHeads; ++head) {
+    const std::vector<float> nothing(static_cast<std::size_t>(hidden * hidden));
+    tensors[absl::StrCat(head, ".0.linear.weight")] = {
+        "F32", {hidden, hidden}, Stored(nothing)};
+    tensors[absl::StrCat(head, ".0.linear.bias")] = {
+        "F32", {hidden}, Stored({nothing.begin(), nothing.begin() + hidden})};
+    tensors[absl::StrCat(head, ".1.weight")] = {
+        "F32", {target.vocab, hidden}, Stored(CyclicHead(target, head + 2))};
+  }
+  folder.Write("model.safetensors", SafetensorsFile(tensors));
+  folder.Write("config.json", absl::StrCat("{\"medusa_num_heads\": ", kHeads,
+                                           ", \"medusa_num_layers\": 1}"));
+}
+
+// The target, and by their names in the presets what drafts for it.
+struct MadeModels {
+  MadeModels() { WriteHeads(heads); }
+
+  MadeModel target{Tiny({0, 1})};
+  MadeModel draft{Tiny({0})};
+  MadeModel boosted{Tiny({1, 2})};
+  TestFolder heads;
+};
+
+std::vector<Prompt> MadePrompts() {
+  return {{1, {7}},
+          {2, {3, 50, 21, 22, 23, 3, 50}},
+          {3, {61, 62, 63, 64, 60, 61, 62, 63, 9, 61, 62}}};
+}
+
+class Bench : public PresetBench {
+ public:
+  explicit Bench(const MadeModels& models)
+      : PresetBench(BackendOf("host"), models.target.path(), MadePrompts(),
+                    kTokens),
+        folders_({{"draft", models.draft.path()},
+                  {"boosted", models.boosted.path()},
+                  {"heads", models.heads.path()}}) {}
+
+  // A preset with the made models in the place of those that ship, in the same
+  // format as the target.
+  LoadedMethod OpenMade(const std::string& preset, const std::string& weights,
+                        const std::string& temperature = "0") {
+    Params file = Preset(preset);
+    const auto set = [&](const std::string& path, const std::string& text) {
+      auto changed = WithValue(file, path, Params::Scalar(text));
+      Check(changed.ok(), changed.status().message());
+      file = *changed;
+    };
+    const Params all = file;
+    if (const Params* models = all.Find("models"); models != nullptr)
+      for (const Params::Entry& entry : models->entries()) {
+        const auto folder = folders_.find(entry.key);
+        if (folder == folders_.end()) continue;  // the target itself
+        const std::string path = absl::StrCat("models.", entry.key, ".");
+        if (entry.key == "heads") {
+          set(path + "heads", folder->second);
+        } else {
+          set(path + "directory", folder->second);
+          set(path + "weights", weights);
+        }
+      }
+    return Open(file, weights, temperature);
+  }
+
+ private:
+  std::map<std::string, std::string> folders_;
+};
+
+TEST(HostPresets, OfThePlainOneTheTextIsThatOfPlainDecoding) {
+  const MadeModels models;
+  Bench bench(models);
+  const LoadedMethod plain = bench.OpenMade("plain", "bf16");
+  const auto texts = bench.Decode(plain);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    EXPECT_EQ(texts[i], MustDecodePlainly(
+                            *plain.target, SamplingRule({.temperature = 0}),
+                            bench.prompts()[i], {.max_new_tokens = kTokens}))
+        << "prompt " << i;
+  // And no two texts are one, nor is any of them a single token.
+  EXPECT_NE(texts[0], texts[1]);
+  EXPECT_NE(texts[1], texts[2]);
+}
+
+class EveryPresetOnHost : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryPresetOnHost, LeavesGreedyTextAsItIsInEveryFormat) {
+  if (LeftOutOnHost(GetParam())) GTEST_SKIP() << kHostLeftOut;
+  const MadeModels models;
+  Bench bench(models);
+  Tally tally;
+  for (const char* weights : {"f32", "bf16", "q8"}) {
+    const auto plain = bench.Decode(bench.OpenMade("plain", weights));
+    bench.rounds = bench.drafted = bench.accepted = 0;
+    const auto texts = bench.Decode(bench.OpenMade(GetParam(), weights));
+    EXPECT_EQ(texts, plain) << weights;
+    tally.Count(CaseResult::kProven, static_cast<int>(texts.size()));
+    std::cout << "  " << weights << ": " << bench.rounds << " rounds, "
+              << bench.accepted << " of " << bench.drafted << " accepted\n";
+    // Some of it was right, and some was not but where the target drafts for
+    // itself: else nothing was tested.
+    EXPECT_GT(bench.accepted, 0U) << weights;
+    const bool by_itself = absl::StartsWith(GetParam(), "self_");
+    EXPECT_LT(bench.accepted, bench.drafted + (by_itself ? 1 : 0)) << weights;
+  }
+  ExpectCounts(tally, kProgram);
+}
+
+TEST_P(EveryPresetOnHost, DecodesPromptsTogetherAsItDoesAlone) {
+  if (LeftOutOnHost(GetParam())) GTEST_SKIP() << kHostLeftOut;
+  const MadeModels models;
+  Bench bench(models);
+  const LoadedMethod method = bench.OpenMade(GetParam(), "bf16", "1");
+  Tally tally;
+  const auto together =
+      bench.TraceTogether(*method.decoder, bench.prompts(), 2);
+  EXPECT_GT(together.shared, 0);
+  for (std::size_t i = 0; i < bench.prompts().size(); ++i) {
+    EXPECT_EQ(together.traces[i],
+              bench.Trace(*method.decoder, bench.prompts()[i]))
+        << "prompt " << i;
+    tally.Count(CaseResult::kProven);
+  }
+  ExpectCounts(tally, kProgram);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryPresetOnHost,
+                         testing::ValuesIn(PresetNames()),
+                         [](const auto& row) { return row.param; });
+
+class ShippedOnHost : public testing::TestWithParam<std::string> {};
+
+TEST_P(ShippedOnHost, LeavesGreedyTextAsItIs) {
+  if (LeftOutOnHost("shipped")) GTEST_SKIP() << kHostLeftOut;
+  Tally tally;
+  PresetBench bench(BackendOf("host"), kShippedTarget, ShippedPrompts(1),
+                    kTokens);
+  const auto plain = bench.Decode(bench.Open(Preset("plain"), "auto"));
+  bench.rounds = bench.drafted = bench.accepted = 0;
+  const auto texts = bench.Decode(bench.Open(Preset(GetParam()), "auto"));
+  EXPECT_EQ(texts, plain);
+  tally.Count(CaseResult::kProven);
+  std::cout << "  " << bench.rounds << " rounds, " << bench.accepted << " of "
+            << bench.drafted << " accepted\n";
+  EXPECT_GT(bench.accepted, 0U);
+  ExpectCounts(tally, kProgram);
+}
+
+INSTANTIATE_TEST_SUITE_P(Some, ShippedOnHost,
+                         testing::Values("medusa", "sequoia", "specinfer_1"),
+                         [](const auto& row) { return row.param; });
+
+TEST(HostPresetCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
+
+}  // namespace
+}  // namespace banyan

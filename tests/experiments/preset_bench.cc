@@ -1,0 +1,126 @@
+#include "tests/experiments/preset_bench.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/check.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/ops/backend.h"
+#include "core/random/seeded_source.h"
+#include "decode/batch_decoder.h"
+#include "decode/decoder.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+#include "experiments/plan/choose_prompts.h"
+#include "experiments/plan/workload.h"
+#include "experiments/run/loaded_model.h"
+#include "experiments/run/method_file.h"
+#include "experiments/run/model_shelf.h"
+#include "experiments/run/prepared_prompts.h"
+#include "tests/experiments/preset_files.h"
+#include "tests/support/tree_text.h"
+
+namespace banyan {
+namespace {
+
+std::string Line(const RoundRecord& round) {
+  return absl::StrCat(ToText(round.tree), " -> ",
+                      absl::StrJoin(round.emitted, " "), "\n");
+}
+
+class Traces : public BatchListener {
+ public:
+  explicit Traces(std::size_t prompts) { together.traces.resize(prompts); }
+  void Admitted(std::size_t, std::int64_t, std::int64_t) override {}
+  void Round(std::size_t prompt, const RoundRecord& round) override {
+    together.traces[prompt] += Line(round);
+    together.shared += round.sequences > 1 ? 1 : 0;
+  }
+  void Ended(std::size_t, StopReason, std::int64_t) override {}
+
+  PresetBench::Together together;
+};
+
+}  // namespace
+
+std::vector<Prompt> ShippedPrompts(int count) {
+  const auto workload = ReadWorkload("experiments/workloads/pycode.jsonl");
+  Check(workload.ok(), workload.status().message());
+  ModelShelf shelf(OneThread());
+  const auto target = shelf.Open({kShippedTarget, "auto"});
+  Check(target.ok(), target.status().message());
+  const auto chosen = ChoosePrompts({"", {}, count}, *workload);
+  Check(chosen.ok(), chosen.status().message());
+  std::vector<Prompt> prompts;
+  for (int number : *chosen) {
+    const auto& prompt = workload->prompts[static_cast<std::size_t>(number)];
+    auto tokens = TokensOf(prompt, *target);
+    Check(tokens.ok(), tokens.status().message());
+    prompts.push_back({static_cast<std::uint32_t>(number), *std::move(tokens)});
+  }
+  return prompts;
+}
+
+PresetBench::PresetBench(std::shared_ptr<Backend> backend, std::string target,
+                         std::vector<Prompt> prompts, int tokens)
+    : shelf_(std::move(backend)),
+      target_(std::move(target)),
+      prompts_(std::move(prompts)),
+      stop_({.max_new_tokens = tokens}) {}
+
+LoadedMethod PresetBench::Open(const Params& file, const std::string& weights,
+                               const std::string& temperature) {
+  auto method = ReadMethodFile(
+      file, {.target = {target_, weights},
+             .shelf = shelf_,
+             .sampling = {{"temperature", {}, Params::Scalar(temperature)}}});
+  Check(method.ok(), method.status().message());
+  return *std::move(method);
+}
+
+std::vector<std::vector<TokenId>> PresetBench::Decode(
+    const LoadedMethod& method) {
+  std::vector<std::vector<TokenId>> texts;
+  for (const Prompt& prompt : prompts_) {
+    SeededSource random(1);
+    auto text = method.decoder->Decode(
+        prompt, stop_, random, [&](const RoundRecord& round) {
+          ++rounds;
+          drafted += static_cast<std::size_t>(round.tree.size()) - 1;
+          accepted += round.verdict.path.size();
+        });
+    Check(text.ok(), text.status().message());
+    texts.push_back(*std::move(text));
+  }
+  return texts;
+}
+
+std::string PresetBench::Trace(Decoder& decoder, const Prompt& prompt) const {
+  std::string trace;
+  SeededSource random(1);
+  const auto text =
+      decoder.Decode(prompt, stop_, random,
+                     [&](const RoundRecord& round) { trace += Line(round); });
+  Check(text.ok(), text.status().message());
+  return trace;
+}
+
+PresetBench::Together PresetBench::TraceTogether(
+    Decoder& decoder, const std::vector<Prompt>& prompts, int slots) const {
+  Traces traces(prompts.size());
+  SeededSource random(1);
+  const absl::Status status =
+      DecodeBatch(decoder, prompts, stop_, slots, random, traces);
+  Check(status.ok(), status.message());
+  return traces.together;
+}
+
+}  // namespace banyan

@@ -1,0 +1,61 @@
+// Methods on one target and its prompts, decoded and written down.
+#ifndef BANYAN_TESTS_EXPERIMENTS_PRESET_BENCH_H_
+#define BANYAN_TESTS_EXPERIMENTS_PRESET_BENCH_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/ops/backend.h"
+#include "decode/decoder.h"
+#include "decode/sequence.h"
+#include "experiments/run/method_file.h"
+#include "experiments/run/model_shelf.h"
+
+namespace banyan {
+
+// The first `count` prompts that an experiment takes of the shipped workload,
+// in the tokens of the shipped target.
+std::vector<Prompt> ShippedPrompts(int count);
+
+// Failures end the program.
+class PresetBench {
+ public:
+  PresetBench(std::shared_ptr<Backend> backend, std::string target,
+              std::vector<Prompt> prompts, int tokens);
+
+  LoadedMethod Open(const Params& file, const std::string& weights,
+                    const std::string& temperature = "0");
+
+  // The texts after all prompts; the counts go on.
+  std::vector<std::vector<TokenId>> Decode(const LoadedMethod& method);
+  // Tokens and trees of a prompt, one round after the other.
+  std::string Trace(Decoder& decoder, const Prompt& prompt) const;
+  // The same of prompts decoded `slots` at a time; the last number is that of
+  // the rounds that several shared.
+  struct Together {
+    std::vector<std::string> traces;
+    int shared = 0;
+  };
+  Together TraceTogether(Decoder& decoder, const std::vector<Prompt>& prompts,
+                         int slots) const;
+
+  const std::vector<Prompt>& prompts() const { return prompts_; }
+
+  std::size_t rounds = 0;
+  std::size_t drafted = 0;
+  std::size_t accepted = 0;
+
+ private:
+  ModelShelf shelf_;
+  std::string target_;
+  std::vector<Prompt> prompts_;
+  StopRule stop_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_TESTS_EXPERIMENTS_PRESET_BENCH_H_

@@ -1,0 +1,38 @@
+// How much of what tests do on the host device is done in this build.
+#ifndef BANYAN_TESTS_SUPPORT_HOST_PART_H_
+#define BANYAN_TESTS_SUPPORT_HOST_PART_H_
+
+#include <iostream>
+#include <string>
+
+namespace banyan {
+
+// Under sanitizers the host device, slow as it is, takes five times as long.
+// There only the cases of one family and of two presets run on it.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kHostInPart = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool kHostInPart = true;
+#else
+inline constexpr bool kHostInPart = false;
+#endif
+#else
+inline constexpr bool kHostInPart = false;
+#endif
+
+inline constexpr char kHostLeftOut[] =
+    "on the host device, which sanitizers make slower still";
+
+// Whether the host device's share of a case is left out here, which is said.
+inline bool LeftOutOnHost(const std::string& name) {
+  if (!kHostInPart || name == "llama" || name == "medusa" ||
+      name == "specinfer_1")
+    return false;
+  std::cout << "left out under sanitizers: " << name << " on the host device\n";
+  return true;
+}
+
+}  // namespace banyan
+
+#endif  // BANYAN_TESTS_SUPPORT_HOST_PART_H_
