@@ -148,6 +148,10 @@ void PrintText(const Options& options, const Measured& measured) {
         Percent(timing.median_share(measured.bytes,
                                     measured.operations * timing.tokens)));
   }
+  for (const Cliff& cliff : Cliffs(measured.timings))
+    std::cout << absl::StreamFormat(
+        "a cliff at context %d: %d tokens take %.2f times as long as %d\n",
+        cliff.context, cliff.tokens, cliff.times, cliff.before);
   std::cout
       << "\nbandwidth %: time to read the weights over the pass's; limit "
          "%: the longer of\nreading and multiplying over it. Each pass is "

@@ -83,9 +83,9 @@ absl::Status CheckTimes(const records::Round& round, int trunks) {
   if (round.draft_ns_size() != trunks)
     return Wrong(absl::StrCat(trunks, " trunks have ", round.draft_ns_size(),
                               " times of drafting"));
-  std::int64_t least = std::min({round.derive_ns(), round.target_ns(),
-                                 round.verify_ns(), round.commit_ns(),
-                                 round.device_ns()});
+  std::int64_t least =
+      std::min({round.derive_ns(), round.target_ns(), round.verify_ns(),
+                round.commit_ns(), round.device_ns()});
   for (const std::int64_t ns : round.draft_ns()) least = std::min(least, ns);
   return least < 0 ? Wrong(absl::StrCat("a phase took ", least, " ns"))
                    : absl::OkStatus();

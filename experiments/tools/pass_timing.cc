@@ -12,12 +12,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
+#include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/ops/gauge.h"
+#include "core/prob/round_plan.h"
+#include "core/prob/sampling_rule.h"
 #include "experiments/metrics/median.h"
 
 namespace banyan {
@@ -43,27 +48,68 @@ std::vector<TokenId> AnyTokens(int count, int vocab) {
   return tokens;
 }
 
-// A session with `context` tokens committed.
-absl::StatusOr<std::unique_ptr<Session>> Filled(const Model& model,
-                                                int context) {
-  std::unique_ptr<Session> session = model.NewSession();
-  BANYAN_RETURN_IF_ERROR(
-      session->Prefill(AnyTokens(context, model.vocab_size())));
-  return session;
-}
+// Passes of one size behind a context, as decoding runs them: where the device
+// runs rounds alone, a recorded round of a tree of as many nodes, of which it
+// judges the root. Such rounds commit a token each, so the text is begun anew
+// once it has grown.
+class Passes {
+ public:
+  Passes(const Model& model, int context, int tokens)
+      : model_(model), length_(context), tokens_(tokens) {}
 
-absl::StatusOr<double> TimePass(const Model& model, Session& session,
-                                int tokens, const Clock& clock) {
-  const TokenBatch batch = TokenBatch::Chain(
-      AnyTokens(tokens, model.vocab_size()), session.length());
-  BANYAN_RETURN_IF_ERROR(model.Finish());
-  const std::int64_t start = clock.NowNs();
-  BANYAN_ASSIGN_OR_RETURN(const auto scores, ScoreOne(model, session, batch));
-  BANYAN_RETURN_IF_ERROR(model.Finish());
-  const std::int64_t end = clock.NowNs();
-  BANYAN_RETURN_IF_ERROR(session.Commit({}));
-  return static_cast<double>(end - start) / 1e6;
-}
+  // What the first passes make, and what they record.
+  absl::Status Begin() {
+    round_ = nullptr;
+    session_ = model_.NewSession();
+    context_ = {.tokens = AnyTokens(length_ + 1, model_.vocab_size())};
+    BANYAN_RETURN_IF_ERROR(
+        session_->Prefill(absl::MakeConstSpan(context_.tokens)
+                              .first(context_.tokens.size() - 1)));
+    RoundPlan plan = {.shape = {"fixed", {0}},
+                      .verifier = "greedy",
+                      .target_rule = SamplingRule({.temperature = 0})};
+    for (int node = 0; node < tokens_; ++node)
+      plan.shape.numbers.push_back(node - 1);
+    auto round = model_.NewDeviceRound(*session_, plan, nullptr);
+    if (absl::IsUnimplemented(round.status())) return Run();
+    BANYAN_RETURN_IF_ERROR(round.status());
+    round_ = *std::move(round);
+    BANYAN_RETURN_IF_ERROR(round_->Begin(context_));
+    for (int i = 0; i < kUntilRecorded; ++i) BANYAN_RETURN_IF_ERROR(Run());
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<double> Time(const Clock& clock) {
+    const int grown = session_->length() - length_;
+    if (grown > kGrowth ||
+        session_->length() + tokens_ >= model_.context_limit())
+      BANYAN_RETURN_IF_ERROR(Begin());
+    BANYAN_RETURN_IF_ERROR(model_.Finish());
+    const std::int64_t start = clock.NowNs();
+    BANYAN_RETURN_IF_ERROR(Run());
+    return static_cast<double>(clock.NowNs() - start) / 1e6;
+  }
+
+ private:
+  static constexpr int kUntilRecorded = 3;
+  static constexpr int kGrowth = 64;
+
+  absl::Status Run() {
+    if (round_ != nullptr) return round_->Run().status();
+    const TokenBatch batch = TokenBatch::Chain(
+        AnyTokens(tokens_, model_.vocab_size()), session_->length());
+    BANYAN_RETURN_IF_ERROR(ScoreOne(model_, *session_, batch).status());
+    BANYAN_RETURN_IF_ERROR(model_.Finish());
+    return session_->Commit({});
+  }
+
+  const Model& model_;
+  const int length_;
+  const int tokens_;
+  Context context_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<DeviceRound> round_;  // null: the host runs them
+};
 
 // Null: the device does not know its limits.
 absl::StatusOr<std::unique_ptr<Gauge>> MakeGauge(Backend& backend,
@@ -115,21 +161,32 @@ std::optional<double> PassTiming::median_bandwidth_share(double bytes) const {
   return median_share(bytes, 0);
 }
 
+std::vector<Cliff> Cliffs(const std::vector<PassTiming>& timings) {
+  std::vector<Cliff> cliffs;
+  for (std::size_t i = 1; i < timings.size(); ++i) {
+    const PassTiming& before = timings[i - 1];
+    const PassTiming& after = timings[i];
+    if (before.context != after.context || before.tokens >= after.tokens)
+      continue;
+    const double more = static_cast<double>(after.tokens) / before.tokens;
+    if (after.least_ms() > more * before.median_ms())
+      cliffs.push_back({after.context, before.tokens, after.tokens,
+                        after.median_ms() / before.median_ms()});
+  }
+  return cliffs;
+}
+
 absl::StatusOr<std::vector<PassTiming>> TimePasses(
     const Model& model, Backend& backend, const TimingOptions& options,
     const Clock& clock, absl::FunctionRef<void(int done, int all)> progress) {
   BANYAN_RETURN_IF_ERROR(CheckSizes(model, options));
   std::vector<PassTiming> timings;
-  std::vector<std::unique_ptr<Session>> sessions;  // by timing
+  std::vector<std::unique_ptr<Passes>> passes;  // by timing
   for (int context : options.contexts) {
     for (int tokens : options.batches) {
       timings.push_back({.context = context, .tokens = tokens});
-      BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                              Filled(model, context));
-      sessions.push_back(std::move(session));
-      // The first pass of a size makes its room.
-      BANYAN_RETURN_IF_ERROR(
-          TimePass(model, *sessions.back(), tokens, clock).status());
+      passes.push_back(std::make_unique<Passes>(model, context, tokens));
+      BANYAN_RETURN_IF_ERROR(passes.back()->Begin());
     }
   }
   const ModelFacts facts = model.facts();
@@ -147,13 +204,10 @@ absl::StatusOr<std::vector<PassTiming>> TimePasses(
       // The gauge leaves other numbers in the caches than the pass before a
       // pass does when decoding: as long as the gauge took, passes run first.
       for (double warm = 0; warm < kWarmMs;) {
-        BANYAN_ASSIGN_OR_RETURN(
-            const double ms,
-            TimePass(model, *sessions[i], timings[i].tokens, clock));
+        BANYAN_ASSIGN_OR_RETURN(const double ms, passes[i]->Time(clock));
         warm += ms;
       }
-      BANYAN_ASSIGN_OR_RETURN(
-          pass.ms, TimePass(model, *sessions[i], timings[i].tokens, clock));
+      BANYAN_ASSIGN_OR_RETURN(pass.ms, passes[i]->Time(clock));
       timings[i].passes.push_back(pass);
       progress(++done, options.rounds * static_cast<int>(timings.size()));
     }

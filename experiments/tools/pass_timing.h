@@ -44,10 +44,22 @@ struct PassTiming {
   std::optional<double> median_bandwidth_share(double bytes) const;
 };
 
+// A size whose pass takes longer than the one before by a larger share than it
+// has more tokens, and not by chance: even the quickest does.
+struct Cliff {
+  int context;
+  int before;  // tokens
+  int tokens;
+  double times;  // as long
+};
+std::vector<Cliff> Cliffs(const std::vector<PassTiming>& timings);
+
 // Sizes take turns within a round, so that what disturbs the machine disturbs
 // all. A pass scores a chain after `context` committed tokens, with logits for
-// every token, and is thrown away. The model must run on `backend`. Fails if a
-// context and batch together do not fit the model's.
+// every token, and is thrown away; a device that runs rounds alone runs one, of
+// a tree of as many nodes, and the context grows by a token, up to 64 of them.
+// The model must run on `backend`. Fails if a context and batch together do not
+// fit the model's.
 absl::StatusOr<std::vector<PassTiming>> TimePasses(
     const Model& model, Backend& backend, const TimingOptions& options,
     const Clock& clock, absl::FunctionRef<void(int done, int all)> progress);

@@ -6,12 +6,12 @@
 #include <map>
 #include <vector>
 
+#include "core/base/law_math.h"
 #include "core/base/weights.h"
 #include "core/random/enumerating_source.h"
 #include "core/random/random_source.h"
 #include "core/random/scripted_source.h"
 #include "core/random/seeded_source.h"
-#include "core/base/law_math.h"
 #include "core/random/uniform.h"
 
 namespace banyan {

@@ -257,8 +257,8 @@ class HeadersTest(unittest.TestCase):
                             ["experiments/main.cc", "experiments/commands/a.cc",
                              "configs/loader/a.cc", "tests/a.cc"])
 
-    def test_chance_comes_from_core_random(self):
-        self.assert_only_in("Random123/philox.h", ["core/random/a.cc"],
+    def test_chance_comes_from_core_base(self):
+        self.assert_only_in("Random123/philox.h", ["core/base/a.cc"],
                             ["core/prob/a.cc", "verifiers/a.cc"])
 
     def test_headers_without_a_rule_are_free(self):
