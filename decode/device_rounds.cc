@@ -60,6 +60,7 @@ absl::StatusOr<std::optional<Parts>> PartsOf(const Method& method,
     return std::nullopt;
   BANYAN_ASSIGN_OR_RETURN(DrafterTwin twin, trunk.drafter->OnDevice(law));
   if (twin.part == nullptr) return std::nullopt;
+  if (!sequence.taps.empty() && !twin.keeps_features) return std::nullopt;
   parts.drafter = std::move(twin.part);
   parts.plan.draft_rule = std::move(twin.rule);
   return std::optional<Parts>(std::move(parts));

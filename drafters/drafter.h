@@ -26,6 +26,10 @@ class Drafter;
 struct DrafterTwin {
   std::unique_ptr<DeviceDrafter> part;
   SamplingRule rule = SamplingRule();
+  // Whether the part keeps there what it reads of the target's features: while
+  // the device runs rounds context.features stay as they were. A drafter with
+  // taps that does not has its rounds run on the host.
+  bool keeps_features = false;
 };
 
 // One sequence's question: what may follow these nodes of its tree under way?

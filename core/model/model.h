@@ -112,6 +112,7 @@ struct ModelFacts {
   std::vector<TokenId> end_of_text;          // tokens that end a text
   std::string device;                        // BackendFacts::device
   std::string backend;                       // Backend::description()
+  std::size_t device_peak_bytes = 0;         // Backend::peak_bytes(), so far
 };
 
 // Safe for concurrent use. A call may return before its work is done; what

@@ -106,6 +106,9 @@ class Backend {
   // are no such rounds, or not of this plan.
   virtual absl::StatusOr<std::unique_ptr<RoundTables>> NewRound(
       const RoundTablesOptions& options);
+  // The most that was in use at once of the device's own memory; 0 where this
+  // machine's is.
+  virtual std::size_t peak_bytes() const { return 0; }
   // ResourceExhausted with the numbers, and with `what` would take so much,
   // where the device knows that `bytes` more have no room.
   virtual absl::Status CheckRoom(std::size_t bytes, absl::string_view what);

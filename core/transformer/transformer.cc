@@ -94,7 +94,8 @@ ModelFacts Transformer::facts() const {
           .operations_per_token = 2 * weights_.streamed_numbers(),
           .end_of_text = architecture_.end_of_text,
           .device = backend_->facts().device,
-          .backend = backend_->description()};
+          .backend = backend_->description(),
+          .device_peak_bytes = backend_->peak_bytes()};
 }
 
 absl::StatusOr<const Weight*> Transformer::Angles() const {

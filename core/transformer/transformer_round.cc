@@ -68,6 +68,7 @@ int TransformerRound::longest_text() const {
 }
 
 absl::Status TransformerRound::Begin(const Context& context) {
+  bucket_ = 0;  // rounds without it may have moved the caches
   BANYAN_RETURN_IF_ERROR(session_.Commit({}));
   if (drafter_ != nullptr) BANYAN_RETURN_IF_ERROR(drafter_->Begin(context));
   const int draft =
@@ -79,7 +80,8 @@ absl::Status TransformerRound::Begin(const Context& context) {
 }
 
 absl::Status TransformerRound::GrowBucket() {
-  if (tables_->target_length() <= bucket_) return absl::OkStatus();
+  if (bucket_ > 0 && tables_->target_length() <= bucket_)
+    return absl::OkStatus();
   const int bucket = std::max(
       kLeastBucket, static_cast<int>(std::bit_ceil(
                         static_cast<unsigned>(tables_->target_length()))));

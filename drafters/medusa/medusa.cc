@@ -110,7 +110,8 @@ absl::StatusOr<std::vector<Distribution>> Medusa::Propose(
 
 absl::StatusOr<DrafterTwin> Medusa::OnDevice(DraftLaw law) {
   DrafterTwin twin = {nullptr,
-                      law == DraftLaw::kDeterministic ? ranking_ : rule_};
+                      law == DraftLaw::kDeterministic ? ranking_ : rule_,
+                      /*keeps_features=*/true};
   BANYAN_ASSIGN_OR_RETURN(twin.part, heads_->OnDevice());
   return twin;
 }

@@ -78,6 +78,7 @@ JsonValue ToJson(const Generation& generation,
   out["weights"] = std::string(Name(facts.format));
   out["device"] = facts.device;
   out["backend"] = facts.backend;
+  out["device_peak_bytes"] = facts.device_peak_bytes;
   return out;
 }
 
@@ -101,7 +102,12 @@ std::string Summary(const Generation& generation,
           ? "lossless"
           : "LOSSY (the text does not follow the target's law)",
       "; ", Name(facts.format), " weights", GrownNote(setting.target), " on ",
-      facts.backend);
+      facts.backend,
+      facts.device_peak_bytes == 0
+          ? ""
+          : absl::StrFormat(
+                ", %.1f MB of its memory at most",
+                static_cast<double>(facts.device_peak_bytes) / 1e6));
 }
 
 }  // namespace banyan

@@ -59,6 +59,7 @@ class CudaBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Gauge>> NewGauge(std::size_t bytes,
                                                   const Clock& clock) override;
 
+  std::size_t peak_bytes() const override { return device_->peak_bytes(); }
   absl::Status CheckRoom(std::size_t bytes, absl::string_view what) override;
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(std::size_t bytes) override;
   absl::Status Upload(absl::Span<const std::byte> from, Buffer& to,
