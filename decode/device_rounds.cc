@@ -152,17 +152,19 @@ absl::StatusOr<DraftTree> TreeOf(const Method& method, Sequence& sequence,
 absl::StatusOr<bool> PutOnDevice(const Method& method, Sequence& sequence,
                                  const RandomSource& random) {
   if (!sequence.looked_for_device) {
-    sequence.looked_for_device = true;
     BANYAN_ASSIGN_OR_RETURN(std::optional<Parts> parts,
                             PartsOf(method, sequence, random));
-    if (!parts) return false;
-    absl::StatusOr<std::unique_ptr<DeviceRound>> round =
-        sequence.target.NewDeviceRound(*sequence.session, parts->plan,
-                                       std::move(parts->drafter));
-    if (absl::IsUnimplemented(round.status())) return false;
-    BANYAN_RETURN_IF_ERROR(round.status());
-    sequence.on_device = *std::move(round);
-    sequence.draft_rule = parts->plan.draft_rule;
+    if (parts) {
+      absl::StatusOr<std::unique_ptr<DeviceRound>> round =
+          sequence.target.NewDeviceRound(*sequence.session, parts->plan,
+                                         std::move(parts->drafter));
+      if (round.ok())
+        sequence.on_device = *std::move(round);
+      else if (!absl::IsUnimplemented(round.status()))
+        return round.status();
+      sequence.draft_rule = parts->plan.draft_rule;
+    }
+    sequence.looked_for_device = true;  // and need not be again
   }
   if (sequence.on_device == nullptr) return false;
   const Context& context = sequence.context;
@@ -173,6 +175,7 @@ absl::StatusOr<bool> PutOnDevice(const Method& method, Sequence& sequence,
   if (!sequence.taps.empty() && context.features.rows == 0) return false;
   if (sequence.stands_on_device) return true;
   BANYAN_RETURN_IF_ERROR(sequence.on_device->Begin(context));
+  sequence.kept_rows.clear();
   sequence.stands_on_device = true;
   return true;
 }
@@ -182,14 +185,11 @@ absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
                                         const Clock& clock) {
   Lap lap(clock);
   PhaseTimes times;
-  absl::StatusOr<RoundFindings> found = sequence.on_device->Run();
-  if (!found.ok()) {
-    sequence.stands_on_device = false;
-    return found.status();
-  }
+  // What fails before the end leaves the state on the device as it was.
+  BANYAN_ASSIGN_OR_RETURN(RoundFindings found, sequence.on_device->Run());
   times.device_ns = lap();
-  BANYAN_ASSIGN_OR_RETURN(DraftTree tree, TreeOf(method, sequence, *found));
-  Verdict verdict = {.path = std::move(found->path), .next = found->next};
+  BANYAN_ASSIGN_OR_RETURN(DraftTree tree, TreeOf(method, sequence, found));
+  Verdict verdict = {.path = std::move(found.path), .next = found.next};
   const Scores& scores = sequence.on_device->scores();
   TargetFacts facts;
   if (sequence.keep_facts) {
@@ -212,10 +212,12 @@ absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
 
 absl::Status TakeFromDevice(Sequence& sequence) {
   if (!sequence.stands_on_device) return absl::OkStatus();
+  // Before the device's first round the features are the context's.
+  if (!sequence.taps.empty() && !sequence.kept_rows.empty())
+    BANYAN_RETURN_IF_ERROR(sequence.KeepFeatures(sequence.on_device->scores(),
+                                                 sequence.kept_rows));
   sequence.stands_on_device = false;
-  if (sequence.taps.empty()) return absl::OkStatus();
-  return sequence.KeepFeatures(sequence.on_device->scores(),
-                               sequence.kept_rows);
+  return absl::OkStatus();
 }
 
 }  // namespace banyan

@@ -56,7 +56,7 @@ struct Sequence {
 
   // Rounds on the target's device (device_rounds.h): looked for in the first
   // round; whether the next one's state is there; what drafts are drawn by; the
-  // rows that the last one kept.
+  // rows that the last one kept, none before there was one.
   bool looked_for_device = false;
   bool stands_on_device = false;
   std::unique_ptr<DeviceRound> on_device = nullptr;

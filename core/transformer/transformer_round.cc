@@ -55,9 +55,7 @@ absl::StatusOr<std::unique_ptr<DeviceRound>> TransformerRound::Create(
 
 TransformerRound::TransformerRound(TransformerSession& session,
                                    std::unique_ptr<TransformerDrafter> drafter)
-    : session_(session),
-      drafter_(std::move(drafter)),
-      workspace_(std::make_shared<Workspace>(session.model().backend())) {}
+    : session_(session), drafter_(std::move(drafter)) {}
 
 int TransformerRound::longest_text() const {
   const int levels = static_cast<int>(tables_->widths().size());
@@ -88,6 +86,8 @@ absl::Status TransformerRound::GrowBucket() {
   recording_ = nullptr;  // of buffers that may go
   asked_ = false;
   bucket_ = 0;
+  // What the last round scored can be read until the next one is through.
+  workspace_ = std::make_shared<Workspace>(backend());
   const int longest = std::min(bucket, session_.model().context_limit());
   const int rows = tables_->target_rows().rows;
   BANYAN_RETURN_IF_ERROR(session_.Reserve(longest - session_.length() + rows));

@@ -51,7 +51,7 @@ class TransformerRound : public DeviceRound {
 
   TransformerSession& session_;
   const std::unique_ptr<TransformerDrafter> drafter_;
-  const std::shared_ptr<Workspace> workspace_;
+  std::shared_ptr<Workspace> workspace_;
   std::unique_ptr<RoundTables> tables_;
   std::unique_ptr<Scores> scores_;
   int bucket_ = 0;      // the longest committed text that there is room for

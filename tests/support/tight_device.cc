@@ -43,7 +43,8 @@ void TightDevice::Limit(std::size_t bytes) {
 std::size_t TightDevice::Missing(const absl::Status& status) {
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
   static const std::regex pattern(
-      ".*(buffer|scratch): ([0-9]+) bytes on the device, of which ([0-9]+) of "
+      ".*(buffer|scratch|weights): ([0-9]+) bytes on the device, of which "
+      "([0-9]+) of "
       "([0-9]+) are free");
   const std::string said(status.message());
   std::smatch found;
