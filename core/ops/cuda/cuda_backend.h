@@ -26,6 +26,7 @@
 #include "core/device/cuda/device.h"
 #include "core/ops/backend.h"
 #include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/staging.h"
 #include "core/ops/round_tables.h"
 #include "core/prob/distribution.h"
 #include "core/prob/logits.h"
@@ -41,7 +42,6 @@ class CudaBackend : public Backend {
   static absl::StatusOr<std::unique_ptr<CudaBackend>> Create(
       std::shared_ptr<CudaDevice> device, const OpKernels& kernels,
       std::string name, bool fast = false);
-  ~CudaBackend() override;
 
   BackendFacts facts() const override;
   std::string description() const override;
@@ -92,7 +92,7 @@ class CudaBackend : public Backend {
 
  private:
   CudaBackend(std::shared_ptr<CudaDevice> device, const OpKernels& kernels,
-              std::string name, bool fast, void* staging);
+              std::string name, bool fast, std::unique_ptr<Staging> staging);
 
   // An error while work is recorded, which has no place for `what`.
   absl::Status CheckNotRecording(absl::string_view what) const;
@@ -101,9 +101,6 @@ class CudaBackend : public Backend {
   absl::Status CopyIn(absl::Span<const std::byte> from, DeviceSpan to);
   absl::Status CopyOut(DeviceSpan from, absl::Span<std::byte> to);
   // For the library's products.
-  absl::StatusOr<std::unique_ptr<Weight>> PackRows(WeightFormat format,
-                                                   int rows, int columns,
-                                                   WeightRows source);
   absl::Status MultiplyRows(const LinearLaunch& launch);
   // Memory that the next calls may use, one after the other.
   absl::StatusOr<DeviceSpan> Scratch(std::size_t bytes);
@@ -119,8 +116,7 @@ class CudaBackend : public Backend {
   const bool fast_;
   std::recursive_mutex mutex_;  // what is recorded calls ops
   bool recording_ = false;
-  std::byte* const staging_;         // pinned
-  std::size_t staged_ = 0;           // bytes of it that copies still read
+  const std::unique_ptr<Staging> staging_;
   std::shared_ptr<Buffer> scratch_;  // recordings hold what they use
 };
 

@@ -1,6 +1,4 @@
 // Activate and Copy: a number a thread.
-#include <cstdint>
-
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/launches.h"
 #include "core/ops/cuda/matrix.h"
@@ -9,24 +7,6 @@
 
 namespace banyan::BANYAN_MAKER {
 namespace {
-
-constexpr int kThreads = 256;
-
-struct Place {
-  int row;
-  int column;
-};
-
-BANYAN_DEVICE Place PlaceOf(const Thread& t, int columns) {
-  const std::int64_t i = std::int64_t{t.block()} * kThreads + t.index();
-  return {static_cast<int>(i / columns), static_cast<int>(i % columns)};
-}
-
-LaunchShape ShapeFor(const DeviceMatrix& x) {
-  const std::int64_t numbers = std::int64_t{x.rows} * x.columns;
-  return {.blocks = static_cast<int>((numbers + kThreads - 1) / kThreads),
-          .threads = kThreads};
-}
 
 struct ActivateKernel {
   static constexpr const char* kName = "activate";
@@ -60,7 +40,7 @@ struct CopyKernel {
 
 void LaunchActivate(CudaDevice& device, const ActivateLaunch& launch) {
   if (launch.x.rows == 0 || launch.x.columns == 0) return;
-  Launch(device, ShapeFor(launch.x),
+  Launch(device, ForEachNumber(launch.x),
          ActivateKernel{launch.gelu,
                         {device, launch.x},
                         {device, launch.up},
@@ -70,7 +50,7 @@ void LaunchActivate(CudaDevice& device, const ActivateLaunch& launch) {
 
 void LaunchCopy(CudaDevice& device, const CopyLaunch& launch) {
   if (launch.x.rows == 0 || launch.x.columns == 0) return;
-  Launch(device, ShapeFor(launch.x),
+  Launch(device, ForEachNumber(launch.x),
          CopyKernel{{device, launch.x}, {device, launch.y}});
 }
 

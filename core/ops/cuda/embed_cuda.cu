@@ -10,8 +10,6 @@
 namespace banyan::BANYAN_MAKER {
 namespace {
 
-constexpr int kThreads = 256;
-
 struct EmbedKernel {
   static constexpr const char* kName = "embed";
   Global<const std::int32_t> ids;
@@ -20,9 +18,7 @@ struct EmbedKernel {
   bool add;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
-    const std::int64_t i = std::int64_t{t.block()} * kThreads + t.index();
-    const auto row = static_cast<int>(i / y.columns);
-    const auto column = static_cast<int>(i % y.columns);
+    const auto [row, column] = PlaceOf(t, y.columns);
     if (row >= y.rows) return;
     const float number = table.Read(ids.Read(row), column);
     y.Write(row, column, add ? y.Read(row, column) + number : number);
@@ -32,11 +28,8 @@ struct EmbedKernel {
 }  // namespace
 
 void LaunchEmbed(CudaDevice& device, const EmbedLaunch& launch) {
-  const std::int64_t numbers = std::int64_t{launch.y.rows} * launch.y.columns;
-  if (numbers == 0) return;
-  Launch(device,
-         {.blocks = static_cast<int>((numbers + kThreads - 1) / kThreads),
-          .threads = kThreads},
+  if (launch.y.rows == 0 || launch.y.columns == 0) return;
+  Launch(device, ForEachNumber(launch.y),
          EmbedKernel{{device, launch.ids},
                      {device, launch.table},
                      {device, launch.y},

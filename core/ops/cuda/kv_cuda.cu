@@ -11,8 +11,6 @@
 namespace banyan::BANYAN_MAKER {
 namespace {
 
-constexpr int kThreads = 256;
-
 // A thread two numbers of a key and of a value.
 struct StoreKvKernel {
   static constexpr const char* kName = "store_kv";
@@ -24,7 +22,7 @@ struct StoreKvKernel {
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
     const int words = cache.width / 2;
-    std::int64_t i = std::int64_t{t.block()} * kThreads + t.index();
+    std::int64_t i = ThingOf(t);
     const auto word = static_cast<int>(i % words);
     i /= words;
     const auto head = static_cast<int>(i % cache.kv_heads);
@@ -55,7 +53,7 @@ struct MoveKvKernel {
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
     const int words = cache.width / 2;
-    const std::int64_t i = std::int64_t{t.block()} * kThreads + t.index();
+    const std::int64_t i = ThingOf(t);
     const auto word = static_cast<int>(i % words);
     const auto head = static_cast<int>(i / words);
     if (head >= cache.kv_heads) return;
@@ -69,19 +67,14 @@ struct MoveKvKernel {
   }
 };
 
-int Blocks(std::int64_t threads) {
-  return static_cast<int>((threads + kThreads - 1) / kThreads);
-}
-
 }  // namespace
 
 void LaunchStoreKv(CudaDevice& device, const StoreKvLaunch& launch) {
   if (launch.keys.rows == 0) return;
   const KvCacheOf<std::uint32_t> cache(device, launch.cache);
   Launch(device,
-         {.blocks = Blocks(std::int64_t{launch.keys.rows} * cache.kv_heads *
-                           cache.width / 2),
-          .threads = kThreads},
+         ForEach(std::int64_t{launch.keys.rows} * cache.kv_heads * cache.width /
+                 2),
          StoreKvKernel{{device, launch.keys},
                        {device, launch.values},
                        cache,
@@ -92,9 +85,7 @@ void LaunchStoreKv(CudaDevice& device, const StoreKvLaunch& launch) {
 void LaunchMoveKv(CudaDevice& device, const MoveKvLaunch& launch) {
   if (launch.slots.bytes == 0) return;
   const KvCacheOf<std::uint32_t> cache(device, launch.cache);
-  Launch(device,
-         {.blocks = Blocks(std::int64_t{cache.kv_heads} * cache.width / 2),
-          .threads = kThreads},
+  Launch(device, ForEach(std::int64_t{cache.kv_heads} * cache.width / 2),
          MoveKvKernel{cache, {device, launch.slots}, launch.first_slot});
 }
 

@@ -21,6 +21,7 @@ void LaunchMoveKv(CudaDevice& device, const MoveKvLaunch& launch);
 void LaunchAttention(CudaDevice& device, const AttentionLaunch& launch);
 void LaunchRoundRows(CudaDevice& device, const RoundRowsLaunch& launch);
 void LaunchStartRows(CudaDevice& device, const StartRowsLaunch& launch);
+void LaunchBest(CudaDevice& device, const BestLaunch& launch);
 void LaunchReadAll(CudaDevice& device, const ReadAllLaunch& launch);
 void LaunchMultiplyAll(CudaDevice& device, const MultiplyAllLaunch& launch);
 double OperationsOfMultiplyAll(const MultiplyAllLaunch& launch);

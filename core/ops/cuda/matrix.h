@@ -36,6 +36,34 @@ struct Matrix {
   int columns = 0;
 };
 
+// A thread for each of so many things.
+constexpr int kThreadsForEach = 256;
+
+inline LaunchShape ForEach(std::int64_t things) {
+  return {.blocks = static_cast<int>((things + kThreadsForEach - 1) /
+                                     kThreadsForEach),
+          .threads = kThreadsForEach};
+}
+
+BANYAN_DEVICE std::int64_t ThingOf(const Thread& t) {
+  return std::int64_t{t.block()} * kThreadsForEach + t.index();
+}
+
+// The number of a matrix that is a thread's; its row may be past the last.
+struct Place {
+  int row;
+  int column;
+};
+
+BANYAN_DEVICE Place PlaceOf(const Thread& t, int columns) {
+  const std::int64_t i = ThingOf(t);
+  return {static_cast<int>(i / columns), static_cast<int>(i % columns)};
+}
+
+inline LaunchShape ForEachNumber(const DeviceMatrix& x) {
+  return ForEach(std::int64_t{x.rows} * x.columns);
+}
+
 // What stands in a Live number's place (core/ops/tensor.h); 0 without one.
 BANYAN_DEVICE int LiveNumber(const Global<const std::int32_t>& at) {
   return at.size() == 0 ? 0 : at.Read(0);

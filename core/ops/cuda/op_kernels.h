@@ -170,6 +170,16 @@ struct StartRowsLaunch {
   bool add = false;
 };
 
+// Of a row, as BestArgs (core/ops/read_row.h). `found` holds pairs, a token and
+// the bits of its logit: the first token whose logit is no number, then `count`
+// of the best. Token -1: none.
+struct BestLaunch {
+  DeviceMatrix logits;
+  int used = 0;
+  int count = 1;
+  DeviceSpan found;
+};
+
 // Reads all of `numbers`, which are 0; `odd` is a word that stays as it is.
 struct ReadAllLaunch {
   DeviceSpan numbers;
@@ -200,6 +210,7 @@ struct OpKernels {
   void (*copy)(CudaDevice& device, const CopyLaunch& launch);
   void (*round_rows)(CudaDevice& device, const RoundRowsLaunch& launch);
   void (*start_rows)(CudaDevice& device, const StartRowsLaunch& launch);
+  void (*best)(CudaDevice& device, const BestLaunch& launch);
   void (*read_all)(CudaDevice& device, const ReadAllLaunch& launch);
   void (*multiply_all)(CudaDevice& device, const MultiplyAllLaunch& launch);
   // Additions and multiplications.

@@ -28,6 +28,7 @@ const OpKernels kOpKernels = {
     .copy = LaunchCopy,
     .round_rows = LaunchRoundRows,
     .start_rows = LaunchStartRows,
+    .best = LaunchBest,
     .read_all = LaunchReadAll,
     .multiply_all = LaunchMultiplyAll,
     .multiply_all_operations = OperationsOfMultiplyAll,

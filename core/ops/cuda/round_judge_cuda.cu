@@ -17,8 +17,6 @@
 namespace banyan::BANYAN_MAKER {
 namespace {
 
-constexpr int kThreads = 256;
-
 // What Residual does (core/prob/residual.h), of a target's row.
 class LeftOfTarget {
  public:
@@ -306,7 +304,7 @@ struct KeepKernel {
   BANYAN_DEVICE void operator()(const Thread& t) const {
     const RoundLayout& at = round.at;
     const int words = caches[0].width / 2;
-    const std::int64_t i = std::int64_t{t.block()} * kThreads + t.index();
+    const std::int64_t i = ThingOf(t);
     const auto word = static_cast<int>(i % words);
     const auto head = static_cast<int>(i / words % caches[0].kv_heads);
     const auto layer = static_cast<int>(i / words / caches[0].kv_heads);
@@ -334,7 +332,7 @@ struct CopyLastKernel {
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
     if (round.State(kErrorKind) != kNoError) return;
-    const int column = t.block() * kThreads + t.index();
+    const auto column = static_cast<int>(ThingOf(t));
     if (column < last.columns)
       last.Write(0, column, rows.Read(round.State(kLastRow), column));
   }
@@ -361,16 +359,11 @@ void LaunchKeep(CudaDevice& device, const KeepLaunch& launch) {
   const std::int64_t threads = std::int64_t{launch.layers} *
                                kernel.caches[0].kv_heads *
                                (kernel.caches[0].width / 2);
-  Launch(device,
-         {.blocks = static_cast<int>((threads + kThreads - 1) / kThreads),
-          .threads = kThreads},
-         kernel);
+  Launch(device, ForEach(threads), kernel);
 }
 
 void LaunchCopyLast(CudaDevice& device, const CopyLastLaunch& launch) {
-  Launch(device,
-         {.blocks = (launch.last.columns + kThreads - 1) / kThreads,
-          .threads = kThreads},
+  Launch(device, ForEach(launch.last.columns),
          CopyLastKernel{{device, launch.round},
                         {device, launch.rows},
                         {device, launch.last}});

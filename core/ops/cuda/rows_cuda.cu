@@ -11,8 +11,6 @@
 namespace banyan::BANYAN_MAKER {
 namespace {
 
-constexpr int kThreads = 256;
-
 struct RoundRowsKernel {
   static constexpr const char* kName = "round_rows";
   Matrix<const float> x;
@@ -20,7 +18,7 @@ struct RoundRowsKernel {
   std::int64_t words;  // of a row
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
-    const std::int64_t word = std::int64_t{t.block()} * kThreads + t.index();
+    const std::int64_t word = ThingOf(t);
     if (word >= words * x.rows) return;
     const auto row = static_cast<int>(word / words);
     const auto column = static_cast<int>(word % words * 2);
@@ -38,31 +36,24 @@ struct StartRowsKernel {
   bool add;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
-    const std::int64_t i = std::int64_t{t.block()} * kThreads + t.index();
-    const auto row = static_cast<int>(i / y.columns);
-    const auto column = static_cast<int>(i % y.columns);
+    const auto [row, column] = PlaceOf(t, y.columns);
     if (row >= y.rows) return;
     const float before = add ? y.Read(row, column) : 0.0F;
     y.Write(row, column, before + bias.Read(0, column));
   }
 };
 
-LaunchShape ShapeFor(std::int64_t threads) {
-  return {.blocks = static_cast<int>((threads + kThreads - 1) / kThreads),
-          .threads = kThreads};
-}
-
 }  // namespace
 
 void LaunchRoundRows(CudaDevice& device, const RoundRowsLaunch& launch) {
   const std::int64_t words = launch.stride / 2;
-  Launch(device, ShapeFor(words * launch.x.rows),
+  Launch(device, ForEach(words * launch.x.rows),
          RoundRowsKernel{{device, launch.x}, {device, launch.y}, words});
 }
 
 void LaunchStartRows(CudaDevice& device, const StartRowsLaunch& launch) {
   Launch(
-      device, ShapeFor(std::int64_t{launch.y.rows} * launch.y.columns),
+      device, ForEachNumber(launch.y),
       StartRowsKernel{{device, launch.bias}, {device, launch.y}, launch.add});
 }
 
