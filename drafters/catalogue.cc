@@ -14,6 +14,7 @@
 #include "drafters/bigram/bigram.h"
 #include "drafters/copy/copy.h"
 #include "drafters/drafter.h"
+#include "drafters/eagle/eagle.h"
 #include "drafters/medusa/growth.h"
 #include "drafters/medusa/medusa.h"
 #include "drafters/ngram/ngram.h"
@@ -45,6 +46,13 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
        {"{heads: heads}"},
        "heads",
        OpenGrowableMedusa,
+       "heads"},
+      {"eagle",
+       "A network on the target's hidden states that feeds itself: EAGLE of "
+       "every version, and multi-token prediction.",
+       every,
+       Eagle::Build,
+       {"{head: head}"},
        "heads"},
       {"ngram",
        "What followed the last tokens earlier in the text, by its counts.",

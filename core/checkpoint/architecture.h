@@ -41,7 +41,7 @@ struct WeightSource {
 };
 
 struct LayerSources {
-  WeightSource attention_norm, attention_norm_bias;
+  WeightSource attention_norm, attention_norm_bias;  // may be absent
   WeightSource query, key, value, output;
   WeightSource query_bias, key_bias, value_bias, output_bias;
   WeightSource query_norm, key_norm;  // over one head, before the rotation
@@ -51,6 +51,28 @@ struct LayerSources {
   WeightSource gate_bias, up_bias, down_bias;
   int window = 0;  // a token sees itself and window - 1 before it; 0: all
   double attention_scale = 0;  // on the product of query and key
+};
+
+// A network whose rows read a vector of hidden_size numbers beside their token
+// (ScoreRequest::vectors), as heads on a target's hidden states do.
+struct VectorInput {
+  enum class Kind {
+    kNone,
+    // A row starts from the product of `fuse` with embedding and vector, side
+    // by side.
+    kFused,
+    // A row starts from its vector; the attention of the first layer reads
+    // embedding and vector side by side.
+    kBeside,
+  };
+
+  Kind kind = Kind::kNone;
+  WeightSource fuse, fuse_bias;  // kFused
+  // Before they stand side by side; where there is none they stand as they are.
+  WeightSource token_norm, vector_norm;
+  bool vector_first = false;
+  bool starts_normed = false;      // kBeside: from the vector after its norm
+  bool hides_first_token = false;  // its embedding at position 0 is zeros
 };
 
 struct Architecture {
@@ -74,15 +96,23 @@ struct Architecture {
   std::optional<TokenId> begin_of_text;
 
   WeightSource embedding;
-  WeightSource positions;  // absent with rope
-  WeightSource final_norm, final_norm_bias;
-  WeightSource head;  // the embedding's own where the two are tied
+  WeightSource positions;                    // absent with rope
+  WeightSource final_norm, final_norm_bias;  // may be absent
+  // The embedding's own where the two are tied; its rows are the logits. Where
+  // it or the embedding is absent it is borrowed from another model.
+  WeightSource head;
   bool tied_head = false;
   // Of a tied pair that is stored twice, the one that is not the embedding: it
   // must say the same.
   WeightSource tied_twin;
   std::vector<LayerSources> layers;
-  std::string layer_prefix;  // of a tensor's name, before the layer's number
+  VectorInput input;
+  // Weights that the graph does not read, and whoever opened the checkpoint
+  // does; and tensors that are no weights.
+  std::vector<WeightSource> others;
+  std::vector<std::string> tables;
+  bool refuses_others = false;  // a tensor beside all of these is an error
+  std::string layer_prefix;     // of a tensor's name, before the layer's number
 
   // A model made larger without changing what it computes (docs/formats.md):
   // the name of the one it was made from, empty for any other model, and the

@@ -91,7 +91,8 @@ void ForEachSource(const Architecture& architecture,
       if (source->present()) visit(*source);
   };
   const Architecture& of = architecture;
-  all({&of.embedding, &of.positions});
+  all({&of.embedding, &of.positions, &of.input.fuse, &of.input.fuse_bias,
+       &of.input.token_norm, &of.input.vector_norm});
   for (const LayerSources& layer : of.layers) {
     all({&layer.attention_norm,
          &layer.attention_norm_bias,
@@ -115,10 +116,16 @@ void ForEachSource(const Architecture& architecture,
          &layer.down_bias});
   }
   all({&of.final_norm, &of.final_norm_bias, &of.head});
+  for (const WeightSource& source : of.others) all({&source});
 }
 
 absl::StatusOr<std::unique_ptr<Checkpoint>> Checkpoint::Open(
     const std::string& directory) {
+  return Open(directory, ReadArchitecture);
+}
+
+absl::StatusOr<std::unique_ptr<Checkpoint>> Checkpoint::Open(
+    const std::string& directory, ReadConfig read) {
   // config.json first: its absence says that this is no model's directory.
   BANYAN_ASSIGN_OR_RETURN(ConfigReader config,
                           OpenConfig(absl::StrCat(directory, "/config.json")));
@@ -126,17 +133,17 @@ absl::StatusOr<std::unique_ptr<Checkpoint>> Checkpoint::Open(
                           CheckpointFiles::Open(directory));
   std::unique_ptr<Checkpoint> result(
       new Checkpoint(directory, std::move(files)));
-  BANYAN_RETURN_IF_ERROR(result->ReadConfigs(config));
+  BANYAN_RETURN_IF_ERROR(result->ReadConfigs(config, read));
   BANYAN_RETURN_IF_ERROR(result->CheckWeights());
   BANYAN_RETURN_IF_ERROR(result->CheckUnread());
   return result;
 }
 
-absl::Status Checkpoint::ReadConfigs(ConfigReader& config) {
+absl::Status Checkpoint::ReadConfigs(ConfigReader& config, ReadConfig read) {
   const auto has_tensor = [this](absl::string_view name) {
     return files_.Find(name) != nullptr;
   };
-  BANYAN_ASSIGN_OR_RETURN(architecture_, ReadArchitecture(config, has_tensor));
+  BANYAN_ASSIGN_OR_RETURN(architecture_, read(config, has_tensor));
   absl::StatusOr<ConfigReader> generation =
       OpenConfig(absl::StrCat(directory_, "/generation_config.json"));
   if (absl::IsNotFound(generation.status())) return absl::OkStatus();
@@ -159,8 +166,9 @@ absl::Status Checkpoint::CheckWeights() const {
   if (architecture_.tied_twin.present())
     status.Update(Tensor(architecture_.tied_twin).status());
   if (missing.empty()) return status;
-  const bool lacks_head =
-      missing.back() == architecture_.head.tensor && !architecture_.tied_head;
+  const bool lacks_head = architecture_.head.present() &&
+                          missing.back() == architecture_.head.tensor &&
+                          !architecture_.tied_head;
   return absl::InvalidArgumentError(absl::StrCat(
       directory_, ": ", missing.size(),
       " of the weights missing: ", SomeOf(missing),
@@ -175,6 +183,7 @@ absl::Status Checkpoint::CheckUnread() {
     names.erase(source.tensor);
   });
   names.erase(architecture_.tied_twin.tensor);
+  for (const std::string& table : architecture_.tables) names.erase(table);
   std::vector<std::string> unread;
   for (const std::string& name : names) {
     if (MeansNothing(name)) continue;
@@ -187,11 +196,13 @@ absl::Status Checkpoint::CheckUnread() {
           ", and the weights have ", QuotedName(name)));
     unread.push_back(QuotedName(name));
   }
-  if (!unread.empty())
-    warnings_.push_back(
-        absl::StrCat(directory_, ": ", unread.size(),
-                     unread.size() == 1 ? " tensor is" : " tensors are",
-                     " not read: ", SomeOf(unread)));
+  if (unread.empty()) return absl::OkStatus();
+  const std::string text =
+      absl::StrCat(directory_, ": ", unread.size(),
+                   unread.size() == 1 ? " tensor is" : " tensors are",
+                   " not read: ", SomeOf(unread));
+  if (architecture_.refuses_others) return absl::InvalidArgumentError(text);
+  warnings_.push_back(text);
   return absl::OkStatus();
 }
 
@@ -224,6 +235,11 @@ absl::StatusOr<StoredTensor> Checkpoint::Tensor(
   const absl::Status status = CheckStored(*place->tensor, source);
   if (!status.ok()) return ErrorIn(*place->file, source, status);
   return *place->tensor;
+}
+
+const StoredTensor* Checkpoint::Find(absl::string_view name) const {
+  const CheckpointFiles::Place* place = files_.Find(name);
+  return place == nullptr ? nullptr : place->tensor;
 }
 
 absl::Status Checkpoint::ReadRows(const WeightSource& source,

@@ -15,10 +15,12 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint_files.h"
 #include "core/checkpoint/config_reader.h"
+#include "core/checkpoint/families/common.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
 
@@ -42,6 +44,11 @@ class Checkpoint {
   // and what was expected.
   static absl::StatusOr<std::unique_ptr<Checkpoint>> Open(
       const std::string& directory);
+  // The same of a directory whose config.json `read` reads.
+  using ReadConfig = absl::FunctionRef<absl::StatusOr<Architecture>(
+      ConfigReader& config, HasTensor has_tensor)>;
+  static absl::StatusOr<std::unique_ptr<Checkpoint>> Open(
+      const std::string& directory, ReadConfig read);
 
   const std::string& directory() const { return directory_; }
   const Architecture& architecture() const { return architecture_; }
@@ -54,6 +61,8 @@ class Checkpoint {
   // Never fails for a source of architecture(); for another, NotFound if there
   // is no such tensor, InvalidArgument if it is not what `source` says.
   absl::StatusOr<StoredTensor> Tensor(const WeightSource& source) const;
+  // The stored tensor of this name, null if there is none.
+  const StoredTensor* Find(absl::string_view name) const;
 
   // Rows of `source` as f32 to `out`, which has room for just so many
   // (weight_rows.h). The rows exist. Fails as Tensor does, and with
@@ -73,7 +82,7 @@ class Checkpoint {
  private:
   Checkpoint(std::string directory, CheckpointFiles files)
       : directory_(std::move(directory)), files_(std::move(files)) {}
-  absl::Status ReadConfigs(ConfigReader& config);
+  absl::Status ReadConfigs(ConfigReader& config, ReadConfig read);
   absl::Status CheckWeights() const;
   absl::Status CheckUnread();
 

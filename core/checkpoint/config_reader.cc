@@ -204,6 +204,17 @@ ConfigReader ConfigReader::Section(absl::string_view key) {
   return ConfigReader(object_.At(key), shared_);
 }
 
+std::vector<std::string> ConfigReader::Flags() const {
+  std::vector<std::string> flags;
+  object_
+      .ForEachKey([&flags](const std::string& key, const JsonAt& value) {
+        if (value.Bool().ok()) flags.push_back(key);
+        return absl::OkStatus();
+      })
+      .IgnoreError();  // what is no object has none
+  return flags;
+}
+
 bool ConfigReader::HasObjects() const {
   bool has = false;
   object_

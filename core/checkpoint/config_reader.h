@@ -69,6 +69,8 @@ class ConfigReader {
   // The object under `key`, or one without keys. Its errors are told here too,
   // as "FILE: key.inner: ...".
   ConfigReader Section(absl::string_view key);
+  // The keys that stand for true or false.
+  std::vector<std::string> Flags() const;
   // True if the value of some key is itself an object.
   bool HasObjects() const;
 

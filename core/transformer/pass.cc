@@ -67,10 +67,10 @@ class TransformerPass::PassScores : public Scores {
         logits_(logits),
         taps_(std::move(taps)) {}
 
-  int vocab_size() const override { return model_.vocab_size(); }
+  int vocab_size() const override { return model_.logits(); }
 
   absl::Status Read(int row, std::vector<double>& logits) const override {
-    std::vector<float> numbers(static_cast<std::size_t>(model_.vocab_size()));
+    std::vector<float> numbers(static_cast<std::size_t>(model_.logits()));
     BANYAN_RETURN_IF_ERROR(DownloadRow(model_.backend(), Logits(row).row, 0,
                                        AsBytes(absl::MakeSpan(numbers))));
     const int used = model_.options().used_vocab;
@@ -250,13 +250,19 @@ absl::Status TransformerPass::Embed(const Ints& tokens) {
       stream_, workspace_->Matrix(Workspace::kStream, rows_, hidden));
   BANYAN_ASSIGN_OR_RETURN(
       normed_, workspace_->Matrix(Workspace::kNormed, rows_, hidden));
+  if (architecture_.input.kind != VectorInput::Kind::kNone)
+    return EmbedBeside(tokens);
   BANYAN_RETURN_IF_ERROR(
       backend_.Embed({tokens, model_.weights_.embedding.get(), stream_}));
+  return UploadVectors();
+}
+
+absl::Status TransformerPass::UploadVectors() {
   for (const PassPart& part : parts_) {
     if (part.request == nullptr || part.request->vectors.empty()) continue;
     std::vector<float> rows(static_cast<std::size_t>(part.rows) *
                             stream_.stride);
-    const auto size = static_cast<std::size_t>(hidden);
+    const auto size = static_cast<std::size_t>(stream_.columns);
     for (std::size_t i = 0; i < static_cast<std::size_t>(part.rows); ++i)
       std::copy_n(
           part.request->vectors.begin() + static_cast<std::ptrdiff_t>(i * size),
@@ -267,6 +273,76 @@ absl::Status TransformerPass::Embed(const Ints& tokens) {
                             stream_.stride * sizeof(float)));
   }
   return absl::OkStatus();
+}
+
+Tensor TransformerPass::TokenSide() const {
+  const int hidden = architecture_.hidden_size;
+  return beside_.Columns(architecture_.input.vector_first ? hidden : 0, hidden);
+}
+
+Tensor TransformerPass::VectorSide() const {
+  const int hidden = architecture_.hidden_size;
+  return beside_.Columns(architecture_.input.vector_first ? 0 : hidden, hidden);
+}
+
+absl::Status TransformerPass::EmbedBeside(const Ints& tokens) {
+  const VectorInput& input = architecture_.input;
+  const TransformerWeights& weights = model_.weights_;
+  BANYAN_ASSIGN_OR_RETURN(beside_,
+                          workspace_->Matrix(Workspace::kBeside, rows_,
+                                             2 * architecture_.hidden_size));
+  const Tensor embedded = TokenSide();
+  BANYAN_RETURN_IF_ERROR(
+      backend_.Embed({tokens, weights.embedding.get(), embedded}));
+  if (input.hides_first_token)
+    BANYAN_RETURN_IF_ERROR(HideFirstTokens(embedded));
+  if (weights.token_norm.size > 0) {
+    NormArgs norm = NormOf(weights.token_norm, {});
+    norm.x = norm.y = embedded;
+    BANYAN_RETURN_IF_ERROR(backend_.Norm(norm));
+  }
+  BANYAN_RETURN_IF_ERROR(UploadVectors());
+  if (input.kind == VectorInput::Kind::kBeside) return absl::OkStatus();
+  BANYAN_RETURN_IF_ERROR(PutBeside());
+  return backend_.Linear({.x = beside_,
+                          .weight = weights.fuse.get(),
+                          .bias = weights.fuse_bias.view(),
+                          .y = stream_});
+}
+
+absl::Status TransformerPass::HideFirstTokens(const Tensor& embedded) {
+  std::vector<float> zeros(static_cast<std::size_t>(embedded.columns));
+  for (const PassPart& part : parts_) {
+    if (part.request == nullptr) continue;  // a text's first token is a host's
+    const std::vector<int>& positions = part.request->batch->positions;
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      if (positions[i] > 0) continue;
+      const std::size_t row = static_cast<std::size_t>(part.first_row) + i;
+      BANYAN_RETURN_IF_ERROR(backend_.Upload(
+          AsBytes(absl::MakeSpan(zeros)), *embedded.buffer,
+          (embedded.offset + row * embedded.stride) * sizeof(float)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TransformerPass::PutBeside() {
+  const RowVector& norm = model_.weights_.vector_norm;
+  if (norm.size == 0) return backend_.Copy({stream_, VectorSide()});
+  NormArgs args = NormOf(norm, {});
+  args.y = VectorSide();
+  return backend_.Norm(args);
+}
+
+absl::Status TransformerPass::ProjectBeside(const TransformerLayer& layer,
+                                            const Tensor& projected) {
+  BANYAN_RETURN_IF_ERROR(PutBeside());
+  if (architecture_.input.starts_normed)
+    BANYAN_RETURN_IF_ERROR(backend_.Copy({VectorSide(), stream_}));
+  return backend_.Linear({.x = beside_,
+                          .weight = layer.query_key_value.get(),
+                          .bias = layer.query_key_value_bias.view(),
+                          .y = projected});
 }
 
 NormArgs TransformerPass::NormOf(const RowVector& weight,
@@ -290,12 +366,19 @@ absl::Status TransformerPass::RunLayer(std::size_t place) {
   BANYAN_ASSIGN_OR_RETURN(
       Tensor attended,
       workspace_->Matrix(Workspace::kAttended, rows_, queries));
-  BANYAN_RETURN_IF_ERROR(backend_.NormLinear(
-      NormOf(layer.attention_norm, layer.attention_norm_bias),
-      {.x = normed_,
-       .weight = layer.query_key_value.get(),
-       .bias = layer.query_key_value_bias.view(),
-       .y = projected}));
+  LinearArgs project = {.x = normed_,
+                        .weight = layer.query_key_value.get(),
+                        .bias = layer.query_key_value_bias.view(),
+                        .y = projected};
+  if (number == 0 && architecture_.input.kind == VectorInput::Kind::kBeside) {
+    BANYAN_RETURN_IF_ERROR(ProjectBeside(layer, projected));
+  } else if (layer.attention_norm.size == 0) {
+    project.x = stream_;
+    BANYAN_RETURN_IF_ERROR(backend_.Linear(project));
+  } else {
+    BANYAN_RETURN_IF_ERROR(backend_.NormLinear(
+        NormOf(layer.attention_norm, layer.attention_norm_bias), project));
+  }
   BANYAN_RETURN_IF_ERROR(Attend(place, projected, attended));
   return FeedForward(layer);
 }
@@ -399,12 +482,14 @@ absl::Status TransformerPass::Head() {
   if (std::none_of(parts_.begin(), parts_.end(), wanted))
     return absl::OkStatus();
   const TransformerWeights& weights = model_.weights_;
-  BANYAN_RETURN_IF_ERROR(
-      backend_.Norm(NormOf(weights.final_norm, weights.final_norm_bias)));
+  if (weights.final_norm.size == 0)
+    normed_ = stream_;
+  else
+    BANYAN_RETURN_IF_ERROR(
+        backend_.Norm(NormOf(weights.final_norm, weights.final_norm_bias)));
   taps_[kAfterFinalNorm] = normed_;  // nothing changes it any more
   BANYAN_ASSIGN_OR_RETURN(
-      logits_,
-      workspace_->Matrix(Workspace::kLogits, rows_, architecture_.vocab_size));
+      logits_, workspace_->Matrix(Workspace::kLogits, rows_, model_.logits()));
   // Neighbours that want logits share the reading of the head.
   int first = on_device_ == nullptr ? 0 : on_device_->logits_from;
   int end = 0;

@@ -66,6 +66,17 @@ class TransformerPass {
   absl::Status Begin();
   absl::Status BeginOnDevice();
   absl::Status Embed(const Ints& tokens);
+  // The parts' vectors, in the stream.
+  absl::Status UploadVectors();
+  // What the rows start from, of both, which stand side by side.
+  absl::Status EmbedBeside(const Ints& tokens);
+  absl::Status HideFirstTokens(const Tensor& embedded);
+  // The vectors' side is what the norm makes of the stream, or the stream.
+  absl::Status PutBeside();
+  Tensor TokenSide() const;
+  Tensor VectorSide() const;
+  absl::Status ProjectBeside(const TransformerLayer& layer,
+                             const Tensor& projected);
   absl::Status RunLayers();
   absl::Status RunLayer(std::size_t place);
   // Adds to the stream what the layer's heads read.
@@ -86,7 +97,7 @@ class TransformerPass {
   const DeviceRows* on_device_ = nullptr;
   int rows_ = 0;
   std::shared_ptr<Workspace> workspace_;
-  Tensor stream_, normed_, angles_, logits_;
+  Tensor stream_, beside_, normed_, angles_, logits_;
   std::map<int, Tensor> taps_;  // by place, of all rows
 };
 

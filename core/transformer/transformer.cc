@@ -42,10 +42,14 @@ absl::Status CheckTaps(const TransformerSession& session,
   return absl::OkStatus();
 }
 
-absl::Status CheckVectors(const ScoreRequest& request, int hidden_size) {
+absl::Status CheckVectors(const ScoreRequest& request,
+                          const Architecture& architecture) {
+  const int hidden_size = architecture.hidden_size;
   const std::size_t expected = static_cast<std::size_t>(request.batch->size()) *
                                static_cast<std::size_t>(hidden_size);
-  if (request.vectors.empty() || request.vectors.size() == expected)
+  const bool needs_them = architecture.input.kind != VectorInput::Kind::kNone;
+  if ((request.vectors.empty() && !needs_them) ||
+      request.vectors.size() == expected)
     return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("score: expected ", expected, " numbers to start ",
@@ -57,7 +61,7 @@ absl::Status CheckVectors(const ScoreRequest& request, int hidden_size) {
 
 absl::StatusOr<std::unique_ptr<Transformer>> Transformer::Load(
     const Checkpoint& checkpoint, const TransformerOptions& options,
-    std::shared_ptr<Backend> backend) {
+    std::shared_ptr<Backend> backend, const BorrowedWeights& borrowed) {
   const Architecture& architecture = checkpoint.architecture();
   if (options.used_vocab < 0 || options.used_vocab > architecture.vocab_size)
     return absl::InvalidArgumentError(absl::StrCat(
@@ -70,7 +74,7 @@ absl::StatusOr<std::unique_ptr<Transformer>> Transformer::Load(
                                       Name(options.format))));
   BANYAN_ASSIGN_OR_RETURN(
       TransformerWeights weights,
-      LoadTransformerWeights(checkpoint, options.format, *backend));
+      LoadTransformerWeights(checkpoint, options.format, *backend, borrowed));
   return absl::WrapUnique(new Transformer(
       architecture, options, std::move(weights), std::move(backend)));
 }
@@ -83,7 +87,7 @@ Transformer::Transformer(Architecture architecture, TransformerOptions options,
       backend_(std::move(backend)),
       weights_(std::move(weights)),
       workspaces_(std::make_shared<Workspaces>()) {
-  if (options_.used_vocab == 0) options_.used_vocab = architecture_.vocab_size;
+  if (options_.used_vocab == 0) options_.used_vocab = logits();
   if (architecture_.rope)
     rotation_.emplace(*architecture_.rope, architecture_.head_dim);
 }
@@ -144,7 +148,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Transformer::Score(
       return absl::InvalidArgumentError("score: a batch without tokens");
     BANYAN_RETURN_IF_ERROR(session->CheckBatch(*request.batch));
     BANYAN_RETURN_IF_ERROR(CheckTaps(*session, request.taps));
-    BANYAN_RETURN_IF_ERROR(CheckVectors(request, hidden_size()));
+    BANYAN_RETURN_IF_ERROR(CheckVectors(request, architecture_));
     sessions.push_back(session);
   }
   // Sessions that run the same layers share a pass.

@@ -30,19 +30,22 @@ namespace banyan {
 struct TransformerOptions {
   WeightFormat format = WeightFormat::kF32;
   // Tokens that may be emitted: the tokenizer's. The logits of the rows that
-  // only pad the vocabulary are -infinity. 0: all.
+  // only pad the vocabulary are -infinity. 0: every row of logits.
   int used_vocab = 0;
 };
 
 class Transformer : public Model {
  public:
-  // Fails if used_vocab is larger than the checkpoint's vocabulary, or as
-  // LoadTransformerWeights.
+  // What the checkpoint lacks of embedding and head is `borrowed`, from a model
+  // of the same backend. Fails if used_vocab is larger than the checkpoint's
+  // vocabulary, or as LoadTransformerWeights.
   static absl::StatusOr<std::unique_ptr<Transformer>> Load(
       const Checkpoint& checkpoint, const TransformerOptions& options,
-      std::shared_ptr<Backend> backend);
+      std::shared_ptr<Backend> backend, const BorrowedWeights& borrowed = {});
 
   int vocab_size() const override { return architecture_.vocab_size; }
+  // Numbers in a row of logits; of most models one for each token.
+  int logits() const { return weights_.head().rows(); }
   int context_limit() const override { return architecture_.context_limit; }
   int layers() const override {
     return static_cast<int>(weights_.layers.size());
@@ -65,6 +68,7 @@ class Transformer : public Model {
   // For drafters that read the target's embedding and output head.
   const TransformerWeights& weights() const { return weights_; }
   Backend& backend() const { return *backend_; }
+  const std::shared_ptr<Backend>& shared_backend() const { return backend_; }
 
  private:
   friend class TransformerPass;

@@ -146,6 +146,7 @@ absl::StatusOr<TransformerLayer> ReadLayer(const Loader& loader,
 
 std::vector<const Weight*> TransformerWeights::streamed() const {
   std::vector<const Weight*> matrices;
+  if (fuse) matrices.push_back(fuse.get());
   for (const TransformerLayer& layer : layers)
     for (const Weight* weight :
          {layer.query_key_value.get(), layer.output.get(), layer.gate_up.get(),
@@ -185,14 +186,39 @@ std::size_t WeightBytes(const Architecture& architecture, WeightFormat format) {
   return bytes;
 }
 
+absl::StatusOr<std::unique_ptr<Weight>> LoadMatrix(const Checkpoint& checkpoint,
+                                                   const WeightSource& source,
+                                                   WeightFormat format,
+                                                   Backend& backend) {
+  std::unique_ptr<Weight> weight;
+  BANYAN_RETURN_IF_ERROR(
+      Loader(checkpoint, backend).Read({&source}, format, weight));
+  return weight;
+}
+
+absl::StatusOr<RowVector> LoadVector(const Checkpoint& checkpoint,
+                                     const WeightSource& source,
+                                     Backend& backend) {
+  RowVector row;
+  BANYAN_RETURN_IF_ERROR(Loader(checkpoint, backend).Read(source, row));
+  return row;
+}
+
 absl::StatusOr<TransformerWeights> LoadTransformerWeights(
-    const Checkpoint& checkpoint, WeightFormat format, Backend& backend) {
+    const Checkpoint& checkpoint, WeightFormat format, Backend& backend,
+    const BorrowedWeights& borrowed) {
   const Architecture& architecture = checkpoint.architecture();
   const Loader loader(checkpoint, backend);
   TransformerWeights weights;
   BANYAN_RETURN_IF_ERROR(checkpoint.CheckTied());
-  BANYAN_RETURN_IF_ERROR(
-      loader.Read({&architecture.embedding}, format, weights.embedding));
+  std::unique_ptr<Weight> own;
+  BANYAN_RETURN_IF_ERROR(loader.Read({&architecture.embedding}, format, own));
+  weights.embedding = own ? std::move(own) : borrowed.embedding;
+  const VectorInput& input = architecture.input;
+  BANYAN_RETURN_IF_ERROR(loader.Read({&input.fuse}, format, weights.fuse));
+  BANYAN_RETURN_IF_ERROR(loader.Read(input.fuse_bias, weights.fuse_bias));
+  BANYAN_RETURN_IF_ERROR(loader.Read(input.token_norm, weights.token_norm));
+  BANYAN_RETURN_IF_ERROR(loader.Read(input.vector_norm, weights.vector_norm));
   BANYAN_RETURN_IF_ERROR(loader.Read({&architecture.positions},
                                      WeightFormat::kF32, weights.positions));
   for (const LayerSources& from : architecture.layers) {
@@ -205,8 +231,8 @@ absl::StatusOr<TransformerWeights> LoadTransformerWeights(
   BANYAN_RETURN_IF_ERROR(
       loader.Read(architecture.final_norm_bias, weights.final_norm_bias));
   if (!architecture.tied_head) {
-    BANYAN_RETURN_IF_ERROR(
-        loader.Read({&architecture.head}, format, weights.own_head));
+    BANYAN_RETURN_IF_ERROR(loader.Read({&architecture.head}, format, own));
+    weights.own_head = own ? std::move(own) : borrowed.head;
   }
   return weights;
 }

@@ -41,14 +41,25 @@ struct TransformerLayer {
   RowVector down_bias;
 };
 
+// Embedding and output head of one model, which others may borrow.
+struct BorrowedWeights {
+  std::shared_ptr<const Weight> embedding;
+  std::shared_ptr<const Weight> head;
+};
+
 struct TransformerWeights {
-  std::unique_ptr<Weight> embedding;
+  std::shared_ptr<const Weight> embedding;
   std::unique_ptr<Weight> positions;  // null with rotary positions
+  std::unique_ptr<Weight> fuse;       // of a VectorInput
+  RowVector fuse_bias, token_norm, vector_norm;
   std::vector<TransformerLayer> layers;
   RowVector final_norm, final_norm_bias;
-  std::unique_ptr<Weight> own_head;  // null if the embedding is the head
+  std::shared_ptr<const Weight> own_head;  // null if the embedding is the head
 
   const Weight& head() const { return own_head ? *own_head : *embedding; }
+  BorrowedWeights Lend() const {
+    return {embedding, own_head ? own_head : embedding};
+  }
   // The matrices a pass reads: all but the embedding's, and their numbers.
   std::vector<const Weight*> streamed() const;
   double streamed_numbers() const;
@@ -60,10 +71,21 @@ struct TransformerWeights {
 // About what they will take, read from nothing.
 std::size_t WeightBytes(const Architecture& architecture, WeightFormat format);
 
+// One source, packed; a vector stays 32-bit. None if it is absent.
+absl::StatusOr<std::unique_ptr<Weight>> LoadMatrix(const Checkpoint& checkpoint,
+                                                   const WeightSource& source,
+                                                   WeightFormat format,
+                                                   Backend& backend);
+absl::StatusOr<RowVector> LoadVector(const Checkpoint& checkpoint,
+                                     const WeightSource& source,
+                                     Backend& backend);
+
 // Matrices become `format`; norms, biases and learnt positions stay 32-bit.
 // Each tensor's pages are given back once it is packed.
+// Embedding and head are `borrowed` where the checkpoint has none.
 absl::StatusOr<TransformerWeights> LoadTransformerWeights(
-    const Checkpoint& checkpoint, WeightFormat format, Backend& backend);
+    const Checkpoint& checkpoint, WeightFormat format, Backend& backend,
+    const BorrowedWeights& borrowed);
 
 }  // namespace banyan
 

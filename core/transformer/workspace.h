@@ -20,6 +20,7 @@ class Workspace {
  public:
   enum Place {
     kStream,     // the residual stream
+    kBeside,     // embeddings and vectors side by side (VectorInput)
     kNormed,     // what a matrix reads
     kProjected,  // queries, keys and values; gate and up
     kAttended,

@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
 #include "core/model/context.h"
@@ -21,6 +20,7 @@
 #include "core/ops/activate.h"
 #include "core/ops/backend.h"
 #include "core/ops/linear.h"
+#include "core/ops/owned_tensor.h"
 #include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
@@ -46,25 +46,6 @@ absl::StatusOr<RowVector> NewRow(int size, Backend& backend) {
   row.size = size;
   return row;
 }
-
-// Rows of numbers with their memory.
-struct Matrix {
-  std::unique_ptr<Buffer> buffer;
-  Tensor view;
-
-  static absl::StatusOr<Matrix> New(int rows, int columns, Backend& backend) {
-    const auto stride = static_cast<std::size_t>(PadToLane(columns));
-    Matrix matrix;
-    BANYAN_ASSIGN_OR_RETURN(matrix.buffer,
-                            backend.Allocate(static_cast<std::size_t>(rows) *
-                                             stride * sizeof(float)));
-    matrix.view = {matrix.buffer.get(), 0, rows, columns, stride};
-    return matrix;
-  }
-  std::size_t size() const {
-    return static_cast<std::size_t>(view.rows) * view.stride;
-  }
-};
 
 absl::StatusOr<std::unique_ptr<Weight>> PackSource(const MedusaFile& file,
                                                    const WeightSource& source,
@@ -158,32 +139,28 @@ absl::Status TransformerHeads::ScoreAll(
     std::vector<std::vector<std::vector<double>>>& logits) const {
   Backend& backend = target_.backend();
   const int rows = static_cast<int>(hidden.size());
-  BANYAN_ASSIGN_OR_RETURN(const Matrix x,
-                          Matrix::New(rows, target_.hidden_size(), backend));
-  BANYAN_ASSIGN_OR_RETURN(const Matrix y,
-                          Matrix::New(rows, target_.hidden_size(), backend));
-  BANYAN_ASSIGN_OR_RETURN(const Matrix scores,
-                          Matrix::New(rows, target_.vocab_size(), backend));
-  std::vector<float> states(x.size());
-  for (std::size_t row = 0; row < hidden.size(); ++row) {
-    Check(hidden[row].size() == static_cast<std::size_t>(x.view.columns),
-          "a hidden state of another size");
-    std::copy(
-        hidden[row].begin(), hidden[row].end(),
-        states.begin() + static_cast<std::ptrdiff_t>(row * x.view.stride));
-  }
+  BANYAN_ASSIGN_OR_RETURN(
+      OwnedTensor x, OwnedTensor::New(rows, target_.hidden_size(), backend));
+  BANYAN_ASSIGN_OR_RETURN(
+      const OwnedTensor y,
+      OwnedTensor::New(rows, target_.hidden_size(), backend));
+  BANYAN_ASSIGN_OR_RETURN(
+      const OwnedTensor scores,
+      OwnedTensor::New(rows, target_.vocab_size(), backend));
+  std::vector<float> states;
+  for (absl::Span<const float> state : hidden)
+    states.insert(states.end(), state.begin(), state.end());
   logits.assign(hidden.size(), {});
-  std::vector<float> numbers(scores.size());
+  std::vector<float> numbers;
   const auto vocab = static_cast<std::size_t>(target_.vocab_size());
   for (const Head& head : heads_) {
-    BANYAN_RETURN_IF_ERROR(backend.Upload(AsBytes(states), *x.buffer, 0));
+    BANYAN_RETURN_IF_ERROR(x.Upload(states, backend));
     BANYAN_RETURN_IF_ERROR(RunHead(head, x.view, y.view, scores.view));
-    BANYAN_RETURN_IF_ERROR(
-        backend.Download(*scores.buffer, 0, AsBytes(numbers)));
+    BANYAN_RETURN_IF_ERROR(scores.Download(numbers, backend));
     for (std::size_t row = 0; row < hidden.size(); ++row) {
-      BANYAN_ASSIGN_OR_RETURN(std::vector<double> own,
-                              Logits(absl::MakeConstSpan(numbers).subspan(
-                                  row * scores.view.stride, vocab)));
+      BANYAN_ASSIGN_OR_RETURN(
+          std::vector<double> own,
+          Logits(absl::MakeConstSpan(numbers).subspan(row * vocab, vocab)));
       logits[row].push_back(std::move(own));
     }
   }
@@ -230,13 +207,13 @@ class HeadsDrafter : public TransformerDrafter {
       const TransformerHeads& heads) {
     auto drafter = absl::WrapUnique(new HeadsDrafter(heads));
     const Transformer& target = heads.target_;
-    for (Matrix* matrix : {&drafter->state_, &drafter->x_, &drafter->y_}) {
+    for (OwnedTensor* matrix : {&drafter->state_, &drafter->x_, &drafter->y_}) {
       BANYAN_ASSIGN_OR_RETURN(
-          *matrix, Matrix::New(1, target.hidden_size(), target.backend()));
+          *matrix, OwnedTensor::New(1, target.hidden_size(), target.backend()));
     }
     BANYAN_ASSIGN_OR_RETURN(
         drafter->logits_,
-        Matrix::New(1, target.vocab_size(), target.backend()));
+        OwnedTensor::New(1, target.vocab_size(), target.backend()));
     return drafter;
   }
 
@@ -250,8 +227,7 @@ class HeadsDrafter : public TransformerDrafter {
   absl::Status Begin(const Context& context) override {
     const absl::Span<const float> state =
         context.features.At(kAfterFinalNorm, context.features.rows - 1);
-    std::vector<float> row(state.begin(), state.end());
-    return heads_.target_.backend().Upload(AsBytes(row), *state_.buffer, 0);
+    return state_.Upload(state, heads_.target_.backend());
   }
   absl::Status Reserve(int /*length*/, int /*rows*/) override {
     return absl::OkStatus();
@@ -271,7 +247,7 @@ class HeadsDrafter : public TransformerDrafter {
   explicit HeadsDrafter(const TransformerHeads& heads) : heads_(heads) {}
 
   const TransformerHeads& heads_;
-  Matrix state_, x_, y_, logits_;
+  OwnedTensor state_, x_, y_, logits_;
 };
 
 absl::StatusOr<std::unique_ptr<DeviceDrafter>> TransformerHeads::OnDevice()

@@ -1,6 +1,5 @@
 #include "drafters/small_model/small_model.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -11,7 +10,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "core/base/check.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
@@ -22,6 +20,7 @@
 #include "core/transformer/device_drafter.h"
 #include "core/transformer/session.h"
 #include "drafters/drafter.h"
+#include "drafters/pending_tree.h"
 #include "drafters/ranking_rule.h"
 #include "drafters/workbench.h"
 #include "tree/derive.h"
@@ -60,7 +59,7 @@ std::unique_ptr<Drafter> SmallModel::Clone() const {
 
 absl::Status SmallModel::Begin(const Context& context) {
   session_ = model_->NewSession();
-  rows_.clear();
+  pending_.Clear();
   if (context.tokens.size() > static_cast<std::size_t>(longest_text()))
     return absl::OkStatus();  // and nothing will be asked
   return session_->Prefill(
@@ -106,16 +105,8 @@ absl::StatusOr<TokenBatch> SmallModel::BatchOf(const DraftRequest& request) {
     BANYAN_RETURN_IF_ERROR(StartRound(*request.context));
     batch = TokenBatch::Chain(Unread(*request.context), session_->length());
   }
-  row_of_.resize(static_cast<std::size_t>(request.tree->size()), -1);
-  const int root = static_cast<int>(request.context->tokens.size()) - 1;
-  for (int index : request.nodes) {
-    const Node& node = request.tree->node(index);
-    const int parent = index == 0
-                           ? batch.size() - 1  // kCommitted is -1
-                           : row_of_[static_cast<std::size_t>(node.parent)];
-    Check(index == 0 || parent >= 0, "a proposal below a node without one");
-    batch.Add(node.token, root + node.depth, parent);
-  }
+  pending_.AddTo(batch, *request.tree, request.nodes,
+                 static_cast<int>(request.context->tokens.size()) - 1);
   return batch;
 }
 
@@ -131,8 +122,7 @@ absl::Span<const TokenId> SmallModel::Unread(const Context& context) const {
 absl::Status SmallModel::StartRound(const Context& context) {
   constexpr std::size_t kReadWithRoot = 4;
   BANYAN_RETURN_IF_ERROR(session_->Commit({}));
-  rows_.clear();
-  row_of_.clear();
+  pending_.Clear();
   const absl::Span<const TokenId> unread = Unread(context);
   return unread.size() > kReadWithRoot ? session_->Prefill(unread)
                                        : absl::OkStatus();
@@ -145,11 +135,7 @@ absl::StatusOr<std::vector<Distribution>> SmallModel::LawsOf(
     const Scores& scores) {
   const TrunkTree& tree = *request.tree;
   const int before = batch.size() - static_cast<int>(request.nodes.size());
-  for (std::size_t i = 0; i < request.nodes.size(); ++i)
-    row_of_[static_cast<std::size_t>(request.nodes[i])] =
-        static_cast<int>(rows_.size() + i) + before;
-  for (std::size_t i = 0; i < batch.tokens.size(); ++i)
-    rows_.push_back({batch.tokens[i], batch.parents[i]});
+  pending_.Scored(batch, request.nodes);
   const bool ranked = tree.law() == DraftLaw::kDeterministic;
   const SamplingRule& rule = ranked ? ranking_ : rule_;
   std::vector<Distribution> laws;
@@ -172,22 +158,9 @@ absl::StatusOr<DrafterTwin> SmallModel::OnDevice(DraftLaw law) {
 
 absl::Status SmallModel::Observe(const Context& context,
                                  const RoundOutcome& /*outcome*/) {
-  // The rows that spell the committed text, as far as they go. The root of the
-  // next round stays out: it is scored with its tree.
-  std::vector<int> path;
-  int parent = TokenBatch::kCommitted;
-  const std::size_t end = context.tokens.size() - 1;
-  for (auto at = static_cast<std::size_t>(session_->length()); at < end; ++at) {
-    const auto next =
-        std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) {
-          return row.parent == parent && row.token == context.tokens[at];
-        });
-    if (next == rows_.end()) break;
-    parent = static_cast<int>(next - rows_.begin());
-    path.push_back(parent);
-  }
-  rows_.clear();
-  row_of_.clear();
+  // The root of the next round stays out: it is scored with its tree.
+  const std::vector<int> path = pending_.PathOf(Unread(context));
+  pending_.Clear();
   return session_->Commit(path);
 }
 

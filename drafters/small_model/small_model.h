@@ -25,6 +25,7 @@
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/pending_tree.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
@@ -54,11 +55,6 @@ class SmallModel : public Drafter {
                        const RoundOutcome& outcome) override;
 
  private:
-  struct Row {
-    TokenId token;
-    int parent;
-  };
-
   absl::StatusOr<TokenBatch> BatchOf(const DraftRequest& request);
   // The committed text that the session has not read, the root aside.
   absl::Span<const TokenId> Unread(const Context& context) const;
@@ -71,8 +67,7 @@ class SmallModel : public Drafter {
   SamplingRule rule_;
   SamplingRule ranking_;  // for deterministic draws
   std::unique_ptr<Session> session_;
-  std::vector<Row> rows_;    // the session's pending rows
-  std::vector<int> row_of_;  // by node of the tree under way; -1: not scored
+  PendingTree pending_;
 };
 
 }  // namespace banyan

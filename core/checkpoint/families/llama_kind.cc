@@ -42,8 +42,10 @@ void ReadHeads(ConfigReader& in, const LlamaKind& kind,
                          " (rotary positions), found ", architecture.head_dim));
 }
 
-LayerSources Layer(const Architecture& of, const LlamaKind& kind,
-                   const std::string& prefix) {
+}  // namespace
+
+LayerSources LlamaLayer(const Architecture& of, const LlamaKind& kind,
+                        const std::string& prefix) {
   const auto matrix = [&prefix](const char* name, int rows, int columns) {
     return Matrix(absl::StrCat(prefix, name, ".weight"), rows, columns);
   };
@@ -84,8 +86,6 @@ LayerSources Layer(const Architecture& of, const LlamaKind& kind,
   return layer;
 }
 
-}  // namespace
-
 Architecture ReadLlamaKind(ConfigReader& in, HasTensor has_tensor,
                            const LlamaKind& kind) {
   Architecture result;
@@ -115,7 +115,7 @@ Architecture ReadLlamaKind(ConfigReader& in, HasTensor has_tensor,
   result.layer_prefix = "model.layers.";
   for (int i = 0; i < layers; ++i)
     result.layers.push_back(
-        Layer(result, kind, absl::StrCat(result.layer_prefix, i, ".")));
+        LlamaLayer(result, kind, absl::StrCat(result.layer_prefix, i, ".")));
   return result;
 }
 

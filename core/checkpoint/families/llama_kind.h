@@ -4,6 +4,8 @@
 #ifndef BANYAN_CORE_CHECKPOINT_FAMILIES_LLAMA_KIND_H_
 #define BANYAN_CORE_CHECKPOINT_FAMILIES_LLAMA_KIND_H_
 
+#include <string>
+
 #include "absl/strings/string_view.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/config_reader.h"
@@ -21,6 +23,11 @@ struct LlamaKind {
   bool mlp_bias = false;
   bool head_norms = false;  // of queries and keys
 };
+
+// What follows the prefix in the names of a layer's tensors; the sizes are
+// known.
+LayerSources LlamaLayer(const Architecture& of, const LlamaKind& kind,
+                        const std::string& prefix);
 
 // Every layer sees all positions. Errors are noted in `in`; the result is
 // complete only without one.

@@ -1,0 +1,425 @@
+#include "drafters/eagle/layouts.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/checkpoint/config_reader.h"
+#include "core/checkpoint/families/common.h"
+#include "core/checkpoint/families/llama_kind.h"
+#include "core/checkpoint/stored_tensor.h"
+#include "core/model/model.h"
+
+namespace banyan {
+namespace {
+
+constexpr char kMap[] = "d2t";   // a token's number less its logit's
+constexpr char kKept[] = "t2d";  // whether a token has a logit
+
+// Flags that change nothing here: of training, and of how other programs run.
+constexpr std::array<absl::string_view, 17> kIdleFlags = {
+    "add_cross_attention",    "attention_bias",      "embed_requires_grad",
+    "gradient_checkpointing", "is_decoder",          "is_encoder_decoder",
+    "mlp_bias",               "output_attentions",   "output_hidden_states",
+    "return_dict",            "tie_encoder_decoder", "tie_word_embeddings",
+    "torchscript",            "use_aux_hidden_state", "use_bfloat16",
+    "use_cache",              "use_return_dict"};
+
+// An unknown flag that is off asks for nothing.
+void RefuseFlags(ConfigReader& in, std::set<absl::string_view> known) {
+  known.insert(kIdleFlags.begin(), kIdleFlags.end());
+  for (const std::string& flag : in.Flags())
+    if (known.count(flag) == 0 && in.Flag(flag, false))
+      in.Fail(flag, absl::StrCat("nobody here knows this flag; known are ",
+                                 absl::StrJoin(known, ", ")));
+}
+
+// One head's configuration being read.
+class Reader {
+ public:
+  Reader(ConfigReader& in, HasTensor has_tensor, const EagleTarget& target)
+      : in_(in), has_tensor_(has_tensor), target_(target) {}
+
+  EagleSpec Read() {
+    if (in_.Has("speculators_model_type"))
+      ReadSpeculators();
+    else if (has_tensor_("midlayer.self_attn.q_proj.weight"))
+      ReadEagle3();
+    else if (!MtpPrefix().empty())
+      ReadMtp(in_, "multi-token prediction, MiMo's names");
+    else
+      ReadEagle1();
+    return std::move(spec_);
+  }
+
+ private:
+  Architecture& network() { return spec_.network; }
+  int hidden() const { return spec_.network.hidden_size; }
+
+  // The sizes, a layer for each of `prefixes`, and the embedding if the file
+  // has one.
+  void ReadNetwork(ConfigReader& in, const std::vector<std::string>& prefixes,
+                   const std::string& embedding) {
+    LlamaKind kind = {.family = "llama"};
+    const auto has = [&](absl::string_view name) {
+      return has_tensor_(absl::StrCat(prefixes.front(), name));
+    };
+    kind.query_key_value_bias = has("self_attn.q_proj.bias");
+    kind.output_bias = has("self_attn.o_proj.bias");
+    kind.mlp_bias = has("mlp.down_proj.bias");
+    kind.head_norms = has("self_attn.q_norm.weight");
+    network() = ReadLlamaKind(in, has_tensor_, kind);
+    Architecture& of = network();
+    if (in.Has("vocab_size") && of.vocab_size != target_.vocab_size)
+      in.Unexpected("vocab_size", absl::StrCat("the target's vocabulary of ",
+                                               target_.vocab_size));
+    of.layers.clear();
+    for (const std::string& prefix : prefixes)
+      of.layers.push_back(LlamaLayer(of, kind, prefix));
+    of.layer_prefix = "layers.";
+    of.embedding = has_tensor_(embedding)
+                       ? Matrix(embedding, of.vocab_size, of.hidden_size)
+                       : WeightSource();
+    of.final_norm = {};
+    of.head = {};
+    of.tied_head = false;
+    of.tied_twin = {};
+    of.end_of_text.clear();
+  }
+
+  // The target's hidden size as the file has it.
+  int StateSize() {
+    const int size = in_.SizeOr("target_hidden_size", hidden());
+    if (size != target_.hidden_size)
+      in_.Fail(in_.Has("target_hidden_size") ? "target_hidden_size"
+                                             : "hidden_size",
+               absl::StrCat("expected the target's ", target_.hidden_size,
+                            ", found ", size));
+    if (hidden() != size && !network().embedding.present())
+      in_.Fail("hidden_size",
+               absl::StrCat(hidden(), " is not the target's ", size,
+                            ", so its embedding cannot be borrowed, and ",
+                            "there is no tensor embed_tokens.weight"));
+    return size;
+  }
+
+  // `shift` makes a tap of a number in the file.
+  void ReadTaps(ConfigReader& in, int shift, const char* count) {
+    constexpr char kKey[] = "eagle_aux_hidden_state_layer_ids";
+    const int layers = target_.layers;
+    if (in.Has(kKey)) {
+      spec_.taps = in.Indices(kKey, layers + 1 - shift);
+      for (int& tap : spec_.taps) tap += shift;
+      spec_.tap_count = count;
+      return;
+    }
+    spec_.taps = {2, layers / 2, layers - 3};
+    spec_.tap_count = "as published: 2, half and 3 from the end";
+    if (spec_.taps[0] < spec_.taps[1] && spec_.taps[1] < spec_.taps[2]) return;
+    in.Fail(kKey, absl::StrCat(
+                      "expected the layers whose states are read: the ",
+                      "published ones, 2, half of the layers and 3 from the ",
+                      "end, are not three of a target of ", layers));
+  }
+
+  void ReadVocabulary() {
+    const int logits =
+        in_.SizeOr("draft_vocab_size", target_.vocab_size, target_.vocab_size);
+    spec_.own_vocabulary = logits != target_.vocab_size;
+    if (has_tensor_("lm_head.weight"))
+      network().head = Matrix("lm_head.weight", logits, hidden());
+    else if (hidden() != target_.hidden_size)
+      in_.Fail("hidden_size",
+               absl::StrCat(hidden(), " is not the target's ",
+                            target_.hidden_size,
+                            ", so its output matrix cannot be borrowed, and ",
+                            "there is no tensor lm_head.weight"));
+    for (const char* table : {kMap, kKept})
+      if (has_tensor_(table)) network().tables.push_back(table);
+  }
+
+  void Reduce(int state_size) {
+    spec_.reduce = Matrix("fc.weight", hidden(),
+                          static_cast<int>(spec_.taps.size()) * state_size);
+    network().others.push_back(spec_.reduce);
+  }
+
+  // The first layer reads embedding and vector side by side.
+  void ReadBeside() {
+    Architecture& of = network();
+    LayerSources& layer = of.layers.front();
+    of.input.kind = VectorInput::Kind::kBeside;
+    of.input.token_norm = std::exchange(layer.attention_norm, {});
+    of.input.vector_norm = of.input.token_norm;
+    std::string& name = of.input.vector_norm.tensor;
+    name.replace(name.find("input_layernorm"), 15, "hidden_norm");
+    for (WeightSource* source : {&layer.query, &layer.key, &layer.value}) {
+      source->columns *= 2;
+      source->stored_shape.back() *= 2;
+    }
+  }
+
+  // `normed`: there is a norm before the output matrix.
+  void ReadEagle3Network(ConfigReader& in, ConfigReader& taps, int shift,
+                         const char* count, bool normed,
+                         const std::vector<std::string>& prefixes) {
+    ReadNetwork(in, prefixes, "embed_tokens.weight");
+    if (!in_.status().ok()) return;
+    const int state_size = StateSize();
+    ReadTaps(taps, shift, count);
+    ReadVocabulary();
+    Reduce(state_size);
+    ReadBeside();
+    if (normed) network().final_norm = Vector("norm.weight", hidden());
+  }
+
+  void ReadEagle1() {
+    spec_.layout = "EAGLE-1, as published";
+    RefuseFlags(in_, {"bias"});
+    if (in_.SizeOr("num_hidden_layers", 1) != 1)
+      in_.Unexpected("num_hidden_layers", "1");
+    ReadNetwork(in_, {"layers.0."}, "embed_tokens.weight");
+    if (!in_.status().ok()) return;
+    StateSize();
+    if (has_tensor_("lm_head.weight"))
+      network().head = Matrix("lm_head.weight", target_.vocab_size, hidden());
+    Architecture& of = network();
+    of.layers.front().attention_norm = {};
+    of.input.kind = VectorInput::Kind::kFused;
+    of.input.fuse = Matrix("fc.weight", hidden(), 2 * hidden());
+    if (in_.Flag("bias", true))
+      of.input.fuse_bias = Vector("fc.bias", hidden());
+    spec_.taps = {kAfterFinalNorm};
+    spec_.tap_count = "after the final norm";
+    spec_.feeds_back_normed = true;
+  }
+
+  void ReadEagle3() {
+    spec_.layout = "EAGLE-3, the names of SafeAILab, SpecForge and SGLang";
+    RefuseFlags(in_, {"norm_output"});
+    if (in_.SizeOr("num_hidden_layers", 1) != 1)
+      in_.Unexpected("num_hidden_layers", "1");
+    ConfigReader taps = in_.Section("eagle_config");
+    RefuseFlags(taps, {});
+    ReadEagle3Network(in_, taps, 1, "the layer that they leave",
+                      in_.Flag("norm_output", true), {"midlayer."});
+    network().layer_prefix = "midlayer.";
+  }
+
+  void ReadSpeculators() {
+    const std::string type = in_.Text("speculators_model_type");
+    ConfigReader layers = in_.Section("transformer_layer_config");
+    if (type == "mtp") return ReadMtp(layers, "multi-token prediction, vLLM's");
+    if (type != "eagle3") {
+      in_.Unexpected("speculators_model_type", "\"eagle3\" or \"mtp\"");
+      return;
+    }
+    spec_.layout = "EAGLE-3, vLLM's speculators";
+    RefuseFlags(in_, {"norm_before_residual", "norm_before_fc", "fc_norm",
+                      "norm_output"});
+    RefuseFlags(layers, {});
+    std::vector<std::string> prefixes;
+    for (int i = 0; i < layers.SizeOr("num_hidden_layers", 1, kMaxLayers); ++i)
+      prefixes.push_back(absl::StrCat("layers.", i, "."));
+    ReadEagle3Network(layers, in_, 0, "the layer that they enter", true,
+                      prefixes);
+    if (!in_.status().ok()) return;
+    network().input.starts_normed = in_.Flag("norm_before_residual", false);
+    spec_.feeds_back_normed = in_.Flag("norm_output", false);
+    const bool each = in_.Flag("fc_norm", false);
+    const bool joint = in_.Flag("norm_before_fc", false);
+    if (each && joint)
+      in_.Fail("fc_norm", "norm_before_fc is set too, and only one can be");
+    for (std::size_t i = 0; each && i < spec_.taps.size(); ++i)
+      spec_.state_norms.push_back(Vector(
+          absl::StrCat("fc_norm.", i, ".weight"), target_.hidden_size));
+    if (joint)
+      spec_.joint_norm = Vector("input_norm.weight", spec_.reduce.columns);
+    for (const WeightSource& norm : spec_.state_norms)
+      network().others.push_back(norm);
+    if (joint) network().others.push_back(spec_.joint_norm);
+  }
+
+  std::string MtpPrefix() const {
+    for (const char* prefix : {"model.mtp_layers.0.", "mtp_layers.0."})
+      if (has_tensor_(absl::StrCat(prefix, "input_proj.weight"))) return prefix;
+    return "";
+  }
+
+  void ReadMtp(ConfigReader& in, const char* layout) {
+    const std::string prefix = MtpPrefix();
+    if (prefix.empty()) {
+      in_.Fail("speculators_model_type", "expected tensors mtp_layers.0.*");
+      return;
+    }
+    spec_.layout = layout;
+    RefuseFlags(in_, {});
+    for (const char* count : {"num_nextn_predict_layers", "num_mtp_layers"})
+      if (in_.SizeOr(count, 1) != 1) in_.Unexpected(count, "1");
+    ReadNetwork(in, {prefix}, "model.embed_tokens.weight");
+    if (!in_.status().ok()) return;
+    StateSize();
+    Architecture& of = network();
+    of.layer_prefix = prefix.substr(0, prefix.size() - 2);
+    of.input = {.kind = VectorInput::Kind::kFused,
+                .fuse = Matrix(absl::StrCat(prefix, "input_proj.weight"),
+                               hidden(), 2 * hidden()),
+                .fuse_bias = {},
+                .token_norm = Vector(
+                    absl::StrCat(prefix, "token_layernorm.weight"), hidden()),
+                .vector_norm = Vector(
+                    absl::StrCat(prefix, "hidden_layernorm.weight"), hidden()),
+                .vector_first = true,
+                .hides_first_token = true};
+    of.final_norm =
+        Vector(absl::StrCat(prefix, "final_layernorm.weight"), hidden());
+    spec_.taps = {kAfterFinalNorm};
+    spec_.tap_count = "after the final norm";
+    spec_.feeds_back_normed = true;
+  }
+
+  ConfigReader& in_;
+  HasTensor has_tensor_;
+  const EagleTarget& target_;
+  EagleSpec spec_;
+};
+
+// The numbers of a table, whatever integers it holds.
+absl::StatusOr<std::vector<std::int64_t>> ReadTable(const StoredTensor& table,
+                                                    int rows) {
+  if (table.shape != std::vector<std::int64_t>{rows})
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected shape [", rows, "], found ",
+                     ShapeText(table.shape)));
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows));
+  const auto read = [&](auto one) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      std::memcpy(&one, table.data.data() + i * sizeof(one), sizeof(one));
+      numbers[i] = one;
+    }
+  };
+  switch (table.dtype) {
+    case DType::kI64:
+      read(std::int64_t{});
+      return numbers;
+    case DType::kI32:
+      read(std::int32_t{});
+      return numbers;
+    case DType::kBool:
+    case DType::kU8:
+      read(std::uint8_t{});
+      return numbers;
+    default:
+      return absl::InvalidArgumentError(absl::StrCat(
+          "expected I64, I32 or BOOL, found ", DTypeName(table.dtype)));
+  }
+}
+
+absl::Status ErrorAt(const std::string& directory, const char* table,
+                     absl::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(directory, ": tensor ", QuotedName(table), ": ", what));
+}
+
+absl::StatusOr<std::vector<std::int64_t>> ReadNamed(
+    const Checkpoint& checkpoint, const char* name, int rows) {
+  auto table = ReadTable(*checkpoint.Find(name), rows);
+  if (!table.ok())
+    return ErrorAt(checkpoint.directory(), name, table.status().message());
+  return table;
+}
+
+absl::StatusOr<std::vector<TokenId>> ReadTokens(const Checkpoint& checkpoint,
+                                                const EagleTarget& target,
+                                                bool own_vocabulary) {
+  const std::string& directory = checkpoint.directory();
+  const bool has_map = checkpoint.Find(kMap) != nullptr;
+  std::vector<std::int64_t> kept;
+  if (checkpoint.Find(kKept) != nullptr) {
+    BANYAN_ASSIGN_OR_RETURN(
+        kept, ReadNamed(checkpoint, kKept, target.vocab_size));
+  }
+  const WeightSource& head = checkpoint.architecture().head;
+  std::vector<TokenId> tokens;
+  if (!head.present()) {  // the target's rows, of which some count
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      tokens.push_back(kept[i] != 0 ? static_cast<TokenId>(i) : -1);
+    if (own_vocabulary && kept.empty())
+      return ErrorAt(directory, kKept,
+                     "expected it, for the output matrix is the target's and "
+                     "has more rows than draft_vocab_size");
+    return tokens;
+  }
+  if (!has_map) {
+    if (own_vocabulary)
+      return ErrorAt(directory, kMap,
+                     "expected it, for draft_vocab_size is not the target's "
+                     "vocabulary");
+    return tokens;
+  }
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<std::int64_t> offsets,
+                          ReadNamed(checkpoint, kMap, head.rows));
+  std::set<std::int64_t> seen;
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    const std::int64_t token = static_cast<std::int64_t>(i) + offsets[i];
+    if (token < 0 || token >= target.vocab_size)
+      return ErrorAt(directory, kMap,
+                     absl::StrCat("row ", i, ": its number ", offsets[i],
+                                  " leads to token ", token,
+                                  ", outside the vocabulary of ",
+                                  target.vocab_size));
+    if (!seen.insert(token).second)
+      return ErrorAt(directory, kMap,
+                     absl::StrCat("row ", i, ": a second one for token ",
+                                  token));
+    if (!kept.empty() && kept[static_cast<std::size_t>(token)] == 0)
+      return ErrorAt(directory, kMap,
+                     absl::StrCat("row ", i, " leads to token ", token,
+                                  ", which t2d says has none"));
+    tokens.push_back(static_cast<TokenId>(token));
+  }
+  return tokens;
+}
+
+}  // namespace
+
+absl::StatusOr<EagleFile> OpenEagleFile(const std::string& directory,
+                                        const EagleTarget& target) {
+  return OpenEagleFile(directory, target, [](EagleSpec& /*spec*/) {});
+}
+
+absl::StatusOr<EagleFile> OpenEagleFile(const std::string& directory,
+                                        const EagleTarget& target,
+                                        TurnEagle turn) {
+  EagleFile file;
+  const auto read = [&](ConfigReader& in,
+                        HasTensor has_tensor) -> absl::StatusOr<Architecture> {
+    file.spec = Reader(in, has_tensor, target).Read();
+    BANYAN_RETURN_IF_ERROR(in.status());
+    turn(file.spec);
+    file.spec.network.refuses_others = true;
+    return file.spec.network;
+  };
+  BANYAN_ASSIGN_OR_RETURN(file.checkpoint, Checkpoint::Open(directory, read));
+  BANYAN_ASSIGN_OR_RETURN(
+      file.token_of,
+      ReadTokens(*file.checkpoint, target, file.spec.own_vocabulary));
+  return file;
+}
+
+}  // namespace banyan

@@ -1,0 +1,45 @@
+// PendingTree: which pending rows of a drafter's session stand for the nodes of
+// the tree under way.
+#ifndef BANYAN_DRAFTERS_PENDING_TREE_H_
+#define BANYAN_DRAFTERS_PENDING_TREE_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/base/token.h"
+#include "tree/trunk_tree.h"
+
+namespace banyan {
+
+class PendingTree {
+ public:
+  void Clear();
+
+  // Adds a row for each of `nodes` to `batch`, below the row of its parent; the
+  // root below what the batch holds so far. A node's position is the root's and
+  // its depth. Their parents were scored before.
+  void AddTo(TokenBatch& batch, const TrunkTree& tree,
+             absl::Span<const int> nodes, int root_position) const;
+  // `batch`, whose last rows are those of `nodes`, was scored.
+  void Scored(const TokenBatch& batch, absl::Span<const int> nodes);
+
+  // The row of a node that was scored.
+  int RowOf(int node) const;
+  // The rows that spell these tokens behind the committed ones, as far as they
+  // go.
+  std::vector<int> PathOf(absl::Span<const TokenId> tokens) const;
+
+ private:
+  struct Row {
+    TokenId token;
+    int parent;
+  };
+
+  std::vector<Row> rows_;    // the session's pending ones
+  std::vector<int> row_of_;  // by node; -1: not scored
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_PENDING_TREE_H_
