@@ -175,6 +175,7 @@ absl::Status SmallModel::Observe(const Context& context,
   // The rows that spell the committed text, as far as they go. The root of the
   // next round stays out: it is scored with its tree.
   std::vector<int> path;
+  if (session_->pending() == 0) rows_.clear();  // of an abandoned round
   int parent = TokenBatch::kCommitted;
   const std::size_t end = context.tokens.size() - 1;
   for (auto at = static_cast<std::size_t>(session_->length()); at < end; ++at) {

@@ -54,9 +54,9 @@ absl::StatusOr<std::unique_ptr<Weight>> PackTiles(
     if (scales > 0)
       BANYAN_RETURN_IF_ERROR(
           copy(absl::MakeConstSpan(
-                     reinterpret_cast<const std::byte*>(tile_row.scales.data()),
-                     scales),
-                 weight.scales.Part(tile * scales, scales)));
+                   reinterpret_cast<const std::byte*>(tile_row.scales.data()),
+                   scales),
+               weight.scales.Part(tile * scales, scales)));
   }
   return std::make_unique<CudaWeight>(weight, std::move(numbers),
                                       std::move(factors));
@@ -89,11 +89,11 @@ absl::StatusOr<std::unique_ptr<Weight>> PackRows(
     for (std::size_t j = 0; j < stride; ++j)
       rounded[j] = static_cast<std::uint16_t>(
           std::bit_cast<std::uint32_t>(row[j]) >> 16);
-    BANYAN_RETURN_IF_ERROR(copy(
-        absl::MakeConstSpan(reinterpret_cast<const std::byte*>(rounded.data()),
-                            row_bytes),
-        weight.numbers.Part(static_cast<std::size_t>(i) * row_bytes,
-                            row_bytes)));
+    BANYAN_RETURN_IF_ERROR(
+        copy(absl::MakeConstSpan(
+                 reinterpret_cast<const std::byte*>(rounded.data()), row_bytes),
+             weight.numbers.Part(static_cast<std::size_t>(i) * row_bytes,
+                                 row_bytes)));
   }
   return std::make_unique<CudaWeight>(weight, std::move(numbers), nullptr);
 }
