@@ -10,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/device_round.h"
@@ -163,10 +162,12 @@ absl::StatusOr<bool> PutOnDevice(const Method& method, Sequence& sequence,
       else if (!absl::IsUnimplemented(round.status()))
         return round.status();
       sequence.draft_rule = parts->plan.draft_rule;
+      sequence.device_seed = parts->plan.seed;
     }
     sequence.looked_for_device = true;  // and need not be again
   }
-  if (sequence.on_device == nullptr) return false;
+  if (sequence.on_device == nullptr || random.seed() != sequence.device_seed)
+    return false;
   const Context& context = sequence.context;
   if (static_cast<int>(context.tokens.size()) >
       sequence.on_device->longest_text())
@@ -180,14 +181,18 @@ absl::StatusOr<bool> PutOnDevice(const Method& method, Sequence& sequence,
   return true;
 }
 
-absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
-                                        Sequence& sequence,
-                                        const Clock& clock) {
-  Lap lap(clock);
-  PhaseTimes times;
-  // What fails before the end leaves the state on the device as it was.
-  BANYAN_ASSIGN_OR_RETURN(RoundFindings found, sequence.on_device->Run());
-  times.device_ns = lap();
+namespace {
+
+// The round's tree, verdict and, where they are kept, facts, once it is
+// committed on the device.
+struct Findings {
+  DraftTree tree;
+  Verdict verdict;
+  TargetFacts facts;
+};
+
+absl::StatusOr<Findings> FindingsOf(const Method& method, Sequence& sequence,
+                                    RoundFindings found) {
   BANYAN_ASSIGN_OR_RETURN(DraftTree tree, TreeOf(method, sequence, found));
   Verdict verdict = {.path = std::move(found.path), .next = found.next};
   const Scores& scores = sequence.on_device->scores();
@@ -197,9 +202,32 @@ absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
     BANYAN_ASSIGN_OR_RETURN(facts, GatherFacts(scores, tree, verdict, rows));
     BANYAN_RETURN_IF_ERROR(rows.status());
   }
+  return Findings{std::move(tree), std::move(verdict), std::move(facts)};
+}
+
+}  // namespace
+
+absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
+                                        Sequence& sequence, Lap& lap) {
+  PhaseTimes times;
+  absl::StatusOr<RoundFindings> found = sequence.on_device->Run();
+  if (!found.ok()) {
+    // Where there is no room the device's state is as it was.
+    if (!absl::IsResourceExhausted(found.status()))
+      sequence.failed = found.status();
+    return found.status();
+  }
+  times.device_ns = lap();
+  absl::StatusOr<Findings> findings =
+      FindingsOf(method, sequence, *std::move(found));
+  if (!findings.ok()) {
+    sequence.failed = findings.status();
+    return findings.status();
+  }
+  auto& [tree, verdict, facts] = *findings;
+  if (sequence.keep_facts) lap();  // they are no part of a round
   const Sequence::Kept kept = sequence.Cut(TokensOf(tree, verdict));
   sequence.kept_rows = RowsOf(verdict, kept);
-  lap();
   BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
                           Conclude(sequence, kept, std::move(tree),
                                    std::move(verdict), std::move(facts)));

@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/base/clock.h"
 #include "core/random/random_source.h"
+#include "decode/lap.h"
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
@@ -19,9 +19,11 @@ namespace banyan {
 // long that the tree would be cut. Fails if the device does.
 absl::StatusOr<bool> PutOnDevice(const Method& method, Sequence& sequence,
                                  const RandomSource& random);
-// Runs and commits it; `lap` measures from its last call. Requires PutOnDevice.
+// Runs and commits it; `lap` was made, or called last, before it was put there.
+// Requires PutOnDevice. Out of memory it may be run again; after any other
+// error the sequence has failed.
 absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
-                                        Sequence& sequence, const Clock& clock);
+                                        Sequence& sequence, Lap& lap);
 // The host has the next round: it gets what it lacks.
 absl::Status TakeFromDevice(Sequence& sequence);
 

@@ -177,12 +177,15 @@ absl::StatusOr<RoundRecord> Conclude(Sequence& sequence,
 absl::StatusOr<std::vector<RoundRecord>> RunRound(
     const Method& method, absl::Span<Sequence* const> sequences,
     RandomSource& random, const Clock& clock) {
+  for (const Sequence* sequence : sequences)
+    BANYAN_RETURN_IF_ERROR(sequence->failed);
+  Lap lap(clock);
   if (sequences.size() == 1) {
     BANYAN_ASSIGN_OR_RETURN(const bool on_device,
                             PutOnDevice(method, *sequences.front(), random));
     if (on_device) {
       BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
-                              RunOnDevice(method, *sequences.front(), clock));
+                              RunOnDevice(method, *sequences.front(), lap));
       std::vector<RoundRecord> records;
       records.push_back(std::move(record));
       return records;
@@ -192,7 +195,6 @@ absl::StatusOr<std::vector<RoundRecord>> RunRound(
     BANYAN_RETURN_IF_ERROR(TakeFromDevice(*sequence));
   for (Sequence* sequence : sequences)  // what an abandoned round left
     BANYAN_RETURN_IF_ERROR(sequence->session->Commit({}));
-  Lap lap(clock);
   PhaseTimes times;
 
   BANYAN_ASSIGN_OR_RETURN(std::vector<Part> parts,

@@ -59,6 +59,9 @@ struct Sequence {
   // rows that the last one kept, none before there was one.
   bool looked_for_device = false;
   bool stands_on_device = false;
+  std::uint64_t device_seed = 0;  // of its draws
+  // Set by an error behind a commit: nothing can follow.
+  absl::Status failed = absl::OkStatus();
   std::unique_ptr<DeviceRound> on_device = nullptr;
   SamplingRule draft_rule = SamplingRule();
   std::vector<int> kept_rows = {};

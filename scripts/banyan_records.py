@@ -15,11 +15,11 @@ import json
 # protobuf writes 64-bit integers as texts, and floating-point numbers that JSON
 # cannot hold as "NaN", "Infinity" and "-Infinity".
 _INTEGERS = {"seed", "prefill_ns", "draft_ns", "derive_ns", "target_ns",
-             "verify_ns", "commit_ns", "peak_memory_bytes", "streamed_bytes",
-             "admitted_ns", "ended_ns"}
+             "verify_ns", "commit_ns", "device_ns", "peak_memory_bytes",
+             "streamed_bytes", "admitted_ns", "ended_ns"}
 _NUMBERS = {"overlap", "q", "target_probability", "log_probability",
             "logit_gap", "temperature", "ms"}
-PHASES = ("draft", "derive", "target", "verify", "commit")
+PHASES = ("draft", "derive", "target", "verify", "commit", "device")
 
 
 def _restore(value, convert=None):

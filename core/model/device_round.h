@@ -34,7 +34,7 @@ class DeviceRound {
   virtual int longest_text() const = 0;
 
   // Drafts, scores, judges and commits. On an error the sequence is as it was,
-  // and the round may be run again, after Begin().
+  // and the round may be run again.
   virtual absl::StatusOr<RoundFindings> Run() = 0;
 
   // Of the last round, until the next: the target's rows, one a node, with the

@@ -48,7 +48,6 @@ struct RoundTablesOptions {
   int vocab_size = 0;
   int used_vocab = 0;        // of the target: tokens that may be emitted
   int draft_used_vocab = 0;  // of the drafter
-  int context_limit = 0;     // the longest text
   // One law a level, whatever the path; else one a node.
   bool law_by_depth = false;
   int most_levels = 0;  // that the drafter can draft

@@ -158,6 +158,7 @@ absl::StatusOr<DrafterTwin> SmallModel::OnDevice(DraftLaw law) {
 
 absl::Status SmallModel::Observe(const Context& context,
                                  const RoundOutcome& /*outcome*/) {
+  if (session_->pending() == 0) pending_.Clear();  // of an abandoned round
   // The root of the next round stays out: it is scored with its tree.
   const std::vector<int> path = pending_.PathOf(Unread(context));
   pending_.Clear();

@@ -1,5 +1,6 @@
 // The papers' c: what drafting costs in target passes of the baseline. "" is by
 // level of the tree, which for a chain is by token; "pass" is by target pass.
+// Prompts with rounds that a device ran alone, on either side, are left out.
 #include "experiments/metrics/counters.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/metrics/round_figures.h"
@@ -10,6 +11,7 @@ namespace banyan {
 
 void CountDrafterCost(const PromptPair& pair, Counts& counts) {
   if (pair.baseline == nullptr || pair.cell->trunks_size() == 0) return;
+  if (HasDeviceRounds(*pair.record) || HasDeviceRounds(*pair.baseline)) return;
   double draft_ns = 0;
   double levels = 0;
   for (const records::Round& round : pair.record->rounds()) {

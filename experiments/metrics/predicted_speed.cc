@@ -6,7 +6,8 @@
 //                                / (baseline's passes / its target time).
 //
 // The measured speed differs from it by what either side spends in between:
-// flattening, verifying, committing.
+// flattening, verifying, committing. Prompts with rounds that a device ran
+// alone, on either side, are left out: these have no such times.
 #include "experiments/metrics/counters.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/metrics/round_figures.h"
@@ -17,6 +18,7 @@ namespace banyan {
 
 void CountPredictedSpeed(const PromptPair& pair, Counts& counts) {
   if (pair.baseline == nullptr) return;
+  if (HasDeviceRounds(*pair.record) || HasDeviceRounds(*pair.baseline)) return;
   Part& part = counts.parts[""];
   part.over += pair.record->tokens_size();
   for (const records::Round& round : pair.record->rounds())

@@ -51,6 +51,12 @@ double RoundNs(const records::Round& round) {
   return DraftNs(round) + static_cast<double>(others) / Sequences(round);
 }
 
+bool HasDeviceRounds(const records::PromptRecord& record) {
+  return std::any_of(
+      record.rounds().begin(), record.rounds().end(),
+      [](const records::Round& round) { return round.device_ns() > 0; });
+}
+
 double RoundsNs(const records::PromptRecord& record) {
   double ns = 0;
   for (const records::Round& round : record.rounds()) ns += RoundNs(round);

@@ -20,6 +20,8 @@ double DraftNs(const records::Round& round);
 // Of the target's pass, and of all phases.
 double TargetNs(const records::Round& round);
 double RoundNs(const records::Round& round);
+// Whether the target's device ran a round alone: such rounds have no phases.
+bool HasDeviceRounds(const records::PromptRecord& record);
 // Of all rounds; the prefill is not in it.
 double RoundsNs(const records::PromptRecord& record);
 double TargetNs(const records::PromptRecord& record);

@@ -17,16 +17,16 @@ inline std::string DeviceOf(const records::Machine& machine) {
                       machine.fast() ? ", fast" : "");
 }
 
-// What computes: the GPU in a line, or the processor.
+// What computes: the GPU in a line, if there is one, and the processor.
 inline std::string ProcessorOf(const records::Machine& machine) {
   if (!machine.has_gpu()) return machine.cpu();
   const records::Gpu& gpu = machine.gpu();
   return absl::StrFormat(
       "%s (%s, %.1f GB, %d multiprocessors at %.0f MHz, %d bits of memory at "
-      "%.0f MHz, driver %s, built with CUDA %s)",
+      "%.0f MHz, driver %s, built with CUDA %s), beside %s",
       gpu.name(), gpu.capability(), gpu.memory_bytes() / 1e9,
       gpu.multiprocessors(), gpu.clock_mhz(), gpu.memory_bus_bits(),
-      gpu.memory_clock_mhz(), gpu.driver(), gpu.runtime());
+      gpu.memory_clock_mhz(), gpu.driver(), gpu.runtime(), machine.cpu());
 }
 
 }  // namespace banyan

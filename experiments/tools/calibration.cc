@@ -111,13 +111,13 @@ void CountHeads(const std::vector<Guesses>& all,
   }
 }
 
-// What chains of so many levels cost, round by round.
-struct ChainCosts {
+// What rounds of one shape cost, round by round.
+struct RoundCosts {
   std::vector<double> level_ms;  // beside the target's pass, of a level
   std::vector<double> round_ms;  // of rounds that the device ran alone
 };
 
-void AddCost(const RoundRecord& round, ChainCosts& costs) {
+void AddCost(const RoundRecord& round, RoundCosts& costs) {
   const int levels = round.tree.Height();
   if (levels == 0) return;
   const PhaseTimes& times = round.times;
@@ -134,15 +134,14 @@ void AddCost(const RoundRecord& round, ChainCosts& costs) {
       1e6);
 }
 
-absl::StatusOr<ChainCosts> TimeChains(const CalibrationTask& task, int levels) {
-  BANYAN_ASSIGN_OR_RETURN(
-      const Params line,
-      WithPolicy(task.method, Named("chain", "gamma",
-                                    Params::Scalar(absl::StrCat(levels)))));
+absl::StatusOr<RoundCosts> TimeRounds(const CalibrationTask& task,
+                                      Params policy) {
+  BANYAN_ASSIGN_OR_RETURN(const Params shaped,
+                          WithPolicy(task.method, std::move(policy)));
   BANYAN_ASSIGN_OR_RETURN(const LoadedMethod method,
-                          ReadMethodFile(line, task.context));
+                          ReadMethodFile(shaped, task.context));
   SeededSource random(task.seed);
-  ChainCosts costs;
+  RoundCosts costs;
   for (const Prompt& prompt : task.prompts)
     BANYAN_RETURN_IF_ERROR(
         method.decoder
@@ -153,12 +152,16 @@ absl::StatusOr<ChainCosts> TimeChains(const CalibrationTask& task, int levels) {
 }
 
 // The cost of a level, on all prompts. A round that the device ran alone has no
-// phases: there it is what each level more adds to the round, its node in the
-// target's pass included.
+// phases: there it is what a round has more for each level than one whose nodes
+// are as many and all of one level.
 absl::Status TimeLevels(const CalibrationTask& task, Calibration& out) {
-  BANYAN_ASSIGN_OR_RETURN(ChainCosts costs, TimeChains(task, kTimedLevels));
+  const Params levels = Params::Scalar(absl::StrCat(kTimedLevels));
+  BANYAN_ASSIGN_OR_RETURN(RoundCosts costs,
+                          TimeRounds(task, Named("chain", "gamma", levels)));
   if (!costs.round_ms.empty()) {
-    BANYAN_ASSIGN_OR_RETURN(ChainCosts one, TimeChains(task, 1));
+    BANYAN_ASSIGN_OR_RETURN(RoundCosts one,
+                            TimeRounds(task, Named("expansion", "branching",
+                                                   Params::List({levels}))));
     out.draft_ms = std::max(0.0, (Median(std::move(costs.round_ms)) -
                                   Median(std::move(one.round_ms))) /
                                      (kTimedLevels - 1));

@@ -73,6 +73,8 @@ class Passes {
     auto round = model_.NewDeviceRound(*session_, plan, nullptr);
     if (absl::IsUnimplemented(round.status())) return Run();
     BANYAN_RETURN_IF_ERROR(round.status());
+    // Nearer the context's end there are no such rounds.
+    if (length_ + 1 + kUntilRecorded > (*round)->longest_text()) return Run();
     round_ = *std::move(round);
     BANYAN_RETURN_IF_ERROR(round_->Begin(context_));
     for (int i = 0; i < kUntilRecorded; ++i) BANYAN_RETURN_IF_ERROR(Run());
@@ -80,9 +82,8 @@ class Passes {
   }
 
   absl::StatusOr<double> Time(const Clock& clock) {
-    const int grown = session_->length() - length_;
-    if (grown > kGrowth ||
-        session_->length() + tokens_ >= model_.context_limit())
+    if (round_ != nullptr && (session_->length() - length_ > kGrowth ||
+                              session_->length() + 1 > round_->longest_text()))
       BANYAN_RETURN_IF_ERROR(Begin());
     BANYAN_RETURN_IF_ERROR(model_.Finish());
     const std::int64_t start = clock.NowNs();

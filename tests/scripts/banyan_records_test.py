@@ -19,7 +19,7 @@ ROUND = {
                "q": [0.25], "overlap": 0}],
     "path": [1], "next": 3, "emitted": 2,
     "draft_ns": ["12", "30"], "derive_ns": "1", "target_ns": "9007199254740993",
-    "verify_ns": "2", "commit_ns": "0", "sequences": 0,
+    "verify_ns": "2", "commit_ns": "0", "device_ns": "3", "sequences": 0,
 }
 LINE = {
     "cell": "chain", "baseline": None, "experiment_hash": "ab",
@@ -67,7 +67,7 @@ class BanyanRecordsTest(unittest.TestCase):
             "turn": 0, "round": 0, "nodes": 2, "accepted": 1, "emitted": 2,
             "sequences": 1,
             "draft_ns": 42, "derive_ns": 1, "target_ns": 9007199254740993, "verify_ns": 2,
-            "commit_ns": 0})
+            "commit_ns": 0, "device_ns": 3})
         self.assertEqual((rows[1]["round"], rows[1]["accepted"]), (1, 0))
 
 

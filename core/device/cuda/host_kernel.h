@@ -10,6 +10,7 @@
 #include <string>
 #include <type_traits>
 
+#include "core/base/check.h"
 #include "core/device/cuda/host_block.h"
 #include "core/device/cuda/host_device.h"
 #include "core/device/cuda/host_memory.h"
@@ -18,6 +19,7 @@
 
 #define BANYAN_DEVICE inline
 #define BANYAN_UNROLL
+#define BANYAN_ROLL
 
 namespace banyan::on_host {
 
@@ -188,6 +190,8 @@ class Thread {
 
 template <typename Kernel>
 void Launch(CudaDevice& device, LaunchShape shape, const Kernel& kernel) {
+  if constexpr (requires { Kernel::kMostThreads; })
+    Check(shape.threads <= Kernel::kMostThreads, Kernel::kName);
   HostDevice::Of(device).Launch(
       Kernel::kName, shape,
       [kernel](HostThread& thread) { kernel(Thread(thread)); });

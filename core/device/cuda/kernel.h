@@ -25,6 +25,9 @@
 // numbers at once, which stand at a multiple of their size; AtomicAdd(i, n) of
 // integers. What is written is whole words of four bytes.
 //
+// A kernel may name kMostThreads, the most that it is launched with: the
+// compiler then gives each as many registers as a block of those leaves.
+//
 // The rules, which the host device holds every thread to: nothing is read that
 // was not written; what one thread writes and another reads or writes, a
 // barrier of both parts, within a launch; blocks of one launch share nothing

@@ -15,6 +15,7 @@
 
 #define BANYAN_DEVICE __device__ __forceinline__
 #define BANYAN_UNROLL _Pragma("unroll")
+#define BANYAN_ROLL _Pragma("unroll 1")
 
 namespace banyan {
 
@@ -121,7 +122,8 @@ class Thread {
   BANYAN_DEVICE void Multiply(const std::array<std::uint32_t, 4>& a,
                               const std::array<std::uint32_t, 2>& b,
                               std::array<float, 4>& c) const {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
         "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
@@ -129,7 +131,8 @@ class Thread {
   BANYAN_DEVICE void MultiplyBytes(const std::array<std::uint32_t, 4>& a,
                                    const std::array<std::uint32_t, 2>& b,
                                    std::array<std::int32_t, 4>& c) const {
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
         "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
         : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
@@ -140,16 +143,32 @@ template <typename Kernel>
 __global__ void Run(const __grid_constant__ Kernel kernel) {
   kernel(Thread());
 }
+// With registers for one such block of a multiprocessor, so that loads can be
+// under way together.
+template <typename Kernel>
+__global__ void __launch_bounds__(Kernel::kMostThreads, 1)
+    RunBounded(const __grid_constant__ Kernel kernel) {
+  kernel(Thread());
+}
+
+template <typename Kernel>
+constexpr auto Entry() {
+  if constexpr (requires { Kernel::kMostThreads; })
+    return RunBounded<Kernel>;
+  else
+    return Run<Kernel>;
+}
 
 template <typename Kernel>
 void Launch(CudaDevice& device, LaunchShape shape, const Kernel& kernel) {
   const NvidiaStream stream(device);
   if (shape.shared_bytes > 48 << 10)
-    stream.Check(cudaFuncSetAttribute(
-                     Run<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                     shape.shared_bytes),
-                 Kernel::kName);
-  Run<Kernel><<<
+    stream.Check(
+        cudaFuncSetAttribute(Entry<Kernel>(),
+                             cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             shape.shared_bytes),
+        Kernel::kName);
+  Entry<Kernel>()<<<
       static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads),
       static_cast<std::size_t>(shape.shared_bytes), stream.native()>>>(kernel);
   stream.Check(cudaGetLastError(), Kernel::kName);

@@ -13,7 +13,7 @@
 
 namespace banyan::BANYAN_MAKER {
 
-constexpr int kStretch = 256;  // positions
+constexpr int kStretch = 128;  // positions
 constexpr int kQueriesOfAWarp = 16;
 
 // How rows, heads and positions are shared out.

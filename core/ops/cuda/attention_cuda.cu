@@ -36,6 +36,7 @@ constexpr int kQueries = kQueriesOfAWarp;
 template <int kWidth>
 struct AttentionKernel {
   static constexpr const char* kName = "attention";
+  static constexpr int kMostThreads = kWarps * 32;
   static constexpr int kSteps = kWidth / 16;   // of a score's sum
   static constexpr int kOutputs = kWidth / 8;  // fragments of a sum of values
   Stretches of;
@@ -62,15 +63,17 @@ struct AttentionKernel {
     std::array<float, 4> values[kOutputs];
   };
 
-  // Where the key and value of a position stand, for a row's path.
+  // Where the key and value of a position stand, for a row's path; kShared: it
+  // is committed.
   struct Slot {
     bool there = false;
     bool is_pending = false;
     std::int64_t word = 0;
   };
+  template <bool kShared>
   BANYAN_DEVICE Slot At(const State& state, int kv_head, int position, int row,
                         int length) const {
-    if (position < state.committed)
+    if (kShared || position < state.committed)
       return {true, false, prefix.Row(kv_head, position) / 2};
     if (row < 0 || position >= length) return {};
     const int place = ancestors.Place(row, position - state.committed);
@@ -87,7 +90,8 @@ struct AttentionKernel {
 
   // Sixteen positions from `first` on, of which every query sees those below
   // its length and in its window; with `only` >= 0 none but that row's queries
-  // do.
+  // do. kShared: all are committed.
+  template <bool kShared>
   BANYAN_DEVICE void Look(const Thread& t, int kv_head, int first, int only,
                           State& state) const {
     const int group = t.lane() / 4;
@@ -95,15 +99,24 @@ struct AttentionKernel {
     int length = 0;
     if (only >= 0) length = state.committed + ancestors.Count(only);
     std::array<float, 4> scores[2] = {};
-    BANYAN_UNROLL for (int half = 0; half < 2; ++half) {
-      const Slot slot =
-          At(state, kv_head, first + half * 8 + group, only, length);
-      BANYAN_UNROLL for (int step = 0; step < kSteps; ++step) {
+    const Slot keys[2] = {
+        At<kShared>(state, kv_head, first + group, only, length),
+        At<kShared>(state, kv_head, first + 8 + group, only, length)};
+    // As many are asked for at once as registers hold.
+    constexpr int kAtOnce = kSteps < 8 ? kSteps : 8;
+    BANYAN_UNROLL for (int from = 0; from < kSteps; from += kAtOnce) {
+      Pack<std::uint32_t, 2> parts[2][kAtOnce];
+      BANYAN_UNROLL for (int half = 0; half < 2; ++half) {
         // A lane's part of a key is one stretch of it: a sum is the same in any
         // order that the query shares.
-        const Pack<std::uint32_t, 2> b = Words(slot, prefix.keys, pending.keys,
-                                               place * (kWidth / 8) + step * 2);
-        t.Multiply(state.query[step], {b.at[0], b.at[1]}, scores[half]);
+        BANYAN_UNROLL for (int i = 0; i < kAtOnce; ++i) parts[half][i] =
+            Words(keys[half], prefix.keys, pending.keys,
+                  place * (kWidth / 8) + (from + i) * 2);
+      }
+      BANYAN_UNROLL for (int half = 0; half < 2; ++half) {
+        BANYAN_UNROLL for (int i = 0; i < kAtOnce; ++i) t.Multiply(
+            state.query[from + i], {parts[half][i].at[0], parts[half][i].at[1]},
+            scores[half]);
       }
     }
     std::array<std::uint32_t, 4> weights;
@@ -145,8 +158,8 @@ struct AttentionKernel {
     }
     // A lane's part of the values: of four positions, one stretch of each.
     Slot slots[4];
-    BANYAN_UNROLL for (int i = 0; i < 4; ++i) slots[i] =
-        At(state, kv_head, first + i / 2 * 8 + place * 2 + i % 2, only, length);
+    BANYAN_UNROLL for (int i = 0; i < 4; ++i) slots[i] = At<kShared>(
+        state, kv_head, first + i / 2 * 8 + place * 2 + i % 2, only, length);
     BANYAN_UNROLL for (int o = 0; o < kOutputs; ++o) {
       BANYAN_UNROLL for (int i = 0; i < 4; ++i) state.values[o][i] *=
           shrink[i / 2];
@@ -207,7 +220,7 @@ struct AttentionKernel {
     const int end = begin + kStretch;
     const int shared = committed / 16 * 16 < end ? committed / 16 * 16 : end;
     for (int first = begin; first < shared; first += 16)
-      Look(t, kv_head, first, -1, state);
+      Look<true>(t, kv_head, first, -1, state);
     const int first_row = tile * kQueries / of.group;
     const int last_query = tile * kQueries + kQueries - 1;
     const int last_row =
@@ -216,7 +229,7 @@ struct AttentionKernel {
       const int length = committed + ancestors.Count(row);
       for (int first = shared < begin ? begin : shared;
            first < length && first < end; first += 16)
-        Look(t, kv_head, first, row, state);
+        Look<false>(t, kv_head, first, row, state);
     }
     BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
       if (state.row[q] < 0) continue;

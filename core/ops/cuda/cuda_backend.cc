@@ -409,9 +409,15 @@ absl::Status CudaBackend::StoreKv(absl::Span<const StoreKvArgs> sequences) {
 }
 
 absl::Status CudaBackend::MoveKv(const MoveKvArgs& args) {
-  if (args.slots.empty()) return absl::OkStatus();
+  // Those that lie where they go stay: of a chain all of them.
+  std::size_t lie = 0;
+  while (lie < args.slots.size() &&
+         args.slots[lie] == args.first_slot + static_cast<int>(lie))
+    ++lie;
+  if (lie == args.slots.size()) return absl::OkStatus();
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  const std::vector<std::int32_t> slots(args.slots.begin(), args.slots.end());
+  const std::vector<std::int32_t> slots(args.slots.begin() + lie,
+                                        args.slots.end());
   const auto bytes =
       absl::MakeConstSpan(reinterpret_cast<const std::byte*>(slots.data()),
                           slots.size() * sizeof(std::int32_t));
@@ -419,9 +425,10 @@ absl::Status CudaBackend::MoveKv(const MoveKvArgs& args) {
   // fails, and a round that has scored comes to its end.
   BANYAN_ASSIGN_OR_RETURN(const DeviceSpan list, Scratch(bytes.size()));
   BANYAN_RETURN_IF_ERROR(CopyIn(bytes, list));
-  kernels_.move_kv(*device_, {.cache = KvOf(*args.cache),
-                              .slots = list,
-                              .first_slot = args.first_slot});
+  kernels_.move_kv(*device_,
+                   {.cache = KvOf(*args.cache),
+                    .slots = list,
+                    .first_slot = args.first_slot + static_cast<int>(lie)});
   return absl::OkStatus();
 }
 

@@ -119,21 +119,20 @@ absl::Status CudaRound::ReadShape() {
     Check(numbers.size() == 2, "sequences are a count and a length");
     layout_.shape = ShapeKind::kSequences;
     layout_.count = numbers[0];
-    layout_.gamma = numbers[1];
-    wide(layout_.gamma, layout_.count);
-    layout_.draws = layout_.count * layout_.gamma;
+    const int gamma = numbers[1];
+    wide(gamma, layout_.count);
+    layout_.draws = layout_.count * gamma;
     layout_.rows = layout_.draws + 1;
   } else if (name == "expand_rerank") {
     Check(numbers.size() == 3, "expand_rerank has three numbers");
     layout_.shape = ShapeKind::kExpandRerank;
     layout_.top_k = numbers[0];
-    layout_.depth = numbers[1];
+    const int depth = numbers[1];
     layout_.total = numbers[2];
-    wide(layout_.depth, layout_.top_k);
-    layout_.draws = layout_.depth == 0
-                        ? 0
-                        : layout_.top_k + (layout_.depth - 1) * layout_.top_k *
-                                              layout_.top_k;
+    wide(depth, layout_.top_k);
+    layout_.draws = depth == 0 ? 0
+                               : layout_.top_k + (depth - 1) * layout_.top_k *
+                                                     layout_.top_k;
     layout_.rows = std::min(layout_.total, layout_.draws) + 1;
   } else if (name == "fixed") {
     Check(numbers.size() >= 2, "a fixed shape has a place at least");

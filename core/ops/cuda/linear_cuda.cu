@@ -119,36 +119,57 @@ BANYAN_DEVICE std::int64_t FirstTile(int split, std::int64_t tiles) {
 template <typename Product, int kGroups, int kTiles>
 struct LinearKernel {
   static constexpr const char* kName = Product::kName;
+  static constexpr int kMostThreads = kThreads;
+  // Tiles whose numbers are asked for before the first is multiplied.
+  static constexpr int kAhead = kTiles * kGroups > 8  ? 1
+                                : kTiles* kGroups > 2 ? 2
+                                                      : 4;
+  using Sums = std::array<float, 4>[kTiles][kGroups];
   WeightReader weight;
   Packed packed;
   Global<const std::uint32_t> x;
   Destination to;
+
+  // What is past the last rows is read as they are, and not written.
+  template <int kNow>
+  BANYAN_DEVICE void Add(const Thread& t, int first_tile, int first_group,
+                         std::int64_t tile, Sums& sums) const {
+    const int last_tile = (weight.rows + 15) / 16 - 1;
+    const auto last_group = static_cast<int>(packed.groups) - 1;
+    Product products[kNow][kTiles] = {};
+    typename Product::Rows rows[kNow][kGroups];
+    BANYAN_UNROLL for (int k = 0; k < kNow; ++k) {
+      BANYAN_UNROLL for (int r = 0; r < kTiles; ++r) {
+        const int at = first_tile + r < last_tile ? first_tile + r : last_tile;
+        products[k][r].Read(t, weight,
+                            weight.Tile(at, static_cast<int>(tile) + k));
+      }
+      BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) {
+        const int at =
+            first_group + g < last_group ? first_group + g : last_group;
+        rows[k][g] = Product::RowsOf(t, packed, x, at, tile + k);
+      }
+    }
+    BANYAN_UNROLL for (int k = 0; k < kNow; ++k) {
+      BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) {
+        BANYAN_UNROLL for (int r = 0; r < kTiles; ++r) products[k][r].AddTo(
+            t, rows[k][g], sums[r][g]);
+      }
+    }
+  }
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
     const int row_tiles = (weight.rows + 15) / 16;
     const int across = (row_tiles + kTiles - 1) / kTiles;
     const int first_tile = t.block() % across * kTiles;
     const int first_group = t.block() / across * kGroups;
-    std::array<float, 4> sums[kTiles][kGroups] = {};
+    Sums sums = {};
     const std::int64_t last = FirstTile(t.warp() + 1, packed.tiles);
-    for (std::int64_t tile = FirstTile(t.warp(), packed.tiles); tile < last;
-         ++tile) {
-      Product products[kTiles] = {};
-      BANYAN_UNROLL for (int r = 0; r < kTiles; ++r) {
-        if (first_tile + r < row_tiles)
-          products[r].Read(t, weight,
-                           weight.Tile(first_tile + r, static_cast<int>(tile)));
-      }
-      BANYAN_UNROLL for (int g = 0; g < kGroups; ++g) {
-        if (first_group + g >= packed.groups) continue;
-        const typename Product::Rows rows =
-            Product::RowsOf(t, packed, x, first_group + g, tile);
-        BANYAN_UNROLL for (int r = 0; r < kTiles; ++r) {
-          if (first_tile + r < row_tiles)
-            products[r].AddTo(t, rows, sums[r][g]);
-        }
-      }
-    }
+    std::int64_t tile = FirstTile(t.warp(), packed.tiles);
+    BANYAN_ROLL for (; tile + kAhead <= last; tile += kAhead)
+        Add<kAhead>(t, first_tile, first_group, tile, sums);
+    BANYAN_ROLL for (; tile < last; ++tile)
+        Add<1>(t, first_tile, first_group, tile, sums);
     // By split, then by group of rows of x, as fragments.
     const Shared<float> shared =
         t.SharedArray<float>(0, kSplits * kGroups * 128);

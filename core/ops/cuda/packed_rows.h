@@ -36,8 +36,10 @@ struct Packed {
   BANYAN_DEVICE Pack<std::uint32_t, 2> Read(
       const Global<const std::uint32_t>& x, int group, std::int64_t tile,
       int lane) const {
-    if (group * 8 + lane / 4 >= rows) return {{0, 0}};
-    return x.template ReadPack<2>(Pair(group, tile, lane));
+    // Of a row that is not there the group's first: nobody reads what comes of
+    // it, and a load that hangs on nothing can be under way with others.
+    const int own = group * 8 + lane / 4 < rows ? lane : lane % 4;
+    return x.template ReadPack<2>(Pair(group, tile, own));
   }
   BANYAN_DEVICE std::int64_t Scale(int group, std::int64_t tile,
                                    int row) const {

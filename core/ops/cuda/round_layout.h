@@ -52,8 +52,8 @@ struct RoundLayout {
   bool dense_target = false;  // laws; else tokens may be left out
   bool dense_draft = false;
   int levels = 0;
-  int count = 0, gamma = 0;
-  int top_k = 0, depth = 0, total = 0;
+  int count = 0;
+  int top_k = 0, total = 0;
   int vocab = 0;
 
   // Sizes.
@@ -85,7 +85,7 @@ struct RoundLayout {
   // ... and others.
   int path = 0;
   int row_node = 0;
-  int law_error = 0;  // two each, as law_total
+  int law_error = 0;  // three each, as law_total
   int read_back = 0;  // integers up to here are what a round found
   int wanted = 0;
   int below = 0;  // nodes below each, itself counted

@@ -56,7 +56,7 @@ absl::Status Staging::CopyIn(absl::Span<const std::byte> from, DeviceSpan to) {
 
 absl::Status Staging::CopyOut(DeviceSpan from, absl::Span<std::byte> to) {
   // What copies to the device still read is not written over.
-  BANYAN_RETURN_IF_ERROR(Finish());
+  if (used_ > 0) BANYAN_RETURN_IF_ERROR(Finish());
   while (!to.empty()) {
     const std::size_t some = std::min(to.size(), kBytes);
     device_->CopyOut(from.Part(0, some), memory_);

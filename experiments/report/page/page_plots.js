@@ -3,7 +3,7 @@
 // that have nothing to show say so instead.
 
 const charts = new Map();  // by the figure's id
-const phases = ["draft", "derive", "target", "verify", "commit"];
+const phases = ["draft", "derive", "target", "verify", "commit", "device"];
 let depthMetric = "acceptance_by_depth";
 
 // `make` gives a Chart.js configuration for cells with labels, or null.

@@ -90,10 +90,10 @@ TEST(Devices, RefuseOptionsThatTheyDoNotTake) {
   EXPECT_EQ(refused, 3);
 }
 
-// Every reading of it is a millisecond later than the one before.
+// Every reading of it is five milliseconds later than the one before.
 class StepClock : public Clock {
  public:
-  std::int64_t NowNs() const override { return now_ += 1'000'000; }
+  std::int64_t NowNs() const override { return now_ += 5'000'000; }
 
  private:
   mutable std::int64_t now_ = 0;

@@ -21,11 +21,14 @@
 namespace banyan {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
 using testing::DoubleEq;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
+using testing::SizeIs;
 
 using Values = std::map<std::string, double, KeyLess>;
 
@@ -146,6 +149,33 @@ TEST(Metrics, CompareWithTheBaseline) {
   // Without a baseline there is nothing to say.
   for (const char* name : {"speed", "predicted_speed", "drafter_cost"})
     EXPECT_THAT(Measure(name, cell, {Tree()}), IsEmpty()) << name;
+}
+
+// Rounds that a device ran alone have one time and no phases.
+TEST(Metrics, CountADevicesRoundsAsOneTime) {
+  const records::Cell cell = CellOf(2);
+  records::PromptRecord alone = Tree();
+  for (records::Round& round : *alone.mutable_rounds()) {
+    SetTimes(0, 0, 0, round);
+    round.clear_draft_ns();
+    round.set_device_ns(10'000);
+    round.set_commit_ns(2'000);
+  }
+  const int rounds = alone.rounds_size();
+  EXPECT_THAT(Measure("ms_per_token", cell, {alone}),
+              ElementsAre(Pair("", DoubleEq(0.012 * rounds / 3))));
+  EXPECT_THAT(Measure("time_shares", cell, {alone}),
+              AllOf(Contains(Pair("device", DoubleEq(10.0 / 12))),
+                    Contains(Pair("commit", DoubleEq(2.0 / 12))),
+                    Contains(Pair("target", 0))));
+  EXPECT_THAT(Measure("speed", cell, {alone}, {Plain(4)}), SizeIs(1));
+  // Neither a round nor its plain one says what a level costs.
+  for (const char* name : {"predicted_speed", "drafter_cost"}) {
+    EXPECT_THAT(Measure(name, cell, {alone}, {Plain(4)}), IsEmpty()) << name;
+    EXPECT_THAT(Measure(name, cell, {alone, Tree()}, {Plain(4), Plain(4)}),
+                SizeIs(Measure(name, cell, {Tree()}, {Plain(4)}).size()))
+        << name;
+  }
 }
 
 TEST(Metrics, GiveTheBaselineASpeedOfOne) {

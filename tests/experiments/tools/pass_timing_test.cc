@@ -35,13 +35,15 @@ TEST(TimePasses, GoOnAtTheEndOfTheContextWhereTheDeviceRunsRounds) {
   const std::shared_ptr<Backend> backend = HostDeviceBackend();
   const auto model = LoadGolden("llama", backend, WeightFormat::kBf16);
   const SteadyClock clock;
-  const int context = model->context_limit() - 12;
-  const auto timings =
-      TimePasses(*model, *backend,
-                 {.batches = {1, 5}, .contexts = {3, context}, .rounds = 4},
-                 clock, [](int, int) {});
+  const int limit = model->context_limit();
+  const RoundPlan plan = {.shape = {"fixed", {0, -1}}, .verifier = "greedy"};
+  ASSERT_TRUE(model->NewDeviceRound(*model->NewSession(), plan, nullptr).ok());
+  const auto timings = TimePasses(
+      *model, *backend,
+      {.batches = {1, 5}, .contexts = {3, limit - 12, limit - 5}, .rounds = 4},
+      clock, [](int, int) {});
   ASSERT_TRUE(timings.ok()) << timings.status();
-  ASSERT_EQ(timings->size(), 4U);
+  ASSERT_EQ(timings->size(), 6U);
   for (const PassTiming& timing : *timings) {
     EXPECT_EQ(timing.passes.size(), 4U);
     EXPECT_GT(timing.least_ms(), 0);
