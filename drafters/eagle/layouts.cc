@@ -61,7 +61,7 @@ class Reader {
     else if (has_tensor_("midlayer.self_attn.q_proj.weight"))
       ReadEagle3();
     else if (!MtpPrefix().empty())
-      ReadMtp(in_, "multi-token prediction, MiMo's names");
+      ReadMtp(in_, "multi-token prediction, MiMo's names", true);
     else
       ReadEagle1();
     return std::move(spec_);
@@ -224,7 +224,8 @@ class Reader {
   void ReadSpeculators() {
     const std::string type = in_.Text("speculators_model_type");
     ConfigReader layers = in_.Section("transformer_layer_config");
-    if (type == "mtp") return ReadMtp(layers, "multi-token prediction, vLLM's");
+    if (type == "mtp")
+      return ReadMtp(layers, "multi-token prediction, vLLM's speculators", false);
     if (type != "eagle3") {
       in_.Unexpected("speculators_model_type", "\"eagle3\" or \"mtp\"");
       return;
@@ -261,7 +262,8 @@ class Reader {
     return "";
   }
 
-  void ReadMtp(ConfigReader& in, const char* layout) {
+  // MiMo's puts the vector first, and has no embedding for the first pair.
+  void ReadMtp(ConfigReader& in, const char* layout, bool mimo) {
     const std::string prefix = MtpPrefix();
     if (prefix.empty()) {
       in_.Fail("speculators_model_type", "expected tensors mtp_layers.0.*");
@@ -284,8 +286,8 @@ class Reader {
                     absl::StrCat(prefix, "token_layernorm.weight"), hidden()),
                 .vector_norm = Vector(
                     absl::StrCat(prefix, "hidden_layernorm.weight"), hidden()),
-                .vector_first = true,
-                .hides_first_token = true};
+                .vector_first = mimo,
+                .hides_first_token = mimo};
     of.final_norm =
         Vector(absl::StrCat(prefix, "final_layernorm.weight"), hidden());
     spec_.taps = {kAfterFinalNorm};
