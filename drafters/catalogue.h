@@ -24,7 +24,7 @@ struct DrafterRow {
   absl::StatusOr<std::unique_ptr<Drafter>> (*build)(ParamsReader& in,
                                                     Workbench& bench);
   // Sections that conformance builds, in YAML; a model named `draft`, heads
-  // named `heads`, and a file of counts beside them exist.
+  // named `heads`, a head named `head`, and a file of counts beside them exist.
   std::vector<absl::string_view> examples;
   // The key under which `models` of a method file names its folder, such as
   // `heads`; empty: it has none.

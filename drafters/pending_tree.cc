@@ -34,8 +34,7 @@ void PendingTree::AddTo(TokenBatch& batch, const TrunkTree& tree,
   }
 }
 
-void PendingTree::Scored(const TokenBatch& batch,
-                         absl::Span<const int> nodes) {
+void PendingTree::Scored(const TokenBatch& batch, absl::Span<const int> nodes) {
   const std::size_t first = rows_.size() + batch.tokens.size() - nodes.size();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto node = static_cast<std::size_t>(nodes[i]);

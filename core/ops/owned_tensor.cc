@@ -30,9 +30,9 @@ absl::StatusOr<OwnedTensor> OwnedTensor::New(int rows, int columns,
                                              Backend& backend) {
   const auto stride = static_cast<std::size_t>(PadToLane(columns));
   OwnedTensor tensor;
-  BANYAN_ASSIGN_OR_RETURN(tensor.buffer,
-                          backend.Allocate(static_cast<std::size_t>(rows) *
-                                           stride * sizeof(float)));
+  BANYAN_ASSIGN_OR_RETURN(
+      tensor.buffer, backend.Allocate(static_cast<std::size_t>(rows) * stride *
+                                      sizeof(float)));
   tensor.view = {tensor.buffer.get(), 0, rows, columns, stride};
   return tensor;
 }

@@ -40,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Drafter>> Eagle::Build(ParamsReader& in,
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const EagleHead> head,
                           bench.OpenFolder<EagleHead>(
                               "heads", name, [&](const std::string& folder) {
-                                return EagleHead::Load(folder, bench.target());
+                                return LoadEagleHead(folder, bench.target());
                               }));
   return std::make_unique<Eagle>(std::move(head), std::move(rule));
 }
@@ -59,15 +59,13 @@ std::vector<DraftLaw> Eagle::laws() const {
 }
 
 std::vector<int> Eagle::taps() const {
-  std::vector<int> taps = head_->spec().taps;
+  std::vector<int> taps = head_->taps();
   std::sort(taps.begin(), taps.end());
   return taps;
 }
 
 // A text has a pair fewer than tokens.
-int Eagle::longest_text() const {
-  return head_->network().context_limit() + 1;
-}
+int Eagle::longest_text() const { return head_->network().context_limit() + 1; }
 
 absl::Status Eagle::Begin(const Context& context) {
   session_ = head_->network().NewSession();
@@ -87,7 +85,7 @@ absl::Status Eagle::Begin(const Context& context) {
 void Eagle::Take(const Context& context) {
   const Features& features = context.features;
   for (int row = 0; row < features.rows; ++row)
-    for (int tap : head_->spec().taps) {
+    for (int tap : head_->taps()) {
       const absl::Span<const float> state = features.At(tap, row);
       states_.insert(states_.end(), state.begin(), state.end());
     }
@@ -102,8 +100,7 @@ absl::Status Eagle::MakeVectors() {
   std::vector<float> vectors;
   BANYAN_RETURN_IF_ERROR(
       head_->VectorsOf(states_, static_cast<int>(rows), vectors));
-  unread_vectors_.insert(unread_vectors_.end(), vectors.begin(),
-                         vectors.end());
+  unread_vectors_.insert(unread_vectors_.end(), vectors.begin(), vectors.end());
   states_.clear();
   return absl::OkStatus();
 }
@@ -120,8 +117,7 @@ absl::Status Eagle::ReadAllBut(std::size_t left) {
         .batch = &batch,
         .logits = false,
         .vectors = absl::MakeConstSpan(unread_vectors_).first(some * size)};
-    BANYAN_RETURN_IF_ERROR(
-        head_->network().Score({&request, 1}).status());
+    BANYAN_RETURN_IF_ERROR(head_->network().Score({&request, 1}).status());
     std::vector<int> path(some);
     std::iota(path.begin(), path.end(), 0);
     BANYAN_RETURN_IF_ERROR(session_->Commit(path));
@@ -170,9 +166,8 @@ absl::StatusOr<std::vector<std::vector<Distribution>>> Eagle::ProposeAll(
       all[i].resize(requests[i].nodes.size());
       continue;
     }
-    BANYAN_ASSIGN_OR_RETURN(
-        all[i],
-        own.LawsOf(requests[i], pairs[i], std::move(scores[places[i]])));
+    BANYAN_ASSIGN_OR_RETURN(all[i], own.LawsOf(requests[i], pairs[i],
+                                               std::move(scores[places[i]])));
   }
   return all;
 }
@@ -185,9 +180,9 @@ absl::StatusOr<Eagle::Pairs> Eagle::PairsOf(const DraftRequest& request) {
   if (request.nodes.front() == 0) {  // every drafting begins there
     BANYAN_RETURN_IF_ERROR(StartRound());
     if (unread_.empty()) return pairs;
-    pairs.batch =
-        TokenBatch::Chain(absl::MakeConstSpan(unread_).first(unread_.size() - 1),
-                          session_->length());
+    pairs.batch = TokenBatch::Chain(
+        absl::MakeConstSpan(unread_).first(unread_.size() - 1),
+        session_->length());
     pairs.vectors = unread_vectors_;
   } else if (unread_.empty()) {
     return pairs;

@@ -77,10 +77,9 @@ class Eagle : public Drafter {
   absl::Status StartRound();
   // Reads the first of the unread pairs for good, all but `left`.
   absl::Status ReadAllBut(std::size_t left);
-  absl::StatusOr<std::vector<Distribution>> LawsOf(const DraftRequest& request,
-                                                   const Pairs& pairs,
-                                                   std::unique_ptr<Scores>
-                                                       scores);
+  absl::StatusOr<std::vector<Distribution>> LawsOf(
+      const DraftRequest& request, const Pairs& pairs,
+      std::unique_ptr<Scores> scores);
 
   std::shared_ptr<const EagleHead> head_;
   SamplingRule rule_;

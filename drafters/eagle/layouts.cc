@@ -33,12 +33,23 @@ constexpr char kKept[] = "t2d";  // whether a token has a logit
 
 // Flags that change nothing here: of training, and of how other programs run.
 constexpr std::array<absl::string_view, 17> kIdleFlags = {
-    "add_cross_attention",    "attention_bias",      "embed_requires_grad",
-    "gradient_checkpointing", "is_decoder",          "is_encoder_decoder",
-    "mlp_bias",               "output_attentions",   "output_hidden_states",
-    "return_dict",            "tie_encoder_decoder", "tie_word_embeddings",
-    "torchscript",            "use_aux_hidden_state", "use_bfloat16",
-    "use_cache",              "use_return_dict"};
+    "add_cross_attention",
+    "attention_bias",
+    "embed_requires_grad",
+    "gradient_checkpointing",
+    "is_decoder",
+    "is_encoder_decoder",
+    "mlp_bias",
+    "output_attentions",
+    "output_hidden_states",
+    "return_dict",
+    "tie_encoder_decoder",
+    "tie_word_embeddings",
+    "torchscript",
+    "use_aux_hidden_state",
+    "use_bfloat16",
+    "use_cache",
+    "use_return_dict"};
 
 // An unknown flag that is off asks for nothing.
 void RefuseFlags(ConfigReader& in, std::set<absl::string_view> known) {
@@ -106,10 +117,10 @@ class Reader {
   int StateSize() {
     const int size = in_.SizeOr("target_hidden_size", hidden());
     if (size != target_.hidden_size)
-      in_.Fail(in_.Has("target_hidden_size") ? "target_hidden_size"
-                                             : "hidden_size",
-               absl::StrCat("expected the target's ", target_.hidden_size,
-                            ", found ", size));
+      in_.Fail(
+          in_.Has("target_hidden_size") ? "target_hidden_size" : "hidden_size",
+          absl::StrCat("expected the target's ", target_.hidden_size,
+                       ", found ", size));
     if (hidden() != size && !network().embedding.present())
       in_.Fail("hidden_size",
                absl::StrCat(hidden(), " is not the target's ", size,
@@ -144,11 +155,11 @@ class Reader {
     if (has_tensor_("lm_head.weight"))
       network().head = Matrix("lm_head.weight", logits, hidden());
     else if (hidden() != target_.hidden_size)
-      in_.Fail("hidden_size",
-               absl::StrCat(hidden(), " is not the target's ",
-                            target_.hidden_size,
-                            ", so its output matrix cannot be borrowed, and ",
-                            "there is no tensor lm_head.weight"));
+      in_.Fail(
+          "hidden_size",
+          absl::StrCat(hidden(), " is not the target's ", target_.hidden_size,
+                       ", so its output matrix cannot be borrowed, and ",
+                       "there is no tensor lm_head.weight"));
     for (const char* table : {kMap, kKept})
       if (has_tensor_(table)) network().tables.push_back(table);
   }
@@ -225,7 +236,8 @@ class Reader {
     const std::string type = in_.Text("speculators_model_type");
     ConfigReader layers = in_.Section("transformer_layer_config");
     if (type == "mtp")
-      return ReadMtp(layers, "multi-token prediction, vLLM's speculators", false);
+      return ReadMtp(layers, "multi-token prediction, vLLM's speculators",
+                     false);
     if (type != "eagle3") {
       in_.Unexpected("speculators_model_type", "\"eagle3\" or \"mtp\"");
       return;
@@ -247,8 +259,8 @@ class Reader {
     if (each && joint)
       in_.Fail("fc_norm", "norm_before_fc is set too, and only one can be");
     for (std::size_t i = 0; each && i < spec_.taps.size(); ++i)
-      spec_.state_norms.push_back(Vector(
-          absl::StrCat("fc_norm.", i, ".weight"), target_.hidden_size));
+      spec_.state_norms.push_back(
+          Vector(absl::StrCat("fc_norm.", i, ".weight"), target_.hidden_size));
     if (joint)
       spec_.joint_norm = Vector("input_norm.weight", spec_.reduce.columns);
     for (const WeightSource& norm : spec_.state_norms)
@@ -305,9 +317,8 @@ class Reader {
 absl::StatusOr<std::vector<std::int64_t>> ReadTable(const StoredTensor& table,
                                                     int rows) {
   if (table.shape != std::vector<std::int64_t>{rows})
-    return absl::InvalidArgumentError(
-        absl::StrCat("expected shape [", rows, "], found ",
-                     ShapeText(table.shape)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "expected shape [", rows, "], found ", ShapeText(table.shape)));
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows));
   const auto read = [&](auto one) {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -353,8 +364,8 @@ absl::StatusOr<std::vector<TokenId>> ReadTokens(const Checkpoint& checkpoint,
   const bool has_map = checkpoint.Find(kMap) != nullptr;
   std::vector<std::int64_t> kept;
   if (checkpoint.Find(kKept) != nullptr) {
-    BANYAN_ASSIGN_OR_RETURN(
-        kept, ReadNamed(checkpoint, kKept, target.vocab_size));
+    BANYAN_ASSIGN_OR_RETURN(kept,
+                            ReadNamed(checkpoint, kKept, target.vocab_size));
   }
   const WeightSource& head = checkpoint.architecture().head;
   std::vector<TokenId> tokens;
@@ -380,15 +391,15 @@ absl::StatusOr<std::vector<TokenId>> ReadTokens(const Checkpoint& checkpoint,
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     const std::int64_t token = static_cast<std::int64_t>(i) + offsets[i];
     if (token < 0 || token >= target.vocab_size)
-      return ErrorAt(directory, kMap,
-                     absl::StrCat("row ", i, ": its number ", offsets[i],
-                                  " leads to token ", token,
-                                  ", outside the vocabulary of ",
-                                  target.vocab_size));
+      return ErrorAt(
+          directory, kMap,
+          absl::StrCat("row ", i, ": its number ", offsets[i],
+                       " leads to token ", token,
+                       ", outside the vocabulary of ", target.vocab_size));
     if (!seen.insert(token).second)
-      return ErrorAt(directory, kMap,
-                     absl::StrCat("row ", i, ": a second one for token ",
-                                  token));
+      return ErrorAt(
+          directory, kMap,
+          absl::StrCat("row ", i, ": a second one for token ", token));
     if (!kept.empty() && kept[static_cast<std::size_t>(token)] == 0)
       return ErrorAt(directory, kMap,
                      absl::StrCat("row ", i, " leads to token ", token,
@@ -418,9 +429,8 @@ absl::StatusOr<EagleFile> OpenEagleFile(const std::string& directory,
     return file.spec.network;
   };
   BANYAN_ASSIGN_OR_RETURN(file.checkpoint, Checkpoint::Open(directory, read));
-  BANYAN_ASSIGN_OR_RETURN(
-      file.token_of,
-      ReadTokens(*file.checkpoint, target, file.spec.own_vocabulary));
+  BANYAN_ASSIGN_OR_RETURN(file.token_of, ReadTokens(*file.checkpoint, target,
+                                                    file.spec.own_vocabulary));
   return file;
 }
 

@@ -22,6 +22,7 @@
 #include "drafters/assets.h"
 #include "drafters/catalogue.h"
 #include "drafters/drafter.h"
+#include "drafters/eagle/head.h"
 #include "drafters/medusa/heads.h"
 #include "drafters/token_counts.h"
 #include "drafters/workbench.h"
@@ -31,6 +32,7 @@
 #include "tests/support/decoding.h"
 #include "tests/support/models.h"
 #include "tests/support/tally.h"
+#include "tests/support/toy_head.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {
@@ -85,6 +87,13 @@ void PutFolders(const std::string& folder, int letters, Workbench& bench) {
         return std::make_unique<ToyHeads>(letters);
       });
   Check(heads.ok(), heads.status().message());
+  bench.AddFolder("head", "heads", Params::Scalar(folder));
+  const auto head = bench.OpenFolder<EagleHead>(
+      "heads", Params::Scalar("head"), [&](const std::string& /*path*/) {
+        return std::make_unique<ToyHead>(
+            WithStates(*Toy({.vocab_size = letters, .seed = 4})));
+      });
+  Check(head.ok(), head.status().message());
 }
 
 }  // namespace

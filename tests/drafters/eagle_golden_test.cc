@@ -1,6 +1,6 @@
 // Heads of every layout beside another implementation, written from the
-// published descriptions (tests/goldens/eagle.py): what they read of the target,
-// what comes out of true pairs, of trees, and after acceptance.
+// published descriptions (tests/goldens/eagle.py): what they read of the
+// target, what comes out of true pairs, of trees, and after acceptance.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,8 +45,8 @@ constexpr char kFolder[] = "tests/goldens/eagle/";
 class Golden {
  public:
   explicit Golden(const std::string& name) {
-    auto file = Safetensors::Open(
-        absl::StrCat(kFolder, name, "/expected.safetensors"));
+    auto file =
+        Safetensors::Open(absl::StrCat(kFolder, name, "/expected.safetensors"));
     Check(file.ok(), file.status().message());
     file_ = *std::move(file);
   }
@@ -112,8 +112,7 @@ void ExpectLaw(const Distribution& found, const std::vector<double>& logits,
   const double bound = 4 * BoundFor(logits);
   for (std::size_t token = 0; token < logits.size(); ++token) {
     const double wanted = std::exp(logits[token] - most) / sum;
-    ASSERT_NEAR(found.Mass(static_cast<TokenId>(token)), wanted,
-                bound * wanted)
+    ASSERT_NEAR(found.Mass(static_cast<TokenId>(token)), wanted, bound * wanted)
         << what << ", token " << token;
   }
 }
@@ -124,10 +123,8 @@ std::unique_ptr<Transformer> Target(std::shared_ptr<Backend> backend) {
 
 class EagleGolden : public testing::TestWithParam<std::string> {
  protected:
-  EagleGolden()
-      : golden_(GetParam()), target_(Target(Backends().front())) {
-    auto head =
-        EagleHead::Load(absl::StrCat(kFolder, GetParam()), *target_);
+  EagleGolden() : golden_(GetParam()), target_(Target(Backends().front())) {
+    auto head = LoadEagleHead(absl::StrCat(kFolder, GetParam()), *target_);
     Check(head.ok(), head.status().message());
     head_ = *std::move(head);
   }
@@ -149,12 +146,12 @@ class EagleGolden : public testing::TestWithParam<std::string> {
   }
   void AddFeatures(const std::vector<double>& numbers, Context& context) const {
     Features& features = context.features;
-    features.taps = head_->spec().taps;
+    features.taps = head_->taps();
     features.hidden_size = target_->hidden_size();
     features.values.assign(numbers.begin(), numbers.end());
-    features.rows = static_cast<int>(
-        numbers.size() / features.taps.size() /
-        static_cast<std::size_t>(features.hidden_size));
+    features.rows =
+        static_cast<int>(numbers.size() / features.taps.size() /
+                         static_cast<std::size_t>(features.hidden_size));
   }
 
   const Golden golden_;
@@ -163,17 +160,17 @@ class EagleGolden : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(EagleGolden, ReadsTheTargetsStatesWhereTheFilesSay) {
-  EXPECT_EQ(head_->spec().taps, golden_.Ints("taps"));
+  EXPECT_EQ(head_->taps(), golden_.Ints("taps"));
   const std::vector<TokenId> ids = golden_.Ints("ids");
   const auto session = target_->NewSession();
   std::vector<float> found;
   const auto keep = [&](const Scores& piece, int rows) {
     for (int row = 0; row < rows; ++row)
-      for (std::size_t tap = 0; tap < head_->spec().taps.size(); ++tap) {
+      for (std::size_t tap = 0; tap < head_->taps().size(); ++tap) {
         std::vector<float> state(
             static_cast<std::size_t>(target_->hidden_size()));
-        const absl::Status read = piece.ReadHidden(static_cast<int>(tap), row,
-                                                   absl::MakeSpan(state));
+        const absl::Status read =
+            piece.ReadHidden(static_cast<int>(tap), row, absl::MakeSpan(state));
         if (!read.ok()) return read;
         found.insert(found.end(), state.begin(), state.end());
       }
@@ -181,7 +178,7 @@ TEST_P(EagleGolden, ReadsTheTargetsStatesWhereTheFilesSay) {
   };
   ASSERT_TRUE(session
                   ->Prefill(absl::MakeConstSpan(ids).first(ids.size() - 1),
-                            head_->spec().taps, keep)
+                            head_->taps(), keep)
                   .ok());
   ExpectNear(found, golden_.Numbers("features64"), "states");
 }
@@ -190,8 +187,7 @@ TEST_P(EagleGolden, ComputesWhatComesOutOfTruePairs) {
   const Context text = Text();
   const int rows = text.features.rows;
   std::vector<float> vectors;
-  ASSERT_TRUE(
-      head_->VectorsOf(text.features.values, rows, vectors).ok());
+  ASSERT_TRUE(head_->VectorsOf(text.features.values, rows, vectors).ok());
   const auto session = head_->network().NewSession();
   const TokenBatch batch =
       TokenBatch::Chain(absl::MakeConstSpan(text.tokens).subspan(1), 0);
@@ -205,8 +201,7 @@ TEST_P(EagleGolden, ComputesWhatComesOutOfTruePairs) {
     const auto at = static_cast<std::size_t>(row);
     std::vector<float> out(
         static_cast<std::size_t>(head_->network().hidden_size()));
-    ASSERT_TRUE(
-        scores->front()->ReadHidden(0, row, absl::MakeSpan(out)).ok());
+    ASSERT_TRUE(scores->front()->ReadHidden(0, row, absl::MakeSpan(out)).ok());
     ExpectNear(out, golden_.Row("hidden64", at), absl::StrCat("pair ", row));
     const auto law =
         head_->Law(*scores->front(), row, SamplingRule(), text.tokens, {});
@@ -278,9 +273,9 @@ TEST_P(EagleGolden, DraftsTreesAndFollowsWhatIsAccepted) {
 INSTANTIATE_TEST_SUITE_P(
     EveryLayout, EagleGolden,
     testing::Values("eagle1", "eagle1_plain", "eagle3_safeai",
-                    "eagle3_specforge", "eagle3_speculators",
-                    "eagle31_fc_norm", "eagle31_input_norm",
-                    "eagle3_four_taps", "mtp_mimo", "mtp_fast"),
+                    "eagle3_specforge", "eagle3_speculators", "eagle31_fc_norm",
+                    "eagle31_input_norm", "eagle3_four_taps", "mtp_mimo",
+                    "mtp_fast"),
     [](const auto& row) { return row.param; });
 
 }  // namespace

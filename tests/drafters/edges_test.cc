@@ -28,6 +28,7 @@
 #include "decode/sequence.h"
 #include "drafters/catalogue.h"
 #include "drafters/drafter.h"
+#include "drafters/eagle/eagle.h"
 #include "drafters/medusa/heads.h"
 #include "drafters/medusa/medusa.h"
 #include "drafters/small_model/small_model.h"
@@ -38,6 +39,7 @@
 #include "tests/support/decoding.h"
 #include "tests/support/models.h"
 #include "tests/support/tally.h"
+#include "tests/support/toy_head.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
@@ -135,6 +137,15 @@ class CountingHeads : public MedusaHeads {
   }
 };
 
+// Counts on from the last token, whatever came before it.
+TableModel CountingOn() {
+  return TableModel(kVocab, [](absl::Span<const TokenId> text) {
+    std::vector<double> masses(kVocab, 0);
+    masses[static_cast<std::size_t>((text.back() + 1) % 6)] = 1;
+    return masses;
+  });
+}
+
 struct Case {
   std::string spec;
   // A tree in which whatever comes next is drafted, and its height.
@@ -148,6 +159,7 @@ std::vector<Case> Cases() {
       absl::StrCat("expansion {branching: [", kVocab, ", ", kVocab, "]}");
   return {{"small_model {model: draft}"},
           {"medusa {heads: heads}"},
+          {"eagle {head: head}"},
           {"ngram {history: 0}"},
           {"ngram {history: 16}"},
           {"copy {min_match: 1}"},
@@ -164,6 +176,10 @@ std::unique_ptr<Drafter> Make(const std::string& spec,
   if (absl::StartsWith(spec, "medusa"))
     return std::make_unique<Medusa>(std::make_shared<CountingHeads>(),
                                     SamplingRule(greedy));
+  if (absl::StartsWith(spec, "eagle"))
+    return std::make_unique<Eagle>(
+        std::make_shared<ToyHead>(WithStates(CountingOn())),
+        SamplingRule(greedy));
   const TestFolder folder;
   const absl::Status written =
       WriteTokenCounts(folder.path() + "/counts.safetensors", Counts());
