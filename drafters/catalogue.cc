@@ -15,6 +15,7 @@
 #include "drafters/copy/copy.h"
 #include "drafters/drafter.h"
 #include "drafters/eagle/eagle.h"
+#include "drafters/eagle/growth.h"
 #include "drafters/medusa/growth.h"
 #include "drafters/medusa/medusa.h"
 #include "drafters/ngram/ngram.h"
@@ -53,7 +54,8 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
        every,
        Eagle::Build,
        {"{head: head}"},
-       "heads"},
+       "heads",
+       OpenGrowableEagle},
       {"ngram",
        "What followed the last tokens earlier in the text, by its counts.",
        every,

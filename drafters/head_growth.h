@@ -5,18 +5,21 @@
 // A grown target's hidden states are the old ones with zeros behind them. Heads
 // propose the same from them if every axis over hidden states grows likewise:
 // new rows are zero, so whatever they write stays zero there; new columns,
-// which read zeros, are noise, so that they cost what trained ones do.
+// which read zeros, are noise, so that they cost what trained ones do. Or heads
+// stay as they are and read of each state the numbers that were there.
 #ifndef BANYAN_DRAFTERS_HEAD_GROWTH_H_
 #define BANYAN_DRAFTERS_HEAD_GROWTH_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/json/json_value.h"
 
 namespace banyan {
 
@@ -37,18 +40,30 @@ struct HeadFact {
   std::variant<int, bool> value;
 };
 
-// The heads of a folder, open.
-struct GrowableHeads {
-  std::shared_ptr<const Safetensors> file;  // where the tensors lie
-  std::vector<HeadTensor> tensors;  // every one, in the order they are written
-  std::string summary;              // "3 heads of 1 block"
-  std::vector<HeadFact> facts;      // the same, for programs
+// What the heads are for, before and after.
+struct GrowingTarget {
+  int hidden_size = 0;
+  int new_hidden_size = 0;
+  int vocab_size = 0;
+  // Layers come to be behind those there are. Null: the heads are read alone.
+  const Checkpoint* checkpoint = nullptr;
 };
 
-// Opens the heads of `directory`, made for a target of these sizes. An error
+// The heads of a folder, open.
+struct GrowableHeads {
+  std::shared_ptr<const void> file;  // keeps the tensors
+  std::vector<HeadTensor> tensors;   // every one, in the order they are written
+  std::string summary;               // "3 heads of 1 block"
+  std::vector<HeadFact> facts;       // the same, for programs
+  // Makes config.json that of the grown heads; empty: its `hidden_size`, if
+  // there is one, becomes the target's.
+  std::function<void(JsonValue& config)> renew = {};
+};
+
+// Opens the heads of `directory`, made for such a target. An error
 // says what was expected there: the folder may be another drafter's.
 using OpenGrowableHeads = absl::StatusOr<GrowableHeads> (*)(
-    const std::string& directory, int hidden_size, int vocab_size);
+    const std::string& directory, const GrowingTarget& target);
 
 }  // namespace banyan
 

@@ -96,13 +96,20 @@ absl::Status TransformerHead::LoadReduction(const Checkpoint& checkpoint) {
 absl::Status TransformerHead::VectorsOf(absl::Span<const float> states,
                                         int rows,
                                         std::vector<float>& vectors) const {
-  if (!reduce_) return EagleHead::VectorsOf(states, rows, vectors);
+  // Of each state as many numbers as the head reads.
+  const auto whole = static_cast<std::size_t>(target_.hidden_size());
+  const auto read = static_cast<std::size_t>(spec_.state_size);
+  std::vector<float> parts;
+  for (std::size_t at = 0; at < states.size(); at += whole)
+    parts.insert(parts.end(), states.begin() + static_cast<std::ptrdiff_t>(at),
+                 states.begin() + static_cast<std::ptrdiff_t>(at + read));
+  if (!reduce_) return EagleHead::VectorsOf(parts, rows, vectors);
   Backend& backend = network_->backend();
   BANYAN_ASSIGN_OR_RETURN(OwnedTensor all,
                           OwnedTensor::New(rows, reduce_->columns(), backend));
   BANYAN_ASSIGN_OR_RETURN(OwnedTensor out,
                           OwnedTensor::New(rows, reduce_->rows(), backend));
-  BANYAN_RETURN_IF_ERROR(all.Upload(states, backend));
+  BANYAN_RETURN_IF_ERROR(all.Upload(parts, backend));
   const auto norm = [&](const Tensor& x, const RowVector& weight) {
     return backend.Norm(
         {.x = x,
@@ -111,7 +118,7 @@ absl::Status TransformerHead::VectorsOf(absl::Span<const float> states,
          .epsilon = static_cast<float>(spec_.network.norm_epsilon),
          .y = x});
   };
-  const int size = target_.hidden_size();
+  const int size = spec_.state_size;
   for (std::size_t i = 0; i < state_norms_.size(); ++i)
     BANYAN_RETURN_IF_ERROR(norm(
         all.view.Columns(static_cast<int>(i) * size, size), state_norms_[i]));

@@ -103,6 +103,7 @@ class Reader {
     for (const std::string& prefix : prefixes)
       of.layers.push_back(LlamaLayer(of, kind, prefix));
     of.layer_prefix = "layers.";
+    spec_.embedding_name = embedding;
     of.embedding = has_tensor_(embedding)
                        ? Matrix(embedding, of.vocab_size, of.hidden_size)
                        : WeightSource();
@@ -113,26 +114,35 @@ class Reader {
     of.end_of_text.clear();
   }
 
-  // The target's hidden size as the file has it.
+  // How many numbers of the target's states are read.
   int StateSize() {
-    const int size = in_.SizeOr("target_hidden_size", hidden());
-    if (size != target_.hidden_size)
-      in_.Fail(
-          in_.Has("target_hidden_size") ? "target_hidden_size" : "hidden_size",
-          absl::StrCat("expected the target's ", target_.hidden_size,
-                       ", found ", size));
-    if (hidden() != size && !network().embedding.present())
+    constexpr char kTarget[] = "target_hidden_size";
+    constexpr char kRead[] = "target_coordinates";
+    const int whole = in_.SizeOr(kTarget, hidden());
+    if (whole != target_.hidden_size)
+      in_.Fail(in_.Has(kTarget) ? kTarget : "hidden_size",
+               absl::StrCat("expected the target's ", target_.hidden_size,
+                            ", found ", whole));
+    spec_.state_size = in_.SizeOr(kRead, whole, whole);
+    if (hidden() != whole && !network().embedding.present())
       in_.Fail("hidden_size",
-               absl::StrCat(hidden(), " is not the target's ", size,
+               absl::StrCat(hidden(), " is not the target's ", whole,
                             ", so its embedding cannot be borrowed, and ",
-                            "there is no tensor embed_tokens.weight"));
-    return size;
+                            "there is no tensor ", spec_.embedding_name));
+    if (hidden() != whole && !network().head.present())
+      in_.Fail("hidden_size",
+               absl::StrCat(hidden(), " is not the target's ", whole,
+                            ", so its output matrix cannot be borrowed, and ",
+                            "there is no tensor lm_head.weight"));
+    return spec_.state_size;
   }
 
   // `shift` makes a tap of a number in the file.
   void ReadTaps(ConfigReader& in, int shift, const char* count) {
     constexpr char kKey[] = "eagle_aux_hidden_state_layer_ids";
     const int layers = target_.layers;
+    spec_.tap_shift = shift;
+    spec_.taps_in_section = shift == 1;
     if (in.Has(kKey)) {
       spec_.taps = in.Indices(kKey, layers + 1 - shift);
       for (int& tap : spec_.taps) tap += shift;
@@ -149,19 +159,22 @@ class Reader {
   }
 
   void ReadVocabulary() {
-    const int logits =
+    int logits =
         in_.SizeOr("draft_vocab_size", target_.vocab_size, target_.vocab_size);
     spec_.own_vocabulary = logits != target_.vocab_size;
+    // A grown head without a matrix of its own took the target's along.
+    if (in_.Has("target_coordinates") && !has_tensor_(kMap))
+      logits = target_.vocab_size;
     if (has_tensor_("lm_head.weight"))
       network().head = Matrix("lm_head.weight", logits, hidden());
-    else if (hidden() != target_.hidden_size)
-      in_.Fail(
-          "hidden_size",
-          absl::StrCat(hidden(), " is not the target's ", target_.hidden_size,
-                       ", so its output matrix cannot be borrowed, and ",
-                       "there is no tensor lm_head.weight"));
     for (const char* table : {kMap, kKept})
       if (has_tensor_(table)) network().tables.push_back(table);
+  }
+
+  // Of a head that has logits for all tokens.
+  void ReadOwnHead() {
+    if (has_tensor_("lm_head.weight"))
+      network().head = Matrix("lm_head.weight", target_.vocab_size, hidden());
   }
 
   void Reduce(int state_size) {
@@ -191,9 +204,9 @@ class Reader {
                          const std::vector<std::string>& prefixes) {
     ReadNetwork(in, prefixes, "embed_tokens.weight");
     if (!in_.status().ok()) return;
+    ReadVocabulary();
     const int state_size = StateSize();
     ReadTaps(taps, shift, count);
-    ReadVocabulary();
     Reduce(state_size);
     ReadBeside();
     if (normed) network().final_norm = Vector("norm.weight", hidden());
@@ -206,9 +219,8 @@ class Reader {
       in_.Unexpected("num_hidden_layers", "1");
     ReadNetwork(in_, {"layers.0."}, "embed_tokens.weight");
     if (!in_.status().ok()) return;
+    ReadOwnHead();
     StateSize();
-    if (has_tensor_("lm_head.weight"))
-      network().head = Matrix("lm_head.weight", target_.vocab_size, hidden());
     Architecture& of = network();
     of.layers.front().attention_norm = {};
     of.input.kind = VectorInput::Kind::kFused;
@@ -260,7 +272,7 @@ class Reader {
       in_.Fail("fc_norm", "norm_before_fc is set too, and only one can be");
     for (std::size_t i = 0; each && i < spec_.taps.size(); ++i)
       spec_.state_norms.push_back(
-          Vector(absl::StrCat("fc_norm.", i, ".weight"), target_.hidden_size));
+          Vector(absl::StrCat("fc_norm.", i, ".weight"), spec_.state_size));
     if (joint)
       spec_.joint_norm = Vector("input_norm.weight", spec_.reduce.columns);
     for (const WeightSource& norm : spec_.state_norms)
@@ -287,6 +299,7 @@ class Reader {
       if (in_.SizeOr(count, 1) != 1) in_.Unexpected(count, "1");
     ReadNetwork(in, {prefix}, "model.embed_tokens.weight");
     if (!in_.status().ok()) return;
+    ReadOwnHead();
     StateSize();
     Architecture& of = network();
     of.layer_prefix = prefix.substr(0, prefix.size() - 2);
@@ -369,7 +382,8 @@ absl::StatusOr<std::vector<TokenId>> ReadTokens(const Checkpoint& checkpoint,
   }
   const WeightSource& head = checkpoint.architecture().head;
   std::vector<TokenId> tokens;
-  if (!head.present()) {  // the target's rows, of which some count
+  if (!head.present() || (!has_map && head.rows == target.vocab_size)) {
+    // The target's rows, of which some count.
     for (std::size_t i = 0; i < kept.size(); ++i)
       tokens.push_back(kept[i] != 0 ? static_cast<TokenId>(i) : -1);
     if (own_vocabulary && kept.empty())

@@ -34,6 +34,13 @@ struct EagleSpec {
   // and how the file counts them.
   std::vector<int> taps;
   std::string tap_count;  // "the layer that they enter"
+  // What is added to the file's numbers; -1: it has none. Where they stand.
+  int tap_shift = -1;
+  bool taps_in_section = false;
+  // Numbers of each state, the first ones, that are read: all but of a target
+  // grown since.
+  int state_size = 0;
+  std::string embedding_name;  // of the tensor, be it there or borrowed
   // What makes one vector of several states side by side; absent: the one state
   // is the vector. Norms before that: of each state, or of all together.
   WeightSource reduce;

@@ -14,10 +14,10 @@
 namespace banyan {
 
 absl::StatusOr<GrowableHeads> OpenGrowableMedusa(const std::string& directory,
-                                                 int hidden_size,
-                                                 int vocab_size) {
-  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<MedusaFile> file,
-                          MedusaFile::Open(directory, hidden_size, vocab_size));
+                                                 const GrowingTarget& target) {
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<MedusaFile> file,
+      MedusaFile::Open(directory, target.hidden_size, target.vocab_size));
   GrowableHeads heads = {.file = file->file()};
   const auto add = [&](const WeightSource& source, int rows, int columns) {
     heads.tensors.push_back({.name = source.tensor,

@@ -12,8 +12,7 @@ namespace banyan {
 // Facts: `heads`, `blocks` of each, and `own_matrices`, whether each has an
 // output matrix of its own. Fails as MedusaFile::Open.
 absl::StatusOr<GrowableHeads> OpenGrowableMedusa(const std::string& directory,
-                                                 int hidden_size,
-                                                 int vocab_size);
+                                                 const GrowingTarget& target);
 
 }  // namespace banyan
 

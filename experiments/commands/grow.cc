@@ -143,7 +143,8 @@ absl::Status Grow(Options options) {
         GrowHeads(options.heads_from,
                   {.hidden = checkpoint->architecture().hidden_size,
                    .new_hidden = size.hidden,
-                   .vocab = checkpoint->architecture().vocab_size},
+                   .vocab = checkpoint->architecture().vocab_size,
+                   .target = checkpoint.get()},
                   options.write, *heads_folder));
   }
   const bool terminal = isatty(STDERR_FILENO) == 1;

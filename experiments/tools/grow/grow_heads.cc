@@ -28,9 +28,8 @@ namespace {
 
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 
-// The config.json at `path`, at the new size if it tells one.
-absl::StatusOr<JsonValue> GrownConfig(const std::string& path,
-                                      const HeadsGrowth& growth) {
+// The config.json at `path`.
+absl::StatusOr<JsonValue> ReadConfig(const std::string& path) {
   BANYAN_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(path, kMaxConfigBytes));
   BANYAN_ASSIGN_OR_RETURN(ConfigReader in, ConfigReader::Parse(text, path));
@@ -38,10 +37,7 @@ absl::StatusOr<JsonValue> GrownConfig(const std::string& path,
     in.Fail("grown_from", "the heads are themselves grown: grow those");
   BANYAN_RETURN_IF_ERROR(in.status());
   BANYAN_ASSIGN_OR_RETURN(const JsonTree tree, JsonTree::Parse(text, path));
-  JsonValue config = tree.root().Value();
-  if (tree.root().At("hidden_size").exists())
-    config["hidden_size"] = growth.new_hidden;
-  return config;
+  return tree.root().Value();
 }
 
 // The heads as the first drafter that can reads them.
@@ -52,7 +48,10 @@ absl::StatusOr<GrowableHeads> OpenHeads(const std::string& from,
   for (const DrafterRow& row : growth.drafters) {
     if (row.growable == nullptr) continue;
     absl::StatusOr<GrowableHeads> heads =
-        row.growable(from, growth.hidden, growth.vocab);
+        row.growable(from, {.hidden_size = growth.hidden,
+                            .new_hidden_size = growth.new_hidden,
+                            .vocab_size = growth.vocab,
+                            .checkpoint = growth.target});
     if (heads.ok()) return heads;
     if (reasons.empty()) code = heads.status().code();
     reasons.push_back(
@@ -100,18 +99,20 @@ absl::StatusOr<GrownHeads> GrowHeads(const std::string& from,
                                      const HeadsGrowth& growth,
                                      const WriteOptions& options,
                                      OutputFolder& folder) {
-  BANYAN_ASSIGN_OR_RETURN(
-      JsonValue config,
-      GrownConfig(absl::StrCat(from, "/config.json"), growth));
+  BANYAN_ASSIGN_OR_RETURN(JsonValue config,
+                          ReadConfig(absl::StrCat(from, "/config.json")));
   BANYAN_ASSIGN_OR_RETURN(const GrowableHeads heads, OpenHeads(from, growth));
   const std::vector<GrownTensor> tensors = Plan(heads, growth);
   const GrownHeads grown = {.summary = heads.summary,
                             .facts = heads.facts,
                             .bytes = TotalBytes(tensors)};
   BANYAN_RETURN_IF_ERROR(folder.RequireSpace(grown.bytes));
-  BANYAN_RETURN_IF_ERROR(WriteTensors(
-      tensors, options, folder,
-      [&](const GrownTensor& tensor) { heads.file->Release(*tensor.old); }));
+  BANYAN_RETURN_IF_ERROR(WriteTensors(tensors, options, folder,
+                                      [](const GrownTensor& /*written*/) {}));
+  if (heads.renew)
+    heads.renew(config);
+  else if (!config["hidden_size"].is_null())
+    config["hidden_size"] = growth.new_hidden;
   config["grown_from"] = {{"name", BaseName(from)},
                           {"hidden_size", growth.hidden},
                           {"seed", options.seed}};

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/checkpoint/checkpoint.h"
 #include "drafters/catalogue.h"
 #include "drafters/head_growth.h"
 #include "experiments/tools/grow/output_folder.h"
@@ -23,6 +24,7 @@ struct HeadsGrowth {
   int vocab = 0;
   // Whose heads they may be.
   absl::Span<const DrafterRow> drafters = DrafterCatalogue();
+  const Checkpoint* target = nullptr;  // some heads take of its weights along
 };
 
 struct GrownHeads {
@@ -31,10 +33,10 @@ struct GrownHeads {
   std::int64_t bytes = 0;
 };
 
-// Reads `from`/config.json and the heads, and writes to `folder` config.json
-// with the new `hidden_size`, if it has one, and `grown_from`, and
-// model.safetensors. If no drafter reads the heads, the error says what each
-// one expected. Fails as OutputFolder and SafetensorsWriter do.
+// Reads `from`/config.json and the heads, and writes to `folder` config.json,
+// made new as the heads say, with `grown_from`, and model.safetensors. If no
+// drafter reads the heads, the error says what each one expected. Fails as
+// OutputFolder and SafetensorsWriter do.
 absl::StatusOr<GrownHeads> GrowHeads(const std::string& from,
                                      const HeadsGrowth& growth,
                                      const WriteOptions& options,

@@ -250,13 +250,14 @@ TEST(GrowHeads, SaysWhichFileIsMissingOrGrownAlready) {
 // A second kind of heads: one matrix over an embedding beside a hidden state,
 // and one from it to a size of their own, with a bias.
 absl::StatusOr<GrowableHeads> OpenPair(const std::string& directory,
-                                       int hidden_size, int /*vocab_size*/) {
+                                       const GrowingTarget& target) {
   BANYAN_ASSIGN_OR_RETURN(
       std::shared_ptr<const Safetensors> file,
       Safetensors::Open(absl::StrCat(directory, "/model.safetensors")));
   if (file->Find("pair.weight") == nullptr)
     return absl::InvalidArgumentError("expected a tensor 'pair.weight'");
-  Check(file->Find("pair.weight")->shape[1] == 2 * hidden_size, "a pair");
+  Check(file->Find("pair.weight")->shape[1] == 2 * target.hidden_size,
+        "a pair");
   GrowableHeads heads = {
       .file = file,
       .tensors = {{"pair.weight", *file->Find("pair.weight"), 1, 2},
