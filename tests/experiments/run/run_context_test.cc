@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
 #include "core/ops/backend.h"
 #include "core/ops/reference/reference_backend.h"
@@ -41,9 +42,11 @@ TEST(RunContext, SaysWhichGpuAndHow) {
   ASSERT_TRUE(context.ok()) << context.status();
   EXPECT_EQ(DeviceOf(context->machine()), "cuda, fast");
   EXPECT_EQ(ProcessorOf(context->machine()),
-            "NVIDIA H200 (9.0, 150.0 GB, 132 multiprocessors at 1980 MHz, 6144 "
-            "bits of memory at 3201 MHz, driver 580.65.06 for CUDA 13.0, built "
-            "with CUDA 13.0)");
+            absl::StrCat("NVIDIA H200 (9.0, 150.0 GB, 132 multiprocessors at "
+                         "1980 MHz, 6144 bits of memory at 3201 MHz, driver "
+                         "580.65.06 for CUDA 13.0, built with CUDA 13.0), "
+                         "beside ",
+                         context->machine().cpu()));
 }
 
 TEST(RunContext, SaysNothingOfAGpuWhereThereIsNone) {
