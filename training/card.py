@@ -82,13 +82,16 @@ def _corpus(corpus):
 
 
 def _stage(stage):
-    minutes = stage["seconds"] / 60
+    minutes = f"{stage['seconds'] / 60:.1f} minutes"
+    if "processor_seconds" in stage:
+        minutes += (f" ({stage['processor_seconds'] / 60:.1f} of processor "
+                    "time)")
     losses = ", ".join(f"{name} {stage[name]:.3f}" for name in stage
                        if name in ("loss", "last", "early", "overlap", "same",
                                    "missed") or name.startswith("head"))
     return ["```", f"scripts/train {stage['command']}", "```", "",
             f"{stage['tokens']:,} tokens in {stage['steps']:,} steps, "
-            f"{minutes:.1f} minutes on {stage['machine']}; over the last "
+            f"{minutes} on {stage['machine']}; over the last "
             f"logged steps: {losses}.", ""]
 
 
