@@ -12,7 +12,7 @@ RECIPES = {
     "pretrain": "a Llama-shaped model from scratch",
     "distill": "a small drafter from a target's laws",
     "boost": "a drafter for what earlier drafters miss",
-    "medusa": "heads on a frozen target",
+    "medusa": "heads on a target, each for a token further ahead",
     "convert": "published pickled heads to safetensors",
     "measure": "agreement of drafters and heads on held-out text",
     "card": "a model's README.md from what was measured",

@@ -25,6 +25,7 @@ RECIPES = {
     "boost": lambda *more: support.teach(
         "boost", *OFTEN, "--own-share", 0.5, *more),
     "medusa": lambda *more: support.heads(*OFTEN, *more),
+    "medusa-2": lambda *more: support.heads(*OFTEN, "--train-target", *more),
 }
 
 
@@ -34,6 +35,8 @@ def unrounded():
     with (mock.patch("training.pretrain.write_model", functools.partial(
               write_model, dtype=torch.float32)),
           mock.patch("training.distill.write_model", functools.partial(
+              write_model, dtype=torch.float32)),
+          mock.patch("training.medusa.write_model", functools.partial(
               write_model, dtype=torch.float32)),
           mock.patch("training.medusa.write_heads", functools.partial(
               write_heads, dtype=torch.float32))):
