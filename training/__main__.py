@@ -13,6 +13,7 @@ RECIPES = {
     "distill": "a small drafter from a target's laws",
     "boost": "a drafter for what earlier drafters miss",
     "medusa": "heads on a target, each for a token further ahead",
+    "eagle": "a layer that drafts from a target's hidden states",
     "convert": "published pickled heads to safetensors",
     "measure": "agreement of drafters and heads on held-out text",
     "card": "a model's README.md from what was measured",
