@@ -78,7 +78,7 @@ def add_arguments(parser):
             ("laws", 0.5, "weight of the cross-entropy with the target's law"),
             ("total-variation", 2.0, "weight of the two laws' distance"),
             ("noise", 0.0, "what is read of the target is off by as much at "
-             "most")):
+             "most, in version 3 times the channel's size")):
         parser.add_argument(f"--{name}", type=float, default=default,
                             metavar="X",
                             help=f"{what} (default: %(default)s)")
