@@ -14,7 +14,8 @@ from training.measure import TEMPERATURES
 TITLES = {"pretrain": "A model trained from scratch.",
           "distill": "A drafter distilled from {target}.",
           "boost": "A drafter for {target}, boosted on what {before} miss.",
-          "medusa": "Medusa heads on {target}."}
+          "medusa": "Medusa heads on {target}.",
+          "eagle": "An EAGLE{version} head for {target}."}
 
 
 def add_arguments(parser):
@@ -67,7 +68,12 @@ def _words(training, name):
 def _title(folder, training):
     return TITLES[training["recipe"]].format(
         target=" ".join(_words(training, "target")),
+        version=_version(training),
         before=" and ".join(_words(training, "before")))
+
+
+def _version(training):
+    return "-3" if training.get("options", {}).get("version") == 3 else ""
 
 
 def _corpus(corpus):
@@ -82,13 +88,16 @@ def _corpus(corpus):
 
 
 def _stage(stage):
-    minutes = stage["seconds"] / 60
+    minutes = f"{stage['seconds'] / 60:.1f} minutes"
+    if "processor_seconds" in stage:
+        minutes += (f" ({stage['processor_seconds'] / 60:.1f} of processor "
+                    "time)")
     losses = ", ".join(f"{name} {stage[name]:.3f}" for name in stage
-                       if name in ("loss", "last", "early", "overlap", "same",
-                                   "missed") or name.startswith("head"))
+                       if name in ("loss", "last", "early", "same", "missed")
+                       or name.startswith(("head", "overlap")))
     return ["```", f"scripts/train {stage['command']}", "```", "",
             f"{stage['tokens']:,} tokens in {stage['steps']:,} steps, "
-            f"{minutes:.1f} minutes on {stage['machine']}; over the last "
+            f"{minutes} on {stage['machine']}; over the last "
             f"logged steps: {losses}.", ""]
 
 
@@ -111,6 +120,13 @@ def _measured(name, training, measured):
         rules += (" Head i is compared with the target once it has read the "
                   "true tokens between; a pair table is counted over the same "
                   "distance.")
+    elif training["recipe"] == "eagle":
+        rows = [row for row in measured["agreement"]
+                if row.startswith(f"{name}, step")]
+        rules += (" Step s is compared with the target once it has read the "
+                  "true tokens before; from the second on the head reads its "
+                  "own states. Only places that have five tokens after them "
+                  "in their window count.")
     else:
         rows = [name, "bigram table", "longest match"]
     lines = [held, rules, ""] + _table(rows, measured)

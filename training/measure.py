@@ -4,9 +4,11 @@ At every place of the held-out text, which both read, the drafter's law q is
 compared with the target's law p: sum(min(p, q)), the share of drafts that
 survive; and whether the likeliest token is the same. Head i of Medusa heads is
 compared with the law that the target has once it has read the true tokens
-between. The text is read in windows, each from nothing: the longer the window,
-the more the target knows and the harder it is to follow, so `--window` goes
-with the figures. Prints a table and writes FILE as JSON.
+between. So is step s of an EAGLE head that has read the true tokens too, but in
+place of the target's states its own. The text is read in windows, each from
+nothing: the longer the window, the more the target knows and the harder it is
+to follow, so `--window` goes with the figures. Prints a table and writes FILE
+as JSON.
 """
 
 import pathlib
@@ -15,7 +17,7 @@ import numpy
 import torch
 import tqdm
 
-from training import baselines, trainer
+from training import baselines, eagle, trainer
 from training.corpus import read_split
 from training.data import end_of_text_id, read_ids
 from training.distill import check_same_vocabulary
@@ -28,6 +30,7 @@ from training.pretrain import config_beside
 from training.tokenizer import read_tokenizer
 
 TEMPERATURES = (1.0, 0.7, 0.0)
+STEPS = 5  # of an EAGLE head
 
 
 def add_arguments(parser):
@@ -35,6 +38,8 @@ def add_arguments(parser):
     parser.add_argument("--corpus", required=True, metavar="DIR")
     parser.add_argument("--drafters", nargs="*", default=[], metavar="DIR")
     parser.add_argument("--heads", metavar="DIR", help="Medusa heads")
+    parser.add_argument("--eagle", nargs="*", default=[], metavar="DIR",
+                        help="EAGLE heads")
     parser.add_argument("--split", choices=("validation", "test"),
                         default="test", help="default: %(default)s")
     parser.add_argument("--exclude", nargs="*", default=[], metavar="PREFIX",
@@ -92,6 +97,10 @@ class Measurement:
         self.heads = []
         if options.heads:
             self.heads = read_heads(options.heads).to(self.device).heads
+        self.eagles = {
+            pathlib.Path(directory).name: eagle.read_head(
+                directory, self.target).to(self.device)
+            for directory in options.eagle}
         tokenizer = read_tokenizer(options.target)
         config = config_beside(options.target)
         self.end = end_of_text_id(tokenizer, config)
@@ -137,8 +146,8 @@ class Measurement:
 
     def _window(self, piece, start):
         ids, wanted = piece[:, :-1], piece[0, 1:]
-        exits = tuple(range(1, self.target.shape.layers))
-        hidden, early = self.target.hidden(ids, exits)
+        streams = self.target.streams(ids)
+        *early, hidden = (self.target.norm(x) for x in streams)
         p = self.target.logits(hidden)[0]
         self.sums.add("nats", torch.nn.functional.cross_entropy(
             p.float(), wanted, reduction="none"))
@@ -149,14 +158,15 @@ class Measurement:
             self._compare(name, p, q)
             covered |= q.argmax(-1) == best
         self.sums.add("any drafter", covered.float())
-        for layer, state in early.items():
-            self._compare(f"exit after layer {layer}", p,
+        for number, state in enumerate(early, start=1):
+            self._compare(f"exit after layer {number}", p,
                           self.target.logits(state)[0])
         self._compare("bigram table", p,
                       self.tables[0](ids[0].cpu()).to(p.device))
         copied = self._copied(0, start, len(wanted)).to(p.device)
         self._compare_points("longest match", p, copied)
         self._heads(hidden, ids, p, best, start)
+        self._eagles(streams, hidden, ids, p)
 
     def _compare(self, name, p, q):
         for temperature in TEMPERATURES:
@@ -208,6 +218,19 @@ class Measurement:
             copied = self._copied(ahead, start, len(q)).to(p.device)
             self._compare_points(f"{name}, longest match", told,
                                  copied[:len(q) - ahead])
+
+    def _eagles(self, streams, hidden, ids, p):
+        if ids.shape[1] <= STEPS:
+            return  # no place has so many after it
+        for name, head in self.eagles.items():
+            drafts = eagle.unroll(
+                head, self.target.embed_tokens(ids),
+                head.read(streams, hidden), eagle.output_of(self.target),
+                STEPS, ids.shape[1] - STEPS)
+            for step, (_, logits) in enumerate(drafts, start=1):
+                told = p[step:step + logits.shape[1]]
+                self._compare(f"{name}, step {step}", told,
+                              head.whole(logits[0]))
 
     def _figures(self):
         sums = self.sums

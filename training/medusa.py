@@ -1,10 +1,15 @@
-"""medusa: heads on a frozen target, each for a token further ahead.
+"""medusa: heads on a target, each for a token further ahead.
 
 Head i reads the target's hidden state after the final norm and gives the law of
 the token i + 2 places on: x + SiLU(W x + b) once or more, then an output matrix
 of its own or, with `--share-output`, the target's. It learns the law that the
 target itself has there. Tensors are named as published: `i.j.linear.weight`,
 `i.j.linear.bias`, and `i.L.weight` for the output matrix.
+
+The target is frozen, but with `--train-target` (Medusa-2): then it is trained
+along with the heads, on the text itself, and becomes another model, `target`
+beside the heads. That one they are for, and against that one alone what they
+save may be counted.
 """
 
 import pathlib
@@ -18,8 +23,9 @@ from training.data import end_of_text_id, read_ids
 from training.divergences import forward_kl
 from training.errors import UserError
 from training.files import write_json
-from training.model import read_model, read_tensors, write_tensors
-from training.pretrain import config_beside
+from training.model import (read_model, read_tensors, write_model,
+                            write_tensors)
+from training.pretrain import config_beside, copy_tokenizer, cross_entropy
 from training.tokenizer import read_tokenizer
 
 
@@ -37,6 +43,15 @@ def add_arguments(parser):
     parser.add_argument("--decay", type=float, default=0.8, metavar="X",
                         help="weight of each head's loss by the one's before "
                         "(default: %(default)s)")
+    parser.add_argument("--train-target", action="store_true",
+                        help="train the target too and write it to "
+                        "OUT/target")
+    parser.add_argument("--target-share", type=float, default=0.1, metavar="X",
+                        help="with --train-target: its rates by the heads' "
+                        "(default: %(default)s)")
+    parser.add_argument("--target-loss", type=float, default=5.0, metavar="X",
+                        help="with --train-target: weight of its own loss, the "
+                        "text's cross-entropy (default: %(default)s)")
     data.add_arguments(parser, batch=8, window=512)
 
 
@@ -140,12 +155,15 @@ def run(options):
     if trainer.already_done(options):
         return
     teaching = HeadTeaching(options)
-    run = trainer.Trainer(
-        options, teaching.heads,
-        optimizers.optimizers_of(teaching.heads.named_parameters(), options),
-        [f"head{i}" for i in range(options.heads)])
+    run = trainer.Trainer(options, teaching.module, teaching.optimizers(),
+                          teaching.columns)
     figures = run.train(teaching.loss)
-    write_heads(teaching.heads, options.out, options.target)
+    target = options.target
+    if options.train_target:
+        target = pathlib.Path(options.out) / "target"
+        write_model(teaching.target, target, teaching.end)
+        copy_tokenizer(options.target, target)
+    write_heads(teaching.heads, options.out, target)
     run.finish("medusa", {
         **figures,
         "parameters": sum(w.numel() for w in teaching.heads.parameters()),
@@ -157,32 +175,54 @@ class HeadTeaching:
         self.options = options
         self.device = trainer.device_of(options)
         self.target = read_model(options.target, self.device).eval()
-        self.target.requires_grad_(False)
-        head = self.target.lm_head or self.target.embed_tokens
-        self.output = head.weight.detach()
+        self.target.requires_grad_(options.train_target)
+        output = self.output().detach()
         self.heads = Heads(options.heads, self.target.shape.hidden_size,
                            options.blocks,
-                           None if options.share_output else self.output)
+                           None if options.share_output else output)
         self.heads.to(self.device)
+        self.module = self.heads
+        self.columns = [f"head{i}" for i in range(options.heads)]
+        if options.train_target:
+            self.module = nn.ModuleList([self.heads, self.target])
+            self.columns.append("last")
         config = config_beside(options.target)
-        end = end_of_text_id(read_tokenizer(options.target), config)
-        ids = read_ids(options.corpus, "train", options.target, end)
+        self.end = end_of_text_id(read_tokenizer(options.target), config)
+        ids = read_ids(options.corpus, "train", options.target, self.end)
         self.batches = data.Batches(ids, options, self.target.shape.context)
         self.divergence = forward_kl
+        self.cross_entropy = cross_entropy
         if options.compile:
             for layer in self.target.layers:
                 layer.compile()
             self.divergence = torch.compile(forward_kl)
+            self.cross_entropy = torch.compile(cross_entropy)
+
+    def optimizers(self):
+        options = self.options
+        built = optimizers.optimizers_of(self.heads.named_parameters(), options)
+        if options.train_target:
+            built += optimizers.optimizers_of(self.target.named_parameters(),
+                                              options, options.target_share)
+        return built
+
+    def output(self):
+        return (self.target.lm_head or self.target.embed_tokens).weight
 
     def loss(self, step):
-        ids = self.batches.batch(step)[:, :-1]
-        ids = ids.to(self.device)
-        with trainer.autocast(self.options, self.device):
-            with torch.no_grad():
-                hidden, _ = self.target.hidden(ids)
-                wanted = self.target.logits(hidden)
-            found = self.heads(hidden, self.output)
+        ids = self.batches.batch(step).to(self.device)
+        training = self.options.train_target
         total, figures = 0, {}
+        with trainer.autocast(self.options, self.device):
+            with torch.set_grad_enabled(training):
+                hidden, _ = self.target.hidden(ids[:, :-1])
+            with torch.no_grad():  # heads follow the target, not it them
+                wanted = self.target.logits(hidden)
+            found = self.heads(hidden, self.output())
+            if training:
+                own = self.cross_entropy(hidden, self.output(), ids[:, 1:])
+                total = self.options.target_loss * own
+                figures["last"] = own.detach()
         for i, logits in enumerate(found):
             # At t a head says what the target itself says at t + i + 1.
             loss = self.divergence(wanted[:, i + 1:],

@@ -149,9 +149,9 @@ class Decoder(nn.Module):
                 weight.copy_(torch.randn(weight.shape, generator=generator) *
                              deviation)
 
-    def hidden(self, ids, exits=(), skipped=()):
-        """The hidden state after the final norm, and after the layers `exits`,
-        normed too; layers in `skipped` are left out."""
+    def streams(self, ids, skipped=()):
+        """The residual stream after each layer, before the final norm; layers
+        in `skipped` are left out."""
         length = ids.shape[1]
         if length > self.shape.context:
             raise UserError(f"{length} tokens do not fit the model's context "
@@ -160,13 +160,19 @@ class Decoder(nn.Module):
         masks = {window: window_mask(window, length, ids.device)
                  for window in set(self.windows)}
         x = self.embed_tokens(ids)
-        early = {}
+        streams = []
         for number, layer in enumerate(self.layers):
             if number not in skipped:
                 x = layer(x, rotation, masks[self.windows[number]])
-            if number + 1 in exits:
-                early[number + 1] = self.norm(x)
-        return self.norm(x), early
+            streams.append(x)
+        return streams
+
+    def hidden(self, ids, exits=(), skipped=()):
+        """The hidden state after the final norm, and after the layers `exits`,
+        normed too; layers in `skipped` are left out."""
+        streams = self.streams(ids, skipped)
+        return (self.norm(streams[-1]),
+                {number: self.norm(streams[number - 1]) for number in exits})
 
     def step(self, ids, start, caches):
         """The normed hidden states of `ids`, which follow `start` tokens whose
@@ -389,7 +395,9 @@ def write_tensors(tensors, path, dtype):
         try:
             safetensors.torch.save_file(
                 # Copied, for tensors in a file may not share memory.
-                {key: value.detach().to("cpu", dtype, copy=True).contiguous()
+                {key: value.detach().to(
+                    "cpu", dtype if value.is_floating_point() else value.dtype,
+                    copy=True).contiguous()
                  for key, value in tensors.items()}, name,
                 metadata={"format": "pt"})
         except safetensors.SafetensorError as error:

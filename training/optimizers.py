@@ -3,16 +3,18 @@
 import torch
 
 
-def optimizers_of(named_parameters, options):
+def optimizers_of(named_parameters, options, share=1.0):
+    """`share`: of the rates that the options name."""
     matrices, others = [], []
     for name, weight in named_parameters:
         inside = weight.dim() == 2 and "layers." in name
         (matrices if inside and options.muon_rate else others).append(weight)
-    built = [torch.optim.AdamW(others, lr=options.rate, betas=(0.9, 0.95),
-                               weight_decay=0.0)]
+    built = [torch.optim.AdamW(others, lr=share * options.rate,
+                               betas=(0.9, 0.95), weight_decay=0.0)]
     if matrices:
-        built.append(torch.optim.Muon(matrices, lr=options.muon_rate,
-                                      momentum=0.95, weight_decay=0.01))
+        built.append(torch.optim.Muon(
+            matrices, lr=share * options.muon_rate, momentum=0.95,
+            weight_decay=0.01))
     for optimizer in built:
         for group in optimizer.param_groups:
             group["peak"] = group["lr"]

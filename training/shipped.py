@@ -15,6 +15,8 @@ import sysconfig
 from training.errors import UserError
 from training.files import copy_file
 
+NAMES = ("pycode-target", "pycode-draft-1", "pycode-draft-2", "pycode-medusa",
+         "pycode-eagle1", "pycode-eagle3")
 TEST = ["asyncio/", "http/", "json/", "tomllib/", "wsgiref/", "zoneinfo/",
         "test/test_asyncio/", "test/test_json/", "test/test_tomllib/",
         "test/test_zoneinfo/"]
@@ -114,8 +116,13 @@ class Stages:
                    "--before", self.path("pycode-draft-1"))
 
     def heads(self):
-        self.train("medusa", "pycode-medusa", 2000,
-                   "--target", self.path("pycode-target"))
+        target = ["--target", self.path("pycode-target")]
+        self.train("medusa", "pycode-medusa", 2000, *target)
+        if self.quick:  # no shipped heads are of this kind
+            self.train("medusa", "medusa-2", 2000, *target, "--train-target")
+        self.train("eagle", "pycode-eagle1", 4000, *target, "--version", 1)
+        self.train("eagle", "pycode-eagle3", 2400, *target, "--version", 3,
+                   "--draft-vocab", 400 if self.quick else 1792)
 
     def measure(self):
         if (self.out / "measured.json").exists():
@@ -126,23 +133,24 @@ class Stages:
                   "--drafters", self.path("pycode-draft-1"),
                   self.path("pycode-draft-2"),
                   "--heads", self.path("pycode-medusa"),
+                  "--eagle", self.path("pycode-eagle1"),
+                  self.path("pycode-eagle3"),
                   "--exclude", "test/", *limit,
                   "--out", self.path("measured.json"))
 
     def cards(self):
         about = ABOUT.format(version=platform.python_version())
-        for name, stages in (("pycode-target", []),
-                             ("pycode-draft-1", ["draft-1-start"]),
-                             ("pycode-draft-2", ["draft-2-start"]),
-                             ("pycode-medusa", [])):
+        stages = {"pycode-draft-1": ["draft-1-start"],
+                  "pycode-draft-2": ["draft-2-start"]}
+        for name in NAMES:
             self.call("card", "--model", self.path(name),
                       "--measured", self.path("measured.json"),
                       "--corpus", self.path("corpus"), "--about", about,
-                      "--stages", *(self.path(stage) for stage in stages))
+                      "--stages", *(self.path(stage)
+                                    for stage in stages.get(name, [])))
 
     def install(self):
-        for name in ("pycode-target", "pycode-draft-1", "pycode-draft-2",
-                     "pycode-medusa"):
+        for name in NAMES:
             to = pathlib.Path(self.options.install) / name
             for file in INSTALLED:
                 if (self.out / name / file).exists():

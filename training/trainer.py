@@ -79,7 +79,8 @@ def machine(options):
     """What computed it, in a few words."""
     if device_of(options) != "cpu":
         return torch.cuda.get_device_name()
-    return f"{torch.get_num_threads()} CPU cores"
+    count = torch.get_num_threads()
+    return f"{count} CPU core{'s' if count > 1 else ''}"
 
 
 def already_done(options):
@@ -123,6 +124,7 @@ class Trainer:
         self.lasting = lasting(options)
         self.step = 0
         self.seconds = 0.0
+        self.processor_seconds = 0.0
         self.saved_step = None
         self.recent = []
         self.last = {}
@@ -138,6 +140,7 @@ class Trainer:
         with bar, self._signals():
             saved_at = started = time.monotonic()
             before = self.seconds
+            busy_before = self.processor_seconds - time.process_time()
             while self.step < self.options.steps:
                 loss, figures = self._loss(loss_of_step)
                 # Only now it is known that these weights are sound.
@@ -149,6 +152,7 @@ class Trainer:
                     saved_at = time.monotonic()
                 self._update(loss, figures)
                 self.seconds = before + time.monotonic() - started
+                self.processor_seconds = busy_before + time.process_time()
                 if (self.step % self.options.log_every == 0 or
                         self.step == self.options.steps):
                     self._log()
@@ -160,6 +164,7 @@ class Trainer:
             if self.interrupted:
                 self._stop()
         return {"steps": self.step, "seconds": round(self.seconds, 1),
+                "processor_seconds": round(self.processor_seconds, 1),
                 **{name: round(value, 5) for name, value in self.last.items()}}
 
     def finish(self, recipe, figures):
@@ -234,6 +239,7 @@ class Trainer:
         state = {
             "step": self.step,
             "seconds": self.seconds,
+            "processor_seconds": self.processor_seconds,
             "recent": self.recent,
             "last": self.last,
             "options": self.lasting,
@@ -273,6 +279,7 @@ class Trainer:
             optimizer.load_state_dict(stored)
         self.step = self.saved_step = state["step"]
         self.seconds = state["seconds"]
+        self.processor_seconds = state.get("processor_seconds", 0.0)
         self.recent = state["recent"]
         self.last = state.get("last", {})
         self._cut_log()

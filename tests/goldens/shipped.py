@@ -9,6 +9,10 @@ in float32 from the stored weights,
   ids.P      I64 [n]              a prompt, for P = 0, 1, 2
   logits.P   F32 [shown, vocab]   of a model, after its last tokens
   heads.P    F32 [heads, vocab]   of Medusa heads, after its last token
+  drafts.P   I64 [steps]          what an EAGLE head drafts after it, each time
+                                  the likeliest token, where the target has
+                                  read all of it but the last token
+  steps.P    F32 [steps, kept]    its logits of them, of the tokens it can draft
 
 The PyTorch model itself is held against transformers by tests/training.
 """
@@ -22,11 +26,13 @@ from safetensors.torch import save_file
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[0] = str(ROOT)  # not this folder, which has a tokenizers.py
 
+from training.eagle import output_of, read_head, unroll  # noqa: E402
 from training.medusa import read_heads  # noqa: E402
 from training.model import read_model  # noqa: E402
 from training.tokenizer import read_tokenizer  # noqa: E402
 
 SHOWN = 2
+STEPS = 5
 PROMPTS = (
     "def fibonacci(n):\n    ",
     "class Stack:\n    def __init__(self):\n        self._items = []\n\n"
@@ -38,6 +44,20 @@ PROMPTS = (
 )
 
 
+def drafted(head, target, ids):
+    """The likeliest tokens and all logits, step by step."""
+    streams = target.streams(ids[None, :-1])
+    read = head.read(streams, target.norm(streams[-1]))
+    tokens, rows = [], []
+    for step in range(STEPS):
+        text = torch.cat((ids, torch.tensor(tokens, dtype=torch.int64)))
+        *_, (_, logits) = unroll(head, target.embed_tokens(text[None]), read,
+                                 output_of(target), step + 1, len(ids) - 1)
+        rows.append(logits[0, -1])
+        tokens.append(int(head.whole(rows[-1]).argmax()))
+    return torch.tensor(tokens), torch.stack(rows)
+
+
 @torch.no_grad()
 def main():
     models = ROOT / "models"
@@ -46,7 +66,7 @@ def main():
     target = read_model(models / "pycode-target")
     heads = read_heads(models / "pycode-medusa")
     for name in ("pycode-target", "pycode-draft-1", "pycode-draft-2",
-                 "pycode-medusa"):
+                 "pycode-medusa", "pycode-eagle1", "pycode-eagle3"):
         tensors = {}
         tokenizer = read_tokenizer(models / "pycode-target")
         for number, prompt in enumerate(PROMPTS):
@@ -56,6 +76,11 @@ def main():
                 hidden, _ = target.hidden(ids[None])
                 laws = heads(hidden[0, -1], target.embed_tokens.weight)
                 tensors[f"heads.{number}"] = torch.stack(laws).contiguous()
+            elif name.startswith("pycode-eagle"):
+                head = read_head(models / name, target)
+                tokens, logits = drafted(head, target, ids)
+                tensors[f"drafts.{number}"] = tokens
+                tensors[f"steps.{number}"] = logits
             else:
                 model = read_model(models / name)
                 logits = model(ids[None])[0, -SHOWN:]

@@ -122,19 +122,21 @@ def tiny_model(seed=1, **changes):
 
 @functools.cache
 def tiny():
-    """Paths of a corpus, its tokenizer, a target and a student (a worse
-    target), which no test may write to."""
+    """Paths of a corpus, its tokenizer, a target, a student (a worse target)
+    and a target of three layers, which no test may write to."""
     keep = tempfile.TemporaryDirectory()
     folder = pathlib.Path(keep.name)
     made = types.SimpleNamespace(
         keep=keep, corpus=folder / "corpus", tokenizer=folder / "tokenizer",
-        target=folder / "target", student=folder / "student")
+        target=folder / "target", student=folder / "student",
+        deep=folder / "deep")
     write_corpus(made.corpus, train=texts(40), test=texts(4, first=40))
     for arguments in (
             ("tokenizer", "--corpus", made.corpus, "--vocab-size", 280,
              "--out", made.tokenizer),
             pretrain(made, "--out", made.target, steps=80),
-            pretrain(made, "--out", made.student, steps=10, layers=1)):
+            pretrain(made, "--out", made.student, steps=10, layers=1),
+            pretrain(made, "--out", made.deep, steps=80, layers=3)):
         code, _, complained = command(*arguments)
         assert code == 0, complained
     return made
@@ -164,6 +166,13 @@ def heads(*more, steps=12):
     made = tiny()
     return ("medusa", "--corpus", made.corpus, "--target", made.target,
             "--heads", 3, "--steps", steps, *SIZE, *more)
+
+
+def eagle(*more, steps=12):
+    """The arguments of a tiny `eagle`."""
+    made = tiny()
+    return ("eagle", "--corpus", made.corpus, "--target", made.deep,
+            "--steps", steps, *SIZE, *more)
 
 
 def options(recipe, *arguments):

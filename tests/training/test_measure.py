@@ -1,6 +1,7 @@
 """Measured figures against plain loops, and the card that shows them."""
 
 import contextlib
+import dataclasses
 import io
 import re
 
@@ -8,6 +9,8 @@ import torch
 
 from tests.training import support
 from training.divergences import agreement
+from training.eagle import (FirstHead, ThirdHead, read_head, unroll,
+                            write_head)
 from training.files import read_json, write_json
 from training.measure import Measurement
 from training.medusa import Heads, read_heads, write_heads
@@ -26,12 +29,19 @@ class MeasureTest(support.FolderTest):
         for weight in heads.parameters():
             torch.nn.init.normal_(weight)
         write_heads(heads, self.heads, "target", torch.float32)
+        self.eagle = self.folder / "eagle"
+        target = read_model(support.tiny().target)
+        head = FirstHead(dataclasses.replace(target.shape, layers=1))
+        for weight in head.parameters():
+            torch.nn.init.normal_(weight, std=0.3)
+        write_head(head, target, self.eagle, torch.float32)
 
     def arguments(self, *more):
         tiny = support.tiny()
         return ("--target", tiny.target, "--corpus", tiny.corpus, "--drafters",
-                tiny.student, "--heads", self.heads, "--device", "cpu",
-                "--threads", 1, "--out", self.folder / "measured.json", *more)
+                tiny.student, "--heads", self.heads, "--eagle", self.eagle,
+                "--device", "cpu", "--threads", 1, "--out",
+                self.folder / "measured.json", *more)
 
     def measured(self, *more):
         self.train("measure", *self.arguments(*more))
@@ -66,6 +76,24 @@ class Measure(MeasureTest):
                        for t, s in zip(told, said)]
                 self.assert_figure(rows[f"head {i + 1}"]["top 3"],
                                    torch.tensor(top).float())
+            drafts = unroll(read_head(self.eagle, target),
+                            target.embed_tokens(ids), hidden,
+                            target.embed_tokens.weight, 5, 48 - 5)
+            for i, (_, q) in enumerate(drafts):
+                # Step s at t against the target at t + s.
+                self.assert_row(rows[f"eagle, step {i + 1}"],
+                                p[i + 1:i + 1 + 43], q[0])
+
+    def test_tokens_that_are_not_kept_count_as_never_drafted(self):
+        made = support.tiny()
+        target = read_model(made.deep)
+        head = ThirdHead(dataclasses.replace(target.shape, layers=1),
+                         (0, 1, 2), torch.arange(0, 280, 40))
+        write_head(head, target, self.eagle, torch.float32)
+        rows = self.measured("--target", made.deep, "--limit", 49)["agreement"]
+        # Of what the target says little is among these seven.
+        self.assertLess(rows["eagle, step 1"]["overlap at 1"], 0.2)
+        self.assertEqual(len([row for row in rows if "step" in row]), 5)
 
     def assert_row(self, row, p, q):
         overlap, same = agreement(p, q)
@@ -127,7 +155,7 @@ class Card(MeasureTest):
     def card(self, recipe, name, *stages, **changes):
         """The card of a made-up run."""
         model = self.folder / name
-        model.mkdir()
+        model.mkdir(exist_ok=True)
         write_json(model / "training.json", {
             "recipe": recipe, "machine": "an abacus", "steps": 1234,
             "seconds": 90.0, "loss": 0.12345, "overlap": 0.54321,
@@ -172,6 +200,16 @@ class Card(MeasureTest):
             self.assertEqual(found[f"head {i}"][-5:],
                              [round(rows[f"head {i}"][f"top {k}"], 3)
                               for k in (1, 2, 3, 5, 10)])
+
+    def test_an_eagle_head_shows_its_steps(self):
+        rows = self.measured()["agreement"]
+        text = self.card("eagle", "eagle", options={"version": 3})
+        self.assertIn("An EAGLE-3 head for `teacher`.", text)
+        self.assertEqual(
+            figures_of(text),
+            {name: [round(rows[name][key], 3) for key in
+                    ("same", "overlap at 1", "overlap at 0.7", "overlap at 0")]
+             for name in (f"eagle, step {i}" for i in range(1, 6))})
 
     def test_a_boosted_drafter_names_the_others_and_its_stages(self):
         self.measured()

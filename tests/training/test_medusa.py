@@ -2,6 +2,8 @@
 are none."""
 
 import argparse
+import contextlib
+import io
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -10,6 +12,7 @@ from tests.training import support
 from training.errors import UserError
 from training.files import read_json
 from training.medusa import Heads, HeadTeaching, read_heads, write_heads
+from training.model import read_model
 
 SIZE, VOCABULARY = 6, 11
 
@@ -125,10 +128,11 @@ class Lesson(support.FolderTest):
 
     def test_head_i_learns_what_the_target_says_i_plus_1_places_on(self):
         lesson = object.__new__(HeadTeaching)
-        lesson.options = argparse.Namespace(precision="f32", decay=0.5)
+        lesson.options = argparse.Namespace(precision="f32", decay=0.5,
+                                             train_target=False)
         lesson.device = "cpu"
         lesson.target = lesson.heads = Stub()
-        lesson.output = None
+        lesson.output = lambda: None
         lesson.batches = argparse.Namespace(
             batch=lambda step: torch.zeros(2, 9))
         compared = []
@@ -167,3 +171,53 @@ class Training(support.FolderTest):
         self.assertEqual(set(load_file(self.folder /
                                        "medusa_lm_head.safetensors")),
                          set(published(count=3, blocks=2, own=False)))
+
+    def test_a_target_is_trained_along(self):
+        made = support.tiny()
+        self.train(*support.heads("--out", self.folder, "--train-target",
+                                  "--log-every", 5, steps=30))
+        log = support.read_log(self.folder)
+        for name in ("last", "head0", "head1", "head2"):
+            self.assertLess(float(log[-1][name]), float(log[0][name]), name)
+        for name in ("tokenizer.json", "tokenizer_config.json"):
+            self.assertEqual((self.folder / "target" / name).read_bytes(),
+                             (made.target / name).read_bytes())
+        self.assertEqual(read_json(self.folder / "config.json")
+                         ["base_model_name_or_path"], "target")
+        before, after = (read_model(path) for path in
+                         (made.target, self.folder / "target"))
+        self.assertEqual(after.shape, before.shape)
+        for (name, old), new in zip(before.named_parameters(),
+                                    after.parameters(), strict=True):
+            self.assertFalse(torch.equal(old, new), name)
+        self.train("measure", "--target", self.folder / "target", "--heads",
+                   self.folder, "--corpus", made.corpus, "--limit", 60,
+                   "--out", self.folder / "measured.json")
+
+    def test_the_target_is_slower_by_its_share(self):
+        lesson = self.lesson("--train-target", "--target-share", 0.25)
+        rates = [[group["lr"] for group in built.param_groups]
+                 for built in lesson.optimizers()]
+        self.assertEqual(rates, [[3e-3], [0.01], [0.25 * 3e-3], [0.25 * 0.01]])
+
+    def test_the_target_does_not_follow_its_heads_laws(self):
+        # With no loss of its own only what heads read moves the target.
+        lesson = self.lesson("--train-target", "--target-loss", 0)
+        for head in lesson.heads.heads:
+            torch.nn.init.zeros_(head.own)  # nothing of what they read counts
+        loss, _ = lesson.loss(0)
+        loss.backward()
+        for name, weight in lesson.target.named_parameters():
+            self.assertEqual(float(weight.grad.abs().max()), 0, name)
+
+    def lesson(self, *more):
+        with contextlib.redirect_stdout(io.StringIO()):
+            return HeadTeaching(support.options(
+                *support.heads("--out", "nowhere", *more)))
+
+    def test_a_frozen_target_has_no_rates(self):
+        lesson = self.lesson()
+        self.assertEqual(len(lesson.optimizers()), 2)
+        self.assertIs(lesson.module, lesson.heads)
+        self.assertFalse(any(weight.requires_grad
+                             for weight in lesson.target.parameters()))

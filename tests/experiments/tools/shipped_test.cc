@@ -46,7 +46,8 @@ TEST(Shipped, IsSmallAndHasCards) {
   for (const auto& folder : std::filesystem::directory_iterator("models"))
     names.insert(folder.path().filename().string());
   EXPECT_THAT(names, testing::ElementsAre("pycode-counts", "pycode-draft-1",
-                                          "pycode-draft-2", "pycode-medusa",
+                                          "pycode-draft-2", "pycode-eagle1",
+                                          "pycode-eagle3", "pycode-medusa",
                                           "pycode-target"));
   for (const std::string& name : names) {
     const std::string folder = absl::StrCat("models/", name, "/");
