@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "core/base/check.h"
-#include "core/base/finite.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/checkpoint/architecture.h"
@@ -23,13 +19,10 @@
 #include "core/ops/kv_cache.h"
 #include "core/ops/linear.h"
 #include "core/ops/norm.h"
-#include "core/ops/read_row.h"
 #include "core/ops/rotate.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
-#include "core/prob/distribution.h"
-#include "core/prob/logits.h"
-#include "core/prob/sampling_rule.h"
+#include "core/transformer/pass_scores.h"
 #include "core/transformer/session.h"
 #include "core/transformer/transformer.h"
 #include "core/transformer/weights.h"
@@ -47,77 +40,7 @@ absl::Span<std::byte> AsBytes(absl::Span<float> numbers) {
           numbers.size() * sizeof(float)};
 }
 
-absl::Status DownloadRow(Backend& backend, const Tensor& x, int row,
-                         absl::Span<std::byte> to) {
-  const std::size_t number =
-      x.offset + static_cast<std::size_t>(row) * x.stride;
-  return backend.Download(*x.buffer, number * sizeof(float), to);
-}
-
 }  // namespace
-
-// Shares the workspace, and so keeps logits and hidden states, until the last
-// part's scores are gone.
-class TransformerPass::PassScores : public Scores {
- public:
-  PassScores(const Transformer& model, std::shared_ptr<Workspace> workspace,
-             Tensor logits, std::vector<Tensor> taps)
-      : model_(model),
-        workspace_(std::move(workspace)),
-        logits_(logits),
-        taps_(std::move(taps)) {}
-
-  int vocab_size() const override { return model_.logits(); }
-
-  absl::Status Read(int row, std::vector<double>& logits) const override {
-    std::vector<float> numbers(static_cast<std::size_t>(model_.logits()));
-    BANYAN_RETURN_IF_ERROR(DownloadRow(model_.backend(), Logits(row).row, 0,
-                                       AsBytes(absl::MakeSpan(numbers))));
-    const int used = model_.options().used_vocab;
-    BANYAN_RETURN_IF_ERROR(
-        CheckFinite({numbers.data(), static_cast<std::size_t>(used)}));
-    logits.assign(numbers.begin(), numbers.end());
-    std::fill(logits.begin() + used, logits.end(),
-              -std::numeric_limits<double>::infinity());
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<Distribution> Law(
-      int row, const SamplingRule& rule, absl::Span<const TokenId> history,
-      absl::Span<const TokenId> path) const override {
-    return model_.backend().Law({Logits(row), &rule, history, path});
-  }
-
-  absl::StatusOr<std::vector<TokenLogit>> Best(int row, int k) const override {
-    return model_.backend().Best({Logits(row), k});
-  }
-
-  absl::Status ReadHidden(int tap, int row,
-                          absl::Span<float> out) const override {
-    Check(tap >= 0 && static_cast<std::size_t>(tap) < taps_.size() &&
-              out.size() == static_cast<std::size_t>(model_.hidden_size()),
-          "a hidden state that was not asked for, or of another size");
-    BANYAN_RETURN_IF_ERROR(DownloadRow(model_.backend(),
-                                       taps_[static_cast<std::size_t>(tap)],
-                                       row, AsBytes(out)));
-    const std::size_t finite = CountFinite(out);
-    if (finite == out.size()) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("number ", finite, " of a hidden state is ", out[finite],
-                     ", expected a finite number"));
-  }
-
- private:
-  LogitRow Logits(int row) const {
-    Check(row >= 0 && row < logits_.rows, "logits that were not asked for");
-    return {logits_.Rows(row, 1), model_.options().used_vocab};
-  }
-
-  const Transformer& model_;
-  std::shared_ptr<Workspace> workspace_;
-  Tensor logits_;
-  std::vector<Tensor> taps_;
-};
 
 TransformerPass::TransformerPass(const Transformer& model,
                                  absl::Span<const ScoreRequest* const> requests)

@@ -61,8 +61,6 @@ class TransformerPass {
   const Tensor& hidden() const { return normed_; }
 
  private:
-  class PassScores;
-
   absl::Status Begin();
   absl::Status BeginOnDevice();
   absl::Status Embed(const Ints& tokens);

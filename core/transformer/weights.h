@@ -85,7 +85,7 @@ absl::StatusOr<RowVector> LoadVector(const Checkpoint& checkpoint,
 // Embedding and head are `borrowed` where the checkpoint has none.
 absl::StatusOr<TransformerWeights> LoadTransformerWeights(
     const Checkpoint& checkpoint, WeightFormat format, Backend& backend,
-    const BorrowedWeights& borrowed);
+    const BorrowedWeights& borrowed = {});
 
 }  // namespace banyan
 

@@ -57,8 +57,7 @@ absl::StatusOr<GrowableHeads> OpenGrowableEagle(const std::string& directory,
     if (spec.tap_shift < 0) return;
     std::vector<int> numbers = spec.taps;
     for (int& number : numbers) number -= spec.tap_shift;
-    JsonValue& place =
-        spec.taps_in_section ? config["eagle_config"] : config;
+    JsonValue& place = spec.taps_in_section ? config["eagle_config"] : config;
     place["eagle_aux_hidden_state_layer_ids"] = numbers;
   };
   return heads;

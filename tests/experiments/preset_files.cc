@@ -16,10 +16,11 @@ namespace banyan {
 
 const std::vector<std::string>& PresetNames() {
   static const auto& names = *new std::vector<std::string>{
-      "auto",         "best_first", "chain",   "copy",
-      "medusa",       "merged_all", "ngram",   "self_q8_chain",
-      "self_q8_tree", "sequences",  "sequoia", "sequoia_boosted",
-      "specinfer_1",  "specinfer_2"};
+      "auto",          "best_first",      "chain",        "copy",
+      "eagle1",        "eagle2",          "eagle3",       "eagle_merged",
+      "eagle_sampled", "eagle_sequoia",   "medusa",       "merged_all",
+      "ngram",         "self_q8_chain",   "self_q8_tree", "sequences",
+      "sequoia",       "sequoia_boosted", "specinfer_1",  "specinfer_2"};
   return names;
 }
 

@@ -22,16 +22,20 @@ namespace {
 // Rows are looked up when they are read: a verifier reads few of a tree's.
 class KnownScores : public Scores {
  public:
-  KnownScores(const RowCache& cache, std::vector<std::vector<TokenId>> texts)
-      : cache_(cache), texts_(std::move(texts)) {}
+  KnownScores(const RowCache& cache, std::vector<std::vector<TokenId>> texts,
+              absl::Span<const int> taps)
+      : cache_(cache),
+        texts_(std::move(texts)),
+        taps_(taps.begin(), taps.end()) {}
   int vocab_size() const override { return cache_.vocab_size(); }
   absl::Status Read(int row, std::vector<double>& logits) const override {
     logits = At(row).logits;
     return absl::OkStatus();
   }
-  absl::Status ReadHidden(int /*tap*/, int row,
+  absl::Status ReadHidden(int tap, int row,
                           absl::Span<float> out) const override {
-    const std::vector<float>& state = At(row).last_state;
+    const std::vector<float>& state =
+        At(row).states.at(taps_[static_cast<std::size_t>(tap)]);
     std::copy(state.begin(), state.end(), out.begin());
     return absl::OkStatus();
   }
@@ -43,6 +47,7 @@ class KnownScores : public Scores {
 
   const RowCache& cache_;
   std::vector<std::vector<TokenId>> texts_;
+  std::vector<int> taps_;
 };
 
 class TextSession : public Session {
@@ -59,7 +64,8 @@ class TextSession : public Session {
       if (!taps.empty()) texts.push_back(text_);
     }
     if (taps.empty()) return absl::OkStatus();
-    return sink(KnownScores(cache_, texts), static_cast<int>(texts.size()));
+    return sink(KnownScores(cache_, texts, taps),
+                static_cast<int>(texts.size()));
   }
   absl::Status Commit(absl::Span<const int> path) override {
     BANYAN_RETURN_IF_ERROR(rows_.CheckPath(path));
@@ -103,12 +109,16 @@ const RowCache::Row& RowCache::After(const std::vector<TokenId>& text) const {
   const absl::Status filled = session->Prefill(tokens.first(text.size() - 1));
   Check(filled.ok(), filled.message());
   const TokenBatch batch = TokenBatch::Chain({text.back()}, session->length());
-  const ScoreRequest request = {session.get(), &batch, {kAfterFinalNorm}};
+  std::vector<int> taps = {kAfterFinalNorm};
+  for (int tap = 0; tap <= layers(); ++tap) taps.push_back(tap);
+  const ScoreRequest request = {session.get(), &batch, taps};
   const auto scores = model_.Score({&request, 1});
   Check(scores.ok(), scores.status().message());
   Row row;
   row.logits = MustRead(*scores->front(), 0);
-  row.last_state = MustReadHidden(*scores->front(), 0, 0, model_.hidden_size());
+  for (std::size_t i = 0; i < taps.size(); ++i)
+    row.states[taps[i]] = MustReadHidden(*scores->front(), static_cast<int>(i),
+                                         0, model_.hidden_size());
   return rows_.emplace(text, std::move(row)).first->second;
 }
 
@@ -116,11 +126,9 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> RowCache::Score(
     absl::Span<const ScoreRequest> requests) const {
   std::vector<std::unique_ptr<Scores>> result;
   for (const ScoreRequest& request : requests) {
-    for (int tap : request.taps)
-      Check(tap == kAfterFinalNorm, "a state that is not remembered");
     result.push_back(std::make_unique<KnownScores>(
-        *this,
-        static_cast<TextSession*>(request.session)->Add(*request.batch)));
+        *this, static_cast<TextSession*>(request.session)->Add(*request.batch),
+        request.taps));
   }
   return result;
 }

@@ -30,7 +30,7 @@ class RowCache : public Model {
 
   struct Row {
     std::vector<double> logits;
-    std::vector<float> last_state;  // after the final norm
+    std::map<int, std::vector<float>> states;  // by tap
   };
   // Ends the program if the model fails.
   const Row& After(const std::vector<TokenId>& text) const;

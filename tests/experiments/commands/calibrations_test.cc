@@ -37,7 +37,8 @@ TEST(Calibrations, AreTheFilesRerunBelow) {
     files.push_back(entry.path().filename().string());
   EXPECT_THAT(files, testing::UnorderedElementsAre(
                          "pycode_draft_1.yaml", "pycode_draft_1_timed.yaml",
-                         "pycode_draft_2.yaml", "pycode_medusa.yaml"));
+                         "pycode_draft_2.yaml", "pycode_eagle3.yaml",
+                         "pycode_medusa.yaml"));
 }
 
 // Reruns the command of a shipped file.
@@ -75,6 +76,11 @@ TEST(Calibrations, OfTheDrafterAreThoseOfARerun) {
 TEST(Calibrations, OfTheSecondDrafterAreThoseOfARerun) {
   ExpectSameCounts(Rerun("sequoia_boosted"),
                    Load("configs/calibrations/pycode_draft_2.yaml"));
+}
+
+TEST(Calibrations, OfTheNetworkAreThoseOfARerun) {
+  ExpectSameCounts(Rerun("eagle_sequoia"),
+                   Load("configs/calibrations/pycode_eagle3.yaml"));
 }
 
 TEST(Calibrations, OfTheHeadsAreThoseOfARerun) {

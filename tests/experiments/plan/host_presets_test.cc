@@ -65,14 +65,58 @@ void WriteHeads(const TestFolder& folder) {
                                            ", \"medusa_num_layers\": 1}"));
 }
 
+// A network of zeros around the embedding: what comes out of a pair is its
+// token's, of which its output matrix takes the next of the cycle.
+void WriteHead(const TestFolder& folder) {
+  const MadeModelOptions target = Tiny({});
+  const int hidden = target.heads * 16;
+  constexpr int kInner = 16;
+  const auto zeros = [](int rows, int columns) -> MadeTensor {
+    return {
+        "F32",
+        {rows, columns},
+        Stored(std::vector<float>(static_cast<std::size_t>(rows * columns)))};
+  };
+  std::vector<float> fuse(static_cast<std::size_t>(2 * hidden * hidden));
+  for (int i = 0; i < hidden; ++i)
+    fuse[static_cast<std::size_t>(i * 2 * hidden + i)] = 1;
+  MadeTensors tensors = {
+      {"fc.weight", {"F32", {hidden, 2 * hidden}, Stored(fuse)}},
+      {"layers.0.post_attention_layernorm.weight",
+       {"F32",
+        {hidden},
+        Stored(std::vector<float>(static_cast<std::size_t>(hidden), 1))}},
+      {"lm_head.weight",
+       {"F32", {target.vocab, hidden}, Stored(CyclicHead(target, 1))}}};
+  for (const char* name : {"q", "k", "v", "o"})
+    tensors[absl::StrCat("layers.0.self_attn.", name, "_proj.weight")] =
+        zeros(hidden, hidden);
+  for (const char* name : {"gate", "up"})
+    tensors[absl::StrCat("layers.0.mlp.", name, "_proj.weight")] =
+        zeros(kInner, hidden);
+  tensors["layers.0.mlp.down_proj.weight"] = zeros(hidden, kInner);
+  folder.Write("model.safetensors", SafetensorsFile(tensors));
+  folder.Write(
+      "config.json",
+      absl::StrCat("{\"bias\": false, \"vocab_size\": ", target.vocab,
+                   ", \"hidden_size\": ", hidden,
+                   ", \"num_hidden_layers\": 1, \"num_attention_heads\": ",
+                   target.heads, ", \"intermediate_size\": ", kInner,
+                   ", \"max_position_embeddings\": 256}"));
+}
+
 // The target, and by their names in the presets what drafts for it.
 struct MadeModels {
-  MadeModels() { WriteHeads(heads); }
+  MadeModels() {
+    WriteHeads(heads);
+    WriteHead(head);
+  }
 
   MadeModel target{Tiny({0, 1})};
   MadeModel draft{Tiny({0})};
   MadeModel boosted{Tiny({1, 2})};
   TestFolder heads;
+  TestFolder head;
 };
 
 std::vector<Prompt> MadePrompts() {
@@ -88,7 +132,8 @@ class Bench : public PresetBench {
                     kTokens),
         folders_({{"draft", models.draft.path()},
                   {"boosted", models.boosted.path()},
-                  {"heads", models.heads.path()}}) {}
+                  {"heads", models.heads.path()},
+                  {"head", models.head.path()}}) {}
 
   // A preset with the made models in the place of those that ship, in the same
   // format as the target.
@@ -106,7 +151,7 @@ class Bench : public PresetBench {
         const auto folder = folders_.find(entry.key);
         if (folder == folders_.end()) continue;  // the target itself
         const std::string path = absl::StrCat("models.", entry.key, ".");
-        if (entry.key == "heads") {
+        if (entry.key == "heads" || entry.key == "head") {
           set(path + "heads", folder->second);
         } else {
           set(path + "directory", folder->second);

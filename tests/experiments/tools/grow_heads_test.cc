@@ -325,6 +325,7 @@ TEST(GrowHeads, SaysWhatEveryDrafterExpected) {
       testing::AllOf(
           HasSubstr("no drafter can read the heads: as those of medusa, "),
           HasSubstr("tensor '0.0.linear.weight': is missing; as those of "
+                    "eagle, such a head grows with its target; as those of "
                     "pair, expected a tensor 'pair.weight'")));
 }
 

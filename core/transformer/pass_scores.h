@@ -1,0 +1,55 @@
+// PassScores: one part's rows of a pass, which stay where it computed them.
+#ifndef BANYAN_CORE_TRANSFORMER_PASS_SCORES_H_
+#define BANYAN_CORE_TRANSFORMER_PASS_SCORES_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/ops/read_row.h"
+#include "core/ops/tensor.h"
+#include "core/prob/distribution.h"
+#include "core/prob/logits.h"
+#include "core/prob/sampling_rule.h"
+#include "core/transformer/transformer.h"
+#include "core/transformer/workspace.h"
+
+namespace banyan {
+
+// Shares the workspace, and so keeps logits and hidden states, until the last
+// part's scores are gone.
+class PassScores : public Scores {
+ public:
+  PassScores(const Transformer& model, std::shared_ptr<Workspace> workspace,
+             Tensor logits, std::vector<Tensor> taps)
+      : model_(model),
+        workspace_(std::move(workspace)),
+        logits_(logits),
+        taps_(std::move(taps)) {}
+
+  int vocab_size() const override { return model_.logits(); }
+  absl::Status Read(int row, std::vector<double>& logits) const override;
+  absl::StatusOr<Distribution> Law(
+      int row, const SamplingRule& rule, absl::Span<const TokenId> history,
+      absl::Span<const TokenId> path) const override;
+  absl::StatusOr<std::vector<TokenLogit>> Best(int row, int k) const override;
+  absl::Status ReadHidden(int tap, int row,
+                          absl::Span<float> out) const override;
+
+ private:
+  LogitRow Logits(int row) const;
+
+  const Transformer& model_;
+  std::shared_ptr<Workspace> workspace_;
+  Tensor logits_;
+  std::vector<Tensor> taps_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_TRANSFORMER_PASS_SCORES_H_

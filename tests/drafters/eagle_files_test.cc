@@ -1,0 +1,147 @@
+// Heads that do not fit, or whose files contradict themselves: each is refused
+// before the first token, by file and tensor or key.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "core/transformer/transformer.h"
+#include "drafters/eagle/head.h"
+#include "tests/conformance/toys.h"
+#include "tests/core/checkpoint/files.h"
+#include "tests/core/transformer/walk.h"
+#include "tests/support/edited_model.h"
+#include "tests/support/golden_model.h"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr char kFolder[] = "tests/goldens/eagle/";
+
+// A golden head with something changed.
+struct Damage {
+  std::string head;
+  std::function<void(MadeTensors& tensors)> tensors;
+  std::string key;  // what config.json has, and what it gets instead
+  std::string instead;
+  std::vector<std::string> told;
+};
+
+void SetInteger(MadeTensor& tensor, std::size_t at, std::int64_t value) {
+  std::memcpy(&tensor.data[at * sizeof(value)], &value, sizeof(value));
+}
+
+std::vector<Damage> EveryDamage() {
+  const auto none = [](MadeTensors& /*tensors*/) {};
+  return {
+      {"eagle1",
+       [](MadeTensors& tensors) { tensors.erase("fc.weight"); },
+       "", "", {"1 of the weights missing: fc.weight"}},
+      {"eagle1",
+       [](MadeTensors& tensors) {
+         tensors["fc.extra"] = tensors.at("fc.bias");
+       },
+       "", "", {"1 tensor is not read: 'fc.extra'"}},
+      {"eagle1",
+       [](MadeTensors& tensors) { tensors.at("fc.weight").shape = {36, 18}; },
+       "", "", {"fc.weight", "expected shape [18, 36], found [36, 18]"}},
+      {"eagle1",
+       [](MadeTensors& tensors) {
+         SetNumber(tensors.at("fc.weight"), 40,
+                   std::numeric_limits<float>::quiet_NaN());
+       },
+       "", "", {"fc.weight", "row 1, column 4", "found nan"}},
+      {"eagle1", none, "\"hidden_size\": 18", "\"hidden_size\": 24",
+       {"config.json: hidden_size", "expected the target's 18, found 24"}},
+      {"eagle1", none, "\"vocab_size\": 61", "\"vocab_size\": 60",
+       {"vocab_size", "the target's vocabulary of 61"}},
+      {"eagle1", none, "\"mlp_bias\": false", "\"shortcut\": true",
+       {"config.json: shortcut", "nobody here knows this flag"}},
+      {"eagle1", none, "\"num_hidden_layers\": 1", "\"num_hidden_layers\": 2",
+       {"num_hidden_layers", "expected 1"}},
+      {"eagle3_specforge", none, "      6\n", "      9\n",
+       {"eagle_aux_hidden_state_layer_ids", "below 9, found 9"}},
+      {"eagle3_specforge", none, "      6\n", "      4\n",
+       {"eagle_aux_hidden_state_layer_ids", "ascending", "found 4"}},
+      {"eagle3_speculators", none, "\"norm_before_residual\": true",
+       "\"norm_before_everything\": true",
+       {"norm_before_everything", "nobody here knows this flag"}},
+      {"eagle3_speculators", none, "\"eagle3\",\n  \"speculators_version\"",
+       "\"hydra\",\n  \"speculators_version\"",
+       {"speculators_model_type", "\"eagle3\" or \"mtp\""}},
+      {"eagle31_input_norm", none, "\"fc_norm\": false", "\"fc_norm\": true",
+       {"fc_norm", "norm_before_fc is set too"}},
+      {"eagle31_input_norm",
+       [](MadeTensors& tensors) { tensors.erase("lm_head.weight"); },
+       "", "", {"hidden_size", "15 is not the target's 18", "lm_head.weight"}},
+      {"eagle3_safeai",
+       [](MadeTensors& tensors) { SetInteger(tensors.at("d2t"), 22, 60); },
+       "", "", {"d2t", "row 22", "leads to token 82"}},
+      {"eagle3_safeai",
+       [](MadeTensors& tensors) { tensors.erase("d2t"); },
+       "", "", {"d2t", "draft_vocab_size"}},
+      {"eagle3_safeai",
+       [](MadeTensors& tensors) {
+         for (std::size_t i = 0; i < 61; ++i) tensors.at("t2d").data[i] = 0;
+       },
+       "", "", {"d2t", "t2d says has none"}},
+      {"mtp_mimo", none, "\"num_nextn_predict_layers\": 1",
+       "\"num_nextn_predict_layers\": 3",
+       {"num_nextn_predict_layers", "expected 1, found 3"}},
+  };
+}
+
+TEST(EagleFiles, ThatDoNotFitAreRefused) {
+  const auto target =
+      LoadModel(absl::StrCat(kFolder, "target"), Backends().front());
+  int refused = 0;
+  for (const Damage& damage : EveryDamage()) {
+    EditedModel edited(absl::StrCat(kFolder, damage.head));
+    damage.tensors(edited.files().at("model.safetensors"));
+    edited.Write("model.safetensors");
+    if (!damage.key.empty()) {
+      const std::string config = edited.folder().Read("config.json");
+      ASSERT_THAT(config, HasSubstr(damage.key));
+      edited.folder().Write(
+          "config.json",
+          absl::StrReplaceAll(config, {{damage.key, damage.instead}}));
+    }
+    const std::string said(
+        LoadEagleHead(edited.path(), *target).status().message());
+    EXPECT_THAT(said, HasSubstr(edited.path())) << damage.head;
+    for (const std::string& part : damage.told)
+      EXPECT_THAT(said, HasSubstr(part)) << damage.head;
+    ++refused;
+  }
+  EXPECT_EQ(refused, 18);
+}
+
+TEST(EagleFiles, NeedATransformerOfTheirDepth) {
+  EXPECT_THAT(std::string(LoadEagleHead(absl::StrCat(kFolder, "eagle1"),
+                                        *Toy({.vocab_size = 61}))
+                              .status()
+                              .message()),
+              HasSubstr("needs a transformer"));
+  // The published taps are one and the same on a target of two layers.
+  const auto shallow = LoadGolden("llama", Backends().front());
+  EXPECT_THAT(std::string(LoadEagleHead(absl::StrCat(kFolder, "eagle3_safeai"),
+                                        *shallow)
+                              .status()
+                              .message()),
+              HasSubstr("the target's"));
+}
+
+}  // namespace
+}  // namespace banyan
