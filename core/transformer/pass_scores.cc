@@ -57,8 +57,7 @@ absl::StatusOr<Distribution> PassScores::Law(
   return model_.backend().Law({Logits(row), &rule, history, path});
 }
 
-absl::StatusOr<std::vector<TokenLogit>> PassScores::Best(int row,
-                                                         int k) const {
+absl::StatusOr<std::vector<TokenLogit>> PassScores::Best(int row, int k) const {
   return model_.backend().Best({Logits(row), k});
 }
 

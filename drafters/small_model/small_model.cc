@@ -1,5 +1,6 @@
 #include "drafters/small_model/small_model.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -111,9 +112,11 @@ absl::StatusOr<TokenBatch> SmallModel::BatchOf(const DraftRequest& request) {
 }
 
 absl::Span<const TokenId> SmallModel::Unread(const Context& context) const {
-  return absl::MakeConstSpan(context.tokens)
-      .first(context.tokens.size() - 1)
-      .subspan(static_cast<std::size_t>(session_->length()));
+  const absl::Span<const TokenId> text =
+      absl::MakeConstSpan(context.tokens).first(context.tokens.size() - 1);
+  // A device's round may have read what a stop rule then cut.
+  return text.subspan(
+      std::min(text.size(), static_cast<std::size_t>(session_->length())));
 }
 
 // Drops what an abandoned round left, and reads what is long unread: a few
