@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   banyan::AddGenerateCommand(line);
   banyan::AddGrowCommand(line);
   banyan::AddCalibrateCommand(line);
+  banyan::AddDoctorCommand(line);
   banyan::AddCheckCommand(line);
   banyan::AddRunCommand(line);
   banyan::AddReportCommand(line);

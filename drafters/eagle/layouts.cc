@@ -372,7 +372,7 @@ absl::StatusOr<std::vector<std::int64_t>> ReadNamed(
 
 absl::StatusOr<std::vector<TokenId>> ReadTokens(const Checkpoint& checkpoint,
                                                 const EagleTarget& target,
-                                                bool own_vocabulary) {
+                                                const EagleSpec& spec) {
   const std::string& directory = checkpoint.directory();
   const bool has_map = checkpoint.Find(kMap) != nullptr;
   std::vector<std::int64_t> kept;
@@ -386,14 +386,14 @@ absl::StatusOr<std::vector<TokenId>> ReadTokens(const Checkpoint& checkpoint,
     // The target's rows, of which some count.
     for (std::size_t i = 0; i < kept.size(); ++i)
       tokens.push_back(kept[i] != 0 ? static_cast<TokenId>(i) : -1);
-    if (own_vocabulary && kept.empty())
+    if (spec.own_vocabulary && kept.empty())
       return ErrorAt(directory, kKept,
                      "expected it, for the output matrix is the target's and "
                      "has more rows than draft_vocab_size");
     return tokens;
   }
   if (!has_map) {
-    if (own_vocabulary)
+    if (spec.own_vocabulary)
       return ErrorAt(directory, kMap,
                      "expected it, for draft_vocab_size is not the target's "
                      "vocabulary");
@@ -403,7 +403,8 @@ absl::StatusOr<std::vector<TokenId>> ReadTokens(const Checkpoint& checkpoint,
                           ReadNamed(checkpoint, kMap, head.rows));
   std::set<std::int64_t> seen;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
-    const std::int64_t token = static_cast<std::int64_t>(i) + offsets[i];
+    const std::int64_t token =
+        offsets[i] + (spec.map_is_tokens ? 0 : static_cast<std::int64_t>(i));
     if (token < 0 || token >= target.vocab_size)
       return ErrorAt(
           directory, kMap,
@@ -443,8 +444,8 @@ absl::StatusOr<EagleFile> OpenEagleFile(const std::string& directory,
     return file.spec.network;
   };
   BANYAN_ASSIGN_OR_RETURN(file.checkpoint, Checkpoint::Open(directory, read));
-  BANYAN_ASSIGN_OR_RETURN(file.token_of, ReadTokens(*file.checkpoint, target,
-                                                    file.spec.own_vocabulary));
+  BANYAN_ASSIGN_OR_RETURN(file.token_of,
+                          ReadTokens(*file.checkpoint, target, file.spec));
   return file;
 }
 

@@ -50,6 +50,7 @@ struct EagleSpec {
   bool feeds_back_normed = false;
   // Of a head whose logits are not one for each of the target's tokens.
   bool own_vocabulary = false;
+  bool map_is_tokens = false;  // its map leads to tokens, not by differences
   // The network: `input` says what it makes of token and vector. Embedding and
   // head are absent where they are the target's.
   Architecture network;
@@ -63,7 +64,7 @@ struct EagleFile {
   std::vector<TokenId> token_of;
 };
 
-// Turns what the files say into something else (drafters/eagle/doctor.h).
+// Turns what the files say into something else (drafters/eagle/turns.h).
 using TurnEagle = absl::FunctionRef<void(EagleSpec& spec)>;
 
 // Reads DIRECTORY/config.json and the headers of the weights beside it. Fails

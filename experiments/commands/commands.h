@@ -13,6 +13,7 @@ void AddScoreCommand(CommandLine& line);
 void AddGenerateCommand(CommandLine& line);
 void AddGrowCommand(CommandLine& line);
 void AddCalibrateCommand(CommandLine& line);
+void AddDoctorCommand(CommandLine& line);
 void AddCheckCommand(CommandLine& line);
 void AddRunCommand(CommandLine& line);
 void AddTreeCommand(CommandLine& line);

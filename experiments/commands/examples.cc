@@ -34,6 +34,10 @@ constexpr Example kExamples[] = {
      "      --method configs/methods/chain.yaml \\\n"
      "      --workload experiments/workloads/pycode.jsonl --out "
      "acceptance.yaml"},
+    {"doctor",
+     "  banyan doctor --model models/pycode-target --head "
+     "models/pycode-eagle3 \\\n"
+     "      --workload experiments/workloads/pycode.jsonl --prompts 4"},
     {"count",
      "  banyan count --model models/pycode-target --out counts.safetensors \\\n"
      "      experiments/workloads/README.md"},

@@ -1,0 +1,155 @@
+// banyan doctor: whether a head's files are read as they were meant.
+#include "experiments/tools/doctor.h"
+
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/base/counted.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/json/json_value.h"
+#include "experiments/commands/command_line.h"
+#include "experiments/commands/commands.h"
+#include "experiments/commands/model_options.h"
+#include "experiments/plan/choose_prompts.h"
+#include "experiments/plan/workload.h"
+#include "experiments/run/loaded_model.h"
+#include "experiments/run/model_shelf.h"
+#include "experiments/run/prepared_prompts.h"
+
+namespace banyan {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  std::string head;
+  std::string workload;
+  int prompts = 8;
+  bool json = false;
+};
+
+// What a pass takes at once; the rest of a text is left out.
+constexpr std::size_t kMostTokens = 192;
+
+absl::StatusOr<std::vector<std::vector<TokenId>>> ReadTexts(
+    const Options& options, const LoadedModel& target) {
+  BANYAN_ASSIGN_OR_RETURN(const Workload workload,
+                          ReadWorkload(options.workload));
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::vector<int> chosen,
+      ChoosePrompts({options.workload, {}, options.prompts}, workload));
+  std::vector<std::vector<TokenId>> texts;
+  for (int number : chosen) {
+    BANYAN_ASSIGN_OR_RETURN(
+        std::vector<TokenId> tokens,
+        TokensOf(workload.prompts[static_cast<std::size_t>(number)], target));
+    if (tokens.size() > kMostTokens) tokens.resize(kMostTokens);
+    if (tokens.size() > 2) texts.push_back(std::move(tokens));
+  }
+  if (texts.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.workload, ": no prompt has three tokens or more"));
+  return texts;
+}
+
+std::string Verdict(const Examination& found) {
+  const Reading& said = found.readings.front();
+  if (const Reading* better = found.Better())
+    return absl::StrCat("the files seem to be meant otherwise: ", better->name);
+  if (!said.error.empty())
+    return "the files cannot be read as they say, nor in another way";
+  if (found.IsWeak())
+    return "no other reading is better: the head is weak, or made for another "
+           "target";
+  return "no other reading is better";
+}
+
+void PrintText(const Options& options, const Examination& found) {
+  std::cout << options.head << ": " << found.layout << "; "
+            << Counted(found.places, "place")
+            << ". Overlap with the target's law, share of the same likeliest "
+               "token, by step\n";
+  for (const Reading& reading : found.readings) {
+    std::cout << absl::StreamFormat("  %-42s", reading.name);
+    if (!reading.error.empty()) std::cout << reading.error;
+    for (std::size_t step = 0; step < reading.overlap.size(); ++step)
+      std::cout << absl::StreamFormat("  %.3f %.3f", reading.overlap[step],
+                                      reading.same[step]);
+    std::cout << "\n";
+  }
+  std::cout << Verdict(found) << "\n";
+}
+
+JsonValue ToJson(const Options& options, const Examination& found) {
+  JsonValue out;
+  out["head"] = options.head;
+  out["layout"] = found.layout;
+  out["places"] = found.places;
+  JsonValue& readings = out["readings"];
+  for (const Reading& reading : found.readings) {
+    JsonValue& row = readings.Add(JsonValue::Object());
+    row["name"] = reading.name;
+    row["overlap"] = reading.overlap;
+    row["same"] = reading.same;
+    row["error"] = NullIfEmpty(reading.error);
+  }
+  const Reading* better = found.Better();
+  out["better"] = better == nullptr ? JsonValue() : JsonValue(better->name);
+  out["weak"] = found.IsWeak();
+  return out;
+}
+
+absl::Status Run(const Options& options) {
+  BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
+  BANYAN_ASSIGN_OR_RETURN(const LoadedModel target,
+                          shelf.Open(options.model.spec));
+  BANYAN_ASSIGN_OR_RETURN(const auto texts, ReadTexts(options, target));
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  BANYAN_ASSIGN_OR_RETURN(
+      const Examination found,
+      Examine(*target.model, options.head, texts, [&](int done, int all) {
+        if (!terminal) return;
+        std::cerr << "\rreading " << done << "/" << all << std::flush;
+        if (done == all) std::cerr << "\r\033[K";
+      }));
+  if (options.json)
+    std::cout << ToJson(options, found).Text(2) << "\n";
+  else
+    PrintText(options, found);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddDoctorCommand(CommandLine& line) {
+  Command command = line.Add(
+      "doctor",
+      "Says whether an EAGLE head's files are read as they were meant: its "
+      "agreement with the target as they say, and with each assumption "
+      "turned.");
+  const auto options = std::make_shared<Options>();
+  AddModelOptions(command, options->model);
+  command.Option("--head", &options->head, "The head's directory.").Required();
+  command
+      .Option("--workload", &options->workload,
+              "Texts: .jsonl, or text with one a line.")
+      .Required();
+  command
+      .Option("--prompts", &options->prompts,
+              "So many of the workload; 0 is all.")
+      .AtLeast(0)
+      .ShowDefault();
+  command.Flag("--json", &options->json, "Print JSON.");
+  command.OnCall([options] { return Run(*options); });
+}
+
+}  // namespace banyan

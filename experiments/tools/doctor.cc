@@ -1,0 +1,238 @@
+#include "experiments/tools/doctor.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/eagle/head.h"
+#include "drafters/eagle/layouts.h"
+#include "drafters/eagle/turns.h"
+
+namespace banyan {
+namespace {
+
+// A reading is better if it gains so much of the overlap at some step, and what
+// it loses elsewhere is less.
+constexpr double kClearly = 0.03;
+// Two laws of chance over a small vocabulary overlap by less.
+constexpr double kWeak = 0.25;
+
+// A text, with the target's laws after its tokens.
+struct Text {
+  std::vector<TokenId> tokens;
+  std::vector<Distribution> laws;
+};
+
+absl::StatusOr<std::vector<float>> ReadStates(const Scores& scores, int tap,
+                                              int row, int size) {
+  std::vector<float> state(static_cast<std::size_t>(size));
+  BANYAN_RETURN_IF_ERROR(scores.ReadHidden(tap, row, absl::MakeSpan(state)));
+  return state;
+}
+
+absl::StatusOr<std::vector<Distribution>> LawsOf(
+    const Model& target, const std::vector<TokenId>& tokens) {
+  const std::unique_ptr<Session> session = target.NewSession();
+  const TokenBatch batch = TokenBatch::Chain(tokens, 0);
+  BANYAN_ASSIGN_OR_RETURN(const auto scores, ScoreOne(target, *session, batch));
+  std::vector<Distribution> laws;
+  for (int row = 0; row < batch.size(); ++row) {
+    BANYAN_ASSIGN_OR_RETURN(Distribution law,
+                            scores->Law(row, SamplingRule(), {}, {}));
+    laws.push_back(std::move(law));
+  }
+  return laws;
+}
+
+// The target's states at all tokens but the last, by token, then tap.
+absl::StatusOr<std::vector<float>> StatesOf(const Model& target,
+                                            const std::vector<TokenId>& tokens,
+                                            const std::vector<int>& taps) {
+  std::vector<float> states;
+  const auto keep = [&](const Scores& piece, int rows) -> absl::Status {
+    for (int row = 0; row < rows; ++row)
+      for (std::size_t tap = 0; tap < taps.size(); ++tap) {
+        BANYAN_ASSIGN_OR_RETURN(const std::vector<float> state,
+                                ReadStates(piece, static_cast<int>(tap), row,
+                                           target.hidden_size()));
+        states.insert(states.end(), state.begin(), state.end());
+      }
+    return absl::OkStatus();
+  };
+  const std::unique_ptr<Session> session = target.NewSession();
+  BANYAN_RETURN_IF_ERROR(session->Prefill(
+      absl::MakeConstSpan(tokens).first(tokens.size() - 1), taps, keep));
+  return states;
+}
+
+struct Sums {
+  std::vector<double> overlap = std::vector<double>(kDoctorSteps);
+  std::vector<double> same = std::vector<double>(kDoctorSteps);
+  std::vector<int> places = std::vector<int>(kDoctorSteps);
+};
+
+TokenId Likeliest(const Distribution& law) {
+  TokenId best = 0;
+  double most = -1;
+  law.ForEach([&](TokenId token, double mass) {
+    if (mass > most) {
+      most = mass;
+      best = token;
+    }
+  });
+  return best;
+}
+
+void Count(const Distribution& wanted, const Distribution& found, int step,
+           Sums& sums) {
+  const auto at = static_cast<std::size_t>(step);
+  double overlap = 0;
+  wanted.ForEach([&](TokenId token, double mass) {
+    overlap += std::min(mass, found.Mass(token));
+  });
+  sums.overlap[at] += overlap;
+  sums.same[at] += Likeliest(wanted) == Likeliest(found) ? 1 : 0;
+  ++sums.places[at];
+}
+
+// The pairs of a text, all at once; then for each of them, step by step, the
+// pair that follows it with what came out of the one before.
+absl::Status CountText(const Model& target, const EagleHead& head,
+                       const Text& text, bool same_token, Sums& sums) {
+  const Model& network = head.network();
+  const int count = static_cast<int>(text.tokens.size());
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<float> states,
+                          StatesOf(target, text.tokens, head.taps()));
+  std::vector<float> vectors;
+  BANYAN_RETURN_IF_ERROR(head.VectorsOf(states, count - 1, vectors));
+  const auto token_at = [&](int place) {
+    return text.tokens[static_cast<std::size_t>(place - (same_token ? 1 : 0))];
+  };
+  const std::unique_ptr<Session> session = network.NewSession();
+  const auto size = static_cast<std::size_t>(network.hidden_size());
+  std::vector<int> rows;  // of the last step, by first pair
+  TokenBatch batch;
+  for (int step = 0; step < kDoctorSteps; ++step) {
+    const int first = session->pending();
+    batch = {};
+    for (int i = 0; i + step + 1 < count; ++i)
+      batch.Add(token_at(i + step + 1), i + step,
+                step == 0 ? i - 1 : rows[static_cast<std::size_t>(i)]);
+    if (batch.size() == 0) break;
+    const ScoreRequest request = {
+        .session = session.get(),
+        .batch = &batch,
+        .taps = {head.output_tap()},
+        .vectors = absl::MakeConstSpan(vectors).first(
+            static_cast<std::size_t>(batch.size()) * size)};
+    BANYAN_ASSIGN_OR_RETURN(const auto all, network.Score({&request, 1}));
+    vectors.clear();
+    rows.clear();
+    for (int i = 0; i < batch.size(); ++i) {
+      BANYAN_ASSIGN_OR_RETURN(
+          const Distribution law,
+          head.Law(*all.front(), i, SamplingRule(), {}, {}));
+      // After the pair's token, which stands one place on.
+      Count(text.laws[static_cast<std::size_t>(i + step + 1)], law, step, sums);
+      BANYAN_ASSIGN_OR_RETURN(
+          const std::vector<float> out,
+          ReadStates(*all.front(), 0, i, network.hidden_size()));
+      vectors.insert(vectors.end(), out.begin(), out.end());
+      rows.push_back(first + i);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Sums> Measure(const Model& target, const std::string& directory,
+                             const std::vector<Text>& texts,
+                             const EagleTurn& turn) {
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<EagleHead> head,
+                          LoadEagleHead(directory, target, turn.turn));
+  Sums sums;
+  for (const Text& text : texts)
+    BANYAN_RETURN_IF_ERROR(
+        CountText(target, *head, text, turn.same_token, sums));
+  return sums;
+}
+
+}  // namespace
+
+const Reading* Examination::Better() const {
+  const Reading& said = readings.front();
+  const Reading* best = nullptr;
+  double most = kClearly;
+  for (const Reading& other : readings) {
+    if (&other == &said || !other.error.empty() ||
+        other.overlap.front() < kWeak)
+      continue;
+    double gain = 0;
+    for (std::size_t step = 0; step < other.overlap.size(); ++step) {
+      const double more =
+          other.overlap[step] - (said.error.empty() ? said.overlap[step] : 0);
+      gain = std::abs(more) > std::abs(gain) ? more : gain;
+    }
+    if (gain > most) {
+      most = gain;
+      best = &other;
+    }
+  }
+  return best;
+}
+
+bool Examination::IsWeak() const {
+  const Reading& said = readings.front();
+  return !said.error.empty() || said.overlap.front() < kWeak;
+}
+
+absl::StatusOr<Examination> Examine(
+    const Model& target, const std::string& head,
+    const std::vector<std::vector<TokenId>>& texts,
+    absl::FunctionRef<void(int done, int all)> progress) {
+  std::vector<Text> known;
+  for (const std::vector<TokenId>& tokens : texts) {
+    BANYAN_ASSIGN_OR_RETURN(std::vector<Distribution> laws,
+                            LawsOf(target, tokens));
+    known.push_back({tokens, std::move(laws)});
+  }
+  EagleSpec spec;
+  std::vector<EagleTurn> turns = {
+      {"as the files say", [&spec](EagleSpec& of) { spec = of; }}};
+  // Read once for what it says, even where its map leads nowhere.
+  const absl::Status read = LoadEagleHead(head, target, turns[0].turn).status();
+  if (spec.layout.empty()) return read;
+  const std::vector<EagleTurn> others = TurnsOf(spec, target.layers(), 0);
+  turns.insert(turns.end(), others.begin(), others.end());
+  Examination result = {.layout = spec.layout};
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    progress(static_cast<int>(i), static_cast<int>(turns.size()));
+    Reading reading = {.name = turns[i].name};
+    const absl::StatusOr<Sums> sums = Measure(target, head, known, turns[i]);
+    if (!sums.ok()) {
+      reading.error = std::string(sums.status().message());
+    } else {
+      for (std::size_t step = 0; step < sums->places.size(); ++step) {
+        const double places = std::max(1, sums->places[step]);
+        reading.overlap.push_back(sums->overlap[step] / places);
+        reading.same.push_back(sums->same[step] / places);
+      }
+      result.places = sums->places.front();
+    }
+    result.readings.push_back(std::move(reading));
+  }
+  progress(static_cast<int>(turns.size()), static_cast<int>(turns.size()));
+  return result;
+}
+
+}  // namespace banyan
