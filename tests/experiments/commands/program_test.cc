@@ -66,9 +66,9 @@ TEST(Program, SuggestsTheNearestCommand) {
 
 const std::set<std::string>& Commands() {
   static const auto& commands = *new std::set<std::string>{
-      "calibrate", "check", "compare",  "count", "export",  "fastest",
-      "generate",  "grow",  "law",      "list",  "measure", "report",
-      "run",       "score", "tokenize", "tree"};
+      "calibrate", "check",    "compare", "count",    "doctor", "export",
+      "fastest",   "generate", "grow",    "law",      "list",   "measure",
+      "report",    "run",      "score",   "tokenize", "tree"};
   return commands;
 }
 
@@ -97,8 +97,8 @@ TEST(Program, TakesADeviceWhereverItTakesThreads) {
     if (help.find("\n  --device ") != help.npos) device.insert(command);
     if (help.find("\n  --threads ") != help.npos) threads.insert(command);
   }
-  EXPECT_THAT(device, ElementsAre("calibrate", "check", "generate", "measure",
-                                  "run", "score"));
+  EXPECT_THAT(device, ElementsAre("calibrate", "check", "doctor", "generate",
+                                  "measure", "run", "score"));
   EXPECT_EQ(threads, device);
 }
 
