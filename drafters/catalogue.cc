@@ -14,6 +14,7 @@
 #include "drafters/bigram/bigram.h"
 #include "drafters/copy/copy.h"
 #include "drafters/drafter.h"
+#include "drafters/eagle/doctor.h"
 #include "drafters/eagle/eagle.h"
 #include "drafters/eagle/growth.h"
 #include "drafters/medusa/growth.h"
@@ -38,6 +39,7 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
        {"{model: draft}"},
        /*folder_key=*/{},
        /*growable=*/nullptr,
+       /*examine=*/nullptr,
        "model"},
       {"medusa",
        "Heads on the target's last hidden state, one a depth; no pass of its "
@@ -47,6 +49,7 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
        {"{heads: heads}"},
        "heads",
        OpenGrowableMedusa,
+       /*examine=*/nullptr,
        "heads"},
       {"eagle",
        "A network on the target's hidden states that feeds itself: EAGLE of "
@@ -55,7 +58,8 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
        Eagle::Build,
        {"{head: head}"},
        "heads",
-       OpenGrowableEagle},
+       OpenGrowableEagle,
+       ExamineEagle},
       {"ngram",
        "What followed the last tokens earlier in the text, by its counts.",
        every,

@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "drafters/drafter.h"
+#include "drafters/head_doctor.h"
 #include "drafters/head_growth.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
@@ -31,6 +32,8 @@ struct DrafterRow {
   absl::string_view folder_key = {};
   // Heads that can grow with their target; null: it has none.
   OpenGrowableHeads growable = nullptr;
+  // What says whether heads are read as they were meant; null: nothing does.
+  ExamineHead examine = nullptr;
   // What it is to a device that runs rounds alone (Drafter::OnDevice); empty:
   // nothing.
   absl::string_view twin = {};

@@ -1,5 +1,4 @@
 // banyan doctor: whether a head's files are read as they were meant.
-#include "experiments/tools/doctor.h"
 
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -17,6 +17,9 @@
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/json/json_value.h"
+#include "core/model/model.h"
+#include "drafters/catalogue.h"
+#include "drafters/head_doctor.h"
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
@@ -59,6 +62,22 @@ absl::StatusOr<std::vector<std::vector<TokenId>>> ReadTexts(
     return absl::InvalidArgumentError(
         absl::StrCat(options.workload, ": no prompt has three tokens or more"));
   return texts;
+}
+
+// As the heads of the drafter that can read them.
+absl::StatusOr<Examination> Examine(
+    const Model& target, const std::string& head,
+    const std::vector<std::vector<TokenId>>& texts,
+    absl::FunctionRef<void(int done, int all)> progress) {
+  absl::Status refused;
+  for (const DrafterRow& row : DrafterCatalogue()) {
+    if (row.examine == nullptr) continue;
+    absl::StatusOr<Examination> found =
+        row.examine(target, head, texts, progress);
+    if (found.ok()) return found;
+    refused.Update(found.status());
+  }
+  return refused;
 }
 
 std::string Verdict(const Examination& found) {

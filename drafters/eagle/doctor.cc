@@ -1,4 +1,4 @@
-#include "experiments/tools/doctor.h"
+#include "drafters/eagle/doctor.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -18,15 +19,10 @@
 #include "drafters/eagle/head.h"
 #include "drafters/eagle/layouts.h"
 #include "drafters/eagle/turns.h"
+#include "drafters/head_doctor.h"
 
 namespace banyan {
 namespace {
-
-// A reading is better if it gains so much of the overlap at some step, and what
-// it loses elsewhere is less.
-constexpr double kClearly = 0.03;
-// Two laws of chance over a small vocabulary overlap by less.
-constexpr double kWeak = 0.25;
 
 // A text, with the target's laws after its tokens.
 struct Text {
@@ -169,35 +165,8 @@ absl::StatusOr<Sums> Measure(const Model& target, const std::string& directory,
 
 }  // namespace
 
-const Reading* Examination::Better() const {
-  const Reading& said = readings.front();
-  const Reading* best = nullptr;
-  double most = kClearly;
-  for (const Reading& other : readings) {
-    if (&other == &said || !other.error.empty() ||
-        other.overlap.front() < kWeak)
-      continue;
-    double gain = 0;
-    for (std::size_t step = 0; step < other.overlap.size(); ++step) {
-      const double more =
-          other.overlap[step] - (said.error.empty() ? said.overlap[step] : 0);
-      gain = std::abs(more) > std::abs(gain) ? more : gain;
-    }
-    if (gain > most) {
-      most = gain;
-      best = &other;
-    }
-  }
-  return best;
-}
-
-bool Examination::IsWeak() const {
-  const Reading& said = readings.front();
-  return !said.error.empty() || said.overlap.front() < kWeak;
-}
-
-absl::StatusOr<Examination> Examine(
-    const Model& target, const std::string& head,
+absl::StatusOr<Examination> ExamineEagle(
+    const Model& target, const std::string& directory,
     const std::vector<std::vector<TokenId>>& texts,
     absl::FunctionRef<void(int done, int all)> progress) {
   std::vector<Text> known;
@@ -210,7 +179,8 @@ absl::StatusOr<Examination> Examine(
   std::vector<EagleTurn> turns = {
       {"as the files say", [&spec](EagleSpec& of) { spec = of; }}};
   // Read once for what it says, even where its map leads nowhere.
-  const absl::Status read = LoadEagleHead(head, target, turns[0].turn).status();
+  const absl::Status read =
+      LoadEagleHead(directory, target, turns[0].turn).status();
   if (spec.layout.empty()) return read;
   const std::vector<EagleTurn> others = TurnsOf(spec, target.layers(), 0);
   turns.insert(turns.end(), others.begin(), others.end());
@@ -218,7 +188,8 @@ absl::StatusOr<Examination> Examine(
   for (std::size_t i = 0; i < turns.size(); ++i) {
     progress(static_cast<int>(i), static_cast<int>(turns.size()));
     Reading reading = {.name = turns[i].name};
-    const absl::StatusOr<Sums> sums = Measure(target, head, known, turns[i]);
+    const absl::StatusOr<Sums> sums =
+        Measure(target, directory, known, turns[i]);
     if (!sums.ok()) {
       reading.error = std::string(sums.status().message());
     } else {

@@ -1,12 +1,13 @@
-// Doctor: whether a head's files are read as they were meant.
+// Whether a head's files are read as they were meant: what a drafter's folder
+// says of its heads so that `banyan doctor` need not know the drafter. The
+// drafter's row of the catalogue points to the function that says it.
 //
 // On texts, at every place, the head's law of the next token but one is held
 // against the target's, given the true tokens: at the first step after the
 // target's own states, at each further step after what came out before. That is
-// done as the files say and with each assumption turned
-// (drafters/eagle/turns.h).
-#ifndef BANYAN_EXPERIMENTS_TOOLS_DOCTOR_H_
-#define BANYAN_EXPERIMENTS_TOOLS_DOCTOR_H_
+// done as the files say and with each assumption turned.
+#ifndef BANYAN_DRAFTERS_HEAD_DOCTOR_H_
+#define BANYAN_DRAFTERS_HEAD_DOCTOR_H_
 
 #include <string>
 #include <vector>
@@ -39,14 +40,14 @@ struct Examination {
   bool IsWeak() const;
 };
 
-// `texts` have three tokens at least. `progress` is told how many readings of
-// all are done. Fails if the head is none of such a target, whichever way it is
-// read, or if the target fails.
-absl::StatusOr<Examination> Examine(
-    const Model& target, const std::string& head,
+// Of the head in `directory`. `texts` have three tokens at least. `progress` is
+// told how many readings of all are done. Fails if the head is none of such a
+// target, whichever way it is read, or if the target fails.
+using ExamineHead = absl::StatusOr<Examination> (*)(
+    const Model& target, const std::string& directory,
     const std::vector<std::vector<TokenId>>& texts,
     absl::FunctionRef<void(int done, int all)> progress);
 
 }  // namespace banyan
 
-#endif  // BANYAN_EXPERIMENTS_TOOLS_DOCTOR_H_
+#endif  // BANYAN_DRAFTERS_HEAD_DOCTOR_H_
