@@ -10,7 +10,6 @@
 #ifndef BANYAN_DRAFTERS_HEAD_GROWTH_H_
 #define BANYAN_DRAFTERS_HEAD_GROWTH_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
@@ -19,7 +18,6 @@
 #include "absl/status/statusor.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/stored_tensor.h"
-#include "core/json/json_value.h"
 
 namespace banyan {
 
@@ -40,6 +38,13 @@ struct HeadFact {
   std::variant<int, bool> value;
 };
 
+// A key of config.json, or of the object under `section` there.
+struct HeadKey {
+  std::string section;  // empty: none
+  std::string key;
+  std::variant<int, std::vector<int>> value;
+};
+
 // What the heads are for, before and after.
 struct GrowingTarget {
   int hidden_size = 0;
@@ -55,9 +60,9 @@ struct GrowableHeads {
   std::vector<HeadTensor> tensors;   // every one, in the order they are written
   std::string summary;               // "3 heads of 1 block"
   std::vector<HeadFact> facts;       // the same, for programs
-  // Makes config.json that of the grown heads; empty: its `hidden_size`, if
+  // What config.json says of the grown heads; empty: its `hidden_size`, if
   // there is one, becomes the target's.
-  std::function<void(JsonValue& config)> renew = {};
+  std::vector<HeadKey> keys = {};
 };
 
 // Opens the heads of `directory`, made for such a target. An error

@@ -12,7 +12,6 @@
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/json/json_value.h"
 #include "drafters/eagle/layouts.h"
 #include "drafters/head_growth.h"
 
@@ -51,15 +50,13 @@ absl::StatusOr<GrowableHeads> OpenGrowableEagle(const std::string& directory,
   heads.facts = {{"layers", static_cast<int>(spec.network.layers.size())},
                  {"taps", static_cast<int>(spec.taps.size())},
                  {"own_vocabulary", spec.own_vocabulary}};
-  heads.renew = [spec, target](JsonValue& config) {
-    config["target_hidden_size"] = target.new_hidden_size;
-    config["target_coordinates"] = target.hidden_size;
-    if (spec.tap_shift < 0) return;
-    std::vector<int> numbers = spec.taps;
-    for (int& number : numbers) number -= spec.tap_shift;
-    JsonValue& place = spec.taps_in_section ? config["eagle_config"] : config;
-    place["eagle_aux_hidden_state_layer_ids"] = numbers;
-  };
+  heads.keys = {{"", "target_hidden_size", target.new_hidden_size},
+                {"", "target_coordinates", target.hidden_size}};
+  if (spec.tap_shift < 0) return heads;
+  std::vector<int> numbers = spec.taps;
+  for (int& number : numbers) number -= spec.tap_shift;
+  heads.keys.push_back({spec.taps_in_section ? "eagle_config" : "",
+                        "eagle_aux_hidden_state_layer_ids", numbers});
   return heads;
 }
 

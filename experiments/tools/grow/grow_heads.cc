@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -109,9 +110,11 @@ absl::StatusOr<GrownHeads> GrowHeads(const std::string& from,
   BANYAN_RETURN_IF_ERROR(folder.RequireSpace(grown.bytes));
   BANYAN_RETURN_IF_ERROR(WriteTensors(tensors, options, folder,
                                       [](const GrownTensor& /*written*/) {}));
-  if (heads.renew)
-    heads.renew(config);
-  else if (!config["hidden_size"].is_null())
+  for (const HeadKey& key : heads.keys) {
+    JsonValue& place = key.section.empty() ? config : config[key.section];
+    std::visit([&](const auto& value) { place[key.key] = value; }, key.value);
+  }
+  if (heads.keys.empty() && !config["hidden_size"].is_null())
     config["hidden_size"] = growth.new_hidden;
   config["grown_from"] = {{"name", BaseName(from)},
                           {"hidden_size", growth.hidden},
