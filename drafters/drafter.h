@@ -111,6 +111,12 @@ class Drafter {
   // The round is committed: `context` already holds its tokens.
   virtual absl::Status Observe(const Context& context,
                                const RoundOutcome& outcome) = 0;
+
+ protected:
+  // Propose() by way of ProposeAll(), for a drafter with a pass of its own.
+  absl::StatusOr<std::vector<Distribution>> ProposeAlone(
+      const Context& context, const TrunkTree& tree,
+      absl::Span<const int> nodes);
 };
 
 }  // namespace banyan

@@ -30,7 +30,7 @@ struct Reading {
 };
 
 struct Examination {
-  std::string layout;
+  std::string about;              // the layout, and what it reads of the target
   std::vector<Reading> readings;  // the first is as the files say
   int places = 0;                 // of the first step
 

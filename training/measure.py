@@ -17,7 +17,7 @@ import numpy
 import torch
 import tqdm
 
-from training import baselines, eagle, trainer
+from training import baselines, eagle_head, trainer
 from training.corpus import read_split
 from training.data import end_of_text_id, read_ids
 from training.distill import check_same_vocabulary
@@ -98,7 +98,7 @@ class Measurement:
         if options.heads:
             self.heads = read_heads(options.heads).to(self.device).heads
         self.eagles = {
-            pathlib.Path(directory).name: eagle.read_head(
+            pathlib.Path(directory).name: eagle_head.read_head(
                 directory, self.target).to(self.device)
             for directory in options.eagle}
         tokenizer = read_tokenizer(options.target)
@@ -223,10 +223,10 @@ class Measurement:
         if ids.shape[1] <= STEPS:
             return  # no place has so many after it
         for name, head in self.eagles.items():
-            drafts = eagle.unroll(
+            drafts = eagle_head.unroll(
                 head, self.target.embed_tokens(ids),
-                head.read(streams, hidden), eagle.output_of(self.target),
-                STEPS, ids.shape[1] - STEPS)
+                head.read(streams, hidden),
+                eagle_head.output_of(self.target), STEPS, ids.shape[1] - STEPS)
             for step, (_, logits) in enumerate(drafts, start=1):
                 told = p[step:step + logits.shape[1]]
                 self._compare(f"{name}, step {step}", told,

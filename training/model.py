@@ -346,17 +346,11 @@ def read_tensors(directory):
     return tensors
 
 
-def write_model(model, directory, end_of_text, dtype=torch.bfloat16):
-    """The model as a Hugging Face directory, less the tokenizer."""
-    shape = model.shape
-    directory = pathlib.Path(directory)
-    write_tensors(
-        {name if name.startswith("lm_head.") else f"model.{name}": weight
-         for name, weight in model.state_dict().items()},
-        directory / "model.safetensors", dtype)
-    config = {
-        "architectures": [FAMILIES[shape.family][0]],
-        "model_type": shape.family,
+def llama_keys(shape, architecture, dtype):
+    """What config.json says of every network of this shape."""
+    keys = {
+        "architectures": [architecture],
+        "model_type": "llama",
         "vocab_size": shape.vocab_size,
         "hidden_size": shape.hidden_size,
         "num_hidden_layers": shape.layers,
@@ -368,13 +362,28 @@ def write_model(model, directory, end_of_text, dtype=torch.bfloat16):
         "rms_norm_eps": shape.norm_epsilon,
         "rope_theta": shape.rope_theta,
         "hidden_act": "silu",
-        "tie_word_embeddings": shape.tied,
         "torch_dtype": str(dtype).removeprefix("torch."),
+    }
+    if shape.rope_scaling:
+        keys["rope_scaling"] = shape.rope_scaling
+    return keys
+
+
+def write_model(model, directory, end_of_text, dtype=torch.bfloat16):
+    """The model as a Hugging Face directory, less the tokenizer."""
+    shape = model.shape
+    directory = pathlib.Path(directory)
+    write_tensors(
+        {name if name.startswith("lm_head.") else f"model.{name}": weight
+         for name, weight in model.state_dict().items()},
+        directory / "model.safetensors", dtype)
+    config = {
+        **llama_keys(shape, FAMILIES[shape.family][0], dtype),
+        "model_type": shape.family,
+        "tie_word_embeddings": shape.tied,
         "bos_token_id": end_of_text,
         "eos_token_id": end_of_text,
     }
-    if shape.rope_scaling:
-        config["rope_scaling"] = shape.rope_scaling
     if shape.family in ("llama", "qwen3"):
         config["attention_bias"] = shape.qkv_bias
     if shape.family == "llama":

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,12 +11,16 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/checkpoint/architecture.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
+#include "core/transformer/transformer.h"
 #include "drafters/eagle/head.h"
 #include "drafters/eagle/layouts.h"
 #include "drafters/eagle/turns.h"
@@ -163,6 +168,19 @@ absl::StatusOr<Sums> Measure(const Model& target, const std::string& directory,
   return sums;
 }
 
+std::string AboutOf(const EagleSpec& spec) {
+  std::vector<std::string> states;
+  for (int tap : spec.taps)
+    states.push_back(tap == kAfterFinalNorm ? "the final norm"
+                                            : absl::StrCat("layer ", tap));
+  return absl::StrCat(spec.layout, "; reads the target's states after ",
+                      absl::StrJoin(states, ", "),
+                      spec.tap_shift < 0
+                          ? ""
+                          : absl::StrCat(" (counted from 1; the file counts ",
+                                         spec.tap_count, ")"));
+}
+
 }  // namespace
 
 absl::StatusOr<Examination> ExamineEagle(
@@ -182,9 +200,12 @@ absl::StatusOr<Examination> ExamineEagle(
   const absl::Status read =
       LoadEagleHead(directory, target, turns[0].turn).status();
   if (spec.layout.empty()) return read;
-  const std::vector<EagleTurn> others = TurnsOf(spec, target.layers(), 0);
+  const auto* transformer = dynamic_cast<const Transformer*>(&target);
+  const std::optional<Rope>& rope = transformer->architecture().rope;
+  const std::vector<EagleTurn> others =
+      TurnsOf(spec, target.layers(), rope ? rope->theta : 0);
   turns.insert(turns.end(), others.begin(), others.end());
-  Examination result = {.layout = spec.layout};
+  Examination result = {.about = AboutOf(spec)};
   for (std::size_t i = 0; i < turns.size(); ++i) {
     progress(static_cast<int>(i), static_cast<int>(turns.size()));
     Reading reading = {.name = turns[i].name};

@@ -130,16 +130,6 @@ absl::Status Eagle::ReadAllBut(std::size_t left) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Distribution>> Eagle::Propose(
-    const Context& context, const TrunkTree& tree,
-    absl::Span<const int> nodes) {
-  const DraftRequest request = {
-      this, &context, &tree, {nodes.begin(), nodes.end()}};
-  BANYAN_ASSIGN_OR_RETURN(std::vector<std::vector<Distribution>> all,
-                          ProposeAll({&request, 1}));
-  return std::move(all.front());
-}
-
 absl::StatusOr<std::vector<std::vector<Distribution>>> Eagle::ProposeAll(
     absl::Span<const DraftRequest> requests) {
   std::vector<Pairs> pairs(requests.size());

@@ -52,7 +52,9 @@ class Eagle : public Drafter {
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(
       const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override;
+      absl::Span<const int> nodes) override {
+    return ProposeAlone(context, tree, nodes);
+  }
   absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
       absl::Span<const DraftRequest> requests) override;
   absl::Status Observe(const Context& context,

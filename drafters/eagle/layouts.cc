@@ -150,7 +150,7 @@ class Reader {
       return;
     }
     spec_.taps = {2, layers / 2, layers - 3};
-    spec_.tap_count = "as published: 2, half and 3 from the end";
+    spec_.tap_count = "none, so they are the published ones";
     if (spec_.taps[0] < spec_.taps[1] && spec_.taps[1] < spec_.taps[2]) return;
     in.Fail(kKey, absl::StrCat(
                       "expected the layers whose states are read: the ",
@@ -171,10 +171,16 @@ class Reader {
       if (has_tensor_(table)) network().tables.push_back(table);
   }
 
-  // Of a head that has logits for all tokens.
-  void ReadOwnHead() {
+  // Of a head that has logits for all tokens, and whose vector is the target's
+  // state as it is.
+  void ReadOneState() {
     if (has_tensor_("lm_head.weight"))
       network().head = Matrix("lm_head.weight", target_.vocab_size, hidden());
+    const int size = StateSize();
+    if (size != hidden())
+      in_.Fail("hidden_size",
+               absl::StrCat("expected ", size, ", for a state is read as it ",
+                            "is, found ", hidden()));
   }
 
   void Reduce(int state_size) {
@@ -219,8 +225,7 @@ class Reader {
       in_.Unexpected("num_hidden_layers", "1");
     ReadNetwork(in_, {"layers.0."}, "embed_tokens.weight");
     if (!in_.status().ok()) return;
-    ReadOwnHead();
-    StateSize();
+    ReadOneState();
     Architecture& of = network();
     of.layers.front().attention_norm = {};
     of.input.kind = VectorInput::Kind::kFused;
@@ -299,8 +304,7 @@ class Reader {
       if (in_.SizeOr(count, 1) != 1) in_.Unexpected(count, "1");
     ReadNetwork(in, {prefix}, "model.embed_tokens.weight");
     if (!in_.status().ok()) return;
-    ReadOwnHead();
-    StateSize();
+    ReadOneState();
     Architecture& of = network();
     of.layer_prefix = prefix.substr(0, prefix.size() - 2);
     of.input = {.kind = VectorInput::Kind::kFused,

@@ -79,7 +79,7 @@ std::vector<EagleTurn> TurnsOf(const EagleSpec& spec, int layers,
   if (spec.network.rope && theta > 0 && spec.network.rope->theta != theta)
     add("the target's rotary base",
         [theta](EagleSpec& of) { of.network.rope->theta = theta; });
-  if (spec.network.rope && spec.network.rope->theta != 10000)
+  if (spec.network.rope && spec.network.rope->theta != 10000 && theta != 10000)
     add("a rotary base of 10000",
         [](EagleSpec& of) { of.network.rope->theta = 10000; });
   return turns;

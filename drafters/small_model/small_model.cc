@@ -67,16 +67,6 @@ absl::Status SmallModel::Begin(const Context& context) {
       absl::MakeConstSpan(context.tokens).first(context.tokens.size() - 1));
 }
 
-absl::StatusOr<std::vector<Distribution>> SmallModel::Propose(
-    const Context& context, const TrunkTree& tree,
-    absl::Span<const int> nodes) {
-  const DraftRequest request = {
-      this, &context, &tree, {nodes.begin(), nodes.end()}};
-  BANYAN_ASSIGN_OR_RETURN(std::vector<std::vector<Distribution>> all,
-                          ProposeAll({&request, 1}));
-  return std::move(all.front());
-}
-
 absl::StatusOr<std::vector<std::vector<Distribution>>> SmallModel::ProposeAll(
     absl::Span<const DraftRequest> requests) {
   std::vector<TokenBatch> batches(requests.size());

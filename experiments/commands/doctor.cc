@@ -93,7 +93,7 @@ std::string Verdict(const Examination& found) {
 }
 
 void PrintText(const Options& options, const Examination& found) {
-  std::cout << options.head << ": " << found.layout << "; "
+  std::cout << options.head << ": " << found.about << "; "
             << Counted(found.places, "place")
             << ". Overlap with the target's law, share of the same likeliest "
                "token, by step\n";
@@ -111,7 +111,7 @@ void PrintText(const Options& options, const Examination& found) {
 JsonValue ToJson(const Options& options, const Examination& found) {
   JsonValue out;
   out["head"] = options.head;
-  out["layout"] = found.layout;
+  out["about"] = found.about;
   out["places"] = found.places;
   JsonValue& readings = out["readings"];
   for (const Reading& reading : found.readings) {

@@ -26,7 +26,7 @@ from safetensors.torch import save_file
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[0] = str(ROOT)  # not this folder, which has a tokenizers.py
 
-from training.eagle import output_of, read_head, unroll  # noqa: E402
+from training.eagle_head import output_of, read_head, unroll  # noqa: E402
 from training.medusa import read_heads  # noqa: E402
 from training.model import read_model  # noqa: E402
 from training.tokenizer import read_tokenizer  # noqa: E402

@@ -14,8 +14,9 @@ from safetensors.torch import load_file, save_file
 from tests.training import support
 from training import eagle
 from training.divergences import agreement
-from training.eagle import (EagleTeaching, FirstHead, ThirdHead, kept_tokens,
-                            read_head, unroll, usual_taps, write_head)
+from training.eagle import EagleTeaching, kept_tokens
+from training.eagle_head import (FirstHead, ThirdHead, output_of, read_head,
+                                 unroll, usual_taps, write_head)
 from training.errors import UserError
 from training.files import read_json
 from training.model import rope_frequencies, rotate, rotation_of
@@ -232,7 +233,7 @@ class Drafting(HeadTest):
                 streams = self.target.streams(ids)
                 hidden = self.target.norm(streams[-1])
                 embedded = self.target.embed_tokens(ids)
-                output = eagle.output_of(self.target)
+                output = output_of(self.target)
                 drafts = list(unroll(head, embedded,
                                      head.read(streams, hidden), output, steps,
                                      length - steps))

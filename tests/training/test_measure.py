@@ -9,8 +9,8 @@ import torch
 
 from tests.training import support
 from training.divergences import agreement
-from training.eagle import (FirstHead, ThirdHead, read_head, unroll,
-                            write_head)
+from training.eagle_head import (FirstHead, ThirdHead, read_head, unroll,
+                                 write_head)
 from training.files import read_json, write_json
 from training.measure import Measurement
 from training.medusa import Heads, read_heads, write_heads

@@ -11,7 +11,7 @@ from unittest import mock
 import torch
 
 from tests.training import support
-from training.eagle import write_head
+from training.eagle_head import write_head
 from training.files import read_json
 from training.medusa import write_heads
 from training.model import read_tensors, write_model

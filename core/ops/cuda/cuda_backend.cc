@@ -27,6 +27,7 @@
 #include "core/device/gpu_facts.h"
 #include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/cuda_gauge.h"
+#include "core/ops/cuda/cuda_recording.h"
 #include "core/ops/cuda/cuda_round.h"
 #include "core/ops/cuda/cuda_weight.h"
 #include "core/ops/cuda/launch_of.h"
@@ -46,23 +47,6 @@ namespace {
 
 // More than so many logits of a row are looked for on this machine.
 constexpr int kFewBest = 16;
-
-class CudaRecording : public Recording {
- public:
-  CudaRecording(std::shared_ptr<CudaDevice> device,
-                std::unique_ptr<CudaGraph> graph,
-                std::shared_ptr<const Buffer> scratch)
-      : device_(std::move(device)),
-        scratch_(std::move(scratch)),
-        graph_(std::move(graph)) {}
-
-  const CudaGraph& graph() const { return *graph_; }
-
- private:
-  const std::shared_ptr<CudaDevice> device_;
-  const std::shared_ptr<const Buffer> scratch_;  // whatever later calls want
-  const std::unique_ptr<CudaGraph> graph_;
-};
 
 // Whether a product with it packs its rows, and so can make them.
 bool PacksRows(const Weight& weight) {

@@ -113,7 +113,7 @@ TEST(Doctor, NamesWhatADamagedFileSeemsToBreak) {
        [&](EditedModel& head) { MakeTokens(tensors(head).at("d2t")); },
        "d2t as tokens, not as differences"},
       {"eagle1", [&](EditedModel& head) { set(head, "rope_theta", 3e7); },
-       "a rotary base of 10000"},
+       "the target's rotary base"},
       {"eagle3",
        [](EditedModel& head) {
          MakeSpeculators(head, nlohmann::json::object());

@@ -1,0 +1,83 @@
+"""Tests of scripts/gpu_check, the `check` of a bundle, where there is no GPU."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HAS_GPU = (os.path.exists("/dev/nvidia0") or
+           shutil.which("nvidia-smi") is not None)
+STEPS = ["first", "twins", "rounds", "presets", "pass_1b", "trees_1b",
+         "pass_7b", "fast", "levels", "sanitizer", "torch"]
+
+
+class GpuCheckTest(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.bundle = pathlib.Path(self.folder.name) / "bundle"
+        self.bundle.mkdir()
+        shutil.copy(ROOT / "scripts" / "gpu_check", self.bundle / "check")
+
+    def check(self, *arguments, program="bundle/check", **environment):
+        """From the folder beside it, as a user would call it."""
+        return subprocess.run(
+            ["bash", program, *arguments], cwd=self.folder.name, text=True,
+            env={**os.environ, **environment}, capture_output=True,
+            check=False)
+
+    def status(self, step):
+        path = self.bundle / "results" / f"{step}.status"
+        return path.read_text(encoding="utf-8").split()[0]
+
+    def test_says_what_it_does_and_its_steps(self):
+        told = self.check("--help")
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertIn("check [STEP ...]", told.stdout)
+        listed = self.check("--list").stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in listed], STEPS)
+
+    def test_refuses_what_it_does_not_know(self):
+        for argument in ("third", "--fast"):
+            self.assertEqual(self.check(argument).returncode, 2, argument)
+
+    @unittest.skipIf(HAS_GPU, "there is a GPU here, which would be checked")
+    def test_without_a_gpu_every_step_is_skipped_with_that_reason(self):
+        told = self.check()
+        self.assertEqual(told.returncode, 0, told.stderr)
+        summary = json.loads((self.bundle / "results" / "summary.json")
+                             .read_text(encoding="utf-8"))
+        self.assertEqual([(step["name"], step["status"])
+                          for step in summary["steps"]],
+                         [(step, "skipped") for step in STEPS])
+        self.assertEqual(told.stdout.count("nvidia-smi shows no GPU"),
+                         len(STEPS))
+
+    def program(self, script):
+        (self.bundle / "bin").mkdir()
+        path = self.bundle / "bin" / "device_rounds_test"
+        path.write_text(f"#!/usr/bin/env bash\n{script}\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    def test_runs_a_step_from_any_folder(self):
+        self.program('echo "on $BANYAN_TEST_DEVICE"')
+        told = self.check("rounds", BANYAN_CHECK_DEVICE="host")
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertIn("on host", told.stdout)
+        self.assertEqual(self.status("rounds"), "ok")
+
+    def test_a_step_that_fails_fails_the_check(self):
+        self.program("echo broken; exit 1")
+        told = self.check("rounds", BANYAN_CHECK_DEVICE="host")
+        self.assertEqual(told.returncode, 1)
+        self.assertEqual(self.status("rounds"), "failed")
+        self.assertIn("broken", told.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
