@@ -41,8 +41,9 @@ from unittest import mock
 import torch
 import transformers
 from safetensors.torch import save_file
-from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import modeling_rope_utils
+
+from no_float32 import NoFloat32
 
 TOKENS = 20
 SHOWN = 3
@@ -132,16 +133,6 @@ def spell_older(folder, key):
     config["torch_dtype"] = config.pop("dtype")
     path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n",
                     encoding="utf-8")
-
-
-class NoFloat32(TorchDispatchMode):
-    """An error where an operation gives float32."""
-
-    def __torch_dispatch__(self, func, types_, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        if isinstance(result, torch.Tensor) and result.dtype == torch.float32:
-            raise AssertionError(f"{func} gives float32")
-        return result
 
 
 class Torch64(types.ModuleType):

@@ -3,10 +3,10 @@
 import contextlib
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from eagle_heads import TOKENS
 from eagle_oracle import pass_over, tree_alone
+from no_float32 import NoFloat32
 
 # The node that each node hangs on, and which of its parent's best tokens it is:
 # three below the root, siblings on three levels, one node on the fourth. The
@@ -50,16 +50,6 @@ def accepted_text(target, ids, tokens, count):
     proposed = [tokens[i] for i, parent in enumerate(PARENTS) if parent == last]
     best = target.logits(ids)[-1].argsort(descending=True)
     return torch.cat([ids, next(x for x in best if x not in proposed)[None]])
-
-
-class NoFloat32(TorchDispatchMode):
-    """An error where an operation gives float32."""
-
-    def __torch_dispatch__(self, func, types_, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        if isinstance(result, torch.Tensor) and result.dtype == torch.float32:
-            raise AssertionError(f"{func} gives float32")
-        return result
 
 
 @contextlib.contextmanager
