@@ -82,6 +82,11 @@ CommandOption& CommandOption::ByCommas() {
   return *this;
 }
 
+CommandOption& CommandOption::OneEachTime() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
 CommandOption& CommandOption::AtLeast(int least) {
   return Within(least, std::numeric_limits<int>::max());
 }

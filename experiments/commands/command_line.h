@@ -33,6 +33,8 @@ class CommandOption {
   CommandOption& ShowDefault();
   // A list is one argument, with commas.
   CommandOption& ByCommas();
+  // A list is the option given again and again.
+  CommandOption& OneEachTime();
   CommandOption& AtLeast(int least);
   CommandOption& Within(int least, int most);
   CommandOption& OneOf(const std::vector<std::string>& words);

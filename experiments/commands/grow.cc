@@ -1,10 +1,10 @@
 // banyan grow: a model's function at the cost of a larger one.
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -38,8 +38,8 @@ struct Options {
   std::string model;
   SizeWish wish;
   std::string out;
-  std::string heads_from;
-  std::string heads_out;
+  std::vector<std::string> heads_from;
+  std::vector<std::string> heads_out;  // of each
   WriteOptions write;
   std::string seed = "0";
   bool json = false;
@@ -48,7 +48,7 @@ struct Options {
 struct Grown {
   std::string name;
   GrownModel model;
-  std::optional<GrownHeads> heads;
+  std::vector<GrownHeads> heads;  // in the order of the options
   double seconds = 0;
 };
 
@@ -77,9 +77,9 @@ JsonValue ToJson(const Options& options, const Grown& grown) {
   out["after"] = ToJson(grown.model.after, grown.model.parameters);
   out["out"] = options.out;
   out["bytes"] = grown.model.bytes;
-  out["heads"] = nullptr;
-  if (grown.heads.has_value())
-    out["heads"] = ToJson(*grown.heads, options.heads_out);
+  JsonValue& heads = out["heads"] = JsonValue::List();
+  for (std::size_t i = 0; i < grown.heads.size(); ++i)
+    heads.Add(ToJson(grown.heads[i], options.heads_out[i]));
   out["seed"] = options.write.seed;
   out["seconds"] = grown.seconds;
   return out;
@@ -100,10 +100,10 @@ void PrintText(const Options& options, const Grown& grown) {
                                   "feed-forward", "parameters")
             << "  before" << Line(model.before, model.parameters_before)
             << "  after " << Line(model.after, model.parameters);
-  if (grown.heads.has_value())
+  for (std::size_t i = 0; i < grown.heads.size(); ++i)
     std::cout << absl::StreamFormat(
-        "%s: %s, %.1f MB\n", options.heads_out, grown.heads->summary,
-        static_cast<double>(grown.heads->bytes) / 1e6);
+        "%s: %s, %.1f MB\n", options.heads_out[i], grown.heads[i].summary,
+        static_cast<double>(grown.heads[i].bytes) / 1e6);
   std::cout << absl::StreamFormat("%.1f MB in %.1f s\n",
                                   static_cast<double>(model.bytes) / 1e6,
                                   grown.seconds);
@@ -118,9 +118,10 @@ void ShowProgress(std::int64_t done, std::int64_t all) {
 }
 
 absl::Status Grow(Options options) {
-  if (options.heads_from.empty() != options.heads_out.empty())
-    return absl::InvalidArgumentError(
-        "--heads-from and --heads-out go together");
+  if (options.heads_from.size() != options.heads_out.size())
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--heads-from and --heads-out go together, found ",
+        options.heads_from.size(), " and ", options.heads_out.size()));
   BANYAN_ASSIGN_OR_RETURN(options.write.seed, ReadSeed(options.seed));
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();
@@ -131,30 +132,30 @@ absl::Status Grow(Options options) {
   BANYAN_ASSIGN_OR_RETURN(
       const ModelSize size,
       ResolveSize(checkpoint->architecture(), options.wish));
-  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFolder> folder,
-                          OutputFolder::Make(options.out));
   Grown grown = {.name = BaseName(options.model)};
-  std::unique_ptr<OutputFolder> heads_folder;
-  if (!options.heads_from.empty()) {  // the shorter work first
-    BANYAN_ASSIGN_OR_RETURN(heads_folder,
-                            OutputFolder::Make(options.heads_out));
+  std::vector<std::unique_ptr<OutputFolder>> folders;
+  // The shorter work first.
+  for (std::size_t i = 0; i < options.heads_from.size(); ++i) {
+    BANYAN_ASSIGN_OR_RETURN(folders.emplace_back(),
+                            OutputFolder::Make(options.heads_out[i]));
     BANYAN_ASSIGN_OR_RETURN(
-        grown.heads,
-        GrowHeads(options.heads_from,
+        grown.heads.emplace_back(),
+        GrowHeads(options.heads_from[i],
                   {.hidden = checkpoint->architecture().hidden_size,
                    .new_hidden = size.hidden,
                    .vocab = checkpoint->architecture().vocab_size,
                    .target = checkpoint.get()},
-                  options.write, *heads_folder));
+                  options.write, *folders.back()));
   }
+  BANYAN_ASSIGN_OR_RETURN(folders.emplace_back(),
+                          OutputFolder::Make(options.out));
   const bool terminal = isatty(STDERR_FILENO) == 1;
-  BANYAN_ASSIGN_OR_RETURN(grown.model,
-                          GrowModel(*checkpoint, size, options.write, *folder,
-                                    [&](std::int64_t done, std::int64_t all) {
-                                      if (terminal) ShowProgress(done, all);
-                                    }));
-  folder->Keep();
-  if (heads_folder != nullptr) heads_folder->Keep();
+  BANYAN_ASSIGN_OR_RETURN(
+      grown.model, GrowModel(*checkpoint, size, options.write, *folders.back(),
+                             [&](std::int64_t done, std::int64_t all) {
+                               if (terminal) ShowProgress(done, all);
+                             }));
+  for (const std::unique_ptr<OutputFolder>& written : folders) written->Keep();
   grown.seconds = static_cast<double>(clock.NowNs() - begin) / 1e9;
   if (options.json)
     std::cout << ToJson(options, grown).Text(2) << "\n";
@@ -212,14 +213,17 @@ void AddGrowCommand(CommandLine& line) {
               "The folder to write: made, or empty so far.")
       .Required();
   AddSizes(command, options->wish);
-  command.Option(
-      "--heads-from", &options->heads_from,
-      absl::StrCat(
-          "A directory of heads of the small model, as a drafter reads "
-          "them: ",
-          absl::StrJoin(DraftersWithHeads(), ", "), "."));
-  command.Option("--heads-out", &options->heads_out,
-                 "The folder to write the grown heads to.");
+  command
+      .Option("--heads-from", &options->heads_from,
+              absl::StrCat("A directory of heads of the small model, as a "
+                           "drafter reads them: ",
+                           absl::StrJoin(DraftersWithHeads(), ", "),
+                           ". May be given again, for others."))
+      .OneEachTime();
+  command
+      .Option("--heads-out", &options->heads_out,
+              "The folder to write the grown heads to, one for each.")
+      .OneEachTime();
   command.Option("--seed", &options->seed, "Of the noise.").ShowDefault();
   command.Flag("--json", &options->json, "Print JSON.");
   command.OnCall([options] { return Grow(*options); });

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -41,7 +43,7 @@ TEST(GrowCommand, SaysWhatItWrote) {
   EXPECT_EQ(json.at("after").at("heads"), 8);
   EXPECT_EQ(json.at("after").at("kv_heads"), 2);
   EXPECT_EQ(json.at("seed"), 7);
-  EXPECT_TRUE(json.at("heads").is_null());
+  EXPECT_EQ(json.at("heads"), nlohmann::json::array());
   EXPECT_GT(json.at("bytes").get<double>(),
             2 * json.at("before").at("parameters").get<double>());
 }
@@ -70,29 +72,66 @@ TEST(GrowCommand, IsNamedByEveryCommandThatRunsTheModel) {
   }
 }
 
+// Makes `folder` a directory of one Medusa head of zeros.
+void WriteMedusaHead(int hidden, const TestFolder& folder) {
+  const auto zeros = [](std::int64_t count) {
+    return std::string(static_cast<std::size_t>(2 * count), '\0');
+  };
+  folder.Write("config.json", "{}");
+  folder.Write("model.safetensors",
+               SafetensorsFile(MadeTensors{
+                   {"0.0.linear.weight",
+                    {"BF16", {hidden, hidden}, zeros(hidden * hidden)}},
+                   {"0.0.linear.bias", {"BF16", {hidden}, zeros(hidden)}}}));
+}
+
 TEST(GrowCommand, GrowsMedusaHeadsWithTheModel) {
   const TestFolder folder;
-  folder.Write("config.json", "{}");
-  folder.Write(
-      "model.safetensors",
-      SafetensorsFile(MadeTensors{
-          {"0.0.linear.weight",
-           {"BF16", {36, 36}, std::string(36 * 36 * 2, '\0')}},
-          {"0.0.linear.bias", {"BF16", {36}, std::string(36 * 2, '\0')}}}));
+  WriteMedusaHead(36, folder);
   const std::string heads = " --heads-from " + folder.path();
   const std::string out = folder.path() + "/large";
   const nlohmann::json json =
       RunForJson(On("llama") + kSizes + "--json --out " + out + heads +
                  " --heads-out " + out + "_heads");
   ASSERT_FALSE(json.is_null());
-  EXPECT_EQ(json.at("heads").at("heads"), 1);
-  EXPECT_EQ(json.at("heads").at("bytes"), (72 * 72 + 72) * 2);
+  ASSERT_EQ(json.at("heads").size(), 1U);
+  EXPECT_EQ(json.at("heads")[0].at("heads"), 1);
+  EXPECT_EQ(json.at("heads")[0].at("bytes"), (72 * 72 + 72) * 2);
   EXPECT_TRUE(std::filesystem::exists(out + "_heads/config.json"));
   // Where the model cannot be written, nor are its heads.
   const Outcome outcome = RunProgram(On("llama") + kSizes + "--out " + out +
                                      heads + " --heads-out " + out + "3");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_FALSE(std::filesystem::exists(out + "3"));
+}
+
+TEST(GrowCommand, GrowsHeadsOfSeveralDraftersWithOneModel) {
+  const TestFolder folder;
+  WriteMedusaHead(18, folder);
+  const std::string out = folder.path() + "/large";
+  const std::string eagle = "tests/goldens/eagle/";
+  const std::string command =
+      "grow --model " + eagle + "target --hidden 72 --heads-from " + eagle +
+      "eagle3_safeai --heads-out " + out + "_eagle --heads-from " +
+      folder.path() + " --heads-out ";
+  // Of two in one folder, be it the model's, nothing is left.
+  for (const char* taken : {"_eagle", ""}) {
+    const Outcome outcome = RunProgram(command + out + taken + " --out " + out);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("expected an empty folder"));
+    EXPECT_FALSE(std::filesystem::exists(out + "_eagle")) << taken;
+    EXPECT_FALSE(std::filesystem::exists(out)) << taken;
+  }
+  const nlohmann::json json =
+      RunForJson(command + out + "_medusa --json --out " + out);
+  ASSERT_FALSE(json.is_null());
+  ASSERT_EQ(json.at("heads").size(), 2U);
+  EXPECT_EQ(json.at("heads")[0].at("out"), out + "_eagle");
+  EXPECT_EQ(json.at("heads")[0].at("taps"), 3);
+  EXPECT_EQ(json.at("heads")[1].at("out"), out + "_medusa");
+  EXPECT_EQ(json.at("heads")[1].at("blocks"), 1);
+  for (const char* name : {"", "_eagle", "_medusa"})
+    EXPECT_TRUE(std::filesystem::exists(out + name + "/config.json")) << name;
 }
 
 TEST(GrowCommand, RefusesBadInput) {
@@ -116,6 +155,9 @@ TEST(GrowCommand, RefusesBadInput) {
            {On("llama") + "--layers 3 --seed -1 " + out, "--seed: expected"},
            {On("llama") + "--layers 3 --heads-from x " + out, "go together"},
            {On("llama") + "--layers 3 --heads-out x " + out, "go together"},
+           {On("llama") +
+                "--layers 3 --heads-from x --heads-from y --heads-out z " + out,
+            "go together, found 2 and 1"},
            {On("llama") + "--layers 3 --heads-from x --heads-out " +
                 folder.path() + "/h " + out,
             "x/config.json"},
