@@ -6,11 +6,13 @@
 // propose the same from them if every axis over hidden states grows likewise:
 // new rows are zero, so whatever they write stays zero there; new columns,
 // which read zeros, are noise, so that they cost what trained ones do. Or heads
-// stay as they are and read of each state the numbers that were there.
+// stay as they are and read of each state the numbers that were there; sizes
+// of their own (attention, feed-forward) grow only where that is asked for.
 #ifndef BANYAN_DRAFTERS_HEAD_GROWTH_H_
 #define BANYAN_DRAFTERS_HEAD_GROWTH_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,15 +23,26 @@
 
 namespace banyan {
 
+// How a dimension of a tensor grows: what are blocks of `block` places come to
+// stand, in order, at the beginnings of blocks of `new_block`; new ones follow
+// until there are `size` places.
+struct HeadAxis {
+  int size = 0;  // 0: it stays as it is, as a vocabulary does
+  int block = 0;
+  int new_block = 0;
+};
+
 struct HeadTensor {
   std::string name;
   StoredTensor stored;
-  // How many hidden states lie side by side along the rows and along the
-  // columns: 0 on an axis that stays as it is (a vocabulary, or a size of the
-  // heads' own), 2 where an embedding is read beside a hidden state. A vector
-  // has rows alone.
-  int row_states = 0;
-  int column_states = 0;
+  HeadAxis rows = {};
+  HeadAxis columns = {};  // not of a vector
+  // What stands in new places: noise, or else zeros. What new rows compute must
+  // not be read; new columns must read zeros.
+  bool noisy_rows = false;
+  bool noisy_columns = true;
+  // A norm's weights, over what grows from `block` to `new_block` by zeros.
+  bool is_norm = false;
 };
 
 // A number or a yes about the heads, for programs.
@@ -42,7 +55,14 @@ struct HeadFact {
 struct HeadKey {
   std::string section;  // empty: none
   std::string key;
-  std::variant<int, std::vector<int>> value;
+  std::variant<int, double, std::vector<int>> value;
+};
+
+// Sizes of a target beside its width, once it is grown.
+struct GrownTargetSizes {
+  int heads = 0;
+  int kv_heads = 0;
+  int feed_forward = 0;
 };
 
 // What the heads are for, before and after.
@@ -52,6 +72,15 @@ struct GrowingTarget {
   int vocab_size = 0;
   // Layers come to be behind those there are. Null: the heads are read alone.
   const Checkpoint* checkpoint = nullptr;
+  // Given: every size of the heads grows as the target's does, and so does
+  // their cost. Else they may stay at those they were trained at.
+  std::optional<GrownTargetSizes> like = {};
+
+  // The axis of so many hidden states side by side, such as 2 where an
+  // embedding is read beside one.
+  HeadAxis States(int count) const {
+    return {count * new_hidden_size, hidden_size, new_hidden_size};
+  }
 };
 
 // The heads of a folder, open.
@@ -63,6 +92,7 @@ struct GrowableHeads {
   // What config.json says of the grown heads; empty: its `hidden_size`, if
   // there is one, becomes the target's.
   std::vector<HeadKey> keys = {};
+  bool keep_their_cost = false;  // they stay at their trained sizes
 };
 
 // Opens the heads of `directory`, made for such a target. An error

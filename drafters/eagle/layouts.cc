@@ -28,7 +28,6 @@
 namespace banyan {
 namespace {
 
-constexpr char kMap[] = "d2t";   // a token's number less its logit's
 constexpr char kKept[] = "t2d";  // whether a token has a logit
 
 // Flags that change nothing here: of training, and of how other programs run.
@@ -163,11 +162,11 @@ class Reader {
         in_.SizeOr("draft_vocab_size", target_.vocab_size, target_.vocab_size);
     spec_.own_vocabulary = logits != target_.vocab_size;
     // A grown head without a matrix of its own took the target's along.
-    if (in_.Has("target_coordinates") && !has_tensor_(kMap))
+    if (in_.Has("target_coordinates") && !has_tensor_(kLogitMap))
       logits = target_.vocab_size;
     if (has_tensor_("lm_head.weight"))
       network().head = Matrix("lm_head.weight", logits, hidden());
-    for (const char* table : {kMap, kKept})
+    for (const char* table : {kLogitMap, kKept})
       if (has_tensor_(table)) network().tables.push_back(table);
   }
 
@@ -251,7 +250,8 @@ class Reader {
 
   void ReadSpeculators() {
     const std::string type = in_.Text("speculators_model_type");
-    ConfigReader layers = in_.Section("transformer_layer_config");
+    spec_.sizes_section = "transformer_layer_config";
+    ConfigReader layers = in_.Section(spec_.sizes_section);
     if (type == "mtp")
       return ReadMtp(layers, "multi-token prediction, vLLM's speculators",
                      false);
@@ -378,7 +378,7 @@ absl::StatusOr<std::vector<TokenId>> ReadTokens(const Checkpoint& checkpoint,
                                                 const EagleTarget& target,
                                                 const EagleSpec& spec) {
   const std::string& directory = checkpoint.directory();
-  const bool has_map = checkpoint.Find(kMap) != nullptr;
+  const bool has_map = checkpoint.Find(kLogitMap) != nullptr;
   std::vector<std::int64_t> kept;
   if (checkpoint.Find(kKept) != nullptr) {
     BANYAN_ASSIGN_OR_RETURN(kept,
@@ -398,29 +398,29 @@ absl::StatusOr<std::vector<TokenId>> ReadTokens(const Checkpoint& checkpoint,
   }
   if (!has_map) {
     if (spec.own_vocabulary)
-      return ErrorAt(directory, kMap,
+      return ErrorAt(directory, kLogitMap,
                      "expected it, for draft_vocab_size is not the target's "
                      "vocabulary");
     return tokens;
   }
   BANYAN_ASSIGN_OR_RETURN(const std::vector<std::int64_t> offsets,
-                          ReadNamed(checkpoint, kMap, head.rows));
+                          ReadNamed(checkpoint, kLogitMap, head.rows));
   std::set<std::int64_t> seen;
   for (std::size_t i = 0; i < offsets.size(); ++i) {
     const std::int64_t token =
         offsets[i] + (spec.map_is_tokens ? 0 : static_cast<std::int64_t>(i));
     if (token < 0 || token >= target.vocab_size)
       return ErrorAt(
-          directory, kMap,
+          directory, kLogitMap,
           absl::StrCat("row ", i, ": its number ", offsets[i],
                        " leads to token ", token,
                        ", outside the vocabulary of ", target.vocab_size));
     if (!seen.insert(token).second)
       return ErrorAt(
-          directory, kMap,
+          directory, kLogitMap,
           absl::StrCat("row ", i, ": a second one for token ", token));
     if (!kept.empty() && kept[static_cast<std::size_t>(token)] == 0)
-      return ErrorAt(directory, kMap,
+      return ErrorAt(directory, kLogitMap,
                      absl::StrCat("row ", i, " leads to token ", token,
                                   ", which t2d says has none"));
     tokens.push_back(static_cast<TokenId>(token));

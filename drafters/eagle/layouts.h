@@ -21,6 +21,9 @@
 
 namespace banyan {
 
+// The table that leads from a logit to the target's token.
+inline constexpr char kLogitMap[] = "d2t";
+
 // What a head is made for.
 struct EagleTarget {
   int hidden_size = 0;
@@ -37,6 +40,8 @@ struct EagleSpec {
   // What is added to the file's numbers; -1: it has none. Where they stand.
   int tap_shift = -1;
   bool taps_in_section = false;
+  // The section of config.json with the network's sizes; empty: none.
+  std::string sizes_section;
   // Numbers of each state, the first ones, that are read: all but of a target
   // grown since.
   int state_size = 0;

@@ -19,18 +19,20 @@ absl::StatusOr<GrowableHeads> OpenGrowableMedusa(const std::string& directory,
       const std::unique_ptr<MedusaFile> file,
       MedusaFile::Open(directory, target.hidden_size, target.vocab_size));
   GrowableHeads heads = {.file = file->file()};
-  const auto add = [&](const WeightSource& source, int rows, int columns) {
+  const HeadAxis state = target.States(1);
+  const auto add = [&](const WeightSource& source, const HeadAxis& rows,
+                       const HeadAxis& columns) {
     heads.tensors.push_back({.name = source.tensor,
                              .stored = file->Tensor(source),
-                             .row_states = rows,
-                             .column_states = columns});
+                             .rows = rows,
+                             .columns = columns});
   };
   for (int head = 0; head < file->heads(); ++head) {
     for (int block = 0; block < file->blocks(); ++block) {
-      add(file->Linear(head, block), 1, 1);
-      add(file->Bias(head, block), 1, 0);
+      add(file->Linear(head, block), state, state);
+      add(file->Bias(head, block), state, {});
     }
-    if (file->own_outputs()) add(file->Output(head), 0, 1);
+    if (file->own_outputs()) add(file->Output(head), {}, state);
   }
   heads.summary =
       absl::StrCat(Counted(file->heads(), "Medusa head"), " of ",

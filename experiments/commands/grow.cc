@@ -40,6 +40,7 @@ struct Options {
   std::string out;
   std::vector<std::string> heads_from;
   std::vector<std::string> heads_out;  // of each
+  bool like_target = false;
   WriteOptions write;
   std::string seed = "0";
   bool json = false;
@@ -65,6 +66,7 @@ JsonValue ToJson(const GrownHeads& heads, const std::string& folder) {
   JsonValue out;
   for (const HeadFact& fact : heads.facts)
     std::visit([&](auto value) { out[fact.name] = value; }, fact.value);
+  out["like_target"] = heads.like_target;
   out["out"] = folder;
   out["bytes"] = heads.bytes;
   return out;
@@ -117,11 +119,27 @@ void ShowProgress(std::int64_t done, std::int64_t all) {
   if (done == all) std::cerr << "\r\033[K";
 }
 
+GrowingTarget GrowingTo(const Checkpoint& checkpoint, const ModelSize& size,
+                        bool like_target) {
+  GrowingTarget target = {.hidden_size = checkpoint.architecture().hidden_size,
+                          .new_hidden_size = size.hidden,
+                          .vocab_size = checkpoint.architecture().vocab_size,
+                          .checkpoint = &checkpoint};
+  if (like_target)
+    target.like = {.heads = size.heads,
+                   .kv_heads = size.kv_heads,
+                   .feed_forward = size.feed_forward};
+  return target;
+}
+
 absl::Status Grow(Options options) {
   if (options.heads_from.size() != options.heads_out.size())
     return absl::InvalidArgumentError(absl::StrCat(
         "--heads-from and --heads-out go together, found ",
         options.heads_from.size(), " and ", options.heads_out.size()));
+  if (options.like_target && options.heads_from.empty())
+    return absl::InvalidArgumentError(
+        "--like-target is about heads: give some with --heads-from");
   BANYAN_ASSIGN_OR_RETURN(options.write.seed, ReadSeed(options.seed));
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();
@@ -141,10 +159,7 @@ absl::Status Grow(Options options) {
     BANYAN_ASSIGN_OR_RETURN(
         grown.heads.emplace_back(),
         GrowHeads(options.heads_from[i],
-                  {.hidden = checkpoint->architecture().hidden_size,
-                   .new_hidden = size.hidden,
-                   .vocab = checkpoint->architecture().vocab_size,
-                   .target = checkpoint.get()},
+                  {.target = GrowingTo(*checkpoint, size, options.like_target)},
                   options.write, *folders.back()));
   }
   BANYAN_ASSIGN_OR_RETURN(folders.emplace_back(),
@@ -224,6 +239,11 @@ void AddGrowCommand(CommandLine& line) {
       .Option("--heads-out", &options->heads_out,
               "The folder to write the grown heads to, one for each.")
       .OneEachTime();
+  command.Flag(
+      "--like-target", &options->like_target,
+      "Let heads grow in every size as the target does, and so in cost. "
+      "Without "
+      "it EAGLE heads stay at their trained sizes; Medusa's grow always.");
   command.Option("--seed", &options->seed, "Of the noise.").ShowDefault();
   command.Flag("--json", &options->json, "Print JSON.");
   command.OnCall([options] { return Grow(*options); });

@@ -15,6 +15,7 @@
 #include "core/base/status_macros.h"
 #include "core/checkpoint/config_reader.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/weight_rows.h"
 #include "core/json/json_at.h"
 #include "core/json/json_value.h"
 #include "drafters/catalogue.h"
@@ -48,11 +49,7 @@ absl::StatusOr<GrowableHeads> OpenHeads(const std::string& from,
   absl::StatusCode code = absl::StatusCode::kInvalidArgument;
   for (const DrafterRow& row : growth.drafters) {
     if (row.growable == nullptr) continue;
-    absl::StatusOr<GrowableHeads> heads =
-        row.growable(from, {.hidden_size = growth.hidden,
-                            .new_hidden_size = growth.new_hidden,
-                            .vocab_size = growth.vocab,
-                            .checkpoint = growth.target});
+    absl::StatusOr<GrowableHeads> heads = row.growable(from, growth.target);
     if (heads.ok()) return heads;
     if (reasons.empty()) code = heads.status().code();
     reasons.push_back(
@@ -62,21 +59,32 @@ absl::StatusOr<GrowableHeads> OpenHeads(const std::string& from,
                                          absl::StrJoin(reasons, "; ")));
 }
 
-// `states` hidden states side by side, or with none an axis as it is.
-Axis Grown(int states, std::int64_t size, const HeadsGrowth& growth) {
+Axis Grown(const HeadAxis& axis, std::int64_t size) {
   const int old_size = static_cast<int>(size);
-  if (states == 0) return Axis::First(old_size, old_size);
-  Check(old_size == states * growth.hidden,
-        "an axis of as many hidden states as it is said to have");
-  return {.size = states * growth.new_hidden,
+  if (axis.size == 0) return Axis::First(old_size, old_size);
+  Check(old_size % axis.block == 0, "an axis of whole blocks");
+  return {.size = axis.size,
           .old_size = old_size,
-          .old_block = growth.hidden,
-          .new_block = growth.new_hidden};
+          .old_block = axis.block,
+          .new_block = axis.new_block};
 }
 
-// New rows are zero, new columns noise.
-std::vector<GrownTensor> Plan(const GrowableHeads& heads,
-                              const HeadsGrowth& growth) {
+absl::StatusOr<std::vector<float>> ReadVector(const std::string& from,
+                                              const HeadTensor& tensor) {
+  const int size = static_cast<int>(tensor.stored.shape[0]);
+  std::vector<float> numbers(static_cast<std::size_t>(size));
+  const absl::Status read = ReadRows(
+      tensor.stored, {.rows = size, .columns = 1}, {0, size}, numbers.data());
+  if (read.ok()) return numbers;
+  return absl::Status(read.code(),
+                      absl::StrCat(from, ": tensor ", QuotedName(tensor.name),
+                                   ": ", read.message()));
+}
+
+Fill NoiseIf(bool noisy) { return noisy ? Fill::kNoise : Fill::kZero; }
+
+absl::StatusOr<std::vector<GrownTensor>> Plan(const std::string& from,
+                                              const GrowableHeads& heads) {
   std::vector<GrownTensor> tensors;
   for (const HeadTensor& tensor : heads.tensors) {
     const StoredTensor& old = tensor.stored;
@@ -84,12 +92,19 @@ std::vector<GrownTensor> Plan(const GrowableHeads& heads,
     tensors.push_back({.name = tensor.name,
                        .dtype = old.dtype,
                        .old = old,
-                       .rows = Grown(tensor.row_states, old.shape[0], growth),
-                       .columns = is_vector ? Axis::First(1, 1)
-                                            : Grown(tensor.column_states,
-                                                    old.shape[1], growth),
+                       .rows = Grown(tensor.rows, old.shape[0]),
+                       .columns = is_vector
+                                      ? Axis::First(1, 1)
+                                      : Grown(tensor.columns, old.shape[1]),
                        .is_vector = is_vector,
-                       .new_columns = Fill::kNoise});
+                       .new_rows = NoiseIf(tensor.noisy_rows),
+                       .new_columns = NoiseIf(tensor.noisy_columns)});
+    if (!tensor.is_norm) continue;
+    tensors.back().new_rows = Fill::kGain;
+    BANYAN_ASSIGN_OR_RETURN(const std::vector<float> weights,
+                            ReadVector(from, tensor));
+    ScaleNorm(weights, tensor.rows.block, tensor.rows.new_block,
+              tensors.back());
   }
   return tensors;
 }
@@ -103,9 +118,11 @@ absl::StatusOr<GrownHeads> GrowHeads(const std::string& from,
   BANYAN_ASSIGN_OR_RETURN(JsonValue config,
                           ReadConfig(absl::StrCat(from, "/config.json")));
   BANYAN_ASSIGN_OR_RETURN(const GrowableHeads heads, OpenHeads(from, growth));
-  const std::vector<GrownTensor> tensors = Plan(heads, growth);
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<GrownTensor> tensors,
+                          Plan(from, heads));
   const GrownHeads grown = {.summary = heads.summary,
                             .facts = heads.facts,
+                            .like_target = !heads.keep_their_cost,
                             .bytes = TotalBytes(tensors)};
   BANYAN_RETURN_IF_ERROR(folder.RequireSpace(grown.bytes));
   BANYAN_RETURN_IF_ERROR(WriteTensors(tensors, options, folder,
@@ -115,10 +132,11 @@ absl::StatusOr<GrownHeads> GrowHeads(const std::string& from,
     std::visit([&](const auto& value) { place[key.key] = value; }, key.value);
   }
   if (heads.keys.empty() && !config["hidden_size"].is_null())
-    config["hidden_size"] = growth.new_hidden;
+    config["hidden_size"] = growth.target.new_hidden_size;
   config["grown_from"] = {{"name", BaseName(from)},
-                          {"hidden_size", growth.hidden},
-                          {"seed", options.seed}};
+                          {"hidden_size", growth.target.hidden_size},
+                          {"seed", options.seed},
+                          {"like_target", grown.like_target}};
   BANYAN_RETURN_IF_ERROR(folder.Write("config.json", config.Text(2) + "\n"));
   return grown;
 }

@@ -10,7 +10,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/checkpoint/checkpoint.h"
 #include "drafters/catalogue.h"
 #include "drafters/head_growth.h"
 #include "experiments/tools/grow/output_folder.h"
@@ -19,17 +18,15 @@
 namespace banyan {
 
 struct HeadsGrowth {
-  int hidden = 0;      // of the target they were trained on
-  int new_hidden = 0;  // of the grown one
-  int vocab = 0;
+  GrowingTarget target;
   // Whose heads they may be.
   absl::Span<const DrafterRow> drafters = DrafterCatalogue();
-  const Checkpoint* target = nullptr;  // some heads take of its weights along
 };
 
 struct GrownHeads {
   std::string summary;          // of the heads, for people
   std::vector<HeadFact> facts;  // and for programs
+  bool like_target = false;     // their cost grew with the target's
   std::int64_t bytes = 0;
 };
 

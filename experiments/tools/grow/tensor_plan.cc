@@ -130,22 +130,11 @@ class Planner {
   // Over the hidden state.
   void Norm(const WeightSource& source) {
     GrownTensor* tensor = Vector(source, hidden_, kGains);
-    if (tensor == nullptr || size_.hidden == of_.hidden_size) return;
-    tensor->scale = NormScale(of_.hidden_size, size_.hidden);
-    if (HasTiny(source) || !IsExactScale(of_.hidden_size, size_.hidden) ||
-        tensor->dtype == DType::kF16)
-      tensor->dtype = DType::kF32;
-  }
-
-  // Whether halving the numbers again and again could cost BF16 a bit. F16,
-  // which has fewer exponents, is not asked.
-  bool HasTiny(const WeightSource& source) {
+    if (tensor == nullptr) return;
     std::vector<float> numbers(static_cast<std::size_t>(source.rows));
     status_.Update(checkpoint_.ReadRows(source, {0, source.rows},
                                         absl::MakeSpan(numbers)));
-    return std::any_of(numbers.begin(), numbers.end(), [](float number) {
-      return number != 0 && std::fabs(number) < 0x1p-100F;
-    });
+    ScaleNorm(numbers, of_.hidden_size, size_.hidden, *tensor);
   }
 
   const Checkpoint& checkpoint_;
@@ -186,6 +175,20 @@ double NormScale(int hidden, int new_hidden) {
 bool IsExactScale(int hidden, int new_hidden) {
   while (new_hidden > hidden && new_hidden % 4 == 0) new_hidden /= 4;
   return new_hidden == hidden;
+}
+
+void ScaleNorm(absl::Span<const float> old, int hidden, int new_hidden,
+               GrownTensor& tensor) {
+  if (hidden == new_hidden) return;
+  // Whether halving the numbers again and again could cost BF16 a bit. F16,
+  // which has fewer exponents, is not asked.
+  const bool has_tiny = std::any_of(old.begin(), old.end(), [](float number) {
+    return number != 0 && std::fabs(number) < 0x1p-100F;
+  });
+  tensor.scale = NormScale(hidden, new_hidden);
+  if (has_tiny || !IsExactScale(hidden, new_hidden) ||
+      tensor.dtype == DType::kF16)
+    tensor.dtype = DType::kF32;
 }
 
 absl::StatusOr<std::vector<GrownTensor>> PlanTensors(

@@ -89,6 +89,12 @@ double NormScale(int hidden, int new_hidden);
 // Whether it is a power of two.
 bool IsExactScale(int hidden, int new_hidden);
 
+// Makes `tensor`, a norm's weights over a hidden state, those of the wider one,
+// in a type that holds them exactly if the scale is exact. `old`: the weights,
+// or those that a new layer's are modelled on.
+void ScaleNorm(absl::Span<const float> old, int hidden, int new_hidden,
+               GrownTensor& tensor);
+
 // Every tensor of the grown model, in the order in which it is written. `size`
 // has passed CheckGrowth. The tensors live as long as `checkpoint`.
 absl::StatusOr<std::vector<GrownTensor>> PlanTensors(

@@ -122,16 +122,32 @@ TEST(GrowCommand, GrowsHeadsOfSeveralDraftersWithOneModel) {
     EXPECT_FALSE(std::filesystem::exists(out + "_eagle")) << taken;
     EXPECT_FALSE(std::filesystem::exists(out)) << taken;
   }
-  const nlohmann::json json =
-      RunForJson(command + out + "_medusa --json --out " + out);
+  const std::string all = command + out + "_medusa --out " + out;
+  const nlohmann::json json = RunForJson(all + " --json");
   ASSERT_FALSE(json.is_null());
   ASSERT_EQ(json.at("heads").size(), 2U);
   EXPECT_EQ(json.at("heads")[0].at("out"), out + "_eagle");
   EXPECT_EQ(json.at("heads")[0].at("taps"), 3);
   EXPECT_EQ(json.at("heads")[1].at("out"), out + "_medusa");
+  EXPECT_EQ(json.at("heads")[0].at("like_target"), false);
   EXPECT_EQ(json.at("heads")[1].at("blocks"), 1);
+  EXPECT_EQ(json.at("heads")[1].at("like_target"), true);
   for (const char* name : {"", "_eagle", "_medusa"})
     EXPECT_TRUE(std::filesystem::exists(out + name + "/config.json")) << name;
+}
+
+TEST(GrowCommand, GrowsAnEagleHeadLikeItsTargetWhereThatIsAsked) {
+  const TestFolder folder;
+  const std::string out = folder.path() + "/large";
+  const std::string eagle = "tests/goldens/eagle/";
+  const std::string command = "grow --like-target --model " + eagle +
+                              "target --hidden 72 --heads-from " + eagle +
+                              "mtp_fast --heads-out " + out + "_eagle";
+  const nlohmann::json json = RunForJson(command + " --json --out " + out);
+  ASSERT_FALSE(json.is_null());
+  EXPECT_EQ(json.at("heads")[0].at("like_target"), true);
+  EXPECT_THAT(RunProgram(command + "2 --out " + out + "2").out,
+              HasSubstr("1 layer, grown to width 72 like the target, "));
 }
 
 TEST(GrowCommand, RefusesBadInput) {
@@ -161,6 +177,8 @@ TEST(GrowCommand, RefusesBadInput) {
            {On("llama") + "--layers 3 --heads-from x --heads-out " +
                 folder.path() + "/h " + out,
             "x/config.json"},
+           {On("llama") + "--layers 3 --like-target " + out,
+            "--like-target is about heads"},
            {On("llama") + "--layers 3 --out " + GoldenFolder("llama"),
             "expected an empty folder"},
        }) {

@@ -111,8 +111,8 @@ std::vector<Vector> Propose(const Safetensors& file, int head,
 }
 
 absl::StatusOr<GrownHeads> Grow(const TestFolder& from, const std::string& to,
-                                const HeadsGrowth& growth = {kHidden, kGrown,
-                                                             kVocab}) {
+                                const HeadsGrowth& growth = {
+                                    {kHidden, kGrown, kVocab}}) {
   const auto folder = OutputFolder::Make(to);
   Check(folder.ok(), folder.status().message());
   auto grown = GrowHeads(from.path(), growth, {}, **folder);
@@ -258,13 +258,16 @@ absl::StatusOr<GrowableHeads> OpenPair(const std::string& directory,
     return absl::InvalidArgumentError("expected a tensor 'pair.weight'");
   Check(file->Find("pair.weight")->shape[1] == 2 * target.hidden_size,
         "a pair");
-  GrowableHeads heads = {
-      .file = file,
-      .tensors = {{"pair.weight", *file->Find("pair.weight"), 1, 2},
-                  {"own.weight", *file->Find("own.weight"), 0, 1},
-                  {"own.bias", *file->Find("own.bias"), 0, 0}},
-      .summary = "a pair",
-      .facts = {{"states", 2}, {"own", true}}};
+  GrowableHeads heads = {.file = file,
+                         .tensors = {{"pair.weight", *file->Find("pair.weight"),
+                                      target.States(1), target.States(2)},
+                                     {"own.weight",
+                                      *file->Find("own.weight"),
+                                      {},
+                                      target.States(1)},
+                                     {"own.bias", *file->Find("own.bias")}},
+                         .summary = "a pair",
+                         .facts = {{"states", 2}, {"own", true}}};
   return heads;
 }
 
@@ -287,7 +290,7 @@ TEST(GrowHeads, GrowsAnotherKindThatOnlyItsRowKnows) {
                               {"own.bias", Random({5}, dice)}}));
   const std::vector<DrafterRow> rows = WithPairs();
   const std::string to = from.path() + "/grown";
-  const auto grown = Grow(from, to, {kHidden, kGrown, kVocab, rows});
+  const auto grown = Grow(from, to, {{kHidden, kGrown, kVocab}, rows});
   ASSERT_TRUE(grown.ok()) << grown.status();
   EXPECT_EQ(grown->summary, "a pair");
   EXPECT_EQ(FactsOf(*grown), "states 2, own yes");
@@ -317,7 +320,7 @@ TEST(GrowHeads, SaysWhatEveryDrafterExpected) {
   from.Write("model.safetensors", SafetensorsFile(MadeTensors()));
   const std::vector<DrafterRow> rows = WithPairs();
   const absl::Status status =
-      Grow(from, from.path() + "/grown", {kHidden, kGrown, kVocab, rows})
+      Grow(from, from.path() + "/grown", {{kHidden, kGrown, kVocab}, rows})
           .status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(

@@ -12,20 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "core/base/token.h"
-#include "core/model/context.h"
-#include "core/model/features.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
-#include "core/prob/distribution.h"
-#include "core/prob/sampling_rule.h"
 #include "core/tokenizer/tokenizer.h"
 #include "core/transformer/transformer.h"
-#include "drafters/eagle/eagle.h"
-#include "drafters/eagle/head.h"
 #include "drafters/medusa/heads.h"
 #include "experiments/tools/grow/grow_heads.h"
 #include "experiments/tools/grow/output_folder.h"
@@ -34,10 +26,7 @@
 #include "tests/experiments/run_program.h"
 #include "tests/experiments/tools/growing.h"
 #include "tests/support/golden_model.h"
-#include "tests/support/models.h"
 #include "tests/support/must_read.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -137,7 +126,7 @@ TEST(Shipped, HeadsGrownWithTheTargetKeepEveryBit) {
   const Grown grown(kTarget, {.like = "110m"});
   const auto folder = OutputFolder::Make(grown.path() + "-heads");
   ASSERT_TRUE(folder.ok()) << folder.status();
-  const auto report = GrowHeads(heads, {192, 768, 2048}, {}, **folder);
+  const auto report = GrowHeads(heads, {{192, 768, 2048}}, {}, **folder);
   ASSERT_TRUE(report.ok()) << report.status();
   (*folder)->Keep();
   const auto backend = Backends().front();
@@ -149,69 +138,6 @@ TEST(Shipped, HeadsGrownWithTheTargetKeepEveryBit) {
   EXPECT_EQ(report->summary,
             "4 Medusa heads of 1 block, each with an output matrix");
   EXPECT_EQ(HeadLogits(grown.path() + "-heads", *after, text), expected);
-}
-
-// What an EAGLE head proposes behind a text, and below its likeliest token.
-std::vector<Distribution> EagleLaws(const std::string& head,
-                                    const Transformer& target,
-                                    const std::vector<TokenId>& text) {
-  auto loaded = LoadEagleHead(head, target);
-  EXPECT_TRUE(loaded.ok()) << loaded.status();
-  Eagle drafter(*std::move(loaded), SamplingRule());
-  Context context = {.tokens = text};
-  Features& features = context.features;
-  features.taps = drafter.taps();
-  features.hidden_size = target.hidden_size();
-  const auto keep = [&](const Scores& piece, int rows) {
-    for (int row = 0; row < rows; ++row)
-      for (std::size_t tap = 0; tap < features.taps.size(); ++tap) {
-        const std::vector<float> state = MustReadHidden(
-            piece, static_cast<int>(tap), row, target.hidden_size());
-        features.values.insert(features.values.end(), state.begin(),
-                               state.end());
-      }
-    features.rows += rows;
-    return absl::OkStatus();
-  };
-  const auto session = target.NewSession();
-  EXPECT_TRUE(session
-                  ->Prefill(absl::MakeConstSpan(text).first(text.size() - 1),
-                            features.taps, keep)
-                  .ok());
-  EXPECT_TRUE(drafter.Begin(context).ok());
-  TrunkTree tree(context.root(), 0, DraftLaw::kIndependent);
-  std::vector<Distribution> laws = *drafter.Propose(context, tree, {0});
-  const int child = tree.AddProbe(0, 300);
-  laws.push_back(drafter.Propose(context, tree, {child})->front());
-  return laws;
-}
-
-TEST(Shipped, EagleHeadsOfAGrownTargetKeepEveryBit) {
-  const Grown grown(kTarget, {.like = "110m"});
-  const auto checkpoint = MustOpen(kTarget);
-  const auto backend = Backends().front();
-  const auto before = MustLoad(kTarget, backend);
-  const auto after = MustLoad(grown.path(), backend);
-  const std::vector<TokenId> text = {300, 12, 45, 7, 1023, 511};
-  for (const char* name : {"pycode-eagle1", "pycode-eagle3"}) {
-    const std::string head = absl::StrCat("models/", name);
-    const std::string out = absl::StrCat(grown.path(), "-", name);
-    const auto folder = OutputFolder::Make(out);
-    ASSERT_TRUE(folder.ok()) << folder.status();
-    const auto report = GrowHeads(head,
-                                  {.hidden = 192,
-                                   .new_hidden = 768,
-                                   .vocab = 2048,
-                                   .target = checkpoint.get()},
-                                  {}, **folder);
-    ASSERT_TRUE(report.ok()) << report.status();
-    (*folder)->Keep();
-    const auto expected = EagleLaws(head, *before, text);
-    ASSERT_EQ(expected.size(), 2U);
-    const auto found = EagleLaws(out, *after, text);
-    for (std::size_t i = 0; i < expected.size(); ++i)
-      EXPECT_TRUE(Equal(found[i], expected[i])) << name << ", law " << i;
-  }
 }
 
 // Greedy drafts of any shape leave the greedy text as it is.
