@@ -169,11 +169,10 @@ absl::StatusOr<bool> PutOnDevice(const Method& method, Sequence& sequence,
   if (sequence.on_device == nullptr || random.seed() != sequence.device_seed)
     return false;
   const Context& context = sequence.context;
-  if (static_cast<int>(context.tokens.size()) >
-      sequence.on_device->longest_text())
+  const int length = static_cast<int>(context.tokens.size());
+  if (length > sequence.on_device->longest_text() ||
+      length < sequence.on_device->shortest_text())
     return false;
-  // Heads have nothing to read after a prompt of one token.
-  if (!sequence.taps.empty() && context.features.rows == 0) return false;
   if (sequence.stands_on_device) return true;
   BANYAN_RETURN_IF_ERROR(sequence.on_device->Begin(context));
   sequence.kept_rows.clear();
@@ -245,6 +244,8 @@ absl::Status TakeFromDevice(Sequence& sequence) {
     BANYAN_RETURN_IF_ERROR(sequence.KeepFeatures(sequence.on_device->scores(),
                                                  sequence.kept_rows));
   sequence.stands_on_device = false;
+  for (const SequenceTrunk& trunk : sequence.trunks)
+    trunk.drafter->Resume(sequence.context);
   return absl::OkStatus();
 }
 

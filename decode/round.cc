@@ -168,8 +168,9 @@ absl::StatusOr<RoundRecord> Conclude(Sequence& sequence,
     const RoundOutcome outcome = {record.tree, record.verdict,
                                   static_cast<int>(i)};
     sequence.trunks[i].policy->Observe(outcome);
-    BANYAN_RETURN_IF_ERROR(
-        sequence.trunks[i].drafter->Observe(sequence.context, outcome));
+    if (!sequence.stands_on_device)
+      BANYAN_RETURN_IF_ERROR(
+          sequence.trunks[i].drafter->Observe(sequence.context, outcome));
   }
   return record;
 }

@@ -102,11 +102,14 @@ class Drafter {
       absl::Span<const DraftRequest> requests);
 
   // For rounds on the target's device, drawn by this law. The part refers to
-  // this drafter, which outlives it; while the device runs rounds, Observe is
-  // called and nothing else.
+  // this drafter, which outlives it; while the device runs rounds, nothing else
+  // is called.
   virtual absl::StatusOr<DrafterTwin> OnDevice(DraftLaw /*law*/) {
     return DrafterTwin();
   }
+  // The host has the next round: `context` holds what the device's brought, and
+  // features of the last one.
+  virtual void Resume(const Context& /*context*/) {}
 
   // The round is committed: `context` already holds its tokens.
   virtual absl::Status Observe(const Context& context,

@@ -30,8 +30,9 @@ class DeviceRound {
   // The sequence as it stands; before the first round, and whenever rounds were
   // run without it. The sessions hold the context but its root, or less.
   virtual absl::Status Begin(const Context& context) = 0;
-  // The longest text that a round may start from.
+  // The longest text that a round may start from, and the shortest.
   virtual int longest_text() const = 0;
+  virtual int shortest_text() const = 0;
 
   // Drafts, scores, judges and commits. On an error the sequence is as it was,
   // and the round may be run again.

@@ -6,10 +6,12 @@
 
 namespace banyan {
 
-// y = x, which have one shape and do not overlap.
+// y = x, which have one shape and do not overlap. With `rows`, row i of y
+// becomes row rows[i] of x, and stays what it is where that is -1.
 struct CopyArgs {
   Tensor x;
   Tensor y;
+  Ints rows = {};
 };
 
 }  // namespace banyan

@@ -41,6 +41,10 @@ struct DeviceRows {
   int first_pending = 0;
   Live length;          // committed tokens
   int logits_from = 0;  // the first row whose logits are wanted
+  // Of a drafter's: the row of all it ran in the round that each one's parent
+  // has, -1 where there is none.
+  Ints parents = {};
+  Tensor vectors = {};  // what they start from (ScoreRequest::vectors), or none
 };
 
 struct RoundTablesOptions {
@@ -48,6 +52,13 @@ struct RoundTablesOptions {
   int vocab_size = 0;
   int used_vocab = 0;        // of the target: tokens that may be emitted
   int draft_used_vocab = 0;  // of the drafter
+  // By token: which of the drafter's logits is its own, -1 if none; empty: they
+  // are in the tokens' order.
+  std::vector<int> draft_columns = {};
+  // The drafter's rows are pairs (ScoreRequest::vectors): a row stands a place
+  // before its token, and keeps what is kept of a round by reading it again
+  // before the next root, with the target's states. Else its own rows stay.
+  bool draft_rereads = false;
   // One law a level, whatever the path; else one a node.
   bool law_by_depth = false;
   int most_levels = 0;  // that the drafter can draft
@@ -60,7 +71,7 @@ class RoundTables {
   // By level: the most nodes that are proposed for.
   virtual const std::vector<int>& widths() const = 0;
   // What the two sessions hold: `target` tokens, all but the root, and `draft`,
-  // as many or one less.
+  // as many or one less; of pairs all but the root's.
   virtual absl::Status Begin(const RoundStart& start, int target,
                              int draft) = 0;
 
@@ -68,8 +79,9 @@ class RoundTables {
   // was drawn.
   virtual absl::Status Select(int level) = 0;
   // Their rows in the drafter's pass; at level 0 what it has not read of the
-  // text stands before the root.
+  // text stands right before the root, which is the last.
   virtual DeviceRows draft_rows(int level) const = 0;
+  virtual int all_draft_rows() const = 0;  // of all levels
   // The laws of a level's nodes from rows of logits, and the draws from them.
   virtual absl::Status Draw(int level, const Tensor& logits) = 0;
   // The tree, depth first. After the Select() below the last level.
@@ -79,8 +91,10 @@ class RoundTables {
   // caches, and of a drafter's that ran draft_rows.
   virtual absl::Status Keep(absl::Span<KvCache* const> target,
                             absl::Span<KvCache* const> draft) = 0;
-  // Copies the row of the last kept node, of one row a node.
-  virtual absl::Status CopyLast(const Tensor& rows, const Tensor& last) = 0;
+  // After Verify(): the target's rows of the root and the accepted path, the
+  // last ones of a list with a place more than levels; -1 before them, and
+  // everywhere if the round failed.
+  virtual Ints kept_rows() const = 0;
 
   // Waits. Fails as SamplingRule::Apply does on a row that was read; the round
   // then changed nothing.

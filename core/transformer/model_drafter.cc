@@ -43,7 +43,7 @@ class ModelDrafter : public TransformerDrafter {
                                 int longest) override {
     DeviceRows here = rows;
     here.length.most = longest;
-    TransformerPass pass(model(), session_, here, workspace_);
+    TransformerPass pass(model(), session_, here, {}, workspace_);
     BANYAN_RETURN_IF_ERROR(pass.RunOnDevice());
     return pass.logits().Rows(rows.logits_from, rows.rows - rows.logits_from);
   }

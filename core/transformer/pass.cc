@@ -61,7 +61,7 @@ TransformerPass::TransformerPass(const Transformer& model,
 
 TransformerPass::TransformerPass(const Transformer& model,
                                  TransformerSession& session,
-                                 const DeviceRows& rows,
+                                 const DeviceRows& rows, std::vector<int> taps,
                                  std::shared_ptr<Workspace> workspace)
     : model_(model),
       architecture_(model.architecture_),
@@ -69,7 +69,7 @@ TransformerPass::TransformerPass(const Transformer& model,
       parts_{{.session = &session,
               .request = nullptr,
               .rows = rows.rows,
-              .taps = {kAfterFinalNorm},
+              .taps = std::move(taps),
               .first_pending = rows.first_pending,
               .length = rows.length,
               .visible = rows.visible,
@@ -177,12 +177,16 @@ absl::Status TransformerPass::Embed(const Ints& tokens) {
     return EmbedBeside(tokens);
   BANYAN_RETURN_IF_ERROR(
       backend_.Embed({tokens, model_.weights_.embedding.get(), stream_}));
-  return UploadVectors();
+  return PutVectors();
 }
 
-absl::Status TransformerPass::UploadVectors() {
+absl::Status TransformerPass::PutVectors() {
+  if (on_device_ != nullptr)
+    return on_device_->vectors.empty()
+               ? absl::OkStatus()
+               : backend_.Copy({on_device_->vectors, stream_});
   for (const PassPart& part : parts_) {
-    if (part.request == nullptr || part.request->vectors.empty()) continue;
+    if (part.request->vectors.empty()) continue;
     std::vector<float> rows(static_cast<std::size_t>(part.rows) *
                             stream_.stride);
     const auto size = static_cast<std::size_t>(stream_.columns);
@@ -224,7 +228,7 @@ absl::Status TransformerPass::EmbedBeside(const Ints& tokens) {
     norm.x = norm.y = embedded;
     BANYAN_RETURN_IF_ERROR(backend_.Norm(norm));
   }
-  BANYAN_RETURN_IF_ERROR(UploadVectors());
+  BANYAN_RETURN_IF_ERROR(PutVectors());
   if (input.kind == VectorInput::Kind::kBeside) return absl::OkStatus();
   BANYAN_RETURN_IF_ERROR(PutBeside());
   return backend_.Linear({.x = beside_,
@@ -236,7 +240,7 @@ absl::Status TransformerPass::EmbedBeside(const Ints& tokens) {
 absl::Status TransformerPass::HideFirstTokens(const Tensor& embedded) {
   std::vector<float> zeros(static_cast<std::size_t>(embedded.columns));
   for (const PassPart& part : parts_) {
-    if (part.request == nullptr) continue;  // a text's first token is a host's
+    if (part.request == nullptr) continue;  // a text's first pair is a host's
     const std::vector<int>& positions = part.request->batch->positions;
     for (std::size_t i = 0; i < positions.size(); ++i) {
       if (positions[i] > 0) continue;

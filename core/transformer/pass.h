@@ -45,27 +45,28 @@ class TransformerPass {
                   absl::Span<const ScoreRequest* const> requests);
   // The rows outlive the pass. What it gives stays in the workspace.
   TransformerPass(const Transformer& model, TransformerSession& session,
-                  const DeviceRows& rows, std::shared_ptr<Workspace> workspace);
+                  const DeviceRows& rows, std::vector<int> taps,
+                  std::shared_ptr<Workspace> workspace);
 
   // Stores the rows' keys and values in the sessions' caches, beyond what they
   // count as pending, and gives the scores in the order of the parts.
   absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Run();
   // The same of rows on the device, with ops alone; the workspace has room once
-  // it has been done. The logits, from `logits_from` on, and the states after
-  // the final norm are then these.
+  // it has been done. The logits, from `logits_from` on, and the states of all
+  // rows at one of the taps are then these.
   absl::Status RunOnDevice();
   std::unique_ptr<Scores> ScoresOnDevice() const {
     return ScoresOf(parts_.front());
   }
   const Tensor& logits() const { return logits_; }
-  const Tensor& hidden() const { return normed_; }
+  const Tensor& states(int tap) const { return taps_.at(tap); }
 
  private:
   absl::Status Begin();
   absl::Status BeginOnDevice();
   absl::Status Embed(const Ints& tokens);
   // The parts' vectors, in the stream.
-  absl::Status UploadVectors();
+  absl::Status PutVectors();
   // What the rows start from, of both, which stand side by side.
   absl::Status EmbedBeside(const Ints& tokens);
   absl::Status HideFirstTokens(const Tensor& embedded);

@@ -46,10 +46,14 @@ absl::StatusOr<std::unique_ptr<DeviceRound>> TransformerRound::Create(
                                 .used_vocab = model.options().used_vocab};
   if (round->drafter_ != nullptr) {
     options.draft_used_vocab = round->drafter_->used_vocab();
+    options.draft_columns = round->drafter_->columns();
+    options.draft_rereads = round->drafter_->rereads();
     options.law_by_depth = round->drafter_->law_by_depth();
     options.most_levels = round->drafter_->most_levels();
   }
   BANYAN_ASSIGN_OR_RETURN(round->tables_, model.backend().NewRound(options));
+  if (round->drafter_ != nullptr)
+    BANYAN_RETURN_IF_ERROR(round->drafter_->Join(*round->tables_));
   return round;
 }
 
@@ -63,6 +67,10 @@ int TransformerRound::longest_text() const {
   if (drafter_ != nullptr)
     longest = std::min(longest, drafter_->longest_text() + 1 - levels);
   return longest;
+}
+
+int TransformerRound::shortest_text() const {
+  return drafter_ == nullptr ? 1 : drafter_->shortest_text();
 }
 
 absl::Status TransformerRound::Begin(const Context& context) {
@@ -91,11 +99,9 @@ absl::Status TransformerRound::GrowBucket() {
   const int longest = std::min(bucket, session_.model().context_limit());
   const int rows = tables_->target_rows().rows;
   BANYAN_RETURN_IF_ERROR(session_.Reserve(longest - session_.length() + rows));
-  if (drafter_ != nullptr) {
-    int drafted = 2;
-    for (int width : tables_->widths()) drafted += width;
-    BANYAN_RETURN_IF_ERROR(drafter_->Reserve(longest, drafted));
-  }
+  if (drafter_ != nullptr)
+    BANYAN_RETURN_IF_ERROR(
+        drafter_->Reserve(longest, tables_->all_draft_rows()));
   bucket_ = longest;
   return absl::OkStatus();
 }
@@ -112,16 +118,17 @@ absl::Status TransformerRound::Ask() {
   BANYAN_RETURN_IF_ERROR(tables_->Select(levels));
   DeviceRows rows = tables_->target_rows();
   rows.length.most = bucket_;
-  TransformerPass pass(session_.model(), session_, rows, workspace_);
+  TransformerPass pass(
+      session_.model(), session_, rows,
+      drafter_ == nullptr ? std::vector<int>() : drafter_->taps(), workspace_);
   BANYAN_RETURN_IF_ERROR(pass.RunOnDevice());
   scores_ = pass.ScoresOnDevice();
   BANYAN_RETURN_IF_ERROR(tables_->Verify(pass.logits()));
   std::vector<KvCache*> draft;
   if (drafter_ != nullptr) draft = drafter_->caches();
   BANYAN_RETURN_IF_ERROR(tables_->Keep(session_.caches(), draft));
-  if (drafter_ != nullptr && !drafter_->state().empty())
-    return tables_->CopyLast(pass.hidden(), drafter_->state());
-  return absl::OkStatus();
+  return drafter_ == nullptr ? absl::OkStatus()
+                             : drafter_->Take(pass, tables_->kept_rows());
 }
 
 absl::StatusOr<RoundFindings> TransformerRound::Run() {

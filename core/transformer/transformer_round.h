@@ -33,6 +33,7 @@ class TransformerRound : public DeviceRound {
 
   absl::Status Begin(const Context& context) override;
   int longest_text() const override;
+  int shortest_text() const override;
   absl::StatusOr<RoundFindings> Run() override;
   const Scores& scores() const override { return *scores_; }
   absl::StatusOr<std::vector<double>> Proposal(int node) override {

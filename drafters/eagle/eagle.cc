@@ -77,19 +77,19 @@ absl::Status Eagle::Begin(const Context& context) {
   passes_.clear();
   if (context.tokens.size() > static_cast<std::size_t>(longest_text()))
     return absl::OkStatus();  // and nothing will be asked
-  Take(context);
+  Take(context, context.features.rows);
   BANYAN_RETURN_IF_ERROR(MakeVectors());
   return unread_.empty() ? absl::OkStatus() : ReadAllBut(1);
 }
 
-void Eagle::Take(const Context& context) {
+void Eagle::Take(const Context& context, int count) {
   const Features& features = context.features;
-  for (int row = 0; row < features.rows; ++row)
+  for (int row = features.rows - count; row < features.rows; ++row)
     for (int tap : head_->taps()) {
       const absl::Span<const float> state = features.At(tap, row);
       states_.insert(states_.end(), state.begin(), state.end());
     }
-  unread_.insert(unread_.end(), context.tokens.end() - features.rows,
+  unread_.insert(unread_.end(), context.tokens.end() - count,
                  context.tokens.end());
 }
 
@@ -192,16 +192,19 @@ absl::StatusOr<Eagle::Pairs> Eagle::PairsOf(const DraftRequest& request) {
   return pairs;
 }
 
-// Drops what an abandoned round left, and reads what is long unread: every row
-// of the root's pass gives logits, which is more work than another pass once
-// there are many.
-absl::Status Eagle::StartRound() {
-  constexpr std::size_t kReadWithRoot = 16;
-  BANYAN_RETURN_IF_ERROR(session_->Commit({}));
+absl::Status Eagle::DropRound() {
   pending_.Clear();
   passes_.clear();
   output_of_.clear();
   read_ = false;
+  return session_->Commit({});
+}
+
+// What is long unread is read first: every row of the root's pass gives logits,
+// which is more work than another pass once there are many.
+absl::Status Eagle::StartRound() {
+  constexpr std::size_t kReadWithRoot = 16;
+  BANYAN_RETURN_IF_ERROR(DropRound());
   BANYAN_RETURN_IF_ERROR(MakeVectors());
   return unread_.size() > kReadWithRoot ? ReadAllBut(1) : absl::OkStatus();
 }
@@ -231,6 +234,30 @@ absl::StatusOr<std::vector<Distribution>> Eagle::LawsOf(
   return laws;
 }
 
+absl::StatusOr<DrafterTwin> Eagle::OnDevice(DraftLaw law) {
+  const auto read_all = [this]() -> absl::Status {
+    BANYAN_RETURN_IF_ERROR(DropRound());
+    BANYAN_RETURN_IF_ERROR(MakeVectors());
+    return ReadAllBut(1);
+  };
+  return DrafterTwin{head_->OnDevice(*session_, read_all),
+                     law == DraftLaw::kDeterministic ? ranking_ : rule_,
+                     /*keeps_features=*/true};
+}
+
+// The session has read the pairs of all rounds but the last.
+void Eagle::Resume(const Context& context) {
+  unread_.clear();
+  unread_vectors_.clear();
+  states_.clear();
+  pending_.Clear();
+  passes_.clear();
+  output_of_.clear();
+  read_ = false;
+  Take(context,
+       static_cast<int>(context.tokens.size()) - 1 - session_->length());
+}
+
 absl::Status Eagle::Observe(const Context& context,
                             const RoundOutcome& /*outcome*/) {
   if (context.tokens.size() > static_cast<std::size_t>(longest_text()))
@@ -246,7 +273,7 @@ absl::Status Eagle::Observe(const Context& context,
   pending_.Clear();
   passes_.clear();
   output_of_.clear();
-  Take(context);
+  Take(context, context.features.rows);
   return session_->Commit(path);
 }
 

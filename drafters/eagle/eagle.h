@@ -57,6 +57,8 @@ class Eagle : public Drafter {
   }
   absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
       absl::Span<const DraftRequest> requests) override;
+  absl::StatusOr<DrafterTwin> OnDevice(DraftLaw law) override;
+  void Resume(const Context& context) override;
   absl::Status Observe(const Context& context,
                        const RoundOutcome& outcome) override;
 
@@ -72,8 +74,11 @@ class Eagle : public Drafter {
     int row = 0;
   };
 
-  // Takes up the pairs of the text that was committed last.
-  void Take(const Context& context);
+  // Takes up the pairs of the text's last `count` tokens, whose states are the
+  // features' last ones.
+  void Take(const Context& context, int count);
+  // What an abandoned round left goes.
+  absl::Status DropRound();
   absl::Status MakeVectors();
   absl::StatusOr<Pairs> PairsOf(const DraftRequest& request);
   absl::Status StartRound();

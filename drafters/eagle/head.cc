@@ -1,6 +1,7 @@
 #include "drafters/eagle/head.h"
 
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -14,16 +15,17 @@
 #include "core/base/token.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
+#include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/ops/owned_tensor.h"
-#include "core/ops/tensor.h"
-#include "core/ops/weight.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
+#include "core/transformer/session.h"
 #include "core/transformer/transformer.h"
-#include "core/transformer/weights.h"
+#include "drafters/eagle/device_head.h"
 #include "drafters/eagle/layouts.h"
+#include "drafters/eagle/reduction.h"
 
 namespace banyan {
 namespace {
@@ -50,16 +52,23 @@ class TransformerHead : public EagleHead {
       absl::Span<const TokenId> history,
       absl::Span<const TokenId> path) const override;
 
- private:
-  absl::Status LoadReduction(const Checkpoint& checkpoint);
+  std::unique_ptr<DeviceDrafter> OnDevice(
+      Session& session, std::function<absl::Status()> read_all) const override {
+    return NewDeviceHead({.spec = spec_,
+                          .reduction = reduction_,
+                          .token_of = token_of_,
+                          .target = target_,
+                          .output_tap = output_tap()},
+                         static_cast<TransformerSession&>(session),
+                         std::move(read_all));
+  }
 
+ private:
   const EagleSpec spec_;
   std::vector<TokenId> token_of_;  // by logit; empty: the target's tokens
   const Transformer& target_;
   std::unique_ptr<Transformer> network_;
-  std::unique_ptr<Weight> reduce_;
-  std::vector<RowVector> state_norms_;
-  RowVector joint_norm_;
+  EagleReduction reduction_;
 };
 
 absl::Status TransformerHead::Load(const Checkpoint& checkpoint) {
@@ -72,24 +81,9 @@ absl::Status TransformerHead::Load(const Checkpoint& checkpoint) {
   BANYAN_ASSIGN_OR_RETURN(
       network_, Transformer::Load(checkpoint, options, target_.shared_backend(),
                                   target_.weights().Lend()));
-  return LoadReduction(checkpoint);
-}
-
-absl::Status TransformerHead::LoadReduction(const Checkpoint& checkpoint) {
-  if (!spec_.reduce.present()) return absl::OkStatus();
-  Backend& backend = network_->backend();
   BANYAN_ASSIGN_OR_RETURN(
-      reduce_, LoadMatrix(checkpoint, spec_.reduce, network_->options().format,
-                          backend));
-  for (const WeightSource& source : spec_.state_norms) {
-    BANYAN_ASSIGN_OR_RETURN(RowVector norm,
-                            LoadVector(checkpoint, source, backend));
-    state_norms_.push_back(std::move(norm));
-  }
-  if (spec_.joint_norm.present()) {
-    BANYAN_ASSIGN_OR_RETURN(joint_norm_,
-                            LoadVector(checkpoint, spec_.joint_norm, backend));
-  }
+      reduction_, EagleReduction::Load(spec_, checkpoint, options.format,
+                                       network_->backend()));
   return absl::OkStatus();
 }
 
@@ -103,28 +97,14 @@ absl::Status TransformerHead::VectorsOf(absl::Span<const float> states,
   for (std::size_t at = 0; at < states.size(); at += whole)
     parts.insert(parts.end(), states.begin() + static_cast<std::ptrdiff_t>(at),
                  states.begin() + static_cast<std::ptrdiff_t>(at + read));
-  if (!reduce_) return EagleHead::VectorsOf(parts, rows, vectors);
+  if (!reduction_.present()) return EagleHead::VectorsOf(parts, rows, vectors);
   Backend& backend = network_->backend();
-  BANYAN_ASSIGN_OR_RETURN(OwnedTensor all,
-                          OwnedTensor::New(rows, reduce_->columns(), backend));
+  BANYAN_ASSIGN_OR_RETURN(
+      OwnedTensor all, OwnedTensor::New(rows, reduction_.columns(), backend));
   BANYAN_ASSIGN_OR_RETURN(OwnedTensor out,
-                          OwnedTensor::New(rows, reduce_->rows(), backend));
+                          OwnedTensor::New(rows, reduction_.rows(), backend));
   BANYAN_RETURN_IF_ERROR(all.Upload(parts, backend));
-  const auto norm = [&](const Tensor& x, const RowVector& weight) {
-    return backend.Norm(
-        {.x = x,
-         .weight = weight.view(),
-         .bias = {},
-         .epsilon = static_cast<float>(spec_.network.norm_epsilon),
-         .y = x});
-  };
-  const int size = spec_.state_size;
-  for (std::size_t i = 0; i < state_norms_.size(); ++i)
-    BANYAN_RETURN_IF_ERROR(norm(
-        all.view.Columns(static_cast<int>(i) * size, size), state_norms_[i]));
-  if (joint_norm_.size > 0) BANYAN_RETURN_IF_ERROR(norm(all.view, joint_norm_));
-  BANYAN_RETURN_IF_ERROR(backend.Linear(
-      {.x = all.view, .weight = reduce_.get(), .bias = {}, .y = out.view}));
+  BANYAN_RETURN_IF_ERROR(reduction_.Run(all.view, all.view, out.view, backend));
   return out.Download(vectors, backend);
 }
 
@@ -155,6 +135,11 @@ absl::StatusOr<Distribution> EagleHead::Law(
     const Scores& scores, int row, const SamplingRule& rule,
     absl::Span<const TokenId> history, absl::Span<const TokenId> path) const {
   return scores.Law(row, rule, history, path);
+}
+
+std::unique_ptr<DeviceDrafter> EagleHead::OnDevice(
+    Session& /*session*/, std::function<absl::Status()> /*read_all*/) const {
+  return nullptr;
 }
 
 absl::StatusOr<std::unique_ptr<EagleHead>> LoadEagleHead(

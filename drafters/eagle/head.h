@@ -2,6 +2,7 @@
 #ifndef BANYAN_DRAFTERS_EAGLE_HEAD_H_
 #define BANYAN_DRAFTERS_EAGLE_HEAD_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
+#include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
@@ -40,6 +42,11 @@ class EagleHead {
   virtual absl::StatusOr<Distribution> Law(
       const Scores& scores, int row, const SamplingRule& rule,
       absl::Span<const TokenId> history, absl::Span<const TokenId> path) const;
+  // Its part in rounds on the target's device, null if it has none: of a
+  // session of the network, which `read_all` has read all pairs but the
+  // root's.
+  virtual std::unique_ptr<DeviceDrafter> OnDevice(
+      Session& session, std::function<absl::Status()> read_all) const;
 };
 
 // The head of `directory` in the target's format, run by its backend. The

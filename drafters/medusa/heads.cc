@@ -26,6 +26,7 @@
 #include "core/ops/weight.h"
 #include "core/prob/logits.h"
 #include "core/transformer/device_drafter.h"
+#include "core/transformer/pass.h"
 #include "core/transformer/transformer.h"
 #include "core/transformer/weights.h"
 #include "drafters/medusa/heads_file.h"
@@ -224,6 +225,7 @@ class HeadsDrafter : public TransformerDrafter {
   bool law_by_depth() const override { return true; }
   int most_levels() const override { return heads_.count(); }
   int longest_text() const override { return heads_.target_.context_limit(); }
+  int shortest_text() const override { return 2; }  // else there is no state
   absl::Status Begin(const Context& context) override {
     const absl::Span<const float> state =
         context.features.At(kAfterFinalNorm, context.features.rows - 1);
@@ -241,7 +243,15 @@ class HeadsDrafter : public TransformerDrafter {
                        y_.view, logits_.view));
     return logits_.view;
   }
-  Tensor state() override { return state_.view; }
+  std::vector<int> taps() const override { return {kAfterFinalNorm}; }
+  absl::Status Take(const TransformerPass& target,
+                    const Ints& kept_rows) override {
+    const auto before = static_cast<std::size_t>(kept_rows.size) - 1;
+    return heads_.target_.backend().Copy(
+        {.x = target.states(kAfterFinalNorm),
+         .y = state_.view,
+         .rows = {kept_rows.buffer, kept_rows.offset + before, 1}});
+  }
 
  private:
   explicit HeadsDrafter(const TransformerHeads& heads) : heads_(heads) {}

@@ -53,6 +53,7 @@ class Medusa : public Drafter {
   absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
       absl::Span<const DraftRequest> requests) override;
   absl::StatusOr<DrafterTwin> OnDevice(DraftLaw law) override;
+  void Resume(const Context& /*context*/) override { logits_.clear(); }
   absl::Status Observe(const Context& context,
                        const RoundOutcome& outcome) override;
 

@@ -53,6 +53,7 @@ class SmallModel : public Drafter {
   absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
       absl::Span<const DraftRequest> requests) override;
   absl::StatusOr<DrafterTwin> OnDevice(DraftLaw law) override;
+  void Resume(const Context& /*context*/) override { pending_.Clear(); }
   absl::Status Observe(const Context& context,
                        const RoundOutcome& outcome) override;
 

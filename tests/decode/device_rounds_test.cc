@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
@@ -27,6 +29,8 @@
 #include "decode/round.h"
 #include "decode/sequence.h"
 #include "drafters/drafter.h"
+#include "drafters/eagle/eagle.h"
+#include "drafters/eagle/head.h"
 #include "drafters/medusa/heads.h"
 #include "drafters/medusa/medusa.h"
 #include "drafters/small_model/small_model.h"
@@ -61,6 +65,14 @@ class Seedless : public RandomSource {
   SeededSource source_;
 };
 
+// Heads of every layout (tests/goldens/eagle.py), and the target they are for.
+constexpr char kEagles[] = "tests/goldens/eagle/";
+const char* const kLayouts[] = {
+    "eagle1",           "eagle1_plain",       "eagle3_safeai",
+    "eagle3_specforge", "eagle3_speculators", "eagle3_four_taps",
+    "eagle31_fc_norm",  "eagle31_input_norm", "mtp_mimo",
+    "mtp_fast"};
+
 // A target, a drafter of its kind and heads, on one device.
 struct Models {
   explicit Models(const std::string& family)
@@ -73,6 +85,12 @@ struct Models {
     heads = *std::move(loaded);
   }
 
+  // The target of the heads above takes the other one's place.
+  void TakeEagleTarget() {
+    target = LoadModel(absl::StrCat(kEagles, "target"), backend,
+                       WeightFormat::kBf16);
+  }
+
   TestFolder folder;
   std::shared_ptr<Backend> backend;
   std::shared_ptr<Transformer> target;
@@ -81,7 +99,7 @@ struct Models {
 };
 
 struct Setting {
-  std::string drafter;
+  std::string drafter;  // a layout's is an EAGLE head
   std::string policy;
   std::string verifier;
   DraftLaw law;
@@ -100,10 +118,17 @@ absl::StatusOr<Decoder> DecoderOf(const Models& models,
   if (!setting.drafter.empty()) {
     const SamplingRule rule(setting.sampling);
     std::unique_ptr<Drafter> drafter;
-    if (setting.drafter == "medusa")
+    if (setting.drafter == "medusa") {
       drafter = std::make_unique<Medusa>(models.heads, rule);
-    else
+    } else if (setting.drafter == "small_model") {
       drafter = std::make_unique<SmallModel>(models.draft, rule);
+    } else {
+      BANYAN_ASSIGN_OR_RETURN(
+          std::shared_ptr<const EagleHead> head,
+          LoadEagleHead(absl::StrCat(kEagles, setting.drafter),
+                        *models.target));
+      drafter = std::make_unique<Eagle>(std::move(head), rule);
+    }
     trunks.push_back(TrunkOf(std::move(drafter), setting.policy, setting.law));
   }
   return WithTrunks(*models.target, setting.verifier, std::move(trunks),
@@ -213,7 +238,9 @@ class DeviceRounds : public testing::TestWithParam<std::string> {};
 
 // Every twin with every other that it goes with, at one sampling after another.
 TEST_P(DeviceRounds, AreTheHostsToTheLastBit) {
-  const Models models("llama");
+  const bool eagle = GetParam() == "eagle";
+  Models models("llama");
+  if (eagle) models.TakeEagleTarget();
   Tally tally;
   std::size_t number = 0;
   int accepted = 0;
@@ -221,15 +248,16 @@ TEST_P(DeviceRounds, AreTheHostsToTheLastBit) {
     for (const char* verifier : {"greedy", "match", "point_mass", "multi_round",
                                  "without_replacement"})
       for (DraftLaw law : kEveryLaw) {
-        Setting setting = {GetParam(), policy, verifier, law,
-                           kSamplings[number % std::size(kSamplings)]};
+        Setting setting = {
+            eagle ? kLayouts[number % std::size(kLayouts)] : GetParam(), policy,
+            verifier, law, kSamplings[number % std::size(kSamplings)]};
         if (std::string(verifier) == "greedy" || number % 4 == 3)
           setting.sampling.temperature = 0;
         SCOPED_TRACE(setting.name());
         auto decoder = DecoderOf(models, setting);
         const bool shares =
             setting.policy.find("share_draws") != std::string::npos &&
-            setting.drafter == "small_model";
+            setting.drafter != "medusa";
         if (IsRefusal(decoder.status()) || shares) {
           tally.Count(CaseResult::kUnlawful);
           continue;
@@ -239,7 +267,7 @@ TEST_P(DeviceRounds, AreTheHostsToTheLastBit) {
         if (whole) decoder->KeepFacts();
         const Prompt prompt = {
             .id = static_cast<std::uint32_t>(number),
-            .tokens = {1, static_cast<TokenId>(10 + number % 60), 5}};
+            .tokens = {1, static_cast<TokenId>(10 + number % 50), 5}};
         SeededSource seeded(number);
         Seedless seedless(number);
         const Rounds device = RoundsOf(*decoder, prompt, 9, seeded);
@@ -253,13 +281,44 @@ TEST_P(DeviceRounds, AreTheHostsToTheLastBit) {
         ++number;
       }
   // Else nothing was kept that was drafted. Heads are made up.
-  EXPECT_GT(accepted, GetParam() == "medusa" ? 10 : 100);
+  EXPECT_GT(accepted, GetParam() == "small_model" ? 100 : 10);
   ExpectCounts(tally, kProgram);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceRounds,
-                         testing::Values("small_model", "medusa"),
+                         testing::Values("small_model", "medusa", "eagle"),
                          [](const auto& row) { return row.param; });
+
+// Laws so flat that paths are accepted whole: what was kept of a round is read
+// again in the next one, up to the longest that there can be.
+TEST(DeviceRounds, ReadAgainWhatWasKeptOfLongPaths) {
+  Models models("llama");
+  models.TakeEagleTarget();
+  std::size_t longest_of_all = 0;
+  for (const char* layout : kLayouts) {
+    const Setting setting = {layout,
+                             "chain {gamma: 4}",
+                             "multi_round",
+                             DraftLaw::kIndependent,
+                             {.temperature = 12}};
+    SCOPED_TRACE(setting.name());
+    auto decoder = DecoderOf(models, setting);
+    ASSERT_TRUE(decoder.ok()) << decoder.status();
+    const Prompt prompt = {.id = 1, .tokens = {1, 20, 5}};
+    SeededSource seeded(6);
+    Seedless seedless(6);
+    const Rounds device = RoundsOf(*decoder, prompt, 30, seeded);
+    ExpectSameRounds(device, RoundsOf(*decoder, prompt, 30, seedless), false);
+    EXPECT_EQ(device.on_device, static_cast<int>(device.rounds.size()));
+    std::size_t longest = 0;
+    for (const RoundRecord& round : device.rounds)
+      if (&round != &device.rounds.back())
+        longest = std::max(longest, round.verdict.path.size());
+    EXPECT_GE(longest, 2U);
+    longest_of_all = std::max(longest_of_all, longest);
+  }
+  EXPECT_EQ(longest_of_all, 4U);
+}
 
 TEST(DeviceRounds, DecodePlainly) {
   const Models models("qwen3");
@@ -312,8 +371,10 @@ TEST(DeviceRounds, GoOnWhereTheTextGrowsLong) {
 // A sequence that shares some of its rounds with another, which the host runs,
 // gets what it gets alone.
 TEST(DeviceRounds, TakeTurnsWithTheHosts) {
-  const Models models("llama");
-  for (const char* drafter : {"small_model", "medusa"}) {
+  Models models("llama");
+  for (const char* drafter :
+       {"small_model", "medusa", "eagle1", "eagle31_fc_norm", "mtp_mimo"}) {
+    if (std::string(drafter) == "eagle1") models.TakeEagleTarget();
     const Setting setting = {drafter,
                              "expansion {branching: [2, 2]}",
                              "without_replacement",

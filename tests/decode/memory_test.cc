@@ -26,6 +26,8 @@
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
+#include "drafters/eagle/eagle.h"
+#include "drafters/eagle/head.h"
 #include "drafters/medusa/heads.h"
 #include "drafters/medusa/medusa.h"
 #include "drafters/small_model/small_model.h"
@@ -57,12 +59,23 @@ Held HeldBy(const Sequence& sequence) {
           sequence.context.round, sequence.session->length(), sequence.stopped};
 }
 
-// A target that drafts for itself, in 8 bits and by heads.
+// A target that drafts for itself, in 8 bits and by heads; or the one that
+// EAGLE heads are for.
 class Models {
  public:
-  explicit Models(std::shared_ptr<Backend> backend)
-      : target_(LoadGolden("llama", backend, WeightFormat::kBf16)),
+  explicit Models(std::shared_ptr<Backend> backend,
+                  const std::string& drafter = "")
+      : target_(drafter == "eagle"
+                    ? LoadModel("tests/goldens/eagle/target", backend,
+                                WeightFormat::kBf16)
+                    : LoadGolden("llama", backend, WeightFormat::kBf16)),
         copy_(LoadGolden("llama", std::move(backend), WeightFormat::kQ8)) {
+    if (drafter == "eagle") {
+      auto head =
+          LoadEagleHead("tests/goldens/eagle/eagle31_fc_norm", *target_);
+      Check(head.ok(), head.status().message());
+      eagle_ = *std::move(head);
+    }
     WriteHeads(MakeHeads(*target_).tensors, folder_);
     auto heads = LoadMedusaHeads(folder_.path(), *target_);
     Check(heads.ok(), heads.status().message());
@@ -72,10 +85,13 @@ class Models {
   Decoder NewDecoder(const std::string& drafter) const {
     const SamplingRule rule;
     std::vector<Trunk> trunks;
-    if (drafter != "medusa")
+    if (drafter == "eagle")
+      trunks.push_back(TrunkOf(std::make_unique<Eagle>(eagle_, rule),
+                               "expansion {branching: [3, 2]}"));
+    if (drafter == "small_model" || drafter == "both")
       trunks.push_back(TrunkOf(std::make_unique<SmallModel>(copy_, rule),
                                "expansion {branching: [3, 2]}"));
-    if (drafter != "small_model")
+    if (drafter == "medusa" || drafter == "both")
       trunks.push_back(
           TrunkOf(std::make_unique<Medusa>(heads_, rule), "chain {gamma: 2}"));
     auto decoder = WithTrunks(*target_, "multi_round", std::move(trunks));
@@ -90,6 +106,7 @@ class Models {
   std::unique_ptr<Transformer> target_;
   std::shared_ptr<Transformer> copy_;
   std::shared_ptr<const MedusaHeads> heads_;
+  std::shared_ptr<const EagleHead> eagle_;
 };
 
 std::vector<Sequence> BeginAll(Decoder& decoder, std::size_t count) {
@@ -126,10 +143,10 @@ class OutOfMemory
 TEST_P(OutOfMemory, InARoundLosesNothingWhereverItComes) {
   const auto& [drafter, count] = GetParam();
   TightDevice device;
-  const Models models(device.backend());
+  const Models models(device.backend(), drafter);
   std::string undisturbed;
   {
-    const Models others(TightDevice().backend());
+    const Models others(TightDevice().backend(), drafter);
     Decoder decoder = others.NewDecoder(drafter);
     std::vector<Sequence> sequences = BeginAll(decoder, count);
     SeededSource random(4);
@@ -180,7 +197,7 @@ TEST_P(OutOfMemory, InARoundLosesNothingWhereverItComes) {
 
 INSTANTIATE_TEST_SUITE_P(
     Drafters, OutOfMemory,
-    testing::Combine(testing::Values("small_model", "medusa", "both"),
+    testing::Combine(testing::Values("small_model", "medusa", "both", "eagle"),
                      testing::Values(std::size_t{1}, std::size_t{3})),
     [](const auto& row) {
       return absl::StrCat(std::get<0>(row.param), "_", std::get<1>(row.param));

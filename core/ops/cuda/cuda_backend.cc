@@ -381,7 +381,11 @@ absl::Status CudaBackend::Activate(const ActivateArgs& args) {
 
 absl::Status CudaBackend::Copy(const CopyArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  kernels_.copy(*device_, {.x = MatrixOf(args.x), .y = MatrixOf(args.y)});
+  CopyLaunch launch = {
+      .x = MatrixOf(args.x), .y = MatrixOf(args.y), .rows = {}};
+  if (args.rows.buffer != nullptr)
+    launch.rows = ListOf(args.rows, static_cast<std::size_t>(args.y.rows));
+  kernels_.copy(*device_, launch);
   return absl::OkStatus();
 }
 

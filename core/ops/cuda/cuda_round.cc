@@ -104,6 +104,8 @@ absl::Status CudaRound::ReadPlan() {
   BANYAN_RETURN_IF_ERROR(ReadShape());
   widths_.resize(std::min(widths_.size(), Index(options_.most_levels)));
   layout_.levels = static_cast<int>(widths_.size());
+  layout_.rereads = options_.draft_rereads;
+  layout_.unread = layout_.rereads ? layout_.levels : 1;
   return absl::OkStatus();
 }
 
@@ -200,6 +202,8 @@ void CudaRound::LayOut() {
   at.read_back = end;
   at.wanted = take(end, at.width);
   at.below = take(end, at.nodes);
+  at.unread_text = take(end, at.unread);
+  at.kept_rows = take(end, at.levels + 1);
   at.target_slots = take(end, at.rows);
   at.draft_slots = take(end, at.draft_rows);
   at.target_tokens = take(end, at.rows);
@@ -208,6 +212,7 @@ void CudaRound::LayOut() {
   at.draft_tokens = take(end, at.draft_rows);
   at.draft_positions = take(end, at.draft_rows);
   at.draft_visible = take(end, at.draft_rows * at.draft_words);
+  at.draft_parents = take(end, at.draft_rows);
   const int places = static_cast<int>(plan_.size()) / 3;
   for (int* list : {&at.place_first, &at.place_count, &at.place_list})
     *list = take(end, places);
@@ -247,6 +252,7 @@ absl::Status CudaRound::Allocate() {
                           Put(backend_, Banned(plan.target_rule, at.vocab)));
   BANYAN_ASSIGN_OR_RETURN(banned_draft_,
                           Put(backend_, Banned(plan.draft_rule, at.vocab)));
+  BANYAN_ASSIGN_OR_RETURN(columns_, Put(backend_, options_.draft_columns));
   return absl::OkStatus();
 }
 
@@ -277,7 +283,8 @@ RoundSpans CudaRound::Spans() const {
 }
 
 int CudaRound::RowsBefore(int level) const {
-  int rows = level == 0 ? 0 : 2;  // the root's, and what stands before it
+  // The root's, and what stands before it.
+  int rows = level == 0 ? 0 : layout_.unread + 1;
   for (int i = 1; i < level; ++i) rows += widths_[Index(i)];
   return rows;
 }
@@ -296,17 +303,23 @@ Ints CudaRound::ListAt(int list, int size) const {
 absl::Status CudaRound::Begin(const RoundStart& start, int target, int draft) {
   Check(static_cast<int>(start.text.size()) == target + 1,
         "a session that does not hold the text before the root");
-  Check(!layout_.has_draft_rows || draft == target || draft == target - 1,
-        "a drafter that is further behind than a token");
+  const int unread =
+      layout_.has_draft_rows ? target - draft - (layout_.rereads ? 1 : 0) : 0;
+  Check(unread >= 0 && unread <= layout_.unread,
+        "a drafter that is further behind than a round");
   std::vector<int> states(kStates, 0);
   states[kTargetLength] = target;
   states[kDraftLength] = draft;
   states[kRoot] = start.text.back();
   states[kPrompt] = std::bit_cast<std::int32_t>(start.prompt);
   states[kRound] = std::bit_cast<std::int32_t>(start.round);
-  if (layout_.has_draft_rows && draft < target) {
-    states[kUnread] = 1;
-    states[kUnreadText] = start.text[start.text.size() - 2];
+  states[kUnread] = unread;
+  if (unread > 0) {
+    const std::vector<int> text(start.text.end() - 1 - unread,
+                                start.text.end() - 1);
+    BANYAN_RETURN_IF_ERROR(backend_.Upload(
+        AsBytes(text), *book_,
+        ListAt(layout_.unread_text, unread).offset * sizeof(std::int32_t)));
   }
   target_length_ = target;
   draft_length_ = draft;
@@ -343,7 +356,12 @@ DeviceRows CudaRound::draft_rows(int level) const {
       .visible_words = words,
       .first_pending = first,
       .length = {ListAt(kDraftLength, 1), 0},
-      .logits_from = level == 0 ? 1 : 0};
+      .logits_from = level == 0 ? layout_.unread : 0,
+      .parents = ListAt(layout_.draft_parents + first, rows)};
+}
+
+Ints CudaRound::kept_rows() const {
+  return ListAt(layout_.kept_rows, layout_.levels + 1);
 }
 
 DeviceRows CudaRound::target_rows() const {
@@ -360,7 +378,7 @@ DeviceRows CudaRound::target_rows() const {
 absl::Status CudaRound::Draw(int level, const Tensor& logits) {
   const int width = widths_[Index(level)];
   Check(logits.rows == (layout_.law_by_depth ? 1 : width) &&
-            logits.columns == layout_.vocab,
+            (columns_ != nullptr || logits.columns == layout_.vocab),
         "logits of another level");
   backend_.Ask([&](CudaDevice& device) {
     const RoundSpans spans = Spans();
@@ -369,6 +387,7 @@ absl::Status CudaRound::Draw(int level, const Tensor& logits) {
                  .rule = RuleOf(options_.plan.draft_rule,
                                 options_.draft_used_vocab, banned_draft_.get()),
                  .logits = MatrixOf(logits),
+                 .columns = SpanOf(columns_.get()),
                  .first_law = LawsBefore(level)});
     kernels_.draw(device, {.round = spans,
                            .level = level,
@@ -408,15 +427,6 @@ absl::Status CudaRound::KeepModel(bool of_target,
       launch.caches[launch.layers++] = KvOf(*cache);
     backend_.Ask([&](CudaDevice& device) { kernels_.keep(device, launch); });
   }
-  return absl::OkStatus();
-}
-
-absl::Status CudaRound::CopyLast(const Tensor& rows, const Tensor& last) {
-  backend_.Ask([&](CudaDevice& device) {
-    kernels_.copy_last(
-        device,
-        {.round = Spans(), .rows = MatrixOf(rows), .last = MatrixOf(last)});
-  });
   return absl::OkStatus();
 }
 

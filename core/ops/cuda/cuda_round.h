@@ -30,12 +30,13 @@ class CudaRound : public RoundTables {
   absl::Status Begin(const RoundStart& start, int target, int draft) override;
   absl::Status Select(int level) override;
   DeviceRows draft_rows(int level) const override;
+  int all_draft_rows() const override { return layout_.draft_rows; }
   absl::Status Draw(int level, const Tensor& logits) override;
   DeviceRows target_rows() const override;
   absl::Status Verify(const Tensor& logits) override;
   absl::Status Keep(absl::Span<KvCache* const> target,
                     absl::Span<KvCache* const> draft) override;
-  absl::Status CopyLast(const Tensor& rows, const Tensor& last) override;
+  Ints kept_rows() const override;
   absl::StatusOr<RoundFindings> Read() override;
   int target_length() const override { return target_length_; }
   int draft_length() const override { return draft_length_; }
@@ -68,7 +69,7 @@ class CudaRound : public RoundTables {
   std::unique_ptr<Buffer> book_;  // doubles, then integers
   std::unique_ptr<Buffer> draft_laws_, target_laws_, residual_;
   std::unique_ptr<Buffer> seen_, order_;
-  std::unique_ptr<Buffer> banned_target_, banned_draft_;
+  std::unique_ptr<Buffer> banned_target_, banned_draft_, columns_;
   std::vector<int> found_;  // the integers of the last Read()
   int target_length_ = 0;
   int draft_length_ = 0;

@@ -1,4 +1,6 @@
 // Activate and Copy: a number a thread.
+#include <cstdint>
+
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/launches.h"
 #include "core/ops/cuda/matrix.h"
@@ -29,10 +31,13 @@ struct CopyKernel {
   static constexpr const char* kName = "copy";
   Matrix<const float> x;
   Matrix<float> y;
+  Global<const std::int32_t> rows;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
-    const auto [row, column] = PlaceOf(t, x.columns);
-    if (row < x.rows) y.Write(row, column, x.Read(row, column));
+    const auto [row, column] = PlaceOf(t, y.columns);
+    if (row >= y.rows) return;
+    const int from = rows.empty() ? row : rows.Read(row);
+    if (from >= 0) y.Write(row, column, x.Read(from, column));
   }
 };
 
@@ -49,9 +54,10 @@ void LaunchActivate(CudaDevice& device, const ActivateLaunch& launch) {
 }
 
 void LaunchCopy(CudaDevice& device, const CopyLaunch& launch) {
-  if (launch.x.rows == 0 || launch.x.columns == 0) return;
-  Launch(device, ForEachNumber(launch.x),
-         CopyKernel{{device, launch.x}, {device, launch.y}});
+  if (launch.y.rows == 0 || launch.y.columns == 0) return;
+  Launch(device, ForEachNumber(launch.y),
+         CopyKernel{
+             {device, launch.x}, {device, launch.y}, {device, launch.rows}});
 }
 
 }  // namespace banyan::BANYAN_MAKER

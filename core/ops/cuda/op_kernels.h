@@ -53,6 +53,7 @@ struct ActivateLaunch {
 struct CopyLaunch {
   DeviceMatrix x;
   DeviceMatrix y;
+  DeviceSpan rows;  // integers, or none
 };
 
 // Of `kBf16` and `kQ8` a tile of 16 rows and of 16 or 32 columns is what a warp

@@ -10,8 +10,7 @@ const RoundKernels kRoundKernels = {.select = LaunchSelect,
                                     .laws = LaunchLaws,
                                     .draw = LaunchDraw,
                                     .verify = LaunchVerify,
-                                    .keep = LaunchKeep,
-                                    .copy_last = LaunchCopyLast};
+                                    .keep = LaunchKeep};
 
 const OpKernels kOpKernels = {
     .embed = LaunchEmbed,

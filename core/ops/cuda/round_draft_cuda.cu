@@ -207,6 +207,7 @@ struct SelectKernel {
     const RoundLayout& at = round.at;
     round.Set(at.draft_tokens, row, token);
     round.Set(at.draft_positions, row, position);
+    round.Set(at.draft_parents, row, parent_row);
     for (int word = 0; word < at.draft_words; ++word)
       round.Set(at.draft_visible, row * at.draft_words + word,
                 parent_row < 0 ? 0
@@ -216,14 +217,19 @@ struct SelectKernel {
   }
   BANYAN_DEVICE void WriteDraftRows(const Thread& t) const {
     const RoundLayout& at = round.at;
-    const int root = round.State(kTargetLength);  // its position
+    // The root's position: that of a pair is its first token's.
+    const int root = round.State(kTargetLength) - (at.rereads ? 1 : 0);
     if (level == 0) {
       if (t.index() != 0) return;
-      const bool unread = round.State(kUnread) != 0;
-      WriteDraftRow(0, unread ? round.State(kUnreadText) : 0,
-                    unread ? root - 1 : root, -1);
-      WriteDraftRow(1, round.State(kRoot), root, unread ? 0 : -1);
-      round.Set(at.draft_row, 0, 1);
+      const int padding = at.unread - round.State(kUnread);
+      for (int row = 0; row < padding; ++row) WriteDraftRow(row, 0, root, -1);
+      for (int row = padding; row <= at.unread; ++row)
+        WriteDraftRow(row,
+                      row == at.unread
+                          ? round.State(kRoot)
+                          : round.Get(at.unread_text, row - padding),
+                      root - (at.unread - row), row > padding ? row - 1 : -1);
+      round.Set(at.draft_row, 0, at.unread);
       return;
     }
     for (int i = t.index(); i < width; i += kThreads) {

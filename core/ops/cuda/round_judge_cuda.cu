@@ -158,7 +158,7 @@ struct VerifyKernel {
     round.SetState(kErrorText, round.Get(at.law_error, law * 3 + 1));
     round.SetState(kErrorBits, round.Get(at.law_error, law * 3 + 2));
     round.SetState(kPathSize, 0);
-    round.SetState(kLastRow, 0);
+    for (int i = 0; i <= at.levels; ++i) round.Set(at.kept_rows, i, -1);
     round.SetState(kTargetKept, 0);
     round.SetState(kDraftKept, 0);
   }
@@ -251,39 +251,38 @@ struct VerifyKernel {
     const RoundLayout& at = round.at;
     const int target = round.State(kTargetLength);
     const int draft = round.State(kDraftLength);
-    const bool unread = round.State(kUnread) != 0;
     round.Set(at.target_slots, 0, target);
     int kept = 0;
-    if (at.has_draft_rows) {
-      if (unread) round.Set(at.draft_slots, kept++, draft);
-      round.Set(at.draft_slots, kept++, draft + 1);
-    }
-    int last = 0;
+    if (at.has_draft_rows)
+      for (int row = at.unread - round.State(kUnread); row <= at.unread; ++row)
+        round.Set(at.draft_slots, kept++, draft + row);
+    const int before = at.levels - size;
+    for (int i = 0; i < before; ++i) round.Set(at.kept_rows, i, -1);
+    round.Set(at.kept_rows, before, 0);
+    int unread = 0;
     for (int i = 0; i < size; ++i) {
       const int row = round.Get(at.path, i);
       const int node = round.Get(at.row_node, row);
       round.Set(at.target_slots, i + 1, target + row);
+      round.Set(at.kept_rows, before + i + 1, row);
       const int own = round.Get(at.draft_row, node);
-      if (at.has_draft_rows && own >= 0)
+      if (at.has_draft_rows && !at.rereads && own >= 0)
         round.Set(at.draft_slots, kept++, draft + own);
-      last = node;
+      else if (at.has_draft_rows)
+        round.Set(at.unread_text, unread++, round.Get(at.token, node));
       Note(round.Get(at.token, node));
     }
     Note(next);
     round.SetState(kErrorKind, kNoError);
     round.SetState(kPathSize, size);
     round.SetState(kNext, next);
-    round.SetState(kLastRow, size == 0 ? 0 : round.Get(at.path, size - 1));
     round.SetState(kTargetKept, size + 1);
     round.SetState(kTargetTo, target);
     round.SetState(kDraftKept, kept);
     round.SetState(kDraftTo, draft);
     round.SetState(kTargetLength, target + size + 1);
     round.SetState(kDraftLength, draft + kept);
-    const bool short_of_one =
-        at.has_draft_rows && draft + kept < target + size + 1;
-    round.SetState(kUnread, short_of_one ? 1 : 0);
-    round.SetState(kUnreadText, round.Get(at.token, last));
+    round.SetState(kUnread, unread);
     round.SetState(kRoot, next);
     round.SetState(kRound, round.State(kRound) + 1);
   }
@@ -324,20 +323,6 @@ struct KeepKernel {
   }
 };
 
-struct CopyLastKernel {
-  static constexpr const char* kName = "copy_last";
-  RoundView round;
-  Matrix<const float> rows;
-  Matrix<float> last;
-
-  BANYAN_DEVICE void operator()(const Thread& t) const {
-    if (round.State(kErrorKind) != kNoError) return;
-    const auto column = static_cast<int>(ThingOf(t));
-    if (column < last.columns)
-      last.Write(0, column, rows.Read(round.State(kLastRow), column));
-  }
-};
-
 }  // namespace
 
 void LaunchVerify(CudaDevice& device, const RoundSpans& round) {
@@ -360,13 +345,6 @@ void LaunchKeep(CudaDevice& device, const KeepLaunch& launch) {
                                kernel.caches[0].kv_heads *
                                (kernel.caches[0].width / 2);
   Launch(device, ForEach(threads), kernel);
-}
-
-void LaunchCopyLast(CudaDevice& device, const CopyLastLaunch& launch) {
-  Launch(device, ForEach(launch.last.columns),
-         CopyLastKernel{{device, launch.round},
-                        {device, launch.rows},
-                        {device, launch.last}});
 }
 
 }  // namespace banyan::BANYAN_MAKER

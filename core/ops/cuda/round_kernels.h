@@ -36,6 +36,7 @@ struct LawsLaunch {
   RoundSpans round;
   LawRule rule;
   DeviceMatrix logits;
+  DeviceSpan columns;  // integers, by token: its logit, -1 if none; or none
   bool of_target = false;
   int first_law = 0;
 };
@@ -56,19 +57,12 @@ struct KeepLaunch {
   DeviceKv caches[kKeepLayers];
 };
 
-struct CopyLastLaunch {
-  RoundSpans round;
-  DeviceMatrix rows;
-  DeviceMatrix last;
-};
-
 struct RoundKernels {
   void (*select)(CudaDevice& device, const SelectLaunch& launch);
   void (*laws)(CudaDevice& device, const LawsLaunch& launch);
   void (*draw)(CudaDevice& device, const DrawLaunch& launch);
   void (*verify)(CudaDevice& device, const RoundSpans& round);
   void (*keep)(CudaDevice& device, const KeepLaunch& launch);
-  void (*copy_last)(CudaDevice& device, const CopyLastLaunch& launch);
 };
 
 namespace on_host {

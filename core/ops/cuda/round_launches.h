@@ -13,7 +13,6 @@ void LaunchLaws(CudaDevice& device, const LawsLaunch& launch);
 void LaunchDraw(CudaDevice& device, const DrawLaunch& launch);
 void LaunchVerify(CudaDevice& device, const RoundSpans& round);
 void LaunchKeep(CudaDevice& device, const KeepLaunch& launch);
-void LaunchCopyLast(CudaDevice& device, const CopyLastLaunch& launch);
 
 }  // namespace banyan::BANYAN_MAKER
 

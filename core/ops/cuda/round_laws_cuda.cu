@@ -45,6 +45,7 @@ struct LawsKernel {
   RoundView round;
   Rule rule;
   Matrix<const float> logits;
+  Global<const std::int32_t> columns;
   Global<double> laws;
   Global<const std::int32_t> seen;
   Global<std::int32_t> order;
@@ -57,6 +58,11 @@ struct LawsKernel {
     for (; node > 0; node = round.Get(round.at.parent, node))
       if (round.Get(round.at.token, node) == token) return true;
     return false;
+  }
+
+  // Of a token's logit.
+  BANYAN_DEVICE int Column(int token) const {
+    return columns.empty() ? token : columns.Read(token);
   }
 
   BANYAN_DEVICE void Fail(const Thread& t, int law, RoundError kind, int token,
@@ -86,9 +92,10 @@ struct LawsKernel {
 
     int wrong = kNothing;
     for (int i = t.index(); i < vocab; i += t.threads()) {
-      const float logit = logits.Read(row, i);
-      double value = i < rule.used ? static_cast<double>(logit) : -INFINITY;
-      const bool finite = i >= rule.used || IsFinite(logit);
+      const int column = i < rule.used ? Column(i) : -1;
+      const float logit = column < 0 ? -INFINITY : logits.Read(row, column);
+      double value = static_cast<double>(logit);
+      const bool finite = column < 0 || IsFinite(logit);
       if (rule.penalty != 1 && Seen(node, i))
         value = value > 0 ? value / rule.penalty : value * rule.penalty;
       if ((!finite || !(value < INFINITY)) && i < wrong) wrong = i;
@@ -96,7 +103,7 @@ struct LawsKernel {
     }
     wrong = block.Least(wrong);
     if (wrong != kNothing)
-      return Fail(t, number, kNoNumber, wrong, logits.Read(row, wrong));
+      return Fail(t, number, kNoNumber, wrong, logits.Read(row, Column(wrong)));
     for (std::int64_t i = t.index(); i < rule.banned.size(); i += t.threads())
       laws.Write(first + rule.banned.Read(i), -INFINITY);
 
@@ -200,6 +207,7 @@ void LaunchLaws(CudaDevice& device, const LawsLaunch& launch) {
              {device, round},
              {device, launch.rule},
              {device, launch.logits},
+             {device, launch.of_target ? DeviceSpan() : launch.columns},
              {device, launch.of_target ? round.target_laws : round.draft_laws},
              {device, round.seen},
              {device, round.order},

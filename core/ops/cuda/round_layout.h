@@ -14,17 +14,15 @@ enum RoundState {
   kRoot,
   kPrompt,
   kRound,
-  kUnread,      // 1 if the drafter has not read the token before the root
-  kUnreadText,  // that token
-  kNodes,       // made so far
-  kNewest,      // the first node of the newest level
-  kWanted,      // nodes of it that are proposed for
-  kSlots,       // draws planned so far, and before this level
+  kUnread,  // tokens before the root that the drafter has not read
+  kNodes,   // made so far
+  kNewest,  // the first node of the newest level
+  kWanted,  // nodes of it that are proposed for
+  kSlots,   // draws planned so far, and before this level
   kSlotsBefore,
   kRows,  // of the target's pass
   kPathSize,
   kNext,
-  kLastRow,    // of the path, in the target's pass
   kErrorKind,  // RoundError
   kErrorText,  // which token, and its logit's bits
   kErrorBits,
@@ -49,6 +47,7 @@ struct RoundLayout {
   bool share = false;
   bool law_by_depth = false;
   bool has_draft_rows = false;
+  bool rereads = false;       // RoundTablesOptions::draft_rereads
   bool dense_target = false;  // laws; else tokens may be left out
   bool dense_draft = false;
   int levels = 0;
@@ -62,6 +61,7 @@ struct RoundLayout {
   int width = 0;  // of the widest level
   int rows = 0;   // of the target's pass
   int draft_rows = 0;
+  int unread = 0;    // the most of kUnread
   int law_rows = 0;  // of drafts
   int target_words = 0;
   int draft_words = 0;
@@ -88,10 +88,13 @@ struct RoundLayout {
   int law_error = 0;  // three each, as law_total
   int read_back = 0;  // integers up to here are what a round found
   int wanted = 0;
-  int below = 0;  // nodes below each, itself counted
+  int below = 0;        // nodes below each, itself counted
+  int unread_text = 0;  // those tokens, in the text's order
+  int kept_rows = 0;    // RoundTables::kept_rows
   int target_slots = 0, draft_slots = 0;
   int target_tokens = 0, target_positions = 0, target_visible = 0;
   int draft_tokens = 0, draft_positions = 0, draft_visible = 0;
+  int draft_parents = 0;
   int place_first = 0, place_count = 0, place_list = 0;
   int end_list = 0;
   int integers = 0;

@@ -117,10 +117,15 @@ absl::Status MoveKv(const MoveKvArgs& args) {
 }
 
 absl::Status Copy(const CopyArgs& args) {
-  Check(args.x.rows == args.y.rows && args.x.columns == args.y.columns,
+  const bool chosen = args.rows.buffer != nullptr;
+  Check((chosen || args.x.rows == args.y.rows) &&
+            args.x.columns == args.y.columns,
         "rows copied to another shape");
-  for (int i = 0; i < args.x.rows; ++i)
-    std::copy_n(Row(args.x, i), args.x.columns, Row(args.y, i));
+  for (int i = 0; i < args.y.rows; ++i) {
+    const int from = chosen ? Data(args.rows)[i] : i;
+    if (from >= 0)
+      std::copy_n(Row(args.x, from), args.x.columns, Row(args.y, i));
+  }
   return absl::OkStatus();
 }
 

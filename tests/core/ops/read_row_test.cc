@@ -242,5 +242,41 @@ TEST(Copy, MovesRowsAndNothingElse) {
     }
 }
 
+TEST(Copy, TakesChosenRowsAndLeavesTheOthers) {
+  Fleet fleet;
+  Dice dice(3);
+  const std::vector<int> chosen = {4, -1, 0, 4, -1, 2};
+  const int rows = static_cast<int>(chosen.size());
+  for (int columns : {1, 16, 33}) {
+    const Numbers x = HardNumbers(5, columns, 100, dice);
+    const Numbers before = HardNumbers(rows, columns, 100, dice);
+    Numbers wanted = before;
+    for (int row = 0; row < rows; ++row)
+      for (int i = 0; i < columns && chosen[row] >= 0; ++i)
+        wanted.at(row, i) = x.at(chosen[row], i);
+    const Place from = RandomPlace(dice);
+    const Place to = RandomPlace(dice);
+    ExpectTwins(
+        fleet, rows,
+        [&](Backend& backend, int first, int count) {
+          Desk desk(backend);
+          const Tensor y = desk.Put(before.Rows(first, count), to);
+          const auto status = backend.Copy(
+              {.x = desk.Put(x, from),
+               .y = y,
+               .rows = desk.List(
+                   {chosen.begin() + first, chosen.begin() + first + count})});
+          EXPECT_TRUE(status.ok()) << status;
+          Numbers copy = desk.Take(y);
+          EXPECT_TRUE(SameBits(copy, wanted.Rows(first, count)));
+          return copy;
+        },
+        [](const Numbers& expected, const BackendFacts&) {
+          return std::vector<double>(expected.data.size());
+        },
+        absl::StrCat(rows, " x ", columns));
+  }
+}
+
 }  // namespace
 }  // namespace banyan

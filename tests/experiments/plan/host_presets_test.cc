@@ -245,7 +245,8 @@ TEST_P(ShippedOnHost, LeavesGreedyTextAsItIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Some, ShippedOnHost,
-                         testing::Values("medusa", "sequoia", "specinfer_1"),
+                         testing::Values("medusa", "sequoia", "specinfer_1",
+                                         "eagle3"),
                          [](const auto& row) { return row.param; });
 
 TEST(HostPresetCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
