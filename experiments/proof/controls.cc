@@ -11,6 +11,7 @@
 #include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/prob/sampling_rule.h"
 #include "experiments/proof/tamper.h"
 #include "experiments/proof/wrong_chance.h"
 #include "experiments/proof/wrong_verifiers.h"
@@ -23,13 +24,17 @@ using Owned = std::unique_ptr<Verifier>;
 
 // A tampering as a plain function of the right verifier.
 template <Tampering kTampering>
-Owned With(Owned right) {
+Owned With(Owned right, const SamplingRule& /*rule*/) {
   return Tampered(std::move(right), kTampering);
 }
 
 template <Owned (*kWrong)()>
-Owned Instead(Owned /*right*/) {
+Owned Instead(Owned /*right*/, const SamplingRule& /*rule*/) {
   return kWrong();
+}
+
+Owned WithoutDemands(Owned right, const SamplingRule& /*rule*/) {
+  return Undemanding(std::move(right));
 }
 
 }  // namespace
@@ -63,7 +68,7 @@ absl::Span<const ControlRow> ControlCatalogue() {
       {"demands_dropped",
        "A verifier takes draws it must refuse: value-dependent counts under "
        "k_seq, shared draws under traversal.",
-       Undemanding},
+       WithoutDemands},
       {"residual_not_normalised", "After a refusal cur is pos(cur - q).",
        Instead<ResidualNotNormalised>},
       {"residual_is_target", "After a refusal cur is p again.",
@@ -85,6 +90,9 @@ absl::Span<const ControlRow> ControlCatalogue() {
        .sentence = "Every round reuses the randomness of the first.",
        .chance = SameEveryRound,
        .rounds = 2},
+      {"bonus_untempered",
+       "The token after a path accepted whole is drawn at temperature 1.",
+       UntemperedBonus},
   };
   return rows;
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/params.h"
+#include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
 #include "verifiers/verifier.h"
 
@@ -19,8 +20,10 @@ namespace banyan {
 struct ControlRow {
   absl::string_view name;
   absl::string_view sentence;  // what is wrong
-  // The broken verifier; it may use `right`, the one the file asked for.
-  std::unique_ptr<Verifier> (*wrap)(std::unique_ptr<Verifier> right) = nullptr;
+  // The broken verifier; it may use `right`, the one the file asked for, and
+  // the rule of the target's laws.
+  std::unique_ptr<Verifier> (*wrap)(std::unique_ptr<Verifier> right,
+                                    const SamplingRule& rule) = nullptr;
   // Broken chance over honest chance.
   std::unique_ptr<RandomSource> (*chance)(RandomSource& honest) = nullptr;
   // Rounds to enumerate jointly; 0: each by itself.

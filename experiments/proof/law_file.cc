@@ -121,7 +121,7 @@ absl::Status Break(const Params& control, LawFile& law, Method& method) {
   BANYAN_ASSIGN_OR_RETURN(const ControlRow* row, FindControl(control));
   law.control = std::string(row->name);
   if (row->wrap != nullptr)
-    method.verifier = row->wrap(std::move(method.verifier));
+    method.verifier = row->wrap(std::move(method.verifier), method.rule);
   if (row->chance != nullptr) law.options.wrap = row->chance;
   law.options.rounds = row->rounds;
   return absl::OkStatus();

@@ -12,6 +12,7 @@
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/row_source.h"
+#include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
@@ -60,6 +61,53 @@ class UndemandingVerifier : public Verifier {
   std::unique_ptr<Verifier> right_;
 };
 
+// A law whose masses are raised to `power`.
+Distribution Raised(const Distribution& law, double power) {
+  std::vector<double> masses(static_cast<std::size_t>(law.vocab_size()), 0.0);
+  law.ForEach([&](TokenId token, double mass) {
+    masses[static_cast<std::size_t>(token)] = std::pow(mass, power);
+  });
+  return Distribution::Dense(std::move(masses)).Normalized();
+}
+
+// At temperature T masses are those at 1, raised to 1 / T and normalised.
+class UntemperedRows : public RowSource {
+ public:
+  UntemperedRows(const DraftTree& tree, RowSource& right, double temperature)
+      : tree_(tree), right_(right), temperature_(temperature) {}
+
+  const Distribution& Row(int node) override {
+    if (!tree_.node(node).lists.empty()) return right_.Row(node);
+    if (const auto known = rows_.find(node); known != rows_.end())
+      return known->second;
+    return rows_[node] = Raised(right_.Row(node), temperature_);
+  }
+
+ private:
+  const DraftTree& tree_;
+  RowSource& right_;
+  double temperature_;
+  std::map<int, Distribution> rows_;
+};
+
+class UntemperedBonusVerifier : public Verifier {
+ public:
+  UntemperedBonusVerifier(std::unique_ptr<Verifier> right, double temperature)
+      : right_(std::move(right)), temperature_(temperature) {}
+
+  VerifierTraits traits() const override { return right_->traits(); }
+
+  Verdict Verify(const DraftTree& tree, RowSource& target,
+                 const Chance& chance) const override {
+    UntemperedRows rows(tree, target, temperature_);
+    return right_->Verify(tree, rows, chance);
+  }
+
+ private:
+  std::unique_ptr<Verifier> right_;
+  double temperature_;
+};
+
 void ForEachList(std::vector<Node>& nodes,
                  absl::FunctionRef<void(std::vector<Draw>&)> change) {
   for (Node& node : nodes)
@@ -75,6 +123,12 @@ std::unique_ptr<Verifier> Tampered(std::unique_ptr<Verifier> right,
 
 std::unique_ptr<Verifier> Undemanding(std::unique_ptr<Verifier> right) {
   return std::make_unique<UndemandingVerifier>(std::move(right));
+}
+
+std::unique_ptr<Verifier> UntemperedBonus(std::unique_ptr<Verifier> right,
+                                          const SamplingRule& rule) {
+  return std::make_unique<UntemperedBonusVerifier>(std::move(right),
+                                                   rule.options().temperature);
 }
 
 void MergeRepeats(std::vector<Node>& nodes) {
@@ -173,14 +227,7 @@ void CutToOneNode(std::vector<Node>& nodes) {
 
 void FlattenProposals(std::vector<Node>& nodes) {
   ForEachList(nodes, [](std::vector<Draw>& draws) {
-    for (Draw& draw : draws) {
-      std::vector<double> masses(
-          static_cast<std::size_t>(draw.proposal.vocab_size()), 0.0);
-      draw.proposal.ForEach([&](TokenId token, double mass) {
-        masses[static_cast<std::size_t>(token)] = std::sqrt(mass);
-      });
-      draw.proposal = Distribution::Dense(std::move(masses)).Normalized();
-    }
+    for (Draw& draw : draws) draw.proposal = Raised(draw.proposal, 0.5);
   });
 }
 

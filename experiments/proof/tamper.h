@@ -1,11 +1,12 @@
 // Controls that hand a right verifier a tree that lost the truth about its
-// draws.
+// draws, or rows that are not all the target's.
 #ifndef BANYAN_EXPERIMENTS_PROOF_TAMPER_H_
 #define BANYAN_EXPERIMENTS_PROOF_TAMPER_H_
 
 #include <memory>
 #include <vector>
 
+#include "core/prob/sampling_rule.h"
 #include "tree/draft_tree.h"
 #include "verifiers/verifier.h"
 
@@ -20,6 +21,11 @@ std::unique_ptr<Verifier> Tampered(std::unique_ptr<Verifier> right,
 // `right` with the demands it makes on draws dropped: counts fixed before the
 // first, and each node its own.
 std::unique_ptr<Verifier> Undemanding(std::unique_ptr<Verifier> right);
+// `right` with the temperature of `rule` taken back in the rows of nodes
+// without draws, as the sampler published with EAGLE-1 has it. What the rule
+// truncates stays away, which there it does not.
+std::unique_ptr<Verifier> UntemperedBonus(std::unique_ptr<Verifier> right,
+                                          const SamplingRule& rule);
 
 void MergeRepeats(std::vector<Node>& nodes);
 void GroupRepeats(std::vector<Node>& nodes);

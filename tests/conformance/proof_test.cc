@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
+#include "core/prob/sampling_rule.h"
 #include "experiments/proof/controls.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/pairing.h"
@@ -99,8 +100,9 @@ TEST(Proof, OfAWrongLawIsAnError) {
   ASSERT_TRUE(control.ok()) << control.status();
   const auto section = ParseYaml("{name: multi_round}", "verifier");
   ASSERT_TRUE(section.ok()) << section.status();
-  auto wrong =
-      BuildWith(pairing, (*control)->wrap(BuildVerifier(*section).value()));
+  auto wrong = BuildWith(
+      pairing,
+      (*control)->wrap(BuildVerifier(*section).value(), SamplingRule()));
   EXPECT_THAT(ErrorOf(Prove({"it", pairing.target, kSmall}, std::move(wrong))),
               HasSubstr("it, 3 letters, 1 round(s): the law is off by 0."));
 }

@@ -97,7 +97,7 @@ class JointLaw {
     Method method = std::move(loaded->decoder->method());
     EXPECT_TRUE(IsLossless(method)) << preset;
     if (control != nullptr)
-      method.verifier = control->wrap(std::move(method.verifier));
+      method.verifier = control->wrap(std::move(method.verifier), method.rule);
     auto decoder = Decoder::Create(*cache_, std::move(method));
     Check(decoder.ok(), decoder.status().message());
     std::vector<int> counts(masses_.size());
