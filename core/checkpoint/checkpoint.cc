@@ -22,6 +22,7 @@
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/counted.h"
+#include "core/base/errors.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
@@ -45,9 +46,11 @@ absl::StatusOr<ConfigReader> OpenConfig(const std::string& path) {
   return ConfigReader::Parse(text, path);
 }
 
+// Of many that are wrong in one way so many are told.
+constexpr std::size_t kNamed = 5;
+
 // The first few of `names`, and how many more there are.
 std::string SomeOf(const std::vector<std::string>& names) {
-  constexpr std::size_t kNamed = 5;
   const std::size_t named = std::min(names.size(), kNamed);
   return absl::StrCat(
       absl::StrJoin(names.begin(),
@@ -134,8 +137,10 @@ absl::StatusOr<std::unique_ptr<Checkpoint>> Checkpoint::Open(
   std::unique_ptr<Checkpoint> result(
       new Checkpoint(directory, std::move(files)));
   BANYAN_RETURN_IF_ERROR(result->ReadConfigs(config, read));
-  BANYAN_RETURN_IF_ERROR(result->CheckWeights());
-  BANYAN_RETURN_IF_ERROR(result->CheckUnread());
+  Errors errors;
+  result->CheckWeights(errors);
+  errors.Add(result->CheckUnread());
+  BANYAN_RETURN_IF_ERROR(errors.status());
   return result;
 }
 
@@ -152,28 +157,34 @@ absl::Status Checkpoint::ReadConfigs(ConfigReader& config, ReadConfig read) {
   return generation->status();
 }
 
-absl::Status Checkpoint::CheckWeights() const {
+void Checkpoint::CheckWeights(Errors& errors) const {
   std::vector<std::string> missing;  // in order
   std::set<absl::string_view> named_before;
-  absl::Status status;
-  ForEachSource(architecture_, [&](const WeightSource& source) {
+  std::size_t misshapen = 0;
+  const auto check = [&](const WeightSource& source) {
     const absl::Status found = Tensor(source).status();
-    if (!absl::IsNotFound(found))
-      status.Update(found);
-    else if (named_before.insert(source.tensor).second)
-      missing.push_back(source.tensor);
-  });
-  if (architecture_.tied_twin.present())
-    status.Update(Tensor(architecture_.tied_twin).status());
-  if (missing.empty()) return status;
+    if (absl::IsNotFound(found)) {
+      if (named_before.insert(source.tensor).second)
+        missing.push_back(source.tensor);
+    } else if (!found.ok() && ++misshapen <= kNamed) {
+      errors.Add(found);
+    }
+  };
+  ForEachSource(architecture_, check);
+  if (architecture_.tied_twin.present()) check(architecture_.tied_twin);
+  if (misshapen > kNamed)
+    errors.Add(absl::InvalidArgumentError(
+        absl::StrCat(directory_, ": ", misshapen - kNamed,
+                     " more of the weights are of another shape or type")));
+  if (missing.empty()) return;
   const bool lacks_head = architecture_.head.present() &&
                           missing.back() == architecture_.head.tensor &&
                           !architecture_.tied_head;
-  return absl::InvalidArgumentError(absl::StrCat(
+  errors.Add(absl::InvalidArgumentError(absl::StrCat(
       directory_, ": ", missing.size(),
       " of the weights missing: ", SomeOf(missing),
       lacks_head ? " (config.json does not tie the head to the embedding)"
-                 : ""));
+                 : "")));
 }
 
 absl::Status Checkpoint::CheckUnread() {

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/errors.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint_files.h"
 #include "core/checkpoint/config_reader.h"
@@ -41,7 +42,7 @@ class Checkpoint {
   // refused, and so is a tensor of a layer that config.json does not have.
   // Fails with NotFound if there is no config.json or no weights, and else with
   // InvalidArgument, which names the file, the key or tensor, what was found
-  // and what was expected.
+  // and what was expected; what is wrong with tensors is told together.
   static absl::StatusOr<std::unique_ptr<Checkpoint>> Open(
       const std::string& directory);
   // The same of a directory whose config.json `read` reads.
@@ -83,7 +84,7 @@ class Checkpoint {
   Checkpoint(std::string directory, CheckpointFiles files)
       : directory_(std::move(directory)), files_(std::move(files)) {}
   absl::Status ReadConfigs(ConfigReader& config, ReadConfig read);
-  absl::Status CheckWeights() const;
+  void CheckWeights(Errors& errors) const;
   absl::Status CheckUnread();
 
   std::string directory_;

@@ -25,15 +25,12 @@ absl::StatusOr<ConfigReader> ConfigReader::Parse(absl::string_view text,
   BANYAN_ASSIGN_OR_RETURN(JsonTree tree, JsonTree::Parse(text, file_name));
   const JsonAt root = tree.root();
   if (!root.is_object()) return root.Expected("an object");
-  return ConfigReader(root, std::make_shared<Shared>(Shared{
-                                std::move(tree), file_name, absl::OkStatus()}));
+  return ConfigReader(
+      root, std::make_shared<const File>(File{std::move(tree), file_name}),
+      std::make_shared<Told>());
 }
 
-const std::string& ConfigReader::file_name() const {
-  return shared_->file_name;
-}
-
-const absl::Status& ConfigReader::status() const { return shared_->status; }
+const std::string& ConfigReader::file_name() const { return file_->name; }
 
 bool ConfigReader::IsGiven(absl::string_view key) const {
   return object_.At(key).exists();
@@ -44,8 +41,15 @@ bool ConfigReader::Has(absl::string_view key) const {
 }
 
 std::optional<JsonAt> ConfigReader::Find(absl::string_view key) const {
-  if (!status().ok() || !Has(key)) return std::nullopt;
+  if (told_->failed || !Has(key)) return std::nullopt;
   return object_.At(key);
+}
+
+void ConfigReader::Note(const absl::Status& status) {
+  if (status.ok() || told_->failed) return;
+  told_->failed = true;
+  for (Told* told = told_.get(); told != nullptr; told = told->above.get())
+    told->errors.Add(status);
 }
 
 void ConfigReader::Fail(absl::string_view key, absl::string_view message) {
@@ -113,7 +117,7 @@ bool ConfigReader::Flag(absl::string_view key, bool fallback) {
 std::string ConfigReader::Text(absl::string_view key) {
   Missing(key, "a text");
   const std::string text = TextOr(key, "");
-  if (text.empty() && status().ok()) Unexpected(key, "a text");
+  if (text.empty()) Unexpected(key, "a text");
   return text;
 }
 
@@ -190,7 +194,7 @@ std::vector<int> ConfigReader::Indices(absl::string_view key, int end) {
       Fail(key,
            absl::StrCat("expected ascending numbers below ", end, ", found ",
                         value->At(i).Found(), " at place ", i));
-      return {};
+      return std::vector<int>(value->size());
     }
     least = index + 1;
     indices.push_back(static_cast<int>(index));
@@ -201,7 +205,13 @@ std::vector<int> ConfigReader::Indices(absl::string_view key, int end) {
 ConfigReader ConfigReader::Section(absl::string_view key) {
   const std::optional<JsonAt> value = Find(key);
   if (value.has_value() && !value->is_object()) Unexpected(key, "an object");
-  return ConfigReader(object_.At(key), shared_);
+  return ConfigReader(object_.At(key), file_, told_);
+}
+
+ConfigReader ConfigReader::Apart() const {
+  auto told = std::make_shared<Told>();
+  told->above = told_;
+  return ConfigReader(object_, file_, std::move(told));
 }
 
 std::vector<std::string> ConfigReader::Flags() const {

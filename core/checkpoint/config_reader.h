@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/errors.h"
 #include "core/base/token.h"
 #include "core/json/json_at.h"
 
@@ -28,7 +29,8 @@ namespace banyan {
 
 // Keeps the first error, "FILE: key: expected a positive integer, found "x"",
 // and gives it at the end, so that a family reads straight through. After an
-// error every further read gives its fallback.
+// error every further read gives its fallback. What does not depend on each
+// other is read apart, and then all that is wrong is told.
 class ConfigReader {
  public:
   // The sizes of a model are at most this: no published one comes near, and the
@@ -63,12 +65,16 @@ class ConfigReader {
   // A token id or a list of them, each below `vocab_size`; empty if none.
   std::vector<TokenId> Tokens(absl::string_view key, int vocab_size);
 
-  // A list of ascending numbers from 0 to `end` - 1; empty if there is none.
+  // A list of ascending numbers from 0 to `end` - 1; empty if there is none,
+  // and as many zeros if one is none of them.
   std::vector<int> Indices(absl::string_view key, int end);
 
   // The object under `key`, or one without keys. Its errors are told here too,
   // as "FILE: key.inner: ...".
   ConfigReader Section(absl::string_view key);
+  // A reader of the same object that keeps a first error of its own, which is
+  // told here too and ends no reading here.
+  ConfigReader Apart() const;
   // The keys that stand for true or false.
   std::vector<std::string> Flags() const;
   // True if the value of some key is itself an object.
@@ -80,25 +86,32 @@ class ConfigReader {
   void Unexpected(absl::string_view key, absl::string_view what);
 
   const std::string& file_name() const;
-  const absl::Status& status() const;
+  // Of several errors each has a line.
+  absl::Status status() const { return told_->errors.status(); }
 
  private:
-  struct Shared {
+  struct File {
     JsonTree tree;
-    std::string file_name;
-    absl::Status status;
+    std::string name;
+  };
+  struct Told {
+    std::shared_ptr<Told> above;  // of whom this was read apart
+    bool failed = false;
+    Errors errors;  // its own, and of what was read apart from it
   };
 
-  ConfigReader(const JsonAt& object, std::shared_ptr<Shared> shared)
-      : object_(object), shared_(std::move(shared)) {}
+  ConfigReader(const JsonAt& object, std::shared_ptr<const File> file,
+               std::shared_ptr<Told> told)
+      : object_(object), file_(std::move(file)), told_(std::move(told)) {}
   // The value under `key`; none if it is absent, null, or after an error.
   std::optional<JsonAt> Find(absl::string_view key) const;
   std::optional<int> Whole(absl::string_view key, int min, int max);
   void Missing(absl::string_view key, absl::string_view what);
-  void Note(const absl::Status& status) { shared_->status.Update(status); }
+  void Note(const absl::Status& status);
 
-  JsonAt object_;  // in the tree, which all sections share
-  std::shared_ptr<Shared> shared_;
+  JsonAt object_;  // in the file's tree
+  std::shared_ptr<const File> file_;
+  std::shared_ptr<Told> told_;  // which sections share
 };
 
 }  // namespace banyan

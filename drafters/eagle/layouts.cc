@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "core/base/errors.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/checkpoint/architecture.h"
@@ -51,19 +52,25 @@ constexpr std::array<absl::string_view, 17> kIdleFlags = {
     "use_return_dict"};
 
 // An unknown flag that is off asks for nothing.
-void RefuseFlags(ConfigReader& in, std::set<absl::string_view> known) {
+void RefuseFlags(const ConfigReader& in, std::set<absl::string_view> known) {
   known.insert(kIdleFlags.begin(), kIdleFlags.end());
-  for (const std::string& flag : in.Flags())
-    if (known.count(flag) == 0 && in.Flag(flag, false))
-      in.Fail(flag, absl::StrCat("nobody here knows this flag; known are ",
-                                 absl::StrJoin(known, ", ")));
+  for (const std::string& flag : in.Flags()) {
+    ConfigReader apart = in.Apart();
+    if (known.count(flag) == 0 && apart.Flag(flag, false))
+      apart.Fail(flag, absl::StrCat("nobody here knows this flag; known are ",
+                                    absl::StrJoin(known, ", ")));
+  }
 }
 
-// One head's configuration being read.
+// One head's configuration being read, what stands alone apart, so that it is
+// told whatever else is wrong.
 class Reader {
  public:
   Reader(ConfigReader& in, HasTensor has_tensor, const EagleTarget& target)
-      : in_(in), has_tensor_(has_tensor), target_(target) {}
+      : in_(in), sizes_(in.Apart()), has_tensor_(has_tensor), target_(target) {}
+
+  // The sizes are those of such a head, so the tensors' shapes are known.
+  bool HasSizes() const { return sizes_.status().ok(); }
 
   EagleSpec Read() {
     if (in_.Has("speculators_model_type"))
@@ -71,7 +78,7 @@ class Reader {
     else if (has_tensor_("midlayer.self_attn.q_proj.weight"))
       ReadEagle3();
     else if (!MtpPrefix().empty())
-      ReadMtp(in_, "multi-token prediction, MiMo's names", true);
+      ReadMtp(sizes_, "multi-token prediction, MiMo's names", true);
     else
       ReadEagle1();
     return std::move(spec_);
@@ -81,9 +88,15 @@ class Reader {
   Architecture& network() { return spec_.network; }
   int hidden() const { return spec_.network.hidden_size; }
 
+  void ExpectOne(const char* count) {
+    ConfigReader in = in_.Apart();
+    if (in.SizeOr(count, 1) != 1) in.Unexpected(count, "1");
+  }
+
   // The sizes, a layer for each of `prefixes`, and the embedding if the file
-  // has one.
-  void ReadNetwork(ConfigReader& in, const std::vector<std::string>& prefixes,
+  // has one. False if they cannot be read. `in` is `sizes_` or a section of it.
+  bool ReadNetwork(const ConfigReader& in,
+                   const std::vector<std::string>& prefixes,
                    const std::string& embedding) {
     LlamaKind kind = {.family = "llama"};
     const auto has = [&](absl::string_view name) {
@@ -93,11 +106,13 @@ class Reader {
     kind.output_bias = has("self_attn.o_proj.bias");
     kind.mlp_bias = has("mlp.down_proj.bias");
     kind.head_norms = has("self_attn.q_norm.weight");
-    network() = ReadLlamaKind(in, has_tensor_, kind);
+    ConfigReader apart = in.Apart();
+    network() = ReadLlamaKind(apart, has_tensor_, kind);
+    if (!apart.status().ok()) return false;
     Architecture& of = network();
-    if (in.Has("vocab_size") && of.vocab_size != target_.vocab_size)
-      in.Unexpected("vocab_size", absl::StrCat("the target's vocabulary of ",
-                                               target_.vocab_size));
+    if (of.vocab_size != target_.vocab_size)
+      apart.Unexpected("vocab_size", absl::StrCat("the target's vocabulary of ",
+                                                  target_.vocab_size));
     of.layers.clear();
     for (const std::string& prefix : prefixes)
       of.layers.push_back(LlamaLayer(of, kind, prefix));
@@ -111,33 +126,35 @@ class Reader {
     of.tied_head = false;
     of.tied_twin = {};
     of.end_of_text.clear();
+    return true;
   }
 
-  // How many numbers of the target's states are read.
+  // How many numbers of the target's states are read. The network is known.
   int StateSize() {
     constexpr char kTarget[] = "target_hidden_size";
     constexpr char kRead[] = "target_coordinates";
-    const int whole = in_.SizeOr(kTarget, hidden());
+    const int whole = sizes_.SizeOr(kTarget, hidden());
     if (whole != target_.hidden_size)
-      in_.Fail(in_.Has(kTarget) ? kTarget : "hidden_size",
-               absl::StrCat("expected the target's ", target_.hidden_size,
-                            ", found ", whole));
-    spec_.state_size = in_.SizeOr(kRead, whole, whole);
+      sizes_.Fail(sizes_.Has(kTarget) ? kTarget : "hidden_size",
+                  absl::StrCat("expected the target's ", target_.hidden_size,
+                               ", found ", whole));
+    spec_.state_size = sizes_.SizeOr(kRead, whole, whole);
+    const auto lacks = [&](const char* what, absl::string_view tensor) {
+      sizes_.Apart().Fail(
+          "hidden_size",
+          absl::StrCat(hidden(), " is not the target's ", whole, ", so its ",
+                       what, " cannot be borrowed, and there is no tensor ",
+                       tensor));
+    };
     if (hidden() != whole && !network().embedding.present())
-      in_.Fail("hidden_size",
-               absl::StrCat(hidden(), " is not the target's ", whole,
-                            ", so its embedding cannot be borrowed, and ",
-                            "there is no tensor ", spec_.embedding_name));
+      lacks("embedding", spec_.embedding_name);
     if (hidden() != whole && !network().head.present())
-      in_.Fail("hidden_size",
-               absl::StrCat(hidden(), " is not the target's ", whole,
-                            ", so its output matrix cannot be borrowed, and ",
-                            "there is no tensor lm_head.weight"));
+      lacks("output matrix", "lm_head.weight");
     return spec_.state_size;
   }
 
   // `shift` makes a tap of a number in the file.
-  void ReadTaps(ConfigReader& in, int shift, const char* count) {
+  void ReadTaps(ConfigReader in, int shift, const char* count) {
     constexpr char kKey[] = "eagle_aux_hidden_state_layer_ids";
     const int layers = target_.layers;
     spec_.tap_shift = shift;
@@ -158,8 +175,8 @@ class Reader {
   }
 
   void ReadVocabulary() {
-    int logits =
-        in_.SizeOr("draft_vocab_size", target_.vocab_size, target_.vocab_size);
+    int logits = sizes_.Apart().SizeOr("draft_vocab_size", target_.vocab_size,
+                                       target_.vocab_size);
     spec_.own_vocabulary = logits != target_.vocab_size;
     // A grown head without a matrix of its own took the target's along.
     if (in_.Has("target_coordinates") && !has_tensor_(kLogitMap))
@@ -177,9 +194,9 @@ class Reader {
       network().head = Matrix("lm_head.weight", target_.vocab_size, hidden());
     const int size = StateSize();
     if (size != hidden())
-      in_.Fail("hidden_size",
-               absl::StrCat("expected ", size, ", for a state is read as it ",
-                            "is, found ", hidden()));
+      sizes_.Fail("hidden_size",
+                  absl::StrCat("expected ", size, ", for a state is read as ",
+                               "it is, found ", hidden()));
   }
 
   void Reduce(int state_size) {
@@ -203,27 +220,22 @@ class Reader {
     }
   }
 
-  // `normed`: there is a norm before the output matrix.
-  void ReadEagle3Network(ConfigReader& in, ConfigReader& taps, int shift,
-                         const char* count, bool normed,
+  // The taps are known. `normed`: there is a norm before the output matrix.
+  bool ReadEagle3Network(const ConfigReader& in, bool normed,
                          const std::vector<std::string>& prefixes) {
-    ReadNetwork(in, prefixes, "embed_tokens.weight");
-    if (!in_.status().ok()) return;
+    if (!ReadNetwork(in, prefixes, "embed_tokens.weight")) return false;
     ReadVocabulary();
-    const int state_size = StateSize();
-    ReadTaps(taps, shift, count);
-    Reduce(state_size);
+    Reduce(StateSize());
     ReadBeside();
     if (normed) network().final_norm = Vector("norm.weight", hidden());
+    return true;
   }
 
   void ReadEagle1() {
     spec_.layout = "EAGLE-1, as published";
     RefuseFlags(in_, {"bias"});
-    if (in_.SizeOr("num_hidden_layers", 1) != 1)
-      in_.Unexpected("num_hidden_layers", "1");
-    ReadNetwork(in_, {"layers.0."}, "embed_tokens.weight");
-    if (!in_.status().ok()) return;
+    ExpectOne("num_hidden_layers");
+    if (!ReadNetwork(sizes_, {"layers.0."}, "embed_tokens.weight")) return;
     ReadOneState();
     Architecture& of = network();
     of.layers.front().attention_norm = {};
@@ -239,19 +251,19 @@ class Reader {
   void ReadEagle3() {
     spec_.layout = "EAGLE-3, the names of SafeAILab, SpecForge and SGLang";
     RefuseFlags(in_, {"norm_output"});
-    if (in_.SizeOr("num_hidden_layers", 1) != 1)
-      in_.Unexpected("num_hidden_layers", "1");
-    ConfigReader taps = in_.Section("eagle_config");
+    ExpectOne("num_hidden_layers");
+    ConfigReader taps = in_.Apart().Section("eagle_config");
     RefuseFlags(taps, {});
-    ReadEagle3Network(in_, taps, 1, "the layer that they leave",
-                      in_.Flag("norm_output", true), {"midlayer."});
+    ReadTaps(taps, 1, "the layer that they leave");
+    const bool normed = in_.Apart().Flag("norm_output", true);
+    if (!ReadEagle3Network(sizes_, normed, {"midlayer."})) return;
     network().layer_prefix = "midlayer.";
   }
 
   void ReadSpeculators() {
     const std::string type = in_.Text("speculators_model_type");
     spec_.sizes_section = "transformer_layer_config";
-    ConfigReader layers = in_.Section(spec_.sizes_section);
+    ConfigReader layers = sizes_.Section(spec_.sizes_section);
     if (type == "mtp")
       return ReadMtp(layers, "multi-token prediction, vLLM's speculators",
                      false);
@@ -262,19 +274,21 @@ class Reader {
     spec_.layout = "EAGLE-3, vLLM's speculators";
     RefuseFlags(in_, {"norm_before_residual", "norm_before_fc", "fc_norm",
                       "norm_output"});
-    RefuseFlags(layers, {});
+    RefuseFlags(in_.Apart().Section(spec_.sizes_section), {});
     std::vector<std::string> prefixes;
     for (int i = 0; i < layers.SizeOr("num_hidden_layers", 1, kMaxLayers); ++i)
       prefixes.push_back(absl::StrCat("layers.", i, "."));
-    ReadEagle3Network(layers, in_, 0, "the layer that they enter", true,
-                      prefixes);
-    if (!in_.status().ok()) return;
-    network().input.starts_normed = in_.Flag("norm_before_residual", false);
-    spec_.feeds_back_normed = in_.Flag("norm_output", false);
-    const bool each = in_.Flag("fc_norm", false);
-    const bool joint = in_.Flag("norm_before_fc", false);
+    ReadTaps(in_.Apart(), 0, "the layer that they enter");
+    const auto flag = [&](const char* key) {
+      return in_.Apart().Flag(key, false);
+    };
+    const bool each = flag("fc_norm");
+    const bool joint = flag("norm_before_fc");
     if (each && joint)
       in_.Fail("fc_norm", "norm_before_fc is set too, and only one can be");
+    if (!ReadEagle3Network(layers, true, prefixes)) return;
+    network().input.starts_normed = flag("norm_before_residual");
+    spec_.feeds_back_normed = flag("norm_output");
     for (std::size_t i = 0; each && i < spec_.taps.size(); ++i)
       spec_.state_norms.push_back(
           Vector(absl::StrCat("fc_norm.", i, ".weight"), spec_.state_size));
@@ -292,7 +306,7 @@ class Reader {
   }
 
   // MiMo's puts the vector first, and has no embedding for the first pair.
-  void ReadMtp(ConfigReader& in, const char* layout, bool mimo) {
+  void ReadMtp(const ConfigReader& in, const char* layout, bool mimo) {
     const std::string prefix = MtpPrefix();
     if (prefix.empty()) {
       in_.Fail("speculators_model_type", "expected tensors mtp_layers.0.*");
@@ -301,9 +315,8 @@ class Reader {
     spec_.layout = layout;
     RefuseFlags(in_, {});
     for (const char* count : {"num_nextn_predict_layers", "num_mtp_layers"})
-      if (in_.SizeOr(count, 1) != 1) in_.Unexpected(count, "1");
-    ReadNetwork(in, {prefix}, "model.embed_tokens.weight");
-    if (!in_.status().ok()) return;
+      ExpectOne(count);
+    if (!ReadNetwork(in, {prefix}, "model.embed_tokens.weight")) return;
     ReadOneState();
     Architecture& of = network();
     of.layer_prefix = prefix.substr(0, prefix.size() - 2);
@@ -325,6 +338,7 @@ class Reader {
   }
 
   ConfigReader& in_;
+  ConfigReader sizes_;
   HasTensor has_tensor_;
   const EagleTarget& target_;
   EagleSpec spec_;
@@ -439,17 +453,29 @@ absl::StatusOr<EagleFile> OpenEagleFile(const std::string& directory,
                                         const EagleTarget& target,
                                         TurnEagle turn) {
   EagleFile file;
+  Errors errors;
   const auto read = [&](ConfigReader& in,
                         HasTensor has_tensor) -> absl::StatusOr<Architecture> {
-    file.spec = Reader(in, has_tensor, target).Read();
-    BANYAN_RETURN_IF_ERROR(in.status());
-    turn(file.spec);
+    Reader reader(in, has_tensor, target);
+    file.spec = reader.Read();
+    errors.Add(in.status());
+    if (!reader.HasSizes() || file.spec.network.layers.empty())
+      return in.status();
+    if (errors.empty()) turn(file.spec);
     file.spec.network.refuses_others = true;
     return file.spec.network;
   };
-  BANYAN_ASSIGN_OR_RETURN(file.checkpoint, Checkpoint::Open(directory, read));
-  BANYAN_ASSIGN_OR_RETURN(file.token_of,
-                          ReadTokens(*file.checkpoint, target, file.spec));
+  absl::StatusOr<std::unique_ptr<Checkpoint>> checkpoint =
+      Checkpoint::Open(directory, read);
+  errors.Add(checkpoint.status());
+  if (checkpoint.ok()) {
+    absl::StatusOr<std::vector<TokenId>> tokens =
+        ReadTokens(**checkpoint, target, file.spec);
+    errors.Add(tokens.status());
+    if (tokens.ok()) file.token_of = *std::move(tokens);
+    file.checkpoint = *std::move(checkpoint);
+  }
+  BANYAN_RETURN_IF_ERROR(errors.status());
   return file;
 }
 

@@ -77,7 +77,9 @@ using TurnEagle = absl::FunctionRef<void(EagleSpec& spec)>;
 // and key or tensor, where it is no head of such a target: another width,
 // vocabulary or depth, a tensor too many, too few or of another shape, a flag
 // that nobody here knows, taps that are not there, a vocabulary's map that
-// leaves the target's.
+// leaves the target's. All of it is told together, one a line, but for what
+// cannot be seen for the rest: shapes where a size is wrong, a map where a
+// tensor is.
 absl::StatusOr<EagleFile> OpenEagleFile(const std::string& directory,
                                         const EagleTarget& target);
 absl::StatusOr<EagleFile> OpenEagleFile(const std::string& directory,

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/base/errors.h"
 #include "core/base/params.h"
-#include "experiments/plan/errors.h"
 #include "experiments/plan/model_spec.h"
 #include "experiments/plan/resolve.h"
 

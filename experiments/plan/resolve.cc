@@ -10,9 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
+#include "core/base/errors.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
-#include "experiments/plan/errors.h"
 #include "experiments/plan/params_edit.h"
 
 namespace banyan {

@@ -10,10 +10,13 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "core/transformer/transformer.h"
 #include "drafters/eagle/head.h"
 #include "tests/conformance/toys.h"
@@ -27,8 +30,11 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 constexpr char kFolder[] = "tests/goldens/eagle/";
+
+using Replacements = std::vector<std::pair<const char*, const char*>>;
 
 // A golden head with something changed.
 struct Damage {
@@ -178,6 +184,69 @@ TEST(EagleFiles, ThatDoNotFitAreRefused) {
     ++refused;
   }
   EXPECT_EQ(refused, 19);
+}
+
+// Each on a line of its own, whatever else is wrong.
+TEST(EagleFiles, SayAllThatIsWrongAtOnce) {
+  const auto target =
+      LoadModel(absl::StrCat(kFolder, "target"), Backends().front());
+  const auto lines = [&](const char* head, const Replacements& keys,
+                         const std::function<void(MadeTensors&)>& damage) {
+    EditedModel edited(absl::StrCat(kFolder, head));
+    damage(edited.files().at("model.safetensors"));
+    edited.Write("model.safetensors");
+    edited.folder().Write(
+        "config.json",
+        absl::StrReplaceAll(edited.folder().Read("config.json"), keys));
+    const absl::Status status = LoadEagleHead(edited.path(), *target).status();
+    return std::vector<std::string>(absl::StrSplit(status.message(), "\n  "));
+  };
+  const auto damage_tensors = [](MadeTensors& tensors) {
+    tensors.at("fc.weight").shape = {54, 18};
+    tensors.at("norm.weight").shape = {9, 2};
+    tensors.erase("midlayer.mlp.up_proj.weight");
+    tensors["extra"] = tensors.at("midlayer.hidden_norm.weight");
+  };
+  // What is no size hides no tensor, nor the other way round.
+  EXPECT_THAT(
+      lines("eagle3_specforge",
+            {{"\"mlp_bias\": false", "\"mlp_bias\": false, \"shortcut\": true"},
+             {"\"use_aux_hidden_state\"", "\"use_no_state\""},
+             {"\"num_hidden_layers\": 1", "\"num_hidden_layers\": 2"},
+             {"      6\n", "      9\n"}},
+            damage_tensors),
+      UnorderedElementsAre(
+          HasSubstr("shortcut: nobody here knows"),
+          HasSubstr("eagle_config.use_no_state: nobody here knows"),
+          HasSubstr("num_hidden_layers: expected 1, found 2"),
+          HasSubstr("layer_ids: expected ascending numbers below 9, found 9"),
+          HasSubstr("'fc.weight': expected shape [18, 54], found [54, 18]"),
+          HasSubstr("'norm.weight': expected shape [18], found [9, 2]"),
+          HasSubstr("missing: midlayer.mlp.up_proj.weight"),
+          HasSubstr("1 tensor is not read: 'extra'")));
+  // Where a size is wrong no shape is known.
+  EXPECT_THAT(lines("eagle3_specforge",
+                    {{"\"hidden_size\": 18", "\"hidden_size\": 24"},
+                     {"\"draft_vocab_size\": 61", "\"draft_vocab_size\": 62"},
+                     {"\"vocab_size\": 61\n", "\"vocab_size\": 60\n"},
+                     {"\"norm_output\": true", "\"norm_output\": 1"},
+                     {"      4,\n", "      0,\n"}},
+                    damage_tensors),
+              UnorderedElementsAre(
+                  HasSubstr("hidden_size: expected the target's 18, found 24"),
+                  HasSubstr("config.json: vocab_size: expected the target's"),
+                  HasSubstr("draft_vocab_size: expected at most 61, found 62"),
+                  HasSubstr("norm_output: expected true or false, found 1"),
+                  HasSubstr("found 0 at place 1")));
+  EXPECT_THAT(lines("eagle3_speculators",
+                    {{"\"norm_before_residual\": true", "\"shortcut\": true"},
+                     {"\"fc_norm\": false", "\"fc_norm\": 3"}},
+                    [](MadeTensors& tensors) {
+                      SetInteger(tensors.at("d2t"), 22, 60);
+                    }),
+              UnorderedElementsAre(HasSubstr("shortcut: nobody here knows"),
+                                   HasSubstr("fc_norm: expected true or false"),
+                                   HasSubstr("leads to token 82")));
 }
 
 TEST(EagleFiles, NeedATransformerOfTheirDepth) {

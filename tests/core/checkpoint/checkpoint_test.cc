@@ -19,6 +19,7 @@
 namespace banyan {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -177,6 +178,23 @@ TEST(Checkpoint, RefusesEveryWeightOfAnotherShapeOrType) {
   norm.dtype = "BF16";
   norm.data = "01234567";
   EXPECT_TRUE(OpenSmall(tensors).ok());
+}
+
+TEST(Checkpoint, SaysAtOnceWhatIsWrongWithTensors) {
+  MadeTensors tensors = SmallTensors();
+  tensors.at("lm_head.weight").dtype = "I32";
+  tensors.at("model.norm.weight").shape.push_back(1);
+  tensors.erase("model.embed_tokens.weight");
+  tensors["model.layers.1.x"] = tensors.at("model.norm.weight");
+  EXPECT_THAT(Refusal(tensors),
+              AllOf(HasSubstr("'lm_head.weight': expected F32"),
+                    HasSubstr("'model.norm.weight': expected shape"),
+                    HasSubstr("1 of the weights missing: model.embed_tokens"),
+                    HasSubstr("has 1 layer, and the weights have")));
+  for (auto& [name, tensor] : tensors = SmallTensors())
+    tensor.shape.push_back(1);
+  EXPECT_THAT(Refusal(tensors),
+              HasSubstr(": 7 more of the weights are of another shape"));
 }
 
 TEST(Checkpoint, TheGenerationConfigHasTheLastWordOnEnds) {

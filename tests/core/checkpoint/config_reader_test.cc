@@ -122,6 +122,31 @@ TEST(ConfigReader, KeepsTheFirstErrorAndThenGivesFallbacks) {
             "c.json: a.b: expected a positive integer, found \"x\"");
 }
 
+TEST(ConfigReader, TellsWhatWasReadApartTogether) {
+  ConfigReader in = Reader(R"({"a": 0, "b": 0, "c": 0, "in": {"d": 0}})");
+  ConfigReader apart = in.Apart();
+  apart.Size("a");
+  apart.Size("b");  // its second error
+  EXPECT_EQ(std::string(apart.status().message()),
+            "c.json: a: expected a positive integer, found 0");
+  in.Apart().Section("in").Apart().Size("d");
+  EXPECT_EQ(in.CountOr("c", 7), 0);  // reads on
+  in.Size("c");
+  in.Size("b");
+  in.Apart().Size("a");  // a second time
+  EXPECT_EQ(std::string(in.status().message()),
+            "c.json: a: expected a positive integer, found 0\n"
+            "  c.json: in.d: expected a positive integer, found 0\n"
+            "  c.json: c: expected a positive integer, found 0");
+}
+
+TEST(ConfigReader, OfWrongIndicesGivesTheNumber) {
+  ConfigReader in = Reader(R"({"k": [1, 1, 2]})");
+  EXPECT_THAT(in.Indices("k", 3), ElementsAre(0, 0, 0));
+  EXPECT_THAT(std::string(in.status().message()),
+              HasSubstr("ascending numbers below 3, found 1 at place 1"));
+}
+
 TEST(ConfigReader, RefusesWhatIsNoObject) {
   EXPECT_THAT(Refusal("{} {}"), HasSubstr("c.json:1:4: not valid JSON: "));
   EXPECT_THAT(Refusal("[1]"), HasSubstr("expected an object, found a list"));

@@ -1,6 +1,6 @@
 // Errors found one after another, told together.
-#ifndef BANYAN_EXPERIMENTS_PLAN_ERRORS_H_
-#define BANYAN_EXPERIMENTS_PLAN_ERRORS_H_
+#ifndef BANYAN_CORE_BASE_ERRORS_H_
+#define BANYAN_CORE_BASE_ERRORS_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -43,4 +43,4 @@ class Errors {
 
 }  // namespace banyan
 
-#endif  // BANYAN_EXPERIMENTS_PLAN_ERRORS_H_
+#endif  // BANYAN_CORE_BASE_ERRORS_H_
