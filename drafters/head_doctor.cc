@@ -3,14 +3,14 @@
 #include <cmath>
 #include <cstddef>
 
+#include "drafters/agreement.h"
+
 namespace banyan {
 namespace {
 
 // A reading is better if it gains so much of the overlap at some step, and what
 // it loses elsewhere is less.
 constexpr double kClearly = 0.03;
-// Two laws of chance over a small vocabulary overlap by less.
-constexpr double kWeak = 0.25;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ const Reading* Examination::Better() const {
   double most = kClearly;
   for (const Reading& other : readings) {
     if (&other == &said || !other.error.empty() ||
-        other.overlap.front() < kWeak)
+        other.overlap.front() < kWeakOverlap)
       continue;
     double gain = 0;
     for (std::size_t step = 0; step < other.overlap.size(); ++step) {
@@ -38,7 +38,7 @@ const Reading* Examination::Better() const {
 
 bool Examination::IsWeak() const {
   const Reading& said = readings.front();
-  return !said.error.empty() || said.overlap.front() < kWeak;
+  return !said.error.empty() || said.overlap.front() < kWeakOverlap;
 }
 
 }  // namespace banyan

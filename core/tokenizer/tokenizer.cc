@@ -171,6 +171,8 @@ absl::Status Tokenizer::Apply(const TokenizerConfig& config) {
   chat_template_ = config.chat_template;
   if (config.bos_token.has_value()) bos_id_ = FindToken(*config.bos_token);
   if (config.eos_token.has_value()) eos_id_ = FindToken(*config.eos_token);
+  if (config.unk_token.has_value()) unk_id_ = FindToken(*config.unk_token);
+  if (config.pad_token.has_value()) pad_id_ = FindToken(*config.pad_token);
   if (!config.around.has_value()) return absl::OkStatus();
   post_processor_ = {};
   const auto add = [&config](absl::string_view name, bool adds,

@@ -81,6 +81,9 @@ class Tokenizer {
 
   std::optional<TokenId> bos_id() const { return bos_id_; }
   std::optional<TokenId> eos_id() const { return eos_id_; }
+  // Nothing here gives these; they tell one tokenizer from another.
+  std::optional<TokenId> unk_id() const { return unk_id_; }
+  std::optional<TokenId> pad_id() const { return pad_id_; }
   // The Jinja text; empty if the model has none.
   const std::string& chat_template() const { return chat_template_; }
   const TextDecoder& decoder() const { return decoder_; }
@@ -115,6 +118,8 @@ class Tokenizer {
   absl::flat_hash_map<std::string, TokenId> added_ids_;
   std::optional<TokenId> bos_id_;
   std::optional<TokenId> eos_id_;
+  std::optional<TokenId> unk_id_;
+  std::optional<TokenId> pad_id_;
   std::string chat_template_;
 };
 

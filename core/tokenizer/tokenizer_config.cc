@@ -70,6 +70,8 @@ absl::StatusOr<TokenizerConfig> ParseTokenizerConfig(absl::string_view text,
   config.file = file;
   BANYAN_RETURN_IF_ERROR(ReadToken(json.At("bos_token"), config.bos_token));
   BANYAN_RETURN_IF_ERROR(ReadToken(json.At("eos_token"), config.eos_token));
+  BANYAN_RETURN_IF_ERROR(ReadToken(json.At("unk_token"), config.unk_token));
+  BANYAN_RETURN_IF_ERROR(ReadToken(json.At("pad_token"), config.pad_token));
   BANYAN_ASSIGN_OR_RETURN(config.around, ReadTokensAround(json));
   BANYAN_ASSIGN_OR_RETURN(config.chat_template,
                           ReadChatTemplate(json.At("chat_template")));

@@ -20,6 +20,8 @@ struct TokenizerConfig {
   std::string file;  // for messages
   std::optional<std::string> bos_token;
   std::optional<std::string> eos_token;
+  std::optional<std::string> unk_token;
+  std::optional<std::string> pad_token;
   // What stands in the place of the post-processor; nothing: it stays.
   std::optional<TokensAround> around;
   std::string chat_template;  // Jinja; empty: none

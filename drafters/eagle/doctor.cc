@@ -1,6 +1,5 @@
 #include "drafters/eagle/doctor.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "core/transformer/transformer.h"
+#include "drafters/agreement.h"
 #include "drafters/eagle/head.h"
 #include "drafters/eagle/layouts.h"
 #include "drafters/eagle/turns.h"
@@ -40,20 +40,6 @@ absl::StatusOr<std::vector<float>> ReadStates(const Scores& scores, int tap,
   std::vector<float> state(static_cast<std::size_t>(size));
   BANYAN_RETURN_IF_ERROR(scores.ReadHidden(tap, row, absl::MakeSpan(state)));
   return state;
-}
-
-absl::StatusOr<std::vector<Distribution>> LawsOf(
-    const Model& target, const std::vector<TokenId>& tokens) {
-  const std::unique_ptr<Session> session = target.NewSession();
-  const TokenBatch batch = TokenBatch::Chain(tokens, 0);
-  BANYAN_ASSIGN_OR_RETURN(const auto scores, ScoreOne(target, *session, batch));
-  std::vector<Distribution> laws;
-  for (int row = 0; row < batch.size(); ++row) {
-    BANYAN_ASSIGN_OR_RETURN(Distribution law,
-                            scores->Law(row, SamplingRule(), {}, {}));
-    laws.push_back(std::move(law));
-  }
-  return laws;
 }
 
 // The target's states at all tokens but the last, by token, then tap.
@@ -77,40 +63,12 @@ absl::StatusOr<std::vector<float>> StatesOf(const Model& target,
   return states;
 }
 
-struct Sums {
-  std::vector<double> overlap = std::vector<double>(kDoctorSteps);
-  std::vector<double> same = std::vector<double>(kDoctorSteps);
-  std::vector<int> places = std::vector<int>(kDoctorSteps);
-};
-
-TokenId Likeliest(const Distribution& law) {
-  TokenId best = 0;
-  double most = -1;
-  law.ForEach([&](TokenId token, double mass) {
-    if (mass > most) {
-      most = mass;
-      best = token;
-    }
-  });
-  return best;
-}
-
-void Count(const Distribution& wanted, const Distribution& found, int step,
-           Sums& sums) {
-  const auto at = static_cast<std::size_t>(step);
-  double overlap = 0;
-  wanted.ForEach([&](TokenId token, double mass) {
-    overlap += std::min(mass, found.Mass(token));
-  });
-  sums.overlap[at] += overlap;
-  sums.same[at] += Likeliest(wanted) == Likeliest(found) ? 1 : 0;
-  ++sums.places[at];
-}
+using BySteps = std::vector<Agreement>;
 
 // The pairs of a text, all at once; then for each of them, step by step, the
 // pair that follows it with what came out of the one before.
 absl::Status CountText(const Model& target, const EagleHead& head,
-                       const Text& text, bool same_token, Sums& sums) {
+                       const Text& text, bool same_token, BySteps& steps) {
   const Model& network = head.network();
   const int count = static_cast<int>(text.tokens.size());
   BANYAN_ASSIGN_OR_RETURN(const std::vector<float> states,
@@ -145,7 +103,8 @@ absl::Status CountText(const Model& target, const EagleHead& head,
           const Distribution law,
           head.Law(*all.front(), i, SamplingRule(), {}, {}));
       // After the pair's token, which stands one place on.
-      Count(text.laws[static_cast<std::size_t>(i + step + 1)], law, step, sums);
+      steps[static_cast<std::size_t>(step)].Count(
+          text.laws[static_cast<std::size_t>(i + step + 1)], law);
       BANYAN_ASSIGN_OR_RETURN(
           const std::vector<float> out,
           ReadStates(*all.front(), 0, i, network.hidden_size()));
@@ -156,16 +115,17 @@ absl::Status CountText(const Model& target, const EagleHead& head,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Sums> Measure(const Model& target, const std::string& directory,
-                             const std::vector<Text>& texts,
-                             const EagleTurn& turn) {
+absl::StatusOr<BySteps> Measure(const Model& target,
+                                const std::string& directory,
+                                const std::vector<Text>& texts,
+                                const EagleTurn& turn) {
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<EagleHead> head,
                           LoadEagleHead(directory, target, turn.turn));
-  Sums sums;
+  BySteps steps(kDoctorSteps);
   for (const Text& text : texts)
     BANYAN_RETURN_IF_ERROR(
-        CountText(target, *head, text, turn.same_token, sums));
-  return sums;
+        CountText(target, *head, text, turn.same_token, steps));
+  return steps;
 }
 
 std::string AboutOf(const EagleSpec& spec) {
@@ -190,7 +150,7 @@ absl::StatusOr<Examination> ExamineEagle(
   std::vector<Text> known;
   for (const std::vector<TokenId>& tokens : texts) {
     BANYAN_ASSIGN_OR_RETURN(std::vector<Distribution> laws,
-                            LawsOf(target, tokens));
+                            LawsAfter(target, tokens));
     known.push_back({tokens, std::move(laws)});
   }
   EagleSpec spec;
@@ -209,17 +169,16 @@ absl::StatusOr<Examination> ExamineEagle(
   for (std::size_t i = 0; i < turns.size(); ++i) {
     progress(static_cast<int>(i), static_cast<int>(turns.size()));
     Reading reading = {.name = turns[i].name};
-    const absl::StatusOr<Sums> sums =
+    const absl::StatusOr<BySteps> steps =
         Measure(target, directory, known, turns[i]);
-    if (!sums.ok()) {
-      reading.error = std::string(sums.status().message());
+    if (!steps.ok()) {
+      reading.error = std::string(steps.status().message());
     } else {
-      for (std::size_t step = 0; step < sums->places.size(); ++step) {
-        const double places = std::max(1, sums->places[step]);
-        reading.overlap.push_back(sums->overlap[step] / places);
-        reading.same.push_back(sums->same[step] / places);
+      for (const Agreement& step : *steps) {
+        reading.overlap.push_back(step.overlap());
+        reading.same.push_back(step.same());
       }
-      result.places = sums->places.front();
+      result.places = steps->front().places();
     }
     result.readings.push_back(std::move(reading));
   }

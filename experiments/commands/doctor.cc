@@ -1,7 +1,10 @@
-// banyan doctor: whether a head's files are read as they were meant.
+// banyan doctor: whether a head's files are read as they were meant, and
+// whether a small model fits its target.
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -18,6 +21,7 @@
 #include "core/base/token.h"
 #include "core/json/json_value.h"
 #include "core/model/model.h"
+#include "drafters/agreement.h"
 #include "drafters/catalogue.h"
 #include "drafters/head_doctor.h"
 #include "experiments/commands/command_line.h"
@@ -25,6 +29,7 @@
 #include "experiments/commands/model_options.h"
 #include "experiments/plan/choose_prompts.h"
 #include "experiments/plan/workload.h"
+#include "experiments/run/drafter_fit.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/model_shelf.h"
 #include "experiments/run/prepared_prompts.h"
@@ -34,7 +39,8 @@ namespace {
 
 struct Options {
   ModelOptions model;
-  std::string head;
+  std::string head;     // one of the two
+  std::string drafter;  // a model's directory
   std::string workload;
   int prompts = 8;
   bool json = false;
@@ -127,24 +133,92 @@ JsonValue ToJson(const Options& options, const Examination& found) {
   return out;
 }
 
+// The differences of tokens that are told.
+constexpr std::size_t kTold = 3;
+
+void PrintText(const Options& options, const DrafterFit& fit) {
+  std::cout << options.drafter << " as drafter of "
+            << options.model.spec.directory << "\n";
+  std::cout << absl::StreamFormat("  %-14s %-24s drafter\n", "", "target");
+  for (const FitFact& fact : fit.facts)
+    std::cout << absl::StreamFormat(
+        "  %-14s %-24s %s%s\n", fact.name, fact.target, fact.drafter,
+        fact.problem.empty() ? "" : absl::StrCat("  ", fact.problem));
+  for (std::size_t i = 0; i < std::min(kTold, fit.differing.size()); ++i)
+    std::cout << "  " << Describe(fit.differing[i]) << "\n";
+  const Agreement& agreement = fit.agreement;
+  if (agreement.places() > 0)
+    std::cout << absl::StreamFormat(
+        "Overlap with the target's law %.3f, share of the same likeliest token "
+        "%.3f, at %s\n",
+        agreement.overlap(), agreement.same(),
+        Counted(agreement.places(), "place"));
+  std::cout << fit.Verdict() << "\n";
+}
+
+JsonValue ToJson(const Options& options, const DrafterFit& fit) {
+  JsonValue out;
+  out["drafter"] = options.drafter;
+  JsonValue& facts = out["facts"];
+  for (const FitFact& fact : fit.facts) {
+    JsonValue& row = facts.Add(JsonValue::Object());
+    row["name"] = fact.name;
+    row["target"] = fact.target;
+    row["drafter"] = fact.drafter;
+    row["problem"] = NullIfEmpty(fact.problem);
+  }
+  JsonValue& differing = out["differing"];
+  differing = JsonValue::List();
+  for (const TokenDifference& one : fit.differing) {
+    JsonValue& row = differing.Add(JsonValue::Object());
+    row["id"] = one.id;
+    row["target"] = one.target;
+    row["drafter"] = one.drafter;
+  }
+  const Agreement& agreement = fit.agreement;
+  const bool is_known = agreement.places() > 0;
+  out["places"] = agreement.places();
+  out["overlap"] = is_known ? JsonValue(agreement.overlap()) : JsonValue();
+  out["same"] = is_known ? JsonValue(agreement.same()) : JsonValue();
+  out["fits"] = fit.Fits();
+  out["weak"] = is_known ? JsonValue(fit.IsWeak()) : JsonValue();
+  out["verdict"] = fit.Verdict();
+  return out;
+}
+
+// On a terminal.
+void ShowProgress(int done, int all) {
+  if (isatty(STDERR_FILENO) != 1) return;
+  std::cerr << "\rreading " << done << "/" << all << std::flush;
+  if (done == all) std::cerr << "\r\033[K";
+}
+
 absl::Status Run(const Options& options) {
+  if (options.head.empty() == options.drafter.empty())
+    return absl::InvalidArgumentError("expected one of --head and --drafter");
   BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
   BANYAN_ASSIGN_OR_RETURN(const LoadedModel target,
                           shelf.Open(options.model.spec));
   BANYAN_ASSIGN_OR_RETURN(const auto texts, ReadTexts(options, target));
-  const bool terminal = isatty(STDERR_FILENO) == 1;
+  const auto print = [&options](const auto& found) {
+    if (options.json)
+      std::cout << ToJson(options, found).Text(2) << "\n";
+    else
+      PrintText(options, found);
+    return absl::OkStatus();
+  };
+  if (!options.drafter.empty()) {
+    ModelSpec spec = options.model.spec;
+    spec.directory = options.drafter;
+    BANYAN_ASSIGN_OR_RETURN(const LoadedModel drafter, shelf.Open(spec));
+    BANYAN_ASSIGN_OR_RETURN(const DrafterFit fit,
+                            ExamineFit(target, drafter, texts, ShowProgress));
+    return print(fit);
+  }
   BANYAN_ASSIGN_OR_RETURN(
       const Examination found,
-      Examine(*target.model, options.head, texts, [&](int done, int all) {
-        if (!terminal) return;
-        std::cerr << "\rreading " << done << "/" << all << std::flush;
-        if (done == all) std::cerr << "\r\033[K";
-      }));
-  if (options.json)
-    std::cout << ToJson(options, found).Text(2) << "\n";
-  else
-    PrintText(options, found);
-  return absl::OkStatus();
+      Examine(*target.model, options.head, texts, ShowProgress));
+  return print(found);
 }
 
 }  // namespace
@@ -154,10 +228,14 @@ void AddDoctorCommand(CommandLine& line) {
       "doctor",
       "Says whether an EAGLE head's files are read as they were meant: its "
       "agreement with the target as they say, and with each assumption "
-      "turned.");
+      "turned. Or whether a small model fits the target as its drafter: "
+      "tokens, "
+      "chat template, context and agreement.");
   const auto options = std::make_shared<Options>();
   AddModelOptions(command, options->model);
-  command.Option("--head", &options->head, "The head's directory.").Required();
+  command.Option("--head", &options->head, "The head's directory.");
+  command.Option("--drafter", &options->drafter,
+                 "In its place, the directory of a small model.");
   command
       .Option("--workload", &options->workload,
               "Texts: .jsonl, or text with one a line.")

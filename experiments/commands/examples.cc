@@ -37,6 +37,9 @@ constexpr Example kExamples[] = {
     {"doctor",
      "  banyan doctor --model models/pycode-target --head "
      "models/pycode-eagle3 \\\n"
+     "      --workload experiments/workloads/pycode.jsonl --prompts 4\n"
+     "  banyan doctor --model models/pycode-target --drafter "
+     "models/pycode-draft-2 \\\n"
      "      --workload experiments/workloads/pycode.jsonl --prompts 4"},
     {"count",
      "  banyan count --model models/pycode-target --out counts.safetensors \\\n"

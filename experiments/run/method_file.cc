@@ -9,13 +9,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/errors.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
-#include "core/base/token.h"
 #include "core/prob/sampling_rule.h"
 #include "core/tokenizer/chat_template.h"
 #include "decode/method.h"
@@ -23,6 +21,7 @@
 #include "drafters/drafter.h"
 #include "drafters/workbench.h"
 #include "experiments/plan/method_sections.h"
+#include "experiments/run/drafter_fit.h"
 #include "experiments/run/loaded_model.h"
 #include "tree/policies/catalogue.h"
 
@@ -36,16 +35,10 @@ absl::Status CheckVocabularies(const LoadedModel& drafter,
                                const LoadedModel& target) {
   if (drafter.tokenizer == nullptr || target.tokenizer == nullptr)
     return absl::OkStatus();
-  const int common =
-      std::min(drafter.tokenizer->vocab_size(), target.tokenizer->vocab_size());
-  for (TokenId id = 0; id < common; ++id) {
-    const auto own = drafter.tokenizer->TokenText(id);
-    const auto its = target.tokenizer->TokenText(id);
-    if (own.ok() && its.ok() && *own != *its)
-      return absl::InvalidArgumentError(absl::StrCat(
-          "token ", id, " is '", absl::Utf8SafeCEscape(*own), "' here and '",
-          absl::Utf8SafeCEscape(*its), "' in the target's tokenizer.json"));
-  }
+  const std::vector<TokenDifference> differing =
+      DifferingTokens(*target.tokenizer, *drafter.tokenizer);
+  if (!differing.empty())
+    return absl::InvalidArgumentError(Describe(differing.front()));
   return absl::OkStatus();
 }
 

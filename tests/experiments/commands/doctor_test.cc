@@ -1,5 +1,5 @@
-// banyan doctor: heads that ship, damaged as published ones have been, and what
-// it says of each.
+// banyan doctor: heads and a small model that ship, damaged as published ones
+// have been, and what it says of each.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +21,7 @@
 namespace banyan {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 nlohmann::json Examine(const std::string& head) {
@@ -156,6 +157,133 @@ TEST(Doctor, SaysThatAHeadIsWeak) {
   const nlohmann::json found = Examine(head.path());
   EXPECT_TRUE(found.at("better").is_null()) << found.dump(1);
   EXPECT_TRUE(found.at("weak").get<bool>());
+}
+
+Outcome RunFit(const std::string& drafter, const std::string& options) {
+  return RunProgram(
+      absl::StrCat("doctor --model models/pycode-target --workload "
+                   "experiments/workloads/pycode.jsonl --prompts 2 --drafter ",
+                   drafter, options));
+}
+
+nlohmann::json ExamineFit(const std::string& drafter) {
+  const Outcome outcome = RunFit(drafter, " --json");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  return outcome.code == 0 ? nlohmann::json::parse(outcome.out)
+                           : nlohmann::json();
+}
+
+TEST(DoctorOfModels, FindsThatTheShippedDrafterFits) {
+  const nlohmann::json found = ExamineFit("models/pycode-draft-2");
+  EXPECT_EQ(found.at("verdict"), "fits");
+  EXPECT_TRUE(found.at("fits").get<bool>());
+  EXPECT_FALSE(found.at("weak").get<bool>());
+  EXPECT_TRUE(found.at("differing").empty());
+  EXPECT_GT(found.at("places").get<int>(), 300);
+  EXPECT_GT(found.at("overlap").get<double>(), 0.6);
+  EXPECT_LT(found.at("overlap").get<double>(), 0.8);
+  EXPECT_THAT(RunFit("models/pycode-draft-2", "").out,
+              AllOf(HasSubstr("eos_token      0 '<|endoftext|>'        0 '"),
+                    HasSubstr(" places\nfits\n")));
+}
+
+TEST(DoctorOfModels, AModelAgreesWithItself) {
+  const nlohmann::json found = ExamineFit("models/pycode-target");
+  EXPECT_NEAR(found.at("overlap").get<double>(), 1, 1e-9);
+  EXPECT_EQ(found.at("same"), 1);
+}
+
+TEST(DoctorOfModels, SaysWhatADamagedCopyLacks) {
+  struct Case {
+    const char* file;
+    std::function<void(nlohmann::json& json)> damage;
+    const char* verdict;
+  };
+  const std::vector<Case> cases = {
+      {"tokenizer.json",
+       [](nlohmann::json& json) {
+         nlohmann::json& vocab = json.at("model").at("vocab");
+         vocab.at("!").swap(vocab.at("#"));
+       },
+       "does not fit: 2 tokens are not the target's"},
+      {"tokenizer_config.json",
+       [](nlohmann::json& json) { json["eos_token"] = "!"; },
+       "fits, but its eos_token is another"},
+      {"tokenizer_config.json",
+       [](nlohmann::json& json) {
+         json["pad_token"] = {{"content", "!"}};
+       },
+       "fits, but its pad_token is another"},
+      {"tokenizer_config.json",
+       [](nlohmann::json& json) { json["unk_token"] = "!"; },
+       "fits, but its unk_token is another"},
+      {"config.json",
+       [](nlohmann::json& json) {
+         json["eos_token_id"] = {0, 1};
+       },
+       "fits, but it ends a text by another token"},
+      {"tokenizer_config.json",
+       [](nlohmann::json& json) { json["chat_template"] = "<|im_start|>"; },
+       "fits, but its chat template is another"},
+      {"config.json",
+       [](nlohmann::json& json) {
+         json["max_position_embeddings"] = 100;
+         json["bos_token_id"] = 7;  // says nothing of a text
+       },
+       "fits, but it drafts nothing behind 100 tokens"},
+  };
+  for (const Case& damaged : cases) {
+    const EditedModel drafter("models/pycode-draft-2");
+    nlohmann::json json =
+        nlohmann::json::parse(drafter.folder().Read(damaged.file));
+    damaged.damage(json);
+    drafter.folder().Write(damaged.file, json.dump());
+    const nlohmann::json found = ExamineFit(drafter.path());
+    EXPECT_EQ(found.at("verdict"), damaged.verdict) << found.dump(1);
+  }
+}
+
+TEST(DoctorOfModels, NamesTokensThatDiffer) {
+  const EditedModel drafter("models/pycode-draft-2");
+  nlohmann::json json =
+      nlohmann::json::parse(drafter.folder().Read("tokenizer.json"));
+  json.at("model").at("vocab").at("!").swap(
+      json.at("model").at("vocab").at("#"));
+  drafter.folder().Write("tokenizer.json", json.dump());
+  EXPECT_THAT(RunFit(drafter.path(), "").out,
+              AllOf(HasSubstr("token 1 is '#' here and '!' in the target's"),
+                    HasSubstr("token 3 is '!' here and '#' in the target's")));
+  EXPECT_EQ(ExamineFit(drafter.path()).at("differing").size(), 2U);
+}
+
+TEST(DoctorOfModels, SaysThatADrafterIsWeakOrOfAnotherVocabulary) {
+  EditedModel drafter("models/pycode-draft-2");
+  MadeTensor& norm =
+      drafter.files().at("model.safetensors").at("model.norm.weight");
+  norm.data.assign(norm.data.size(), 0);
+  drafter.Write("model.safetensors");
+  nlohmann::json found = ExamineFit(drafter.path());
+  EXPECT_EQ(found.at("verdict"), "weak: its laws are far from the target's");
+  EXPECT_TRUE(found.at("weak").get<bool>());
+
+  found = ExamineFit("tests/goldens/eagle/target");  // it has no tokenizer
+  EXPECT_EQ(found.at("verdict"),
+            "does not fit: its vocabulary is of another size");
+  EXPECT_FALSE(found.at("fits").get<bool>());
+  EXPECT_TRUE(found.at("overlap").is_null());
+  EXPECT_TRUE(found.at("weak").is_null());
+}
+
+TEST(Doctor, WantsAHeadOrADrafter) {
+  const std::string rest =
+      "doctor --model models/pycode-target --workload "
+      "experiments/workloads/pycode.jsonl";
+  for (const char* given :
+       {"", " --head models/pycode-eagle1 --drafter models/pycode-draft-2"}) {
+    const Outcome outcome = RunProgram(rest + given);
+    EXPECT_NE(outcome.code, 0);
+    EXPECT_THAT(outcome.err, HasSubstr("one of --head and --drafter"));
+  }
 }
 
 TEST(Doctor, RefusesWhatIsNoHead) {

@@ -1,0 +1,208 @@
+#include "experiments/run/drafter_fit.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "core/base/counted.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/prob/distribution.h"
+#include "core/tokenizer/chat_template.h"
+#include "core/tokenizer/tokenizer.h"
+#include "drafters/agreement.h"
+#include "experiments/run/loaded_model.h"
+
+namespace banyan {
+namespace {
+
+constexpr char kNone[] = "none";
+
+std::string Quoted(absl::string_view token) {
+  return absl::StrCat("'", absl::Utf8SafeCEscape(token), "'");
+}
+
+std::string TokenName(const Tokenizer& tokenizer, std::optional<TokenId> id) {
+  if (!id.has_value()) return kNone;
+  const auto text = tokenizer.TokenText(*id);
+  return text.ok() ? absl::StrCat(*id, " ", Quoted(*text)) : absl::StrCat(*id);
+}
+
+std::string EndsOf(const Model& model) {
+  std::vector<TokenId> ends = model.facts().end_of_text;
+  std::sort(ends.begin(), ends.end());
+  return ends.empty() ? kNone : absl::StrJoin(ends, ", ");
+}
+
+// The family that it is rendered as.
+std::string TemplateOf(const Tokenizer& tokenizer) {
+  if (tokenizer.chat_template().empty()) return kNone;
+  const auto family = ChatTemplate::Detect(tokenizer.chat_template());
+  return family.ok() ? std::string(family->name()) : "of no known family";
+}
+
+class Comparison {
+ public:
+  Comparison(const LoadedModel& target, const LoadedModel& drafter)
+      : target_(target), drafter_(drafter) {}
+
+  DrafterFit Run() {
+    AddAlike({.name = "vocabulary",
+              .target = absl::StrCat(target_.model->vocab_size()),
+              .drafter = absl::StrCat(drafter_.model->vocab_size()),
+              .problem = "its vocabulary is of another size",
+              .refused = true});
+    if (target_.tokenizer != nullptr && drafter_.tokenizer != nullptr) {
+      AddTokens();
+      AddSpecial();
+      AddTemplate();
+    }
+    AddAlike({.name = "end of text",
+              .target = EndsOf(*target_.model),
+              .drafter = EndsOf(*drafter_.model),
+              .problem = "it ends a text by another token"});
+    AddContext();
+    return std::move(fit_);
+  }
+
+ private:
+  // The problem is none if both say the same.
+  void AddAlike(FitFact fact) {
+    if (fact.target == fact.drafter) fact.problem.clear();
+    fit_.facts.push_back(std::move(fact));
+  }
+
+  void AddTokens() {
+    fit_.differing = DifferingTokens(*target_.tokenizer, *drafter_.tokenizer);
+    const auto count = static_cast<int>(fit_.differing.size());
+    FitFact fact = {.name = "tokens",
+                    .target = absl::StrCat(target_.tokenizer->vocab_size()),
+                    .drafter = absl::StrCat(drafter_.tokenizer->vocab_size()),
+                    .problem = {},
+                    .refused = true};
+    if (count > 0)
+      fact.problem =
+          absl::StrCat(Counted(count, "token"), count == 1 ? " is" : " are",
+                       " not the target's");
+    fit_.facts.push_back(std::move(fact));
+  }
+
+  void AddSpecial() {
+    const auto add = [&](const char* name,
+                         std::optional<TokenId> (Tokenizer::*id)() const) {
+      const Tokenizer& target = *target_.tokenizer;
+      const Tokenizer& drafter = *drafter_.tokenizer;
+      AddAlike({.name = name,
+                .target = TokenName(target, (target.*id)()),
+                .drafter = TokenName(drafter, (drafter.*id)()),
+                .problem = absl::StrCat("its ", name, " is another")});
+    };
+    add("bos_token", &Tokenizer::bos_id);
+    add("eos_token", &Tokenizer::eos_id);
+    add("unk_token", &Tokenizer::unk_id);
+    add("pad_token", &Tokenizer::pad_id);
+  }
+
+  void AddTemplate() {
+    FitFact fact = {.name = "chat template",
+                    .target = TemplateOf(*target_.tokenizer),
+                    .drafter = TemplateOf(*drafter_.tokenizer)};
+    if (target_.tokenizer->chat_template() !=
+        drafter_.tokenizer->chat_template())
+      fact.problem = "its chat template is another";
+    fit_.facts.push_back(std::move(fact));
+  }
+
+  void AddContext() {
+    const int held = drafter_.model->context_limit();
+    FitFact fact = {.name = "context",
+                    .target = absl::StrCat(target_.model->context_limit()),
+                    .drafter = absl::StrCat(held)};
+    if (held < target_.model->context_limit())
+      fact.problem =
+          absl::StrCat("it drafts nothing behind ", Counted(held, "token"));
+    fit_.facts.push_back(std::move(fact));
+  }
+
+  const LoadedModel& target_;
+  const LoadedModel& drafter_;
+  DrafterFit fit_;
+};
+
+}  // namespace
+
+std::vector<TokenDifference> DifferingTokens(const Tokenizer& target,
+                                             const Tokenizer& drafter) {
+  std::vector<TokenDifference> differing;
+  const int common = std::min(target.vocab_size(), drafter.vocab_size());
+  for (TokenId id = 0; id < common; ++id) {
+    const auto its = target.TokenText(id);
+    const auto own = drafter.TokenText(id);
+    if (its.ok() && own.ok() && *its != *own)
+      differing.push_back({id, std::string(*its), std::string(*own)});
+  }
+  return differing;
+}
+
+std::string Describe(const TokenDifference& difference) {
+  return absl::StrCat(
+      "token ", difference.id, " is ", Quoted(difference.drafter), " here and ",
+      Quoted(difference.target), " in the target's tokenizer.json");
+}
+
+bool DrafterFit::Fits() const {
+  return std::none_of(facts.begin(), facts.end(), [](const FitFact& fact) {
+    return fact.refused && !fact.problem.empty();
+  });
+}
+
+bool DrafterFit::IsWeak() const { return agreement.overlap() < kWeakOverlap; }
+
+std::string DrafterFit::Verdict() const {
+  std::vector<std::string> refused, others;
+  for (const FitFact& fact : facts)
+    if (!fact.problem.empty())
+      (fact.refused ? refused : others).push_back(fact.problem);
+  if (!Fits())
+    return absl::StrCat("does not fit: ", absl::StrJoin(refused, "; "));
+  if (IsWeak())
+    others.insert(others.begin(), "its laws are far from the target's");
+  const std::string but = absl::StrJoin(others, "; ");
+  if (IsWeak()) return absl::StrCat("weak: ", but);
+  return but.empty() ? "fits" : absl::StrCat("fits, but ", but);
+}
+
+absl::StatusOr<DrafterFit> ExamineFit(
+    const LoadedModel& target, const LoadedModel& drafter,
+    const std::vector<std::vector<TokenId>>& texts,
+    absl::FunctionRef<void(int done, int all)> progress) {
+  DrafterFit fit = Comparison(target, drafter).Run();
+  if (target.model->vocab_size() != drafter.model->vocab_size()) return fit;
+  const auto held = static_cast<std::size_t>(drafter.model->context_limit());
+  const int all = static_cast<int>(texts.size());
+  for (int i = 0; i < all; ++i) {
+    progress(i, all);
+    std::vector<TokenId> text = texts[static_cast<std::size_t>(i)];
+    if (text.size() > held) text.resize(held);
+    BANYAN_ASSIGN_OR_RETURN(const std::vector<Distribution> wanted,
+                            LawsAfter(*target.model, text));
+    BANYAN_ASSIGN_OR_RETURN(const std::vector<Distribution> found,
+                            LawsAfter(*drafter.model, text));
+    for (std::size_t at = 0; at < text.size(); ++at)
+      fit.agreement.Count(wanted[at], found[at]);
+  }
+  progress(all, all);
+  return fit;
+}
+
+}  // namespace banyan
