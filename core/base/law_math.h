@@ -30,14 +30,12 @@ BANYAN_ANYWHERE double AddLanes(const double* lanes) {
   return sum;
 }
 
-// exp(x) for x <= 0, within 2 units of the last place. -infinity gives 0.
+// exp(x) for -746 <= x <= 0, within 2 units of the last place.
 //
 // x = n ln 2 + r with |r| <= ln 2 / 2, and exp(r) by its series. 2^n is
 // multiplied in two steps, so that results below the normal numbers are rounded
 // once. Nothing is fused and nothing branches: compilers make vectors of it.
-BANYAN_ANYWHERE double ExpOfNegative(double x) {
-  constexpr double kLeast = -746;  // 0, as below
-  x = x < kLeast ? kLeast : x;
+BANYAN_ANYWHERE double ExpOfClamped(double x) {
   constexpr double kRound = 0x1.8p52;  // to a whole number, by its last bit
   const double shifted = x * 0x1.71547652b82fep+0 + kRound;
   const double n = shifted - kRound;
@@ -63,6 +61,19 @@ BANYAN_ANYWHERE double ExpOfNegative(double x) {
   const std::uint64_t half = whole >> 1;
   return p * std::bit_cast<double>((half - 1) << 52) *
          std::bit_cast<double>((whole - half - 1) << 52);
+}
+
+// Below -746 exp is what it is there: 0.
+BANYAN_ANYWHERE double ClampForExp(double x) {
+  constexpr double kLeast = -746;
+  return x < kLeast ? kLeast : x;
+}
+
+// exp(x) for x <= 0. -infinity gives 0. In a loop over a row on a machine, let
+// the clamp be a loop of its own: a compiler that sees both makes a branch of
+// the clamp, and no vectors of the rest.
+BANYAN_ANYWHERE double ExpOfNegative(double x) {
+  return ExpOfClamped(ClampForExp(x));
 }
 
 // Half-open on both sides: u = 0 accepts any positive probability, and no u

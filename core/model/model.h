@@ -97,7 +97,8 @@ struct ScoreRequest {
   Session* session;            // made by the model that is asked
   const TokenBatch* batch;     // becomes the session's next pending rows
   std::vector<int> taps = {};  // hidden states wanted (Scores::ReadHidden)
-  bool logits = true;          // without, no row of logits may be read
+  // Of the rows from this one on logits may be read.
+  int logits_from = 0;
   // What the rows start from in the place of their tokens' embeddings:
   // hidden_size() numbers each, in their order, for models that read features.
   // Empty: from the tokens, which otherwise only name the rows.

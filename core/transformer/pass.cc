@@ -54,7 +54,7 @@ TransformerPass::TransformerPass(const Transformer& model,
   for (const ScoreRequest* request : requests) {
     parts_.push_back({static_cast<TransformerSession*>(request->session),
                       request, request->batch->size(), request->taps,
-                      request->logits, rows_});
+                      request->logits_from, rows_});
     rows_ += parts_.back().rows;
   }
 }
@@ -70,6 +70,7 @@ TransformerPass::TransformerPass(const Transformer& model,
               .request = nullptr,
               .rows = rows.rows,
               .taps = std::move(taps),
+              .logits_from = rows.logits_from,
               .first_pending = rows.first_pending,
               .length = rows.length,
               .visible = rows.visible,
@@ -104,13 +105,14 @@ absl::Status TransformerPass::RunLayers() {
 }
 
 std::unique_ptr<Scores> TransformerPass::ScoresOf(const PassPart& part) const {
-  const Tensor logits =
-      part.logits ? logits_.Rows(part.first_row, part.rows) : Tensor{};
+  const Tensor logits = part.logits_from < part.rows
+                            ? logits_.Rows(part.first_row, part.rows)
+                            : Tensor{};
   std::vector<Tensor> taps;
   for (int place : part.taps)
     taps.push_back(taps_.at(place).Rows(part.first_row, part.rows));
   return std::make_unique<PassScores>(model_, workspace_, logits,
-                                      std::move(taps));
+                                      part.logits_from, std::move(taps));
 }
 
 // Room in the caches, tokens, positions, who sees whom, and the embedding.
@@ -404,7 +406,7 @@ absl::Status TransformerPass::Tap(int place) {
 // The final norm, and the logits of the parts that want them.
 absl::Status TransformerPass::Head() {
   const auto wanted = [](const PassPart& part) {
-    return part.logits || Wants(part, kAfterFinalNorm);
+    return part.logits_from < part.rows || Wants(part, kAfterFinalNorm);
   };
   if (std::none_of(parts_.begin(), parts_.end(), wanted))
     return absl::OkStatus();
@@ -418,7 +420,7 @@ absl::Status TransformerPass::Head() {
   BANYAN_ASSIGN_OR_RETURN(
       logits_, workspace_->Matrix(Workspace::kLogits, rows_, model_.logits()));
   // Neighbours that want logits share the reading of the head.
-  int first = on_device_ == nullptr ? 0 : on_device_->logits_from;
+  int first = 0;
   int end = 0;
   const auto multiply = [&] {
     if (end == first) return absl::OkStatus();
@@ -428,12 +430,11 @@ absl::Status TransformerPass::Head() {
                             .y = logits_.Rows(first, end - first)});
   };
   for (const PassPart& part : parts_) {
-    const int next = part.first_row + part.rows;
-    if (!part.logits) {
+    if (part.logits_from > 0) {
       BANYAN_RETURN_IF_ERROR(multiply());
-      first = next;
+      first = part.first_row + part.logits_from;
     }
-    end = next;
+    end = part.first_row + part.rows;
   }
   return multiply();
 }

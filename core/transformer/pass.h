@@ -27,7 +27,7 @@ struct PassPart {
   const ScoreRequest* request;  // null: the rows are on the device
   int rows = 0;
   std::vector<int> taps = {};
-  bool logits = true;
+  int logits_from = 0;
   // Set by the pass: the first of its rows; committed tokens and rows that
   // wait, in slots from `pending_slot` on; who sees whom.
   int first_row = 0;

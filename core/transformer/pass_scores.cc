@@ -77,7 +77,8 @@ absl::Status PassScores::ReadHidden(int tap, int row,
 }
 
 LogitRow PassScores::Logits(int row) const {
-  Check(row >= 0 && row < logits_.rows, "logits that were not asked for");
+  Check(row >= logits_from_ && row < logits_.rows,
+        "logits that were not asked for");
   return {logits_.Rows(row, 1), model_.options().used_vocab};
 }
 

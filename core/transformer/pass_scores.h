@@ -26,10 +26,11 @@ namespace banyan {
 class PassScores : public Scores {
  public:
   PassScores(const Transformer& model, std::shared_ptr<Workspace> workspace,
-             Tensor logits, std::vector<Tensor> taps)
+             Tensor logits, int logits_from, std::vector<Tensor> taps)
       : model_(model),
         workspace_(std::move(workspace)),
         logits_(logits),
+        logits_from_(logits_from),
         taps_(std::move(taps)) {}
 
   int vocab_size() const override { return model_.logits(); }
@@ -47,6 +48,7 @@ class PassScores : public Scores {
   const Transformer& model_;
   std::shared_ptr<Workspace> workspace_;
   Tensor logits_;
+  int logits_from_;
   std::vector<Tensor> taps_;
 };
 

@@ -207,7 +207,7 @@ absl::Status TransformerSession::PrefillPiece(absl::Span<const TokenId> tokens,
   std::vector<int> path(tokens.size());
   std::iota(path.begin(), path.end(), 0);
   const ScoreRequest request = {
-      this, &batch, {taps.begin(), taps.end()}, /*logits=*/false};
+      this, &batch, {taps.begin(), taps.end()}, batch.size()};
   BANYAN_ASSIGN_OR_RETURN(const auto scores, model_.Score({&request, 1}));
   if (!taps.empty())
     BANYAN_RETURN_IF_ERROR(sink(*scores.front(), batch.size()));

@@ -115,7 +115,7 @@ absl::Status Eagle::ReadAllBut(std::size_t left) {
     const ScoreRequest request = {
         .session = session_.get(),
         .batch = &batch,
-        .logits = false,
+        .logits_from = static_cast<int>(some),
         .vectors = absl::MakeConstSpan(unread_vectors_).first(some * size)};
     BANYAN_RETURN_IF_ERROR(head_->network().Score({&request, 1}).status());
     std::vector<int> path(some);
@@ -143,6 +143,9 @@ absl::StatusOr<std::vector<std::vector<Distribution>>> Eagle::ProposeAll(
       asked.push_back({.session = own.session_.get(),
                        .batch = &pairs[i].batch,
                        .taps = {head_->output_tap()},
+                       .logits_from = pairs[i].batch.size() -
+                                      static_cast<int>(
+                                          requests[i].nodes.size()),
                        .vectors = pairs[i].vectors});
   }
   std::vector<std::unique_ptr<Scores>> scores;

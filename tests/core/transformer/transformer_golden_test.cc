@@ -98,7 +98,7 @@ TEST_P(TransformerGolden, HiddenStatesAgree) {
       request.taps.push_back(layer);
     request.taps.push_back(model->layers());
     request.taps.push_back(kAfterFinalNorm);
-    request.logits = false;
+    request.logits_from = batch.size();
     const auto scores = model->Score({&request, 1});
     ASSERT_TRUE(scores.ok()) << scores.status();
     ASSERT_EQ(golden.hidden64.size(), request.taps.size());

@@ -132,13 +132,13 @@ TEST_P(Vectors, ShareAPassWithTokens) {
     const auto third = test.Start();
     const std::vector<ScoreRequest> together = {
         {first.get(), &test.batch},
-        {second.get(), &test.batch, {0}, true, vectors},
+        {second.get(), &test.batch, {0}, 0, vectors},
         {third.get(), &test.batch}};
     const auto scores = model->Score(together);
     ASSERT_TRUE(scores.ok()) << scores.status();
     const auto alone = test.Start();
     const Scored of_vectors =
-        MustScore(*model, {alone.get(), &test.batch, {0}, true, vectors});
+        MustScore(*model, {alone.get(), &test.batch, {0}, 0, vectors});
     const auto plain = test.Start();
     const Scored of_tokens = MustScore(*model, {plain.get(), &test.batch, {0}});
     for (int row = 0; row < test.batch.size(); ++row) {
@@ -156,13 +156,40 @@ INSTANTIATE_TEST_SUITE_P(Families, Vectors,
                          testing::Values("llama", "qwen3", "gpt2"),
                          [](const auto& test) { return test.param; });
 
+// Logits from some row on, of several sessions in one pass: the same numbers.
+TEST(LogitsFrom, AreThoseOfAPassWithAllOfThem) {
+  for (const auto& backend : OneOfEach()) {
+    const auto model = LoadGolden("llama", backend, WeightFormat::kBf16);
+    const Case test(*model);
+    const auto whole = test.Start();
+    const Scored all = MustScore(*model, {whole.get(), &test.batch, {0}});
+    std::vector<std::unique_ptr<Session>> sessions;
+    std::vector<ScoreRequest> requests;
+    const int rows = test.batch.size();
+    const std::vector<int> firsts = {0, 2, rows, 1, rows - 1, 0};
+    for (int first : firsts) {
+      sessions.push_back(test.Start());
+      requests.push_back({.session = sessions.back().get(),
+                          .batch = &test.batch,
+                          .logits_from = first});
+    }
+    const auto scores = model->Score(requests);
+    ASSERT_TRUE(scores.ok()) << scores.status();
+    for (std::size_t i = 0; i < firsts.size(); ++i)
+      for (int row = firsts[i]; row < rows; ++row)
+        EXPECT_TRUE(SameBits(MustRead(*(*scores)[i], row),
+                             all.logits[static_cast<std::size_t>(row)]))
+            << "from " << firsts[i] << ", row " << row;
+  }
+}
+
 TEST(Vectors, OfAnotherSizeAreRefusedAndNothingIsPending) {
   const auto model =
       LoadGolden("llama", Backends().front(), WeightFormat::kF32);
   const Case test(*model);
   const auto session = test.Start();
   const Rows few(static_cast<std::size_t>(model->hidden_size()) * 6);
-  const ScoreRequest request = {session.get(), &test.batch, {}, true, few};
+  const ScoreRequest request = {session.get(), &test.batch, {}, 0, few};
   const absl::Status status = model->Score({&request, 1}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(status.message().find("to start 7 rows"), std::string::npos)
@@ -172,7 +199,7 @@ TEST(Vectors, OfAnotherSizeAreRefusedAndNothingIsPending) {
   const TableModel table = TableModel::Bigram({1, 0}, {{0.5, 0.5}, {1, 0}});
   const auto other = table.NewSession();
   const TokenBatch batch = TokenBatch::Chain({0}, 0);
-  const ScoreRequest of_table = {other.get(), &batch, {}, true, few};
+  const ScoreRequest of_table = {other.get(), &batch, {}, 0, few};
   EXPECT_EQ(table.Score({&of_table, 1}).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
