@@ -30,6 +30,7 @@ from training import data, optimizers, trainer
 from training.data import end_of_text_id, generator_of, read_ids
 from training.eagle_head import (FirstHead, ThirdHead, check_taps, initialise,
                                  output_of, unroll, usual_taps, write_head)
+from training.eagle_layouts import SAFEAI, SPECULATORS
 from training.errors import UserError
 from training.model import read_model
 from training.pretrain import config_beside
@@ -54,6 +55,10 @@ def add_arguments(parser):
     parser.add_argument("--draft-vocab", type=int, metavar="N",
                         help="version 3: tokens that can be drafted "
                         "(default: all)")
+    parser.add_argument("--layout", choices=(SAFEAI, SPECULATORS),
+                        help="version 3: whose names the files have, those of "
+                        "SafeAILab, SpecForge and SGLang or of vLLM's "
+                        f"speculators (default: {SAFEAI})")
     parser.add_argument("--feed-forward", type=int, metavar="N",
                         help="inner size of the feed-forward part "
                         "(default: the target's)")
@@ -96,7 +101,8 @@ def run(options):
         optimizers.optimizers_of(inner_names(teaching.head), options),
         teaching.columns)
     figures = run.train(teaching.loss)
-    write_head(teaching.finished(), teaching.target, options.out)
+    write_head(teaching.finished(), teaching.target, options.out,
+               layout=options.layout or SAFEAI)
     run.finish("eagle", {
         **figures,
         "parameters": size_of(teaching.head),
@@ -112,7 +118,7 @@ def settle(options):
         raise UserError(f"--unroll: expected a step or more, and fewer than "
                         f"--window {options.window}, found {options.unroll}")
     if options.version == 1:
-        for name in ("taps", "draft_vocab"):
+        for name in ("taps", "draft_vocab", "layout"):
             if getattr(options, name) is not None:
                 raise UserError(f"--{name.replace('_', '-')}: a head of "
                                 "version 1 has none")

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from training.eagle_layouts import SAFEAI, SPECULATORS, in_layout, layout_of
 from training.errors import UserError
 from training.files import read_json, write_json
 from training.model import (FeedForward, Norm, llama_keys, read_tensors,
@@ -229,13 +230,13 @@ def read_head(directory, target):
     directory = pathlib.Path(directory)
     path = directory / "config.json"
     config = read_json(path)
+    config, tensors = in_own_layout(config, read_tensors(directory), path)
     shape = dataclasses.replace(shape_of_config(config, path), layers=1)
     for name in ("vocab_size", "hidden_size"):
         wanted, found = getattr(target.shape, name), getattr(shape, name)
         if found != wanted:
             raise UserError(f"{path}: {name}: expected the target's {wanted}, "
                             f"found {found}")
-    tensors = read_tensors(directory)
     tensors.pop("embed_tokens.weight", None)  # the target's
     if config.get("architectures") == [ARCHITECTURES[3]]:
         head = _third_head(config, path, shape, tensors, target)
@@ -286,7 +287,15 @@ def check_taps(taps, layers, source):
                         f"layers, from 0, found {taps}")
 
 
-def write_head(head, target, directory, dtype=torch.bfloat16):
+def in_own_layout(config, tensors, source):
+    """A head of the speculators as SafeAILab would write it."""
+    if layout_of(config, tensors) != SPECULATORS:
+        return config, tensors
+    return in_layout(SAFEAI, config, tensors, source)
+
+
+def write_head(head, target, directory, dtype=torch.bfloat16, layout=SAFEAI):
+    """`layout`: of version 3."""
     directory = pathlib.Path(directory)
     tensors = dict(head.state_dict())
     if head.version == 1:
@@ -296,8 +305,11 @@ def write_head(head, target, directory, dtype=torch.bfloat16):
         tensors["d2t"] = kept - torch.arange(len(kept))
         tensors["t2d"] = torch.zeros(head.shape.vocab_size, dtype=torch.bool)
         tensors["t2d"][kept] = True
+    config = config_of(head, dtype)
+    if head.version == 3:
+        config, tensors = in_layout(layout, config, tensors, directory)
     write_tensors(tensors, directory / "model.safetensors", dtype)
-    write_json(directory / "config.json", config_of(head, dtype))
+    write_json(directory / "config.json", config)
 
 
 def config_of(head, dtype):

@@ -333,8 +333,10 @@ def read_model(directory, device="cpu"):
 
 
 def read_tensors(directory):
-    """All tensors of a directory's safetensors files."""
-    paths = sorted(pathlib.Path(directory).glob("*.safetensors"))
+    """All tensors of model.safetensors or, without one, of the directory's
+    other safetensors files."""
+    paths = (sorted(pathlib.Path(directory).glob("model.safetensors")) or
+             sorted(pathlib.Path(directory).glob("*.safetensors")))
     if not paths:
         raise UserError(f"{directory}: there are no safetensors files")
     tensors = {}
@@ -400,13 +402,15 @@ def write_model(model, directory, end_of_text, dtype=torch.bfloat16):
 
 
 def write_tensors(tensors, path, dtype):
+    """Numbers of a floating type in `dtype`; None: in the one they have."""
     with replaced(path) as name:
         try:
             safetensors.torch.save_file(
                 # Copied, for tensors in a file may not share memory.
                 {key: value.detach().to(
-                    "cpu", dtype if value.is_floating_point() else value.dtype,
-                    copy=True).contiguous()
+                    "cpu",
+                    dtype if dtype and value.is_floating_point() else
+                    value.dtype, copy=True).contiguous()
                  for key, value in tensors.items()}, name,
                 metadata={"format": "pt"})
         except safetensors.SafetensorError as error:

@@ -20,6 +20,10 @@ std::string Marks(const records::Cell& cell) {
   if (!cell.lossless()) marks.push_back("LOSSY");
   if (!cell.target().grown_from().empty())
     marks.push_back(absl::StrCat("grown (", cell.target().grown_from(), ")"));
+  for (const records::Model& model : cell.models())
+    if (model.old_cost())
+      marks.push_back(
+          absl::StrCat(model.name(), " at the cost of ", model.grown_from()));
   return absl::StrJoin(marks, ", ");
 }
 

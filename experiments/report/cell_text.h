@@ -12,7 +12,8 @@ namespace banyan {
 std::string TargetName(const records::Cell& cell);
 
 // What a reader must know before believing a number: "LOSSY" if the method does
-// not keep the target's law, "grown (NAME)" if the target is a grown model.
+// not keep the target's law, "grown (NAME)" if the target is a grown model,
+// "HEADS at the cost of NAME" if heads grew with it and their cost did not.
 // Empty if there is nothing to say.
 std::string Marks(const records::Cell& cell);
 

@@ -131,11 +131,14 @@ std::vector<std::string> Notes(const Summary& summary,
   }
   bool lossy = false;
   bool grown = false;
+  bool old_cost = false;
   std::set<std::string> references;
   for (const SummaryGroup& group : summary.groups)
     for (const SummaryRow& row : group.rows) {
       lossy = lossy || !row.cell->cell->lossless();
       grown = grown || !row.cell->cell->target().grown_from().empty();
+      for (const records::Model& model : row.cell->cell->models())
+        old_cost = old_cost || model.old_cost();
       if (row.reference != nullptr) references.insert(row.reference->name);
     }
   std::vector<std::string> notes;
@@ -154,6 +157,10 @@ std::vector<std::string> Notes(const Summary& summary,
   if (grown)
     notes.emplace_back(
         "grown (NAME): computes what NAME computes, at the cost of its size.");
+  if (old_cost)
+    notes.emplace_back(
+        "at the cost of NAME: heads that stayed at the sizes they were trained "
+        "at; those trained for a target of that size take longer.");
   return notes;
 }
 

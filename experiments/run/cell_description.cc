@@ -1,12 +1,16 @@
 #include "experiments/run/cell_description.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "configs/loader/writer.h"
 #include "core/base/params.h"
+#include "core/base/read_file.h"
 #include "core/base/weight_format.h"
+#include "core/json/json_at.h"
 #include "core/model/model.h"
 #include "decode/method.h"
 #include "experiments/plan/experiment.h"
@@ -19,6 +23,8 @@
 
 namespace banyan {
 namespace {
+
+constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 
 void Describe(const ModelSpec& spec, const Model& model, records::Model& out) {
   const ModelFacts facts = model.facts();
@@ -42,6 +48,18 @@ void DescribeMethod(const Method& method, records::Cell& out) {
   }
 }
 
+// What `banyan grow` wrote of heads; their drafter has read the file before.
+void DescribeGrowth(const std::string& directory, records::Model& out) {
+  const std::string path = absl::StrCat(directory, "/config.json");
+  const auto text = ReadFile(path, kMaxConfigBytes);
+  if (!text.ok()) return;
+  const auto config = JsonTree::Parse(*text, path);
+  if (!config.ok()) return;
+  const JsonAt origin = config->root().At("grown_from");
+  out.set_grown_from(origin.At("name").String().value_or(""));
+  out.set_old_cost(!origin.At("like_target").Bool().value_or(true));
+}
+
 void DescribeModels(const LoadedMethod& method, records::Cell& out) {
   for (const MethodModel& model : method.models) {
     records::Model& to = *out.add_models();
@@ -51,6 +69,7 @@ void DescribeModels(const LoadedMethod& method, records::Cell& out) {
     } else {
       to.set_directory(model.directory);
       to.set_fingerprint(Fingerprint(model.directory));
+      DescribeGrowth(model.directory, to);
     }
   }
 }

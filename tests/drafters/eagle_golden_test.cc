@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -121,10 +122,19 @@ std::unique_ptr<Transformer> Target(std::shared_ptr<Backend> backend) {
   return LoadModel(absl::StrCat(kFolder, "target"), std::move(backend));
 }
 
-class EagleGolden : public testing::TestWithParam<std::string> {
+// A head's folder, and whose numbers it must give.
+struct GoldenHead {
+  std::string folder;
+  std::string numbers;
+};
+
+void PrintTo(const GoldenHead& head, std::ostream* out) { *out << head.folder; }
+
+class EagleGolden : public testing::TestWithParam<GoldenHead> {
  protected:
-  EagleGolden() : golden_(GetParam()), target_(Target(Backends().front())) {
-    auto head = LoadEagleHead(absl::StrCat(kFolder, GetParam()), *target_);
+  EagleGolden()
+      : golden_(GetParam().numbers), target_(Target(Backends().front())) {
+    auto head = LoadEagleHead(GetParam().folder, *target_);
     Check(head.ok(), head.status().message());
     head_ = *std::move(head);
   }
@@ -270,13 +280,33 @@ TEST_P(EagleGolden, DraftsTreesAndFollowsWhatIsAccepted) {
   }
 }
 
+std::vector<GoldenHead> HeadsIn(const std::string& folder,
+                                const std::vector<std::string>& names) {
+  std::vector<GoldenHead> heads;
+  for (const std::string& name : names)
+    heads.push_back({absl::StrCat(folder, name), name});
+  return heads;
+}
+
+std::string NameOf(const testing::TestParamInfo<GoldenHead>& head) {
+  return head.param.numbers;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     EveryLayout, EagleGolden,
-    testing::Values("eagle1", "eagle1_plain", "eagle3_safeai",
-                    "eagle3_specforge", "eagle3_speculators", "eagle31_fc_norm",
-                    "eagle31_input_norm", "eagle3_four_taps", "mtp_mimo",
-                    "mtp_fast"),
-    [](const auto& row) { return row.param; });
+    testing::ValuesIn(HeadsIn(
+        kFolder, {"eagle1", "eagle1_plain", "eagle3_safeai", "eagle3_specforge",
+                  "eagle3_speculators", "eagle31_fc_norm", "eagle31_input_norm",
+                  "eagle3_four_taps", "mtp_mimo", "mtp_fast"})),
+    NameOf);
+
+// The same heads as `scripts/train convert --layout speculators` writes them,
+// to which tests/training/test_eagle_layouts.py holds these files.
+INSTANTIATE_TEST_SUITE_P(
+    Converted, EagleGolden,
+    testing::ValuesIn(HeadsIn("tests/goldens/eagle_layouts/",
+                              {"eagle3_safeai", "eagle3_specforge"})),
+    NameOf);
 
 }  // namespace
 }  // namespace banyan

@@ -369,12 +369,23 @@ class Training(support.FolderTest):
             self.assertEqual(read_json(out / "training.json")["options"]
                              ["unroll"], 2)
 
+    def test_files_have_the_layout_that_is_asked_for(self):
+        out = self.folder / "out"
+        self.train(*support.eagle("--layout", "speculators", "--out", out,
+                                  steps=1))
+        config = read_json(out / "config.json")
+        self.assertEqual(config["speculators_model_type"], "eagle3")
+        self.assertIn("layers.0.hidden_norm.weight",
+                      load_file(out / "model.safetensors"))
+
     def test_what_a_version_lacks_is_refused(self):
         for more, message in (
                 (("--version", 1, "--draft-vocab", 9), "--draft-vocab: a head "
                  "of version 1 has none"),
                 (("--version", 1, "--taps", 0, 1, 2), "--taps: a head of "
                  "version 1 has none"),
+                (("--version", 1, "--layout", "speculators"), "--layout: a "
+                 "head of version 1 has none"),
                 (("--version", 3, "--taps", 0, 1, 3), "--taps: expected three "
                  r"of the target's 3 layers, from 0, found \[0, 1, 3\]"),
                 (("--version", 3, "--draft-vocab", 281), "--draft-vocab: 281 "

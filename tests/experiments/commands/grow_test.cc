@@ -17,7 +17,9 @@ namespace banyan {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string On(const std::string& golden) {
   return "grow --model " + GoldenFolder(golden) + " ";
@@ -148,6 +150,52 @@ TEST(GrowCommand, GrowsAnEagleHeadLikeItsTargetWhereThatIsAsked) {
   EXPECT_EQ(json.at("heads")[0].at("like_target"), true);
   EXPECT_THAT(RunProgram(command + "2 --out " + out + "2").out,
               HasSubstr("1 layer, grown to width 72 like the target, "));
+}
+
+// Of an experiment on a grown target with a head grown like it, or not.
+TEST(GrowCommand, IsNamedByReportsWhereTheHeadKeptItsCost) {
+  const std::string eagle = "tests/goldens/eagle/";
+  for (const bool like_target : {false, true}) {
+    SCOPED_TRACE(like_target);
+    const TestFolder folder;
+    const std::string at = folder.path() + "/";
+    ASSERT_EQ(RunProgram("grow --model " + eagle + "target --hidden 72 --out " +
+                         at + "large --heads-from " + eagle +
+                         "eagle3_safeai --heads-out " + at + "grown_head" +
+                         (like_target ? " --like-target" : ""))
+                  .code,
+              0);
+    folder.Write("workload.jsonl",
+                 R"({"id": "a", "kind": "k", "ids": [5, 6, 7]})");
+    folder.Write("experiment.yaml", R"(
+question: Which?
+target: {directory: large}
+workload: {file: workload.jsonl}
+limits: {max_new_tokens: 2}
+sampling: {temperature: 0}
+methods:
+  chain:
+    models: {draft: {heads: grown_head}}
+    drafters: [{name: eagle, head: draft}]
+    policy: {name: chain, gamma: 2}
+    verifier: {name: greedy}
+)");
+    const Outcome run =
+        RunProgram("run " + at + "experiment.yaml --out " + at + "out");
+    ASSERT_EQ(run.code, 0) << run.output;
+    const std::string report = RunProgram("report --all " + at + "out").out;
+    const std::string mark = "draft at the cost of eagle3_safeai";
+    const std::string note = "at the cost of NAME: heads that stayed";
+    if (like_target)
+      EXPECT_THAT(report, Not(AnyOf(HasSubstr(mark), HasSubstr(note))));
+    else
+      EXPECT_THAT(report, AllOf(HasSubstr(mark), HasSubstr(note)));
+    const nlohmann::json record = nlohmann::json::parse(
+        RunProgram("export --format jsonl --cell chain " + at + "out").out);
+    const nlohmann::json& head = record.at("setting").at("models").at(0);
+    EXPECT_EQ(head.at("grown_from"), "eagle3_safeai");
+    EXPECT_EQ(head.at("old_cost"), !like_target);
+  }
 }
 
 TEST(GrowCommand, RefusesBadInput) {
