@@ -37,6 +37,8 @@ struct DrafterRow {
   // What it is to a device that runs rounds alone (Drafter::OnDevice); empty:
   // nothing.
   absl::string_view twin = {};
+  // What a run tells of its heads; null: nothing.
+  DescribeHead describe = nullptr;
 };
 
 absl::Span<const DrafterRow> DrafterCatalogue();

@@ -48,6 +48,11 @@ using ExamineHead = absl::StatusOr<Examination> (*)(
     const std::vector<std::vector<TokenId>>& texts,
     absl::FunctionRef<void(int done, int all)> progress);
 
+// What a run tells of the head in `directory`: its layout, and which states of
+// the target it reads, by what count. Fails if it is none of such a target.
+using DescribeHead = absl::StatusOr<std::string> (*)(
+    const Model& target, const std::string& directory);
+
 }  // namespace banyan
 
 #endif  // BANYAN_DRAFTERS_HEAD_DOCTOR_H_

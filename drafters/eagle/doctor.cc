@@ -143,6 +143,16 @@ std::string AboutOf(const EagleSpec& spec) {
 
 }  // namespace
 
+absl::StatusOr<std::string> DescribeEagle(const Model& target,
+                                          const std::string& directory) {
+  BANYAN_ASSIGN_OR_RETURN(
+      const EagleFile file,
+      OpenEagleFile(directory, {.hidden_size = target.hidden_size(),
+                                .layers = target.layers(),
+                                .vocab_size = target.vocab_size()}));
+  return AboutOf(file.spec);
+}
+
 absl::StatusOr<Examination> ExamineEagle(
     const Model& target, const std::string& directory,
     const std::vector<std::vector<TokenId>>& texts,

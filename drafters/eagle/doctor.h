@@ -18,6 +18,8 @@ absl::StatusOr<Examination> ExamineEagle(
     const Model& target, const std::string& directory,
     const std::vector<std::vector<TokenId>>& texts,
     absl::FunctionRef<void(int done, int all)> progress);
+absl::StatusOr<std::string> DescribeEagle(const Model& target,
+                                          const std::string& directory);
 
 }  // namespace banyan
 

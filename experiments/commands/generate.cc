@@ -128,7 +128,7 @@ absl::Status RunGenerate(const GenerateOptions& options) {
   const int longest =
       static_cast<int>(prompt.ids.size()) + options.max_new_tokens;
   for (const std::string& note :
-       ShortDrafters(loaded, std::min(longest, model.model->context_limit())))
+       NotesOn(loaded, std::min(longest, model.model->context_limit())))
     std::cerr << "banyan: " << note << "\n";
   const Method& method = loaded.decoder->method();
   const bool colour = !options.json && Colours(options.color);

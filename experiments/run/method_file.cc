@@ -66,7 +66,14 @@ class ModelAdder {
     std::string directory;
     BANYAN_RETURN_IF_ERROR(Convert(place, directory));
     method_.bench->AddFolder(name, key, place);
-    method_.models.push_back({name, Beside(place, directory), nullptr});
+    MethodModel folder = {.name = name, .directory = Beside(place, directory)};
+    for (const DrafterRow& row : DrafterCatalogue()) {
+      if (row.folder_key != key || row.describe == nullptr) continue;
+      // What fails is told where a drafter opens it.
+      folder.about =
+          row.describe(*target_.model, folder.directory).value_or("");
+    }
+    method_.models.push_back(std::move(folder));
     return absl::OkStatus();
   }
 
@@ -87,7 +94,9 @@ class ModelAdder {
     const absl::Status alike = CheckVocabularies(*loaded, target_);
     if (!alike.ok()) return place.Error(alike.message());
     method_.bench->AddModel(entry.key, loaded->model);
-    method_.models.push_back({entry.key, spec.directory, loaded->model});
+    method_.models.push_back({.name = entry.key,
+                              .directory = spec.directory,
+                              .model = loaded->model});
     return absl::OkStatus();
   }
 
@@ -209,15 +218,18 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
   return loaded;
 }
 
-std::vector<std::string> ShortDrafters(const LoadedMethod& method,
-                                       int longest) {
+std::vector<std::string> NotesOn(const LoadedMethod& method, int longest) {
   std::vector<std::string> notes;
-  for (const MethodModel& drafter : method.models)
+  for (const MethodModel& drafter : method.models) {
+    if (!drafter.about.empty())
+      notes.push_back(absl::StrCat("the head ", drafter.name, " (",
+                                   drafter.directory, "): ", drafter.about));
     if (drafter.model != nullptr && drafter.model->context_limit() < longest)
       notes.push_back(absl::StrCat("the drafting model ", drafter.name, " (",
                                    drafter.directory, ") holds ",
                                    drafter.model->context_limit(),
                                    " tokens: behind them it drafts nothing"));
+  }
   return notes;
 }
 

@@ -32,7 +32,8 @@ struct MethodContext {
 struct MethodModel {
   std::string name;
   std::string directory;
-  std::shared_ptr<const Model> model;  // null: a drafter's folder
+  std::shared_ptr<const Model> model = nullptr;  // null: a drafter's folder
+  std::string about = {};                        // DrafterRow::describe
 };
 
 // A method with what it stands on.
@@ -55,9 +56,10 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
 absl::Status CheckMethodFile(const Params& file,
                              const std::vector<Params::Entry>& sampling);
 
-// A sentence for each of its drafting models that holds less than a text of so
-// many tokens: behind what it holds it drafts nothing.
-std::vector<std::string> ShortDrafters(const LoadedMethod& method, int longest);
+// What its user should know: of each drafting model that holds less than a text
+// of so many tokens, that it drafts nothing behind what it holds; of heads, how
+// their files are read.
+std::vector<std::string> NotesOn(const LoadedMethod& method, int longest);
 
 // The same engine without trunks: the baseline of every method.
 absl::StatusOr<LoadedMethod> PlainMethod(const MethodContext& context);

@@ -91,7 +91,7 @@ absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
     longest = std::max(longest, prompt.longest);
   std::set<std::string> notes;
   for (const PreparedCell& cell : run.cells) {
-    for (std::string& note : ShortDrafters(cell.method, longest))
+    for (std::string& note : NotesOn(cell.method, longest))
       notes.insert(std::move(note));
     if (cell.chat.has_value() && !cell.chat->warning().empty())
       notes.insert(

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/run_program.h"
@@ -256,6 +257,25 @@ TEST(Generate, ColoursWhatWasAcceptedAsTheRoundsSay) {
   }
   EXPECT_THAT(RunProgram(command + " --json --color always").out,
               Not(HasSubstr("\x1b")));
+}
+
+// What a number in config.json counts differs from layout to layout.
+TEST(Generate, SaysOnceWhichStatesAHeadReads) {
+  const std::string command =
+      "generate --model models/pycode-target --prompt def --max-new-tokens 4";
+  const Outcome outcome = RunProgram(command + Method("eagle3"));
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(
+      std::vector<std::string>(absl::StrSplit(outcome.err, '\n')),
+      testing::Contains(
+          AllOf(testing::StartsWith("banyan: the head head ("),
+                HasSubstr("pycode-eagle3): EAGLE-3, "),
+                HasSubstr("reads the target's states after layer 1, layer 3, "
+                          "layer 4 (counted from 1; the file counts the layer "
+                          "that they leave)")))
+          .Times(1));
+  EXPECT_THAT(RunProgram(command + Method("medusa")).err,
+              Not(HasSubstr("head")));
 }
 
 TEST(Generate, EndsWhenNobodyReads) {
