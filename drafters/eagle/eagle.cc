@@ -140,13 +140,13 @@ absl::StatusOr<std::vector<std::vector<Distribution>>> Eagle::ProposeAll(
     BANYAN_ASSIGN_OR_RETURN(pairs[i], own.PairsOf(requests[i]));
     places.push_back(asked.size());
     if (pairs[i].batch.size() > 0)
-      asked.push_back({.session = own.session_.get(),
-                       .batch = &pairs[i].batch,
-                       .taps = {head_->output_tap()},
-                       .logits_from = pairs[i].batch.size() -
-                                      static_cast<int>(
-                                          requests[i].nodes.size()),
-                       .vectors = pairs[i].vectors});
+      asked.push_back(
+          {.session = own.session_.get(),
+           .batch = &pairs[i].batch,
+           .taps = {head_->output_tap()},
+           .logits_from = pairs[i].batch.size() -
+                          static_cast<int>(requests[i].nodes.size()),
+           .vectors = pairs[i].vectors});
   }
   std::vector<std::unique_ptr<Scores>> scores;
   if (!asked.empty()) {

@@ -74,11 +74,11 @@ absl::StatusOr<std::vector<std::vector<Distribution>>> SmallModel::ProposeAll(
   for (std::size_t i = 0; i < requests.size(); ++i) {
     auto& own = static_cast<SmallModel&>(*requests[i].drafter);
     BANYAN_ASSIGN_OR_RETURN(batches[i], own.BatchOf(requests[i]));
-    asked.push_back({.session = own.session_.get(),
-                     .batch = &batches[i],
-                     .logits_from =
-                         batches[i].size() -
-                         static_cast<int>(requests[i].nodes.size())});
+    asked.push_back(
+        {.session = own.session_.get(),
+         .batch = &batches[i],
+         .logits_from =
+             batches[i].size() - static_cast<int>(requests[i].nodes.size())});
   }
   BANYAN_ASSIGN_OR_RETURN(const auto scores, model_->Score(asked));
   std::vector<std::vector<Distribution>> all;
