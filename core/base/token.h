@@ -24,6 +24,10 @@ struct TokenBatch {
   std::vector<TokenId> tokens;
   std::vector<int> positions;
   std::vector<int> parents;
+  // So much further than that stand rows that follow the committed prefix or a
+  // row of an earlier batch, as to a model with rotary positions: for `banyan
+  // doctor`, which asks what a head was trained on.
+  int shift = 0;
 
   // One token after another behind the committed prefix, which is `first`
   // tokens long.

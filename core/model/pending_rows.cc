@@ -27,12 +27,12 @@ absl::Status PendingRows::CheckBatch(const TokenBatch& batch, int length,
       return absl::InvalidArgumentError(
           absl::StrCat("score: row ", row, " follows row ", parent,
                        ", which does not stand before it"));
-    int position = length;
+    int position = length + batch.shift;
     if (parent >= size())
       position = batch.positions[static_cast<std::size_t>(parent - size())] + 1;
     else if (parent != TokenBatch::kCommitted)
-      position = (*this)[parent].position + 1;
-    if (batch.positions[at] != position)
+      position = (*this)[parent].position + 1 + batch.shift;
+    if (batch.positions[at] != position || position < 0)
       return absl::InvalidArgumentError(
           absl::StrCat("score: row ", row, " has position ",
                        batch.positions[at], ", expected ", position));

@@ -31,7 +31,7 @@ class PendingRows {
 
   // Whether `batch` may follow: one position and parent per token, parents
   // before children, each position one after its parent's or `length`, the
-  // committed length, and all below `limit`.
+  // committed length, shifted as the batch says, and all from 0 to `limit` - 1.
   absl::Status CheckBatch(const TokenBatch& batch, int length, int limit,
                           CheckToken check) const;
   // Whether `path` is a chain of rows from the committed prefix on.

@@ -68,7 +68,8 @@ using BySteps = std::vector<Agreement>;
 // The pairs of a text, all at once; then for each of them, step by step, the
 // pair that follows it with what came out of the one before.
 absl::Status CountText(const Model& target, const EagleHead& head,
-                       const Text& text, bool same_token, BySteps& steps) {
+                       const Text& text, const EagleTurn& turn,
+                       BySteps& steps) {
   const Model& network = head.network();
   const int count = static_cast<int>(text.tokens.size());
   BANYAN_ASSIGN_OR_RETURN(const std::vector<float> states,
@@ -76,7 +77,8 @@ absl::Status CountText(const Model& target, const EagleHead& head,
   std::vector<float> vectors;
   BANYAN_RETURN_IF_ERROR(head.VectorsOf(states, count - 1, vectors));
   const auto token_at = [&](int place) {
-    return text.tokens[static_cast<std::size_t>(place - (same_token ? 1 : 0))];
+    return text
+        .tokens[static_cast<std::size_t>(place - (turn.same_token ? 1 : 0))];
   };
   const std::unique_ptr<Session> session = network.NewSession();
   const auto size = static_cast<std::size_t>(network.hidden_size());
@@ -85,8 +87,10 @@ absl::Status CountText(const Model& target, const EagleHead& head,
   for (int step = 0; step < kDoctorSteps; ++step) {
     const int first = session->pending();
     batch = {};
+    batch.shift = step == 1 ? turn.drafted_shift : 0;
+    const int shift = step == 0 ? 0 : turn.drafted_shift;
     for (int i = 0; i + step + 1 < count; ++i)
-      batch.Add(token_at(i + step + 1), i + step,
+      batch.Add(token_at(i + step + 1), i + step + shift,
                 step == 0 ? i - 1 : rows[static_cast<std::size_t>(i)]);
     if (batch.size() == 0) break;
     const ScoreRequest request = {
@@ -123,8 +127,7 @@ absl::StatusOr<BySteps> Measure(const Model& target,
                           LoadEagleHead(directory, target, turn.turn));
   BySteps steps(kDoctorSteps);
   for (const Text& text : texts)
-    BANYAN_RETURN_IF_ERROR(
-        CountText(target, *head, text, turn.same_token, steps));
+    BANYAN_RETURN_IF_ERROR(CountText(target, *head, text, turn, steps));
   return steps;
 }
 

@@ -51,6 +51,12 @@ std::vector<EagleTurn> TurnsOf(const EagleSpec& spec, int layers,
   });
   turns.push_back({"the token of the states' own place",
                    [](EagleSpec& /*of*/) {}, /*same_token=*/true});
+  if (spec.network.rope) {
+    turns.push_back({"drafted pairs one position further",
+                     [](EagleSpec& /*of*/) {}, false, /*drafted_shift=*/1});
+    turns.push_back({"drafted pairs one position back",
+                     [](EagleSpec& /*of*/) {}, false, /*drafted_shift=*/-1});
+  }
   if (input.token_norm.present())
     add("the token without its norm",
         [](EagleSpec& of) { Drop(of.network.input.token_norm, of.network); });

@@ -16,6 +16,8 @@ struct EagleTurn {
   std::function<void(EagleSpec& spec)> turn;
   // Pairs have the token of the states' own place, not the one after it.
   bool same_token = false;
+  // So much further than the pairs that they follow stand the drafted ones.
+  int drafted_shift = 0;
 };
 
 // Those that such a head, read as its files say, can be turned by; `layers` and

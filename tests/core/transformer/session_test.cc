@@ -10,6 +10,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "core/base/check.h"
 #include "core/base/token.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/model/model.h"
@@ -18,6 +21,7 @@
 #include "core/transformer/transformer.h"
 #include "tests/core/transformer/walk.h"
 #include "tests/support/dice.h"
+#include "tests/support/edited_model.h"
 #include "tests/support/golden_model.h"
 #include "tests/support/host_part.h"
 #include "tests/support/must_read.h"
@@ -93,6 +97,14 @@ TEST_P(Refusals, OfWrongPositions) {
   const int row = walk_.pending();
   ExpectRefused({{1, 2}, {position_, position_}, {kNone, row}}, "position");
   ExpectRefused({{1}, {position_}, {0}}, "position");
+}
+
+TEST_P(Refusals, OfShiftsToNoPosition) {
+  TokenBatch batch = {{1}, {position_}, {kNone}};
+  batch.shift = 1;
+  ExpectRefused(batch, "position");
+  batch = {{1}, {-1}, {kNone}, -position_ - 1};
+  ExpectRefused(batch, "position -1");
 }
 
 TEST_P(Refusals, OfWrongParents) {
@@ -231,6 +243,43 @@ TEST_P(Refusals, BehindTheContextLimit) {
 
 INSTANTIATE_TEST_SUITE_P(All, Refusals, testing::ValuesIn(GoldensOnDevices()),
                          [](const auto& row) { return row.param.ToText(); });
+
+// Logits after the second of two tokens, which stands `shift` further than it
+// would, at angles `factor` times smaller.
+Logits AfterShift(double factor, int shift, bool committed) {
+  const EditedModel edited(GoldenFolder("llama"));
+  edited.folder().Write(
+      "config.json",
+      absl::StrReplaceAll(edited.folder().Read("config.json"),
+                          {{"\"rope_type\": \"default\"",
+                            absl::StrCat("\"rope_type\": \"linear\", ",
+                                         "\"factor\": ", factor)}}));
+  const auto model = LoadModel(edited.path(), Backends().front());
+  const std::unique_ptr<Session> session = model->NewSession();
+  const TokenBatch first = TokenBatch::Chain({5}, 0);
+  EXPECT_TRUE(ScoreOne(*model, *session, first).ok());
+  if (committed) {
+    EXPECT_TRUE(session->Commit({0}).ok());
+  }
+  const TokenBatch second = {{7}, {1 + shift}, {committed ? kNone : 0}, shift};
+  const auto scores = ScoreOne(*model, *session, second);
+  Check(scores.ok(), scores.status().message());
+  return MustRead(**scores, 0);
+}
+
+// An angle is the position times a frequency: twice the one is as good as twice
+// the other, to the last bit.
+TEST(ShiftedRows, StandWhereTheShiftSays) {
+  constexpr double kEndless = 1e60;  // every angle is 0
+  for (const bool committed : {false, true}) {
+    EXPECT_TRUE(
+        SameBits(AfterShift(2, 1, committed), AfterShift(1, 0, committed)));
+    EXPECT_TRUE(SameBits(AfterShift(1, -1, committed),
+                         AfterShift(kEndless, 0, committed)));
+    EXPECT_FALSE(
+        SameBits(AfterShift(1, 1, committed), AfterShift(1, 0, committed)));
+  }
+}
 
 // The rows that only pad the vocabulary can be read but not be said.
 class UsedVocab : public testing::TestWithParam<GoldenOnDevice> {};

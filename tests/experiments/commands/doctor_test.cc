@@ -44,6 +44,26 @@ TEST(Doctor, FindsNothingWrongWithTheHeadsThatShip) {
   }
 }
 
+// Of pairs of the text alone it says what the files say.
+TEST(Doctor, ShiftsDraftedPairsAlone) {
+  const nlohmann::json found = Examine("models/pycode-eagle3");
+  const nlohmann::json& said = found.at("readings")[0];
+  int shifted = 0;
+  for (const nlohmann::json& reading : found.at("readings")) {
+    if (reading.at("name").get<std::string>().find("drafted pairs") != 0)
+      continue;
+    ++shifted;
+    ASSERT_EQ(reading.at("overlap").size(), 4U) << reading;
+    EXPECT_EQ(reading.at("overlap")[0], said.at("overlap")[0]);
+    for (int step = 1; step < 4; ++step) {
+      EXPECT_NE(reading.at("overlap")[step], said.at("overlap")[step]);
+      EXPECT_NEAR(reading.at("overlap")[step].get<double>(),
+                  said.at("overlap")[step].get<double>(), 0.1);
+    }
+  }
+  EXPECT_EQ(shifted, 2);
+}
+
 // The halves of every row.
 void SwapHalves(MadeTensor& tensor) {
   const auto row = static_cast<std::size_t>(tensor.shape[1]) * 2;  // BF16
