@@ -73,7 +73,14 @@ class Reader {
   bool HasSizes() const { return sizes_.status().ok(); }
 
   EagleSpec Read() {
-    if (in_.Has("speculators_model_type"))
+    const std::string other = OtherKind();
+    if (!other.empty())
+      sizes_.Fail("model_type",
+                  absl::StrCat("the tensors beside it are ", other,
+                               ", which nobody here reads; known are EAGLE 1 "
+                               "to 3.1, and multi-token prediction in MiMo's "
+                               "names and the speculators'"));
+    else if (in_.Has("speculators_model_type"))
       ReadSpeculators();
     else if (has_tensor_("midlayer.self_attn.q_proj.weight"))
       ReadEagle3();
@@ -85,6 +92,17 @@ class Reader {
   }
 
  private:
+  // What the tensors are where they are known to be of something else.
+  std::string OtherKind() const {
+    for (int layer = 0; layer < kMaxLayers; ++layer)
+      if (has_tensor_(absl::StrCat("model.layers.", layer, ".eh_proj.weight")))
+        return "multi-token prediction as of DeepSeek-V3 and GLM-4.5";
+    if (has_tensor_("mtp.fc.weight"))
+      return "multi-token prediction as of Qwen3-Next";
+    if (has_tensor_("speculator.proj.0.weight")) return "an MLP speculator";
+    return "";
+  }
+
   Architecture& network() { return spec_.network; }
   int hidden() const { return spec_.network.hidden_size; }
 
