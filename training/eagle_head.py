@@ -237,7 +237,11 @@ def read_head(directory, target):
         if found != wanted:
             raise UserError(f"{path}: {name}: expected the target's {wanted}, "
                             f"found {found}")
-    tensors.pop("embed_tokens.weight", None)  # the target's
+    own = tensors.pop("embed_tokens.weight", None)
+    if own is not None and not torch.equal(
+            own.float(), target.embed_tokens.weight.detach().float()):
+        raise UserError(f"{directory}: tensor 'embed_tokens.weight': expected "
+                        "the target's, with which a head is measured here")
     if config.get("architectures") == [ARCHITECTURES[3]]:
         head = _third_head(config, path, shape, tensors, target)
     else:

@@ -16,18 +16,19 @@ namespace banyan {
 
 const std::vector<std::string>& PresetNames() {
   static const auto& names = *new std::vector<std::string>{
-      "auto",          "best_first",      "chain",        "copy",
-      "eagle1",        "eagle2",          "eagle3",       "eagle_merged",
-      "eagle_sampled", "eagle_sequoia",   "medusa",       "merged_all",
-      "ngram",         "self_q8_chain",   "self_q8_tree", "sequences",
-      "sequoia",       "sequoia_boosted", "specinfer_1",  "specinfer_2"};
+      "auto",         "best_first",    "chain",           "copy",
+      "eagle1",       "eagle2",        "eagle3",          "eagle_auto",
+      "eagle_merged", "eagle_sampled", "eagle_sequoia",   "medusa",
+      "merged_all",   "ngram",         "self_q8_chain",   "self_q8_tree",
+      "sequences",    "sequoia",       "sequoia_boosted", "specinfer_1",
+      "specinfer_2"};
   return names;
 }
 
 Params Preset(const std::string& name) {
   auto file = LoadYamlFile(absl::StrCat("configs/methods/", name, ".yaml"));
   Check(file.ok(), file.status().message());
-  if (name != "auto") return *std::move(file);
+  if (name != "auto" && name != "eagle_auto") return *std::move(file);
   auto flat = WithValue(*file, "policy.target_ms",
                         *ParseYaml("{1: 1, 65: 1.1}", "flat"));
   Check(flat.ok(), flat.status().message());

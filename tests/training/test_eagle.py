@@ -157,6 +157,16 @@ class Files(HeadTest):
                 r"tensor 'fc.weight': expected \[12, .*\], found \[3, 5\]",
                 {**tensors, "fc.weight": torch.ones(3, 5)})
 
+    def test_an_embedding_of_its_own_is_refused_and_the_targets_is_not(self):
+        self.written(3)
+        tensors = self.stored()
+        embedding = self.target.embed_tokens.weight.detach().clone()
+        save_file({**tensors, "embed_tokens.weight": embedding},
+                  self.folder / "model.safetensors")
+        read_head(self.folder, self.target)
+        self.assert_refused("tensor 'embed_tokens.weight': expected the target",
+                            {**tensors, "embed_tokens.weight": embedding + 1})
+
     def test_tokens_that_the_target_lacks_are_refused(self):
         self.written(3)
         tensors = self.stored()

@@ -171,7 +171,8 @@ TEST_P(Faithful, AfterAnyHistory) {
   });
 }
 
-// Up to five sessions in a call, in any order, some without logits.
+// Up to five sessions in a call, in any order, some without logits, some with
+// those of their last rows.
 TEST_P(Faithful, InAnyCompany) {
   EverywhereAndOnHost([](const Transformer& model, Oracle& oracle, Dice& dice,
                          const std::string& what) {
@@ -191,18 +192,20 @@ TEST_P(Faithful, InAnyCompany) {
         batches.push_back(walks[i].RandomBatch(dice.Between(1, 17), dice));
       std::vector<ScoreRequest> requests;
       for (std::size_t i = 0; i < order.size(); ++i)
-        requests.push_back({.session = &walks[order[i]].session(),
-                            .batch = &batches[i],
-                            .logits = !dice.OneIn(4)});
+        requests.push_back(
+            {.session = &walks[order[i]].session(),
+             .batch = &batches[i],
+             .logits_from =
+                 dice.OneIn(2) ? 0 : dice.Between(0, batches[i].size())});
       const auto scores = model.Score(requests);
       ASSERT_TRUE(scores.ok()) << scores.status();
       for (std::size_t i = 0; i < order.size(); ++i) {
         Walk& walk = walks[order[i]];
         const int first = walk.pending();
         walk.Note(batches[i]);
-        if (requests[i].logits)
-          ExpectFaithful(*(*scores)[i], first, batches[i].size(), walk, oracle,
-                         absl::StrCat(what, ", company of ", order.size()));
+        ExpectFaithful(*(*scores)[i], first, batches[i].size(), walk, oracle,
+                       absl::StrCat(what, ", company of ", order.size()),
+                       requests[i].logits_from);
         if (dice.OneIn(2) && walk.session().length() < 20)
           walk.Commit(walk.RandomPath(dice));
       }
@@ -302,7 +305,7 @@ TEST_P(Faithful, HiddenStatesToo) {
         const ScoreRequest one = {.session = &alone.session(),
                                   .batch = &last,
                                   .taps = {every[tap]},
-                                  .logits = dice.OneIn(2)};
+                                  .logits_from = dice.OneIn(2) ? 1 : 0};
         const auto again = model.Score({&one, 1});
         ASSERT_TRUE(again.ok()) << again.status();
         const auto state =

@@ -156,33 +156,6 @@ INSTANTIATE_TEST_SUITE_P(Families, Vectors,
                          testing::Values("llama", "qwen3", "gpt2"),
                          [](const auto& test) { return test.param; });
 
-// Logits from some row on, of several sessions in one pass: the same numbers.
-TEST(LogitsFrom, AreThoseOfAPassWithAllOfThem) {
-  for (const auto& backend : OneOfEach()) {
-    const auto model = LoadGolden("llama", backend, WeightFormat::kBf16);
-    const Case test(*model);
-    const auto whole = test.Start();
-    const Scored all = MustScore(*model, {whole.get(), &test.batch, {0}});
-    std::vector<std::unique_ptr<Session>> sessions;
-    std::vector<ScoreRequest> requests;
-    const int rows = test.batch.size();
-    const std::vector<int> firsts = {0, 2, rows, 1, rows - 1, 0};
-    for (int first : firsts) {
-      sessions.push_back(test.Start());
-      requests.push_back({.session = sessions.back().get(),
-                          .batch = &test.batch,
-                          .logits_from = first});
-    }
-    const auto scores = model->Score(requests);
-    ASSERT_TRUE(scores.ok()) << scores.status();
-    for (std::size_t i = 0; i < firsts.size(); ++i)
-      for (int row = firsts[i]; row < rows; ++row)
-        EXPECT_TRUE(SameBits(MustRead(*(*scores)[i], row),
-                             all.logits[static_cast<std::size_t>(row)]))
-            << "from " << firsts[i] << ", row " << row;
-  }
-}
-
 TEST(Vectors, OfAnotherSizeAreRefusedAndNothingIsPending) {
   const auto model =
       LoadGolden("llama", Backends().front(), WeightFormat::kF32);

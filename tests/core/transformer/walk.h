@@ -92,9 +92,11 @@ class Oracle {
   std::map<std::vector<TokenId>, Logits> known_;
 };
 
-// Expects the oracle's bits in every row of a batch the walk has noted.
+// Expects the oracle's bits in every row, from row `from` on, of a batch the
+// walk has noted.
 void ExpectFaithful(const Scores& scores, int first_row, int size,
-                    const Walk& walk, Oracle& oracle, const std::string& what);
+                    const Walk& walk, Oracle& oracle, const std::string& what,
+                    int from = 0);
 
 }  // namespace banyan
 

@@ -38,7 +38,7 @@ TEST(Calibrations, AreTheFilesRerunBelow) {
   EXPECT_THAT(files, testing::UnorderedElementsAre(
                          "pycode_draft_1.yaml", "pycode_draft_1_timed.yaml",
                          "pycode_draft_2.yaml", "pycode_eagle3.yaml",
-                         "pycode_medusa.yaml"));
+                         "pycode_eagle3_timed.yaml", "pycode_medusa.yaml"));
 }
 
 // Reruns the command of a shipped file.
@@ -79,8 +79,10 @@ TEST(Calibrations, OfTheSecondDrafterAreThoseOfARerun) {
 }
 
 TEST(Calibrations, OfTheNetworkAreThoseOfARerun) {
-  ExpectSameCounts(Rerun("eagle_sequoia"),
-                   Load("configs/calibrations/pycode_eagle3.yaml"));
+  const Params again = Rerun("eagle_sequoia");
+  ExpectSameCounts(again, Load("configs/calibrations/pycode_eagle3.yaml"));
+  ExpectSameCounts(again,
+                   Load("configs/calibrations/pycode_eagle3_timed.yaml"));
 }
 
 TEST(Calibrations, OfTheHeadsAreThoseOfARerun) {

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "configs/loader/loader.h"
@@ -49,6 +50,7 @@ const std::map<std::string, Sizes>& SizesOfPresets() {
          "[[0], [1], [2], [0, 0], [0, 1], [1, 0], [0, 0, 0], [0, 0, 0, 0]]"}}},
       {"eagle2", {"policy.total", {"2", "12", "60"}}},
       {"eagle3", {"policy.total", {"2", "8", "20"}}},
+      {"eagle_auto", {"policy.budget", {"4", "12", "24"}}},
       {"eagle_merged", {"trunks.0.policy.gamma", {"1", "4", "8"}}},
       {"eagle_sampled",
        {"policy.branching", {"[2]", "[2, 1, 1, 1, 1]", "[3, 2, 2]"}}},
@@ -181,23 +183,30 @@ double Replayed(Bench& bench, const Params& file, double draft_ms) {
 
 TEST(Auto, ReplayedOnAFlatCurveBeatsEveryChainByItsTrees) {
   Bench bench;
-  const Params file = Preset("auto");
-  double draft_ms = 0;
-  ASSERT_TRUE(
-      Convert(*file.Find("policy")->Find("calibration")->Find("draft_ms"),
-              draft_ms)
-          .ok());
-  const double own = Replayed(bench, file, draft_ms);
-  double best = 0;
-  for (const char* gamma : {"1", "2", "3", "4", "5", "6", "8", "10"}) {
-    const auto chain =
-        WithValue(Preset("chain"), "policy.gamma", Params::Scalar(gamma));
-    ASSERT_TRUE(chain.ok());
-    best = std::max(best, Replayed(bench, *chain, draft_ms));
+  auto eagle = WithValue(Preset("eagle3"), "policy",
+                         *ParseYaml("{name: chain, gamma: 1}", "chain"));
+  ASSERT_TRUE(eagle.ok());
+  const std::pair<std::string, Params> pairs[] = {
+      {"auto", Preset("chain")}, {"eagle_auto", *std::move(eagle)}};
+  for (const auto& [name, chain] : pairs) {
+    const Params file = Preset(name);
+    double draft_ms = 0;
+    ASSERT_TRUE(
+        Convert(*file.Find("policy")->Find("calibration")->Find("draft_ms"),
+                draft_ms)
+            .ok());
+    const double own = Replayed(bench, file, draft_ms);
+    double best = 0;
+    for (const char* gamma : {"1", "2", "3", "4", "5", "6", "8", "10"}) {
+      const auto longer =
+          WithValue(chain, "policy.gamma", Params::Scalar(gamma));
+      ASSERT_TRUE(longer.ok());
+      best = std::max(best, Replayed(bench, *longer, draft_ms));
+    }
+    std::cout << "  " << name << " " << own
+              << " tokens a millisecond, the best chain " << best << "\n";
+    EXPECT_GT(own, 1.1 * best) << name;
   }
-  std::cout << "  auto " << own << " tokens a millisecond, the best chain "
-            << best << "\n";
-  EXPECT_GT(own, 1.1 * best);
 }
 
 TEST(PresetCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
