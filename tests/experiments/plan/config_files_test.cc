@@ -52,6 +52,7 @@ constexpr std::pair<const char*, const char*> kStandIns[] = {
      "configs/calibrations/pycode_draft_1_timed.yaml"},
     {"build/cache/pycode-110m", "models/pycode-target"},
     {"build/cache/pycode-medusa-110m", "models/pycode-medusa"},
+    {"build/cache/pycode-eagle1-110m", "models/pycode-eagle1"},
     {"build/cache/pycode-eagle3-110m", "models/pycode-eagle3"},
     {"build/training/pycode-draft-2-unboosted", "models/pycode-draft-2"}};
 
