@@ -73,7 +73,7 @@ struct Case {
     const auto session = Start();
     const Rows zeros(static_cast<std::size_t>(batch.size()) *
                      static_cast<std::size_t>(model.hidden_size()));
-    return MustScore(model, {session.get(), &batch, {0}, true, zeros}).starts;
+    return MustScore(model, {session.get(), &batch, {0}, 0, zeros}).starts;
   }
 
   const Model& model;
@@ -105,7 +105,7 @@ TEST_P(Vectors, StandForEmbeddings) {
     std::fill(others.tokens.begin(), others.tokens.end(), 1);
     const auto again = test.Start();
     const Scored got =
-        MustScore(*model, {again.get(), &others, {0}, true, embeddings});
+        MustScore(*model, {again.get(), &others, {0}, 0, embeddings});
     const bool learned = std::any_of(positions.begin(), positions.end(),
                                      [](float x) { return x != 0; });
     EXPECT_EQ(learned, GetParam() == "gpt2");
