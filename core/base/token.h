@@ -24,9 +24,9 @@ struct TokenBatch {
   std::vector<TokenId> tokens;
   std::vector<int> positions;
   std::vector<int> parents;
-  // So much further than that stand rows that follow the committed prefix or a
-  // row of an earlier batch, as to a model with rotary positions: for `banyan
-  // doctor`, which asks what a head was trained on.
+  // How much further on than the next position rows stand that follow the
+  // committed prefix or a row of an earlier batch. Not 0 where it is asked what
+  // positions a model was trained on (`banyan doctor`).
   int shift = 0;
 
   // One token after another behind the committed prefix, which is `first`

@@ -69,12 +69,7 @@ int Eagle::longest_text() const { return head_->network().context_limit() + 1; }
 
 absl::Status Eagle::Begin(const Context& context) {
   session_ = head_->network().NewSession();
-  unread_.clear();
-  unread_vectors_.clear();
-  states_.clear();
-  read_ = false;
-  pending_.Clear();
-  passes_.clear();
+  ForgetAll();
   if (context.tokens.size() > static_cast<std::size_t>(longest_text()))
     return absl::OkStatus();  // and nothing will be asked
   Take(context, context.features.rows);
@@ -195,11 +190,22 @@ absl::StatusOr<Eagle::Pairs> Eagle::PairsOf(const DraftRequest& request) {
   return pairs;
 }
 
-absl::Status Eagle::DropRound() {
+void Eagle::ForgetRound() {
+  read_ = false;
   pending_.Clear();
   passes_.clear();
   output_of_.clear();
-  read_ = false;
+}
+
+void Eagle::ForgetAll() {
+  ForgetRound();
+  unread_.clear();
+  unread_vectors_.clear();
+  states_.clear();
+}
+
+absl::Status Eagle::DropRound() {
+  ForgetRound();
   return session_->Commit({});
 }
 
@@ -250,13 +256,7 @@ absl::StatusOr<DrafterTwin> Eagle::OnDevice(DraftLaw law) {
 
 // The session has read the pairs of all rounds but the last.
 void Eagle::Resume(const Context& context) {
-  unread_.clear();
-  unread_vectors_.clear();
-  states_.clear();
-  pending_.Clear();
-  passes_.clear();
-  output_of_.clear();
-  read_ = false;
+  ForgetAll();
   Take(context,
        static_cast<int>(context.tokens.size()) - 1 - session_->length());
 }
@@ -272,10 +272,7 @@ absl::Status Eagle::Observe(const Context& context,
     unread_.clear();
     unread_vectors_.clear();
   }
-  read_ = false;
-  pending_.Clear();
-  passes_.clear();
-  output_of_.clear();
+  ForgetRound();
   Take(context, context.features.rows);
   return session_->Commit(path);
 }

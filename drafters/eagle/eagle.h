@@ -77,7 +77,10 @@ class Eagle : public Drafter {
   // Takes up the pairs of the text's last `count` tokens, whose states are the
   // features' last ones.
   void Take(const Context& context, int count);
-  // What an abandoned round left goes.
+  // The round under way; and with it all pairs.
+  void ForgetRound();
+  void ForgetAll();
+  // Ends what an abandoned round left, here and in the session.
   absl::Status DropRound();
   absl::Status MakeVectors();
   absl::StatusOr<Pairs> PairsOf(const DraftRequest& request);

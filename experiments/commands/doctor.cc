@@ -229,8 +229,7 @@ void AddDoctorCommand(CommandLine& line) {
       "Says whether an EAGLE head's files are read as they were meant: its "
       "agreement with the target as they say, and with each assumption "
       "turned. Or whether a small model fits the target as its drafter: "
-      "tokens, "
-      "chat template, context and agreement.");
+      "tokens, chat template, context and agreement.");
   const auto options = std::make_shared<Options>();
   AddModelOptions(command, options->model);
   command.Option("--head", &options->head, "The head's directory.");

@@ -242,8 +242,8 @@ void AddGrowCommand(CommandLine& line) {
   command.Flag(
       "--like-target", &options->like_target,
       "Let heads grow in every size as the target does, and so in cost. "
-      "Without "
-      "it EAGLE heads stay at their trained sizes; Medusa's grow always.");
+      "Without it EAGLE heads stay at their trained sizes; Medusa's grow "
+      "always.");
   command.Option("--seed", &options->seed, "Of the noise.").ShowDefault();
   command.Flag("--json", &options->json, "Print JSON.");
   command.OnCall([options] { return Grow(*options); });

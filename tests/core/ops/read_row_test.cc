@@ -215,67 +215,57 @@ TEST(ReadRow, TellsOfRowsThatAreNoLogits) {
       }
 }
 
-TEST(Copy, MovesRowsAndNothingElse) {
+// Of all rows of x in their order, or of those chosen: others of y stay.
+void ExpectCopied(const Numbers& x, const Numbers& before,
+                  const std::vector<int>& chosen, Dice& dice) {
+  const int rows = before.rows;
+  Numbers wanted = before;
+  for (int row = 0; row < rows; ++row) {
+    const int from =
+        chosen.empty() ? row : chosen[static_cast<std::size_t>(row)];
+    for (int i = 0; i < x.columns && from >= 0; ++i)
+      wanted.at(row, i) = x.at(from, i);
+  }
+  const Place from = RandomPlace(dice);
+  const Place to = RandomPlace(dice);
   Fleet fleet;
+  ExpectTwins(
+      fleet, rows,
+      [&](Backend& backend, int first, int count) {
+        Desk desk(backend);
+        const Tensor y = desk.Put(before.Rows(first, count), to);
+        CopyArgs args = {.x = desk.Put(x, from), .y = y};
+        if (chosen.empty())
+          args.x = args.x.Rows(first, count);
+        else
+          args.rows = desk.List(
+              {chosen.begin() + first, chosen.begin() + first + count});
+        const auto status = backend.Copy(args);
+        EXPECT_TRUE(status.ok()) << status;
+        Numbers copy = desk.Take(y);
+        EXPECT_TRUE(SameBits(copy, wanted.Rows(first, count)));
+        return copy;
+      },
+      [](const Numbers& expected, const BackendFacts&) {
+        return std::vector<double>(expected.data.size());
+      },
+      absl::StrCat(rows, " x ", x.columns));
+}
+
+TEST(Copy, MovesRowsAndNothingElse) {
   Dice dice(2);
   for (int rows : {1, 2, 7})
-    for (int columns : {1, 16, 33}) {
-      const Numbers x = HardNumbers(rows, columns, 100, dice);
-      const Place from = RandomPlace(dice);
-      const Place to = RandomPlace(dice);
-      ExpectTwins(
-          fleet, rows,
-          [&](Backend& backend, int first, int count) {
-            Desk desk(backend);
-            const Tensor y = desk.Room(count, columns, to);
-            const auto status =
-                backend.Copy({desk.Put(x.Rows(first, count), from), y});
-            EXPECT_TRUE(status.ok()) << status;
-            Numbers copy = desk.Take(y);
-            EXPECT_TRUE(SameBits(copy, x.Rows(first, count)));
-            return copy;
-          },
-          [](const Numbers& expected, const BackendFacts&) {
-            return std::vector<double>(expected.data.size());
-          },
-          absl::StrCat(rows, " x ", columns));
-    }
+    for (int columns : {1, 16, 33})
+      ExpectCopied(HardNumbers(rows, columns, 100, dice),
+                   HardNumbers(rows, columns, 100, dice), {}, dice);
 }
 
 TEST(Copy, TakesChosenRowsAndLeavesTheOthers) {
-  Fleet fleet;
   Dice dice(3);
-  const std::vector<int> chosen = {4, -1, 0, 4, -1, 2};
-  const int rows = static_cast<int>(chosen.size());
-  for (int columns : {1, 16, 33}) {
-    const Numbers x = HardNumbers(5, columns, 100, dice);
-    const Numbers before = HardNumbers(rows, columns, 100, dice);
-    Numbers wanted = before;
-    for (int row = 0; row < rows; ++row)
-      for (int i = 0; i < columns && chosen[row] >= 0; ++i)
-        wanted.at(row, i) = x.at(chosen[row], i);
-    const Place from = RandomPlace(dice);
-    const Place to = RandomPlace(dice);
-    ExpectTwins(
-        fleet, rows,
-        [&](Backend& backend, int first, int count) {
-          Desk desk(backend);
-          const Tensor y = desk.Put(before.Rows(first, count), to);
-          const auto status = backend.Copy(
-              {.x = desk.Put(x, from),
-               .y = y,
-               .rows = desk.List(
-                   {chosen.begin() + first, chosen.begin() + first + count})});
-          EXPECT_TRUE(status.ok()) << status;
-          Numbers copy = desk.Take(y);
-          EXPECT_TRUE(SameBits(copy, wanted.Rows(first, count)));
-          return copy;
-        },
-        [](const Numbers& expected, const BackendFacts&) {
-          return std::vector<double>(expected.data.size());
-        },
-        absl::StrCat(rows, " x ", columns));
-  }
+  for (int columns : {1, 16, 33})
+    ExpectCopied(HardNumbers(5, columns, 100, dice),
+                 HardNumbers(6, columns, 100, dice), {4, -1, 0, 4, -1, 2},
+                 dice);
 }
 
 }  // namespace
