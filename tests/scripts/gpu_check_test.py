@@ -1,16 +1,21 @@
-"""Tests of scripts/gpu_check, the `check` of a bundle, where there is no GPU."""
+"""Tests of scripts/gpu_check, the `check` of a bundle, where there is no GPU.
+
+    gpu_check_test.py PROGRAM    the program `banyan`, with which some steps run
+"""
 
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HAS_GPU = (os.path.exists("/dev/nvidia0") or
            shutil.which("nvidia-smi") is not None)
+PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
 STEPS = ["first", "twins", "rounds", "presets", "pass_1b", "trees_1b",
          "pass_7b", "fast", "levels", "sanitizer", "torch"]
 
@@ -70,6 +75,22 @@ class GpuCheckTest(unittest.TestCase):
         self.assertEqual(told.returncode, 0, told.stderr)
         self.assertIn("on host", told.stdout)
         self.assertEqual(self.status("rounds"), "ok")
+
+    def test_steps_run_with_the_program_on_this_processor(self):
+        (self.bundle / "bin").mkdir()
+        (self.bundle / "bin" / "banyan").symlink_to(PROGRAM)
+        for name in ("models", "configs"):
+            (self.bundle / name).symlink_to(ROOT / name)
+        steps = ("first", "presets", "levels")
+        told = self.check(*steps, BANYAN_CHECK_DEVICE="cpu")
+        self.assertEqual(told.returncode, 0, told.stdout + told.stderr)
+        self.assertEqual([self.status(step) for step in steps], ["ok"] * 3)
+        methods = len(list((ROOT / "configs" / "methods").glob("*.yaml")))
+        self.assertIn(f"{3 * methods} texts are plain decoding's, 0 are not",
+                      told.stdout)
+        for drafter in ("draft-1", "draft-2", "eagle3"):
+            self.assertIn(f"{drafter}, a chain of 9: banyan: 256 tokens",
+                          told.stdout)
 
     def test_a_step_that_fails_fails_the_check(self):
         self.program("echo broken; exit 1")
