@@ -43,8 +43,9 @@ absl::StatusOr<Sequence> Decoder::Begin(const Prompt& prompt,
   sequence.looked_for_device = stay_on_host_;  // and there is none
   for (const Trunk& trunk : method_.trunks) {
     sequence.trunks.push_back({trunk.drafter->Clone(), trunk.policy->Clone()});
-    BANYAN_RETURN_IF_ERROR(
-        sequence.trunks.back().drafter->Begin(sequence.context));
+    Drafter& drafter = *sequence.trunks.back().drafter;
+    BANYAN_RETURN_IF_ERROR(drafter.TakeViews(*sequence.session));
+    BANYAN_RETURN_IF_ERROR(drafter.Begin(sequence.context));
   }
   return sequence;
 }

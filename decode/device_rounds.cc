@@ -229,7 +229,8 @@ absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
   sequence.kept_rows = RowsOf(verdict, kept);
   BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
                           Conclude(sequence, kept, std::move(tree),
-                                   std::move(verdict), std::move(facts)));
+                                   std::move(verdict), std::move(facts),
+                                   /*scores=*/nullptr));
   times.commit_ns = lap();
   times.draft_ns.resize(sequence.trunks.size(), 0);
   record.times = times;

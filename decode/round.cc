@@ -39,6 +39,7 @@ struct Part {
   Chance chance;
   DraftTree tree;
   TokenBatch batch = {};
+  RowVectors vectors = {};
   Verdict verdict = {};
   TargetFacts facts = {};
 };
@@ -67,8 +68,12 @@ absl::StatusOr<std::vector<Part>> Draft(const Method& method,
           Chance(random, sequence->context.prompt, sequence->context.round));
     }
     BANYAN_RETURN_IF_ERROR(DraftAll(absl::MakeSpan(draftings)));
-    for (std::size_t i = 0; i < draftings.size(); ++i)
+    for (std::size_t i = 0; i < draftings.size(); ++i) {
+      Sequence& sequence = *sequences[i];
       grown[i].push_back(std::move(draftings[i]).Take());
+      sequence.trunks[t].drafter->Plant(
+          sequence.context, LimitsOf(sequence).max_depth, grown[i].back());
+    }
     // What was drafted has been read, so the work behind it is done.
     times.draft_ns.push_back(lap());
   }
@@ -84,6 +89,15 @@ absl::StatusOr<std::vector<Part>> Draft(const Method& method,
   return parts;
 }
 
+// What of the tree some view of the target has computed.
+DoneRows ComputedOf(const Part& part) {
+  for (const SequenceTrunk& trunk : part.sequence.trunks) {
+    DoneRows done = trunk.drafter->Computed(part.tree);
+    if (done.view != nullptr) return done;
+  }
+  return {};
+}
+
 // Derive and score: all trees in one pass of the target.
 absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
     const Method& method, std::vector<Part>& parts, Lap& lap,
@@ -93,8 +107,13 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
     BANYAN_RETURN_IF_ERROR(CheckLawful(method.verifier_name,
                                        method.verifier->traits(), part.tree));
     part.batch = ToBatch(part.tree, part.sequence.session->length());
-    requests.push_back(
-        {part.sequence.session.get(), &part.batch, part.sequence.taps});
+    part.vectors = VectorsOf(part.tree);
+    requests.push_back({.session = part.sequence.session.get(),
+                        .batch = &part.batch,
+                        .taps = part.sequence.taps,
+                        .vectors = part.vectors.values,
+                        .vector_rows = part.vectors.rows,
+                        .done = ComputedOf(part)});
   }
   times.derive_ns = lap();
   BANYAN_ASSIGN_OR_RETURN(auto scores,
@@ -130,7 +149,7 @@ absl::StatusOr<RoundRecord> Commit(const Scores& scores, Part part) {
     BANYAN_RETURN_IF_ERROR(sequence.KeepFeatures(scores, rows));
   BANYAN_RETURN_IF_ERROR(sequence.session->Commit(rows));
   return Conclude(sequence, kept, std::move(part.tree), std::move(part.verdict),
-                  std::move(part.facts));
+                  std::move(part.facts), &scores);
 }
 
 }  // namespace
@@ -157,7 +176,8 @@ std::vector<int> RowsOf(const Verdict& verdict, const Sequence::Kept& kept) {
 
 absl::StatusOr<RoundRecord> Conclude(Sequence& sequence,
                                      const Sequence::Kept& kept, DraftTree tree,
-                                     Verdict verdict, TargetFacts facts) {
+                                     Verdict verdict, TargetFacts facts,
+                                     const Scores* scores) {
   sequence.Append(kept);
   RoundRecord record = {.tree = std::move(tree),
                         .verdict = std::move(verdict),
@@ -165,12 +185,16 @@ absl::StatusOr<RoundRecord> Conclude(Sequence& sequence,
                         .stopped = kept.stopped,
                         .facts = std::move(facts)};
   for (std::size_t i = 0; i < sequence.trunks.size(); ++i) {
+    const SequenceTrunk& trunk = sequence.trunks[i];
     const RoundOutcome outcome = {record.tree, record.verdict,
                                   static_cast<int>(i)};
-    sequence.trunks[i].policy->Observe(outcome);
-    if (!sequence.stands_on_device)
-      BANYAN_RETURN_IF_ERROR(
-          sequence.trunks[i].drafter->Observe(sequence.context, outcome));
+    trunk.policy->Observe(outcome);
+    if (sequence.stands_on_device) continue;
+    sequence.context.scored = trunk.drafter->reads_rows() ? scores : nullptr;
+    const absl::Status observed =
+        trunk.drafter->Observe(sequence.context, outcome);
+    sequence.context.scored = nullptr;
+    BANYAN_RETURN_IF_ERROR(observed);
   }
   return record;
 }

@@ -51,10 +51,11 @@ std::vector<TokenId> TokensOf(const DraftTree& tree, const Verdict& verdict);
 std::vector<int> RowsOf(const Verdict& verdict, const Sequence::Kept& kept);
 
 // Ends a round whose rows the session has committed: the text grows, drafters
-// and policies are told.
+// and policies are told. `scores` are the tree's, null if nobody reads them.
 absl::StatusOr<RoundRecord> Conclude(Sequence& sequence,
                                      const Sequence::Kept& kept, DraftTree tree,
-                                     Verdict verdict, TargetFacts facts);
+                                     Verdict verdict, TargetFacts facts,
+                                     const Scores* scores);
 
 // Runs one round of several sequences, which share every pass, and commits it.
 // What a sequence draws, scores and keeps does not depend on the others.

@@ -12,16 +12,24 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "drafters/bigram/bigram.h"
+#include "drafters/cascade/cascade.h"
 #include "drafters/copy/copy.h"
 #include "drafters/drafter.h"
 #include "drafters/eagle/doctor.h"
 #include "drafters/eagle/eagle.h"
 #include "drafters/eagle/growth.h"
+#include "drafters/early_exit/early_exit.h"
+#include "drafters/hybrid/hybrid.h"
+#include "drafters/lookahead/lookahead.h"
 #include "drafters/medusa/growth.h"
 #include "drafters/medusa/medusa.h"
 #include "drafters/ngram/ngram.h"
+#include "drafters/pass/pass.h"
 #include "drafters/random/random.h"
+#include "drafters/relay/relay.h"
+#include "drafters/skip/skip.h"
 #include "drafters/small_model/small_model.h"
+#include "drafters/triforce/triforce.h"
 #include "drafters/unigram/unigram.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
@@ -90,6 +98,81 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
        Bigram::Build,
        {"{counts: counts.safetensors}",
         "{counts: counts.safetensors, sampling: {temperature: 0.5}}"}},
+      {"early_exit",
+       "The target's first layers, up to an exit; its pass goes on from them.",
+       every,
+       EarlyExit::Build,
+       {"{exits: [1]}", "{exits: [1, 2], settled: 0.6}"}},
+      {"skip",
+       "The target without some of its attention and feed-forward blocks.",
+       every,
+       BuildSkip,
+       {"{attention: [1], feed_forward: [0, 1]}"}},
+      {"triforce",
+       "The target over a part of its cache: the first tokens, the latest, and "
+       "chunks by attention.",
+       every,
+       Triforce::Build,
+       {"{first: 1, latest: 1}",
+        "{first: 0, latest: 1, chunks: 1, chunk: 2, choose_every: 1}"}},
+      {"cascade",
+       "A drafter in fewer passes: a cheaper one guesses what it will be "
+       "asked.",
+       every,
+       Cascade::Build,
+       {"{upper: {name: medusa, heads: heads}, ahead: 2, width: 2,"
+        " lower: {name: bigram, counts: counts.safetensors}}",
+        "{upper: {name: small_model, model: draft}, lower: {name: cascade,"
+        " upper: {name: ngram}, lower: {name: copy, min_match: 1}}}"},
+       /*folder_key=*/{},
+       /*growable=*/nullptr,
+       /*examine=*/nullptr,
+       /*twin=*/{},
+       /*describe=*/nullptr,
+       /*made_of_drafters=*/true},
+      {"relay",
+       "Another drafter for each span of a tree's levels.",
+       every,
+       Relay::Build,
+       {"{spans: [{levels: 1, drafter: {name: small_model, model: draft}},"
+        " {drafter: {name: ngram}}]}",
+        "{spans: [{levels: 1, drafter:"
+        " {name: bigram, counts: counts.safetensors}},"
+        " {drafter: {name: eagle, head: head}}]}"},
+       /*folder_key=*/{},
+       /*growable=*/nullptr,
+       /*examine=*/nullptr,
+       /*twin=*/{},
+       /*describe=*/nullptr,
+       /*made_of_drafters=*/true},
+      {"lookahead",
+       "The target's own guesses of what is to come, iterated beside the tree "
+       "in the pass that judges it.",
+       {DraftLaw::kDeterministic},
+       Lookahead::Build,
+       {"{level: 2, window: 3, guesses: 2}",
+        "{level: 3, window: 2, guesses: 2, pool_from_prompt: true}"}},
+      {"pass",
+       "Trained vectors, or tokens, in the place of those to come, from whose "
+       "rows the target guesses what follows them.",
+       every,
+       Pass::Build,
+       {"{embeddings: embeddings}", "{tokens: [0, 1], after: 1}"},
+       "embeddings"},
+      {"hybrid",
+       "Each round, of several drafters the one that promises most.",
+       every,
+       Hybrid::Build,
+       {"{drafters: [{drafter: {name: copy, min_match: 1}, depth: 1},"
+        " {drafter: {name: small_model, model: draft}}], start: 1}",
+        "{drafters: [{drafter: {name: ngram}},"
+        " {drafter: {name: eagle, head: head}}], start: 1, memory: 2}"},
+       /*folder_key=*/{},
+       /*growable=*/nullptr,
+       /*examine=*/nullptr,
+       /*twin=*/{},
+       /*describe=*/nullptr,
+       /*made_of_drafters=*/true},
   };
   return rows;
 }

@@ -39,6 +39,8 @@ struct DrafterRow {
   absl::string_view twin = {};
   // What a run tells of its heads; null: nothing.
   DescribeHead describe = nullptr;
+  // Whether its section holds sections of other drafters.
+  bool made_of_drafters = false;
 };
 
 absl::Span<const DrafterRow> DrafterCatalogue();

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -11,6 +12,7 @@
 #include "absl/types/span.h"
 #include "core/model/context.h"
 #include "core/model/device_round.h"
+#include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "tree/draft_tree.h"
@@ -82,8 +84,21 @@ class Drafter {
   // asked of it behind a longer one: the round goes on without it.
   virtual int longest_text() const { return std::numeric_limits<int>::max(); }
 
+  // The target's session, which has read the prompt but its last token and
+  // outlives this drafter's work on it: once a prompt, before Begin. Views of
+  // it may be taken and kept; nothing else may be done with it.
+  virtual absl::Status TakeViews(Session& /*target*/) {
+    return absl::OkStatus();
+  }
   // The prompt. Forgets the previous one, unless it carries state.
   virtual absl::Status Begin(const Context& context) = 0;
+
+  // How many of its tokens it expects to be accepted in the next round, by its
+  // own judgement of the committed text, which Begin or Observe has told it;
+  // none: it has no opinion.
+  virtual std::optional<double> Promise(const Context& /*context*/) const {
+    return std::nullopt;
+  }
 
   // One proposal for each of `nodes`, in their order: the law of the token
   // after that node, given the committed context and the node's path. One pass
@@ -94,12 +109,27 @@ class Drafter {
   virtual absl::StatusOr<std::vector<Distribution>> Propose(
       const Context& context, const TrunkTree& tree,
       absl::Span<const int> nodes) = 0;
+  // Whether nodes may be asked for together with their ancestors, which then
+  // stand before them.
+  virtual bool proposes_ahead() const { return false; }
   // Propose() for several sequences, in their order: all drafters are clones of
   // this one's like. Unless overridden one after the other; a drafter with a
   // pass of its own makes one pass for all. A proposal does not depend on the
   // company, to the last bit.
   virtual absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
       absl::Span<const DraftRequest> requests);
+
+  // The tree is drafted: adds probes, rows that the target scores beside it and
+  // nobody draws or judges, down to `max_depth`. Their rows come back in
+  // Observe. Changes nothing else.
+  virtual void Plant(const Context& /*context*/, int /*max_depth*/,
+                     TrunkTree& /*tree*/) {}
+  // How many it plants at most a round.
+  virtual int probes() const { return 0; }
+  // Whether it reads context.scored in Observe.
+  virtual bool reads_rows() const { return false; }
+  // What of the tree that the target is to score a view of it has computed.
+  virtual DoneRows Computed(const DraftTree& /*tree*/) const { return {}; }
 
   // For rounds on the target's device, drawn by this law. The part refers to
   // this drafter, which outlives it; while the device runs rounds, nothing else

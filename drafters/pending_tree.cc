@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -17,21 +19,51 @@ void PendingTree::Clear() {
   row_of_.clear();
 }
 
-int PendingTree::RowOf(int node) const {
+bool PendingTree::Has(int node) const {
   const auto at = static_cast<std::size_t>(node);
-  const int row = at < row_of_.size() ? row_of_[at] : -1;
-  Check(row >= 0, "a proposal below a node without one");
-  return row;
+  return at < row_of_.size() && row_of_[at] >= 0;
+}
+
+int PendingTree::RowOf(int node) const {
+  Check(Has(node), "a proposal below a node without one");
+  return row_of_[static_cast<std::size_t>(node)];
 }
 
 void PendingTree::AddTo(TokenBatch& batch, const TrunkTree& tree,
                         absl::Span<const int> nodes, int root_position) const {
-  for (int index : nodes) {
-    const Node& node = tree.node(index);
-    const int parent = index == 0 ? batch.size() - 1  // kCommitted is -1
-                                  : RowOf(node.parent);
+  // Rows are numbered through all batches; -1 below the committed text, alone
+  // at the end of a batch that is empty and follows none.
+  const int first = static_cast<int>(rows_.size()) + batch.size();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = tree.node(nodes[i]);
+    int parent = nodes[i] == 0 ? first - 1 : -1;
+    if (nodes[i] > 0) {
+      const auto asked = nodes.subspan(0, i);
+      const auto found = std::find(asked.begin(), asked.end(), node.parent);
+      parent = found == asked.end()
+                   ? RowOf(node.parent)
+                   : first + static_cast<int>(found - asked.begin());
+    }
     batch.Add(node.token, root_position + node.depth, parent);
   }
+}
+
+std::vector<int> PendingTree::RowsOf(const DraftTree& tree) const {
+  std::map<std::pair<int, TokenId>, int> row_at;
+  for (std::size_t row = 0; row < rows_.size(); ++row)
+    row_at.emplace(std::make_pair(rows_[row].parent, rows_[row].token),
+                   static_cast<int>(row));
+  std::vector<int> rows(static_cast<std::size_t>(tree.size()), -1);
+  for (int i = 0; i < tree.size(); ++i) {
+    const Node& node = tree.node(i);
+    const int parent =
+        i == 0 ? -1 : rows[static_cast<std::size_t>(node.parent)];
+    if (node.probe() || (i > 0 && parent < 0)) continue;
+    const auto found = row_at.find({parent, node.token});
+    if (found != row_at.end())
+      rows[static_cast<std::size_t>(i)] = found->second;
+  }
+  return rows;
 }
 
 void PendingTree::Scored(const TokenBatch& batch, absl::Span<const int> nodes) {

@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "core/base/token.h"
+#include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
 
 namespace banyan {
@@ -18,17 +19,21 @@ class PendingTree {
 
   // Adds a row for each of `nodes` to `batch`, below the row of its parent; the
   // root below what the batch holds so far. A node's position is the root's and
-  // its depth. Their parents were scored before.
+  // its depth. Their parents were scored before, or stand before them.
   void AddTo(TokenBatch& batch, const TrunkTree& tree,
              absl::Span<const int> nodes, int root_position) const;
   // `batch`, whose last rows are those of `nodes`, was scored.
   void Scored(const TokenBatch& batch, absl::Span<const int> nodes);
 
+  bool Has(int node) const;
   // The row of a node that was scored.
   int RowOf(int node) const;
   // The rows that spell these tokens behind the committed ones, as far as they
   // go.
   std::vector<int> PathOf(absl::Span<const TokenId> tokens) const;
+  // By node of a merged tree, the row that spells its path from the root on;
+  // -1: there is none. Requires that the root has the first row.
+  std::vector<int> RowsOf(const DraftTree& tree) const;
 
  private:
   struct Row {

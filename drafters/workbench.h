@@ -52,6 +52,7 @@ class Workbench {
   void AddFolder(const std::string& name, absl::string_view key, Params place);
 
   const Model& target() const { return *target_; }
+  const std::shared_ptr<const Model>& shared_target() const { return target_; }
   const SamplingRule& rule() const { return rule_; }
   // The rule of the section's `sampling`, or else rule().
   absl::StatusOr<SamplingRule> TakeRule(ParamsReader& in) const;

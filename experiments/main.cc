@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   banyan::AddGrowCommand(line);
   banyan::AddCalibrateCommand(line);
   banyan::AddDoctorCommand(line);
+  banyan::AddSearchCommand(line);
   banyan::AddCheckCommand(line);
   banyan::AddRunCommand(line);
   banyan::AddReportCommand(line);

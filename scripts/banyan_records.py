@@ -49,6 +49,7 @@ def flatten(records):
         axes = {f"axis {axis['name']}": axis["value"]
                 for axis in setting["axes"]}
         for number, made in enumerate(record["rounds"]):
+            probes = made.get("probes", [])  # what older programs wrote has none
             rows.append({
                 "cell": entry["cell"],
                 "method": setting["method"],
@@ -59,7 +60,8 @@ def flatten(records):
                 "kind": record["kind"],
                 "turn": record["turn"],
                 "round": number,
-                "nodes": len(made["tokens"]) - 1,
+                "nodes": len(made["tokens"]) - 1 - len(probes),
+                "probes": len(probes),
                 "accepted": len(made["path"]),
                 "emitted": made["emitted"],
                 "sequences": max(1, made["sequences"]),

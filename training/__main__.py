@@ -14,6 +14,7 @@ RECIPES = {
     "boost": "a drafter for what earlier drafters miss",
     "medusa": "heads on a target, each for a token further ahead",
     "eagle": "a layer that drafts from a target's hidden states",
+    "lookahead": "vectors in the place of a target's tokens to come",
     "convert": "published heads to safetensors, EAGLE's between layouts",
     "measure": "agreement of drafters and heads on held-out text",
     "card": "a model's README.md from what was measured",

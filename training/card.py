@@ -15,7 +15,8 @@ TITLES = {"pretrain": "A model trained from scratch.",
           "distill": "A drafter distilled from {target}.",
           "boost": "A drafter for {target}, boosted on what {before} miss.",
           "medusa": "Medusa heads on {target}.",
-          "eagle": "An EAGLE{version} head for {target}."}
+          "eagle": "An EAGLE{version} head for {target}.",
+          "lookahead": "Look-ahead embeddings (PaSS) for {target}."}
 
 
 def add_arguments(parser):
@@ -120,6 +121,12 @@ def _measured(name, training, measured):
         rules += (" Head i is compared with the target once it has read the "
                   "true tokens between; a pair table is counted over the same "
                   "distance.")
+    elif training["recipe"] == "lookahead":
+        rows = [row for row in measured["agreement"]
+                if row.startswith("vector")]
+        rules += (" Vector i stands behind every place in turn, after those "
+                  "before it, and is compared with the target i tokens later; "
+                  "a pair table is counted over the same distance.")
     elif training["recipe"] == "eagle":
         rows = [row for row in measured["agreement"]
                 if row.startswith(f"{name}, step")]

@@ -5,7 +5,8 @@ compared with the target's law p: sum(min(p, q)), the share of drafts that
 survive; and whether the likeliest token is the same. Head i of Medusa heads is
 compared with the law that the target has once it has read the true tokens
 between. So is step s of an EAGLE head that has read the true tokens too, but in
-place of the target's states its own. The text is read in windows, each from
+place of the target's states its own. Look-ahead vector i behind a place is
+compared as head i there. The text is read in windows, each from
 nothing: the longer the window, the more the target knows and the harder it is
 to follow, so `--window` goes with the figures. Prints a table and writes FILE
 as JSON.
@@ -17,7 +18,7 @@ import numpy
 import torch
 import tqdm
 
-from training import baselines, eagle_head, trainer
+from training import baselines, eagle_head, lookahead, trainer
 from training.corpus import read_split
 from training.data import end_of_text_id, read_ids
 from training.distill import check_same_vocabulary
@@ -31,6 +32,7 @@ from training.tokenizer import read_tokenizer
 
 TEMPERATURES = (1.0, 0.7, 0.0)
 STEPS = 5  # of an EAGLE head
+CHAINS = 64  # of look-ahead vectors that share a pass
 
 
 def add_arguments(parser):
@@ -40,6 +42,8 @@ def add_arguments(parser):
     parser.add_argument("--heads", metavar="DIR", help="Medusa heads")
     parser.add_argument("--eagle", nargs="*", default=[], metavar="DIR",
                         help="EAGLE heads")
+    parser.add_argument("--lookahead", metavar="DIR",
+                        help="look-ahead embeddings")
     parser.add_argument("--split", choices=("validation", "test"),
                         default="test", help="default: %(default)s")
     parser.add_argument("--exclude", nargs="*", default=[], metavar="PREFIX",
@@ -101,6 +105,8 @@ class Measurement:
             pathlib.Path(directory).name: eagle_head.read_head(
                 directory, self.target).to(self.device)
             for directory in options.eagle}
+        self.vectors = (lookahead.read_vectors(options.lookahead, self.target)
+                        .to(self.device) if options.lookahead else None)
         tokenizer = read_tokenizer(options.target)
         config = config_beside(options.target)
         self.end = end_of_text_id(tokenizer, config)
@@ -123,7 +129,8 @@ class Measurement:
         train = read_ids(options.corpus, "train", options.target, self.end)
         vocabulary = self.target.shape.vocab_size
         self.tables = [baselines.PairTable(train, vocabulary, distance + 1)
-                       for distance in range(1 + len(self.heads))]
+                       for distance in range(1 + max(len(self.heads),
+                                                     self._vector_count()))]
         self.matches = baselines.longest_match(self.ids, self.end)
         self.sums = Sums()
 
@@ -167,6 +174,7 @@ class Measurement:
         self._compare_points("longest match", p, copied)
         self._heads(hidden, ids, p, best, start)
         self._eagles(streams, hidden, ids, p)
+        self._vectors(ids, p)
 
     def _compare(self, name, p, q):
         for temperature in TEMPERATURES:
@@ -218,6 +226,28 @@ class Measurement:
             copied = self._copied(ahead, start, len(q)).to(p.device)
             self._compare_points(f"{name}, longest match", told,
                                  copied[:len(q) - ahead])
+
+    def _vector_count(self):
+        return 0 if self.vectors is None else self.vectors.shape[0]
+
+    def _vectors(self, ids, p):
+        count = self._vector_count()
+        places = torch.arange(max(0, ids.shape[1] - count))
+        for some in places.split(CHAINS) if count else ():
+            _, chains = lookahead.read_with_chains(self.target, ids,
+                                                   self.vectors, some)
+            q = self.target.logits(chains)[0]
+            told = lookahead.told_at(p[None], some.to(p.device), count)[0]
+            for i in range(count):
+                name = f"vector {i + 1}"
+                self._compare(name, told[:, i], q[:, i])
+                ranked = q[:, i].topk(10, dim=-1).indices
+                hit = ranked == told[:, i].argmax(-1)[:, None]
+                for k in (1, 2, 3, 5, 10):
+                    self.sums.add(f"{name}/top{k}", hit[:, :k].any(-1).float())
+                table = self.tables[i + 1](ids[0].cpu()).to(p.device)
+                self._compare(f"{name}, pair table", told[:, i],
+                              table[some.to(p.device)])
 
     def _eagles(self, streams, hidden, ids, p):
         if ids.shape[1] <= STEPS:

@@ -16,7 +16,7 @@ from training.errors import UserError
 from training.files import copy_file
 
 NAMES = ("pycode-target", "pycode-draft-1", "pycode-draft-2", "pycode-medusa",
-         "pycode-eagle1", "pycode-eagle3")
+         "pycode-eagle1", "pycode-eagle3", "pycode-lookahead")
 TEST = ["asyncio/", "http/", "json/", "tomllib/", "wsgiref/", "zoneinfo/",
         "test/test_asyncio/", "test/test_json/", "test/test_tomllib/",
         "test/test_zoneinfo/"]
@@ -123,6 +123,8 @@ class Stages:
         self.train("eagle", "pycode-eagle1", 4000, *target, "--version", 1)
         self.train("eagle", "pycode-eagle3", 2400, *target, "--version", 3,
                    "--draft-vocab", 400 if self.quick else 1792)
+        self.train("lookahead", "pycode-lookahead", 400, *target,
+                   "--long-share", 0.05)
 
     def measure(self):
         if (self.out / "measured.json").exists():
@@ -135,6 +137,7 @@ class Stages:
                   "--heads", self.path("pycode-medusa"),
                   "--eagle", self.path("pycode-eagle1"),
                   self.path("pycode-eagle3"),
+                  "--lookahead", self.path("pycode-lookahead"),
                   "--exclude", "test/", *limit,
                   "--out", self.path("measured.json"))
 

@@ -43,6 +43,17 @@ TokenBatch ToBatch(const DraftTree& tree, int prefix_length) {
   return batch;
 }
 
+RowVectors VectorsOf(const DraftTree& tree) {
+  RowVectors vectors;
+  for (int i = 0; i < tree.size(); ++i) {
+    const auto& vector = tree.node(i).vector;
+    if (vector == nullptr) continue;
+    vectors.rows.push_back(i);
+    vectors.values.insert(vectors.values.end(), vector->begin(), vector->end());
+  }
+  return vectors;
+}
+
 bool AncestorMask::Attends(int row, int to) const {
   const auto word =
       static_cast<std::size_t>(row * words_per_row + to / kWordBits);

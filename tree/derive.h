@@ -17,6 +17,14 @@ namespace banyan {
 // committed prefix of `prefix_length` tokens.
 TokenBatch ToBatch(const DraftTree& tree, int prefix_length);
 
+// The rows of ToBatch that start from vectors, ascending, and these, one behind
+// the other.
+struct RowVectors {
+  std::vector<int> rows;
+  std::vector<float> values;
+};
+RowVectors VectorsOf(const DraftTree& tree);
+
 // Which earlier rows each row attends to, itself included, as bits: row i takes
 // words_per_row words from i * words_per_row, and bit j % 64 of word j / 64
 // says whether j is i or an ancestor of i. `parents` as in TokenBatch, within

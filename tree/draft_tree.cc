@@ -86,6 +86,8 @@ absl::Status CheckDraws(absl::Span<const Node> nodes, int index) {
   const Node& node = At(nodes, index);
   if (node.probe() && !node.lists.empty())
     return Broken(8, index, "a probe has draws");
+  if (!node.probe() && node.vector != nullptr)
+    return Broken(8, index, "a node that is no probe has a vector");
   int last_trunk = -1;
   std::vector<int> drawn;  // children, by the first draw that led to them
   for (const DrawList& list : node.lists) {
@@ -150,6 +152,12 @@ int DraftTree::Height() const {
   for (const Node& node : nodes_)
     if (!node.probe()) height = std::max(height, node.depth);
   return height;
+}
+
+int DraftTree::Drafted() const {
+  int drafted = -1;  // the root is no probe
+  for (const Node& node : nodes_) drafted += node.probe() ? 0 : 1;
+  return drafted;
 }
 
 }  // namespace banyan

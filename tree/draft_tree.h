@@ -14,11 +14,13 @@
 //   5. A node holds at most one draw list per trunk, in the order of trunks.
 //   6. A draw's proposal gives a kept token mass; a dropped token, none.
 //   7. A deterministic draw's proposal is one-hot; if it was dropped, empty.
-//   8. Probes have no draws; a probe's children are probes.
+//   8. Probes have no draws; a probe's children are probes; nothing else has a
+//      vector.
 #ifndef BANYAN_TREE_DRAFT_TREE_H_
 #define BANYAN_TREE_DRAFT_TREE_H_
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -80,6 +82,9 @@ struct Node {
   // The trunk that planted this probe: a node that is scored and handed back at
   // commit, but never drawn or verified.
   int probe_of = kNoProbe;
+  // What a probe's row starts from in the place of its token's embedding, which
+  // then only names it; null: from that.
+  std::shared_ptr<const std::vector<float>> vector = nullptr;
   std::vector<int> children;  // probes last
   std::vector<DrawList> lists;
 
@@ -100,6 +105,8 @@ class DraftTree {
   int Child(int parent, TokenId token) const;
   // The largest depth of a node that can be accepted; 0 for a bare root.
   int Height() const;
+  // How many nodes can be accepted: neither the root nor probes.
+  int Drafted() const;
 
  private:
   std::vector<Node> nodes_;

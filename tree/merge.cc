@@ -42,7 +42,8 @@ class Merger {
     places_.push_back({.node = {.token = like.token,
                                 .parent = static_cast<int>(parent),
                                 .depth = places_[parent].node.depth + 1,
-                                .probe_of = like.probe_of},
+                                .probe_of = like.probe_of,
+                                .vector = like.vector},
                        .locals = std::vector<int>(trunks_.size(), -1)});
     places_[parent].node.children.push_back(index);
     return index;

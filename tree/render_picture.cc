@@ -50,7 +50,9 @@ std::string Note(const DraftTree& tree, int index) {
   const Node& node = tree.node(index);
   std::vector<std::string> lines;
   if (node.probe()) {
-    lines.push_back(absl::StrCat("probe of trunk ", node.probe_of));
+    lines.push_back(absl::StrCat(
+        node.vector == nullptr ? "probe of trunk " : "vector of trunk ",
+        node.probe_of));
   } else if (index > 0) {
     for (const DrawList& list : tree.node(node.parent).lists) {
       const std::string draws = DrawsTo(list, index, node.token);
@@ -62,6 +64,11 @@ std::string Note(const DraftTree& tree, int index) {
   }
   for (const DrawList& list : node.lists) AddDropped(list, lines);
   return absl::StrJoin(lines, "\n");
+}
+
+std::string Probes(int count) {
+  if (count == 0) return "";
+  return absl::StrCat(", ", count, count == 1 ? " probe" : " probes");
 }
 
 std::string Size(int drafted, int depth) {
@@ -79,7 +86,8 @@ TreePicture Picture(const DraftTree& tree) {
     picture.notes.push_back(Note(tree, i));
   }
   picture.marked.resize(picture.parents.size());
-  picture.title = Size(tree.size() - 1, tree.Height());
+  picture.title = absl::StrCat(Size(tree.Drafted(), tree.Height()),
+                               Probes(tree.size() - 1 - tree.Drafted()));
   return picture;
 }
 

@@ -123,9 +123,11 @@ void TrunkTree::SetShared(int index) {
   for (DrawList& list : at(index).lists) list.shared_draws = true;
 }
 
-int TrunkTree::AddProbe(int parent, TokenId token) {
+int TrunkTree::AddProbe(int parent, TokenId token,
+                        std::shared_ptr<const std::vector<float>> vector) {
   const int index = NewNode(parent, token);
   nodes_.back().probe_of = trunk_;
+  nodes_.back().vector = std::move(vector);
   states_.back().open = false;
   return index;
 }
@@ -150,7 +152,8 @@ void TrunkTree::Prune(absl::Span<const int> keep) {
             result.AddDraw(at, draw.token, draw.proposal);
     for (int child : node(index).children)
       if (node(child).probe() && kept[Index(child)] != 0)
-        renamed[Index(child)] = result.AddProbe(at, node(child).token);
+        renamed[Index(child)] =
+            result.AddProbe(at, node(child).token, node(child).vector);
     if (!open(index)) result.Close(at);
   }
   *this = std::move(result);

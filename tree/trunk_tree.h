@@ -2,6 +2,7 @@
 #ifndef BANYAN_TREE_TRUNK_TREE_H_
 #define BANYAN_TREE_TRUNK_TREE_H_
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -55,8 +56,9 @@ class TrunkTree {
   int AddDraw(int index, TokenId token, Distribution judged_by,
               bool dropped = false);
   void SetShared(int index);
-  // A node that is scored for its trunk and never judged.
-  int AddProbe(int parent, TokenId token);
+  // A node that is scored for its trunk and never judged (Node::vector).
+  int AddProbe(int parent, TokenId token,
+               std::shared_ptr<const std::vector<float>> vector = nullptr);
   // Drops all nodes but those in `keep`, which is closed under parents, with
   // the draws that led to them. Requires deterministic draws.
   void Prune(absl::Span<const int> keep);

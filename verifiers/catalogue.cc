@@ -9,6 +9,7 @@
 #include "core/base/catalogue.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "verifiers/bild.h"
 #include "verifiers/block.h"
 #include "verifiers/greedy.h"
 #include "verifiers/k_seq.h"
@@ -17,6 +18,7 @@
 #include "verifiers/match.h"
 #include "verifiers/multi_round.h"
 #include "verifiers/point_mass.h"
+#include "verifiers/top_beta.h"
 #include "verifiers/traversal.h"
 #include "verifiers/typical.h"
 #include "verifiers/verifier.h"
@@ -53,6 +55,14 @@ absl::Span<const VerifierRow> VerifierCatalogue() {
        "LOSSY: speculative sampling with the draft discounted.",
        BuildLenience,
        {"{form: argmax}"}},
+      {"bild",
+       "LOSSY: take back what the target finds too unlikely (BiLD).",
+       BuildBild,
+       {"{next: argmax}"}},
+      {"top_beta",
+       "LOSSY: keep what is among the target's best few (SpecDec).",
+       BuildTopBeta,
+       {"{next: argmax}"}},
   };
   return rows;
 }

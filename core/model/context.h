@@ -10,6 +10,8 @@
 
 namespace banyan {
 
+class Scores;  // core/model/model.h
+
 struct Context {
   // Prompt and everything emitted so far; never empty. The last one is the root
   // of the next draft tree: emitted, but not yet fed to the target.
@@ -21,6 +23,9 @@ struct Context {
   // committed last: the prompt's in Begin, a round's kept path in Observe. The
   // last row is that of the token before the root.
   Features features = {};
+  // In Observe, for drafters that ask (Drafter::reads_rows): what the target
+  // said of the round's tree, a row a node. Null elsewhere.
+  const Scores* scored = nullptr;
 
   TokenId root() const { return tokens.back(); }
   int emitted() const {

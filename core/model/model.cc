@@ -17,7 +17,7 @@
 namespace banyan {
 
 absl::StatusOr<std::unique_ptr<Session>> Session::View(
-    absl::Span<const int> /*layers*/) {
+    const ViewOptions& /*options*/) {
   return absl::UnimplementedError("this model has no layers to choose from");
 }
 

@@ -19,6 +19,7 @@
 #include "core/base/token.h"
 #include "core/base/weight_format.h"
 #include "core/model/device_round.h"
+#include "core/model/seen_text.h"
 #include "core/prob/distribution.h"
 #include "core/prob/logits.h"
 #include "core/prob/round_plan.h"
@@ -27,7 +28,7 @@
 namespace banyan {
 
 // What was computed for one batch, a row per token in the order of the batch.
-// Valid for as long as the session's pending rows are. Rows stay where they
+// Valid for as long as the model is. Rows stay where they
 // were computed until they are read; reading waits for them, and can fail.
 class Scores {
  public:
@@ -53,6 +54,27 @@ class Scores {
 using FeatureSink =
     absl::FunctionRef<absl::Status(const Scores& piece, int rows)>;
 
+class Model;
+
+// What of its model's work a view does. A layer is two blocks, attention and
+// feed-forward, each of which adds to what flows past it.
+struct ViewOptions {
+  // The view that runs these layers whole, ascending.
+  static ViewOptions Layers(absl::Span<const int> layers) {
+    return {{layers.begin(), layers.end()}, {layers.begin(), layers.end()}};
+  }
+
+  // The layers whose blocks it runs; ascending.
+  std::vector<int> attention;
+  std::vector<int> feed_forward;
+  // The model whose weights it runs with: one of the same shape, whose caches
+  // are the same kind. Null: the session's own. Asked for scores with it.
+  std::shared_ptr<const Model> weights = nullptr;
+  SeenText seen = {};
+  // Whether a pass with more layers can go on from its rows (DoneRows).
+  bool keeps_rows = false;
+};
+
 // One sequence. Not safe for concurrent use. Every failing call leaves the
 // session as it was.
 class Session {
@@ -77,21 +99,35 @@ class Session {
   // drops them all.
   virtual absl::Status Commit(absl::Span<const int> path) = 0;
 
-  // A reader of the same committed cache that runs only `layers`, ascending, of
-  // the model's layers (drafting by early exit or by skipping). It scores with
-  // pending rows of its own, which vanish when this session commits a path, and
-  // never changes this session; it cannot prefill or commit a path.
-  // Unimplemented where a model has no layers; FailedPrecondition without an
-  // inert layer of a grown model: what such a reader drafts would be accepted
-  // always, which says nothing about a model trained at that size.
+  // A reader of the same committed cache that does a part of the model's work
+  // (drafting by early exit, by skipping, over a part of the cache). It scores
+  // with pending rows of its own, which vanish when this session commits a
+  // path, and never changes this session; it cannot prefill or commit a path.
+  // Where chunks are to be chosen, the committed text's last token is scored
+  // again for it.
+  // Unimplemented where a model has no layers; InvalidArgument for options that
+  // make no sense; FailedPrecondition without an inert layer of a grown model:
+  // what such a reader drafts would be accepted always, which says nothing
+  // about a model trained at that size.
   virtual absl::StatusOr<std::unique_ptr<Session>> View(
-      absl::Span<const int> layers);
+      const ViewOptions& options);
 };
 
 // Where a hidden state is taken: after so many of the model's layers, 0 being
 // the embedding, or after the final norm, which is what the output head reads.
 // A view has none after a layer that it does not run.
 inline constexpr int kAfterFinalNorm = -1;
+
+// Rows that a view has computed already, as far as it goes.
+struct DoneRows {
+  // It keeps its rows, sees all of the text, and runs whole layers: the first
+  // of those that the session of the request runs, with the same weights. Null:
+  // nothing was computed.
+  Session* view = nullptr;
+  // By row of the batch the view's pending row that was computed for it; -1:
+  // none was, nor for any row below it.
+  std::vector<int> rows = {};
+};
 
 struct ScoreRequest {
   Session* session;            // made by the model that is asked
@@ -103,6 +139,11 @@ struct ScoreRequest {
   // hidden_size() numbers each, in their order, for models that read features.
   // Empty: from the tokens, which otherwise only name the rows.
   absl::Span<const float> vectors = {};
+  // The rows that start from `vectors`, ascending; empty: all.
+  std::vector<int> vector_rows = {};
+  // What the pass need not compute again: its rows are the same, to the last
+  // bit, and the logits with them.
+  DoneRows done = {};
 };
 
 // What a model is made of and where it runs, for reports and records.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,17 +18,23 @@
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/model/pending_rows.h"
+#include "core/model/seen_text.h"
 
 namespace banyan {
 namespace {
 
 class TableSession : public Session {
  public:
-  TableSession(int vocab_size, int limit)
-      : vocab_size_(vocab_size), limit_(limit) {}
+  TableSession(int vocab_size, int limit, int layers)
+      : vocab_size_(vocab_size),
+        limit_(limit),
+        layers_(layers),
+        committed_(std::make_shared<Committed>()) {}
 
-  int length() const override { return static_cast<int>(text_.size()); }
-  int pending() const override { return rows_.size(); }
+  int length() const override {
+    return static_cast<int>(committed_->text.size());
+  }
+  int pending() const override { return Fresh() ? rows_.size() : 0; }
 
   absl::Status Prefill(absl::Span<const TokenId> tokens,
                        absl::Span<const int> taps,
@@ -36,43 +44,133 @@ class TableSession : public Session {
           "prefill: a table has no hidden states");
     if (pending() > 0)
       return absl::FailedPreconditionError("prefill while rows are pending");
+    if (view_)
+      return absl::FailedPreconditionError(
+          "prefill: a view does not change the session it reads");
     if (length() + static_cast<int>(tokens.size()) > limit_)
       return OverContextLimit(length() + static_cast<int>(tokens.size()),
                               limit_);
     int position = length();
     for (TokenId token : tokens)
       BANYAN_RETURN_IF_ERROR(CheckToken(token, position++));
-    text_.insert(text_.end(), tokens.begin(), tokens.end());
+    committed_->text.insert(committed_->text.end(), tokens.begin(),
+                            tokens.end());
+    ++committed_->commits;
+    commits_ = committed_->commits;
     return absl::OkStatus();
   }
 
   absl::Status Commit(absl::Span<const int> path) override {
+    if (!Fresh()) Forget();
     BANYAN_RETURN_IF_ERROR(rows_.CheckPath(path));
-    for (int row : path) text_.push_back(rows_[row].token);
-    rows_.Clear();
+    if (view_ && !path.empty())
+      return absl::FailedPreconditionError(
+          "commit: a view does not change the session it reads");
+    for (int row : path) committed_->text.push_back(rows_[row].token);
+    if (!path.empty()) ++committed_->commits;
+    Forget();
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::unique_ptr<Session>> View(
+      const ViewOptions& options) override {
+    if (layers_ == 0) return Session::View(options);
+    if (options.weights != nullptr)
+      return absl::InvalidArgumentError("view: a table has no weights");
+    for (const std::vector<int>* blocks :
+         {&options.attention, &options.feed_forward})
+      for (std::size_t i = 0; i < blocks->size(); ++i)
+        if ((*blocks)[i] < 0 || (*blocks)[i] >= layers_ ||
+            (i > 0 && (*blocks)[i] <= (*blocks)[i - 1]))
+          return absl::InvalidArgumentError(
+              absl::StrCat("view: expected ascending layers below ", layers_));
+    auto view = std::make_unique<TableSession>(*this);
+    view->Forget();
+    view->view_ = options;
+    const std::vector<float> alike(static_cast<std::size_t>(length()));
+    view->chunks_ = BestChunks(options.seen, length(), alike);
+    return view;
+  }
+
+  const std::optional<ViewOptions>& view() const { return view_; }
+
+  // That the rows spell what the view scored.
+  absl::Status CheckDone(const DoneRows& done, const TokenBatch& batch) const {
+    const auto* view = dynamic_cast<const TableSession*>(done.view);
+    if (view == nullptr || view->committed_ != committed_ ||
+        !view->view_->keeps_rows || done.rows.size() != batch.tokens.size())
+      return absl::InvalidArgumentError(
+          "score: rows to go on from that no view of this session kept");
+    for (int i = 0; i < batch.size(); ++i) {
+      const int row = done.rows[static_cast<std::size_t>(i)];
+      if (row >= 0 &&
+          (row >= view->pending() || TailOf(batch, i) != view->TailAt(row)))
+        return absl::InvalidArgumentError(
+            "score: rows to go on from of other tokens");
+    }
     return absl::OkStatus();
   }
 
   absl::Status CheckBatch(const TokenBatch& batch) const {
-    return rows_.CheckBatch(batch, length(), limit_,
-                            [this](TokenId token, int position) {
-                              return CheckToken(token, position);
-                            });
+    static const PendingRows kNone;
+    const PendingRows& rows = Fresh() ? rows_ : kNone;
+    return rows.CheckBatch(batch, length(), limit_,
+                           [this](TokenId token, int position) {
+                             return CheckToken(token, position);
+                           });
   }
 
-  void Append(const TokenBatch& batch) { rows_.Append(batch); }
+  void Append(const TokenBatch& batch) {
+    if (!Fresh()) Forget();
+    rows_.Append(batch);
+  }
 
-  // The committed text, then the row's ancestors, then the row.
+  // What is seen of the committed text, then the row's ancestors, then the row.
   std::vector<TokenId> TextAt(int row) const {
-    std::vector<TokenId> tail;
-    for (int i = row; i != TokenBatch::kCommitted; i = rows_[i].parent)
-      tail.push_back(rows_[i].token);
-    std::vector<TokenId> text = text_;
+    const std::vector<TokenId> tail = TailAt(row);
+    std::vector<TokenId> text;
+    const SeenText seen = view_ ? view_->seen : SeenText();
+    for (int slot : SeenSlots(seen, chunks_, length()))
+      text.push_back(committed_->text[static_cast<std::size_t>(slot)]);
     text.insert(text.end(), tail.rbegin(), tail.rend());
     return text;
   }
 
  private:
+  struct Committed {
+    std::vector<TokenId> text;
+    std::uint64_t commits = 0;
+  };
+
+  // Whether the pending rows still follow the committed text: those of a view
+  // vanish when its parent commits.
+  bool Fresh() const { return commits_ == committed_->commits; }
+  void Forget() {
+    rows_.Clear();
+    commits_ = committed_->commits;
+  }
+
+  // A pending row and its ancestors, itself first.
+  std::vector<TokenId> TailAt(int row) const {
+    std::vector<TokenId> tail;
+    for (int i = row; i != TokenBatch::kCommitted; i = rows_[i].parent)
+      tail.push_back(rows_[i].token);
+    return tail;
+  }
+
+  // The same of a row of a batch that is to be appended.
+  std::vector<TokenId> TailOf(const TokenBatch& batch, int i) const {
+    std::vector<TokenId> tail;
+    const int first = pending();
+    for (i += first; i >= first;
+         i = batch.parents[static_cast<std::size_t>(i - first)])
+      tail.push_back(batch.tokens[static_cast<std::size_t>(i - first)]);
+    if (i == TokenBatch::kCommitted) return tail;
+    const std::vector<TokenId> above = TailAt(i);
+    tail.insert(tail.end(), above.begin(), above.end());
+    return tail;
+  }
+
   absl::Status CheckToken(TokenId token, int position) const {
     const int end = position == 0 ? vocab_size_ + 1 : vocab_size_;
     if (token >= 0 && token < end) return absl::OkStatus();
@@ -84,7 +182,11 @@ class TableSession : public Session {
 
   int vocab_size_;
   int limit_;
-  std::vector<TokenId> text_;
+  int layers_;
+  std::shared_ptr<Committed> committed_;
+  std::optional<ViewOptions> view_;
+  std::vector<int> chunks_;    // that the view sees
+  std::uint64_t commits_ = 0;  // of the text that the pending rows follow
   PendingRows rows_;
 };
 
@@ -110,6 +212,12 @@ TableModel::TableModel(int vocab_size, Law law, int context_limit)
       context_limit_(context_limit),
       law_(std::move(law)) {}
 
+TableModel TableModel::WithLayers(TableLayers layers) const {
+  TableModel model = *this;
+  model.layers_ = std::move(layers);
+  return model;
+}
+
 TableModel TableModel::Bigram(std::vector<double> start,
                               std::vector<std::vector<double>> next) {
   const int vocab_size = static_cast<int>(start.size());
@@ -121,7 +229,8 @@ TableModel TableModel::Bigram(std::vector<double> start,
 }
 
 std::unique_ptr<Session> TableModel::NewSession() const {
-  return std::make_unique<TableSession>(vocab_size_, context_limit_);
+  return std::make_unique<TableSession>(vocab_size_, context_limit_,
+                                        layers_.count);
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Scores>>> TableModel::Score(
@@ -132,6 +241,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> TableModel::Score(
     if (!request.vectors.empty())
       return absl::InvalidArgumentError(
           "score: a table's rows start from tokens, not from vectors");
+    if (request.done.view != nullptr)
+      BANYAN_RETURN_IF_ERROR(session->CheckDone(request.done, *request.batch));
   }
   std::vector<std::unique_ptr<Scores>> result;
   for (const ScoreRequest& request : requests) {
@@ -140,7 +251,9 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> TableModel::Score(
     session->Append(*request.batch);
     std::vector<std::vector<double>> rows;
     for (int i = 0; i < request.batch->size(); ++i) {
-      std::vector<double> row = law_(session->TextAt(first + i));
+      const std::vector<TokenId> text = session->TextAt(first + i);
+      std::vector<double> row =
+          session->view() ? layers_.law(text, *session->view()) : law_(text);
       Check(static_cast<int>(row.size()) == vocab_size_,
             "a table law of the wrong length");
       for (double& mass : row) mass = std::log(mass);

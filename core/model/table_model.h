@@ -17,6 +17,15 @@
 
 namespace banyan {
 
+// The layers of a table: views of it have a law of their own.
+struct TableLayers {
+  // Gives masses as TableModel::Law does; `text` is what the view sees of it.
+  using Law = std::function<std::vector<double>(absl::Span<const TokenId> text,
+                                                const ViewOptions& view)>;
+  int count = 0;
+  Law law;
+};
+
 class TableModel : public Model {
  public:
   // Gives the masses of the next token after `text`, all of a session's tokens
@@ -29,11 +38,16 @@ class TableModel : public Model {
   static TableModel Bigram(std::vector<double> start,
                            std::vector<std::vector<double>> next);
 
+  // The same with layers, and so with views.
+  TableModel WithLayers(TableLayers layers) const;
+
   TokenId begin() const { return vocab_size_; }
   int vocab_size() const override { return vocab_size_; }
   int context_limit() const override { return context_limit_; }
+  int layers() const override { return layers_.count; }
   std::unique_ptr<Session> NewSession() const override;
-  // Logits are the natural logarithms of the masses.
+  // Logits are the natural logarithms of the masses. Of chunks a view sees the
+  // first.
   absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
       absl::Span<const ScoreRequest> requests) const override;
 
@@ -41,6 +55,7 @@ class TableModel : public Model {
   int vocab_size_;
   int context_limit_;
   Law law_;
+  TableLayers layers_;
 };
 
 }  // namespace banyan

@@ -19,6 +19,7 @@
 #include "core/device/gpu_facts.h"
 #include "core/ops/activate.h"
 #include "core/ops/attention.h"
+#include "core/ops/attention_mass.h"
 #include "core/ops/copy.h"
 #include "core/ops/embed.h"
 #include "core/ops/gauge.h"
@@ -138,6 +139,7 @@ class Backend {
   virtual absl::Status StoreKv(absl::Span<const StoreKvArgs> sequences) = 0;
   virtual absl::Status MoveKv(const MoveKvArgs& args) = 0;
   virtual absl::Status Attention(absl::Span<const AttentionArgs> sequences) = 0;
+  virtual absl::Status AttentionMass(const AttentionMassArgs& args) = 0;
 
   // Ops that follow each other, the last a product of what those before it
   // made: linear.x is their y, or where attention's y stand below each other.

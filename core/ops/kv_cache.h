@@ -31,11 +31,13 @@ struct StoreKvArgs {
 };
 
 // Moves slot slots[i] to slot first_slot + i, which is not above it; `slots`
-// ascend.
+// ascend. With `from`, another cache of as many heads of the same size, slot
+// slots[i] of that is copied, and `slots` are in any order.
 struct MoveKvArgs {
   KvCache* cache;
   std::vector<int> slots;
   int first_slot;
+  const KvCache* from = nullptr;
 };
 
 }  // namespace banyan

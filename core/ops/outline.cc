@@ -97,6 +97,9 @@ class OutlineBackend : public Backend {
   absl::Status Attention(absl::Span<const AttentionArgs>) override {
     return Nothing();
   }
+  absl::Status AttentionMass(const AttentionMassArgs&) override {
+    return Nothing();
+  }
   absl::StatusOr<Distribution> Law(const LawArgs&) override {
     return Nothing();
   }

@@ -1,11 +1,11 @@
 #include "core/transformer/pass.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -32,30 +32,57 @@ namespace banyan {
 namespace {
 
 bool Wants(const PassPart& part, int tap) {
-  return std::find(part.taps.begin(), part.taps.end(), tap) != part.taps.end();
+  return absl::c_linear_search(part.taps, tap);
 }
 
-absl::Span<std::byte> AsBytes(absl::Span<float> numbers) {
-  return {reinterpret_cast<std::byte*>(numbers.data()),
-          numbers.size() * sizeof(float)};
+TransformerSession& SessionOf(const ScoreRequest& request) {
+  return *static_cast<TransformerSession*>(request.session);
+}
+
+std::vector<PassPart> PartsOf(absl::Span<const ScoreRequest* const> requests) {
+  std::vector<PassPart> parts;
+  for (const ScoreRequest* request : requests)
+    parts.push_back({.session = &SessionOf(*request),
+                     .request = request,
+                     .rows = request->batch->size(),
+                     .taps = request->taps,
+                     .logits_from = request->logits_from});
+  return parts;
 }
 
 }  // namespace
 
+std::size_t StartOf(const ScoreRequest& request) {
+  if (request.done.view == nullptr) return 0;
+  const std::size_t start =
+      static_cast<const TransformerSession*>(request.done.view)
+          ->layers()
+          .size();
+  const bool taps_before = absl::c_any_of(request.taps, [start](int tap) {
+    return tap != kAfterFinalNorm && tap < static_cast<int>(start);
+  });
+  return taps_before ? 0 : start;
+}
+
 TransformerPass::TransformerPass(const Transformer& model,
                                  absl::Span<const ScoreRequest* const> requests)
+    : TransformerPass(model, PartsOf(requests),
+                      SessionOf(*requests.front()).layers().size()) {}
+
+TransformerPass::TransformerPass(const Transformer& model,
+                                 std::vector<PassPart> parts, std::size_t end)
     : model_(model),
       architecture_(model.architecture_),
-      backend_(*model.backend_) {
+      backend_(*model.backend_),
+      parts_(std::move(parts)),
+      end_(end) {
   std::shared_ptr<Workspaces> pool = model.workspaces_;
   workspace_ = {pool->Take(backend_).release(), [pool](Workspace* workspace) {
                   pool->Return(std::unique_ptr<Workspace>(workspace));
                 }};
-  for (const ScoreRequest* request : requests) {
-    parts_.push_back({static_cast<TransformerSession*>(request->session),
-                      request, request->batch->size(), request->taps,
-                      request->logits_from, rows_});
-    rows_ += parts_.back().rows;
+  for (PassPart& part : parts_) {
+    part.first_row = rows_;
+    rows_ += part.rows;
   }
 }
 
@@ -75,13 +102,16 @@ TransformerPass::TransformerPass(const Transformer& model,
               .length = rows.length,
               .visible = rows.visible,
               .visible_words = rows.visible_words}},
+      end_(session.layers().size()),
       on_device_(&rows),
       rows_(rows.rows),
       workspace_(std::move(workspace)) {}
 
 absl::StatusOr<std::vector<std::unique_ptr<Scores>>> TransformerPass::Run() {
   BANYAN_RETURN_IF_ERROR(Begin());
-  BANYAN_RETURN_IF_ERROR(RunLayers());
+  const std::size_t start = StartOf(*parts_.front().request);
+  if (start > 0) BANYAN_RETURN_IF_ERROR(GoOn(start));
+  BANYAN_RETURN_IF_ERROR(RunLayers(start));
   BANYAN_RETURN_IF_ERROR(Head());
   std::vector<std::unique_ptr<Scores>> scores;
   for (const PassPart& part : parts_) scores.push_back(ScoresOf(part));
@@ -90,16 +120,28 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> TransformerPass::Run() {
 
 absl::Status TransformerPass::RunOnDevice() {
   BANYAN_RETURN_IF_ERROR(BeginOnDevice());
-  BANYAN_RETURN_IF_ERROR(RunLayers());
+  BANYAN_RETURN_IF_ERROR(RunLayers(0));
   return Head();
 }
 
-absl::Status TransformerPass::RunLayers() {
-  const std::vector<int>& layers = parts_.front().session->layers();
-  BANYAN_RETURN_IF_ERROR(Tap(0));
-  for (std::size_t place = 0; place < layers.size(); ++place) {
-    BANYAN_RETURN_IF_ERROR(RunLayer(place));
-    BANYAN_RETURN_IF_ERROR(Tap(layers[place] + 1));
+absl::Status TransformerPass::RunLayers(std::size_t start) {
+  const std::vector<RunLayer>& layers = parts_.front().session->layers();
+  if (start == 0) BANYAN_RETURN_IF_ERROR(Tap(0));
+  for (std::size_t place = start; place < end_; ++place) {
+    BANYAN_RETURN_IF_ERROR(RunBlocks(place));
+    BANYAN_RETURN_IF_ERROR(Tap(layers[place].layer + 1));
+  }
+  return Keep();
+}
+
+absl::Status TransformerPass::Keep() {
+  for (const PassPart& part : parts_) {
+    if (part.request == nullptr || end_ < part.session->layers().size())
+      continue;
+    const Tensor kept = part.session->KeptRows(part.rows);
+    if (!kept.empty())
+      BANYAN_RETURN_IF_ERROR(
+          backend_.Copy({stream_.Rows(part.first_row, part.rows), kept}));
   }
   return absl::OkStatus();
 }
@@ -113,154 +155,6 @@ std::unique_ptr<Scores> TransformerPass::ScoresOf(const PassPart& part) const {
     taps.push_back(taps_.at(place).Rows(part.first_row, part.rows));
   return std::make_unique<PassScores>(model_, workspace_, logits,
                                       part.logits_from, std::move(taps));
-}
-
-// Room in the caches, tokens, positions, who sees whom, and the embedding.
-absl::Status TransformerPass::Begin() {
-  std::vector<int> ids;
-  std::vector<int> positions;
-  std::vector<int> visible;
-  for (PassPart& part : parts_) {
-    const TokenBatch& batch = *part.request->batch;
-    TransformerSession& session = *part.session;
-    BANYAN_RETURN_IF_ERROR(session.Reserve(batch.size()));
-    ids.insert(ids.end(), batch.tokens.begin(), batch.tokens.end());
-    positions.insert(positions.end(), batch.positions.begin(),
-                     batch.positions.end());
-    part.committed = session.length();
-    part.first_pending = session.pending();
-    part.pending_slot = session.pending_slot();
-    part.visible_words = (part.first_pending + batch.size() + 31) / 32;
-    part.visible.offset = visible.size();
-    const std::vector<int> bits = session.Visible(batch, part.visible_words);
-    part.visible.size = static_cast<int>(bits.size());
-    visible.insert(visible.end(), bits.begin(), bits.end());
-  }
-  BANYAN_ASSIGN_OR_RETURN(Ints bits,
-                          workspace_->List(Workspace::kVisible, visible));
-  for (PassPart& part : parts_) part.visible.buffer = bits.buffer;
-
-  BANYAN_ASSIGN_OR_RETURN(Ints tokens, workspace_->List(Workspace::kIds, ids));
-  BANYAN_RETURN_IF_ERROR(Embed(tokens));
-  if (model_.weights_.positions != nullptr) {
-    BANYAN_ASSIGN_OR_RETURN(Ints places,
-                            workspace_->List(Workspace::kPositions, positions));
-    return backend_.Embed(
-        {places, model_.weights_.positions.get(), stream_, /*add=*/true});
-  }
-  BANYAN_ASSIGN_OR_RETURN(angles_, workspace_->Matrix(Workspace::kAngles, rows_,
-                                                      architecture_.head_dim));
-  std::vector<float> angles(static_cast<std::size_t>(rows_) * angles_.stride);
-  for (std::size_t i = 0; i < positions.size(); ++i)
-    model_.rotation_->Write(positions[i], &angles[i * angles_.stride]);
-  return backend_.Upload(AsBytes(absl::MakeSpan(angles)), *angles_.buffer, 0);
-}
-
-absl::Status TransformerPass::BeginOnDevice() {
-  BANYAN_RETURN_IF_ERROR(Embed(on_device_->tokens));
-  if (model_.weights_.positions != nullptr)
-    return backend_.Embed({on_device_->positions,
-                           model_.weights_.positions.get(), stream_,
-                           /*add=*/true});
-  BANYAN_ASSIGN_OR_RETURN(angles_, workspace_->Matrix(Workspace::kAngles, rows_,
-                                                      architecture_.head_dim));
-  BANYAN_ASSIGN_OR_RETURN(const Weight* angles, model_.Angles());
-  return backend_.Embed({on_device_->positions, angles, angles_});
-}
-
-// What the rows start from; learned positions and angles aside.
-absl::Status TransformerPass::Embed(const Ints& tokens) {
-  const int hidden = architecture_.hidden_size;
-  BANYAN_ASSIGN_OR_RETURN(
-      stream_, workspace_->Matrix(Workspace::kStream, rows_, hidden));
-  BANYAN_ASSIGN_OR_RETURN(
-      normed_, workspace_->Matrix(Workspace::kNormed, rows_, hidden));
-  if (architecture_.input.kind != VectorInput::Kind::kNone)
-    return EmbedBeside(tokens);
-  BANYAN_RETURN_IF_ERROR(
-      backend_.Embed({tokens, model_.weights_.embedding.get(), stream_}));
-  return PutVectors();
-}
-
-absl::Status TransformerPass::PutVectors() {
-  if (on_device_ != nullptr)
-    return on_device_->vectors.empty()
-               ? absl::OkStatus()
-               : backend_.Copy({on_device_->vectors, stream_});
-  for (const PassPart& part : parts_) {
-    if (part.request->vectors.empty()) continue;
-    std::vector<float> rows(static_cast<std::size_t>(part.rows) *
-                            stream_.stride);
-    const auto size = static_cast<std::size_t>(stream_.columns);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(part.rows); ++i)
-      std::copy_n(
-          part.request->vectors.begin() + static_cast<std::ptrdiff_t>(i * size),
-          size, &rows[i * stream_.stride]);
-    BANYAN_RETURN_IF_ERROR(
-        backend_.Upload(AsBytes(absl::MakeSpan(rows)), *stream_.buffer,
-                        static_cast<std::size_t>(part.first_row) *
-                            stream_.stride * sizeof(float)));
-  }
-  return absl::OkStatus();
-}
-
-Tensor TransformerPass::TokenSide() const {
-  const int hidden = architecture_.hidden_size;
-  return beside_.Columns(architecture_.input.vector_first ? hidden : 0, hidden);
-}
-
-Tensor TransformerPass::VectorSide() const {
-  const int hidden = architecture_.hidden_size;
-  return beside_.Columns(architecture_.input.vector_first ? 0 : hidden, hidden);
-}
-
-absl::Status TransformerPass::EmbedBeside(const Ints& tokens) {
-  const VectorInput& input = architecture_.input;
-  const TransformerWeights& weights = model_.weights_;
-  BANYAN_ASSIGN_OR_RETURN(beside_,
-                          workspace_->Matrix(Workspace::kBeside, rows_,
-                                             2 * architecture_.hidden_size));
-  const Tensor embedded = TokenSide();
-  BANYAN_RETURN_IF_ERROR(
-      backend_.Embed({tokens, weights.embedding.get(), embedded}));
-  if (input.hides_first_token)
-    BANYAN_RETURN_IF_ERROR(HideFirstTokens(embedded));
-  if (weights.token_norm.size > 0) {
-    NormArgs norm = NormOf(weights.token_norm, {});
-    norm.x = norm.y = embedded;
-    BANYAN_RETURN_IF_ERROR(backend_.Norm(norm));
-  }
-  BANYAN_RETURN_IF_ERROR(PutVectors());
-  if (input.kind == VectorInput::Kind::kBeside) return absl::OkStatus();
-  BANYAN_RETURN_IF_ERROR(PutBeside());
-  return backend_.Linear({.x = beside_,
-                          .weight = weights.fuse.get(),
-                          .bias = weights.fuse_bias.view(),
-                          .y = stream_});
-}
-
-absl::Status TransformerPass::HideFirstTokens(const Tensor& embedded) {
-  std::vector<float> zeros(static_cast<std::size_t>(embedded.columns));
-  for (const PassPart& part : parts_) {
-    if (part.request == nullptr) continue;  // a text's first pair is a host's
-    const std::vector<int>& positions = part.request->batch->positions;
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-      if (positions[i] > 0) continue;
-      const std::size_t row = static_cast<std::size_t>(part.first_row) + i;
-      BANYAN_RETURN_IF_ERROR(backend_.Upload(
-          AsBytes(absl::MakeSpan(zeros)), *embedded.buffer,
-          (embedded.offset + row * embedded.stride) * sizeof(float)));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status TransformerPass::PutBeside() {
-  const RowVector& norm = model_.weights_.vector_norm;
-  if (norm.size == 0) return backend_.Copy({stream_, VectorSide()});
-  NormArgs args = NormOf(norm, {});
-  args.y = VectorSide();
-  return backend_.Norm(args);
 }
 
 absl::Status TransformerPass::ProjectBeside(const TransformerLayer& layer,
@@ -284,8 +178,16 @@ NormArgs TransformerPass::NormOf(const RowVector& weight,
           .y = normed_};
 }
 
-absl::Status TransformerPass::RunLayer(std::size_t place) {
-  const int number = parts_.front().session->layers()[place];
+absl::Status TransformerPass::RunBlocks(std::size_t place) {
+  const RunLayer& run = parts_.front().session->layers()[place];
+  const TransformerLayer& layer =
+      model_.weights_.layers[static_cast<std::size_t>(run.layer)];
+  if (run.attention) BANYAN_RETURN_IF_ERROR(RunAttention(place));
+  return run.feed_forward ? FeedForward(layer) : absl::OkStatus();
+}
+
+absl::Status TransformerPass::RunAttention(std::size_t place) {
+  const int number = parts_.front().session->layers()[place].layer;
   const TransformerLayer& layer =
       model_.weights_.layers[static_cast<std::size_t>(number)];
   const int queries = architecture_.heads * architecture_.head_dim;
@@ -308,14 +210,13 @@ absl::Status TransformerPass::RunLayer(std::size_t place) {
     BANYAN_RETURN_IF_ERROR(backend_.NormLinear(
         NormOf(layer.attention_norm, layer.attention_norm_bias), project));
   }
-  BANYAN_RETURN_IF_ERROR(Attend(place, projected, attended));
-  return FeedForward(layer);
+  return Attend(place, projected, attended);
 }
 
 absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
                                      const Tensor& attended) {
   const auto number =
-      static_cast<std::size_t>(parts_.front().session->layers()[place]);
+      static_cast<std::size_t>(parts_.front().session->layers()[place].layer);
   const TransformerLayer& layer = model_.weights_.layers[number];
   const LayerSources& facts = architecture_.layers[number];
   const int size = architecture_.head_dim;
@@ -355,6 +256,9 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
                           .length = part.length});
   }
   BANYAN_RETURN_IF_ERROR(backend_.RotateStore(turn_queries, turn_keys, stores));
+  for (const PassPart& part : parts_)
+    BANYAN_RETURN_IF_ERROR(
+        part.session->SeePrefix(place, turn_queries.x.Rows(part.first_row, 1)));
   return backend_.AttentionLinear(attentions, {.x = attended,
                                                .weight = layer.output.get(),
                                                .bias = layer.output_bias.view(),

@@ -21,11 +21,16 @@
 
 namespace banyan {
 
+// The first of its session's layers that a request needs: those before it a
+// view has run, where all that is wanted of them is what it kept.
+std::size_t StartOf(const ScoreRequest& request);
+
 // One session's rows; all parts of a pass run the same layers.
 struct PassPart {
   TransformerSession* session;
   const ScoreRequest* request;  // null: the rows are on the device
   int rows = 0;
+  int from = 0;  // the first of them in the request's batch
   std::vector<int> taps = {};
   int logits_from = 0;
   // Set by the pass: the first of its rows; committed tokens and rows that
@@ -39,8 +44,13 @@ struct PassPart {
   int visible_words = 0;
 };
 
+//
+// Where views have computed some rows, it goes on from these: a pass of the
+// first layers computes the others, then all run the rest of the layers. Keys
+// and values of rows of a request stand together, in the order of its batch.
 class TransformerPass {
  public:
+  // Requests that go on from views do so behind the same layer.
   TransformerPass(const Transformer& model,
                   absl::Span<const ScoreRequest* const> requests);
   // The rows outlive the pass. What it gives stays in the workspace.
@@ -62,11 +72,24 @@ class TransformerPass {
   const Tensor& states(int tap) const { return taps_.at(tap); }
 
  private:
+  // Of some rows, up to a layer.
+  TransformerPass(const Transformer& model, std::vector<PassPart> parts,
+                  std::size_t end);
+
   absl::Status Begin();
   absl::Status BeginOnDevice();
+  // The stream behind the first layers, of rows that views have computed and of
+  // the others; and what a view has of a part in the caches.
+  absl::Status GoOn(std::size_t start);
+  absl::Status TakeKeys(const PassPart& part, std::size_t start);
+  absl::StatusOr<Tensor> RunOthers(std::size_t start,
+                                   std::vector<int>& computed_as);
+  // Room for the stream, and what it starts from unless views have that.
+  absl::Status MakeStream();
   absl::Status Embed(const Ints& tokens);
   // The parts' vectors, in the stream.
   absl::Status PutVectors();
+  absl::Status PutVectors(const PassPart& part);
   // What the rows start from, of both, which stand side by side.
   absl::Status EmbedBeside(const Ints& tokens);
   absl::Status HideFirstTokens(const Tensor& embedded);
@@ -76,8 +99,11 @@ class TransformerPass {
   Tensor VectorSide() const;
   absl::Status ProjectBeside(const TransformerLayer& layer,
                              const Tensor& projected);
-  absl::Status RunLayers();
-  absl::Status RunLayer(std::size_t place);
+  // From the place `start` of the layers on; the streams that views keep.
+  absl::Status RunLayers(std::size_t start);
+  absl::Status Keep();
+  absl::Status RunBlocks(std::size_t place);
+  absl::Status RunAttention(std::size_t place);
   // Adds to the stream what the layer's heads read.
   absl::Status Attend(std::size_t place, const Tensor& projected,
                       const Tensor& attended);
@@ -93,9 +119,12 @@ class TransformerPass {
   const Architecture& architecture_;
   Backend& backend_;
   std::vector<PassPart> parts_;
+  std::size_t end_;  // of the layers it runs
   const DeviceRows* on_device_ = nullptr;
   int rows_ = 0;
   std::shared_ptr<Workspace> workspace_;
+  std::shared_ptr<Workspace>
+      others_;  // of rows it did not go on from views with
   Tensor stream_, beside_, normed_, angles_, logits_;
   std::map<int, Tensor> taps_;  // by place, of all rows
 };

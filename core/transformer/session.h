@@ -4,7 +4,7 @@
 // in their order, so throwing them away is forgetting them, and of a kept path
 // only what stands elsewhere than its position moves. A view shares the
 // committed tokens of its parent and has a cache of its own for its pending
-// rows.
+// rows; one that sees a part of the text alone has copies of that part.
 #ifndef BANYAN_CORE_TRANSFORMER_SESSION_H_
 #define BANYAN_CORE_TRANSFORMER_SESSION_H_
 
@@ -19,9 +19,22 @@
 #include "core/model/model.h"
 #include "core/model/pending_rows.h"
 #include "core/ops/kv_cache.h"
+#include "core/ops/owned_tensor.h"
+#include "core/ops/tensor.h"
+#include "core/transformer/seen_caches.h"
 #include "core/transformer/transformer.h"
 
 namespace banyan {
+
+// The blocks of a layer that a session runs, one of them at least.
+struct RunLayer {
+  int layer = 0;
+  bool attention = true;
+  bool feed_forward = true;
+
+  bool whole() const { return attention && feed_forward; }
+  friend bool operator==(const RunLayer& a, const RunLayer& b) = default;
+};
 
 class TransformerSession : public Session {
  public:
@@ -35,15 +48,20 @@ class TransformerSession : public Session {
                        absl::Span<const int> taps, FeatureSink sink) override;
   absl::Status Commit(absl::Span<const int> path) override;
   absl::StatusOr<std::unique_ptr<Session>> View(
-      absl::Span<const int> layers) override;
+      const ViewOptions& options) override;
 
   // What a pass needs. Layers are those it runs, ascending; caches are in their
   // order.
-  const Transformer& model() const { return model_; }
-  const std::vector<int>& layers() const { return layers_; }
+  const Transformer& model() const { return *model_; }
+  const std::vector<RunLayer>& layers() const { return layers_; }
   const KvCache& prefix_cache(std::size_t i) const {
-    return committed_->caches[static_cast<std::size_t>(layers_[i])];
+    return seen_.all() ? CommittedCache(i) : seen_.cache(i);
   }
+  // Slots of it that are seen.
+  int prefix_slots() const { return seen_.size(length()); }
+  // Brings what is seen of a layer up to what is committed; `row` is the first
+  // row of the batch to be scored, whose queries choose chunks.
+  absl::Status SeePrefix(std::size_t i, const Tensor& row);
   KvCache& pending_cache(std::size_t i) {
     return view_ ? own_[i] : committed_->caches[i];
   }
@@ -55,6 +73,13 @@ class TransformerSession : public Session {
   int pending_slot() const { return view_ ? 0 : length(); }
 
   absl::Status CheckBatch(const TokenBatch& batch) const;
+  // Whether a pass of this session can go on from what was done of the batch.
+  absl::Status CheckDone(const DoneRows& done, const TokenBatch& batch) const;
+  // Where the streams of the pending rows are kept that a pass computes next,
+  // behind the last layer; empty if they are not.
+  Tensor KeptRows(int rows) const;
+  // Those of all pending rows.
+  const Tensor& kept_rows() const { return kept_.view; }
   // Makes room for the batch's keys and values.
   absl::Status Reserve(int rows);
   // For every row of the batch, the pending rows it sees, as AttentionArgs
@@ -70,26 +95,37 @@ class TransformerSession : public Session {
     std::uint64_t commits = 0;
   };
 
-  TransformerSession(const TransformerSession& parent,
-                     absl::Span<const int> layers);
+  TransformerSession(const TransformerSession& parent, const Transformer& model,
+                     const ViewOptions& options);
 
   // Whether the pending rows still follow the committed prefix: those of a
   // view vanish when its parent commits.
   bool Fresh() const { return commits_ == committed_->commits; }
   void Forget();
+  bool SpellsAs(const TokenBatch& batch, int i, const TransformerSession& view,
+                int row) const;
   absl::Status CheckTokens(absl::Span<const TokenId> tokens) const;
   // Scores and commits one piece of a text.
   absl::Status PrefillPiece(absl::Span<const TokenId> tokens,
                             absl::Span<const int> taps, FeatureSink sink);
   // Makes room for so many committed tokens and pending rows together.
   absl::Status ReserveCommitted(int slots);
+  // The same for the pending rows of a view.
+  absl::Status ReserveOwn(int rows);
+  const KvCache& CommittedCache(std::size_t i) const {
+    return committed_->caches[static_cast<std::size_t>(layers_[i].layer)];
+  }
 
-  const Transformer& model_;
+  const Transformer* model_;
+  std::shared_ptr<const Model> weights_;  // of a view: what model_ is, if lent
   bool view_ = false;
+  bool keeps_rows_ = false;
   std::shared_ptr<Committed> committed_;
   std::uint64_t commits_ = 0;  // of the prefix the pending rows follow
-  std::vector<int> layers_;
+  std::vector<RunLayer> layers_;
   std::vector<KvCache> own_;  // a view's pending rows, by place in layers_
+  OwnedTensor kept_;          // its rows' streams, if it keeps them
+  SeenCaches seen_;
   PendingRows rows_;
 };
 

@@ -31,11 +31,12 @@ namespace {
 // A view has no hidden state after a layer that it does not run.
 absl::Status CheckTaps(const TransformerSession& session,
                        const std::vector<int>& taps) {
-  const std::vector<int>& layers = session.layers();
+  const std::vector<RunLayer>& layers = session.layers();
   for (int tap : taps)
     if (tap != kAfterFinalNorm && tap != 0 &&
-        std::none_of(layers.begin(), layers.end(),
-                     [tap](int layer) { return layer + 1 == tap; }))
+        std::none_of(layers.begin(), layers.end(), [tap](const RunLayer& run) {
+          return run.layer + 1 == tap;
+        }))
       return absl::InvalidArgumentError(absl::StrCat(
           "score: expected hidden states after 0 to ", session.model().layers(),
           " layers, the last of them run by the session, found ", tap));
@@ -45,15 +46,26 @@ absl::Status CheckTaps(const TransformerSession& session,
 absl::Status CheckVectors(const ScoreRequest& request,
                           const Architecture& architecture) {
   const int hidden_size = architecture.hidden_size;
-  const std::size_t expected = static_cast<std::size_t>(request.batch->size()) *
-                               static_cast<std::size_t>(hidden_size);
+  const int batch = request.batch->size();
+  const bool all = request.vector_rows.empty();
+  const std::size_t rows =
+      all ? static_cast<std::size_t>(batch) : request.vector_rows.size();
+  const std::size_t expected = rows * static_cast<std::size_t>(hidden_size);
   const bool needs_them = architecture.input.kind != VectorInput::Kind::kNone;
+  int previous = -1;
+  for (int row : request.vector_rows) {
+    if (row <= previous || row >= batch)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "score: expected ascending rows below ", batch,
+          " to start from vectors, found ", row, " after ", previous));
+    previous = row;
+  }
   if ((request.vectors.empty() && !needs_them) ||
       request.vectors.size() == expected)
     return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("score: expected ", expected, " numbers to start ",
-                   Counted(request.batch->size(), "row"), " of ", hidden_size,
+                   Counted(static_cast<int>(rows), "row"), " of ", hidden_size,
                    " from, found ", request.vectors.size()));
 }
 
@@ -149,9 +161,11 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Transformer::Score(
     BANYAN_RETURN_IF_ERROR(session->CheckBatch(*request.batch));
     BANYAN_RETURN_IF_ERROR(CheckTaps(*session, request.taps));
     BANYAN_RETURN_IF_ERROR(CheckVectors(request, architecture_));
+    if (request.done.view != nullptr)
+      BANYAN_RETURN_IF_ERROR(session->CheckDone(request.done, *request.batch));
     sessions.push_back(session);
   }
-  // Sessions that run the same layers share a pass.
+  // Sessions that run the same layers from the same one on share a pass.
   std::vector<std::unique_ptr<Scores>> scores(requests.size());
   std::vector<bool> done(requests.size(), false);
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -159,7 +173,9 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Transformer::Score(
     std::vector<const ScoreRequest*> together;
     std::vector<std::size_t> places;
     for (std::size_t j = i; j < requests.size(); ++j) {
-      if (done[j] || sessions[j]->layers() != sessions[i]->layers()) continue;
+      if (done[j] || sessions[j]->layers() != sessions[i]->layers() ||
+          StartOf(requests[j]) != StartOf(requests[i]))
+        continue;
       done[j] = true;
       places.push_back(j);
       together.push_back(&requests[j]);

@@ -44,6 +44,7 @@ class Bigram : public Drafter {
     return std::make_unique<Bigram>(*this);
   }
   std::vector<DraftLaw> laws() const override;
+  bool proposes_ahead() const override { return true; }
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(
       const Context& context, const TrunkTree& tree,

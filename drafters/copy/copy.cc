@@ -1,9 +1,9 @@
 #include "drafters/copy/copy.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,6 +17,7 @@
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
+#include "drafters/halving.h"
 #include "drafters/propose_each.h"
 #include "drafters/recent_grams.h"
 #include "drafters/workbench.h"
@@ -29,24 +30,6 @@ namespace {
 
 // Each length costs a look-up a token, and longer matches say little more.
 constexpr int kMostMatch = 64;
-
-// The scores halve: one of 2^-64 is never worth a node.
-constexpr std::size_t kMostCandidates = 64;
-
-Distribution Halving(int vocab_size, const std::vector<TokenId>& ranked) {
-  std::vector<std::pair<TokenId, double>> entries;
-  for (std::size_t rank = 0; rank < ranked.size(); ++rank)
-    entries.emplace_back(ranked[rank],
-                         std::ldexp(1.0, -static_cast<int>(rank) - 1));
-  std::sort(entries.begin(), entries.end());
-  std::vector<TokenId> tokens;
-  std::vector<double> scores;
-  for (const auto& [token, score] : entries) {
-    tokens.push_back(token);
-    scores.push_back(score);
-  }
-  return Distribution::Sparse(vocab_size, std::move(tokens), std::move(scores));
-}
 
 }  // namespace
 
@@ -106,6 +89,15 @@ std::vector<TokenId> Copy::Candidates(absl::Span<const TokenId> text) const {
     }
   }
   return ranked;
+}
+
+std::optional<double> Copy::Promise(const Context& context) const {
+  const std::vector<TokenId> text = LastTokens(context, {}, options_.max_match);
+  const absl::Span<const TokenId> all = text;
+  for (std::size_t size = all.size();
+       size >= static_cast<std::size_t>(options_.min_match); --size)
+    if (!grams_.After(all.last(size)).empty()) return static_cast<double>(size);
+  return 0;
 }
 
 absl::StatusOr<std::vector<Distribution>> Copy::Propose(

@@ -7,12 +7,16 @@
 // longest match, then by the latest occurrence of it; the scores halve with the
 // rank, so that a path's worth falls with every second choice.
 //
+// What it promises is as many tokens as match: a repetition that has lasted so
+// long is as likely as not to last as long again.
+//
 // An occurrence proves nothing about the law of what follows: the scores rank
 // and are no law, so the draws are deterministic.
 #ifndef BANYAN_DRAFTERS_COPY_COPY_H_
 #define BANYAN_DRAFTERS_COPY_COPY_H_
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -50,7 +54,9 @@ class Copy : public Drafter {
     return std::make_unique<Copy>(*this);
   }
   std::vector<DraftLaw> laws() const override;
+  bool proposes_ahead() const override { return true; }
   absl::Status Begin(const Context& context) override;
+  std::optional<double> Promise(const Context& context) const override;
   absl::StatusOr<std::vector<Distribution>> Propose(
       const Context& context, const TrunkTree& tree,
       absl::Span<const int> nodes) override;

@@ -1,7 +1,6 @@
 #include "drafters/medusa/medusa.h"
 
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
+#include "drafters/depth_laws.h"
 #include "drafters/drafter.h"
 #include "drafters/medusa/heads.h"
 #include "drafters/ranking_rule.h"
@@ -89,23 +89,8 @@ absl::StatusOr<std::vector<Distribution>> Medusa::Propose(
   if (Unread(context))
     BANYAN_RETURN_IF_ERROR(heads_->Score(LastState(context), logits_));
   const bool ranked = tree.law() == DraftLaw::kDeterministic;
-  const SamplingRule& rule = ranked ? ranking_ : rule_;
-  std::map<int, Distribution> laws;  // by depth; nodes of one depth share it
-  std::vector<Distribution> proposals;
-  for (int node : nodes) {
-    const int depth = tree.node(node).depth;
-    const auto head = static_cast<std::size_t>(depth);
-    if (head >= logits_.size()) {
-      proposals.emplace_back();
-      continue;
-    }
-    if (laws.count(depth) == 0) {
-      BANYAN_ASSIGN_OR_RETURN(laws[depth],
-                              rule.Apply(logits_[head], context.tokens, {}));
-    }
-    proposals.push_back(laws[depth]);
-  }
-  return proposals;
+  return DepthLaws(logits_, ranked ? ranking_ : rule_, context.tokens, tree,
+                   nodes);
 }
 
 absl::StatusOr<DrafterTwin> Medusa::OnDevice(DraftLaw law) {

@@ -44,6 +44,7 @@ class Medusa : public Drafter {
     return std::make_unique<Medusa>(*this);
   }
   std::vector<DraftLaw> laws() const override;
+  bool proposes_ahead() const override { return true; }
   std::vector<int> taps() const override;
   int heads() const override { return heads_->count(); }
   absl::Status Begin(const Context& context) override;

@@ -67,6 +67,7 @@ class NGram : public Drafter {
     return std::make_unique<NGram>(*this);
   }
   std::vector<DraftLaw> laws() const override;
+  bool proposes_ahead() const override { return true; }
   bool carries_state() const override { return options_.keep_counts; }
   void Absorb(const Drafter& ended) override {
     if (options_.keep_counts) grams_ = static_cast<const NGram&>(ended).grams_;

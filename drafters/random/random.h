@@ -33,6 +33,7 @@ class Random : public Drafter {
     return std::make_unique<Random>(*this);
   }
   std::vector<DraftLaw> laws() const override;
+  bool proposes_ahead() const override { return true; }
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(
       const Context& context, const TrunkTree& tree,

@@ -1,6 +1,5 @@
 #include "drafters/small_model/small_model.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -13,20 +12,15 @@
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
-#include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
-#include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "core/transformer/device_drafter.h"
 #include "core/transformer/session.h"
 #include "drafters/drafter.h"
-#include "drafters/pending_tree.h"
-#include "drafters/ranking_rule.h"
+#include "drafters/session_drafter.h"
 #include "drafters/workbench.h"
-#include "tree/derive.h"
 #include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -46,120 +40,33 @@ absl::StatusOr<std::unique_ptr<Drafter>> SmallModel::Build(ParamsReader& in,
 }
 
 SmallModel::SmallModel(std::shared_ptr<const Model> model, SamplingRule rule)
-    : model_(std::move(model)),
-      rule_(std::move(rule)),
-      ranking_(RankingRule(rule_)) {}
-
-std::vector<DraftLaw> SmallModel::laws() const {
-  return {kEveryLaw.begin(), kEveryLaw.end()};
-}
+    : SessionDrafter(std::move(model), std::move(rule)) {}
 
 std::unique_ptr<Drafter> SmallModel::Clone() const {
-  return std::make_unique<SmallModel>(model_, rule_);
+  return std::make_unique<SmallModel>(model(), rule());
 }
 
 absl::Status SmallModel::Begin(const Context& context) {
-  session_ = model_->NewSession();
-  pending_.Clear();
+  SetSession(model()->NewSession());
   if (context.tokens.size() > static_cast<std::size_t>(longest_text()))
     return absl::OkStatus();  // and nothing will be asked
-  return session_->Prefill(
+  return session().Prefill(
       absl::MakeConstSpan(context.tokens).first(context.tokens.size() - 1));
 }
 
-absl::StatusOr<std::vector<std::vector<Distribution>>> SmallModel::ProposeAll(
-    absl::Span<const DraftRequest> requests) {
-  std::vector<TokenBatch> batches(requests.size());
-  std::vector<ScoreRequest> asked;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto& own = static_cast<SmallModel&>(*requests[i].drafter);
-    BANYAN_ASSIGN_OR_RETURN(batches[i], own.BatchOf(requests[i]));
-    asked.push_back(
-        {.session = own.session_.get(),
-         .batch = &batches[i],
-         .logits_from =
-             batches[i].size() - static_cast<int>(requests[i].nodes.size())});
-  }
-  BANYAN_ASSIGN_OR_RETURN(const auto scores, model_->Score(asked));
-  std::vector<std::vector<Distribution>> all;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto& own = static_cast<SmallModel&>(*requests[i].drafter);
-    BANYAN_ASSIGN_OR_RETURN(std::vector<Distribution> laws,
-                            own.LawsOf(requests[i], batches[i], *scores[i]));
-    all.push_back(std::move(laws));
-  }
-  return all;
-}
-
-// The nodes' tokens, below the rows of their parents; at the root, whatever of
-// the committed text was not read yet stands before it.
-absl::StatusOr<TokenBatch> SmallModel::BatchOf(const DraftRequest& request) {
-  TokenBatch batch;
-  // Every drafting proposes for its root first.
-  if (request.nodes.front() == 0) {
-    BANYAN_RETURN_IF_ERROR(StartRound(*request.context));
-    batch = TokenBatch::Chain(Unread(*request.context), session_->length());
-  }
-  pending_.AddTo(batch, *request.tree, request.nodes,
-                 static_cast<int>(request.context->tokens.size()) - 1);
-  return batch;
-}
-
-absl::Span<const TokenId> SmallModel::Unread(const Context& context) const {
-  const absl::Span<const TokenId> text =
-      absl::MakeConstSpan(context.tokens).first(context.tokens.size() - 1);
-  // A device's round may have read what a stop rule then cut.
-  return text.subspan(
-      std::min(text.size(), static_cast<std::size_t>(session_->length())));
-}
-
-// Drops what an abandoned round left, and reads what is long unread: a few
-// tokens are read with the root, but every row of that pass gives logits, which
-// is more work than another pass once there are many.
-absl::Status SmallModel::StartRound(const Context& context) {
-  constexpr std::size_t kReadWithRoot = 4;
-  BANYAN_RETURN_IF_ERROR(session_->Commit({}));
-  pending_.Clear();
-  const absl::Span<const TokenId> unread = Unread(context);
-  return unread.size() > kReadWithRoot ? session_->Prefill(unread)
-                                       : absl::OkStatus();
-}
-
-// The laws after the nodes of a batch that was scored; the last rows are
-// theirs.
-absl::StatusOr<std::vector<Distribution>> SmallModel::LawsOf(
-    const DraftRequest& request, const TokenBatch& batch,
-    const Scores& scores) {
-  const TrunkTree& tree = *request.tree;
-  const int before = batch.size() - static_cast<int>(request.nodes.size());
-  pending_.Scored(batch, request.nodes);
-  const bool ranked = tree.law() == DraftLaw::kDeterministic;
-  const SamplingRule& rule = ranked ? ranking_ : rule_;
-  std::vector<Distribution> laws;
-  for (std::size_t i = 0; i < request.nodes.size(); ++i) {
-    BANYAN_ASSIGN_OR_RETURN(
-        Distribution law,
-        scores.Law(before + static_cast<int>(i), rule, request.context->tokens,
-                   TokensTo(tree, request.nodes[i])));
-    laws.push_back(std::move(law));
-  }
-  return laws;
-}
-
 absl::StatusOr<DrafterTwin> SmallModel::OnDevice(DraftLaw law) {
-  auto* session = dynamic_cast<TransformerSession*>(session_.get());
-  if (session == nullptr) return DrafterTwin();
-  return DrafterTwin{NewModelDrafter(*session),
-                     law == DraftLaw::kDeterministic ? ranking_ : rule_};
+  auto* own = dynamic_cast<TransformerSession*>(&session());
+  if (own == nullptr) return DrafterTwin();
+  return DrafterTwin{NewModelDrafter(*own), RuleOf(law)};
 }
 
 absl::Status SmallModel::Observe(const Context& context,
                                  const RoundOutcome& /*outcome*/) {
-  if (session_->pending() == 0) pending_.Clear();  // of an abandoned round
+  if (session().pending() == 0) pending().Clear();  // of an abandoned round
   // The root of the next round stays out: it is scored with its tree.
-  const std::vector<int> path = pending_.PathOf(Unread(context));
-  pending_.Clear();
-  return session_->Commit(path);
+  const std::vector<int> path = pending().PathOf(Unread(context));
+  pending().Clear();
+  return session().Commit(path);
 }
 
 }  // namespace banyan

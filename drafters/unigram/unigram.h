@@ -40,6 +40,7 @@ class Unigram : public Drafter {
     return std::make_unique<Unigram>(*this);
   }
   std::vector<DraftLaw> laws() const override;
+  bool proposes_ahead() const override { return true; }
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(
       const Context& context, const TrunkTree& tree,

@@ -6,8 +6,6 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,13 +14,9 @@
 #include "core/base/counted.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
-#include "core/base/token.h"
-#include "core/prob/sampling_rule.h"
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
-#include "experiments/plan/choose_prompts.h"
-#include "experiments/plan/workload.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/model_shelf.h"
 #include "experiments/run/prepared_prompts.h"
@@ -44,24 +38,6 @@ struct Options {
   bool timed = false;
 };
 
-absl::StatusOr<std::vector<Prompt>> ReadPrompts(const Options& options,
-                                                const LoadedModel& target) {
-  BANYAN_ASSIGN_OR_RETURN(const Workload workload,
-                          ReadWorkload(options.workload));
-  BANYAN_ASSIGN_OR_RETURN(
-      const std::vector<int> chosen,
-      ChoosePrompts({options.workload, {}, options.prompts}, workload));
-  std::vector<Prompt> prompts;
-  for (int number : chosen) {
-    const WorkloadPrompt& prompt =
-        workload.prompts[static_cast<std::size_t>(number)];
-    BANYAN_ASSIGN_OR_RETURN(std::vector<TokenId> tokens,
-                            TokensOf(prompt, target));
-    prompts.push_back({static_cast<std::uint32_t>(number), std::move(tokens)});
-  }
-  return prompts;
-}
-
 std::string About(const Options& options) {
   return absl::StrCat(
       "# How often draws are accepted, by their rank (banyan calibrate): ",
@@ -74,9 +50,7 @@ std::string About(const Options& options) {
 
 absl::Status Run(const Options& options) {
   // Before the work, not after it.
-  if (!std::ofstream(options.out, std::ios::app))
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.out, ": the file cannot be written"));
+  BANYAN_RETURN_IF_ERROR(CheckWritable(options.out));
   BANYAN_ASSIGN_OR_RETURN(const std::uint64_t seed, ReadSeed(options.seed));
   BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
   BANYAN_ASSIGN_OR_RETURN(const LoadedModel target,
@@ -87,18 +61,12 @@ absl::Status Run(const Options& options) {
       .seed = seed,
       .timed = options.timed};
   BANYAN_ASSIGN_OR_RETURN(task.method, LoadYamlFile(options.method));
-  BANYAN_ASSIGN_OR_RETURN(task.prompts, ReadPrompts(options, target));
+  BANYAN_ASSIGN_OR_RETURN(
+      task.prompts, ReadPrompts(options.workload, options.prompts, target));
   task.stop = {.end_of_text = target.model->facts().end_of_text,
                .max_new_tokens = options.max_new_tokens};
-  if (!options.temperature.empty()) {
-    task.context.sampling = {
-        {"temperature", {}, Params::Scalar(options.temperature)}};
-    const absl::Status known =
-        SamplingRule::FromParams(Params::Map(task.context.sampling)).status();
-    if (!known.ok())
-      return absl::InvalidArgumentError(
-          absl::StrCat("--temperature: ", known.message()));
-  }
+  BANYAN_ASSIGN_OR_RETURN(task.context.sampling,
+                          TemperatureOnly(options.temperature));
   const bool terminal = isatty(STDERR_FILENO) == 1;
   BANYAN_ASSIGN_OR_RETURN(
       const Calibration calibration, Calibrate(task, [&](int done, int all) {

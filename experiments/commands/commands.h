@@ -14,6 +14,7 @@ void AddGenerateCommand(CommandLine& line);
 void AddGrowCommand(CommandLine& line);
 void AddCalibrateCommand(CommandLine& line);
 void AddDoctorCommand(CommandLine& line);
+void AddSearchCommand(CommandLine& line);
 void AddCheckCommand(CommandLine& line);
 void AddRunCommand(CommandLine& line);
 void AddTreeCommand(CommandLine& line);

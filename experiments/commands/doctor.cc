@@ -21,14 +21,13 @@
 #include "core/base/token.h"
 #include "core/json/json_value.h"
 #include "core/model/model.h"
+#include "decode/sequence.h"
 #include "drafters/agreement.h"
 #include "drafters/catalogue.h"
 #include "drafters/head_doctor.h"
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
-#include "experiments/plan/choose_prompts.h"
-#include "experiments/plan/workload.h"
 #include "experiments/run/drafter_fit.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/model_shelf.h"
@@ -51,16 +50,11 @@ constexpr std::size_t kMostTokens = 192;
 
 absl::StatusOr<std::vector<std::vector<TokenId>>> ReadTexts(
     const Options& options, const LoadedModel& target) {
-  BANYAN_ASSIGN_OR_RETURN(const Workload workload,
-                          ReadWorkload(options.workload));
   BANYAN_ASSIGN_OR_RETURN(
-      const std::vector<int> chosen,
-      ChoosePrompts({options.workload, {}, options.prompts}, workload));
+      std::vector<Prompt> prompts,
+      ReadPrompts(options.workload, options.prompts, target));
   std::vector<std::vector<TokenId>> texts;
-  for (int number : chosen) {
-    BANYAN_ASSIGN_OR_RETURN(
-        std::vector<TokenId> tokens,
-        TokensOf(workload.prompts[static_cast<std::size_t>(number)], target));
+  for (auto& [number, tokens] : prompts) {
     if (tokens.size() > kMostTokens) tokens.resize(kMostTokens);
     if (tokens.size() > 2) texts.push_back(std::move(tokens));
   }

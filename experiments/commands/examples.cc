@@ -41,6 +41,10 @@ constexpr Example kExamples[] = {
      "  banyan doctor --model models/pycode-target --drafter "
      "models/pycode-draft-2 \\\n"
      "      --workload experiments/workloads/pycode.jsonl --prompts 4"},
+    {"search",
+     "  banyan search --model models/pycode-target --prompts 4 --steps 12 \\\n"
+     "      --method configs/methods/skip.yaml \\\n"
+     "      --workload experiments/workloads/pycode.jsonl --out skip.yaml"},
     {"count",
      "  banyan count --model models/pycode-target --out counts.safetensors \\\n"
      "      experiments/workloads/README.md"},

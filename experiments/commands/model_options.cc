@@ -1,16 +1,20 @@
 #include "experiments/commands/model_options.h"
 
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/ops/backend.h"
+#include "core/prob/sampling_rule.h"
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/device_options.h"
 #include "experiments/commands/warnings.h"
@@ -46,6 +50,25 @@ absl::StatusOr<std::uint64_t> ReadSeed(const std::string& text) {
         "--seed: expected a whole number from 0 to 2^64 - 1, found '", text,
         "'"));
   return seed;
+}
+
+absl::StatusOr<std::vector<Params::Entry>> TemperatureOnly(
+    const std::string& temperature) {
+  std::vector<Params::Entry> entries;
+  if (temperature.empty()) return entries;
+  entries = {{"temperature", {}, Params::Scalar(temperature)}};
+  const absl::Status known =
+      SamplingRule::FromParams(Params::Map(entries)).status();
+  if (!known.ok())
+    return absl::InvalidArgumentError(
+        absl::StrCat("--temperature: ", known.message()));
+  return entries;
+}
+
+absl::Status CheckWritable(const std::string& path) {
+  if (std::ofstream(path, std::ios::app)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": the file cannot be written"));
 }
 
 }  // namespace banyan

@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/params.h"
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/device_options.h"
 #include "experiments/run/loaded_model.h"
@@ -28,6 +31,14 @@ absl::StatusOr<ModelShelf> OpenShelf(const ModelOptions& options);
 // A seed as a command line gives it: the command line library would wrap a
 // negative number around.
 absl::StatusOr<std::uint64_t> ReadSeed(const std::string& text);
+
+// What --temperature puts in the place of a method's own; nothing if it is
+// empty.
+absl::StatusOr<std::vector<Params::Entry>> TemperatureOnly(
+    const std::string& temperature);
+
+// OK if a file can be written at `path`, which it may be already.
+absl::Status CheckWritable(const std::string& path);
 
 }  // namespace banyan
 

@@ -1,7 +1,5 @@
 // Acceptance at depth d among the rounds that came that far: d - 1 tokens were
 // accepted, and the last of them had a child.
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "experiments/metrics/counters.h"
 #include "experiments/metrics/metric.h"
@@ -13,9 +11,12 @@ namespace banyan {
 
 namespace {
 
+// Probes aside.
 bool HasChild(const records::Round& round, int node) {
-  return std::find(round.parents().begin(), round.parents().end(), node) !=
-         round.parents().end();
+  for (int child = 1; child < round.parents_size(); ++child)
+    if (round.parents(child) == node && ProbeAt(round, child) == nullptr)
+      return true;
+  return false;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The size of the trees.
+// The size of the trees, without their roots and probes.
 #include "experiments/metrics/counters.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/metrics/round_figures.h"

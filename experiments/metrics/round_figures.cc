@@ -79,13 +79,26 @@ double LatencyNs(const records::PromptRecord& record) {
              : static_cast<double>(record.ended_ns() - record.admitted_ns());
 }
 
+const records::Probe* ProbeAt(const records::Round& round, int node) {
+  const auto& probes = round.probes();
+  const auto at = std::lower_bound(probes.begin(), probes.end(), node,
+                                   [](const records::Probe& probe, int wanted) {
+                                     return probe.node() < wanted;
+                                   });
+  return at != probes.end() && at->node() == node ? &*at : nullptr;
+}
+
 int DraftedNodes(const records::Round& round) {
-  return round.tokens_size() - 1;
+  return round.tokens_size() - 1 - round.probes_size();
 }
 
 int Levels(const records::Round& round) {
   const std::vector<int> depths = Depths(round);
-  return *std::max_element(depths.begin(), depths.end());
+  int levels = 0;
+  for (int node = 1; node < round.parents_size(); ++node)
+    if (ProbeAt(round, node) == nullptr)
+      levels = std::max(levels, depths[static_cast<std::size_t>(node)]);
+  return levels;
 }
 
 std::vector<int> LevelsByTrunk(const records::Round& round, int trunks) {

@@ -13,7 +13,8 @@ namespace banyan {
 // How many sequences shared the round. Each is charged an equal share of its
 // times, so that the sums over a batch's prompts are the times of the batch.
 int Sequences(const records::Round& round);
-// The tokens of the target's pass: of the trees of all that shared it.
+// The tokens of the target's pass: of the trees of all that shared it, probes
+// included.
 int PassTokens(const records::Round& round);
 // Nanoseconds of drafting, over all trunks: this sequence's share.
 double DraftNs(const records::Round& round);
@@ -30,9 +31,11 @@ double WallNs(const records::PromptRecord& record);
 // From its admission to its end; alone that is the same.
 double LatencyNs(const records::PromptRecord& record);
 
-// Drafted nodes: all but the root.
+// The probe at a node; null if somebody drew the node.
+const records::Probe* ProbeAt(const records::Round& round, int node);
+// Drafted nodes: all but the root and the probes.
 int DraftedNodes(const records::Round& round);
-// The depth of the deepest node; the root has none.
+// The depth of the deepest drafted node; the root has none.
 int Levels(const records::Round& round);
 // The levels that each of the cell's trunks drafted: the depth of the deepest
 // node that a draw of it leads to. The largest is that of the drawn tree.

@@ -19,6 +19,7 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/prob/sampling_rule.h"
+#include "drafters/catalogue.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/params_edit.h"
 #include "experiments/plan/resolve.h"
@@ -67,35 +68,61 @@ const Params* PlaceOf(const Params& model) {
   return nullptr;
 }
 
+// A model's name in a drafter's section, and the path that leads there.
+struct ModelName {
+  std::string path;
+  std::string name;
+};
+
+// Those in `value`, however deep: drafters are made of drafters.
+void FindModels(const Params& value, const std::string& path,
+                const Params& models, std::vector<ModelName>& found) {
+  if (value.kind() == Params::Kind::kScalar &&
+      models.Find(value.text()) != nullptr)
+    found.push_back({path, value.text()});
+  const std::string before = path.empty() ? "" : absl::StrCat(path, ".");
+  for (const Params::Entry& entry : value.entries())
+    if (entry.key != "name")
+      FindModels(entry.value, absl::StrCat(before, entry.key), models, found);
+  for (std::size_t i = 0; i < value.items().size(); ++i)
+    FindModels(value.items()[i], absl::StrCat(before, i), models, found);
+}
+
 OneDrafter Alone(const Params& method, const Params& drafter,
                  const std::string& target) {
   OneDrafter alone = {.section = drafter};
-  if (const Params* name = drafter.Find("name")) alone.label = name->text();
-  alone.identity = ToYaml(drafter);
-  std::vector<Params::Entry> used;
+  std::string own_name;
+  if (const Params* name = drafter.Find("name")) own_name = name->text();
+  alone.label = own_name;
+  std::vector<ModelName> names;
   const Params* models = method.Find("models");
-  for (const Params::Entry& key : drafter.entries()) {
-    if (key.key == "name" || key.value.kind() != Params::Kind::kScalar ||
-        models == nullptr || models->Find(key.value.text()) == nullptr)
-      continue;
-    const Params& model = *models->Find(key.value.text());
-    used.push_back({key.value.text(), {}, model});
+  if (models != nullptr) FindModels(drafter, "", *models, names);
+  std::map<std::string, Params> used;
+  Params renamed = drafter;
+  std::string weights;
+  for (const ModelName& one : names) {
+    const Params& model = *models->Find(one.name);
+    used.emplace(one.name, model);
     const Params* place = PlaceOf(model);
     if (place == nullptr) continue;  // which the method will say
-    alone.label =
-        place->text() == "target" ? target : FolderName(place->text());
+    alone.label = DrafterLabel(own_name, place->text() == "target"
+                                             ? target
+                                             : FolderName(place->text()));
     // Whatever the model is called, it is this one.
-    const absl::StatusOr<Params> renamed = WithValue(
-        drafter, key.key,
+    const absl::StatusOr<Params> other = WithValue(
+        renamed, one.path,
         Params::Scalar(std::filesystem::path(Beside(*place, place->text()))
                            .lexically_normal()
                            .string()));
-    const Params* weights = model.Find("weights");
-    if (renamed.ok())
-      alone.identity = absl::StrCat(ToYaml(*renamed),
-                                    weights == nullptr ? "" : weights->text());
+    if (!other.ok()) continue;
+    renamed = *other;
+    if (const Params* format = model.Find("weights"))
+      absl::StrAppend(&weights, one.path, " ", format->text());
   }
-  alone.models = Params::Map(std::move(used));
+  alone.identity = absl::StrCat(ToYaml(renamed), weights);
+  std::vector<Params::Entry> entries;
+  for (auto& [name, model] : used) entries.push_back({name, {}, model});
+  alone.models = Params::Map(std::move(entries));
   return alone;
 }
 
@@ -318,6 +345,13 @@ absl::StatusOr<CompareSpec> ReadCompare(const Params& section,
     compare.chains.push_back(std::move(length));
   }
   return compare;
+}
+
+std::string DrafterLabel(const std::string& drafter,
+                         const std::string& folder) {
+  for (const DrafterRow& row : DrafterCatalogue())
+    if (row.name == drafter && row.made_of_drafters) return drafter;
+  return folder;
 }
 
 std::string FolderName(const std::string& path) {

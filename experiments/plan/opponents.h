@@ -23,7 +23,8 @@ namespace banyan {
 // How fast a drafter's chain was at its best length.
 struct ChainLength {
   std::string target;  // its directory's name
-  // The name of its model's or heads' directory, or its own without one.
+  // The name of its model's or heads' directory, or its own without one or with
+  // drafters of its own.
   std::string drafter;
   double temperature = 1;
   int length = 0;
@@ -44,6 +45,8 @@ absl::StatusOr<CompareSpec> ReadCompare(const Params& section,
 
 // The last part of a path to a directory.
 std::string FolderName(const std::string& path);
+// What a drafter of this name is called that reads the model of this folder.
+std::string DrafterLabel(const std::string& drafter, const std::string& folder);
 
 // Adds the cells of opponents, and each rival's opponents. What `chains` do not
 // know is a note of the experiment. Fails as a policy's section does.

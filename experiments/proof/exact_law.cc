@@ -169,6 +169,7 @@ class Enumeration {
       BANYAN_ASSIGN_OR_RETURN(const RoundRecord record,
                               decoder_.Step(sequence, random));
       if (i == 0) first_path_ = record.verdict.path.size();
+      accepted_ = (i == 0 ? 0 : accepted_) + record.verdict.path.size();
       step.emitted.insert(step.emitted.end(), record.emitted.begin(),
                           record.emitted.end());
     }
@@ -183,6 +184,7 @@ class Enumeration {
     for (std::size_t d = 0; d < first_path_; ++d) depths[d] += probability;
     result_.expected_tokens_per_round +=
         probability * static_cast<double>(first_path_ + 1);
+    result_.expected_accepted += probability * static_cast<double>(accepted_);
   }
 
   void Compare() {
@@ -201,6 +203,7 @@ class Enumeration {
   const LawOptions& options_;
   ExactLaw result_;
   std::size_t first_path_ = 0;  // accepted by the first round of this run
+  std::size_t accepted_ = 0;    // by all its rounds
   std::map<std::pair<Text, int>, StringLaw> target_laws_;
   std::map<std::pair<Text, States>, StringLaw> laws_;
 };

@@ -44,6 +44,9 @@ struct ExactLaw {
   // Of the first round, not cut at the horizon; the token after the path
   // counts.
   double expected_tokens_per_round = 0;
+  // Over the rounds that are enumerated jointly with the first: the drafted
+  // tokens that are accepted.
+  double expected_accepted = 0;
   // [d - 1]: the probability that the first round accepts at least d tokens.
   std::vector<double> acceptance_per_depth;
   std::int64_t branches = 0;  // leaves of all enumerations

@@ -1,11 +1,14 @@
 #include "experiments/records/record_check.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
@@ -37,11 +40,34 @@ absl::Status CheckTree(const records::Round& round) {
   return absl::OkStatus();
 }
 
+using IsProbe = std::vector<bool>;  // by node
+
+// That they are nodes, each there once, in a subtree of their own.
+absl::StatusOr<IsProbe> CheckProbes(const records::Round& round, int trunks) {
+  IsProbe is_probe(static_cast<std::size_t>(round.tokens_size()));
+  int last = 0;
+  for (const records::Probe& probe : round.probes()) {
+    if (probe.node() <= last || probe.node() >= round.tokens_size() ||
+        probe.trunk() < 0 || probe.trunk() >= trunks)
+      return Wrong(absl::StrCat("a probe stands at node ", probe.node(),
+                                " of trunk ", probe.trunk(), ", after ", last));
+    last = probe.node();
+    is_probe[static_cast<std::size_t>(last)] = true;
+  }
+  for (int node = 1; node < round.tokens_size(); ++node)
+    if (is_probe[static_cast<std::size_t>(round.parents(node))] &&
+        !is_probe[static_cast<std::size_t>(node)])
+      return Wrong(absl::StrCat("node ", node, " stands below a probe"));
+  return is_probe;
+}
+
 absl::Status CheckList(const records::DrawList& list,
-                       const records::Round& round, int trunks) {
+                       const records::Round& round, const IsProbe& is_probe,
+                       int trunks) {
   const int draws = list.tokens_size();
   if (list.node() < 0 || list.node() >= round.tokens_size() ||
-      list.trunk() < 0 || list.trunk() >= trunks)
+      list.trunk() < 0 || list.trunk() >= trunks ||
+      is_probe[static_cast<std::size_t>(list.node())])
     return Wrong(absl::StrCat("a draw list stands at node ", list.node(),
                               " of trunk ", list.trunk()));
   if (list.children_size() != draws || list.q_size() != draws)
@@ -57,7 +83,8 @@ absl::Status CheckList(const records::DrawList& list,
     if (child == -1) continue;
     if (child < 1 || child >= round.tokens_size() ||
         round.parents(child) != list.node() ||
-        round.tokens(child) != list.tokens(draw))
+        round.tokens(child) != list.tokens(draw) ||
+        is_probe[static_cast<std::size_t>(child)])
       return Wrong(absl::StrCat("draw ", draw, " at node ", list.node(),
                                 " points to node ", child,
                                 ", which is no child with its token"));
@@ -65,10 +92,11 @@ absl::Status CheckList(const records::DrawList& list,
   return absl::OkStatus();
 }
 
-absl::Status CheckPath(const records::Round& round) {
+absl::Status CheckPath(const records::Round& round, const IsProbe& is_probe) {
   int last = 0;
   for (const int node : round.path()) {
-    if (node < 1 || node >= round.tokens_size() || round.parents(node) != last)
+    if (node < 1 || node >= round.tokens_size() ||
+        round.parents(node) != last || is_probe[static_cast<std::size_t>(node)])
       return Wrong(absl::StrCat("the path goes from node ", last, " to node ",
                                 node, ", which is no child of it"));
     last = node;
@@ -93,9 +121,10 @@ absl::Status CheckTimes(const records::Round& round, int trunks) {
 
 absl::Status CheckRound(const records::Round& round, int trunks) {
   BANYAN_RETURN_IF_ERROR(CheckTree(round));
+  BANYAN_ASSIGN_OR_RETURN(const IsProbe is_probe, CheckProbes(round, trunks));
   for (const records::DrawList& list : round.lists())
-    BANYAN_RETURN_IF_ERROR(CheckList(list, round, trunks));
-  BANYAN_RETURN_IF_ERROR(CheckPath(round));
+    BANYAN_RETURN_IF_ERROR(CheckList(list, round, is_probe, trunks));
+  BANYAN_RETURN_IF_ERROR(CheckPath(round, is_probe));
   return CheckTimes(round, trunks);
 }
 

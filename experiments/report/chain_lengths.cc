@@ -42,8 +42,10 @@ bool IsChain(const records::Cell& cell) {
 }
 
 std::string DrafterOf(const records::Cell& cell) {
-  return cell.models_size() == 1 ? FolderName(cell.models(0).directory())
-                                 : cell.trunks(0).drafter();
+  const std::string& name = cell.trunks(0).drafter();
+  return cell.models_size() == 1
+             ? DrafterLabel(name, FolderName(cell.models(0).directory()))
+             : name;
 }
 
 }  // namespace

@@ -31,12 +31,18 @@ JsonValue NodeToJson(const records::Round& round, int node,
   for (const records::DrawList& list : round.lists())
     if (FirstDrawOf(list, node) >= 0) trunks.Add(list.trunk());
   const bool has_p = round.target_probability_size() > 0;
-  return {
+  JsonValue out = {
       {"text", text_of(round.tokens(node))},
       {"parent", round.parents(node)},
       {"p", has_p ? JsonValue(round.target_probability(node)) : JsonValue()},
       {"trunks", std::move(trunks)},
       {"accepted", Contains(round.path(), node)}};
+  if (const records::Probe* probe = ProbeAt(round, node); probe != nullptr) {
+    out["p"] = JsonValue();
+    out["probe_of"] = probe->trunk();
+    out["vector"] = probe->vector();
+  }
+  return out;
 }
 
 JsonValue RoundToJson(const records::Round& round, const TextOf& text_of) {

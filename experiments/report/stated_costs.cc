@@ -179,8 +179,9 @@ absl::Status StateTimes(const StatedCosts& costs, RecordSet& set) {
 std::string Assumption(const StatedCosts& costs) {
   return absl::StrCat(
       "Predicted, not measured, by ", costs.file,
-      ": a round takes target_ms at the nodes of its tree, 1 for a plain "
-      "token, and draft_ms a level of each trunk, nothing around the passes; "
+      ": a round takes target_ms at the nodes of its tree, probes too, 1 for "
+      "a plain token, and draft_ms a level of each trunk, nothing around the "
+      "passes; "
       "in a batch each prompt takes an equal share of the pass and of its own "
       "levels.");
 }

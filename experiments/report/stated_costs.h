@@ -5,8 +5,8 @@
 //   draft_ms: {small_model: 1.5, ngram: 0}    # a drafted level, by drafter;
 //                                             # or one number for all
 //
-// Claim. A round whose tree has n nodes, the root counted, and for which trunk
-// t drafted L_t levels, takes
+// Claim. A round whose tree has n nodes, the root and probes counted, and for
+// which trunk t drafted L_t levels, takes
 //
 //   target_ms(n) + sum over t of L_t draft_ms(t),
 //

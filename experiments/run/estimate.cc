@@ -91,7 +91,7 @@ absl::StatusOr<RunEstimate> EstimateRun(const PreparedRun& run,
     int deepest = 0;
     for (const Trunk& trunk : cell.method.decoder->method().trunks) {
       const PolicyTraits traits = trunk.policy->traits();
-      nodes += traits.nodes;
+      nodes += traits.nodes + trunk.drafter->probes();
       levels += traits.levels;
       deepest = std::max(deepest, traits.levels);
     }

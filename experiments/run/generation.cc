@@ -19,7 +19,8 @@ void Add(const RoundRecord& record, Generation& generation) {
   generation.ids.insert(generation.ids.end(), record.emitted.begin(),
                         record.emitted.end());
   generation.rounds.push_back(
-      {.nodes = record.tree.size() - 1,
+      {.nodes = record.tree.Drafted(),
+       .probes = record.tree.size() - 1 - record.tree.Drafted(),
        .accepted = static_cast<int>(record.verdict.path.size()),
        .emitted = static_cast<int>(record.emitted.size())});
   PhaseTotals& times = generation.times;

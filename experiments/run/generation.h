@@ -17,7 +17,8 @@
 namespace banyan {
 
 struct RoundFacts {
-  int nodes = 0;     // drafted, the root not counted
+  int nodes = 0;  // drafted: the root and probes not counted
+  int probes = 0;
   int accepted = 0;  // as verified
   int emitted = 0;   // after the cut at the end of the text or the limit
 };

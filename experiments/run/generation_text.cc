@@ -53,6 +53,7 @@ JsonValue ToJson(const Generation& generation,
   JsonValue rounds = JsonValue::List();
   for (const RoundFacts& round : generation.rounds)
     rounds.Add({{"nodes", round.nodes},
+                {"probes", round.probes},
                 {"accepted", round.accepted},
                 {"emitted", round.emitted}});
   JsonValue out;

@@ -12,6 +12,7 @@
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/tokenizer/chat_template.h"
+#include "experiments/plan/choose_prompts.h"
 #include "experiments/plan/workload.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/method_file.h"
@@ -119,6 +120,22 @@ absl::StatusOr<std::vector<TokenId>> TokensOf(const WorkloadPrompt& prompt,
             ? "the text is empty, and the tokenizer adds no token to it"
             : "the text gives no token");
   return tokens;
+}
+
+absl::StatusOr<std::vector<Prompt>> ReadPrompts(const std::string& workload,
+                                                int most,
+                                                const LoadedModel& target) {
+  BANYAN_ASSIGN_OR_RETURN(const Workload all, ReadWorkload(workload));
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<int> chosen,
+                          ChoosePrompts({workload, {}, most}, all));
+  std::vector<Prompt> prompts;
+  for (int number : chosen) {
+    BANYAN_ASSIGN_OR_RETURN(
+        std::vector<TokenId> tokens,
+        TokensOf(all.prompts[static_cast<std::size_t>(number)], target));
+    prompts.push_back({static_cast<std::uint32_t>(number), std::move(tokens)});
+  }
+  return prompts;
 }
 
 }  // namespace banyan

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
+#include "decode/sequence.h"
 #include "experiments/plan/workload.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/prepared_cells.h"
@@ -44,6 +45,12 @@ absl::StatusOr<std::vector<TokenId>> ChatTokens(
 // tokenizer, or if it has no token.
 absl::StatusOr<std::vector<TokenId>> TokensOf(const WorkloadPrompt& prompt,
                                               const LoadedModel& target);
+
+// The first `most` prompts of a workload file, or all if that is 0, by their
+// numbers in it.
+absl::StatusOr<std::vector<Prompt>> ReadPrompts(const std::string& workload,
+                                                int most,
+                                                const LoadedModel& target);
 
 }  // namespace banyan
 

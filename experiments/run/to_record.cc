@@ -37,6 +37,11 @@ void AddTree(const DraftTree& tree, const TargetFacts& facts,
     out.add_target_probability(facts.probability[at]);
     for (std::size_t list = 0; list < node.lists.size(); ++list)
       AddList(node.lists[list], i, facts.overlap[at][list], out);
+    if (!node.probe()) continue;
+    records::Probe& probe = *out.add_probes();
+    probe.set_node(i);
+    probe.set_trunk(node.probe_of);
+    probe.set_vector(node.vector != nullptr);
   }
 }
 

@@ -96,6 +96,8 @@ TEST(Configs, ShowTheBiasOfMergedDuplicates) {
 TEST(Configs, ShowThatLossyMethodsMoveTheLaw) {
   EXPECT_GT(Law("typical").total_variation, 0.1);
   EXPECT_GT(Law("lenience").total_variation, 0.1);
+  EXPECT_GT(Law("bild").total_variation, 0.1);
+  EXPECT_GT(Law("top_beta").total_variation, 0.1);
 }
 
 }  // namespace

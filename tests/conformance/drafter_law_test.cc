@@ -65,7 +65,9 @@ TEST_P(EveryDrafter, KeepsTheTargetLawUnderEveryLosslessVerifier) {
         for (DraftLaw law : kEveryLaw)
           proof.Prove({drafter, verifier, policy, law}, proof.Make(drafter),
                       tally);
-    EXPECT_TRUE(proof.accepted() > 0 || temperature == 0)
+    // One that reads the target's rows has nothing to say before it read some.
+    const bool silent = size.rounds == 1 && proof.Make(drafter)->reads_rows();
+    EXPECT_TRUE(proof.accepted() > 0 || temperature == 0 || silent)
         << "no draft was ever accepted";
   }
   ExpectCounts(tally, kProgram);

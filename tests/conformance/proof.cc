@@ -39,7 +39,8 @@ absl::StatusOr<Proof> Judge(const Claim& claim, const std::string& what,
   std::cout << "  " << what << ": " << law->branches << " leaves, error "
             << law->max_abs_error << "\n";
   return Proof{.leaves = law->branches,
-               .tokens_per_round = law->expected_tokens_per_round};
+               .tokens_per_round = law->expected_tokens_per_round,
+               .accepted = law->expected_accepted};
 }
 
 }  // namespace

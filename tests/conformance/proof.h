@@ -39,7 +39,8 @@ struct Claim {
 struct Proof {
   CaseResult result = CaseResult::kProven;
   std::int64_t leaves = 0;      // of what is proven
-  double tokens_per_round = 0;  // expected, likewise
+  double tokens_per_round = 0;  // expected of the first, likewise
+  double accepted = 0;          // expected over all its rounds, likewise
 };
 
 // Proven; unlawful, if the decoder was refused; or left out, if it takes more

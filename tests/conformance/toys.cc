@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
@@ -81,6 +82,12 @@ class StatedSession : public Session {
     return table_->Commit(path);
   }
 
+  absl::StatusOr<std::unique_ptr<Session>> View(
+      const ViewOptions& options) override {
+    BANYAN_ASSIGN_OR_RETURN(auto view, table_->View(options));
+    return std::make_unique<StatedSession>(std::move(view));
+  }
+
   Session* table() const { return table_.get(); }
 
  private:
@@ -98,13 +105,34 @@ class Stated : public TableModel {
   absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
       absl::Span<const ScoreRequest> requests) const override {
     std::vector<ScoreRequest> inner(requests.begin(), requests.end());
-    for (ScoreRequest& request : inner)
-      request.session = static_cast<StatedSession*>(request.session)->table();
+    std::vector<TokenBatch> batches;
+    for (const ScoreRequest& request : requests)
+      batches.push_back(Named(request));
+    for (std::size_t i = 0; i < inner.size(); ++i) {
+      for (Session** session : {&inner[i].session, &inner[i].done.view})
+        if (*session != nullptr)
+          *session = static_cast<StatedSession*>(*session)->table();
+      inner[i].batch = &batches[i];
+      inner[i].vectors = {};
+    }
     BANYAN_ASSIGN_OR_RETURN(auto scores, TableModel::Score(inner));
     for (std::size_t i = 0; i < scores.size(); ++i)
-      scores[i] = std::make_unique<StatedScores>(std::move(scores[i]),
-                                                 *requests[i].batch);
+      scores[i] =
+          std::make_unique<StatedScores>(std::move(scores[i]), batches[i]);
     return scores;
+  }
+
+ private:
+  // The batch, with the tokens that its vectors name.
+  TokenBatch Named(const ScoreRequest& request) const {
+    TokenBatch batch = *request.batch;
+    const auto size = static_cast<std::size_t>(hidden_size());
+    Check(request.vectors.size() == request.vector_rows.size() * size,
+          "a vector for each of its rows");
+    for (std::size_t i = 0; i < request.vector_rows.size(); ++i)
+      batch.tokens[static_cast<std::size_t>(request.vector_rows[i])] =
+          static_cast<TokenId>(request.vectors[i * size]);
+    return batch;
   }
 };
 
@@ -115,13 +143,34 @@ std::uint64_t First(const ToyOptions& options) {
 }  // namespace
 
 std::shared_ptr<TableModel> Toy(const ToyOptions& options) {
+  const auto state_after = [options](absl::Span<const TokenId> text) {
+    std::uint64_t state = First(options);
+    for (TokenId token : text)
+      state = Mix(state ^ static_cast<std::uint64_t>(token + 1));
+    return state;
+  };
+  const auto law = [options, state_after](absl::Span<const TokenId> text) {
+    return Row(options, state_after(text));
+  };
+  // Each block that is left out turns the law a bit away from the model's.
+  const auto view_law = [options, state_after, law](
+                            absl::Span<const TokenId> text,
+                            const ViewOptions& view) {
+    std::vector<double> row = law(text);
+    const auto blocks = view.attention.size() + 2 * view.feed_forward.size();
+    const auto left_out =
+        static_cast<double>(3 * static_cast<std::size_t>(options.layers) -
+                            blocks) /
+        (3.0 * options.layers);
+    const std::vector<double> other =
+        Row(options, Mix(state_after(text) ^ blocks));
+    for (std::size_t i = 0; i < row.size(); ++i)
+      row[i] += left_out * (other[i] - row[i]);
+    return row;
+  };
   return std::make_shared<TableModel>(
-      options.vocab_size, [options](absl::Span<const TokenId> text) {
-        std::uint64_t state = First(options);
-        for (TokenId token : text)
-          state = Mix(state ^ static_cast<std::uint64_t>(token + 1));
-        return Row(options, state);
-      });
+      TableModel(options.vocab_size, law)
+          .WithLayers({options.layers, view_law}));
 }
 
 std::shared_ptr<TableModel> DepthToy(const ToyOptions& options) {

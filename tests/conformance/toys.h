@@ -11,12 +11,14 @@ namespace banyan {
 // A model whose law depends on the whole text, so that reading the row of a
 // wrong node shows. `seed` picks one; `sharpness` 0 is uniform, larger is more
 // peaked. With `zeros`, about a third of all masses are 0, so that supports of
-// target and drafter differ.
+// target and drafter differ. With `layers` it has views, whose laws hang on
+// what they run and see; one that runs and sees all has the model's.
 struct ToyOptions {
   int vocab_size = 3;
   int seed = 0;
   double sharpness = 1.5;
   bool zeros = false;
+  int layers = 0;
 };
 std::shared_ptr<TableModel> Toy(const ToyOptions& options);
 
@@ -25,6 +27,8 @@ std::shared_ptr<TableModel> Toy(const ToyOptions& options);
 std::shared_ptr<TableModel> DepthToy(const ToyOptions& options);
 
 // The same model with hidden states: a token's is the token and its position.
+// A row that starts from a vector is that of the token which the vector's first
+// number names.
 std::shared_ptr<TableModel> WithStates(const TableModel& model);
 
 }  // namespace banyan

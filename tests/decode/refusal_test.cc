@@ -230,6 +230,8 @@ TEST(IsLossless, AsksTheVerifierAndTheTemperature) {
   EXPECT_FALSE(lossless("greedy", 1));
   EXPECT_FALSE(lossless("typical", 0));
   EXPECT_FALSE(lossless("lenience", 1));
+  EXPECT_FALSE(lossless("bild", 0));
+  EXPECT_FALSE(lossless("top_beta", 0));
 }
 
 }  // namespace

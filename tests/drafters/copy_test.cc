@@ -208,5 +208,19 @@ TEST(Copy, RefusesWhatCannotBe) {
   EXPECT_THAT(Refusal("copy {history: 9}"), IsEmpty());
 }
 
+TEST(Copy, PromisesAsManyTokensAsMatch) {
+  const auto copy = MustBuild("copy {min_match: 2, max_match: 3}");
+  const auto promise = [&](std::vector<TokenId> prompt) {
+    return copy->Promise(BeginWith(*copy, std::move(prompt)));
+  };
+  EXPECT_EQ(promise({1, 2, 3, 4}), 0);
+  EXPECT_EQ(promise({4, 1, 2, 4}), 0) << "one token is no match";
+  EXPECT_EQ(promise({3, 4, 1, 2, 3, 4}), 2);
+  EXPECT_EQ(promise({2, 3, 4, 1, 2, 3, 4}), 3);
+  EXPECT_EQ(promise({1, 2, 3, 4, 0, 1, 2, 3, 4}), 3) << "at most max_match";
+  EXPECT_EQ(promise({4, 4, 4}), 2) << "after which the text ends";
+  EXPECT_EQ(promise({1}), 0);
+}
+
 }  // namespace
 }  // namespace banyan

@@ -19,6 +19,7 @@
 #include "core/base/check.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
+#include "core/model/model.h"
 #include "core/model/table_model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
@@ -29,10 +30,13 @@
 #include "drafters/catalogue.h"
 #include "drafters/drafter.h"
 #include "drafters/eagle/eagle.h"
+#include "drafters/early_exit/early_exit.h"
 #include "drafters/medusa/heads.h"
 #include "drafters/medusa/medusa.h"
 #include "drafters/small_model/small_model.h"
 #include "drafters/token_counts.h"
+#include "drafters/triforce/triforce.h"
+#include "drafters/view_drafter.h"
 #include "tests/conformance/toys.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/drafters/asking.h"
@@ -53,6 +57,20 @@ constexpr TokenId kEnd = 7;
 constexpr int kSaid = 18;  // of the prompt: three times 0 to 5
 constexpr int kGamma = 4;
 
+// Counts on from the last token, whatever came before it.
+std::vector<double> CountOn(absl::Span<const TokenId> text) {
+  std::vector<double> masses(kVocab, 0);
+  masses[static_cast<std::size_t>((text.back() + 1) % 6)] = 1;
+  return masses;
+}
+
+// Whatever a view runs and sees, it counts on.
+TableLayers CountingViews() {
+  return {2, [](absl::Span<const TokenId> text, const ViewOptions& /*view*/) {
+            return CountOn(text);
+          }};
+}
+
 // 0, 1, ... 5, 0, 1, ... for so long, with `end` at `at` of what comes after
 // the prompt.
 std::shared_ptr<TableModel> Counting(int length, int at = -1) {
@@ -60,7 +78,7 @@ std::shared_ptr<TableModel> Counting(int length, int at = -1) {
   for (int i = 0; i < length; ++i)
     script.push_back(at >= 0 && i == kSaid + at ? kEnd
                                                 : static_cast<TokenId>(i % 6));
-  return WithStates(*Script(kVocab, script));
+  return WithStates(Script(kVocab, script)->WithLayers(CountingViews()));
 }
 
 Prompt Said() {
@@ -79,6 +97,13 @@ class Wrong : public Drafter {
   }
   std::vector<DraftLaw> laws() const override { return right_->laws(); }
   std::vector<int> taps() const override { return right_->taps(); }
+  absl::Status TakeViews(Session& target) override {
+    return right_->TakeViews(target);
+  }
+  void Plant(const Context& context, int max_depth, TrunkTree& tree) override {
+    right_->Plant(context, max_depth, tree);
+  }
+  bool reads_rows() const override { return right_->reads_rows(); }
   absl::Status Begin(const Context& context) override {
     return right_->Begin(context);
   }
@@ -137,20 +162,12 @@ class CountingHeads : public MedusaHeads {
   }
 };
 
-// Counts on from the last token, whatever came before it.
-TableModel CountingOn() {
-  return TableModel(kVocab, [](absl::Span<const TokenId> text) {
-    std::vector<double> masses(kVocab, 0);
-    masses[static_cast<std::size_t>((text.back() + 1) % 6)] = 1;
-    return masses;
-  });
-}
-
 struct Case {
   std::string spec;
   // A tree in which whatever comes next is drafted, and its height.
   std::string covering = absl::StrCat("chain {gamma: ", kGamma, "}");
   int height = kGamma;
+  std::size_t silent = 0;  // rounds before it has anything to say
 };
 
 std::vector<Case> Cases() {
@@ -165,7 +182,18 @@ std::vector<Case> Cases() {
           {"copy {min_match: 1}"},
           {"unigram {counts: counts.safetensors}", everything, 2},
           {"bigram {counts: counts.safetensors}"},
-          {"random {}", everything, 2}};
+          {"random {}", everything, 2},
+          {"early_exit {exits: [1]}"},
+          {"skip {attention: [1]}"},
+          {"triforce {first: 2, latest: 4, chunks: 1, chunk: 2}"},
+          {"cascade {upper: {name: ngram, history: 0}, lower: {name: copy}}"},
+          {"relay {spans: [{levels: 2, drafter: {name: ngram, history: 0}}, "
+           "{drafter: {name: copy}}]}"},
+          {"lookahead {window: 2, guesses: 64, pool_from_prompt: true}",
+           everything, 2},
+          {.spec = "pass {tokens: [6, 6, 6, 6]}", .silent = 1},
+          {"hybrid {drafters: [{drafter: {name: ngram, history: 0}}, "
+           "{drafter: {name: copy}}]}"}};
 }
 
 std::unique_ptr<Drafter> Make(const std::string& spec,
@@ -178,7 +206,18 @@ std::unique_ptr<Drafter> Make(const std::string& spec,
                                     SamplingRule(greedy));
   if (absl::StartsWith(spec, "eagle"))
     return std::make_unique<Eagle>(
-        std::make_shared<ToyHead>(WithStates(CountingOn())),
+        std::make_shared<ToyHead>(WithStates(TableModel(kVocab, CountOn))),
+        SamplingRule(greedy));
+  ViewOptions half;
+  half.attention = {0};
+  if (absl::StartsWith(spec, "early_exit"))
+    return std::make_unique<EarlyExit>(target, std::vector<int>{1}, 1,
+                                       SamplingRule(greedy));
+  if (absl::StartsWith(spec, "skip"))
+    return std::make_unique<ViewDrafter>(target, half, SamplingRule(greedy));
+  if (absl::StartsWith(spec, "triforce"))
+    return std::make_unique<Triforce>(
+        target, SeenText{.first = 2, .latest = 4, .chunks = 1, .chunk = 2}, 3,
         SamplingRule(greedy));
   const TestFolder folder;
   const absl::Status written =
@@ -216,10 +255,13 @@ TEST(Edges, EverythingIsAcceptedForFiftyRounds) {
   for (const Case& drafter : Cases()) {
     const Decoded decoded =
         Decode(target, Make(drafter.spec, target), drafter.covering,
-               {.max_new_tokens = 50 * (drafter.height + 1)});
-    ASSERT_EQ(decoded.rounds.size(), 50U) << drafter.spec;
-    for (const RoundRecord& round : decoded.rounds)
-      EXPECT_EQ(round.verdict.path.size(), drafter.height) << drafter.spec;
+               {.max_new_tokens = static_cast<int>(drafter.silent) +
+                                  50 * (drafter.height + 1)});
+    ASSERT_EQ(decoded.rounds.size(), 50U + drafter.silent) << drafter.spec;
+    for (std::size_t i = 0; i < decoded.rounds.size(); ++i)
+      EXPECT_EQ(decoded.rounds[i].verdict.path.size(),
+                i < drafter.silent ? 0 : drafter.height)
+          << drafter.spec;
     tally.Count(CaseResult::kProven);
   }
   ExpectCounts(tally, kProgram);
@@ -237,7 +279,7 @@ TEST(Edges, NothingIsAcceptedForFiftyRounds) {
     int drafted = 0;
     for (const RoundRecord& round : decoded.rounds) {
       EXPECT_TRUE(round.verdict.path.empty()) << drafter.spec;
-      drafted += round.tree.size() - 1;
+      drafted += round.tree.Drafted();
     }
     EXPECT_GE(drafted, 50) << drafter.spec;
     EXPECT_EQ(decoded.tokens,
@@ -279,7 +321,8 @@ TEST(Edges, TheContextEndsAtEveryDepthOfARound) {
   Tally tally;
   for (int room = 0; room < 11; ++room) {
     SCOPED_TRACE(absl::StrCat("room for ", room));
-    ExpectAsPlain(WithStates(*Limited(Counting(200), kSaid + 1 + room)),
+    ExpectAsPlain(WithStates(Limited(Counting(200), kSaid + 1 + room)
+                                 ->WithLayers(CountingViews())),
                   {.max_new_tokens = 50}, StopReason::kContext, tally);
   }
   ExpectCounts(tally, kProgram);

@@ -94,7 +94,7 @@ std::vector<std::vector<TokenId>> PresetBench::Decode(
     auto text = method.decoder->Decode(
         prompt, stop_, random, [&](const RoundRecord& round) {
           ++rounds;
-          drafted += static_cast<std::size_t>(round.tree.size()) - 1;
+          drafted += static_cast<std::size_t>(round.tree.Drafted());
           accepted += round.verdict.path.size();
         });
     Check(text.ok(), text.status().message());

@@ -15,13 +15,41 @@
 namespace banyan {
 
 const std::vector<std::string>& PresetNames() {
-  static const auto& names = *new std::vector<std::string>{
-      "auto",         "best_first",    "chain",           "copy",
-      "eagle1",       "eagle2",        "eagle3",          "eagle_auto",
-      "eagle_merged", "eagle_sampled", "eagle_sequoia",   "medusa",
-      "merged_all",   "ngram",         "self_q8_chain",   "self_q8_tree",
-      "sequences",    "sequoia",       "sequoia_boosted", "specinfer_1",
-      "specinfer_2"};
+  static const auto& names = *new std::vector<std::string>{"adaptive_refit",
+                                                           "auto",
+                                                           "best_first",
+                                                           "bild",
+                                                           "cascade",
+                                                           "chain",
+                                                           "copy",
+                                                           "eagle1",
+                                                           "eagle2",
+                                                           "eagle3",
+                                                           "eagle_auto",
+                                                           "eagle_merged",
+                                                           "eagle_sampled",
+                                                           "eagle_sequoia",
+                                                           "early_exit",
+                                                           "early_exit_settled",
+                                                           "hybrid",
+                                                           "lookahead",
+                                                           "medusa",
+                                                           "merged_all",
+                                                           "ngram",
+                                                           "pass",
+                                                           "relay",
+                                                           "self_q8_chain",
+                                                           "self_q8_tree",
+                                                           "sequences",
+                                                           "sequoia",
+                                                           "sequoia_boosted",
+                                                           "skip",
+                                                           "skip_q8",
+                                                           "specdec_relaxed",
+                                                           "specinfer_1",
+                                                           "specinfer_2",
+                                                           "staged",
+                                                           "triforce"};
   return names;
 }
 

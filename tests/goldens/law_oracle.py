@@ -384,18 +384,40 @@ def traversal(tree, target_row):
     return law
 
 
-def typical(tree, target_row, epsilon, delta):
-    """Among the longest kept paths the likeliest; floats for the entropy only."""
+def typical(epsilon, delta):
+    """Floats for the entropy only."""
+
+    def keeps(p, x):
+        entropy = -sum(float(y) * math.log(y) for y in p if y)
+        return p[x] > min(epsilon, delta * math.exp(-entropy))
+
+    return keeps
+
+
+def bild(rollback):
+    return lambda p, x: p[x] > 0 and -math.log(p[x]) <= rollback
+
+
+def top_beta(beta, tolerance):
+
+    def keeps(p, x):
+        above = sum(1 for y in p if y > p[x])
+        return p[x] > 0 and above < beta and (
+            math.log(max(p)) - math.log(p[x]) <= tolerance)
+
+    return keeps
+
+
+def longest(tree, target_row, keeps):
+    """Among the longest kept paths the likeliest."""
     kept = [((), ONE)]
     best = [((), ONE)]
     while kept:
         best, longer = kept, []
         for node, probability in kept:
             p = target_row(node)
-            entropy = -sum(float(x) * math.log(x) for x in p if x)
-            threshold = min(epsilon, delta * math.exp(-entropy))
             for x in children(tree.get(node, [])):
-                if p[x] > threshold:
+                if keeps(p, x):
                     longer.append((node + (x,), probability * p[x]))
         kept = longer
     likeliest = max(probability for _, probability in best)
@@ -411,9 +433,15 @@ def verify(verifier, tree, target_row):
     if name == "lenience":
         return multi_round(tree, target_row, Fraction(verifier["lenience"]))
     if name == "typical":
-        return typical(tree, target_row,
-                       float(Fraction(verifier.get("epsilon", "0.09"))),
-                       float(Fraction(verifier.get("delta", "0.3"))))
+        return longest(tree, target_row,
+                       typical(float(Fraction(verifier.get("epsilon", "0.09"))),
+                               float(Fraction(verifier.get("delta", "0.3")))))
+    if name == "bild":
+        return longest(tree, target_row, bild(float(verifier["rollback"])))
+    if name == "top_beta":
+        return longest(tree, target_row,
+                       top_beta(int(verifier["beta"]),
+                                float(verifier["tolerance"])))
     return {
         "leviathan": leviathan,
         "multi_round": multi_round,

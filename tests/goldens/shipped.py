@@ -8,6 +8,7 @@ in float32 from the stored weights,
 
   ids.P      I64 [n]              a prompt, for P = 0, 1, 2
   logits.P   F32 [shown, vocab]   of a model, after its last tokens
+                     of look-ahead vectors those of a chain behind its last
   heads.P    F32 [heads, vocab]   of Medusa heads, after its last token
   drafts.P   I64 [steps]          what an EAGLE head drafts after it, each time
                                   the likeliest token, where the target has
@@ -27,6 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[0] = str(ROOT)  # not this folder, which has a tokenizers.py
 
 from training.eagle_head import output_of, read_head, unroll  # noqa: E402
+from training.lookahead import read_vectors, read_with_chains  # noqa: E402
 from training.medusa import read_heads  # noqa: E402
 from training.model import read_model  # noqa: E402
 from training.tokenizer import read_tokenizer  # noqa: E402
@@ -66,7 +68,8 @@ def main():
     target = read_model(models / "pycode-target")
     heads = read_heads(models / "pycode-medusa")
     for name in ("pycode-target", "pycode-draft-1", "pycode-draft-2",
-                 "pycode-medusa", "pycode-eagle1", "pycode-eagle3"):
+                 "pycode-medusa", "pycode-eagle1", "pycode-eagle3",
+                 "pycode-lookahead"):
         tensors = {}
         tokenizer = read_tokenizer(models / "pycode-target")
         for number, prompt in enumerate(PROMPTS):
@@ -76,6 +79,11 @@ def main():
                 hidden, _ = target.hidden(ids[None])
                 laws = heads(hidden[0, -1], target.embed_tokens.weight)
                 tensors[f"heads.{number}"] = torch.stack(laws).contiguous()
+            elif name == "pycode-lookahead":
+                vectors = read_vectors(models / name, target)
+                _, chain = read_with_chains(target, ids[None], vectors,
+                                            torch.tensor([len(ids) - 1]))
+                tensors[f"logits.{number}"] = target.logits(chain[0, 0])
             elif name.startswith("pycode-eagle"):
                 head = read_head(models / name, target)
                 tokens, logits = drafted(head, target, ids)

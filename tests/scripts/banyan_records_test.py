@@ -64,11 +64,17 @@ class BanyanRecordsTest(unittest.TestCase):
         self.assertEqual(rows[0], {
             "cell": "chain", "method": "chain", "temperature": 0.0,
             "axis gamma": "4", "prompt": 5, "id": "a-5", "kind": "edit",
-            "turn": 0, "round": 0, "nodes": 2, "accepted": 1, "emitted": 2,
-            "sequences": 1,
+            "turn": 0, "round": 0, "nodes": 2, "probes": 0, "accepted": 1,
+            "emitted": 2, "sequences": 1,
             "draft_ns": 42, "derive_ns": 1, "target_ns": 9007199254740993, "verify_ns": 2,
             "commit_ns": 0, "device_ns": 3})
         self.assertEqual((rows[1]["round"], rows[1]["accepted"]), (1, 0))
+
+    def test_probes_are_no_nodes(self):
+        made = dict(ROUND, probes=[{"node": 2, "trunk": 0, "vector": False}])
+        row, = banyan_records.flatten(load(
+            dict(LINE, record=dict(LINE["record"], rounds=[made]))))
+        self.assertEqual((row["nodes"], row["probes"]), (1, 1))
 
 
 if __name__ == "__main__":

@@ -78,9 +78,11 @@ void AddRounds(const MadeOptions& options, int count, MadeDice& dice,
   const int prompt = static_cast<int>(record.prompt());
   while (record.tokens_size() < count) {
     const int first = record.tokens_size();
-    MadeRound made = {.trunks = kTrunks[cell],
-                      .root = TokenAt(cell, prompt, first - 1 + 500),
-                      .slower = kTrunks[cell] > 0 ? options.slower : 1};
+    MadeRound made = {
+        .trunks = kTrunks[cell],
+        .root = TokenAt(cell, prompt, first - 1 + 500),
+        .slower = kTrunks[cell] > 0 ? options.slower : 1,
+        .probes = options.probes && kTrunks[cell] > 0 && cell <= kMerged};
     const int path = made.trunks == 0 ? 0 : Roll(dice, kLongestPath + 1);
     for (int i = 0; i < path; ++i)
       made.path.push_back(TokenAt(cell, prompt, first + i));

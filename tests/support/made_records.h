@@ -22,6 +22,8 @@ struct MadeOptions {
   double slower = 1;
   // The cell of two merged trunks decoded its prompts in batches of three.
   bool batches = false;
+  // That cell's trees, and those of the chain, have probes.
+  bool probes = false;
   std::uint32_t shard = 0;  // prompts whose number is this modulo `shards`
   std::uint32_t shards = 1;
 };

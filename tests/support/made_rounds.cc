@@ -15,6 +15,7 @@ constexpr int kMostDraws = 3;
 // from others.
 constexpr int kRefusedTokens = 4;
 constexpr std::uint32_t kFirstRefused = 900;
+constexpr std::uint32_t kFirstProbe = 990;
 
 class Maker {
  public:
@@ -62,8 +63,24 @@ class Maker {
     return tokens;
   }
 
-  // Draws the children of a node at `depth`, which is accepted or refused.
+  // Draws the children of a node at `depth`, which is accepted or refused, and
+  // plants probes after them, sometimes a chain of two.
   void Grow(int node, int depth, bool accepted) {
+    Draft(node, depth, accepted);
+    if (!made_.probes || Roll(dice_, 2) == 0) return;
+    const int trunk = Roll(dice_, made_.trunks);
+    const int length = Roll(dice_, 3);
+    for (int i = 0; i < length; ++i) {
+      node = AddNode(kFirstProbe + static_cast<std::uint32_t>(i), node);
+      round_.set_target_probability(node, 0);
+      records::Probe& probe = *round_.add_probes();
+      probe.set_node(node);
+      probe.set_trunk(trunk);
+      probe.set_vector(i > 0);
+    }
+  }
+
+  void Draft(int node, int depth, bool accepted) {
     const auto place = static_cast<std::size_t>(depth);
     const bool goes_on = accepted && place < made_.path.size();
     if (made_.trunks == 0 || (!goes_on && Roll(dice_, 2) == 0)) return;

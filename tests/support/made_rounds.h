@@ -23,6 +23,7 @@ struct MadeRound {
   std::vector<std::uint32_t> path;  // tokens that are accepted
   std::uint32_t next = 0;
   double slower = 1;
+  bool probes = false;  // some nodes have probes below them
 };
 
 // A tree in depth-first order around the path: every trunk draws some tokens at

@@ -14,8 +14,9 @@
 namespace banyan {
 
 // Gives what the model behind it, which has hidden states, gives; it is asked
-// once for every text that is read. For decoding one prompt again and again, in
-// one thread.
+// once for every text that is read, with vectors in the place of its last
+// tokens or without. Views are the model's own. For decoding one prompt again
+// and again, in one thread.
 class RowCache : public Model {
  public:
   explicit RowCache(const Model& model) : model_(model) {}
@@ -32,11 +33,16 @@ class RowCache : public Model {
     std::vector<double> logits;
     std::map<int, std::vector<float>> states;  // by tap
   };
-  // Ends the program if the model fails.
+  // A negative token stands for a vector; nothing else follows one. Ends the
+  // program if the model fails.
   const Row& After(const std::vector<TokenId>& text) const;
 
  private:
+  // The batch, each of its vectors with a token of its own.
+  TokenBatch Named(const ScoreRequest& request) const;
+
   const Model& model_;
+  mutable std::vector<std::vector<float>> vectors_;  // of -1, -2, ...
   mutable std::map<std::vector<TokenId>, Row> rows_;
 };
 

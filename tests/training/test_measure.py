@@ -4,10 +4,12 @@ import contextlib
 import dataclasses
 import io
 import re
+import unittest.mock
 
 import torch
 
 from tests.training import support
+from training import lookahead
 from training.divergences import agreement
 from training.eagle_head import (FirstHead, ThirdHead, read_head, unroll,
                                  write_head)
@@ -35,12 +37,15 @@ class MeasureTest(support.FolderTest):
         for weight in head.parameters():
             torch.nn.init.normal_(weight, std=0.3)
         write_head(head, target, self.eagle, torch.float32)
+        self.vectors = self.folder / "vectors"
+        lookahead.write_vectors(torch.randn(2, shape.hidden_size), self.vectors,
+                                "target", shape.vocab_size)
 
     def arguments(self, *more):
         tiny = support.tiny()
         return ("--target", tiny.target, "--corpus", tiny.corpus, "--drafters",
                 tiny.student, "--heads", self.heads, "--eagle", self.eagle,
-                "--device", "cpu", "--threads", 1, "--out",
+                "--lookahead", self.vectors, "--device", "cpu", "--threads", 1, "--out",
                 self.folder / "measured.json", *more)
 
     def measured(self, *more):
@@ -76,6 +81,14 @@ class Measure(MeasureTest):
                        for t, s in zip(told, said)]
                 self.assert_figure(rows[f"head {i + 1}"]["top 3"],
                                    torch.tensor(top).float())
+            # A vector in the place of the token after each place, and one
+            # behind it, against the target that has read the true ones.
+            vectors = lookahead.read_vectors(self.vectors, target)
+            for i in range(2):
+                q = [self.behind(target, ids[:, :place + 1], vectors[:i + 1])
+                     for place in range(48 - 2)]
+                self.assert_row(rows[f"vector {i + 1}"],
+                                p[i + 1:i + 1 + 46], torch.stack(q))
             drafts = unroll(read_head(self.eagle, target),
                             target.embed_tokens(ids), hidden,
                             target.embed_tokens.weight, 5, 48 - 5)
@@ -83,6 +96,17 @@ class Measure(MeasureTest):
                 # Step s at t against the target at t + s.
                 self.assert_row(rows[f"eagle, step {i + 1}"],
                                 p[i + 1:i + 1 + 43], q[0])
+
+    def behind(self, target, ids, vectors):
+        """The target's logits after a text that ends in vectors."""
+        text = target.embed_tokens(ids)
+
+        def embed(_):
+            return torch.cat((text, vectors[None]), dim=1)
+
+        whole = torch.zeros(1, ids.shape[1] + len(vectors), dtype=torch.long)
+        with unittest.mock.patch.object(target.embed_tokens, "forward", embed):
+            return target(whole)[0, -1]
 
     def test_tokens_that_are_not_kept_count_as_never_drafted(self):
         made = support.tiny()
@@ -199,6 +223,15 @@ class Card(MeasureTest):
         for i in (1, 2):
             self.assertEqual(found[f"head {i}"][-5:],
                              [round(rows[f"head {i}"][f"top {k}"], 3)
+                              for k in (1, 2, 3, 5, 10)])
+
+    def test_look_ahead_vectors_show_the_tops(self):
+        rows = self.measured()["agreement"]
+        text = self.card("lookahead", "vectors-card")
+        self.assertIn("Look-ahead embeddings (PaSS) for `teacher`.", text)
+        for i in (1, 2):
+            self.assertEqual(figures_of(text)[f"vector {i}"][-5:],
+                             [round(rows[f"vector {i}"][f"top {k}"], 3)
                               for k in (1, 2, 3, 5, 10)])
 
     def test_an_eagle_head_shows_its_steps(self):

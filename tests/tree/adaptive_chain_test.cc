@@ -193,6 +193,92 @@ TEST(AdaptiveChain, OnlyItsOwnTrunkCounts) {
   EXPECT_EQ(Length(policy), 6);
 }
 
+// What a round of three drafted tokens, of which so many were accepted, makes
+// of the threshold.
+double ThresholdAfter(AdaptiveChain& policy, int accepted) {
+  ObserveRound(policy, ParseTree("9(1(2(3)))"), accepted);
+  return policy.State()[1];
+}
+
+TEST(AdaptiveChain, RefitsItsThresholdTowardsItsGoal) {
+  AdaptiveChain policy(
+      {.gamma = 4, .threshold = 0.5, .goal = 0.5, .step = 0.1});
+  const auto expect_near = [](double is, double should) {
+    EXPECT_NEAR(is, should, 1e-12);
+  };
+  // The means: 1/3, 2/3, 1/2 (the goal is reached), 1/4, 5/8.
+  expect_near(ThresholdAfter(policy, 2), 0.6);
+  expect_near(ThresholdAfter(policy, 3), 0.5);
+  expect_near(ThresholdAfter(policy, 1), 0.4);
+  expect_near(ThresholdAfter(policy, 0), 0.5);
+  expect_near(ThresholdAfter(policy, 3), 0.4);
+}
+
+TEST(AdaptiveChain, RefitsDownwardsOnlyIfTheChainCouldHaveBeenLonger) {
+  AdaptiveChain longest(
+      {.gamma = 3, .threshold = 0.5, .goal = 0.4, .step = 0.1});
+  EXPECT_EQ(ThresholdAfter(longest, 3), 0.5);
+  EXPECT_EQ(ThresholdAfter(longest, 0), 0.6);  // the mean is 1/4
+  // Full length is what `adjust` has made of it, before the round.
+  AdaptiveChain both(
+      {.gamma = 3, .threshold = 0.5, .adjust = true, .goal = 0.4, .step = 0.1});
+  EXPECT_EQ(ThresholdAfter(both, 3), 0.5);
+  EXPECT_EQ(both.State()[0], 5);
+  EXPECT_EQ(ThresholdAfter(both, 3), 0.4);
+}
+
+TEST(AdaptiveChain, KeepsTheThresholdBetweenNoneAndOne) {
+  AdaptiveChain policy(
+      {.gamma = 4, .threshold = 0.5, .goal = 0.4, .step = 0.8});
+  EXPECT_EQ(ThresholdAfter(policy, 0), 1);
+  EXPECT_EQ(ThresholdAfter(policy, 0), 1);
+  EXPECT_NEAR(ThresholdAfter(policy, 3), 0.2, 1e-12);
+  EXPECT_EQ(ThresholdAfter(policy, 3), 0);
+}
+
+TEST(AdaptiveChain, DraftsByTheThresholdAsItWasRefitted) {
+  // The fourth token has mass 0.1, 0.25 or 0.35, and stops the chain at 0.4.
+  AdaptiveChain policy(
+      {.gamma = 6, .threshold = 0.4, .goal = 0.4, .step = 0.4});
+  EXPECT_EQ(Length(policy), 4);
+  EXPECT_EQ(ThresholdAfter(policy, 3), 0);
+  EXPECT_EQ(Length(policy), 6);
+  const auto clone = policy.Clone();
+  EXPECT_EQ(clone->State(), policy.State());
+  const std::vector<double> first =
+      AdaptiveChain({.gamma = 6, .threshold = 0.4, .goal = 0.4}).State();
+  clone->SetState(first);
+  EXPECT_EQ(clone->State(), first);
+  EXPECT_EQ(Length(policy), 6) << "a clone is another one";
+}
+
+TEST(AdaptiveChain, RefitsByItsOwnTrunkAndNotWithoutADraft) {
+  AdaptiveChain policy(
+      {.gamma = 4, .threshold = 0.5, .goal = 0.5, .step = 0.1});
+  const std::vector<double> first = policy.State();
+  ObserveRound(policy, ParseTree("9"), 0);
+  ObserveRound(policy, ParseTree("9( | 1(2))"), 1);
+  EXPECT_EQ(policy.State(), first);
+  // Of its chain of two, one was accepted before the path left it.
+  const DraftTree tree = ParseTree("9(1(2 | 3(4)))");
+  policy.Observe({tree, {.path = {1, 3, 4}}, 0});
+  EXPECT_EQ(policy.State()[2], 0.25);
+}
+
+// A device that runs rounds alone would draft by the threshold of the first.
+TEST(AdaptiveChain, HasNoTwinOnADevice) {
+  EXPECT_EQ(AdaptiveChain({.gamma = 3, .goal = 0.5}).twin().name, "");
+}
+
+// The length alone is learnt, or the threshold alone.
+TEST(AdaptiveChain, LearnsOnlyWhatItIsToldTo) {
+  AdaptiveChain lengths({.gamma = 4, .threshold = 0.5, .adjust = true});
+  EXPECT_EQ(ThresholdAfter(lengths, 0), 0.5);
+  AdaptiveChain thresholds({.gamma = 3, .threshold = 0.5, .goal = 0.5});
+  EXPECT_EQ(ThresholdAfter(thresholds, 0), 0.501);
+  EXPECT_EQ(thresholds.State()[0], 3);
+}
+
 TEST(AdaptiveChain, StateCarriesTheLengthOver) {
   AdaptiveChain policy({.gamma = 3, .threshold = 0, .adjust = true});
   const std::vector<double> first = policy.State();

@@ -220,7 +220,7 @@ TEST(Policies, DraftAtMostAsManyNodesAsTheySay) {
       }
       ++proved;
     }
-  EXPECT_EQ(proved, 26);
+  EXPECT_EQ(proved, 27);
 }
 
 TEST(Policies, WithoutMemoryHaveNoState) {

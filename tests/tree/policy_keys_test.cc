@@ -45,6 +45,8 @@ TEST(PolicyKeys, HoldUpToTheirEdges) {
         std::string("adaptive_chain {gamma: 1, on_low: drop}"),
         std::string("adaptive_chain {gamma: 1, on_low: stop_before}"),
         std::string("adaptive_chain {gamma: 1, adjust: true, max_gamma: 1}"),
+        std::string("adaptive_chain {gamma: 1, goal: 0.001, step: 1}"),
+        std::string("adaptive_chain {gamma: 1, goal: 0.999, step: 0.001}"),
         Auto("memory: 1"), Auto("trial: 1")})
     EXPECT_EQ(Build(spec), absl::OkStatus()) << spec;
 }
@@ -86,6 +88,15 @@ TEST(PolicyKeys, BeyondTheirEdgesAreRefusedByName) {
       {"adaptive_chain {gamma: 1, on_low: stop}", "on_low"},
       {"adaptive_chain {gamma: 1, adjust: true, max_gamma: 0}",
        "'max_gamma' must be at least 1"},
+      {"adaptive_chain {gamma: 1, goal: 0}", "'goal' must lie in (0, 1)"},
+      {"adaptive_chain {gamma: 1, goal: 1}", "'goal' must lie in (0, 1)"},
+      {"adaptive_chain {gamma: 1, goal: 0.5, step: 0}", "'step' must lie in"},
+      {"adaptive_chain {gamma: 1, goal: 0.5, step: 1.001}", "'step' must lie"},
+      {"adaptive_chain {gamma: 1, step: 0.1}", "'step' belongs to goal"},
+      {"adaptive_chain {gamma: 1, goal: 0.5, on_low: drop}",
+       "'on_low' must be keep_and_stop where there is a goal"},
+      {"adaptive_chain {gamma: 1, goal: 0.5, on_low: stop_before}",
+       "'on_low' must be keep_and_stop where there is a goal"},
       {"expansion {branching: [2, 0]}", "branching"},
       {Auto("memory: 0"), "memory"},
       {Auto("trial: 0"), "trial"},

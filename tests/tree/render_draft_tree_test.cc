@@ -67,7 +67,7 @@ TEST(RenderDraftTree, ListsEveryDrawWithTrunkLawAndMass) {
                           "trunk 1 deterministic, shared\ndraw 1: q 1",
                           "probe of trunk 1"));
   EXPECT_THAT(picture.marked, ElementsAre(false, false, false, false, false));
-  EXPECT_EQ(picture.title, "4 nodes, depth 2");
+  EXPECT_EQ(picture.title, "3 nodes, depth 2, 1 probe");
 }
 
 TEST(RenderDraftTree, ShowsEachMassWhereRepeatedDrawsDiffer) {

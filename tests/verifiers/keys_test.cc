@@ -21,6 +21,8 @@ TEST(VerifierKeys, HoldUpToTheirEdges) {
         "typical {next: sampled}", "typical {next: argmax}",
         "lenience {lenience: 0.001}", "lenience {lenience: 1}",
         "lenience {form: sampling}", "lenience {form: argmax}",
+        "bild {rollback: 0}", "bild {next: sampled}", "top_beta {beta: 1}",
+        "top_beta {tolerance: 0}", "top_beta {next: argmax}",
         "multi_round {order: drawn}", "multi_round {order: shuffled}"})
     EXPECT_EQ(Build(spec), absl::OkStatus()) << spec;
 }
@@ -38,6 +40,10 @@ TEST(VerifierKeys, BeyondTheirEdgesAreRefusedByName) {
       {"lenience {lenience: 1.001}", "lenience"},
       {"lenience {form: greedy}", "form"},
       {"multi_round {order: sorted}", "order"},
+      {"bild {rollback: -0.001}", "rollback"},
+      {"bild {next: drawn}", "next"},
+      {"top_beta {beta: 0}", "beta"},
+      {"top_beta {tolerance: -0.001}", "tolerance"},
   };
   for (const auto& [spec, key] : kCases) {
     const absl::Status status = Build(spec);

@@ -101,11 +101,120 @@ TEST(Typical, ReadsTheTokenAfterThePathWhereThePathEnds) {
 
 TEST(LossyVerifiers, AcceptNoProbe) {
   for (const char* verifier :
-       {"typical {next: argmax}", "lenience {form: argmax, lenience: 0.5}"}) {
+       {"typical {next: argmax}", "lenience {form: argmax, lenience: 0.5}",
+        "bild {next: argmax}", "top_beta {next: argmax}"}) {
     const std::vector<double> p = {0.1, 0.3, 0.6, 0};
     EXPECT_EQ(Judge(verifier, "0(1 *2)", p).path, Path{1}) << verifier;
     EXPECT_EQ(Judge(verifier, "0(*2)", p).path, Path{}) << verifier;
   }
+}
+
+TEST(Bild, AcceptsUpToItsDistance) {
+  const auto path = [](double rollback, const std::string& text) {
+    return Judge(absl::StrCat("bild {next: argmax, rollback: ", rollback, "}"),
+                 text, kSkew)
+        .path;
+  };
+  EXPECT_EQ(path(0.694, "0(0)"), Path{1});  // log 2 = 0.6931...
+  EXPECT_EQ(path(0.693, "0(0)"), Path{});
+  EXPECT_EQ(path(2.08, "0(3)"), Path{1});  // log 8 = 2.0794...
+  EXPECT_EQ(path(2.079, "0(3)"), Path{});
+  EXPECT_EQ(path(0, "0(0)"), Path{});
+}
+
+TEST(Bild, TakesBackTheFirstTokenThatIsTooFarAndAllAfterIt) {
+  // At nodes 0 to 3 of the chain 1, 2, 3.
+  const auto judge = [](const std::vector<double>& second) {
+    return Judge(
+        "bild {rollback: 2}", Tree("0(1(2(3)))"),
+        {Distribution::Dense(kUniform), Distribution::Dense(second),
+         Distribution::Dense(kUniform), Distribution::Dense({0, 0.1, 0.9, 0})},
+        {0.75});
+  };
+  // exp(-2) = 0.1353...: the second token falls, and 0.75 is in token 3's part.
+  const Verdict fallen = judge({0.4, 0.2, 0.1, 0.3});
+  EXPECT_EQ(fallen.path, Path{1});
+  EXPECT_EQ(fallen.next, 3);
+  // Here it stands: the token after the chain is drawn from its last row.
+  const Verdict whole = judge({0.4, 0.2, 0.2, 0.2});
+  EXPECT_EQ(whole.path, (Path{1, 2, 3}));
+  EXPECT_EQ(whole.next, 2);
+}
+
+TEST(TopBeta, AcceptsTheBestBetaTokens) {
+  const auto accepts = [](int beta, int token, const std::vector<double>& p) {
+    return !Judge(absl::StrCat("top_beta {next: argmax, tolerance: 9, beta: ",
+                               beta, "}"),
+                  absl::StrCat("0(", token, ")"), p)
+                .path.empty();
+  };
+  const std::vector<double> p = {0.2, 0.4, 0.1, 0.3};  // its best: 1, 3, 0, 2
+  EXPECT_TRUE(accepts(1, 1, p));
+  EXPECT_FALSE(accepts(1, 3, p));
+  EXPECT_TRUE(accepts(2, 3, p));
+  EXPECT_FALSE(accepts(2, 0, p));
+  EXPECT_TRUE(accepts(3, 0, p));
+  EXPECT_FALSE(accepts(3, 2, p));
+  for (int all : {4, 9}) EXPECT_TRUE(accepts(all, 2, p));
+  // Equals at the last place are all among them.
+  EXPECT_TRUE(accepts(3, 2, kSkew) && accepts(3, 3, kSkew));
+  EXPECT_FALSE(accepts(2, 2, kSkew) || accepts(2, 3, kSkew));
+}
+
+TEST(TopBeta, AcceptsWithinItsToleranceOfTheBest) {
+  const auto path = [](double tolerance, const std::string& text) {
+    return Judge(absl::StrCat("top_beta {next: argmax, beta: 4, tolerance: ",
+                              tolerance, "}"),
+                 text, kSkew)
+        .path;
+  };
+  EXPECT_EQ(path(0, "0(0)"), Path{1});
+  EXPECT_EQ(path(0, "0(1)"), Path{});
+  EXPECT_EQ(path(0.694, "0(1)"), Path{1});  // log 2 = 0.6931...
+  EXPECT_EQ(path(0.693, "0(1)"), Path{});
+  EXPECT_EQ(path(1.387, "0(1(2))"), (Path{1, 2}));  // log 4 = 1.3862...
+  EXPECT_EQ(path(1.386, "0(1(2))"), Path{1});
+}
+
+TEST(TopBeta, DrawsTheTokenAfterThePathFromTheRowWhereItEnds) {
+  EXPECT_EQ(Judge("top_beta {beta: 1}", "0(1)", kSkew, {0.8}).next, 2);
+  EXPECT_EQ(Judge("top_beta {beta: 1}", "0(0)", kSkew, {0.6}).next, 1);
+  EXPECT_EQ(Judge("top_beta {beta: 1, next: argmax}", "0(1)", kSkew).next, 0);
+}
+
+TEST(LossyVerifiers, HaveTheDefaultsThatTheirHeadersState) {
+  const auto accepts = [](const std::string& verifier,
+                          const std::vector<double>& p) {
+    return !Judge(verifier + " {next: argmax}", "0(1)", p).path.empty();
+  };
+  // exp(-3) = 0.0497...
+  EXPECT_TRUE(accepts("bild", {0.95, 0.05, 0, 0}));
+  EXPECT_FALSE(accepts("bild", {0.951, 0.049, 0, 0}));
+  // exp(-1) = 0.3678...
+  EXPECT_TRUE(accepts("top_beta", {0.6, 0.221, 0.179, 0}));
+  EXPECT_FALSE(accepts("top_beta", {0.6, 0.22, 0.18, 0}));
+  EXPECT_TRUE(accepts("top_beta", {0.3, 0.24, 0.26, 0.2}));
+  EXPECT_FALSE(accepts("top_beta", {0.3, 0.2, 0.26, 0.24}));
+}
+
+// A law of one token is that of temperature 0.
+TEST(LossyVerifiers, AcceptNothingThatTheTargetCannotSay) {
+  for (const char* verifier :
+       {"typical {epsilon: 0, next: argmax}",
+        "lenience {form: argmax, lenience: 0.001}",
+        "bild {rollback: 100000, next: argmax}",
+        "top_beta {beta: 4, tolerance: 100000, next: argmax}"}) {
+    const Verdict verdict = Judge(verifier, "0(3 1(1(2)))", {0, 1, 0, 0});
+    EXPECT_EQ(verdict.path, (Path{2, 3})) << verifier;
+    EXPECT_EQ(verdict.next, 1) << verifier;
+  }
+}
+
+TEST(LossyVerifiers, TakeTheLongestPathOfATree) {
+  for (const char* verifier : {"bild {rollback: 1.5, next: argmax}",
+                               "top_beta {beta: 2, next: argmax}"})
+    EXPECT_EQ(Judge(verifier, "0(0 1(2 0) 3(0(0)))", kSkew).path, (Path{2, 4}))
+        << verifier;
 }
 
 TEST(Lenience, ByArgmaxTakesTheMostProbableChildAboveItsShare) {

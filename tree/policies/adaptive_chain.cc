@@ -34,6 +34,34 @@ std::vector<int> ChainOf(const DraftTree& tree, int trunk) {
   return chain;
 }
 
+// What the mean of the shares keeps of itself in a round (as published).
+constexpr double kKept = 0.5;
+
+OnLow ReadOnLow(ParamsReader& in) {
+  std::string on_low = "keep_and_stop";
+  in.Optional("on_low", on_low);
+  in.Ensure(
+      on_low == "keep_and_stop" || on_low == "drop" || on_low == "stop_before",
+      "on_low", "must be keep_and_stop, drop or stop_before");
+  if (on_low == "drop") return OnLow::kDrop;
+  if (on_low == "stop_before") return OnLow::kStopBefore;
+  return OnLow::kKeepAndStop;
+}
+
+void ReadGoal(ParamsReader& in, AdaptiveChainOptions& options) {
+  if (in.Optional("goal", options.goal)) {
+    in.Ensure(options.goal > 0 && options.goal < 1, "goal",
+              "must lie in (0, 1)");
+    in.Ensure(options.on_low == OnLow::kKeepAndStop, "on_low",
+              "must be keep_and_stop where there is a goal: a round without a "
+              "drafted token teaches nothing");
+  }
+  in.Ensure(!in.Optional("step", options.step) || options.goal > 0, "step",
+            "belongs to goal, and needs it");
+  in.Ensure(options.step > 0 && options.step <= 1, "step",
+            "must lie in (0, 1]");
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TreePolicy>> AdaptiveChain::Build(
@@ -44,13 +72,8 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> AdaptiveChain::Build(
   in.Optional("threshold", options.threshold);
   in.Ensure(options.threshold >= 0 && options.threshold <= 1, "threshold",
             "must lie in [0, 1]");
-  std::string on_low = "keep_and_stop";
-  in.Optional("on_low", on_low);
-  in.Ensure(
-      on_low == "keep_and_stop" || on_low == "drop" || on_low == "stop_before",
-      "on_low", "must be keep_and_stop, drop or stop_before");
-  if (on_low == "drop") options.on_low = OnLow::kDrop;
-  if (on_low == "stop_before") options.on_low = OnLow::kStopBefore;
+  options.on_low = ReadOnLow(in);
+  ReadGoal(in, options);
   in.Optional("adjust", options.adjust);
   in.Ensure(!in.Optional("max_gamma", options.max_gamma) || options.adjust,
             "max_gamma", "belongs to adjust, and needs it");
@@ -79,39 +102,57 @@ std::vector<Expansion> AdaptiveChain::Next(const TrunkTree& tree) const {
     return {};
   if (!Confident(tree, last)) return {};
   const bool drop = options_.on_low == OnLow::kDrop;
-  return {{.node = last, .keep_at_least = drop ? options_.threshold : 0}};
+  return {{.node = last, .keep_at_least = drop ? threshold_ : 0}};
 }
 
 bool AdaptiveChain::Confident(const TrunkTree& tree, int last) const {
   if (options_.on_low == OnLow::kStopBefore) {
     const Distribution* proposal = tree.proposal(last);
     return proposal == nullptr ||
-           proposal->Mass(proposal->Argmax()) >= options_.threshold;
+           proposal->Mass(proposal->Argmax()) >= threshold_;
   }
   if (options_.on_low == OnLow::kDrop || last == 0) return true;
   const Node& node = tree.node(last);
-  return tree.proposal(node.parent)->Mass(node.token) >= options_.threshold;
+  return tree.proposal(node.parent)->Mass(node.token) >= threshold_;
 }
 
 void AdaptiveChain::Observe(const RoundOutcome& outcome) {
-  if (!options_.adjust) return;
+  if (!learns()) return;
   const std::vector<int> chain = ChainOf(outcome.tree, outcome.trunk);
   if (chain.empty()) return;
   const std::vector<int>& path = outcome.verdict.path;
-  const bool all =
-      path.size() >= chain.size() && path[chain.size() - 1] == chain.back();
+  const auto accepted =
+      std::mismatch(chain.begin(), chain.end(), path.begin(), path.end()).first;
+  if (options_.goal > 0)
+    Refit(static_cast<int>(chain.size()),
+          static_cast<int>(accepted - chain.begin()));
+  if (!options_.adjust) return;
+  const bool all = accepted == chain.end();
   length_ = std::clamp(length_ + (all ? 2 : -1), 1, options_.max_gamma);
 }
 
+void AdaptiveChain::Refit(int drafted, int accepted) {
+  accepted_share_ = kKept * accepted_share_ + (1 - kKept) * accepted / drafted;
+  double move = 0;
+  if (accepted_share_ < options_.goal) {
+    move = options_.step;
+  } else if (drafted < length_) {
+    move = -options_.step;
+  }
+  threshold_ = std::clamp(threshold_ + move, 0.0, 1.0);
+}
+
 std::vector<double> AdaptiveChain::State() const {
-  if (!options_.adjust) return {};
-  return {static_cast<double>(length_)};
+  if (!learns()) return {};
+  return {static_cast<double>(length_), threshold_, accepted_share_};
 }
 
 void AdaptiveChain::SetState(const std::vector<double>& state) {
-  if (!options_.adjust) return;
-  Check(state.size() == 1, "the state of an adaptive chain is its length");
+  if (!learns()) return;
+  Check(state.size() == 3, "another policy's state");
   length_ = static_cast<int>(state[0]);
+  threshold_ = state[1];
+  accepted_share_ = state[2];
 }
 
 }  // namespace banyan

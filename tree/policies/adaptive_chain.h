@@ -1,5 +1,6 @@
 // A chain whose length adapts: to the drafter's confidence within a round, and
-// to the verdicts from round to round.
+// to the verdicts from round to round. The latter are followed by committed
+// state alone, so they have no say in a round that has begun.
 #ifndef BANYAN_TREE_POLICIES_ADAPTIVE_CHAIN_H_
 #define BANYAN_TREE_POLICIES_ADAPTIVE_CHAIN_H_
 
@@ -19,7 +20,8 @@ namespace banyan {
 enum class OnLow {
   kKeepAndStop,  // the drawn token had little mass: keep it, draw no further
   kDrop,         // drop it: a refused round, judged by the kept tokens' masses
-  kStopBefore,   // the largest mass is small: stop without drawing
+  kStopBefore,   // the largest mass is small: stop without drawing, and leave
+                 // the token to the target (BiLD's fallback)
 };
 
 struct AdaptiveChainOptions {
@@ -34,15 +36,27 @@ struct AdaptiveChainOptions {
   // without a drafted token changes nothing.
   bool adjust = false;
   int max_gamma = 64;
+  // Above 0: after each round the threshold moves by `step`, within [0, 1], so
+  // that about this share of the drafted tokens is accepted (Draft & Verify,
+  // Zhang et al. 2023). With a the mean of the rounds' shares, half of it the
+  // last one's, up if a < goal, else down; not down after a chain of full
+  // length, which could not have been longer. Needs kKeepAndStop, which drafts
+  // a token in every round. The default step is what is published: 0.01,
+  // a tenth of which counts.
+  double goal = 0;
+  double step = 0.001;
 };
 
 class AdaptiveChain : public TreePolicy {
  public:
-  // Keys: `gamma`, `threshold`, `on_low`, `adjust`, `max_gamma`.
+  // Keys: `gamma`, `threshold`, `on_low`, `adjust`, `max_gamma`, `goal`,
+  // `step`.
   static absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in);
 
   explicit AdaptiveChain(const AdaptiveChainOptions& options)
-      : options_(options), length_(options.gamma) {}
+      : options_(options),
+        length_(options.gamma),
+        threshold_(options.threshold) {}
 
   PolicyTraits traits() const override;
   std::unique_ptr<TreePolicy> Clone() const override {
@@ -55,9 +69,13 @@ class AdaptiveChain : public TreePolicy {
 
  private:
   bool Confident(const TrunkTree& tree, int last) const;
+  bool learns() const { return options_.adjust || options_.goal > 0; }
+  void Refit(int drafted, int accepted);
 
   AdaptiveChainOptions options_;
   int length_;
+  double threshold_;
+  double accepted_share_ = 0;  // the mean; from 0, as published
 };
 
 }  // namespace banyan

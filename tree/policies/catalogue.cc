@@ -96,12 +96,13 @@ absl::Span<const PolicyRow> PolicyCatalogue() {
                     "{top_k: 2, depth: 2, total: 5}"}},
       {.name = "adaptive_chain",
        .sentence = "A chain that stops on low confidence, or lengthens and "
-                   "shortens by its verdicts.",
+                   "shortens by its verdicts, or refits its threshold.",
        .build = AdaptiveChain::Build,
        .examples = {"{gamma: 2}", "{gamma: 2, on_low: drop}",
                     "{gamma: 2, on_low: stop_before, threshold: 0.5}",
                     "{gamma: 1, threshold: 0, adjust: true, max_gamma: 2}",
-                    "{gamma: 3, on_low: drop, threshold: 0.3}"}},
+                    "{gamma: 3, on_low: drop, threshold: 0.3}",
+                    "{gamma: 2, threshold: 0.5, goal: 0.4, step: 0.4}"}},
       {.name = "auto",
        .sentence = "Each round the fastest tree, down to none, by the running "
                    "acceptance and measured costs.",

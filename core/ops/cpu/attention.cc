@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "core/base/check.h"
 #include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/cpu/head_rows.h"
 #include "core/ops/host/host.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/tensor.h"
@@ -32,6 +33,7 @@
 #define HWY_TARGET_INCLUDE "core/ops/cpu/attention.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which Highway wants.
+#include "core/ops/cpu/scores-inl.h"
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/cpu/tile-inl.h"
 #include "hwy/highway.h"
@@ -41,15 +43,10 @@
 namespace banyan {
 namespace {
 
-// Query rows of one task: enough to share a read of the keys.
-constexpr int kRowsPerTask = 24;
-
 // The rows of one task and what they share.
 struct AttentionTask {
   const AttentionArgs* args;
-  int kv_head;
-  int first_row;
-  int rows;
+  HeadRows part;
 };
 
 }  // namespace
@@ -67,35 +64,6 @@ struct ScoreRow {
   std::size_t committed;
   std::size_t tokens;  // pending
 };
-
-// exp(x - shift), but NaN where x is not finite, which Exp loses: of -infinity,
-// a product that overflowed, it makes 0.
-HWY_INLINE Float Weigh(Float x, Float shift) {
-  return Fma(x, hn::Zero(FloatTag()), Exp(hn::Sub(x, shift)));
-}
-
-// The same of `size` numbers in place.
-HWY_INLINE void WeighRow(float* x, std::size_t size, Float shift) {
-  const FloatTag d;
-  std::size_t i = 0;
-  for (; i + kWidth <= size; i += kWidth)
-    hn::StoreU(Weigh(hn::LoadU(d, x + i), shift), d, x + i);
-  if (i < size) StoreUpTo(Weigh(LoadUpTo(x, i, size), shift), x, i, size);
-}
-
-// The largest of `size` numbers, at least `most`; any number if one is NaN.
-HWY_INLINE float Largest(const float* x, std::size_t size, float most) {
-  const FloatTag d;
-  Float lanes = hn::Set(d, most);
-  std::size_t i = 0;
-  for (; i + kWidth <= size; i += kWidth)
-    lanes = hn::Max(lanes, hn::LoadU(d, x + i));
-  alignas(64) float all[kWidth];
-  hn::Store(lanes, d, all);
-  most = *std::max_element(all, all + kWidth);
-  for (; i < size; ++i) most = std::max(most, x[i]);
-  return most;
-}
 
 // Turns scores into p, 0 where the row does not see, and returns their sum.
 // `seen` are the pending tokens it sees; `kept` is room for their scores.
@@ -122,15 +90,8 @@ float Softmax(const ScoreRow& row, const std::vector<int>& seen, int window,
   WeighRow(row.prefix + from, row.committed - from, shift);
   std::fill(row.prefix + row.committed,
             row.prefix + PadToLane(static_cast<int>(row.committed)), 0.0F);
-  Float sums[kParts];
-  for (Float& sum : sums) sum = hn::Zero(d);
-  for (std::size_t i = 0; i < row.committed; i += kLane)
-    for (std::size_t part = 0; part < kParts; ++part)
-      sums[part] =
-          hn::Add(sums[part], hn::LoadU(d, row.prefix + i + part * kWidth));
   alignas(64) float lanes[kLane];
-  for (std::size_t part = 0; part < kParts; ++part)
-    hn::Store(sums[part], d, lanes + part * kWidth);
+  SumLanes(row.prefix, row.committed, lanes);
 
   WeighRow(kept.data(), kept.size(), shift);
   std::fill_n(row.pending, row.tokens, 0.0F);
@@ -158,8 +119,8 @@ void ReadSeen(const AttentionArgs& args, int row, std::vector<int>& seen) {
 struct Scratch {
   explicit Scratch(const AttentionTask& task)
       : group(task.args->heads / task.args->pending->kv_heads),
-        rows(task.rows * group),
-        tokens(task.args->first_pending + task.first_row + task.rows),
+        rows(task.part.count * group),
+        tokens(task.args->first_pending + task.part.first + task.part.count),
         before(task.args->pending_slot % kLane),
         size(static_cast<std::size_t>(task.args->pending->head_dim)),
         panels_at(static_cast<std::size_t>(PadToLane(task.args->committed))),
@@ -193,16 +154,6 @@ struct Scratch {
   float* out;
 };
 
-// Products of all rows with the keys of `slots` slots of a cache, from slot
-// `first` on, where a panel begins.
-void MultiplyKeys(const KvCache& cache, int head, int first, int slots,
-                  const Scratch& s, float* scores) {
-  const host::KvView view(cache);
-  RunTiles(FloatWeights{view.Key(head, first), kLane, s.size * kLane}, s.rows,
-           PadToLane(slots) / kLane,
-           {s.queries, s.size, s.size, scores, s.scores_stride, false});
-}
-
 // Adds p times the values of `slots` slots of a cache, from slot `first` on.
 void MultiplyValues(const KvCache& cache, int head, int first, int slots,
                     const Scratch& s, const float* p, bool resume) {
@@ -217,21 +168,21 @@ void Attend(const AttentionTask& task) {
   const FloatTag d;
   const AttentionArgs& args = *task.args;
   const Scratch s(task);
+  const int kv_head = task.part.kv_head;
   const std::size_t width = static_cast<std::size_t>(s.group) * s.size;
-  const std::size_t first = static_cast<std::size_t>(task.kv_head) * width;
-  for (int i = 0; i < task.rows; ++i)
-    std::copy_n(host::Row(args.queries, task.first_row + i) + first, width,
-                s.queries + static_cast<std::size_t>(i) * width);
-
+  const std::size_t first = static_cast<std::size_t>(kv_head) * width;
+  ReadQueries(args.queries, task.part, width, s.queries);
+  Scores scored = {s.queries, s.rows, s.size, s.scores, s.scores_stride};
   if (args.committed > 0)
-    MultiplyKeys(*args.prefix, task.kv_head, 0, args.committed, s, s.scores);
-  MultiplyKeys(*args.pending, task.kv_head, args.pending_slot - s.before,
-               s.before + s.tokens, s, s.scores + s.panels_at);
+    MultiplyKeys(*args.prefix, kv_head, 0, args.committed, scored);
+  scored.scores += s.panels_at;
+  MultiplyKeys(*args.pending, kv_head, args.pending_slot - s.before,
+               s.before + s.tokens, scored);
   std::vector<int> seen;
   std::vector<float> kept;
   std::vector<float> totals;
-  for (int i = 0; i < task.rows; ++i) {
-    ReadSeen(args, task.first_row + i, seen);
+  for (int i = 0; i < task.part.count; ++i) {
+    ReadSeen(args, task.part.first + i, seen);
     for (int head = 0; head < s.group; ++head) {
       float* scores = s.scores + static_cast<std::size_t>(i * s.group + head) *
                                      s.scores_stride;
@@ -242,13 +193,13 @@ void Attend(const AttentionTask& task) {
     }
   }
   if (args.committed > 0)
-    MultiplyValues(*args.prefix, task.kv_head, 0, args.committed, s, s.scores,
+    MultiplyValues(*args.prefix, kv_head, 0, args.committed, s, s.scores,
                    false);
-  MultiplyValues(*args.pending, task.kv_head, args.pending_slot, s.tokens, s,
+  MultiplyValues(*args.pending, kv_head, args.pending_slot, s.tokens, s,
                  s.scores + s.pending_at, args.committed > 0);
   for (std::size_t row = 0; row < totals.size(); ++row) {
     const std::size_t head = row % static_cast<std::size_t>(s.group);
-    const int query = task.first_row + static_cast<int>(row) / s.group;
+    const int query = task.part.first + static_cast<int>(row) / s.group;
     float* y = host::Row(args.y, query) + first + head * s.size;
     const Float total = hn::Set(d, totals[row]);
     for (std::size_t i = 0; i < s.size; i += kWidth) {
@@ -276,7 +227,6 @@ absl::Status CpuBackend::Attention(absl::Span<const AttentionArgs> sequences) {
   std::vector<AttentionArgs> settled;
   for (const AttentionArgs& args : sequences)
     settled.push_back(host::Settled(args));
-  // Heads vary slowest: a thread stays with the heads it has in its cache.
   std::vector<AttentionTask> tasks;
   double work = 0;
   for (const AttentionArgs& args : settled) {
@@ -285,11 +235,8 @@ absl::Status CpuBackend::Attention(absl::Span<const AttentionArgs> sequences) {
     Check(args.pending_slot + args.first_pending + rows <= cache.capacity &&
               args.committed <= args.prefix->capacity,
           "attention past a cache's end");
-    const int per_task =
-        std::max(1, kRowsPerTask / (args.heads / cache.kv_heads));
-    for (int head = 0; head < cache.kv_heads; ++head)
-      for (int row = 0; row < rows; row += per_task)
-        tasks.push_back({&args, head, row, std::min(per_task, rows - row)});
+    for (const HeadRows& part : RowsByHead(rows, args.heads, cache.kv_heads))
+      tasks.push_back({&args, part});
     const double slots = args.committed + args.first_pending + rows;
     work += 2.0 * rows * slots * args.heads * cache.head_dim;
   }

@@ -23,6 +23,7 @@
 #include "core/ops/host/host.h"
 #include "core/ops/host/host_weight.h"
 #include "core/ops/kv_cache.h"
+#include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "core/prob/distribution.h"
 #include "hwy/highway.h"
@@ -168,7 +169,25 @@ absl::Status CpuBackend::StoreKv(absl::Span<const StoreKvArgs> sequences) {
 }
 
 absl::Status CpuBackend::MoveKv(const MoveKvArgs& args) {
-  return host::MoveKv(args);
+  host::CheckMove(args);
+  // A cache's own slots move in the order of the list; those of another are
+  // shared out by the panels they go to.
+  const int count = static_cast<int>(args.slots.size());
+  const int before = args.first_slot % kLane;
+  const int piece = args.from == nullptr ? before + count : kLane;
+  const int pieces =
+      args.from == nullptr ? 1 : PadToLane(before + count) / kLane;
+  const KvCache& cache = *args.cache;
+  Split(cache.kv_heads * pieces,
+        kScattered * count * cache.kv_heads * cache.head_dim,
+        [&](int first, int end) {
+          for (int i = first; i < end; ++i) {
+            const int begin = i % pieces * piece - before;
+            host::MoveKvHead(args, i / pieces, std::max(begin, 0),
+                             std::min(begin + piece, count));
+          }
+        });
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Distribution> CpuBackend::Law(const LawArgs& args) {

@@ -10,11 +10,11 @@
 #include "core/ops/cuda/matrix.h"
 #include "core/ops/cuda/numbers.h"
 #include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/scores.h"
 
 namespace banyan::BANYAN_MAKER {
 
 constexpr int kStretch = 128;  // positions
-constexpr int kQueriesOfAWarp = 16;
 
 // How rows, heads and positions are shared out.
 struct Stretches {

@@ -14,8 +14,6 @@
 //
 // A second launch adds up the stretches of each query, in order.
 #include <array>
-#include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,6 +24,7 @@
 #include "core/ops/cuda/matrix.h"
 #include "core/ops/cuda/numbers.h"
 #include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/scores.h"
 
 namespace banyan::BANYAN_MAKER {
 namespace {
@@ -37,7 +36,6 @@ template <int kWidth>
 struct AttentionKernel {
   static constexpr const char* kName = "attention";
   static constexpr int kMostThreads = kWarps * 32;
-  static constexpr int kSteps = kWidth / 16;   // of a score's sum
   static constexpr int kOutputs = kWidth / 8;  // fragments of a sum of values
   Stretches of;
   Matrix<const float> queries;
@@ -55,11 +53,10 @@ struct AttentionKernel {
   struct State {
     int committed;
     int pending_slot;
-    std::array<std::uint32_t, 4> query[kSteps];
+    LaneQueries<kWidth> queries;
     int row[2];     // -1: there is no such query
     int length[2];  // positions that it sees
-    float largest[2];
-    float sum[2];
+    Softmax softmax[2];
     std::array<float, 4> values[kOutputs];
   };
 
@@ -95,71 +92,38 @@ struct AttentionKernel {
   BANYAN_DEVICE void Look(const Thread& t, int kv_head, int first, int only,
                           State& state) const {
     const int group = t.lane() / 4;
-    const int place = t.lane() % 4;
     int length = 0;
     if (only >= 0) length = state.committed + ancestors.Count(only);
-    std::array<float, 4> scores[2] = {};
     const Slot keys[2] = {
         At<kShared>(state, kv_head, first + group, only, length),
         At<kShared>(state, kv_head, first + 8 + group, only, length)};
-    // As many are asked for at once as registers hold.
-    constexpr int kAtOnce = kSteps < 8 ? kSteps : 8;
-    BANYAN_UNROLL for (int from = 0; from < kSteps; from += kAtOnce) {
-      Pack<std::uint32_t, 2> parts[2][kAtOnce];
-      BANYAN_UNROLL for (int half = 0; half < 2; ++half) {
-        // A lane's part of a key is one stretch of it: a sum is the same in any
-        // order that the query shares.
-        BANYAN_UNROLL for (int i = 0; i < kAtOnce; ++i) parts[half][i] =
-            Words(keys[half], prefix.keys, pending.keys,
-                  place * (kWidth / 8) + (from + i) * 2);
-      }
-      BANYAN_UNROLL for (int half = 0; half < 2; ++half) {
-        BANYAN_UNROLL for (int i = 0; i < kAtOnce; ++i) t.Multiply(
-            state.query[from + i], {parts[half][i].at[0], parts[half][i].at[1]},
-            scores[half]);
-      }
-    }
+    std::array<float, 4> scores[2] = {};
+    state.queries.Multiply(
+        t,
+        [&](int half, int word) {
+          return Words(keys[half], prefix.keys, pending.keys, word);
+        },
+        scores);
     std::array<std::uint32_t, 4> weights;
     float shrink[2];
     BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
       float own[4];
-      float largest = -INFINITY;
-      bool wrong = false;
+      bool seen[4];
       BANYAN_UNROLL for (int i = 0; i < 4; ++i) {
-        const int position = first + i / 2 * 8 + place * 2 + i % 2;
-        const bool seen = state.row[q] >= 0 &&
-                          (only < 0 || state.row[q] == only) &&
-                          position < state.length[q] &&
-                          (window == 0 || position >= state.length[q] - window);
-        const float score = scores[i / 2][q * 2 + i % 2];
-        // Of -infinity Exp would make 0.
-        wrong = wrong || (seen && !IsFinite(score));
-        own[i] = seen ? score : -INFINITY;
-        largest = fmaxf(largest, own[i]);
+        const int position = first + SlotOfLane(t, i);
+        seen[i] = state.row[q] >= 0 && (only < 0 || state.row[q] == only) &&
+                  position < state.length[q] &&
+                  (window == 0 || position >= state.length[q] - window);
+        own[i] = scores[i / 2][q * 2 + i % 2];
       }
-      largest = fmaxf(largest, t.ShuffleXor(largest, 1));
-      largest = fmaxf(largest, t.ShuffleXor(largest, 2));
-      largest = fmaxf(largest, state.largest[q]);
-      // Where nothing has been seen yet there is nothing to shrink.
-      shrink[q] =
-          state.largest[q] == largest ? 1.0F : Exp(state.largest[q] - largest);
-      float sum = 0;
-      BANYAN_UNROLL for (int i = 0; i < 4; ++i) {
-        own[i] = own[i] == -INFINITY ? 0.0F : Exp(own[i] - largest);
-        sum += own[i];
-      }
-      if (wrong) sum = nanf("");
-      sum += t.ShuffleXor(sum, 1);
-      sum += t.ShuffleXor(sum, 2);
-      state.largest[q] = largest;
-      state.sum[q] = fmaf(state.sum[q], shrink[q], sum);
+      shrink[q] = state.softmax[q].Add(t, seen, own);
       weights[q] = ToBf16(own[0]) | ToBf16(own[1]) << 16;
       weights[q + 2] = ToBf16(own[2]) | ToBf16(own[3]) << 16;
     }
     // A lane's part of the values: of four positions, one stretch of each.
     Slot slots[4];
-    BANYAN_UNROLL for (int i = 0; i < 4; ++i) slots[i] = At<kShared>(
-        state, kv_head, first + i / 2 * 8 + place * 2 + i % 2, only, length);
+    BANYAN_UNROLL for (int i = 0; i < 4; ++i) slots[i] =
+        At<kShared>(state, kv_head, first + SlotOfLane(t, i), only, length);
     BANYAN_UNROLL for (int o = 0; o < kOutputs; ++o) {
       BANYAN_UNROLL for (int i = 0; i < 4; ++i) state.values[o][i] *=
           shrink[i / 2];
@@ -200,21 +164,11 @@ struct AttentionKernel {
       const int query = tile * kQueries + group + q * 8;
       const int row = query / of.group;
       state.row[q] = row < of.rows ? row : -1;
-      state.largest[q] = -INFINITY;
       if (state.row[q] < 0) continue;
       state.length[q] = committed + ancestors.Count(row);
       const int first =
           (kv_head * of.group + query % of.group) * prefix.head_dim;
-      BANYAN_UNROLL for (int step = 0; step < kSteps; ++step) {
-        BANYAN_UNROLL for (int half = 0; half < 2; ++half) {
-          const int at = place * (kWidth / 4) + step * 4 + half * 2;
-          const auto number = [&](int i) {
-            return i < prefix.head_dim ? ToBf16(queries.Read(row, first + i))
-                                       : 0U;
-          };
-          state.query[step][q + half * 2] = number(at) | number(at + 1) << 16;
-        }
-      }
+      state.queries.Read(t, queries, row, first, prefix.head_dim, q);
     }
     const int begin = stretch * kStretch;
     const int end = begin + kStretch;
@@ -240,8 +194,8 @@ struct AttentionKernel {
                        state.values[o][q * 2 + 1]);
       }
       if (place == 0) {
-        partials.Write(at + kWidth, state.largest[q]);
-        partials.Write(at + kWidth + 1, state.sum[q]);
+        partials.Write(at + kWidth, state.softmax[q].largest);
+        partials.Write(at + kWidth + 1, state.softmax[q].sum);
       }
     }
   }

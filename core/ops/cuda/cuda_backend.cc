@@ -54,13 +54,6 @@ bool PacksRows(const Weight& weight) {
   return on_device.format != WeightFormat::kF32 && on_device.stride == 0;
 }
 
-// Bytes of a head's row of slots.
-std::size_t HeadBytes(const KvCache& cache, int slots) {
-  return static_cast<std::size_t>(slots) *
-         static_cast<std::size_t>(KvWidth(cache.head_dim)) *
-         sizeof(std::uint16_t);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CudaBackend>> CudaBackend::Create(
@@ -237,29 +230,6 @@ absl::Status CudaBackend::MultiplyRows(const LinearLaunch& launch) {
   return absl::OkStatus();
 }
 
-absl::Status CudaBackend::ReserveKv(KvCache& cache, int slots, int used) {
-  if (slots <= cache.capacity) return absl::OkStatus();
-  KvCache grown = {.kv_heads = cache.kv_heads,
-                   .head_dim = cache.head_dim,
-                   .capacity = PadToLane(slots)};
-  const std::size_t head = HeadBytes(grown, grown.capacity);
-  const std::size_t bytes = static_cast<std::size_t>(grown.kv_heads) * head;
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  BANYAN_ASSIGN_OR_RETURN(grown.keys, NewBuffer(bytes));
-  BANYAN_ASSIGN_OR_RETURN(grown.values, NewBuffer(bytes));
-  const std::size_t kept = HeadBytes(cache, used);
-  const std::size_t old = HeadBytes(cache, cache.capacity);
-  for (std::size_t i = 0;
-       kept > 0 && i < static_cast<std::size_t>(cache.kv_heads); ++i) {
-    device_->CopyWithin(SpanOf(cache.keys.get()).Part(i * old, kept),
-                        SpanOf(grown.keys.get()).Part(i * head, kept));
-    device_->CopyWithin(SpanOf(cache.values.get()).Part(i * old, kept),
-                        SpanOf(grown.values.get()).Part(i * head, kept));
-  }
-  cache = std::move(grown);
-  return absl::OkStatus();
-}
-
 absl::StatusOr<DeviceSpan> CudaBackend::Scratch(std::size_t bytes) {
   if (scratch_ == nullptr || scratch_->bytes() < bytes) {
     BANYAN_RETURN_IF_ERROR(CheckNotRecording("an allocation"));
@@ -386,48 +356,6 @@ absl::Status CudaBackend::Copy(const CopyArgs& args) {
   if (args.rows.buffer != nullptr)
     launch.rows = ListOf(args.rows, static_cast<std::size_t>(args.y.rows));
   kernels_.copy(*device_, launch);
-  return absl::OkStatus();
-}
-
-absl::Status CudaBackend::StoreKv(absl::Span<const StoreKvArgs> sequences) {
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  for (const StoreKvArgs& args : sequences)
-    kernels_.store_kv(*device_, LaunchOf(args));
-  return absl::OkStatus();
-}
-
-absl::Status CudaBackend::MoveKv(const MoveKvArgs& args) {
-  // Those that lie where they go stay: of a chain all of them.
-  std::size_t lie = 0;
-  while (lie < args.slots.size() &&
-         args.slots[lie] == args.first_slot + static_cast<int>(lie))
-    ++lie;
-  if (lie == args.slots.size()) return absl::OkStatus();
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  const std::vector<std::int32_t> slots(args.slots.begin() + lie,
-                                        args.slots.end());
-  const auto bytes =
-      absl::MakeConstSpan(reinterpret_cast<const std::byte*>(slots.data()),
-                          slots.size() * sizeof(std::int32_t));
-  // The pass that stored the rows took more of it: for want of memory no commit
-  // fails, and a round that has scored comes to its end.
-  BANYAN_ASSIGN_OR_RETURN(const DeviceSpan list, Scratch(bytes.size()));
-  BANYAN_RETURN_IF_ERROR(CopyIn(bytes, list));
-  kernels_.move_kv(*device_,
-                   {.cache = KvOf(*args.cache),
-                    .slots = list,
-                    .first_slot = args.first_slot + static_cast<int>(lie)});
-  return absl::OkStatus();
-}
-
-absl::Status CudaBackend::Attention(absl::Span<const AttentionArgs> sequences) {
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  for (const AttentionArgs& args : sequences) {
-    AttentionLaunch launch = LaunchOf(args);
-    BANYAN_ASSIGN_OR_RETURN(launch.scratch,
-                            Scratch(kernels_.attention_scratch(launch)));
-    kernels_.attention(*device_, launch);
-  }
   return absl::OkStatus();
 }
 

@@ -79,6 +79,7 @@ class CudaBackend : public Backend {
   absl::Status StoreKv(absl::Span<const StoreKvArgs> sequences) override;
   absl::Status MoveKv(const MoveKvArgs& args) override;
   absl::Status Attention(absl::Span<const AttentionArgs> sequences) override;
+  absl::Status AttentionMass(const AttentionMassArgs& args) override;
   absl::Status NormLinear(const NormArgs& norm,
                           const LinearArgs& linear) override;
   absl::Status ActivateLinear(const ActivateArgs& activate,

@@ -67,6 +67,30 @@ struct MoveKvKernel {
   }
 };
 
+// A thread four words of a slot's key and value.
+struct CopyKvKernel {
+  static constexpr const char* kName = "copy_kv";
+  static constexpr int kWords = 4;
+  KvCacheOf<const std::uint32_t> from;
+  KvCacheOf<std::uint32_t> cache;
+  Global<const std::int32_t> slots;
+  int first_slot;
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const int packs = cache.width / 2 / kWords;
+    std::int64_t i = ThingOf(t);
+    const auto word = static_cast<int>(i % packs) * kWords;
+    i /= packs;
+    const auto slot = static_cast<int>(i % slots.size());
+    const auto head = static_cast<int>(i / slots.size());
+    if (head >= cache.kv_heads) return;
+    const std::int64_t at = from.Row(head, slots.Read(slot)) / 2 + word;
+    const std::int64_t to = cache.Row(head, first_slot + slot) / 2 + word;
+    cache.keys.WritePack(to, from.keys.ReadPack<kWords>(at));
+    cache.values.WritePack(to, from.values.ReadPack<kWords>(at));
+  }
+};
+
 }  // namespace
 
 void LaunchStoreKv(CudaDevice& device, const StoreKvLaunch& launch) {
@@ -85,8 +109,19 @@ void LaunchStoreKv(CudaDevice& device, const StoreKvLaunch& launch) {
 void LaunchMoveKv(CudaDevice& device, const MoveKvLaunch& launch) {
   if (launch.slots.bytes == 0) return;
   const KvCacheOf<std::uint32_t> cache(device, launch.cache);
-  Launch(device, ForEach(std::int64_t{cache.kv_heads} * cache.width / 2),
-         MoveKvKernel{cache, {device, launch.slots}, launch.first_slot});
+  const std::int64_t words = std::int64_t{cache.kv_heads} * cache.width / 2;
+  if (launch.from.capacity == 0) {
+    Launch(device, ForEach(words),
+           MoveKvKernel{cache, {device, launch.slots}, launch.first_slot});
+    return;
+  }
+  const auto slots =
+      static_cast<std::int64_t>(launch.slots.bytes / sizeof(std::int32_t));
+  Launch(device, ForEach(words / CopyKvKernel::kWords * slots),
+         CopyKvKernel{{device, launch.from},
+                      cache,
+                      {device, launch.slots},
+                      launch.first_slot});
 }
 
 }  // namespace banyan::BANYAN_MAKER

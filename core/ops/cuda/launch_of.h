@@ -8,6 +8,7 @@
 #include "core/device/cuda/span.h"
 #include "core/ops/activate.h"
 #include "core/ops/attention.h"
+#include "core/ops/attention_mass.h"
 #include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/op_kernels.h"
 #include "core/ops/kv_cache.h"
@@ -73,6 +74,15 @@ inline AttentionLaunch LaunchOf(const AttentionArgs& args) {
                                 static_cast<std::size_t>(args.visible_words)),
           .visible_words = args.visible_words,
           .window = args.window,
+          .y = MatrixOf(args.y)};
+}
+
+inline AttentionMassLaunch LaunchOf(const AttentionMassArgs& args) {
+  return {.queries = MatrixOf(args.queries),
+          .heads = args.heads,
+          .prefix = KvOf(*args.prefix),
+          .committed = args.committed,
+          .chunk = args.chunk,
           .y = MatrixOf(args.y)};
 }
 

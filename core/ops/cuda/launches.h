@@ -19,6 +19,7 @@ void LaunchLinear(CudaDevice& device, const LinearLaunch& launch);
 void LaunchStoreKv(CudaDevice& device, const StoreKvLaunch& launch);
 void LaunchMoveKv(CudaDevice& device, const MoveKvLaunch& launch);
 void LaunchAttention(CudaDevice& device, const AttentionLaunch& launch);
+void LaunchAttentionMass(CudaDevice& device, const AttentionMassLaunch& launch);
 void LaunchRoundRows(CudaDevice& device, const RoundRowsLaunch& launch);
 void LaunchStartRows(CudaDevice& device, const StartRowsLaunch& launch);
 void LaunchBest(CudaDevice& device, const BestLaunch& launch);
@@ -27,6 +28,7 @@ void LaunchMultiplyAll(CudaDevice& device, const MultiplyAllLaunch& launch);
 double OperationsOfMultiplyAll(const MultiplyAllLaunch& launch);
 std::size_t LinearScratch(const LinearLaunch& launch);
 std::size_t AttentionScratch(const AttentionLaunch& launch);
+std::size_t AttentionMassScratch(const AttentionMassLaunch& launch);
 
 }  // namespace banyan::BANYAN_MAKER
 

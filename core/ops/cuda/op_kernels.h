@@ -126,6 +126,7 @@ struct StoreKvLaunch {
 };
 
 struct MoveKvLaunch {
+  DeviceKv from;  // of no slots: `cache`
   DeviceKv cache;
   DeviceSpan slots;  // 32-bit integers
   int first_slot = 0;
@@ -148,6 +149,16 @@ struct AttentionLaunch {
   int window = 0;
   DeviceMatrix y;      // empty: the next product reads them (LinearSource)
   DeviceSpan scratch;  // attention_scratch(this) bytes
+};
+
+struct AttentionMassLaunch {
+  DeviceMatrix queries;
+  int heads = 0;
+  DeviceKv prefix;
+  int committed = 0;
+  int chunk = 1;
+  DeviceMatrix y;
+  DeviceSpan scratch;  // attention_mass_scratch(this) bytes
 };
 
 // Rows of queries, of keys and of what is stored are the same rows.
@@ -202,8 +213,10 @@ struct OpKernels {
   void (*store_kv)(CudaDevice& device, const StoreKvLaunch& launch);
   void (*move_kv)(CudaDevice& device, const MoveKvLaunch& launch);
   void (*attention)(CudaDevice& device, const AttentionLaunch& launch);
+  void (*attention_mass)(CudaDevice& device, const AttentionMassLaunch& launch);
   std::size_t (*linear_scratch)(const LinearLaunch& launch);
   std::size_t (*attention_scratch)(const AttentionLaunch& launch);
+  std::size_t (*attention_mass_scratch)(const AttentionMassLaunch& launch);
   void (*norm)(CudaDevice& device, const NormLaunch& launch);
   void (*rotate)(CudaDevice& device, const RotateLaunch& launch);
   void (*rotate_store)(CudaDevice& device, const RotateStoreLaunch& launch);

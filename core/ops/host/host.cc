@@ -16,6 +16,7 @@
 #include "core/device/buffer.h"
 #include "core/device/host_buffer.h"
 #include "core/ops/attention.h"
+#include "core/ops/attention_mass.h"
 #include "core/ops/copy.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/read_row.h"
@@ -96,24 +97,55 @@ void StoreKvHead(const StoreKvArgs& args, int head) {
   }
 }
 
-absl::Status MoveKv(const MoveKvArgs& args) {
-  const KvView view(*args.cache);
-  for (int head = 0; head < args.cache->kv_heads; ++head) {
-    int to = args.first_slot;
-    for (int from : args.slots) {
-      Check(to <= from && from < args.cache->capacity, "slots moved upwards");
-      if (to != from) {
-        const float* key = view.Key(head, from);
-        float* moved = view.Key(head, to);
-        for (std::size_t d = 0; d < view.head_dim; ++d)
-          moved[d * kLane] = key[d * kLane];
-        std::copy_n(view.Value(head, from), view.head_dim,
-                    view.Value(head, to));
-      }
-      ++to;
-    }
+void CheckMove(const MoveKvArgs& args) {
+  const KvCache& to = *args.cache;
+  const KvCache& from = args.from == nullptr ? to : *args.from;
+  Check(args.from != args.cache && from.kv_heads == to.kv_heads &&
+            from.head_dim == to.head_dim,
+        "slots moved from a cache of another shape, or from itself");
+  int goal = args.first_slot;
+  for (int slot : args.slots) {
+    Check(slot >= 0 && slot < from.capacity && goal < to.capacity,
+          "slots moved from or to where there are none");
+    Check(args.from != nullptr || goal <= slot, "slots moved upwards");
+    ++goal;
   }
-  return absl::OkStatus();
+}
+
+void MoveKvHead(const MoveKvArgs& args, int head, int first, int end) {
+  const KvView to(*args.cache);
+  const KvView from(args.from == nullptr ? *args.cache : *args.from);
+  const int* slots = args.slots.data();
+  for (int i = first; i < end;) {
+    // Slots that follow each other lie side by side up to the end of a panel.
+    const int slot = slots[i];
+    const int goal = args.first_slot + i;
+    const int most =
+        std::min({kLane - slot % kLane, kLane - goal % kLane, end - i});
+    int run = 1;
+    while (run < most && slots[i + run] == slot + run) ++run;
+    i += run;
+    if (args.from == nullptr && slot == goal) continue;
+    const float* key = from.Key(head, slot);
+    float* moved = to.Key(head, goal);
+    const auto size = static_cast<std::size_t>(run);
+    if (run == kLane)
+      std::copy_n(key, from.head_dim * kLane, moved);
+    else
+      for (std::size_t d = 0; d < from.head_dim * kLane; d += kLane)
+        for (std::size_t j = 0; j < size; ++j) moved[d + j] = key[d + j];
+    std::copy_n(from.Value(head, slot), size * from.head_dim,
+                to.Value(head, goal));
+  }
+}
+
+void CheckMass(const AttentionMassArgs& args) {
+  Check(args.committed >= 1 && args.committed <= args.prefix->capacity,
+        "the mass of slots that are not there");
+  Check(args.chunk >= 1 &&
+            args.y.columns == ChunksOf(args.committed, args.chunk) &&
+            args.y.rows == args.queries.rows,
+        "a mass of another shape");
 }
 
 absl::Status Copy(const CopyArgs& args) {

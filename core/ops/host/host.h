@@ -13,6 +13,7 @@
 #include "core/device/buffer.h"
 #include "core/device/host_buffer.h"
 #include "core/ops/attention.h"
+#include "core/ops/attention_mass.h"
 #include "core/ops/copy.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/read_row.h"
@@ -82,7 +83,12 @@ absl::Status ReserveKv(KvCache& cache, int slots, int used);
 AttentionArgs Settled(const AttentionArgs& args);
 // What StoreKv does to one head.
 void StoreKvHead(const StoreKvArgs& args, int head);
-absl::Status MoveKv(const MoveKvArgs& args);
+// Ends the program if MoveKv's contract is broken.
+void CheckMove(const MoveKvArgs& args);
+// What MoveKv does to one head, of slots [first, end) of the list.
+void MoveKvHead(const MoveKvArgs& args, int head, int first, int end);
+// The same of AttentionMass.
+void CheckMass(const AttentionMassArgs& args);
 absl::Status Copy(const CopyArgs& args);
 // The row as doubles, -infinity where nothing is emitted. Fails as CheckFinite
 // (core/prob/logits.h).

@@ -69,6 +69,23 @@ std::vector<Seen> SeenSlots(const AttentionArgs& args, int row) {
   return slots;
 }
 
+// NaN where it is not finite: of -infinity exp would make 0.
+double Score(const float* query, const KvCache& cache, int head, int slot) {
+  const float* key = host::KvView(cache).Key(head, slot);
+  double score = 0;
+  for (int d = 0; d < cache.head_dim; ++d)
+    score += double{query[d]} * key[d * kLane];
+  return std::isfinite(score) ? score : std::nan("");
+}
+
+// Turns scores into p, and returns their sum.
+double Softmax(std::vector<double>& p) {
+  const double largest = *std::max_element(p.begin(), p.end());
+  double total = 0;
+  for (double& score : p) total += score = std::exp(score - largest);
+  return total;
+}
+
 void Attend(const AttentionArgs& args) {
   const int size = args.pending->head_dim;
   const int group = args.heads / args.pending->kv_heads;
@@ -77,18 +94,9 @@ void Attend(const AttentionArgs& args) {
     for (int head = 0; head < args.heads; ++head) {
       const float* query = Row(args.queries, row) + head * size;
       std::vector<double> p;
-      for (const Seen& seen : slots) {
-        const float* key =
-            host::KvView(*seen.cache).Key(head / group, seen.slot);
-        double score = 0;
-        for (int d = 0; d < size; ++d)
-          score += double{query[d]} * key[d * kLane];
-        // Of -infinity exp would make 0.
-        p.push_back(std::isfinite(score) ? score : std::nan(""));
-      }
-      const double largest = *std::max_element(p.begin(), p.end());
-      double total = 0;
-      for (double& score : p) total += score = std::exp(score - largest);
+      for (const Seen& seen : slots)
+        p.push_back(Score(query, *seen.cache, head / group, seen.slot));
+      const double total = Softmax(p);
       for (int d = 0; d < size; ++d) {
         double sum = 0;
         for (std::size_t j = 0; j < slots.size(); ++j)
@@ -141,7 +149,10 @@ absl::Status ReferenceBackend::StoreKv(
 }
 
 absl::Status ReferenceBackend::MoveKv(const MoveKvArgs& args) {
-  return host::MoveKv(args);
+  host::CheckMove(args);
+  for (int head = 0; head < args.cache->kv_heads; ++head)
+    host::MoveKvHead(args, head, 0, static_cast<int>(args.slots.size()));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Distribution> ReferenceBackend::Law(const LawArgs& args) {
@@ -255,6 +266,27 @@ absl::Status ReferenceBackend::Activate(const ActivateArgs& args) {
 absl::Status ReferenceBackend::Attention(
     absl::Span<const AttentionArgs> sequences) {
   for (const AttentionArgs& args : sequences) Attend(host::Settled(args));
+  return absl::OkStatus();
+}
+
+absl::Status ReferenceBackend::AttentionMass(const AttentionMassArgs& args) {
+  host::CheckMass(args);
+  const int size = args.prefix->head_dim;
+  const int group = args.heads / args.prefix->kv_heads;
+  for (int row = 0; row < args.y.rows; ++row) {
+    std::vector<double> mass(static_cast<std::size_t>(args.y.columns));
+    for (int head = 0; head < args.heads; ++head) {
+      const float* query = Row(args.queries, row) + head * size;
+      std::vector<double> p;
+      for (int slot = 0; slot < args.committed; ++slot)
+        p.push_back(Score(query, *args.prefix, head / group, slot));
+      const double total = Softmax(p);
+      for (std::size_t slot = 0; slot < p.size(); ++slot)
+        mass[slot / static_cast<std::size_t>(args.chunk)] += p[slot] / total;
+    }
+    for (std::size_t c = 0; c < mass.size(); ++c)
+      Row(args.y, row)[c] = static_cast<float>(mass[c]);
+  }
   return absl::OkStatus();
 }
 

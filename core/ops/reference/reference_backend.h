@@ -43,6 +43,7 @@ class ReferenceBackend : public Backend {
   absl::Status StoreKv(absl::Span<const StoreKvArgs> sequences) override;
   absl::Status MoveKv(const MoveKvArgs& args) override;
   absl::Status Attention(absl::Span<const AttentionArgs> sequences) override;
+  absl::Status AttentionMass(const AttentionMassArgs& args) override;
   absl::StatusOr<Distribution> Law(const LawArgs& args) override;
   absl::StatusOr<std::vector<TokenLogit>> Best(const BestArgs& args) override;
 };

@@ -34,16 +34,33 @@ function shortened(text) {
       ? text : characters.slice(0, longestLabel - 1).join("") + "…";
 }
 
+// Whether a node was scored beside the tree, and neither drawn nor judged.
+function isProbe(node) {
+  return Number.isInteger(node.probe_of);
+}
+
+function probeNote(node) {
+  return node.vector ? "vector" : "probe";
+}
+
+// All but the root and the probes.
+function draftedNodes(round) {
+  return round.nodes.slice(1).filter((node) => !isProbe(node));
+}
+
 // A box for each node and, last, one for the token after the accepted path:
 // {label, note, parent, kind, trunks, title, accepted, depth, children}.
 // `ink` is how that last token came about; `kept` whether the text has it.
 function boxesOf(round, ink, kept) {
   const boxes = round.nodes.map((node, index) => ({
     label: shortened(node.text),
-    note: index === 0 ? "so far" : written(node.p),
+    note: index === 0 ? "so far" : isProbe(node) ? probeNote(node)
+                                                 : written(node.p),
     parent: node.parent,
-    kind: index === 0 ? "root" : node.accepted ? "accepted" : "refused",
-    trunks: index === 0 ? [] : node.trunks ?? [],
+    kind: index === 0 ? "root" : isProbe(node) ? "probe"
+        : node.accepted ? "accepted" : "refused",
+    trunks: index === 0 ? [] : isProbe(node) ? [node.probe_of]
+                                             : node.trunks ?? [],
     title: index === 0 ? "the last token before the round"
                        : nodeTitle(node),
     accepted: index === 0 || Boolean(node.accepted),
@@ -66,6 +83,11 @@ function boxesOf(round, ink, kept) {
 }
 
 function nodeTitle(node) {
+  if (isProbe(node)) {
+    const start = node.vector ? "a vector in the place of " : "";
+    return `${start}${JSON.stringify(node.text)}: a probe of trunk ` +
+           `${node.probe_of}, scored and not judged`;
+  }
   const trunks = node.trunks ?? [];
   return `${JSON.stringify(node.text)}: target probability ${node.p}, ` +
          `${node.accepted ? "accepted" : "not accepted"}` +
@@ -160,10 +182,11 @@ function boxOf(svg, box) {
 function drawTree(svg, round, ink, kept) {
   const boxes = boxesOf(round, ink, kept);
   const {width, height} = placeBoxes(boxes);
-  const accepted = round.nodes.slice(1).filter((node) => node.accepted).length;
+  const drafted = draftedNodes(round);
+  const accepted = drafted.filter((node) => node.accepted).length;
   setAttributes(svg, {
     width, height, viewBox: `0 0 ${width} ${height}`,
-    "aria-label": `Tree of ${round.nodes.length - 1} drafted tokens, ` +
+    "aria-label": `Tree of ${drafted.length} drafted tokens, ` +
                   `${accepted} accepted, then ${printable(round.next)}`,
   });
   // Bold edges last, above the others.

@@ -82,12 +82,14 @@ function drawRound(number) {
 }
 
 function roundNote(round) {
-  const drafted = round.nodes.length - 1;
-  const accepted = round.nodes.slice(1).filter((node) => node.accepted).length;
-  if (drafted === 0) return "nothing drafted";
+  const drafted = draftedNodes(round);
+  const accepted = drafted.filter((node) => node.accepted).length;
+  const probes = round.nodes.length - 1 - drafted.length;
+  const beside = probes > 0 ? `, ${counted(probes, "probe")} beside` : "";
+  if (drafted.length === 0) return `nothing drafted${beside}`;
   const cut = round.emitted < accepted + 1
       ? `, cut to ${counted(round.emitted, "token")} where the text ends` : "";
-  return `${accepted} of ${drafted} drafted accepted${cut}`;
+  return `${accepted} of ${drafted.length} drafted accepted${beside}${cut}`;
 }
 
 // Scrolls the tree's box so that the root and what follows are seen.
@@ -187,9 +189,10 @@ function drawViewer() {
 
 // The first round that accepts something and refuses something, or 0.
 function firstTelling() {
-  const telling = viewed.sample.rounds.findIndex(({nodes}) => {
-    const accepted = nodes.slice(1).filter((node) => node.accepted).length;
-    return accepted > 0 && accepted < nodes.length - 1;
+  const telling = viewed.sample.rounds.findIndex((round) => {
+    const drafted = draftedNodes(round);
+    const accepted = drafted.filter((node) => node.accepted).length;
+    return accepted > 0 && accepted < drafted.length;
   });
   return Math.max(0, telling);
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/ops/backend.h"
+#include "core/ops/devices.h"
 #include "core/ops/host/host.h"
 #include "core/ops/tensor.h"
 #include "tests/core/ops/twins.h"
@@ -137,6 +139,146 @@ TEST(KvCache, HoldsWhatWasStoredMovedAndGrown) {
     for (int kv_heads : {1, 2, 3, 4})
       for (int head_dim : {2, 6, 8, 10, 64, 80, 128})
         Wander(*backend, kv_heads, head_dim, dice);
+}
+
+// Slots of a cache of `used`: stretches of any length and single ones, in any
+// order, some more than once.
+std::vector<int> AnySlots(int used, Dice& dice) {
+  std::vector<int> slots;
+  for (int stretches = dice.Between(1, 8); stretches > 0; --stretches) {
+    const bool whole = dice.OneIn(2);  // panels
+    int slot = whole ? dice.Below(used) / kLane * kLane : dice.Below(used);
+    const int length = whole ? 2 * kLane : dice.Between(1, 40);
+    for (int i = 0; i < length && slot < used; ++i) slots.push_back(slot++);
+  }
+  return slots;
+}
+
+// Slots of one cache are copied into another, and then hold what they did.
+void CopyBetween(Backend& backend, int kv_heads, int head_dim, Dice& dice) {
+  Desk desk(backend);
+  KvCache from = {.kv_heads = kv_heads, .head_dim = head_dim};
+  KvCache to = {.kv_heads = kv_heads, .head_dim = head_dim};
+  const int used = dice.Between(1, 100);
+  const Slots source = RandomSlots(used, from, dice);
+  ASSERT_TRUE(backend.ReserveKv(from, used, 0).ok());
+  Store(backend, desk, source, 0, from, dice);
+  const std::vector<int> slots = AnySlots(used, dice);
+  const int count = static_cast<int>(slots.size());
+  const int first = dice.OneIn(3) ? 0 : dice.Below(40);
+  const int end = first + count + dice.Below(20);
+  Slots model = RandomSlots(end, to, dice);
+  ASSERT_TRUE(backend.ReserveKv(to, end, 0).ok());
+  Store(backend, desk, model, 0, to, dice);
+  const auto status = backend.MoveKv(
+      {.cache = &to, .slots = slots, .first_slot = first, .from = &from});
+  ASSERT_TRUE(status.ok()) << status;
+  Overwrite(source, slots, model, first);
+  const std::string what =
+      absl::StrCat(backend.description(), ", ", kv_heads, " heads of ",
+                   head_dim, ", ", count, " slots of ", used, " to ", first);
+  ExpectHolds(to, model, what);
+  ExpectHolds(from, source, absl::StrCat(what, ", where they came from"));
+}
+
+TEST(KvCache, HoldsWhatWasCopiedFromAnother) {
+  Fleet fleet;
+  Dice dice(4);
+  for (const auto& backend : fleet.hosts())
+    for (int kv_heads : {1, 2, 3, 4})
+      for (int head_dim : {2, 6, 8, 10, 64, 80, 128})
+        for (int i = 0; i < 3; ++i)
+          CopyBetween(*backend, kv_heads, head_dim, dice);
+}
+
+// What attention makes of `count` slots of a cache and of a token behind them:
+// it depends on every number of theirs, on devices of any memory.
+Numbers Attended(Backend& backend, const Slots& token, int count,
+                 KvCache& cache) {
+  Desk desk(backend);
+  Dice dice(7);
+  Store(backend, desk, token, count, cache, dice);
+  const int columns = cache.kv_heads * cache.head_dim;
+  const Tensor y = desk.Room(1, columns);
+  const auto status =
+      backend.Attention({{.queries = desk.Put(SoftNumbers(1, columns, 1, dice)),
+                          .heads = cache.kv_heads,
+                          .prefix = &cache,
+                          .committed = count,
+                          .pending = &cache,
+                          .pending_slot = count,
+                          .first_pending = 0,
+                          .visible = desk.List({1}),
+                          .visible_words = 1,
+                          .y = y}});
+  EXPECT_TRUE(status.ok()) << status;
+  return desk.Take(y);
+}
+
+// In two calls, the first of which begins at slot 0.
+TEST(KvCache, IsReadOnEveryDeviceAsIfWhatWasCopiedHadBeenStored) {
+  Fleet fleet;
+  Dice dice(5);
+  for (const auto& backend : fleet.all())
+    for (int head_dim : {2, 6, 64, 80, 100, 200}) {
+      Desk desk(*backend);
+      const int used = dice.Between(1, 100);
+      KvCache caches[3];
+      for (KvCache& cache : caches) {
+        cache.kv_heads = 3;
+        cache.head_dim = head_dim;
+      }
+      auto& [from, copied, stored] = caches;
+      const auto soft = [&](int count) {
+        return Slots{SoftNumbers(count, 3 * head_dim, 1, dice),
+                     SoftNumbers(count, 3 * head_dim, 1, dice)};
+      };
+      const Slots source = soft(used);
+      ASSERT_TRUE(backend->ReserveKv(from, used, 0).ok());
+      Store(*backend, desk, source, 0, from, dice);
+      const std::vector<int> slots = AnySlots(used, dice);
+      const int count = static_cast<int>(slots.size());
+      Slots same = soft(count);
+      Overwrite(source, slots, same, 0);
+      ASSERT_TRUE(backend->ReserveKv(stored, count + 1, 0).ok());
+      ASSERT_TRUE(backend->ReserveKv(copied, count + 1, 0).ok());
+      Store(*backend, desk, same, 0, stored, dice);
+      const int half = dice.Below(count);
+      for (const auto& [first, end] :
+           {std::pair(0, half), std::pair(half, count)}) {
+        const auto status = backend->MoveKv(
+            {.cache = &copied,
+             .slots = {slots.begin() + first, slots.begin() + end},
+             .first_slot = first,
+             .from = &from});
+        ASSERT_TRUE(status.ok()) << status;
+      }
+      const Slots token = soft(1);
+      EXPECT_TRUE(SameBits(Attended(*backend, token, count, copied),
+                           Attended(*backend, token, count, stored)))
+          << backend->description() << ", heads of " << head_dim;
+    }
+}
+
+// On devices that start no threads, which a test that dies cannot have.
+TEST(KvCacheDeathTest, EndsTheProgramWhereSlotsCannotMove) {
+  std::vector<std::shared_ptr<Backend>> backends = {
+      *OpenDevice("reference"), *OpenDevice("cpu", {.threads = 1}),
+      *OpenDevice("host")};
+  for (const auto& backend : backends) {
+    KvCache cache = {.kv_heads = 2, .head_dim = 6};
+    KvCache narrow = {.kv_heads = 2, .head_dim = 4};
+    ASSERT_TRUE(backend->ReserveKv(cache, 16, 0).ok());
+    ASSERT_TRUE(backend->ReserveKv(narrow, 16, 0).ok());
+    const auto move = [&](std::vector<int> slots, int to,
+                          const KvCache* from = nullptr) {
+      (void)backend->MoveKv({&cache, std::move(slots), to, from});
+    };
+    EXPECT_DEATH(move({3}, 4), "upwards");
+    EXPECT_DEATH(move({16}, 4), "there are none");
+    EXPECT_DEATH(move({1}, 0, &narrow), "another shape");
+    EXPECT_DEATH(move({1}, 0, &cache), "itself");
+  }
 }
 
 // Sequences in one call, each with a cache of its own.

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/ops/activate.h"
+#include "core/ops/attention_mass.h"
 #include "core/ops/backend.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/tensor.h"
@@ -184,6 +185,36 @@ Op AttentionOp(Dice& dice) {
           run};
 }
 
+Op AttentionMassOp(Dice& dice) {
+  constexpr int kHeads = 2;
+  constexpr int kSize = 10;
+  constexpr int kCommitted = 17;
+  constexpr int kChunk = 5;
+  const auto run = [](Backend& backend, const Inputs& in) {
+    Desk desk(backend);
+    KvCache cache = {.kv_heads = 1, .head_dim = kSize};
+    EXPECT_TRUE(backend.ReserveKv(cache, kCommitted, 0).ok());
+    EXPECT_TRUE(backend
+                    .StoreKv({{.keys = desk.Put(in[1]),
+                               .values = desk.Put(in[1]),
+                               .cache = &cache,
+                               .first_slot = 0}})
+                    .ok());
+    const Tensor y = desk.Room(kRows, ChunksOf(kCommitted, kChunk));
+    return Finished(backend.AttentionMass({.queries = desk.Put(in[0]),
+                                           .heads = kHeads,
+                                           .prefix = &cache,
+                                           .committed = kCommitted,
+                                           .chunk = kChunk,
+                                           .y = y}),
+                    desk, y);
+  };
+  return {"attention mass",
+          {SoftNumbers(kRows, kHeads * kSize, 2, dice),
+           SoftNumbers(kCommitted, kSize, 2, dice)},
+          run};
+}
+
 std::vector<Op> Ops() {
   Dice dice(1);
   return {NormOp(false, dice),
@@ -196,7 +227,8 @@ std::vector<Op> Ops() {
           ActivateOp(Nonlinearity::kSilu, dice),
           ActivateOp(Nonlinearity::kGeluTanh, dice),
           EmbedOp(dice),
-          AttentionOp(dice)};
+          AttentionOp(dice),
+          AttentionMassOp(dice)};
 }
 
 bool IsFinite(const Numbers& numbers) {

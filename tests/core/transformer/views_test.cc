@@ -34,7 +34,7 @@ std::vector<int> AllLayers(const Model& model) {
 
 std::unique_ptr<Session> MustView(Session& session,
                                   const std::vector<int>& layers) {
-  auto view = session.View(layers);
+  auto view = session.View(ViewOptions::Layers(layers));
   Check(view.ok(), view.status().message());
   return *std::move(view);
 }
@@ -174,7 +174,7 @@ TEST_P(Views, RefuseLayersThatAreNone) {
   const int end = model->layers();
   for (const std::vector<int>& layers : std::vector<std::vector<int>>{
            {-1}, {end}, {0, 0}, {1, 0}, {0, end}, {-1, 0}, {0, 1, 1}}) {
-    const auto view = session->View(layers);
+    const auto view = session->View(ViewOptions::Layers(layers));
     EXPECT_EQ(view.status().code(), absl::StatusCode::kInvalidArgument)
         << testing::PrintToString(layers);
   }

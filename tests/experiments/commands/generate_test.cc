@@ -145,6 +145,7 @@ TEST(Generate, TellsTheFactsOfEveryRoundInJson) {
   for (const Json& round : json.at("rounds")) {
     EXPECT_LE(round.at("nodes"), 14);  // <2, 2, 1, 1>
     EXPECT_GE(round.at("nodes"), 4);
+    EXPECT_EQ(round.at("probes"), 0);
     EXPECT_LE(round.at("accepted"), 4);
     EXPECT_LE(round.at("emitted"), round.at("accepted").get<int>() + 1);
     emitted += round.at("emitted").get<int>();

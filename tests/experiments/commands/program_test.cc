@@ -66,9 +66,9 @@ TEST(Program, SuggestsTheNearestCommand) {
 
 const std::set<std::string>& Commands() {
   static const auto& commands = *new std::set<std::string>{
-      "calibrate", "check",    "compare", "count",    "doctor", "export",
-      "fastest",   "generate", "grow",    "law",      "list",   "measure",
-      "report",    "run",      "score",   "tokenize", "tree"};
+      "calibrate", "check",    "compare", "count",  "doctor",   "export",
+      "fastest",   "generate", "grow",    "law",    "list",     "measure",
+      "report",    "run",      "score",   "search", "tokenize", "tree"};
   return commands;
 }
 
@@ -98,7 +98,7 @@ TEST(Program, TakesADeviceWhereverItTakesThreads) {
     if (help.find("\n  --threads ") != help.npos) threads.insert(command);
   }
   EXPECT_THAT(device, ElementsAre("calibrate", "check", "doctor", "generate",
-                                  "measure", "run", "score"));
+                                  "measure", "run", "score", "search"));
   EXPECT_EQ(threads, device);
 }
 
@@ -110,9 +110,9 @@ TEST(Program, ListsEveryCatalogueAsJson) {
   for (const auto& [catalogue, rows] : json.items())
     sizes[catalogue] = rows.size();
   EXPECT_THAT(sizes, ElementsAre(Pair("controls", 21), Pair("devices", 4),
-                                 Pair("drafters", 8), Pair("metrics", 25),
+                                 Pair("drafters", 16), Pair("metrics", 25),
                                  Pair("model families", 5), Pair("policies", 9),
-                                 Pair("verifiers", 11)));
+                                 Pair("verifiers", 13)));
   EXPECT_EQ(json.at("devices").at(0).at("name"), "cpu");
   EXPECT_FALSE(json.at("devices").at(0).at("instruction_sets").empty());
   for (const auto& row : json.at("verifiers")) {
@@ -157,6 +157,10 @@ TEST(Program, RefusesUnknownNamesAndKeysWithTheNearestKnown) {
   ExpectRefused(With("gamma: 2", "gama: 2"), "5:23", "did you mean 'gamma'?");
   ExpectRefused(With("horizon: 2", "horizont: 2"), "2:1",
                 "did you mean 'horizon'?");
+  ExpectRefused(With("name: leviathan", "name: bild, rolback: 2"), "6:24",
+                "did you mean 'rollback'?");
+  ExpectRefused(With("name: leviathan", "name: top_beta, betta: 2"), "6:28",
+                "did you mean 'beta'?");
   ExpectRefused(Good() + "control: merged_duplicate\n", "7:10",
                 "did you mean 'merged_duplicates'?");
 }
@@ -164,6 +168,12 @@ TEST(Program, RefusesUnknownNamesAndKeysWithTheNearestKnown) {
 TEST(Program, RefusesWhatCannotBe) {
   ExpectRefused(With("horizon: 2", "horizon: 0"), "2:10", "at least 1");
   ExpectRefused(With("gamma: 2", "gamma: -1"), "5:30", "gamma");
+  ExpectRefused(With("name: leviathan", "name: bild, rollback: -1"), "6:34",
+                "'rollback' must not be negative");
+  ExpectRefused(With("name: leviathan", "name: top_beta, beta: 0"), "6:34",
+                "'beta' must be at least 1");
+  ExpectRefused(With("name: chain", "name: adaptive_chain, goal: 1"), "5:38",
+                "'goal' must lie in (0, 1)");
   ExpectRefused(With("gamma: 2", "gamma: 2, law: sampled"), "5:38",
                 "unknown law 'sampled'");
   ExpectRefused(With("vocab: 2", "vocab: 2\nvocab: 2"), "2:1", "vocab");

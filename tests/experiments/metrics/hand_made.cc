@@ -91,4 +91,17 @@ records::PromptRecord Refusals() {
   return record;
 }
 
+records::PromptRecord Probed() {
+  records::PromptRecord record;
+  records::Round& chain =
+      AddRound({-1, 0, 1, 2, 0, 4}, {{0, 0, {1}, 0.6}, {1, 0, {2}, 0.4}},
+               {1, 2}, record);
+  SetTimes(3'000, 10'000, 0, chain);
+  for (const int node : {3, 4, 5}) chain.add_probes()->set_node(node);
+  records::Round& bare = AddRound({-1, 0, 1}, {}, {}, record);
+  SetTimes(1'000, 9'000, 0, bare);
+  for (const int node : {1, 2}) bare.add_probes()->set_node(node);
+  return record;
+}
+
 }  // namespace banyan

@@ -41,6 +41,10 @@ records::PromptRecord Tree();
 // The same cell refuses everything, and then has nothing drafted.
 records::PromptRecord Refusals();
 
+// One trunk. First a chain 1 2, accepted, with a probe below 2 and a chain of
+// two below the root; then nothing drafted, and two probes.
+records::PromptRecord Probed();
+
 }  // namespace banyan
 
 #endif  // BANYAN_TESTS_EXPERIMENTS_METRICS_HAND_MADE_H_

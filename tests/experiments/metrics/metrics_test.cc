@@ -14,6 +14,7 @@
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
+#include "experiments/metrics/round_figures.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
 #include "tests/experiments/metrics/hand_made.h"
@@ -121,6 +122,26 @@ TEST(Metrics, CountNodesAndWhatMergingSaves) {
               ElementsAre(Pair("", DoubleEq(5.0 / 3))));
   // Seven draws of the tree were kept, in four nodes.
   EXPECT_THAT(Measure("nodes_saved", cell, {Tree()}), ElementsAre(Pair("", 3)));
+}
+
+// Nobody drew them: they cost rows of the pass and time, and are no drafts.
+TEST(Metrics, CountProbesAsNothingButTime) {
+  const records::Cell cell = CellOf(1);
+  EXPECT_THAT(Measure("drafted_nodes", cell, {Probed()}),
+              ElementsAre(Pair("", 1)));
+  EXPECT_THAT(Measure("acceptance_by_depth", cell, {Probed()}),
+              ElementsAre(Pair("depth 1", 0.5), Pair("depth 2", 0.5)));
+  EXPECT_THAT(Measure("conditional_acceptance_by_depth", cell, {Probed()}),
+              ElementsAre(Pair("depth 1", 1), Pair("depth 2", 1)));
+  EXPECT_THAT(Measure("nodes_saved", cell, {Probed()}),
+              ElementsAre(Pair("", 0)));
+  EXPECT_THAT(Measure("tokens_per_pass", cell, {Probed()}),
+              ElementsAre(Pair("", 2)));
+  // Two levels; the baseline's passes take 8 us.
+  EXPECT_THAT(Measure("drafter_cost", cell, {Probed()}, {Plain(4)}),
+              ElementsAre(Pair("", DoubleEq(4.0 / 2 / 8)),
+                          Pair("pass", DoubleEq(4.0 / 2 / 8))));
+  EXPECT_EQ(PassTokens(Probed().rounds(0)), 6);
 }
 
 TEST(Metrics, CountTime) {

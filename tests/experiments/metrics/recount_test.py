@@ -66,6 +66,21 @@ def depths(made):
     return found
 
 
+def probes(made):
+    return {probe["node"] for probe in made["probes"]}
+
+
+def drafted(made):
+    """The depths of the nodes that somebody drew."""
+    return [depth for node, depth in enumerate(depths(made))
+            if node > 0 and node not in probes(made)]
+
+
+def drawn_below(made, node):
+    return any(parent == node and child not in probes(made)
+               for child, parent in enumerate(made["parents"]))
+
+
 def reached(made):
     """(draw list, accepted child or None) of the root and the path."""
     nodes = [0] + made["path"]
@@ -165,7 +180,7 @@ class Cell:
         self.give("throughput", "", tokens,
                   sum(map(wall_ns, self.records)) / 1e9, everyone)
         self.give("drafted_nodes", "",
-                  sum(len(made["tokens"]) - 1 for made in self.rounds),
+                  sum(len(drafted(made)) for made in self.rounds),
                   len(self.rounds), everyone)
         logs = [value for record in self.records
                 for value in record["log_probability"]]
@@ -206,12 +221,11 @@ class Cell:
         if not self.trunks:
             return
         drafting = sum(draft_ns(record) for record, _ in pairs)
-        levels = sum(max(depths(made)) for record, _ in pairs
+        levels = sum(max(drafted(made), default=0) for record, _ in pairs
                      for made in record["rounds"])
-        drafted = units(record for record, _ in pairs
-                        if any(len(made["tokens"]) > 1
-                               for made in record["rounds"]))
-        self.give("drafter_cost", "", drafting, levels * plain_pass, drafted)
+        drew = units(record for record, _ in pairs
+                     if any(map(drafted, record["rounds"])))
+        self.give("drafter_cost", "", drafting, levels * plain_pass, drew)
         self.give("drafter_cost", "pass", drafting, plain_pass * sum(
             len(record["rounds"]) for record, _ in pairs), everyone)
 
@@ -259,7 +273,7 @@ class Cell:
                    lambda record: record["rounds"])
 
     def count_by_depth(self):
-        deepest = max(max(depths(made)) for made in self.rounds)
+        deepest = max(max(drafted(made), default=0) for made in self.rounds)
         self.share("acceptance_by_depth",
                    {f"depth {depth}": sum(len(made["path"]) >= depth
                                           for made in self.rounds)
@@ -269,7 +283,7 @@ class Cell:
             came = [(record, made) for record in self.records
                     for made in record["rounds"]
                     if len(made["path"]) >= depth - 1 and
-                    ([0] + made["path"])[depth - 1] in made["parents"]]
+                    drawn_below(made, ([0] + made["path"])[depth - 1])]
             self.give("conditional_acceptance_by_depth", f"depth {depth}",
                       sum(len(made["path"]) >= depth for _, made in came),
                       len(came), units(record for record, _ in came))

@@ -101,6 +101,12 @@ TEST_F(StatedCostsTest, AddPassesBySizeAndLevelsByDrafter) {
   EXPECT_EQ(Predicted(1).at("gpu.yaml").value, 1);
 }
 
+TEST_F(StatedCostsTest, ChargeThePassForProbesAndNobodyForTheirLevels) {
+  records_ = {Probed(), Probed()};
+  EXPECT_EQ(Stating("target_ms: {1: 10, 3: 11, 6: 17}\ndraft_ms: 0.5\n"), "");
+  EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, (17 + 2 * 0.5) + 11);
+}
+
 TEST_F(StatedCostsTest, TakeOneCostForAllDrafters) {
   EXPECT_EQ(Stating("target_ms: {1: 10, 5: 12}\ndraft_ms: 0.5\n"), "");
   EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12 + 4 * 0.5);

@@ -105,11 +105,30 @@ void WriteHead(const TestFolder& folder) {
                    ", \"max_position_embeddings\": 256}"));
 }
 
+// Look-ahead vectors that are embeddings of tokens of one cycle: the target
+// takes the next of it for what follows, which at times is so.
+void WriteVectors(const TestFolder& folder) {
+  const MadeModelOptions target = Tiny({});
+  const int hidden = target.heads * 16;
+  const std::vector<float> embedding = CyclicHead(target, 0);
+  const auto first = embedding.begin() + 61 * hidden;
+  folder.Write("model.safetensors",
+               SafetensorsFile({{"lookahead.embeddings",
+                                 {"F32",
+                                  {kHeads, hidden},
+                                  Stored({first, first + kHeads * hidden})}}}));
+  folder.Write("config.json",
+               absl::StrCat("{\"lookahead_vectors\": ", kHeads,
+                            ", \"hidden_size\": ", hidden,
+                            ", \"vocab_size\": ", target.vocab, "}"));
+}
+
 // The target, and by their names in the presets what drafts for it.
 struct MadeModels {
   MadeModels() {
     WriteHeads(heads);
     WriteHead(head);
+    WriteVectors(vectors);
   }
 
   MadeModel target{Tiny({0, 1})};
@@ -117,6 +136,7 @@ struct MadeModels {
   MadeModel boosted{Tiny({1, 2})};
   TestFolder heads;
   TestFolder head;
+  TestFolder vectors;
 };
 
 std::vector<Prompt> MadePrompts() {
@@ -133,15 +153,16 @@ class Bench : public PresetBench {
         folders_({{"draft", models.draft.path()},
                   {"boosted", models.boosted.path()},
                   {"heads", models.heads.path()},
-                  {"head", models.head.path()}}) {}
+                  {"head", models.head.path()},
+                  {"vectors", models.vectors.path()}}) {}
 
   // A preset with the made models in the place of those that ship, in the same
   // format as the target.
   LoadedMethod OpenMade(const std::string& preset, const std::string& weights,
                         const std::string& temperature = "0") {
     Params file = Preset(preset);
-    const auto set = [&](const std::string& path, const std::string& text) {
-      auto changed = WithValue(file, path, Params::Scalar(text));
+    const auto set = [&](const std::string& path, const Params& value) {
+      auto changed = WithValue(file, path, value);
       Check(changed.ok(), changed.status().message());
       file = *changed;
     };
@@ -152,12 +173,26 @@ class Bench : public PresetBench {
         if (folder == folders_.end()) continue;  // the target itself
         const std::string path = absl::StrCat("models.", entry.key, ".");
         if (entry.key == "heads" || entry.key == "head") {
-          set(path + "heads", folder->second);
+          set(path + "heads", Params::Scalar(folder->second));
+        } else if (entry.key == "vectors") {
+          set(path + "embeddings", Params::Scalar(folder->second));
         } else {
-          set(path + "directory", folder->second);
-          set(path + "weights", weights);
+          set(path + "directory", Params::Scalar(folder->second));
+          set(path + "weights", Params::Scalar(weights));
         }
       }
+    // What the made target has fewer layers for.
+    const Params* drafters = all.Find("drafters");
+    const std::size_t count =
+        drafters == nullptr ? 0 : drafters->items().size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string path = absl::StrCat("drafters.", i, ".");
+      if (drafters->items()[i].Find("exits") != nullptr)
+        set(path + "exits", Params::List({Params::Scalar("1")}));
+      for (const char* blocks : {"attention", "feed_forward"})
+        if (drafters->items()[i].Find(blocks) != nullptr)
+          set(path + blocks, Params::List({Params::Scalar("1")}));
+    }
     return Open(file, weights, temperature);
   }
 
@@ -198,7 +233,8 @@ TEST_P(EveryPresetOnHost, LeavesGreedyTextAsItIsInEveryFormat) {
     // Some of it was right, and some was not but where the target drafts for
     // itself: else nothing was tested.
     EXPECT_GT(bench.accepted, 0U) << weights;
-    const bool by_itself = absl::StartsWith(GetParam(), "self_");
+    const bool by_itself = absl::StartsWith(GetParam(), "self_") ||
+                           GetParam() == "skip_q8" || GetParam() == "triforce";
     EXPECT_LT(bench.accepted, bench.drafted + (by_itself ? 1 : 0)) << weights;
   }
   ExpectCounts(tally, kProgram);

@@ -129,6 +129,47 @@ TEST(Opponents, AreCellsLikeAnyOther) {
   EXPECT_EQ(chains, 2);  // one a temperature, whoever asks for it
 }
 
+// The models of a drafter's drafters are its own.
+TEST(Opponents, OfADrafterMadeOfDraftersHaveItWhole) {
+  const auto relayed = [](const std::string& method, const std::string& weak,
+                          const std::string& policy) {
+    return absl::StrCat(
+        "  ", method, ":\n    models: {", weak,
+        ": {directory: other/weak}, c: {directory: other/strong}}\n"
+        "    drafters:\n"
+        "      - name: relay\n        spans:\n"
+        "          - {levels: 2, drafter: {name: small_model, model: c}}\n"
+        "          - {drafter: {name: small_model, model: ",
+        weak, "}}\n    policy: {name: ", policy,
+        "}\n    verifier: {name: multi_round}\n");
+  };
+  const auto experiment =
+      Read(absl::StrCat("question: Does it?\ntarget: {directory: some/large}\n"
+                        "workload: {file: prompts.jsonl}\nmethods:\n",
+                        relayed("wide", "a", "expansion, branching: [3]"),
+                        relayed("deep", "b", "best_first, budget: 3"),
+                        relayed("other", "a", "expansion, branching: [2]"),
+                        "compare:\n  chains:\n", Length("relay", 1, 5, 1.5)));
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  EXPECT_THAT(Opponents(*experiment, "wide"),
+              ElementsAre("reference chain-5 relay", "nodes chain-3 relay",
+                          "fastest chain-5 relay"));
+  // Models of other names are the same.
+  EXPECT_EQ(Opponents(*experiment, "deep"), Opponents(*experiment, "wide"));
+  for (const ExperimentCell& cell : experiment->cells)
+    if (cell.method == "chain-3 relay") {
+      EXPECT_EQ(cell.section.Find("models")->entries().size(), 2);
+      EXPECT_EQ(
+          cell.section.Find("models")->Find("c")->Find("directory")->text(),
+          "other/strong");
+    }
+}
+
+TEST(Opponents, ADrafterHasItsModelsNameUnlessItIsMadeOfDrafters) {
+  EXPECT_EQ(DrafterLabel("small_model", "weak"), "weak");
+  EXPECT_EQ(DrafterLabel("cascade", "weak"), "cascade");
+}
+
 TEST(Opponents, TheReferenceMayBeAMethod) {
   const auto experiment = Read(
       absl::StrCat(kMethods, "compare: {reference: line, rivals: [tree]}"));

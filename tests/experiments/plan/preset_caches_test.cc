@@ -30,6 +30,7 @@
 #include "decode/round.h"
 #include "decode/sequence.h"
 #include "drafters/drafter.h"
+#include "experiments/plan/params_edit.h"
 #include "experiments/run/method_file.h"
 #include "experiments/run/model_shelf.h"
 #include "tests/experiments/preset_files.h"
@@ -76,7 +77,9 @@ class Forced : public Verifier {
     int deepest = 0;
     if (fate_ == Fate::kAccepted)
       for (int node = 1; node < tree.size(); ++node)
-        if (tree.node(node).depth > tree.node(deepest).depth) deepest = node;
+        if (!tree.node(node).probe() &&
+            tree.node(node).depth > tree.node(deepest).depth)
+          deepest = node;
     verdict.next = target.Row(deepest).Argmax();
     for (int node = deepest; node != 0; node = tree.node(node).parent)
       verdict.path.insert(verdict.path.begin(), node);
@@ -144,6 +147,24 @@ std::vector<Distribution> Proposals(const Sequence& sequence, int number,
   return all;
 }
 
+// What came of earlier rounds is no cache: here a hybrid goes by the text
+// alone, and copies where more than three tokens match; a part of the text is
+// seen without the chunks that were chosen when the prompt began.
+Params WithoutMemory(const std::string& preset) {
+  Params file = Preset(preset);
+  std::vector<std::pair<const char*, const char*>> changes;
+  if (preset == "hybrid")
+    changes = {{"drafters.0.start", "1e300"},
+               {"drafters.0.drafters.1.depth", "3"}};
+  if (preset == "triforce") changes = {{"drafters.0.upper.chunks", "0"}};
+  for (const auto& [path, value] : changes) {
+    auto changed = WithValue(file, path, Params::Scalar(value));
+    Check(changed.ok(), changed.status().message());
+    file = *std::move(changed);
+  }
+  return file;
+}
+
 class Bench {
  public:
   Bench(const std::string& preset, Fate fate)
@@ -177,6 +198,10 @@ class Bench {
     const auto& trunks = method_.decoder->method().trunks;
     for (std::size_t i = 0; i < trunks.size(); ++i) {
       const int number = static_cast<int>(i);
+      if (trunks[i].drafter->reads_rows()) {
+        ++compared;  // the target: what it told the drafter is not told again
+        continue;
+      }
       const auto own = Proposals(sequence, number, trunks[i].law);
       const auto anew = Proposals(fresh, number, trunks[i].law);
       EXPECT_EQ(own.size(), anew.size());
@@ -190,7 +215,7 @@ class Bench {
  private:
   LoadedMethod Open(const std::string& preset) {
     auto method = ReadMethodFile(
-        Preset(preset),
+        WithoutMemory(preset),
         {.target = {kShippedTarget, "auto"},
          .shelf = shelf_,
          .sampling = {{"temperature", {}, Params::Scalar("1")}}});
@@ -231,7 +256,7 @@ TEST_P(EveryPresetsCaches, AreThoseOfAFreshPrefillAfterEveryRound) {
     } else if (fate == Fate::kRefused) {
       EXPECT_EQ(path, 0U);
     }
-    drafted += static_cast<std::size_t>(round.tree.size()) - 1;
+    drafted += static_cast<std::size_t>(round.tree.Drafted());
     accepted += path;
     compared += bench.CompareWithFresh(*sequence);
   }

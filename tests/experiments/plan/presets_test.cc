@@ -40,8 +40,11 @@ struct Sizes {
 
 const std::map<std::string, Sizes>& SizesOfPresets() {
   static const auto& sizes = *new std::map<std::string, Sizes>{
+      {"adaptive_refit", {"policy.gamma", {"1", "4", "8"}}},
       {"auto", {"policy.budget", {"4", "12", "24"}}},
       {"best_first", {"policy.budget", {"3", "8", "20"}}},
+      {"bild", {"policy.gamma", {"1", "4", "10"}}},
+      {"cascade", {"policy.gamma", {"1", "4", "9"}}},
       {"chain", {"policy.gamma", {"1", "4", "9"}}},
       {"copy", {"policy.gamma", {"1", "4", "12"}}},
       {"eagle1",
@@ -55,16 +58,27 @@ const std::map<std::string, Sizes>& SizesOfPresets() {
       {"eagle_sampled",
        {"policy.branching", {"[2]", "[2, 1, 1, 1, 1]", "[3, 2, 2]"}}},
       {"eagle_sequoia", {"policy.budget", {"3", "8", "20"}}},
+      {"early_exit", {"policy.gamma", {"1", "3", "7"}}},
+      {"early_exit_settled", {"policy.gamma", {"1", "3", "7"}}},
+      {"hybrid", {"policy.total", {"2", "8", "20"}}},
+      {"lookahead", {"policy.budget", {"2", "8", "20"}}},
       {"medusa", {"policy.budget", {"3", "8", "20"}}},
       {"merged_all", {"trunks.0.policy.gamma", {"1", "4", "8"}}},
       {"ngram", {"policy.gamma", {"1", "4", "9"}}},
+      {"pass", {"policy.gamma", {"1", "4", "9"}}},
+      {"relay", {"policy.gamma", {"1", "4", "9"}}},
       {"self_q8_chain", {"policy.gamma", {"1", "4", "9"}}},
       {"self_q8_tree", {"policy.branching", {"[2]", "[2, 2, 1]", "[3, 2, 2]"}}},
       {"sequences", {"policy.gamma", {"1", "3", "6"}}},
       {"sequoia", {"policy.budget", {"3", "8", "20"}}},
       {"sequoia_boosted", {"policy.budget", {"3", "8", "20"}}},
+      {"skip", {"policy.gamma", {"1", "3", "7"}}},
+      {"skip_q8", {"policy.gamma", {"1", "4", "8"}}},
+      {"specdec_relaxed", {"policy.gamma", {"1", "4", "8"}}},
       {"specinfer_1", {"policy.branching", {"[2]", "[2, 1, 1]", "[3, 2, 2]"}}},
       {"specinfer_2", {"policy.gamma", {"1", "4", "9"}}},
+      {"staged", {"policy.budget", {"3", "8", "20"}}},
+      {"triforce", {"policy.gamma", {"1", "4", "9"}}},
   };
   return sizes;
 }

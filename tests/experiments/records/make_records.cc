@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   banyan::MadeOptions options;
   options.gaps = true;
   options.batches = true;
+  options.probes = true;
   if (argc == 4) {
     options.prompts = std::atoi(argv[2]);
     options.tokens = std::atoi(argv[3]);

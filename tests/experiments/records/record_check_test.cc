@@ -18,15 +18,15 @@ using testing::HasSubstr;
 
 constexpr int kMergedCell = 2;
 
-// A record whose first round has a path, changed by `change`, is refused so.
+// A record whose first round has a path and probes, changed by `change`, is
+// refused so.
 void ExpectRefused(const std::string& reason,
                    const std::function<void(records::PromptRecord&)>& change) {
-  MadeOptions options;
-  options.batches = true;
+  const MadeOptions options = {.batches = true, .probes = true};
   const records::Context context = MadeContext(options);
   int prompt = 0;
   records::PromptRecord record = MadePrompt(options, kMergedCell, prompt);
-  while (record.rounds(0).path_size() < 2)
+  while (record.rounds(0).path_size() < 2 || record.rounds(0).probes_size() < 2)
     record = MadePrompt(options, kMergedCell, ++prompt);
   ASSERT_TRUE(CheckRecord(record, context).ok())
       << CheckRecord(record, context);
@@ -36,8 +36,7 @@ void ExpectRefused(const std::string& reason,
 }
 
 TEST(RecordCheck, AcceptsWhatIsMadeUp) {
-  MadeOptions options;
-  options.batches = true;
+  const MadeOptions options = {.batches = true, .probes = true};
   const records::Context context = MadeContext(options);
   EXPECT_TRUE(CheckContext(context).ok()) << CheckContext(context);
   for (int prompt = 0; prompt < options.prompts; ++prompt)
@@ -99,6 +98,69 @@ TEST(RecordCheck, RefusesDrawsThatLeadNowhere) {
   });
   ExpectRefused("masses", [](Record& record) {
     record.mutable_rounds(0)->mutable_lists(0)->add_q(1);
+  });
+}
+
+TEST(RecordCheck, RefusesProbesThatAreNone) {
+  using Record = records::PromptRecord;
+  ExpectRefused("a probe stands at node 0", [](Record& record) {
+    record.mutable_rounds(0)->mutable_probes(0)->set_node(0);
+  });
+  ExpectRefused("a probe stands at node 999", [](Record& record) {
+    record.mutable_rounds(0)->add_probes()->set_node(999);
+  });
+  ExpectRefused("of trunk 2", [](Record& record) {
+    record.mutable_rounds(0)->mutable_probes(0)->set_trunk(2);
+  });
+  ExpectRefused(", after ", [](Record& record) {
+    records::Round& round = *record.mutable_rounds(0);
+    round.mutable_probes(1)->set_node(round.probes(0).node());
+  });
+}
+
+// A node is a probe, or drawn, or accepted.
+TEST(RecordCheck, RefusesProbesThatSomebodyDrew) {
+  using Record = records::PromptRecord;
+  const auto make_probe = [](int node, Record& record) {
+    records::Round& round = *record.mutable_rounds(0);
+    round.clear_probes();
+    round.add_probes()->set_node(node);
+  };
+  const auto first_drawn = [](const Record& record) {
+    return record.rounds(0).path(0);
+  };
+  ExpectRefused(" stands below a probe", [&](Record& record) {
+    make_probe(first_drawn(record), record);
+  });
+  const auto last_of_path = [](const Record& record) {
+    const records::Round& round = record.rounds(0);
+    return round.path(round.path_size() - 1);
+  };
+  const auto cut_below = [](int node, Record& record) {
+    records::Round& round = *record.mutable_rounds(0);
+    for (int i = node + 1; i < round.parents_size(); ++i)
+      if (round.parents(i) == node) round.set_parents(i, node - 1);
+  };
+  ExpectRefused(", which is no child with its token", [&](Record& record) {
+    const int node = last_of_path(record);
+    cut_below(node, record);
+    record.mutable_rounds(0)->clear_lists();
+    records::DrawList& list = *record.mutable_rounds(0)->add_lists();
+    list.set_node(record.rounds(0).parents(node));
+    list.add_tokens(record.rounds(0).tokens(node));
+    list.add_children(node);
+    list.add_q(1);
+    make_probe(node, record);
+  });
+  ExpectRefused(", which is no child of it", [&](Record& record) {
+    const int node = last_of_path(record);
+    cut_below(node, record);
+    record.mutable_rounds(0)->clear_lists();
+    make_probe(node, record);
+  });
+  ExpectRefused("a draw list stands at node", [&](Record& record) {
+    records::Round& round = *record.mutable_rounds(0);
+    round.mutable_lists(0)->set_node(round.probes(0).node());
   });
 }
 

@@ -122,6 +122,42 @@ TEST_F(PageJsonTest, DrawsTheFirstPromptsOfEveryCell) {
   }
 }
 
+TEST_F(PageJsonTest, ShowsProbesAsWhatTheyAre) {
+  const MadeOptions options = {.probes = true};
+  const std::string path = OwnFolder() + "/probes.banyan";
+  WriteMadeRecords(path, options, MadeContext(options));
+  const auto set = ReadRecordSet({path}, false);
+  ASSERT_TRUE(set.ok()) << set.status();
+  const auto report = Summarise(*set, {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  TokenTexts texts;
+  const Json json = Json::parse(ToJson(*set, *report, 1, texts).Text());
+  const records::PromptRecord record = MadePrompt(options, 2, 0);
+  int probes = 0;
+  for (int i = 0; i < record.rounds_size(); ++i) {
+    const Json& nodes =
+        json.at("samples")[2].at("rounds")[static_cast<std::size_t>(i)].at(
+            "nodes");
+    std::vector<int> shown;
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+      if (!nodes[node].contains("probe_of")) continue;
+      EXPECT_TRUE(nodes[node].at("p").is_null());
+      EXPECT_TRUE(nodes[node].at("trunks").empty());
+      shown.push_back(static_cast<int>(node));
+    }
+    std::vector<int> kept;
+    for (const records::Probe& probe : record.rounds(i).probes()) {
+      kept.push_back(probe.node());
+      const Json& node = nodes[static_cast<std::size_t>(probe.node())];
+      EXPECT_EQ(node.at("probe_of"), probe.trunk());
+      EXPECT_EQ(node.at("vector"), probe.vector());
+    }
+    EXPECT_EQ(shown, kept);
+    probes += record.rounds(i).probes_size();
+  }
+  EXPECT_GT(probes, 3);
+}
+
 TEST_F(PageJsonTest, TellsWhereEveryTokenCameFrom) {
   const Json json = Document(6);
   int bonus = 0;

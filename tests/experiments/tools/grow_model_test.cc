@@ -242,25 +242,26 @@ TEST_P(Growth, LendsNoViewWithoutAnInertLayer) {
   const auto session = model->NewSession();
   std::vector<int> layers(static_cast<std::size_t>(model->layers()));
   std::iota(layers.begin(), layers.end(), 0);
-  EXPECT_TRUE(session->View(layers).ok());
-  const auto all = session->View(layers);
+  EXPECT_TRUE(session->View(ViewOptions::Layers(layers)).ok());
+  const auto all = session->View(ViewOptions::Layers(layers));
   ASSERT_TRUE(all.ok());
   layers.pop_back();
   for (Session* from : {session.get(), all->get()}) {
-    const absl::Status status = from->View(layers).status();
+    const absl::Status status =
+        from->View(ViewOptions::Layers(layers)).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(
         std::string(status.message()),
         HasSubstr("layer " + std::to_string(layers.size()) + " is inert"));
   }
-  EXPECT_FALSE(session->View({}).ok());
+  EXPECT_FALSE(session->View(ViewOptions()).ok());
   // Wider only: no layer is inert.
   SizeWish wish = Wish(2);
   wish.sizes.layers = 0;
   const Grown wider(Folder(), wish);
   const auto other = Load(wider.path());
   EXPECT_EQ(other->grown_from(), model->grown_from());
-  EXPECT_TRUE(other->NewSession()->View({0}).ok());
+  EXPECT_TRUE(other->NewSession()->View(ViewOptions::Layers({0})).ok());
 }
 
 // All but the family that cannot grow.

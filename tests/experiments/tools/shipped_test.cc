@@ -47,8 +47,8 @@ TEST(Shipped, IsSmallAndHasCards) {
     names.insert(folder.path().filename().string());
   EXPECT_THAT(names, testing::ElementsAre("pycode-counts", "pycode-draft-1",
                                           "pycode-draft-2", "pycode-eagle1",
-                                          "pycode-eagle3", "pycode-medusa",
-                                          "pycode-target"));
+                                          "pycode-eagle3", "pycode-lookahead",
+                                          "pycode-medusa", "pycode-target"));
   for (const std::string& name : names) {
     const std::string folder = absl::StrCat("models/", name, "/");
     std::ifstream card(folder + "README.md");

@@ -1,0 +1,158 @@
+// AttentionMass on the processor. As in attention.cc, one task is one key head
+// with some rows, whose query heads are rows too. What it finds for its head is
+// added up when all have ended.
+//
+// The order of sums: that of scores and of all p in scores-inl.h, the lanes of
+// the latter added in halves. The p of a chunk are added over sixteen lanes as
+// far as whole sixteens go, its slot i in lane i % 16, the lanes in halves;
+// what is left follows one by one. Quotients of a chunk are added head by head,
+// first those of the heads that share keys.
+#include "core/ops/attention_mass.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/cpu/head_rows.h"
+#include "core/ops/host/host.h"
+#include "core/ops/tensor.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/ops/cpu/attention_mass.cc"
+#include "hwy/foreach_target.h"
+// After foreach_target.h, which Highway wants.
+#include "core/ops/cpu/scores-inl.h"
+#include "core/ops/cpu/simd-inl.h"
+#include "hwy/highway.h"
+
+#ifndef BANYAN_ATTENTION_MASS_CPU_ONCE_
+#define BANYAN_ATTENTION_MASS_CPU_ONCE_
+namespace banyan {
+namespace {
+
+// What a key head's queries give each chunk: `chunks` numbers a row, one key
+// head's row after the other.
+struct Masses {
+  float* Row(int row, int kv_head) {
+    return numbers.data() + (static_cast<std::size_t>(row) * kv_heads +
+                             static_cast<std::size_t>(kv_head)) *
+                                chunks;
+  }
+
+  std::size_t kv_heads;
+  std::size_t chunks;
+  std::vector<float> numbers;
+};
+
+}  // namespace
+}  // namespace banyan
+#endif  // BANYAN_ATTENTION_MASS_CPU_ONCE_
+
+HWY_BEFORE_NAMESPACE();
+namespace banyan::HWY_NAMESPACE {
+namespace {
+
+float SumChunk(const float* p, std::size_t size) {
+  const std::size_t whole = size / kLane * kLane;
+  float sum = 0;
+  if (whole > 0) {
+    alignas(64) float lanes[kLane];
+    SumLanes(p, whole, lanes);
+    sum = AddLanes(lanes);
+  }
+  for (std::size_t i = whole; i < size; ++i) sum += p[i];
+  return sum;
+}
+
+// Adds to `masses` what one query gives each chunk. `scores` have room for a
+// whole sixteen of slots, `sums` for the chunks.
+void AddQuery(const AttentionMassArgs& args, float* scores, float* sums,
+              float* masses) {
+  const FloatTag d;
+  const auto committed = static_cast<std::size_t>(args.committed);
+  const auto chunk = static_cast<std::size_t>(args.chunk);
+  const float largest =
+      Largest(scores, committed, -std::numeric_limits<float>::infinity());
+  WeighRow(scores, committed, hn::Set(d, largest));
+  std::fill(scores + committed, scores + PadToLane(args.committed), 0.0F);
+  alignas(64) float lanes[kLane];
+  SumLanes(scores, committed, lanes);
+  const Float total = hn::Set(d, AddLanes(lanes));
+  const auto chunks = static_cast<std::size_t>(args.y.columns);
+  // A slot alone is its chunk's sum.
+  const float* parts = chunk == 1 ? scores : sums;
+  for (std::size_t c = 0; chunk > 1 && c < chunks; ++c)
+    sums[c] =
+        SumChunk(scores + c * chunk, std::min(chunk, committed - c * chunk));
+  for (std::size_t c = 0; c < chunks; c += kWidth)
+    StoreUpTo(hn::Add(LoadUpTo(masses, c, chunks),
+                      hn::Div(LoadUpTo(parts, c, chunks), total)),
+              masses, c, chunks);
+}
+
+void FindMasses(const AttentionMassArgs& args, const HeadRows& part,
+                Masses& masses) {
+  const KvCache& cache = *args.prefix;
+  const int group = args.heads / cache.kv_heads;
+  const int rows = part.count * group;
+  const auto size = static_cast<std::size_t>(cache.head_dim);
+  const auto stride = static_cast<std::size_t>(PadToLane(args.committed));
+  const auto all = static_cast<std::size_t>(rows);
+  const auto memory = std::make_unique_for_overwrite<float[]>(
+      all * (size + stride) + masses.chunks);
+  float* scores = memory.get() + all * size;
+  float* sums = scores + all * stride;
+  ReadQueries(args.queries, part, static_cast<std::size_t>(group) * size,
+              memory.get());
+  MultiplyKeys(cache, part.kv_head, 0, args.committed,
+               {memory.get(), rows, size, scores, stride});
+  for (int i = 0; i < rows; ++i)
+    AddQuery(args, scores + static_cast<std::size_t>(i) * stride, sums,
+             masses.Row(part.first + i / group, part.kv_head));
+}
+
+}  // namespace
+}  // namespace banyan::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace banyan {
+namespace {
+
+HWY_EXPORT(FindMasses);
+
+}  // namespace
+
+absl::Status CpuBackend::AttentionMass(const AttentionMassArgs& args) {
+  host::CheckMass(args);
+  const int rows = args.queries.rows;
+  const int kv_heads = args.prefix->kv_heads;
+  Masses masses = {static_cast<std::size_t>(kv_heads),
+                   static_cast<std::size_t>(args.y.columns),
+                   {}};
+  masses.numbers.resize(static_cast<std::size_t>(rows) * masses.kv_heads *
+                        masses.chunks);
+  const std::vector<HeadRows> parts = RowsByHead(rows, args.heads, kv_heads);
+  Split(static_cast<int>(parts.size()),
+        2.0 * rows * args.committed * args.heads * args.prefix->head_dim,
+        [&](int first, int end) {
+          for (int i = first; i < end; ++i) HWY_DISPATCH_TABLE(FindMasses)
+          [kernel_](args, parts[static_cast<std::size_t>(i)], masses);
+        });
+  for (int row = 0; row < rows; ++row) {
+    float* y = host::Row(args.y, row);
+    std::copy_n(masses.Row(row, 0), masses.chunks, y);
+    for (int head = 1; head < kv_heads; ++head) {
+      const float* more = masses.Row(row, head);
+      for (std::size_t c = 0; c < masses.chunks; ++c) y[c] += more[c];
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace banyan
+#endif  // HWY_ONCE

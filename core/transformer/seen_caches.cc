@@ -1,0 +1,87 @@
+#include "core/transformer/seen_caches.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/status_macros.h"
+#include "core/model/seen_text.h"
+#include "core/ops/attention_mass.h"
+#include "core/ops/backend.h"
+#include "core/ops/kv_cache.h"
+#include "core/ops/owned_tensor.h"
+
+namespace banyan {
+
+SeenCaches::SeenCaches(const SeenText& seen, std::size_t layers,
+                       const KvCache& like)
+    : seen_(seen), parts_(seen.all() ? 0 : layers) {
+  for (Part& part : parts_) {
+    part.cache.kv_heads = like.kv_heads;
+    part.cache.head_dim = like.head_dim;
+  }
+}
+
+int SeenCaches::size(int length) const {
+  if (all()) return length;
+  if (parts_.empty()) return 0;
+  // As many chunks in each layer.
+  const Part& part = parts_.front();
+  const std::size_t wanted = static_cast<std::size_t>(seen_.chunks);
+  std::vector<int> chunks = part.chunks;
+  if (!part.chosen) {
+    chunks = ChunksBetween(seen_, length);
+    chunks.resize(std::min(chunks.size(), wanted));
+  }
+  return static_cast<int>(SeenSlots(seen_, chunks, length).size());
+}
+
+bool SeenCaches::chooses(std::size_t place, int length) const {
+  return !all() && !parts_[place].chosen && seen_.chunks > 0 &&
+         !ChunksBetween(seen_, length).empty();
+}
+
+absl::Status SeenCaches::Choose(std::size_t place, AttentionMassArgs row,
+                                Backend& backend) {
+  row.chunk = seen_.chunk;
+  BANYAN_ASSIGN_OR_RETURN(
+      const OwnedTensor masses,
+      OwnedTensor::New(1, ChunksOf(row.committed, row.chunk), backend));
+  row.y = masses.view;
+  BANYAN_RETURN_IF_ERROR(backend.AttentionMass(row));
+  std::vector<float> numbers;
+  BANYAN_RETURN_IF_ERROR(masses.Download(numbers, backend));
+  parts_[place].chunks = BestChunks(seen_, row.committed, numbers);
+  parts_[place].chosen = true;
+  parts_[place].followed = 0;
+  return absl::OkStatus();
+}
+
+absl::Status SeenCaches::Follow(std::size_t place, const KvCache& committed,
+                                int length, Backend& backend) {
+  Part& part = parts_[place];
+  if (part.followed == length) return absl::OkStatus();
+  std::vector<int> slots = SeenSlots(seen_, part.chunks, length);
+  const auto differ = std::mismatch(slots.begin(), slots.end(),
+                                    part.slots.begin(), part.slots.end());
+  const auto kept = static_cast<int>(differ.first - slots.begin());
+  const std::vector<int> missing(differ.first, slots.end());
+  if (!missing.empty()) {
+    // Room for the text to grow in.
+    const int room = static_cast<int>(slots.size()) + seen_.latest / 4 + 64;
+    if (static_cast<int>(slots.size()) > part.cache.capacity)
+      BANYAN_RETURN_IF_ERROR(backend.ReserveKv(part.cache, room, kept));
+    BANYAN_RETURN_IF_ERROR(backend.MoveKv({.cache = &part.cache,
+                                           .slots = missing,
+                                           .first_slot = kept,
+                                           .from = &committed}));
+  }
+  part.slots = std::move(slots);
+  part.followed = length;
+  return absl::OkStatus();
+}
+
+}  // namespace banyan

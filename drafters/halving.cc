@@ -1,0 +1,32 @@
+#include "drafters/halving.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+
+namespace banyan {
+
+Distribution Halving(int vocab_size, absl::Span<const TokenId> ranked) {
+  Check(ranked.size() <= kMostCandidates, "more candidates than scores tell");
+  std::vector<std::pair<TokenId, double>> entries;
+  for (std::size_t rank = 0; rank < ranked.size(); ++rank)
+    entries.emplace_back(ranked[rank],
+                         std::ldexp(1.0, -static_cast<int>(rank) - 1));
+  std::sort(entries.begin(), entries.end());
+  std::vector<TokenId> tokens;
+  std::vector<double> scores;
+  for (const auto& [token, score] : entries) {
+    tokens.push_back(token);
+    scores.push_back(score);
+  }
+  return Distribution::Sparse(vocab_size, std::move(tokens), std::move(scores));
+}
+
+}  // namespace banyan

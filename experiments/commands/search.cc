@@ -1,0 +1,245 @@
+// banyan search: which part of the target drafts best for the whole.
+#include "experiments/tools/search.h"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "configs/loader/loader.h"
+#include "configs/loader/writer.h"
+#include "core/base/counted.h"
+#include "core/base/status_macros.h"
+#include "experiments/commands/command_line.h"
+#include "experiments/commands/commands.h"
+#include "experiments/commands/model_options.h"
+#include "experiments/run/loaded_model.h"
+#include "experiments/run/model_shelf.h"
+#include "experiments/run/prepared_prompts.h"
+
+namespace banyan {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  std::string method;
+  std::string workload;
+  std::string out;
+  std::string path;
+  std::string temperature;
+  std::string seed = "0";
+  int prompts = 8;
+  int max_new_tokens = 48;
+  int steps = 40;
+};
+
+constexpr absl::string_view kColumns =
+    "candidate,tokens_per_round,draft_ms,round_ms,speed,best";
+
+// What a search is of; another one's path cannot be gone on from.
+std::string About(const Options& options) {
+  return absl::StrCat(
+      options.method, " on ", options.workload, ", target ",
+      options.model.spec.directory, ", seed ", options.seed, ", ",
+      options.prompts == 0 ? "all prompts" : Counted(options.prompts, "prompt"),
+      ", at most ", Counted(options.max_new_tokens, "token"), " each",
+      options.temperature.empty()
+          ? ""
+          : absl::StrCat(", temperature ", options.temperature));
+}
+
+std::string LineOf(const SearchStep& step, const SearchSpace& space) {
+  const Rating& rating = step.rating;
+  const std::string candidate = space.ToText(step.candidate);
+  if (rating.refused) return absl::StrCat(candidate, ",refused,,,,0");
+  return absl::StrFormat("%s,%.4f,%.5f,%.5f,%.4f,%d", candidate,
+                         rating.tokens_per_round, rating.draft_ms,
+                         rating.round_ms, rating.speed, step.best ? 1 : 0);
+}
+
+absl::StatusOr<SearchStep> StepOf(const std::string& line,
+                                  const SearchSpace& space) {
+  const std::vector<std::string> fields = absl::StrSplit(line, ',');
+  if (fields.size() != 6)
+    return absl::InvalidArgumentError("expected six columns");
+  SearchStep step;
+  BANYAN_ASSIGN_OR_RETURN(step.candidate, space.FromText(fields[0]));
+  Rating& rating = step.rating;
+  rating.refused = fields[1] == "refused";
+  if (rating.refused) return step;
+  if (!absl::SimpleAtod(fields[1], &rating.tokens_per_round) ||
+      !absl::SimpleAtod(fields[2], &rating.draft_ms) ||
+      !absl::SimpleAtod(fields[3], &rating.round_ms) ||
+      !absl::SimpleAtod(fields[4], &rating.speed))
+    return absl::InvalidArgumentError("expected numbers");
+  step.best = fields[5] == "1";
+  return step;
+}
+
+// The steps of an earlier run of this search; none if there is no such file. A
+// line that was torn by a kill is left out.
+absl::StatusOr<std::vector<SearchStep>> ReadPath(const std::string& path,
+                                                 const std::string& about,
+                                                 const SearchSpace& space) {
+  std::vector<SearchStep> steps;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return steps;
+  const std::string text((std::istreambuf_iterator<char>(file)),
+                         std::istreambuf_iterator<char>());
+  if (text.empty()) return steps;
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  lines.pop_back();  // what stands behind the last line's end
+  if (lines.empty() || lines.front() != absl::StrCat("# ", about))
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ":1: is the path of another search; expected '# ",
+                     about, "', found '", lines.empty() ? text : lines.front(),
+                     "'; give --path another file, or remove this one"));
+  for (std::size_t i = 2; i < lines.size(); ++i) {
+    absl::StatusOr<SearchStep> step = StepOf(lines[i], space);
+    if (!step.ok())
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ":", i + 1, ": ", step.status().message(),
+                       ", found '", lines[i], "'"));
+    steps.push_back(*std::move(step));
+  }
+  return steps;
+}
+
+absl::Status Write(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::trunc);
+  file << text;
+  file.close();
+  if (file) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(path, ": could not be written"));
+}
+
+std::string PathText(const std::string& about, const SearchSpace& space,
+                     const std::vector<SearchStep>& steps) {
+  std::string text = absl::StrCat("# ", about, "\n", kColumns, "\n");
+  for (const SearchStep& step : steps)
+    absl::StrAppend(&text, LineOf(step, space), "\n");
+  return text;
+}
+
+std::string Found(const SearchResult& result, const SearchSpace& space) {
+  const SearchStep* best = nullptr;
+  for (const SearchStep& step : result.path)
+    if (step.best) best = &step;
+  return absl::StrFormat(
+      "%s: %.2f tokens a round at %.2f times the time of a plain token: %.2f "
+      "times plain",
+      space.ToText(best->candidate), best->rating.tokens_per_round,
+      best->rating.tokens_per_round / best->rating.speed, best->rating.speed);
+}
+
+absl::Status Run(Options options) {
+  if (options.path.empty()) options.path = options.out + ".path.csv";
+  // Before the work, not after it.
+  BANYAN_RETURN_IF_ERROR(CheckWritable(options.out));
+  BANYAN_RETURN_IF_ERROR(CheckWritable(options.path));
+  BANYAN_ASSIGN_OR_RETURN(const std::uint64_t seed, ReadSeed(options.seed));
+  BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
+  BANYAN_ASSIGN_OR_RETURN(const LoadedModel target,
+                          shelf.Open(options.model.spec));
+  SearchTask task = {.context = {.target = options.model.spec, .shelf = shelf},
+                     .seed = seed,
+                     .steps = options.steps};
+  BANYAN_ASSIGN_OR_RETURN(task.method, LoadYamlFile(options.method));
+  BANYAN_ASSIGN_OR_RETURN(
+      task.prompts, ReadPrompts(options.workload, options.prompts, target));
+  task.stop = {.end_of_text = target.model->facts().end_of_text,
+               .max_new_tokens = options.max_new_tokens};
+  BANYAN_ASSIGN_OR_RETURN(task.context.sampling,
+                          TemperatureOnly(options.temperature));
+  BANYAN_ASSIGN_OR_RETURN(const SearchSpace space,
+                          SearchSpace::Of(task.method, target.model->layers()));
+  const std::string about = About(options);
+  BANYAN_ASSIGN_OR_RETURN(task.known, ReadPath(options.path, about, space));
+  BANYAN_RETURN_IF_ERROR(
+      Write(options.path, PathText(about, space, task.known)));
+  if (!task.known.empty())
+    std::cerr << "going on behind " << Counted(int(task.known.size()), "step")
+              << " of " << options.path << "\n";
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  int done = static_cast<int>(task.known.size());
+  BANYAN_ASSIGN_OR_RETURN(
+      const SearchResult result,
+      Search(task, space, [&](const SearchStep& step) -> absl::Status {
+        std::ofstream file(options.path, std::ios::app);
+        file << LineOf(step, space) << "\n";
+        file.close();
+        if (!file)
+          return absl::InternalError(
+              absl::StrCat(options.path, ": could not be written"));
+        ++done;
+        if (terminal)
+          std::cerr << "\r\033[Ksearching " << done << "/" << options.steps
+                    << "  " << LineOf(step, space) << std::flush;
+        return absl::OkStatus();
+      }));
+  if (terminal) std::cerr << "\r\033[K";
+  const std::string found = Found(result, space);
+  BANYAN_RETURN_IF_ERROR(Write(
+      options.out,
+      absl::StrCat("# What of the target drafts best (banyan search): ", found,
+                   ".\n# ", about, ".\n", ToYaml(result.method))));
+  std::cout << PathText(about, space, result.path) << found << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddSearchCommand(CommandLine& line) {
+  Command command = line.Add(
+      "search",
+      "Finds the exit, or the blocks to skip, with which the target drafts "
+      "fastest for itself, by measured acceptance and time. What was rated is "
+      "kept: a search that was stopped goes on.");
+  const auto options = std::make_shared<Options>();
+  AddModelOptions(command, options->model);
+  command
+      .Option("--method", &options->method,
+              "The method, YAML, with one drafter: early_exit or skip.")
+      .Required();
+  command
+      .Option("--workload", &options->workload,
+              "Prompts: .jsonl, or text with one a line.")
+      .Required();
+  command
+      .Option("--out", &options->out,
+              "The method with the best that was found, YAML.")
+      .Required();
+  command.Option("--path", &options->path,
+                 "All that was rated, CSV; OUT.path.csv if not given.");
+  command.Option("--temperature", &options->temperature,
+                 "Instead of the method's.");
+  command.Option("--steps", &options->steps, "Candidates to rate at most")
+      .AtLeast(1)
+      .ShowDefault();
+  command
+      .Option("--prompts", &options->prompts,
+              "So many of the workload; 0 is all")
+      .AtLeast(0)
+      .ShowDefault();
+  command
+      .Option("--max-new-tokens", &options->max_new_tokens,
+              "Tokens after each prompt")
+      .AtLeast(1)
+      .ShowDefault();
+  command.Option("--seed", &options->seed, "0 if not given.");
+  command.OnCall([options] { return Run(*options); });
+}
+
+}  // namespace banyan

@@ -1,0 +1,100 @@
+// Search: which part of the target drafts best for the whole.
+//
+// The method's one drafter is early_exit or skip; all else of the method stays
+// as its file says. A candidate is an exit, or the set of blocks that are
+// skipped. It is rated by decoding the prompts with it: its speed is
+//
+//   tokens per round x median time of a plain token / median time of a round,
+//
+// acceptance and time both measured, on this machine and this model.
+//
+// The walk begins at a random candidate and moves to the first neighbour that
+// is faster, in a random order: for an exit any other exit, the nearest ones
+// first; for a set any with one block more or less. Where no neighbour is
+// faster it begins anew elsewhere, until so many candidates are rated.
+// Randomness is the seed's, so the walk is the same whenever ratings are: those
+// of an earlier run are taken as they were, and the search goes on behind them.
+#ifndef BANYAN_EXPERIMENTS_TOOLS_SEARCH_H_
+#define BANYAN_EXPERIMENTS_TOOLS_SEARCH_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "decode/sequence.h"
+#include "experiments/run/method_file.h"
+
+namespace banyan {
+
+// An exit, or the blocks that are skipped: attention of a layer is its number,
+// feed-forward that and the number of layers. In order.
+using Candidate = std::vector<int>;
+
+struct Rating {
+  bool refused = false;  // the target has no such view
+  double tokens_per_round = 0;
+  double draft_ms = 0;  // medians, of a round
+  double round_ms = 0;
+  double speed = 0;  // to decoding plainly
+};
+
+struct SearchStep {
+  Candidate candidate;
+  Rating rating;
+  bool best = false;  // of all so far
+};
+
+struct SearchTask {
+  Params method;
+  MethodContext context;
+  std::vector<Prompt> prompts;
+  StopRule stop;
+  std::uint64_t seed = 0;
+  int steps = 40;  // candidates to rate at most
+  // Of earlier runs of the same search, in their order.
+  std::vector<SearchStep> known = {};
+};
+
+struct SearchResult {
+  std::vector<SearchStep> path;  // in the order of ratings
+  Params method;                 // with the best candidate
+};
+
+// The kind of a method's drafter decides what its candidates are.
+class SearchSpace {
+ public:
+  // InvalidArgument unless the method's one drafter is early_exit or skip.
+  static absl::StatusOr<SearchSpace> Of(const Params& method, int layers);
+
+  // How many candidates there are; more than an int holds: the largest int.
+  int size() const;
+  Candidate Random(std::uint64_t seed, std::uint64_t start) const;
+  std::vector<Candidate> Neighbours(const Candidate& of, std::uint64_t seed,
+                                    std::uint64_t step) const;
+  // The method with this candidate.
+  absl::StatusOr<Params> Put(const Candidate& candidate,
+                             const Params& method) const;
+  // "exits 2", "attention 1 2, feed_forward 0".
+  std::string ToText(const Candidate& candidate) const;
+  absl::StatusOr<Candidate> FromText(const std::string& text) const;
+
+ private:
+  bool exits_ = false;
+  int layers_ = 0;
+};
+
+// `rated` is called after each new rating, before the walk goes on; if it fails
+// the search ends with its status.
+absl::StatusOr<SearchResult> Search(
+    const SearchTask& task, const SearchSpace& space,
+    absl::FunctionRef<absl::Status(const SearchStep&)> rated);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_TOOLS_SEARCH_H_

@@ -1,0 +1,146 @@
+"""Writes the table of docs/methods.md from records.
+
+    python3 scripts/methods_table.py PROGRAM RECORDS... [--file docs/methods.md]
+
+RECORDS are the folders of configs/methods_2m.yaml and methods_110m.yaml. Every
+number comes out of them, by `banyan report` and `banyan export`; what stands
+between the file's two markers is replaced, all else stays. Needs the standard
+library only.
+"""
+
+import argparse
+import csv
+import io
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import banyan_records  # noqa: E402
+
+BEGIN = "<!-- from records: scripts/methods_table.py -->"
+END = "<!-- end of what is from records -->"
+COSTS = "configs/costs/flat.yaml"
+METRICS = ["tokens_per_pass", "speed", "predicted_by_curve", "time_shares"]
+
+
+def run(program, *arguments):
+    return subprocess.run([program, *arguments], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+
+
+def settings_of(program, folder):
+    """What each cell is, by its name."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "run.jsonl")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(run(program, "export", folder, "--format", "jsonl"))
+        return {entry["cell"]: entry["setting"]
+                for entry in banyan_records.load(path)}
+
+
+def figures_of(program, folder):
+    """By cell, metric and key: value, low and high."""
+    text = run(program, "report", folder, "--format", "csv", "--curve", COSTS,
+               "--metrics", ",".join(METRICS))
+    figures = {}
+    for row in csv.DictReader(io.StringIO(text)):
+        number = {name: float(row[name]) if row[name] else None
+                  for name in ("value", "low", "high")}
+        figures[row["cell"], row["metric"], row["key"]] = number
+    return figures
+
+
+def rows_of(program, folder):
+    """One dict a cell that drafts."""
+    settings = settings_of(program, folder)
+    figures = figures_of(program, folder)
+    rows = []
+    for cell, setting in settings.items():
+        if not setting.get("trunks"):
+            continue
+
+        def number(metric, key=""):
+            return figures.get((cell, metric, key))
+
+        shares = {phase: (number("time_shares", phase) or {}).get("value") or 0
+                  for phase in ("draft", "target")}
+        rows.append({
+            "method": setting["method"],
+            "temperature": setting["temperature"],
+            "target": setting["target"]["name"],
+            "lossless": setting.get("lossless", False),
+            "tokens": number("tokens_per_pass"),
+            "speed": number("speed"),
+            "flat": number("predicted_by_curve", os.path.basename(COSTS)),
+            "shares": shares,
+        })
+    return rows
+
+
+def interval(number):
+    if number is None:
+        return ""
+    if number["low"] is None:
+        return f"{number['value']:.2f}"
+    return f"{number['value']:.2f} [{number['low']:.2f}, {number['high']:.2f}]"
+
+
+def line(row):
+    draft, target = (100 * row["shares"][phase] for phase in ("draft", "target"))
+    return (f"| {row['method']} | {'yes' if row['lossless'] else '**no**'} "
+            f"| {row['tokens']['value']:.2f} | {draft:.0f} / {target:.0f} "
+            f"| {interval(row['speed'])} | {interval(row['flat'])} |")
+
+
+def table(rows):
+    out = ["| preset | lossless | tokens a pass | drafting / target, % of the "
+           "time | speed, times plain | predicted, flat costs |",
+           "| --- | --- | ---: | ---: | ---: | ---: |"]
+    for row in sorted(rows, key=lambda row: -row["tokens"]["value"]):
+        out.append(line(row))
+    return out
+
+
+def text_of(rows):
+    out = []
+    targets = sorted({row["target"] for row in rows}, key=len)
+    for target in targets:
+        for temperature in sorted({row["temperature"] for row in rows
+                                   if row["target"] == target}):
+            some = [row for row in rows if row["target"] == target
+                    and row["temperature"] == temperature]
+            out += ["", f"### {target}, temperature {temperature:g}", ""]
+            out += table(some)
+    return "\n".join(out[1:]) + "\n"
+
+
+def replaced(document, text):
+    """The document with what stands between its markers replaced."""
+    begin, end = document.find(BEGIN), document.find(END)
+    if begin < 0 or end < begin:
+        raise SystemExit(f"no '{BEGIN}' with '{END}' behind it")
+    return document[:begin] + BEGIN + "\n\n" + text + "\n" + document[end:]
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("program", help="the program banyan")
+    parser.add_argument("records", nargs="+", help="folders of runs")
+    parser.add_argument("--file", default="docs/methods.md")
+    options = parser.parse_args()
+    rows = [row for folder in options.records
+            for row in rows_of(options.program, folder)]
+    if not rows:
+        raise SystemExit("no cell of these records drafts")
+    with open(options.file, encoding="utf-8") as file:
+        document = replaced(file.read(), text_of(rows))
+    with open(options.file, "w", encoding="utf-8") as file:
+        file.write(document)
+    print(f"{options.file}: {len(rows)} rows")
+
+
+if __name__ == "__main__":
+    main()

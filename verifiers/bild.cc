@@ -1,0 +1,41 @@
+// Claim. LOSSY: lets the drafter's tokens stand unless the target finds them
+// very unlikely.
+//
+// Rule (Kim et al. 2023, Big Little Decoder, arXiv 2302.07863). A drafted token
+// x lies -log p(x) from the target's law p, its cross entropy against x. On a
+// chain the first token farther than `rollback` is taken back, and the target's
+// own, drawn from p or its argmax (`next`), stands in its place; those before
+// it are accepted without a test, and after a chain accepted whole the next
+// token is the target's. On a tree, which the paper does not have, the longest
+// such path wins, as in typical acceptance.
+//
+// The paper compares laws at temperature 1 and takes argmaxes: so do sampling
+// at temperature 1, deterministic draws and `next: argmax`. At temperature 0
+// the law itself is one-hot, every token but its argmax lies infinitely far,
+// and this is greedy verification, however large `rollback` is.
+//
+// The other half of the paper, the fallback, is a policy: adaptive_chain with
+// `on_low: stop_before` stops where the drafter's largest mass is below the
+// threshold, and the token there is the target's.
+#include "verifiers/bild.h"
+
+#include <cmath>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "core/prob/distribution.h"
+#include "verifiers/longest_path.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+
+absl::StatusOr<std::unique_ptr<Verifier>> BuildBild(ParamsReader& in) {
+  double rollback = 3;
+  in.Optional("rollback", rollback);
+  in.Ensure(rollback >= 0, "rollback", "must not be negative");
+  const double least = std::exp(-rollback);
+  return BuildLongestPath(in, [least](const Distribution&) { return least; });
+}
+
+}  // namespace banyan

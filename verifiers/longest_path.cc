@@ -1,0 +1,84 @@
+#include "verifiers/longest_path.h"
+
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "core/prob/distribution.h"
+#include "core/prob/row_source.h"
+#include "core/random/random_source.h"
+#include "tree/derive.h"
+#include "tree/draft_tree.h"
+#include "tree/verdict.h"
+#include "verifiers/judging.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+namespace {
+
+struct Path {
+  bool passes = false;
+  double log_mass = 0;
+};
+
+bool Better(const DraftTree& tree, const std::vector<Path>& paths, int node,
+            int best) {
+  const int gain = tree.node(node).depth - tree.node(best).depth;
+  if (gain != 0) return gain > 0;
+  return paths[static_cast<std::size_t>(node)].log_mass >
+         paths[static_cast<std::size_t>(best)].log_mass;
+}
+
+}  // namespace
+
+VerifierTraits LongestPath::traits() const {
+  return {.laws = {DraftLaw::kDeterministic, DraftLaw::kWithoutReplacement,
+                   DraftLaw::kIndependent},
+          .exactness = Exactness::kLossy};
+}
+
+Verdict LongestPath::Verify(const DraftTree& tree, RowSource& target,
+                            const Chance& chance) const {
+  const int last = Last(tree, target);
+  const Distribution& row = target.Row(last);
+  return {.path = PathTo(tree, last),
+          .next = argmax_ ? row.Argmax() : DrawNext(row, last, chance)};
+}
+
+// Nodes stand parents first, so one walk scores every path that passes.
+int LongestPath::Last(const DraftTree& tree, RowSource& target) const {
+  std::vector<Path> paths(static_cast<std::size_t>(tree.size()));
+  paths[0].passes = true;
+  int best = 0;
+  for (int node = 0; node < tree.size(); ++node) {
+    const Path& path = paths[static_cast<std::size_t>(node)];
+    if (!path.passes) continue;
+    if (Better(tree, paths, node, best)) best = node;
+    if (tree.node(node).children.empty()) continue;
+    const Distribution& row = target.Row(node);
+    const double bar = bar_(row);
+    for (int child : tree.node(node).children) {
+      const double mass = row.Mass(tree.node(child).token);
+      if (tree.node(child).probe() || !(mass > 0 && mass >= bar)) continue;
+      paths[static_cast<std::size_t>(child)] = {true,
+                                                path.log_mass + std::log(mass)};
+    }
+  }
+  return best;
+}
+
+absl::StatusOr<std::unique_ptr<Verifier>> BuildLongestPath(ParamsReader& in,
+                                                           Bar bar) {
+  std::string next = "sampled";
+  in.Optional("next", next);
+  in.Ensure(next == "sampled" || next == "argmax", "next",
+            "must be sampled or argmax");
+  return std::make_unique<LongestPath>(std::move(bar), next == "argmax");
+}
+
+}  // namespace banyan

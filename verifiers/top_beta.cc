@@ -1,0 +1,62 @@
+// Claim. LOSSY: lets a drafted token stand that is nearly the target's best.
+//
+// Rule (Xia et al. 2022, SpecDec, arXiv 2203.16487, Spec-Verification). With p
+// the target's law, x passes if it is among the `beta` most probable tokens and
+//     log p(best) - log p(x) <= tolerance.
+// Of equals at the beta-th place all are among them, as in the paper, which
+// compares with that place's mass. The first token that does not pass is
+// refused, and the target's own, drawn from p or its argmax (`next`), stands in
+// its place; after a chain accepted whole the next token is the target's. On a
+// tree, which the paper does not have, the longest path that passes wins, as in
+// typical acceptance.
+//
+// The paper decodes greedily, by laws at temperature 1: so do sampling at
+// temperature 1, deterministic draws and `next: argmax`; with `beta: 1` that is
+// greedy decoding, ties aside. At temperature 0 the law itself is one-hot and
+// this is greedy verification.
+#include "verifiers/top_beta.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+#include "verifiers/longest_path.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+namespace {
+
+// The mass at the beta-th place, or at the last one that has any.
+double MassAtPlace(const Distribution& p, int beta) {
+  std::vector<double> masses;
+  p.ForEach([&](TokenId, double mass) { masses.push_back(mass); });
+  const std::size_t place =
+      std::min(static_cast<std::size_t>(beta), masses.size()) - 1;
+  std::nth_element(masses.begin(), masses.begin() + place, masses.end(),
+                   std::greater<>());
+  return masses[place];
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Verifier>> BuildTopBeta(ParamsReader& in) {
+  int beta = 3;
+  double tolerance = 1;
+  in.Optional("beta", beta);
+  in.Ensure(beta >= 1, "beta", "must be at least 1");
+  in.Optional("tolerance", tolerance);
+  in.Ensure(tolerance >= 0, "tolerance", "must not be negative");
+  const double share = std::exp(-tolerance);
+  return BuildLongestPath(in, [beta, share](const Distribution& p) {
+    return std::max(MassAtPlace(p, beta), share * p.Mass(p.Argmax()));
+  });
+}
+
+}  // namespace banyan
