@@ -77,4 +77,4 @@ class Script(unittest.TestCase):
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         for recipe in RECIPES:
-            self.assertIn(f" {recipe} ", done.stdout)
+            self.assertRegex(done.stdout, rf"(?m)^ +{recipe}\s")

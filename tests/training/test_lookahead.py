@@ -90,7 +90,7 @@ class Training(support.FolderTest):
                 enumerate(places.tolist())]
             total += 0.5 ** i * torch.stack(kl).mean()
         loss, figures = lesson.loss(3)
-        self.assertAlmostEqual(float(loss), float(total), delta=1e-4)
+        self.assertAlmostEqual(loss.item(), float(total), delta=1e-4)
         self.assertEqual(set(figures), {"head0", "head1", "head2"})
 
     def test_vectors_learn_and_the_target_stays(self):
