@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/catalogue.h"
@@ -35,6 +37,22 @@
 #include "tree/draft_tree.h"
 
 namespace banyan {
+
+namespace {
+
+// Of the sections of drafters in `value`, in their order.
+void AddTitles(const Params& value, std::vector<std::string>& titles) {
+  const auto add = [&titles](const Params& inner) {
+    if (inner.Find("name") != nullptr)
+      titles.push_back(DrafterTitle(inner));
+    else
+      AddTitles(inner, titles);
+  };
+  for (const Params::Entry& entry : value.entries()) add(entry.value);
+  for (const Params& item : value.items()) add(item);
+}
+
+}  // namespace
 
 absl::Span<const DrafterRow> DrafterCatalogue() {
   static const auto& every =
@@ -123,13 +141,7 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
        {"{upper: {name: medusa, heads: heads}, ahead: 2, width: 2,"
         " lower: {name: bigram, counts: counts.safetensors}}",
         "{upper: {name: small_model, model: draft}, lower: {name: cascade,"
-        " upper: {name: ngram}, lower: {name: copy, min_match: 1}}}"},
-       /*folder_key=*/{},
-       /*growable=*/nullptr,
-       /*examine=*/nullptr,
-       /*twin=*/{},
-       /*describe=*/nullptr,
-       /*made_of_drafters=*/true},
+        " upper: {name: ngram}, lower: {name: copy, min_match: 1}}}"}},
       {"relay",
        "Another drafter for each span of a tree's levels.",
        every,
@@ -138,13 +150,7 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
         " {drafter: {name: ngram}}]}",
         "{spans: [{levels: 1, drafter:"
         " {name: bigram, counts: counts.safetensors}},"
-        " {drafter: {name: eagle, head: head}}]}"},
-       /*folder_key=*/{},
-       /*growable=*/nullptr,
-       /*examine=*/nullptr,
-       /*twin=*/{},
-       /*describe=*/nullptr,
-       /*made_of_drafters=*/true},
+        " {drafter: {name: eagle, head: head}}]}"}},
       {"lookahead",
        "The target's own guesses of what is to come, iterated beside the tree "
        "in the pass that judges it.",
@@ -166,13 +172,7 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
        {"{drafters: [{drafter: {name: copy, min_match: 1}, depth: 1},"
         " {drafter: {name: small_model, model: draft}}], start: 1}",
         "{drafters: [{drafter: {name: ngram}},"
-        " {drafter: {name: eagle, head: head}}], start: 1, memory: 2}"},
-       /*folder_key=*/{},
-       /*growable=*/nullptr,
-       /*examine=*/nullptr,
-       /*twin=*/{},
-       /*describe=*/nullptr,
-       /*made_of_drafters=*/true},
+        " {drafter: {name: eagle, head: head}}], start: 1, memory: 2}"}},
   };
   return rows;
 }
@@ -185,6 +185,16 @@ std::vector<absl::string_view> DrafterFolderKeys() {
     if (!row.folder_key.empty() && !known) keys.push_back(row.folder_key);
   }
   return keys;
+}
+
+std::string DrafterTitle(const Params& section) {
+  std::vector<std::string> parts;
+  AddTitles(section, parts);
+  const Params* name = section.Find("name");
+  const std::string own = name == nullptr ? "" : name->text();
+  return parts.empty()
+             ? own
+             : absl::StrCat(own, "(", absl::StrJoin(parts, ", "), ")");
 }
 
 absl::StatusOr<std::unique_ptr<Drafter>> BuildDrafter(const Params& section,

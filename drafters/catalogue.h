@@ -3,6 +3,7 @@
 #define BANYAN_DRAFTERS_CATALOGUE_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -39,14 +40,16 @@ struct DrafterRow {
   absl::string_view twin = {};
   // What a run tells of its heads; null: nothing.
   DescribeHead describe = nullptr;
-  // Whether its section holds sections of other drafters.
-  bool made_of_drafters = false;
 };
 
 absl::Span<const DrafterRow> DrafterCatalogue();
 
 // The folder keys of all rows, each once.
 std::vector<absl::string_view> DrafterFolderKeys();
+
+// The name of the drafter that a section describes, with those of the drafters
+// it is made of: "cascade(small_model, ngram)".
+std::string DrafterTitle(const Params& section);
 
 // Builds the drafter a section describes: `name` and the drafter's own keys.
 absl::StatusOr<std::unique_ptr<Drafter>> BuildDrafter(const Params& section,

@@ -91,9 +91,8 @@ void FindModels(const Params& value, const std::string& path,
 OneDrafter Alone(const Params& method, const Params& drafter,
                  const std::string& target) {
   OneDrafter alone = {.section = drafter};
-  std::string own_name;
-  if (const Params* name = drafter.Find("name")) own_name = name->text();
-  alone.label = own_name;
+  const std::string title = DrafterTitle(drafter);
+  alone.label = title;
   std::vector<ModelName> names;
   const Params* models = method.Find("models");
   if (models != nullptr) FindModels(drafter, "", *models, names);
@@ -105,9 +104,8 @@ OneDrafter Alone(const Params& method, const Params& drafter,
     used.emplace(one.name, model);
     const Params* place = PlaceOf(model);
     if (place == nullptr) continue;  // which the method will say
-    alone.label = DrafterLabel(own_name, place->text() == "target"
-                                             ? target
-                                             : FolderName(place->text()));
+    alone.label = DrafterLabel(
+        title, place->text() == "target" ? target : FolderName(place->text()));
     // Whatever the model is called, it is this one.
     const absl::StatusOr<Params> other = WithValue(
         renamed, one.path,
@@ -347,11 +345,9 @@ absl::StatusOr<CompareSpec> ReadCompare(const Params& section,
   return compare;
 }
 
-std::string DrafterLabel(const std::string& drafter,
-                         const std::string& folder) {
-  for (const DrafterRow& row : DrafterCatalogue())
-    if (row.name == drafter && row.made_of_drafters) return drafter;
-  return folder;
+std::string DrafterLabel(const std::string& title, const std::string& folder) {
+  const std::size_t parts = title.find('(');
+  return parts == std::string::npos ? folder : title.substr(0, parts);
 }
 
 std::string FolderName(const std::string& path) {

@@ -45,8 +45,9 @@ absl::StatusOr<CompareSpec> ReadCompare(const Params& section,
 
 // The last part of a path to a directory.
 std::string FolderName(const std::string& path);
-// What a drafter of this name is called that reads the model of this folder.
-std::string DrafterLabel(const std::string& drafter, const std::string& folder);
+// What a drafter of this title (DrafterTitle) is called that reads the model of
+// this folder: as the folder; one made of drafters by its own name.
+std::string DrafterLabel(const std::string& title, const std::string& folder);
 
 // Adds the cells of opponents, and each rival's opponents. What `chains` do not
 // know is a note of the experiment. Fails as a policy's section does.

@@ -70,10 +70,13 @@ absl::StatusOr<std::vector<double>> LevelMs(const StatedCosts& costs,
       continue;
     }
     const auto& by_drafter = std::get<CostByDrafter>(costs.draft_ms);
-    const auto found = by_drafter.find(trunk.drafter());
+    const std::string& title = trunk.drafter();
+    auto found = by_drafter.find(title);
+    if (found == by_drafter.end())
+      found = by_drafter.find(title.substr(0, title.find('(')));
     if (found == by_drafter.end())
       return costs.params.Find(kDraftMs)->Error(
-          absl::StrCat("draft_ms has no cost for '", trunk.drafter(),
+          absl::StrCat("draft_ms has no cost for '", title,
                        "', which drafts for ", cell.name, "; known: ",
                        absl::StrJoin(by_drafter, ", ",
                                      [](std::string* out, const auto& entry) {

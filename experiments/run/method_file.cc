@@ -203,7 +203,7 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
     const Params& section = sections.drafters[static_cast<std::size_t>(number)];
     BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Drafter> drafter,
                             BuildDrafter(section, *loaded.bench));
-    return NamedDrafter{section.Find("name")->text(), std::move(drafter)};
+    return NamedDrafter{DrafterTitle(section), std::move(drafter)};
   };
   if (errors.empty()) errors.Add(AddTrunks(sections, make, stated.method));
   if (!errors.empty()) {  // what is wrong with the other drafters

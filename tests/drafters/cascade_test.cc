@@ -286,6 +286,19 @@ std::string MessageOf(const std::string& text) {
   return std::string(TryWithModels(text).message());
 }
 
+TEST(DrafterTitle, NamesWhatADrafterIsMadeOf) {
+  const auto title = [](const std::string& text) {
+    const absl::StatusOr<Params> section = ParseYaml(text, "drafter.yaml");
+    EXPECT_TRUE(section.ok()) << section.status();
+    return DrafterTitle(*section);
+  };
+  EXPECT_EQ(title("{name: copy, sampling: {temperature: 1}}"), "copy");
+  EXPECT_EQ(title("{name: relay, spans: [{levels: 1, drafter: {name: copy}},"
+                  " {drafter: {name: cascade, lower: {name: ngram},"
+                  " upper: {name: small_model, model: copy}}}]}"),
+            "relay(copy, cascade(ngram, small_model))");
+}
+
 TEST(Cascade, RefusesWhatCannotBeOne) {
   constexpr char kGood[] =
       "{name: cascade, upper: {name: small_model, model: draft}, lower: {name: "

@@ -107,6 +107,18 @@ TEST_F(StatedCostsTest, ChargeThePassForProbesAndNobodyForTheirLevels) {
   EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, (17 + 2 * 0.5) + 11);
 }
 
+// One made of drafters has its own cost, or that of its kind.
+TEST_F(StatedCostsTest, KnowADrafterByItsPartsFirst) {
+  cell_.mutable_trunks(1)->set_drafter("relay(ngram, copy)");
+  const std::string costs = "target_ms: {1: 10, 5: 12}\ndraft_ms: {model: 1, ";
+  EXPECT_EQ(Stating(costs + "\"relay(ngram, copy)\": 0.5, relay: 3}\n"), "");
+  EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12 + 2 * 1 + 2 * 0.5);
+  EXPECT_EQ(Stating(costs + "\"relay(copy, ngram)\": 0.5, relay: 3}\n"), "");
+  EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12 + 2 * 1 + 2 * 3);
+  EXPECT_THAT(Stating(costs + "\"relay(copy, ngram)\": 0.5}\n"),
+              HasSubstr("no cost for 'relay(ngram, copy)'"));
+}
+
 TEST_F(StatedCostsTest, TakeOneCostForAllDrafters) {
   EXPECT_EQ(Stating("target_ms: {1: 10, 5: 12}\ndraft_ms: 0.5\n"), "");
   EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12 + 4 * 0.5);

@@ -167,7 +167,7 @@ TEST(Opponents, OfADrafterMadeOfDraftersHaveItWhole) {
 
 TEST(Opponents, ADrafterHasItsModelsNameUnlessItIsMadeOfDrafters) {
   EXPECT_EQ(DrafterLabel("small_model", "weak"), "weak");
-  EXPECT_EQ(DrafterLabel("cascade", "weak"), "cascade");
+  EXPECT_EQ(DrafterLabel("cascade(copy, ngram)", "weak"), "cascade");
 }
 
 TEST(Opponents, TheReferenceMayBeAMethod) {
