@@ -67,7 +67,7 @@ absl::StatusOr<std::unique_ptr<Drafter>> Cascade::Build(ParamsReader& in,
 }
 
 Cascade::Cascade(InnerDrafters parts, const CascadeOptions& options)
-    : parts_(std::move(parts)), options_(options) {}
+    : DrafterOfDrafters(std::move(parts)), options_(options) {}
 
 absl::StatusOr<std::vector<std::vector<Distribution>>> Cascade::ProposeAll(
     absl::Span<const DraftRequest> requests) {
@@ -109,9 +109,9 @@ Cascade::Asking Cascade::Ask(const DraftRequest& request) {
 
 // Whether anything below a node can be asked for.
 bool Cascade::MayGuess(const Context& context, int node) const {
-  const int depth = parts_[0].tree().node(node).depth;
-  return parts_[1].Reaches(context, depth) &&
-         parts_[0].Reaches(context, depth + 1) &&
+  const int depth = parts()[0].tree().node(node).depth;
+  return parts()[1].Reaches(context, depth) &&
+         parts()[0].Reaches(context, depth + 1) &&
          static_cast<std::int64_t>(context.tokens.size()) + depth + 1 <
              options_.context_limit;
 }

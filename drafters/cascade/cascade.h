@@ -37,15 +37,13 @@
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "core/model/context.h"
-#include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
+#include "drafters/drafter_of_drafters.h"
 #include "drafters/inner_drafter.h"
 #include "drafters/inner_drafters.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
@@ -56,7 +54,7 @@ struct CascadeOptions {
   int context_limit = 0;
 };
 
-class Cascade : public Drafter {
+class Cascade : public DrafterOfDrafters {
  public:
   // Keys: `upper`, `lower`, `ahead`, `width`.
   static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
@@ -66,49 +64,21 @@ class Cascade : public Drafter {
   Cascade(InnerDrafters parts, const CascadeOptions& options);
 
   std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Cascade>(parts_.Clone(), options_);
+    return std::make_unique<Cascade>(parts().Clone(), options_);
   }
   std::vector<DraftLaw> laws() const override {
-    return parts_[0].drafter().laws();
+    return parts()[0].drafter().laws();
   }
-  bool carries_state() const override { return parts_.carries_state(); }
-  void Absorb(const Drafter& ended) override {
-    parts_.Absorb(static_cast<const Cascade&>(ended).parts_);
-  }
-  std::vector<int> taps() const override { return parts_.taps(); }
-  int heads() const override { return parts_[0].drafter().heads(); }
+  int heads() const override { return parts()[0].drafter().heads(); }
   int longest_text() const override {
-    return parts_[0].drafter().longest_text();
-  }
-  absl::Status TakeViews(Session& target) override {
-    return parts_.TakeViews(target);
-  }
-  absl::Status Begin(const Context& context) override {
-    return parts_.Begin(context);
+    return parts()[0].drafter().longest_text();
   }
   std::optional<double> Promise(const Context& context) const override {
-    return parts_[0].drafter().Promise(context);
-  }
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override {
-    return ProposeAlone(context, tree, nodes);
+    return parts()[0].drafter().Promise(context);
   }
   bool proposes_ahead() const override { return true; }
   absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
       absl::Span<const DraftRequest> requests) override;
-  void Plant(const Context& context, int max_depth, TrunkTree& tree) override {
-    parts_.Plant(context, max_depth, tree);
-  }
-  int probes() const override { return parts_.probes(); }
-  bool reads_rows() const override { return parts_.reads_rows(); }
-  DoneRows Computed(const DraftTree& tree) const override {
-    return parts_.Computed(tree);
-  }
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override {
-    return parts_.Observe(context, outcome);
-  }
 
  private:
   // A request under way, in nodes of the upper part's tree.
@@ -117,15 +87,14 @@ class Cascade : public Drafter {
     std::vector<int> edge;  // whose children are guessed next
   };
 
-  InnerDrafter& upper() { return parts_[0]; }
-  InnerDrafter& lower() { return parts_[1]; }
+  InnerDrafter& upper() { return parts()[0]; }
+  InnerDrafter& lower() { return parts()[1]; }
   Asking Ask(const DraftRequest& request);
   bool MayGuess(const Context& context, int node) const;
   std::vector<int> Guess(int node, const Distribution& law);
   static absl::Status GuessLevel(absl::Span<const DraftRequest> requests,
                                  std::vector<Asking>& asking);
 
-  InnerDrafters parts_;
   CascadeOptions options_;
 };
 

@@ -49,7 +49,7 @@ std::string FaultOf(const std::vector<int>& exits, int layers) {
   if (!outside.empty())
     faults.push_back(absl::StrCat(
         "expected exits from 1 to ", layers - 1, ", fewer than the target's ",
-        layers, " layers, found ", absl::StrJoin(outside, ", ")));
+        layers, " layers, not ", absl::StrJoin(outside, ", ")));
   if (std::adjacent_find(exits.begin(), exits.end(), std::greater_equal<>()) !=
       exits.end())
     faults.push_back("expected ascending exits");

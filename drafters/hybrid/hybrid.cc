@@ -72,38 +72,38 @@ absl::StatusOr<std::unique_ptr<Drafter>> Hybrid::Build(ParamsReader& in,
 }
 
 Hybrid::Hybrid(InnerDrafters parts, HybridOptions options)
-    : parts_(std::move(parts)), options_(std::move(options)) {}
+    : DrafterOfDrafters(std::move(parts)), options_(std::move(options)) {}
 
 // A ranking can be made a law.
 std::vector<DraftLaw> Hybrid::laws() const {
   std::vector<DraftLaw> laws;
   for (DraftLaw law : kEveryLaw) {
     bool given = true;
-    for (int part = 0; part < parts_.count(); ++part)
-      given &= parts_[part].Gives(law) || parts_[part].only_ranks();
+    for (int part = 0; part < parts().count(); ++part)
+      given &= parts()[part].Gives(law) || parts()[part].only_ranks();
     if (given) laws.push_back(law);
   }
   return laws;
 }
 
 absl::Status Hybrid::Begin(const Context& context) {
-  BANYAN_RETURN_IF_ERROR(parts_.Begin(context));
-  sums_.assign(static_cast<std::size_t>(parts_.count()), {});
+  BANYAN_RETURN_IF_ERROR(parts().Begin(context));
+  sums_.assign(static_cast<std::size_t>(parts().count()), {});
   Choose(context);
   return absl::OkStatus();
 }
 
 double Hybrid::PromiseOf(int part, const Context& context) const {
   const double promise =
-      parts_[part].drafter().Promise(context).value_or(options_.start);
+      parts()[part].drafter().Promise(context).value_or(options_.start);
   const int depth = options_.depths[static_cast<std::size_t>(part)];
   return depth > 0 ? std::min<double>(promise, depth) : promise;
 }
 
 void Hybrid::Choose(const Context& context) {
   double most = -1;
-  for (int part = 0; part < parts_.count(); ++part) {
-    if (!parts_[part].Reaches(context, 0)) continue;
+  for (int part = 0; part < parts().count(); ++part) {
+    if (!parts()[part].Reaches(context, 0)) continue;
     const Sums& sums = sums_[static_cast<std::size_t>(part)];
     const double promise = PromiseOf(part, context);
     const double value = promise * (sums.accepted + options_.start) /
@@ -120,7 +120,7 @@ absl::StatusOr<std::vector<std::vector<Distribution>>> Hybrid::ProposeAll(
   std::vector<InnerDrafters::Choice> choices;
   for (const DraftRequest& request : requests) {
     auto& own = static_cast<Hybrid&>(*request.drafter);
-    choices.push_back({&request, &own.parts_, {}});
+    choices.push_back({&request, &own.parts(), {}});
     const int depth = options_.depths[static_cast<std::size_t>(own.chosen_)];
     for (int node : request.nodes) {
       const bool drafts = depth == 0 || request.tree->node(node).depth < depth;
@@ -132,7 +132,7 @@ absl::StatusOr<std::vector<std::vector<Distribution>>> Hybrid::ProposeAll(
 
 absl::Status Hybrid::Observe(const Context& context,
                              const RoundOutcome& outcome) {
-  BANYAN_RETURN_IF_ERROR(parts_.Observe(context, outcome));
+  BANYAN_RETURN_IF_ERROR(parts().Observe(context, outcome));
   for (Sums& sums : sums_) {
     sums.accepted *= 1 - 1 / options_.memory;
     sums.promised *= 1 - 1 / options_.memory;

@@ -42,10 +42,10 @@
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
+#include "drafters/drafter_of_drafters.h"
 #include "drafters/inner_drafters.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -56,7 +56,7 @@ struct HybridOptions {
   double start = 4;         // tokens
 };
 
-class Hybrid : public Drafter {
+class Hybrid : public DrafterOfDrafters {
  public:
   // Keys: `drafters`, a list of `drafter` and `depth`; `memory`, `start`.
   static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
@@ -66,34 +66,14 @@ class Hybrid : public Drafter {
   Hybrid(InnerDrafters parts, HybridOptions options);
 
   std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Hybrid>(parts_.Clone(), options_);
+    return std::make_unique<Hybrid>(parts().Clone(), options_);
   }
   std::vector<DraftLaw> laws() const override;
-  bool carries_state() const override { return parts_.carries_state(); }
-  void Absorb(const Drafter& ended) override {
-    parts_.Absorb(static_cast<const Hybrid&>(ended).parts_);
-  }
-  std::vector<int> taps() const override { return parts_.taps(); }
-  int longest_text() const override { return parts_.longest_text(); }
-  absl::Status TakeViews(Session& target) override {
-    return parts_.TakeViews(target);
-  }
   absl::Status Begin(const Context& context) override;
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override {
-    return ProposeAlone(context, tree, nodes);
-  }
-  bool proposes_ahead() const override { return parts_.propose_ahead(); }
   absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
       absl::Span<const DraftRequest> requests) override;
-  void Plant(const Context& context, int max_depth, TrunkTree& tree) override {
-    parts_.Plant(context, max_depth, tree);
-  }
-  int probes() const override { return parts_.probes(); }
-  bool reads_rows() const override { return parts_.reads_rows(); }
   DoneRows Computed(const DraftTree& tree) const override {
-    return parts_[chosen_].drafter().Computed(tree);
+    return parts()[chosen_].drafter().Computed(tree);
   }
   absl::Status Observe(const Context& context,
                        const RoundOutcome& outcome) override;
@@ -108,7 +88,6 @@ class Hybrid : public Drafter {
   double PromiseOf(int part, const Context& context) const;
   void Choose(const Context& context);
 
-  InnerDrafters parts_;
   HybridOptions options_;
   std::vector<Sums> sums_;  // by part
   int chosen_ = 0;          // for the next round

@@ -54,12 +54,12 @@ absl::StatusOr<std::unique_ptr<Drafter>> Relay::Build(ParamsReader& in,
 }
 
 Relay::Relay(InnerDrafters parts, std::vector<int> ends)
-    : parts_(std::move(parts)), ends_(std::move(ends)) {}
+    : DrafterOfDrafters(std::move(parts)), ends_(std::move(ends)) {}
 
 std::vector<DraftLaw> Relay::laws() const {
   std::vector<DraftLaw> laws;
   for (DraftLaw law : kEveryLaw)
-    if (parts_.AllGive(law)) laws.push_back(law);
+    if (parts().AllGive(law)) laws.push_back(law);
   return laws;
 }
 
@@ -73,7 +73,7 @@ absl::StatusOr<std::vector<std::vector<Distribution>>> Relay::ProposeAll(
   std::vector<InnerDrafters::Choice> choices;
   for (const DraftRequest& request : requests) {
     auto& own = static_cast<Relay&>(*request.drafter);
-    choices.push_back({&request, &own.parts_, {}});
+    choices.push_back({&request, &own.parts(), {}});
     for (int node : request.nodes)
       choices.back().part_of.push_back(
           own.PartAt(request.tree->node(node).depth));

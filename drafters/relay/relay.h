@@ -26,19 +26,16 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/params.h"
-#include "core/model/context.h"
-#include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
+#include "drafters/drafter_of_drafters.h"
 #include "drafters/inner_drafters.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
-class Relay : public Drafter {
+class Relay : public DrafterOfDrafters {
  public:
   // Keys: `spans`, a list of `levels` and `drafter`; the last has no `levels`.
   static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
@@ -49,46 +46,15 @@ class Relay : public Drafter {
   Relay(InnerDrafters parts, std::vector<int> ends);
 
   std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Relay>(parts_.Clone(), ends_);
+    return std::make_unique<Relay>(parts().Clone(), ends_);
   }
   std::vector<DraftLaw> laws() const override;
-  bool carries_state() const override { return parts_.carries_state(); }
-  void Absorb(const Drafter& ended) override {
-    parts_.Absorb(static_cast<const Relay&>(ended).parts_);
-  }
-  std::vector<int> taps() const override { return parts_.taps(); }
-  int longest_text() const override { return parts_.longest_text(); }
-  absl::Status TakeViews(Session& target) override {
-    return parts_.TakeViews(target);
-  }
-  absl::Status Begin(const Context& context) override {
-    return parts_.Begin(context);
-  }
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override {
-    return ProposeAlone(context, tree, nodes);
-  }
-  bool proposes_ahead() const override { return parts_.propose_ahead(); }
   absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
       absl::Span<const DraftRequest> requests) override;
-  void Plant(const Context& context, int max_depth, TrunkTree& tree) override {
-    parts_.Plant(context, max_depth, tree);
-  }
-  int probes() const override { return parts_.probes(); }
-  bool reads_rows() const override { return parts_.reads_rows(); }
-  DoneRows Computed(const DraftTree& tree) const override {
-    return parts_.Computed(tree);
-  }
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override {
-    return parts_.Observe(context, outcome);
-  }
 
  private:
   int PartAt(int depth) const;
 
-  InnerDrafters parts_;
   std::vector<int> ends_;
 };
 

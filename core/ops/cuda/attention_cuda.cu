@@ -241,23 +241,8 @@ std::size_t AttentionScratch(const AttentionLaunch& launch) {
 
 void LaunchAttention(CudaDevice& device, const AttentionLaunch& launch) {
   if (launch.queries.rows == 0) return;
-  switch (KvWidth(launch.prefix.head_dim)) {
-    case 32:
-      LaunchWidth<32>(device, launch);
-      break;
-    case 64:
-      LaunchWidth<64>(device, launch);
-      break;
-    case 96:
-      LaunchWidth<96>(device, launch);
-      break;
-    case 128:
-      LaunchWidth<128>(device, launch);
-      break;
-    default:
-      LaunchWidth<256>(device, launch);
-      break;
-  }
+  AtKvWidth(launch.prefix.head_dim,
+            [&]<int kWidth>() { LaunchWidth<kWidth>(device, launch); });
   if (launch.y.rows == 0) return;  // whoever reads them adds them up
   constexpr int kThreads = 128;
   const std::int64_t numbers = std::int64_t{launch.y.rows} * launch.y.columns;

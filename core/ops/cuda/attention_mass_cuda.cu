@@ -212,23 +212,8 @@ std::size_t AttentionMassScratch(const AttentionMassLaunch& launch) {
 void LaunchAttentionMass(CudaDevice& device,
                          const AttentionMassLaunch& launch) {
   if (launch.queries.rows == 0) return;
-  switch (KvWidth(launch.prefix.head_dim)) {
-    case 32:
-      LaunchChunks<32>(device, launch);
-      break;
-    case 64:
-      LaunchChunks<64>(device, launch);
-      break;
-    case 96:
-      LaunchChunks<96>(device, launch);
-      break;
-    case 128:
-      LaunchChunks<128>(device, launch);
-      break;
-    default:
-      LaunchChunks<256>(device, launch);
-      break;
-  }
+  AtKvWidth(launch.prefix.head_dim,
+            [&]<int kWidth>() { LaunchChunks<kWidth>(device, launch); });
   const Chunks of(launch);
   Launch(device,
          {.blocks = static_cast<int>((of.queries() + kWarps - 1) / kWarps),

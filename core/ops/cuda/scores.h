@@ -11,10 +11,28 @@
 #include "core/device/cuda/kernel.h"
 #include "core/ops/cuda/matrix.h"
 #include "core/ops/cuda/numbers.h"
+#include "core/ops/cuda/op_kernels.h"
 
 namespace banyan::BANYAN_MAKER {
 
 constexpr int kQueriesOfAWarp = 16;
+
+// Calls the function for the width that keys of so many numbers have.
+template <typename Function>
+void AtKvWidth(int head_dim, const Function& function) {
+  switch (KvWidth(head_dim)) {
+    case 32:
+      return function.template operator()<32>();
+    case 64:
+      return function.template operator()<64>();
+    case 96:
+      return function.template operator()<96>();
+    case 128:
+      return function.template operator()<128>();
+    default:
+      return function.template operator()<256>();
+  }
+}
 
 // Of sixteen slots, or queries' results at them, a lane has four, i of 0 .. 3.
 BANYAN_DEVICE int SlotOfLane(const Thread& t, int i) {

@@ -49,13 +49,6 @@ std::vector<Logits> MustScore(const Model& model, Session& session,
   return rows;
 }
 
-void ExpectSame(const std::vector<Logits>& got,
-                const std::vector<Logits>& expected) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t row = 0; row < got.size(); ++row)
-    EXPECT_TRUE(SameBits(got[row], expected[row])) << "row " << row;
-}
-
 class Views : public testing::TestWithParam<GoldenOnDevice> {
  protected:
   void SetUp() override {

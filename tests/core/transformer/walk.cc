@@ -47,6 +47,13 @@ testing::AssertionResult SameBits(const Logits& got, const Logits& expected) {
   return testing::AssertionSuccess();
 }
 
+void ExpectSame(const std::vector<Logits>& got,
+                const std::vector<Logits>& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t row = 0; row < got.size(); ++row)
+    EXPECT_TRUE(SameBits(got[row], expected[row])) << "row " << row;
+}
+
 std::vector<std::shared_ptr<Backend>> Backends() {
   std::vector<std::shared_ptr<Backend>> backends;
   for (const std::string& set : CpuBackend::InstructionSets())

@@ -20,6 +20,8 @@ using Logits = std::vector<double>;
 
 // Equal to the last bit.
 testing::AssertionResult SameBits(const Logits& got, const Logits& expected);
+void ExpectSame(const std::vector<Logits>& got,
+                const std::vector<Logits>& expected);
 
 // The cpu on every instruction set with 1 and 2 threads, best first.
 std::vector<std::shared_ptr<Backend>> Backends();
