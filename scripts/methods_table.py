@@ -52,6 +52,14 @@ def figures_of(program, folder):
     return figures
 
 
+def drafts_with_itself(setting):
+    """Whether a model of its drafters is the target, in fewer bits perhaps: no
+    drafted level then costs what the stated costs have for its drafter."""
+    target = os.path.realpath(setting["target"]["directory"])
+    return any(os.path.realpath(model["directory"]) == target
+               for model in setting.get("models", []))
+
+
 def rows_of(program, folder):
     """One dict a cell that drafts."""
     settings = settings_of(program, folder)
@@ -73,7 +81,8 @@ def rows_of(program, folder):
             "lossless": setting.get("lossless", False),
             "tokens": number("tokens_per_pass"),
             "speed": number("speed"),
-            "flat": number("predicted_by_curve", os.path.basename(COSTS)),
+            "flat": None if drafts_with_itself(setting) else number(
+                "predicted_by_curve", os.path.basename(COSTS)),
             "shares": shares,
         })
     return rows

@@ -35,6 +35,7 @@ limits: {{max_new_tokens: 12}}
 methods:
   chain: {{preset: {ROOT}/configs/methods/chain.yaml}}
   bild: {{preset: {ROOT}/configs/methods/bild.yaml}}
+  itself: {{preset: {ROOT}/configs/methods/self_q8_chain.yaml}}
 matrix: {{sampling.temperature: [0, 1]}}
 """)
         cls.out = os.path.join(cls.scratch.name, "out")
@@ -59,7 +60,7 @@ matrix: {{sampling.temperature: [0, 1]}}
         before = f"A\n{methods_table.BEGIN}\nold\n{methods_table.END}\nB\n"
         made, text = self.written(before)
         self.assertEqual(made.returncode, 0, made.stderr)
-        self.assertIn("4 rows", made.stdout)
+        self.assertIn("6 rows", made.stdout)
         self.assertTrue(text.startswith("A\n"))
         self.assertTrue(text.endswith(methods_table.END + "\nB\n"))
         self.assertNotIn("old", text)
@@ -68,6 +69,11 @@ matrix: {{sampling.temperature: [0, 1]}}
             self.assertIn(f"### pycode-target, temperature {temperature}", text)
         self.assertEqual(len(re.findall(r"^\| chain \| yes ", text, re.M)), 2)
         self.assertEqual(len(re.findall(r"^\| bild \| \*\*no\*\* ", text, re.M)),
+                         2)
+        # No cost is stated of the target's own pass in fewer bits.
+        self.assertEqual(len(re.findall(r"^\| chain \|.*\d\] \|$", text, re.M)),
+                         2)
+        self.assertEqual(len(re.findall(r"^\| itself \|.*\|  \|$", text, re.M)),
                          2)
         # Written again it is the same.
         self.assertEqual(self.written(text)[1], text)
@@ -80,11 +86,24 @@ matrix: {{sampling.temperature: [0, 1]}}
                   for row in csv.DictReader(io.StringIO(report))
                   if row["metric"] == "tokens_per_pass"
                   and not row["cell"].startswith("plain")]
-        self.assertEqual(len(speeds), 4)
+        self.assertEqual(len(speeds), 6)
         rows = methods_table.rows_of(PROGRAM, self.out)
         self.assertEqual(
             sorted(speeds),
             sorted(f"{row['tokens']['value']:.2f}" for row in rows))
+
+    def test_every_preset_is_measured(self):
+        presets = {name[:-len(".yaml")]
+                   for name in os.listdir("configs/methods")}
+
+        def listed(name):
+            with open(f"configs/{name}.yaml", encoding="utf-8") as file:
+                return set(re.findall(r"preset: methods/(\w+)\.yaml",
+                                      file.read()))
+        self.assertEqual(listed("methods_2m"), presets)
+        # A grown target has layers that change nothing, and pass does not grow.
+        self.assertEqual(presets - listed("methods_110m"),
+                         {"early_exit", "early_exit_settled", "skip", "pass"})
 
     def test_needs_its_markers(self):
         made, text = self.written("no markers\n")
