@@ -94,7 +94,7 @@ matrix: {{sampling.temperature: [0, 1]}}
 
     def test_every_preset_is_measured(self):
         presets = {name[:-len(".yaml")]
-                   for name in os.listdir("configs/methods")}
+                   for name in os.listdir("configs/methods")} - {"plain"}
 
         def listed(name):
             with open(f"configs/{name}.yaml", encoding="utf-8") as file:
