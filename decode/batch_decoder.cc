@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/random/random_source.h"
 #include "decode/decoder.h"
-#include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
 
@@ -38,8 +37,7 @@ class Batch {
     listener_.Admitted(number, now_, prefill);
     now_ += prefill;
     slots_.push_back(std::make_unique<Slot>(Slot{number, std::move(sequence)}));
-    RemoveEnded();
-    return absl::OkStatus();
+    return RemoveEnded();
   }
 
   absl::Status Round() {
@@ -50,8 +48,7 @@ class Batch {
     now_ += records.front().times.TotalNs();
     for (std::size_t i = 0; i < records.size(); ++i)
       listener_.Round(slots_[i]->number, records[i]);
-    RemoveEnded();
-    return absl::OkStatus();
+    return RemoveEnded();
   }
 
  private:
@@ -60,15 +57,23 @@ class Batch {
     Sequence sequence;
   };
 
-  void RemoveEnded() {
+  absl::Status RemoveEnded() {
     const auto ended = [](const std::unique_ptr<Slot>& slot) {
       return slot->sequence.stopped != StopReason::kNone;
     };
-    for (const auto& slot : slots_)
-      if (ended(slot))
-        listener_.Ended(slot->number, slot->sequence.stopped, now_);
+    for (const auto& slot : slots_) {
+      if (!ended(slot)) continue;
+      Lesson& lesson = lessons_[slot->number];
+      lesson = Decoder::End(slot->sequence);
+      listener_.Ended(slot->number, slot->sequence.stopped, now_, lesson);
+    }
     slots_.erase(std::remove_if(slots_.begin(), slots_.end(), ended),
                  slots_.end());
+    for (; !lessons_.empty() && lessons_.begin()->first == taught_; ++taught_) {
+      BANYAN_RETURN_IF_ERROR(decoder_.Absorb(lessons_.begin()->second));
+      lessons_.erase(lessons_.begin());
+    }
+    return absl::OkStatus();
   }
 
   Decoder& decoder_;
@@ -77,6 +82,9 @@ class Batch {
   BatchListener& listener_;
   std::int64_t now_ = 0;
   std::vector<std::unique_ptr<Slot>> slots_;  // in the order of the prompts
+  std::size_t taught_ = 0;  // so many prompts' lessons are taken over
+  std::map<std::size_t, Lesson>
+      lessons_;  // of those that ended before their turn
 };
 
 }  // namespace
@@ -85,12 +93,6 @@ absl::Status DecodeBatch(Decoder& decoder, absl::Span<const Prompt> prompts,
                          const StopRule& stop, int slots, RandomSource& random,
                          BatchListener& listener) {
   Check(slots >= 1, "a batch without a place");
-  for (const Trunk& trunk : decoder.method().trunks)
-    if (slots > 1 && trunk.drafter->carries_state())
-      return absl::FailedPreconditionError(
-          absl::StrCat("drafter ", trunk.drafter_name,
-                       " learns from one prompt for the next: its prompts "
-                       "cannot be decoded together"));
   Batch batch(decoder, stop, random, listener);
   std::size_t next = 0;
   while (next < prompts.size() || !batch.empty()) {

@@ -25,15 +25,16 @@ class BatchListener {
   virtual void Admitted(std::size_t prompt, std::int64_t at_ns,
                         std::int64_t prefill_ns) = 0;
   virtual void Round(std::size_t prompt, const RoundRecord& round) = 0;
-  virtual void Ended(std::size_t prompt, StopReason reason,
-                     std::int64_t at_ns) = 0;
+  virtual void Ended(std::size_t prompt, StopReason reason, std::int64_t at_ns,
+                     const Lesson& lesson) = 0;
 };
 
 // Decodes `prompts` in their order, at most `slots` at a time. Each gets the
-// tokens, to the last bit, that it gets alone. Requires slots >= 1 and prompts
-// of different ids. Fails as Decoder::Begin and StepAll do, and with
-// FailedPrecondition if a drafter carries state from prompt to prompt and
-// `slots` is more than one.
+// tokens, to the last bit, that it gets alone, if no drafter carries state from
+// prompt to prompt. One that does sees, at each prompt, what it had taken over
+// when the prompt was admitted; it takes over prompts in their order, each as
+// soon as it and all before it have ended. Requires slots >= 1 and prompts of
+// different ids. Fails as Decoder::Begin, StepAll and Absorb do.
 absl::Status DecodeBatch(Decoder& decoder, absl::Span<const Prompt> prompts,
                          const StopRule& stop, int slots, RandomSource& random,
                          BatchListener& listener);

@@ -1,12 +1,15 @@
 #include "decode/decoder.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/clock.h"
@@ -17,6 +20,7 @@
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
+#include "drafters/drafter.h"
 
 namespace banyan {
 
@@ -54,14 +58,7 @@ absl::StatusOr<std::vector<RoundRecord>> Decoder::StepAll(
     absl::Span<Sequence* const> sequences, RandomSource& random) {
   for (const Sequence* sequence : sequences)
     Check(sequence->stopped == StopReason::kNone, "a stopped sequence");
-  BANYAN_ASSIGN_OR_RETURN(std::vector<RoundRecord> records,
-                          RunRound(method_, sequences, random, *clock_));
-  for (const Sequence* sequence : sequences) {
-    if (sequence->stopped == StopReason::kNone) continue;
-    for (std::size_t i = 0; i < method_.trunks.size(); ++i)
-      method_.trunks[i].drafter->Absorb(*sequence->trunks[i].drafter);
-  }
-  return records;
+  return RunRound(method_, sequences, random, *clock_);
 }
 
 absl::StatusOr<RoundRecord> Decoder::Step(Sequence& sequence,
@@ -70,6 +67,38 @@ absl::StatusOr<RoundRecord> Decoder::Step(Sequence& sequence,
   BANYAN_ASSIGN_OR_RETURN(std::vector<RoundRecord> records,
                           StepAll({&one, 1}, random));
   return std::move(records.front());
+}
+
+Lesson Decoder::End(Sequence& sequence) {
+  Check(sequence.stopped != StopReason::kNone, "a sequence that has stopped");
+  Lesson lesson = {.text = sequence.context.tokens, .learnt = {}};
+  for (SequenceTrunk& trunk : sequence.trunks)
+    lesson.learnt.push_back(trunk.drafter->End());
+  return lesson;
+}
+
+absl::Status Decoder::Absorb(const Lesson& lesson) {
+  if (lesson.learnt.size() != method_.trunks.size())
+    return absl::InvalidArgumentError(absl::StrCat(
+        "what a prompt taught ", lesson.learnt.size(),
+        " trunks, of which this method has ", method_.trunks.size()));
+  for (std::size_t i = 0; i < method_.trunks.size(); ++i) {
+    const Trunk& trunk = method_.trunks[i];
+    const absl::Status status =
+        trunk.drafter->Absorb(lesson.text, lesson.learnt[i]);
+    if (!status.ok())
+      return absl::Status(
+          status.code(),
+          absl::StrCat("what a prompt taught drafter ", trunk.drafter_name,
+                       ": ", status.message()));
+  }
+  return absl::OkStatus();
+}
+
+bool Decoder::carries_state() const {
+  return std::any_of(
+      method_.trunks.begin(), method_.trunks.end(),
+      [](const Trunk& trunk) { return trunk.drafter->carries_state(); });
 }
 
 absl::StatusOr<std::vector<TokenId>> Decoder::Decode(const Prompt& prompt,
@@ -83,6 +112,7 @@ absl::StatusOr<std::vector<TokenId>> Decoder::Decode(const Prompt& prompt,
     emitted.insert(emitted.end(), record.emitted.begin(), record.emitted.end());
     sink(record);
   }
+  BANYAN_RETURN_IF_ERROR(Absorb(End(sequence)));
   return emitted;
 }
 

@@ -23,9 +23,9 @@ namespace banyan {
 using RoundSink = absl::FunctionRef<void(const RoundRecord&)>;
 
 // Decodes prompts with one method, one after another or several together. Every
-// sequence has drafters and policies of its own, clones of the method's; what a
-// drafter carries from prompt to prompt the method's takes over when a sequence
-// ends.
+// sequence has drafters and policies of its own, clones of the method's as they
+// were when it began; what drafters carry from prompt to prompt the method's
+// take over in Absorb, where who decodes prompts says in which order.
 class Decoder {
  public:
   // Refuses components that do not go together, naming both. The target must
@@ -45,7 +45,15 @@ class Decoder {
       absl::Span<Sequence* const> sequences, RandomSource& random);
   absl::StatusOr<RoundRecord> Step(Sequence& sequence, RandomSource& random);
 
-  // Begin, then Step until a stop rule; the emitted tokens.
+  // Ends a sequence that has stopped: its drafters are not asked any more.
+  static Lesson End(Sequence& sequence);
+  // Has the method's drafters take over what a prompt left them. Fails as
+  // Drafter::Absorb, and if the lesson is of other trunks.
+  absl::Status Absorb(const Lesson& lesson);
+  // Whether some drafter carries state from prompt to prompt.
+  bool carries_state() const;
+
+  // Begin, then Step until a stop rule, then Absorb; the emitted tokens.
   absl::StatusOr<std::vector<TokenId>> Decode(const Prompt& prompt,
                                               const StopRule& stop,
                                               RandomSource& random,
@@ -59,6 +67,7 @@ class Decoder {
   void StayOnHost() { stay_on_host_ = true; }
 
   Method& method() { return method_; }
+  const Method& method() const { return method_; }
   const Clock& clock() const { return *clock_; }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -40,6 +41,12 @@ absl::string_view Name(StopReason reason);
 struct SequenceTrunk {
   std::unique_ptr<Drafter> drafter;
   std::unique_ptr<TreePolicy> policy;
+};
+
+// What a prompt that ended leaves to what drafters carry from prompt to prompt.
+struct Lesson {
+  std::vector<TokenId> text;        // the prompt and what was emitted
+  std::vector<std::string> learnt;  // by trunk: what Drafter::End said
 };
 
 // The session holds every token of the context but the last, which is the root

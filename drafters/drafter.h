@@ -2,14 +2,18 @@
 #ifndef BANYAN_DRAFTERS_DRAFTER_H_
 #define BANYAN_DRAFTERS_DRAFTER_H_
 
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/device_round.h"
 #include "core/model/model.h"
@@ -32,6 +36,14 @@ struct DrafterTwin {
   // the device runs rounds context.features stay as they were. A drafter with
   // taps that does not has its rounds run on the host.
   bool keeps_features = false;
+};
+
+// A store that goes from prompt to prompt: how many of its `unit` it holds, and
+// how many it dropped so far to stay within its limit.
+struct Carried {
+  std::string unit;  // "texts"
+  std::int64_t held = 0;
+  std::int64_t dropped = 0;
 };
 
 // One sequence's question: what may follow these nodes of its tree under way?
@@ -68,9 +80,20 @@ class Drafter {
   // True if what it learnt from one prompt stays for the next: runs with it
   // depend on the order of the prompts.
   virtual bool carries_state() const { return false; }
-  // `ended`, a clone of this one, has seen its prompt to the end: takes over
-  // what it carries to the next.
-  virtual void Absorb(const Drafter& /*ended*/) {}
+  // A clone's prompt has ended, and nothing is asked of it any more: what it
+  // learnt for the next prompts beside the text itself, as bytes that Absorb
+  // reads. It may let go of what it shares with others.
+  virtual std::string End() { return {}; }
+  // A prompt has ended: takes over its text, the prompt and what was emitted,
+  // and what its drafter's End() said. Prompts come in their order; a clone
+  // sees what was taken over before it was made. Fails, unchanged, on bytes
+  // that End() never gives.
+  virtual absl::Status Absorb(absl::Span<const TokenId> /*text*/,
+                              absl::string_view /*learnt*/) {
+    return absl::OkStatus();
+  }
+  // What it has taken over; empty where it carries nothing.
+  virtual std::vector<Carried> carried() const { return {}; }
 
   // The hidden states of the target that it reads in context.features, by tap
   // (core/model/model.h); ascending.

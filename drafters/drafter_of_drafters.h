@@ -3,12 +3,15 @@
 #ifndef BANYAN_DRAFTERS_DRAFTER_OF_DRAFTERS_H_
 #define BANYAN_DRAFTERS_DRAFTER_OF_DRAFTERS_H_
 
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
@@ -27,10 +30,12 @@ class DrafterOfDrafters : public Drafter {
   explicit DrafterOfDrafters(InnerDrafters parts) : parts_(std::move(parts)) {}
 
   bool carries_state() const override { return parts_.carries_state(); }
-  // Requires a drafter of the same parts.
-  void Absorb(const Drafter& ended) override {
-    parts_.Absorb(static_cast<const DrafterOfDrafters&>(ended).parts_);
+  std::string End() override { return parts_.End(); }
+  absl::Status Absorb(absl::Span<const TokenId> text,
+                      absl::string_view learnt) override {
+    return parts_.Absorb(text, learnt);
   }
+  std::vector<Carried> carried() const override { return parts_.carried(); }
   std::vector<int> taps() const override { return parts_.taps(); }
   int longest_text() const override { return parts_.longest_text(); }
   absl::Status TakeViews(Session& target) override {

@@ -4,15 +4,19 @@
 #include <cstddef>
 #include <memory>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/bytes.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
@@ -152,9 +156,30 @@ int InnerDrafters::probes() const {
   return probes;
 }
 
-void InnerDrafters::Absorb(const InnerDrafters& ended) {
+// What the parts learnt stands one after the other, each behind its length.
+std::string InnerDrafters::End() {
+  ByteWriter learnt;
+  for (InnerDrafter& part : parts_) learnt.Put(part.drafter().End());
+  return learnt.Take();
+}
+
+absl::Status InnerDrafters::Absorb(absl::Span<const TokenId> text,
+                                   absl::string_view learnt) {
+  ByteReader in(learnt);
+  std::vector<absl::string_view> of_parts;
+  for (int i = 0; i < count(); ++i) of_parts.push_back(in.String());
+  BANYAN_RETURN_IF_ERROR(in.Finish());
   for (int i = 0; i < count(); ++i)
-    (*this)[i].drafter().Absorb(ended[i].drafter());
+    BANYAN_RETURN_IF_ERROR((*this)[i].drafter().Absorb(
+        text, of_parts[static_cast<std::size_t>(i)]));
+  return absl::OkStatus();
+}
+
+std::vector<Carried> InnerDrafters::carried() const {
+  std::vector<Carried> all;
+  for (const InnerDrafter& part : parts_)
+    for (Carried& one : part.drafter().carried()) all.push_back(std::move(one));
+  return all;
 }
 
 absl::Status InnerDrafters::TakeViews(Session& target) {

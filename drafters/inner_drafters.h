@@ -5,12 +5,15 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/params.h"
+#include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
@@ -70,7 +73,9 @@ class InnerDrafters {
   std::vector<int> taps() const;  // of any
   int probes() const;             // of all together
 
-  void Absorb(const InnerDrafters& ended);
+  std::string End();
+  absl::Status Absorb(absl::Span<const TokenId> text, absl::string_view learnt);
+  std::vector<Carried> carried() const;  // of all
   absl::Status TakeViews(Session& target);
   absl::Status Begin(const Context& context);
   void Plant(const Context& context, int max_depth, TrunkTree& tree);

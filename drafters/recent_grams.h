@@ -51,6 +51,12 @@ class RecentGrams {
   // Reads what `text` has beyond what was read of it: texts only grow.
   void Follow(absl::Span<const TokenId> text);
 
+  // How many tokens are in the window, and how many have left it.
+  std::int64_t held() const {
+    return static_cast<std::int64_t>(window_.size());
+  }
+  std::int64_t left() const { return appended_ - held(); }
+
   // What followed a context, by rising token; empty if nothing did. Valid until
   // something is read.
   absl::Span<const Continuation> After(absl::Span<const TokenId> context) const;

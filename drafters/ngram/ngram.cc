@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
@@ -87,6 +88,19 @@ absl::Status NGram::Begin(const Context& context) {
     grams_.Clear();
   grams_.Follow(context.tokens);
   return absl::OkStatus();
+}
+
+absl::Status NGram::Absorb(absl::Span<const TokenId> text,
+                           absl::string_view /*learnt*/) {
+  if (!options_.keep_counts) return absl::OkStatus();
+  grams_.BeginText();
+  grams_.Follow(text);
+  return absl::OkStatus();
+}
+
+std::vector<Carried> NGram::carried() const {
+  if (!options_.keep_counts) return {};
+  return {{.unit = "tokens", .held = grams_.held(), .dropped = grams_.left()}};
 }
 
 // Backs off from the longest context to the shortest.

@@ -28,6 +28,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
@@ -69,9 +70,9 @@ class NGram : public Drafter {
   std::vector<DraftLaw> laws() const override;
   bool proposes_ahead() const override { return true; }
   bool carries_state() const override { return options_.keep_counts; }
-  void Absorb(const Drafter& ended) override {
-    if (options_.keep_counts) grams_ = static_cast<const NGram&>(ended).grams_;
-  }
+  absl::Status Absorb(absl::Span<const TokenId> text,
+                      absl::string_view learnt) override;
+  std::vector<Carried> carried() const override;
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(
       const Context& context, const TrunkTree& tree,

@@ -1,5 +1,6 @@
 #include "experiments/report/cell_text.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,16 @@ std::string TargetName(const records::Cell& cell) {
                                       : cell.target().name();
 }
 
+bool IsWarm(const records::Cell& cell) {
+  return std::any_of(
+      cell.trunks().begin(), cell.trunks().end(),
+      [](const records::Trunk& trunk) { return trunk.carries_state(); });
+}
+
 std::string Marks(const records::Cell& cell) {
   std::vector<std::string> marks;
   if (!cell.lossless()) marks.push_back("LOSSY");
+  if (IsWarm(cell)) marks.push_back("warm");
   if (!cell.target().grown_from().empty())
     marks.push_back(absl::StrCat("grown (", cell.target().grown_from(), ")"));
   for (const records::Model& model : cell.models())

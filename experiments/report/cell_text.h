@@ -11,8 +11,12 @@ namespace banyan {
 // The target's name, or else its directory.
 std::string TargetName(const records::Cell& cell);
 
+// Whether some drafter of it carries what it learnt from prompt to prompt.
+bool IsWarm(const records::Cell& cell);
+
 // What a reader must know before believing a number: "LOSSY" if the method does
-// not keep the target's law, "grown (NAME)" if the target is a grown model,
+// not keep the target's law, "warm" if it learns from one prompt for the next,
+// "grown (NAME)" if the target is a grown model,
 // "HEADS at the cost of NAME" if heads grew with it and their cost did not.
 // Empty if there is nothing to say.
 std::string Marks(const records::Cell& cell);

@@ -130,12 +130,14 @@ std::vector<std::string> Notes(const Summary& summary,
         by_curve || summary.metrics[column.metric]->name == kPredictedByCurve;
   }
   bool lossy = false;
+  bool warm = false;
   bool grown = false;
   bool old_cost = false;
   std::set<std::string> references;
   for (const SummaryGroup& group : summary.groups)
     for (const SummaryRow& row : group.rows) {
       lossy = lossy || !row.cell->cell->lossless();
+      warm = warm || IsWarm(*row.cell->cell);
       grown = grown || !row.cell->cell->target().grown_from().empty();
       for (const records::Model& model : row.cell->cell->models())
         old_cost = old_cost || model.old_cost();
@@ -154,6 +156,10 @@ std::vector<std::string> Notes(const Summary& summary,
     notes.push_back(absl::StrCat("Differences are to ", name, "."));
   if (lossy)
     notes.emplace_back("LOSSY: the output does not follow the target's law.");
+  if (warm)
+    notes.emplace_back(
+        "warm: what its drafters learnt from the prompts before is there at "
+        "each, in the workload's order.");
   if (grown)
     notes.emplace_back(
         "grown (NAME): computes what NAME computes, at the cost of its size.");

@@ -60,14 +60,8 @@ absl::StatusOr<PreparedCell> PrepareCell(
   prepared.stop.max_new_tokens = cell.max_new_tokens;
   if (!cell.ignore_eos)
     prepared.stop.end_of_text = prepared.target.model->facts().end_of_text;
-  for (const Trunk& trunk : prepared.method.decoder->method().trunks)
-    prepared.carries_state |= trunk.drafter->carries_state();
+  prepared.carries_state = prepared.method.decoder->carries_state();
   prepared.batch = cell.batch;
-  if (prepared.batch > 1 && prepared.carries_state)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "cell ", cell.name,
-        " learns from one prompt for the next: its prompts cannot be decoded ",
-        prepared.batch, " at a time"));
   prepared.description = DescribeCell(cell, prepared);
   return prepared;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
@@ -14,8 +15,10 @@
 #include "core/base/status_macros.h"
 #include "core/random/seeded_source.h"
 #include "decode/batch_decoder.h"
+#include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
+#include "drafters/drafter.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/to_record.h"
@@ -52,7 +55,7 @@ records::PromptRecord StartRecord(const Asked& asked) {
 // Writes down what a batch decoder does.
 class Recorder : public BatchListener {
  public:
-  explicit Recorder(const std::vector<Asked>& asked) {
+  Recorder(const std::vector<Asked>& asked, bool carries) : carries_(carries) {
     for (const Asked& one : asked) records_.push_back(StartRecord(one));
   }
 
@@ -64,18 +67,32 @@ class Recorder : public BatchListener {
   void Round(std::size_t prompt, const RoundRecord& round) override {
     AddRound(round, records_[prompt]);
   }
-  void Ended(std::size_t prompt, StopReason reason,
-             std::int64_t at_ns) override {
+  void Ended(std::size_t prompt, StopReason reason, std::int64_t at_ns,
+             const Lesson& lesson) override {
     records_[prompt].set_stop(ToRecord(reason));
     records_[prompt].set_ended_ns(at_ns);
     records_[prompt].set_peak_memory_bytes(PeakMemory());
+    for (const std::string& learnt : lesson.learnt)
+      if (carries_) records_[prompt].add_learnt(learnt);
   }
 
   std::vector<records::PromptRecord> Take() { return std::move(records_); }
 
  private:
+  bool carries_;
   std::vector<records::PromptRecord> records_;
 };
+
+void AddStores(const Method& method, records::PromptRecord& record) {
+  for (std::size_t i = 0; i < method.trunks.size(); ++i)
+    for (const Carried& carried : method.trunks[i].drafter->carried()) {
+      records::Store& store = *record.add_stores();
+      store.set_trunk(static_cast<std::uint32_t>(i));
+      store.set_unit(carried.unit);
+      store.set_held(static_cast<std::uint64_t>(carried.held));
+      store.set_dropped(static_cast<std::uint64_t>(carried.dropped));
+    }
+}
 
 }  // namespace
 
@@ -86,11 +103,27 @@ absl::StatusOr<std::vector<records::PromptRecord>> DecodeAsked(
   for (const Asked& one : asked)
     prompts.push_back(
         {.id = static_cast<std::uint32_t>(one.number), .tokens = one.tokens});
-  Recorder recorder(asked);
+  Recorder recorder(asked, cell.carries_state);
   ResetPeakMemory();
   BANYAN_RETURN_IF_ERROR(DecodeBatch(*cell.method.decoder, prompts, stop,
                                      cell.batch, random, recorder));
-  return recorder.Take();
+  std::vector<records::PromptRecord> records = recorder.Take();
+  if (!records.empty())
+    AddStores(cell.method.decoder->method(), records.back());
+  return records;
+}
+
+absl::Status TakeOver(PreparedCell& cell, const records::PromptRecord& record) {
+  Lesson lesson;
+  lesson.text.assign(record.prompt_tokens().begin(),
+                     record.prompt_tokens().end());
+  lesson.text.insert(lesson.text.end(), record.tokens().begin(),
+                     record.tokens().end());
+  lesson.learnt.assign(record.learnt().begin(), record.learnt().end());
+  // Records of when texts were all there was to learn have none.
+  if (lesson.learnt.empty())
+    lesson.learnt.resize(cell.method.decoder->method().trunks.size());
+  return cell.method.decoder->Absorb(lesson);
 }
 
 }  // namespace banyan

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/token.h"
 #include "decode/sequence.h"
@@ -25,6 +26,11 @@ struct Asked {
 // record each, without its place in the run. Fails as decoding does.
 absl::StatusOr<std::vector<records::PromptRecord>> DecodeAsked(
     PreparedCell& cell, const std::vector<Asked>& asked, const StopRule& stop);
+
+// The cell, which carries state, has decoded this prompt in an earlier run: has
+// its drafters take over what it taught them. Fails if they cannot have said
+// that.
+absl::Status TakeOver(PreparedCell& cell, const records::PromptRecord& record);
 
 }  // namespace banyan
 

@@ -158,8 +158,10 @@ class Run {
                     static_cast<std::uint32_t>(asked.front().number)});
     const bool is_known = known != done_.end();
     std::vector<records::PromptRecord> records;
-    if (!is_known || cell.carries_state) {
+    if (!is_known) {
       BANYAN_ASSIGN_OR_RETURN(records, DecodeAsked(cell, asked, cell.stop));
+    } else if (cell.carries_state) {
+      BANYAN_RETURN_IF_ERROR(TakeOverAll(index, asked));
     }
     if (cell.chat.has_value()) {
       BANYAN_ASSIGN_OR_RETURN(
@@ -168,6 +170,15 @@ class Run {
       answers.push_back(std::move(answer));
     }
     return is_known ? absl::OkStatus() : Write(turn, index, records);
+  }
+
+  absl::Status TakeOverAll(std::size_t index, const std::vector<Asked>& asked) {
+    for (const Asked& one : asked) {
+      const auto known = done_.find({static_cast<std::uint32_t>(index),
+                                     static_cast<std::uint32_t>(one.number)});
+      BANYAN_RETURN_IF_ERROR(TakeOver(task_.run.cells[index], *known->second));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Write(const Turn& turn, std::size_t index,

@@ -10,11 +10,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/clock.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
@@ -24,14 +25,15 @@
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
+#include "drafters/drafter.h"
 #include "drafters/medusa/heads.h"
 #include "drafters/medusa/medusa.h"
-#include "drafters/ngram/ngram.h"
 #include "drafters/small_model/small_model.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
+#include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 
@@ -75,8 +77,8 @@ class Notes : public BatchListener {
       EXPECT_EQ(round.pass_tokens, round.tree.size());
     }
   }
-  void Ended(std::size_t prompt, StopReason reason,
-             std::int64_t at_ns) override {
+  void Ended(std::size_t prompt, StopReason reason, std::int64_t at_ns,
+             const Lesson& /*lesson*/) override {
     heard[prompt].reason = reason;
     heard[prompt].ended = at_ns;
     order.push_back(prompt);
@@ -306,25 +308,78 @@ TEST(Batch, SharesOneReadingOfMedusasHeads) {
   EXPECT_EQ(Sum(heads->states), Sum(rounds) - 1);
 }
 
-TEST(Batch, RefusesDraftersThatLearnFromPromptToPrompt) {
+// Tells which prompts it had taken over whenever it was cloned, by their first
+// tokens after the begin token.
+class Learning : public TableDrafter {
+ public:
+  using Texts = std::vector<std::vector<TokenId>>;
+  Learning(std::shared_ptr<TableModel> model, std::vector<Texts>& seen)
+      : TableDrafter(std::move(model)), seen_(seen) {}
+
+  std::unique_ptr<Drafter> Clone() const override {
+    seen_.push_back(taught_);
+    return std::make_unique<Learning>(*this);
+  }
+  bool carries_state() const override { return true; }
+  absl::Status Begin(const Context& context) override {
+    prompt_ = context.tokens;
+    return TableDrafter::Begin(context);
+  }
+  std::string End() override {
+    return std::string(prompt_.begin(), prompt_.end());
+  }
+  absl::Status Absorb(absl::Span<const TokenId> text,
+                      absl::string_view learnt) override {
+    taught_.emplace_back(learnt.begin(), learnt.end());
+    const absl::Span<const TokenId> prompt =
+        text.first(std::min(text.size(), learnt.size()));
+    EXPECT_EQ(taught_.back(),
+              std::vector<TokenId>(prompt.begin(), prompt.end()));
+    return taught_.size() == 9 ? absl::DataLossError("nine are enough")
+                               : absl::OkStatus();
+  }
+
+ private:
+  std::vector<Texts>& seen_;
+  std::vector<TokenId> prompt_;
+  Texts taught_;
+};
+
+// Whoever ends first, what is learnt comes in the order of the prompts, and a
+// prompt sees what there was when it was admitted.
+TEST(Batch, TeachesInTheOrderOfPrompts) {
   const auto target = Toy({.vocab_size = kVocab});
-  std::vector<Trunk> trunks;
-  trunks.push_back(
-      TrunkOf(std::make_unique<NGram>(kVocab, NGramOptions{.keep_counts = true},
-                                      SamplingRule()),
-              "chain {gamma: 2}"));
-  absl::StatusOr<Decoder> decoder =
-      WithTrunks(*target, "multi_round", std::move(trunks));
-  ASSERT_TRUE(decoder.ok()) << decoder.status();
-  const std::vector<Prompt> prompts = Prompts(3);
-  Notes notes(prompts.size(), 1);
-  SeededSource random(0);
-  const absl::Status refused =
-      DecodeBatch(*decoder, prompts, Stop(), 2, random, notes);
-  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(absl::StrContains(refused.message(), "test drafter")) << refused;
-  // One at a time it learns: what a prompt said is drafted for the next.
-  EXPECT_TRUE(DecodeBatch(*decoder, prompts, Stop(), 1, random, notes).ok());
+  const std::vector<Prompt> prompts = Prompts(9);
+  int waited = 0;
+  for (int slots : {1, 2, 4}) {
+    std::vector<Learning::Texts> seen;
+    std::vector<Trunk> trunks;
+    trunks.push_back(
+        TrunkOf(std::make_unique<Learning>(target, seen), "chain {gamma: 2}"));
+    absl::StatusOr<Decoder> decoder =
+        WithTrunks(*target, "multi_round", std::move(trunks));
+    ASSERT_TRUE(decoder.ok()) << decoder.status();
+    seen.clear();
+    Notes notes(prompts.size(), slots);
+    SeededSource random(0);
+    const absl::Status status =
+        DecodeBatch(*decoder, prompts, Stop(), slots, random, notes);
+    EXPECT_EQ(status.message(),
+              "what a prompt taught drafter test drafter: nine are enough");
+    ASSERT_EQ(seen.size(), prompts.size());
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      std::size_t before = 0;  // all of these had ended
+      while (before < i && notes.heard[before].ended <= notes.heard[i].admitted)
+        ++before;
+      ASSERT_EQ(seen[i].size(), before) << i << " of " << slots;
+      for (std::size_t j = 0; j < before; ++j)
+        EXPECT_EQ(seen[i][j], prompts[j].tokens);
+      for (std::size_t j = before; j < i; ++j)
+        waited +=
+            static_cast<int>(notes.heard[j].ended <= notes.heard[i].admitted);
+    }
+  }
+  EXPECT_GT(waited, 0) << "no prompt ended before one that began earlier";
 }
 
 TEST(Batch, FailsAsItsPromptsDo) {

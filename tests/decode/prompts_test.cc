@@ -156,7 +156,14 @@ class Absorbing : public TableDrafter {
   std::unique_ptr<Drafter> Clone() const override {
     return std::make_unique<Absorbing>(*this);
   }
-  void Absorb(const Drafter& /*ended*/) override { ++absorbed_; }
+  std::string End() override { return "learnt"; }
+  absl::Status Absorb(absl::Span<const TokenId> text,
+                      absl::string_view learnt) override {
+    EXPECT_EQ(learnt, "learnt");
+    EXPECT_GE(text.size(), 2 + 9);
+    ++absorbed_;
+    return absl::OkStatus();
+  }
 
  private:
   int& absorbed_;
@@ -180,7 +187,13 @@ TEST(Prompts, TeachOnceWhenTheyEnd) {
     ASSERT_TRUE(decoder.Step(*sequence, random).ok());
   }
   EXPECT_GT(rounds, 1);
+  EXPECT_EQ(absorbed, 0);
+  ASSERT_TRUE(decoder.Absorb(Decoder::End(*sequence)).ok());
   EXPECT_EQ(absorbed, 1);
+  MustDecode(decoder, {.tokens = {5, 2}}, {.max_new_tokens = 9});
+  EXPECT_EQ(absorbed, 2);
+  EXPECT_EQ(decoder.Absorb({.text = {1}, .learnt = {}}).message(),
+            "what a prompt taught 0 trunks, of which this method has 1");
 }
 
 TEST(Prompts, APromptLeftInTheMiddleLeavesNoTrace) {

@@ -178,8 +178,8 @@ class TimeListener : public BatchListener {
     EXPECT_EQ(round.times.commit_ns, round.sequences * kCommit);
     ++rounds[round.sequences];
   }
-  void Ended(std::size_t /*prompt*/, StopReason /*reason*/,
-             std::int64_t at_ns) override {
+  void Ended(std::size_t /*prompt*/, StopReason /*reason*/, std::int64_t at_ns,
+             const Lesson& /*lesson*/) override {
     ended = at_ns;
   }
 

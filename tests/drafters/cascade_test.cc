@@ -347,11 +347,17 @@ TEST(Cascade, IsItsPartsToWhoeverAsks) {
   EXPECT_TRUE(cascade("copy", "ngram, reset: never")->carries_state());
   // What an ended clone learnt is there for the next prompt.
   const auto ended = learning->Clone();
-  BeginWith(*ended, {1, 2, 3});
+  const std::vector<TokenId> text = BeginWith(*ended, {1, 2, 3}).tokens;
   EXPECT_TRUE(AtRoot(*learning, BeginWith(*learning, {1})).empty());
-  learning->Absorb(*ended);
+  const std::string learnt = ended->End();
+  ASSERT_TRUE(learning->Absorb(text, learnt).ok());
   EXPECT_EQ(Ranked(AtRoot(*learning, BeginWith(*learning, {1}))),
             std::vector<TokenId>({2}));
+  ASSERT_EQ(learning->carried().size(), 1);
+  EXPECT_EQ(learning->carried()[0].unit, "tokens");
+  EXPECT_EQ(learning->carried()[0].held, 5) << "two other prompts were begun";
+  for (const std::string& bad : {learnt + "x", learnt.substr(1), std::string()})
+    EXPECT_FALSE(learning->Absorb(text, bad).ok());
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class Traces : public BatchListener {
     together.traces[prompt] += Line(round);
     together.shared += round.sequences > 1 ? 1 : 0;
   }
-  void Ended(std::size_t, StopReason, std::int64_t) override {}
+  void Ended(std::size_t, StopReason, std::int64_t, const Lesson&) override {}
 
   PresetBench::Together together;
 };

@@ -43,6 +43,8 @@ Decoded MustDecode(Decoder& decoder, const Prompt& prompt, const StopRule& stop,
     decoded.rounds.push_back(*std::move(round));
   }
   decoded.stopped = sequence->stopped;
+  const absl::Status taught = decoder.Absorb(Decoder::End(*sequence));
+  Check(taught.ok(), taught.message());
   return decoded;
 }
 

@@ -89,7 +89,7 @@ TEST(PreparedRun, GivesEveryCellABaselineLikeItselfInAllElse) {
   EXPECT_EQ(together, 64);
 }
 
-TEST(PreparedRun, DecodesPromptsOneAtATimeWhereADrafterCarriesState) {
+TEST(PreparedRun, KnowsWhichCellsCarryState) {
   constexpr char kLearning[] =
       "question: q\n"
       "target: {directory: models/pycode-target}\n"
@@ -104,14 +104,6 @@ TEST(PreparedRun, DecodesPromptsOneAtATimeWhereADrafterCarriesState) {
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_FALSE(run->cells[0].carries_state);
   EXPECT_TRUE(run->cells[1].carries_state);
-  const absl::Status status =
-      Prepare(absl::StrCat(kLearning, "matrix: {batch: [1, 2]}\n"), shelf)
-          .status();
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("cell ngram, batch=2 learns from one prompt for "
-                              "the next: its prompts cannot be decoded 2 at a "
-                              "time"),
-                    Not(HasSubstr("batch=1"))));
 }
 
 // What the file says wrongly, and what is found wrong where it points to, with

@@ -142,6 +142,47 @@ class RunTest(RunCase):
         path = next(out.glob("*.banyan"))
         return run("export", path, "--format", "jsonl").returncode == 0
 
+    def test_what_was_learnt_from_prompts_before_is_there_again(self):
+        learning = EXPERIMENT.replace("matrix:", """\
+  warm:
+    drafters: [{name: ngram, reset: never, history: 0}]
+    policy: {name: chain, gamma: 3}
+    verifier: {name: match}
+matrix:""")
+        for batch in (1, 2):
+            self.file.write_text(learning + f"batch: {batch}\n")
+            whole = self.folder / f"whole {batch}"
+            self.run_all(whole)
+            expected = self.trees(whole)
+            path = next(whole.glob("*.banyan"))
+            data = path.read_bytes()
+            for share in (0.3, 0.6, 0.9):
+                out = self.folder / f"torn {batch} {share}"
+                out.mkdir()
+                (out / path.name).write_bytes(data[:int(len(data) * share)])
+                self.run_all(out)
+                self.assertEqual(self.trees(out), expected)
+            stores = [(record["order"], record["stores"][0])
+                      for key, record in self.records(whole).items()
+                      if "warm" in key[0] and record.get("stores")]
+            held = [int(store["held"]) for _, store in sorted(
+                stores, key=lambda entry: entry[0])]
+            self.assertEqual(len(held), 48 // (2 * batch if batch > 1 else 1))
+            self.assertEqual(stores[0][1]["unit"], "tokens")
+        # Cold, it drafts less.
+        cold = self.folder / "cold"
+        self.file.write_text(
+            learning.replace("reset: never", "reset: prompt"))
+        self.run_all(cold)
+        self.assertNotEqual(self.trees(cold),
+                            self.trees(self.folder / "whole 1"))
+
+    def trees(self, *outs):
+        """What was drafted, round by round, and what was said."""
+        return {key: [record["tokens"]] + [made["tokens"]
+                                           for made in record["rounds"]]
+                for key, record in self.records(*outs).items()}
+
     def test_a_torn_tail_is_cut_and_said(self):
         out = self.folder / "out"
         self.run_all(out)
