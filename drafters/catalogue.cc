@@ -28,6 +28,7 @@
 #include "drafters/ngram/ngram.h"
 #include "drafters/pass/pass.h"
 #include "drafters/random/random.h"
+#include "drafters/reference/reference.h"
 #include "drafters/relay/relay.h"
 #include "drafters/skip/skip.h"
 #include "drafters/small_model/small_model.h"
@@ -173,6 +174,12 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
         " {drafter: {name: small_model, model: draft}}], start: 1}",
         "{drafters: [{drafter: {name: ngram}},"
         " {drafter: {name: eagle, head: head}}], start: 1, memory: 2}"}},
+      {"reference",
+       "Spans of a given text, or of the prompt, while the output goes along "
+       "with it.",
+       {DraftLaw::kDeterministic},
+       Reference::Build,
+       {"{}", "{mode: rewrite, match: 1, span: 3}"}},
   };
   return rows;
 }

@@ -25,6 +25,7 @@
 #include "core/base/status_macros.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
+#include "core/tokenizer/tokenizer.h"
 #include "drafters/assets.h"
 
 namespace banyan {
@@ -45,6 +46,15 @@ class Workbench {
       : target_(std::move(target)),
         rule_(std::move(rule)),
         assets_(std::move(assets)) {}
+
+  // The target's tokenizer, if it has one; before a drafter is built.
+  void SetTokenizer(std::shared_ptr<const Tokenizer> tokenizer) {
+    tokenizer_ = std::move(tokenizer);
+  }
+  // Null: it has none.
+  const std::shared_ptr<const Tokenizer>& tokenizer() const {
+    return tokenizer_;
+  }
 
   // What a name stands for: a model that is open, or the folder whose path
   // stands at `place`, under `key`. Each name is added once.
@@ -110,6 +120,7 @@ class Workbench {
   absl::StatusOr<const Named*> Find(absl::string_view key, const Params& name);
 
   std::shared_ptr<const Model> target_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
   SamplingRule rule_;
   std::shared_ptr<Assets> assets_;
   std::map<std::string, Named> named_;

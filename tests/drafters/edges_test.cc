@@ -193,7 +193,8 @@ std::vector<Case> Cases() {
            everything, 2},
           {.spec = "pass {tokens: [6, 6, 6, 6]}", .silent = 1},
           {"hybrid {drafters: [{drafter: {name: ngram, history: 0}}, "
-           "{drafter: {name: copy}}]}"}};
+           "{drafter: {name: copy}}]}"},
+          {"reference {match: 1}"}};
 }
 
 std::unique_ptr<Drafter> Make(const std::string& spec,

@@ -95,7 +95,7 @@ TEST(PlanDrafter, ProposesWhatItPlanned) {
   EXPECT_EQ(
       ToText(MustDraft(drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
                        {.law = DraftLaw::kDeterministic, .context = context})),
-      "0(3(1,2),1)");
+      "0(3(1 2) 1)");
 }
 
 TEST(PlanDrafter, WithARuleGivesEveryLaw) {
