@@ -51,10 +51,9 @@ std::optional<Bytes> ClassOf(char letter) {
   Bytes bytes;
   for (int byte = 0; byte < 256; ++byte) {
     const auto c = static_cast<unsigned char>(byte);
-    const bool in =
-        lower == 'd'   ? absl::ascii_isdigit(c)
-        : lower == 'w' ? absl::ascii_isalnum(c) || c == '_'
-                       : absl::ascii_isspace(c);
+    const bool in = lower == 'd'   ? absl::ascii_isdigit(c)
+                    : lower == 'w' ? absl::ascii_isalnum(c) || c == '_'
+                                   : absl::ascii_isspace(c);
     bytes.set(static_cast<std::size_t>(byte), in);
   }
   if (lower != 'd' && lower != 'w' && lower != 's') return std::nullopt;
@@ -177,8 +176,8 @@ class PatternReader {
     const std::size_t name = kNames.find(letter);
     if (name == absl::string_view::npos &&
         absl::ascii_isalnum(static_cast<unsigned char>(letter)))
-      return Error(absl::StrCat("'\\", std::string(1, letter),
-                                "' is not known"));
+      return Error(
+          absl::StrCat("'\\", std::string(1, letter), "' is not known"));
     at_ += 2;
     return Only(static_cast<unsigned char>(
         name == absl::string_view::npos ? letter : kBytes[name]));
@@ -288,9 +287,9 @@ class PatternReader {
     if (pattern_.places_.size() >
             static_cast<std::size_t>(Pattern::kMostPlaces) ||
         ++writes_ > kMostWrites)
-      return absl::InvalidArgumentError(absl::StrCat(
-          "its repeats, written out, make more than ", Pattern::kMostPlaces,
-          " places"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("its repeats, written out, make more than ",
+                       Pattern::kMostPlaces, " places"));
     switch (piece.kind) {
       case Piece::Kind::kBytes:
         return NewPlace(

@@ -21,6 +21,7 @@
 #include "drafters/draft_plan.h"
 #include "drafters/drafter.h"
 #include "drafters/plan_drafter.h"
+#include "drafters/recent_grams.h"
 #include "drafters/workbench.h"
 
 namespace banyan {
@@ -146,11 +147,18 @@ absl::Status Reference::Follow(const Context& context) {
   return absl::OkStatus();
 }
 
-DraftPlan Reference::Plan(const Context& /*context*/) {
-  if (!at_.has_value()) return {};
+DraftPlan Reference::Plan(const Context& context) {
   const absl::Span<const TokenId> tokens = text_->tokens();
-  return DraftPlan::Chain(
-      tokens.subspan(*at_, static_cast<std::size_t>(options_.span)));
+  std::vector<TokenId> text = LastTokens(context, {}, options_.match);
+  const std::size_t before = text.size();
+  std::optional<std::size_t> at = at_;
+  while (text.size() - before < static_cast<std::size_t>(options_.span)) {
+    // At its end as at the end of the committed text.
+    if (at.has_value() && *at == tokens.size()) at = Look(text);
+    if (!at.has_value()) break;
+    text.push_back(tokens[(*at)++]);
+  }
+  return DraftPlan::Chain(absl::MakeConstSpan(text).subspan(before));
 }
 
 std::optional<double> Reference::Promise(const Context& /*context*/) const {

@@ -19,8 +19,9 @@
 // A reference proves nothing about the law of what follows: the draws are
 // deterministic.
 //
-// A token costs a look-up, however long the reference is, but for a search among
-// the places of what stands there often; a prompt is indexed when it begins.
+// A token costs a look-up, however long the reference is, but for a search
+// among the places of what stands there often; a prompt is indexed when it
+// begins.
 #ifndef BANYAN_DRAFTERS_REFERENCE_REFERENCE_H_
 #define BANYAN_DRAFTERS_REFERENCE_REFERENCE_H_
 

@@ -90,6 +90,10 @@ absl::Span<const MetricRow> MetricCatalogue() {
        "Peak memory of the process, all cells' models in it, while one of "
        "this cell's prompts was decoded.",
        "MiB", Form::kLargest, CountPeakMemory},
+      {"stores",
+       "What a trunk that learns from prompt to prompt held at the most, and "
+       "dropped to stay within its limit.",
+       "", Form::kLargest, CountStores},
       {"tokens", "Tokens counted.", "tokens", Form::kTotal, CountTokens},
       {"rounds", "Rounds, each a target pass.", "rounds", Form::kTotal,
        CountRounds},

@@ -31,6 +31,7 @@ void CountNodesSaved(const PromptPair& pair, Counts& counts);
 void CountDivergence(const PromptPair& pair, Counts& counts);
 void CountLogProbability(const PromptPair& pair, Counts& counts);
 void CountPeakMemory(const PromptPair& pair, Counts& counts);
+void CountStores(const PromptPair& pair, Counts& counts);
 void CountTokens(const PromptPair& pair, Counts& counts);
 void CountRounds(const PromptPair& pair, Counts& counts);
 

@@ -185,6 +185,18 @@ absl::Status CheckTokens(const records::PromptRecord& record) {
   return absl::OkStatus();
 }
 
+// What its drafters took along.
+absl::Status CheckCarried(const records::PromptRecord& record, int trunks) {
+  if (record.learnt_size() != 0 && record.learnt_size() != trunks)
+    return Wrong(absl::StrCat("it taught ", record.learnt_size(),
+                              " trunks of a cell of ", trunks));
+  for (const records::Store& store : record.stores())
+    if (store.trunk() >= static_cast<std::uint32_t>(trunks))
+      return Wrong(absl::StrCat("a store is of trunk ", store.trunk(),
+                                " of a cell of ", trunks));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckContext(const records::Context& context) {
@@ -218,6 +230,7 @@ absl::Status CheckRecord(const records::PromptRecord& record,
       return Wrong(absl::StrCat("round ", i, ": ", round.message()));
   }
   BANYAN_RETURN_IF_ERROR(CheckBatch(record));
+  BANYAN_RETURN_IF_ERROR(CheckCarried(record, trunks));
   return CheckTokens(record);
 }
 

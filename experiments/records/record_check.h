@@ -21,6 +21,7 @@ absl::Status CheckContext(const records::Context& context);
 //   4. Log-probabilities and gaps are given for all tokens or for none, target
 //      probabilities for all nodes of a round or for none.
 //   5. No time is negative; drafting has one for every trunk.
+//   6. What was learnt is of every trunk or of none, and stores are of trunks.
 absl::Status CheckRecord(const records::PromptRecord& record,
                          const records::Context& context);
 

@@ -56,10 +56,10 @@ std::string Refusal(const std::string& text) {
 // All texts of up to five letters, against the library's expressions.
 TEST(Pattern, MatchesWhatTheLibraryMatches) {
   const std::vector<std::string> patterns = {
-      "",          "a",          "ab|c",        "(ab)*",     "(a|b)*c",
-      "a{2}",      "a{2,}",      "a{1,3}b?",    "[ab]+c",    "[^a]*",
+      "",          "a",          "ab|c",        "(ab)*",        "(a|b)*c",
+      "a{2}",      "a{2,}",      "a{1,3}b?",    "[ab]+c",       "[^a]*",
       ".b.",       "(a*)*b",     "((a|b)(c|))", "(a|ab)(c|bc)", "a?a?a?aaa",
-      "[a-b]c{0}", "(a|b|c){3}", "(a{2}|b){2}", "\\x61\\w",  "()*a"};
+      "[a-b]c{0}", "(a|b|c){3}", "(a{2}|b){2}", "\\x61\\w",     "()*a"};
   const std::string letters = "abc";
   std::vector<std::string> texts = {""};
   for (std::size_t i = 0; texts[i].size() < 5; ++i)
@@ -141,7 +141,8 @@ TEST(Pattern, RefusesWhatItDoesNotKnow) {
 }
 
 TEST(Pattern, ThatExplodesIsRefused) {
-  const char* too_many = "its repeats, written out, make more than 10000 places";
+  const char* too_many =
+      "its repeats, written out, make more than 10000 places";
   EXPECT_EQ(Refusal("a{20000}"), too_many);
   EXPECT_EQ(Refusal("((a{100}){100}){100}"), too_many);
   EXPECT_EQ(Refusal("((){100000}){100000}"), too_many);

@@ -111,6 +111,16 @@ void PutInBatch(MadeDice& dice, records::PromptRecord& record) {
   }
 }
 
+void AddStores(records::PromptRecord& record) {
+  for (const std::uint32_t trunk : {0U, 1U, 1U}) {
+    records::Store& store = *record.add_stores();
+    store.set_trunk(trunk);
+    store.set_unit("texts");
+    store.set_held(record.prompt() % 4 + trunk);
+    store.set_dropped(record.prompt() / 4);
+  }
+}
+
 bool LeftOut(const MadeOptions& options, int cell, int prompt) {
   const bool gap =
       (cell == 0 && prompt == 2) || (cell == kLossy && prompt == 3);
@@ -164,6 +174,7 @@ records::PromptRecord MadePrompt(const MadeOptions& options, int cell,
     record.add_logit_gap(2 * MadeShare(dice));
   }
   if (options.batches && cell == kMerged) PutInBatch(dice, record);
+  if (options.stores && cell == kMerged) AddStores(record);
   return record;
 }
 

@@ -24,6 +24,8 @@ struct MadeOptions {
   bool batches = false;
   // That cell's trees, and those of the chain, have probes.
   bool probes = false;
+  // That cell's trunks learnt from prompt to prompt: the second in two stores.
+  bool stores = false;
   std::uint32_t shard = 0;  // prompts whose number is this modulo `shards`
   std::uint32_t shards = 1;
 };

@@ -253,6 +253,18 @@ TEST(Metrics, TakeTheLargestMemoryAndTheMeanLogProbability) {
   two.set_peak_memory_bytes(2 << 20);
   EXPECT_THAT(Measure("peak_memory", cell, {one, two}),
               ElementsAre(Pair("", 3)));
+  for (int held : {3, 4}) {
+    records::Store& store = *one.add_stores();
+    store.set_trunk(1);
+    store.set_unit("texts");
+    store.set_held(static_cast<std::uint64_t>(held));
+    store.set_dropped(2);
+  }
+  *two.add_stores() = one.stores(0);
+  EXPECT_THAT(Measure("stores", cell, {one, two}),
+              ElementsAre(Pair("trunk 1: texts dropped", 4),
+                          Pair("trunk 1: texts held", 7)))
+      << "of one record together, of several the largest";
   one.add_log_probability(-1);
   one.add_log_probability(-2);
   EXPECT_THAT(Measure("log_probability", cell, {one, two}),
@@ -265,7 +277,7 @@ TEST(Metrics, SayNothingOfWhatCannotBeCounted) {
        {"accepted_per_pass", "alpha", "acceptance_by_depth",
         "conditional_acceptance_by_depth", "acceptance_by_rank",
         "acceptance_by_trunk", "gain_by_trunk", "accepted_lengths",
-        "nodes_saved", "log_probability", "peak_memory"})
+        "nodes_saved", "log_probability", "peak_memory", "stores"})
     EXPECT_THAT(Measure(name, plain, {Plain(3)}), IsEmpty()) << name;
   for (const MetricRow& row : MetricCatalogue())
     EXPECT_THAT(Measure(std::string(row.name), plain, {}), IsEmpty())

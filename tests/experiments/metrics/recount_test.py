@@ -188,6 +188,21 @@ class Cell:
         self.give("peak_memory", "", max(
             record["peak_memory_bytes"] for record in self.records),
             2 ** 20, everyone)
+        self.count_stores()
+
+    def count_stores(self):
+        most = {}
+        for record in self.records:
+            of_record = collections.Counter()
+            for store in record.get("stores", []):
+                for what in ("held", "dropped"):
+                    of_record[f"trunk {store['trunk']}: {store['unit']} "
+                              f"{what}"] += int(store[what])
+            for key, count in of_record.items():
+                most[key] = max(count, most.get(key, 0))
+        for key, count in most.items():
+            self.give("stores", key, count, 1,
+                      self.prompts_with(lambda record: record["stores"]))
 
     def count_times(self):
         for phase in banyan_records.PHASES:

@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   options.gaps = true;
   options.batches = true;
   options.probes = true;
+  options.stores = true;
   if (argc == 4) {
     options.prompts = std::atoi(argv[2]);
     options.tokens = std::atoi(argv[3]);

@@ -36,7 +36,7 @@ void ExpectRefused(const std::string& reason,
 }
 
 TEST(RecordCheck, AcceptsWhatIsMadeUp) {
-  const MadeOptions options = {.batches = true, .probes = true};
+  const MadeOptions options = {.batches = true, .probes = true, .stores = true};
   const records::Context context = MadeContext(options);
   EXPECT_TRUE(CheckContext(context).ok()) << CheckContext(context);
   for (int prompt = 0; prompt < options.prompts; ++prompt)
@@ -99,6 +99,14 @@ TEST(RecordCheck, RefusesDrawsThatLeadNowhere) {
   ExpectRefused("masses", [](Record& record) {
     record.mutable_rounds(0)->mutable_lists(0)->add_q(1);
   });
+}
+
+TEST(RecordCheck, RefusesStoresOfNobody) {
+  using Record = records::PromptRecord;
+  ExpectRefused("it taught 1 trunks of a cell of 2",
+                [](Record& record) { record.add_learnt("x"); });
+  ExpectRefused("a store is of trunk 2 of a cell of 2",
+                [](Record& record) { record.add_stores()->set_trunk(2); });
 }
 
 TEST(RecordCheck, RefusesProbesThatAreNone) {
