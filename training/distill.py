@@ -1,20 +1,26 @@
 """distill: a small drafter from a target's laws.
 
 The drafter learns the target's law at every position of corpus text and, for a
-share of the batches, of texts that the target wrote itself (DistillSpec). It
-starts from a model of its own (`--student`): `pretrain` makes one in minutes,
-and distilling from random weights ends worse.
+share of the steps (`--own-share`), of texts that a model wrote itself
+(`--writer`): the target, or the drafter as it is at that step. DistillSpec's own
+way is the drafter's text throughout, drawn afresh as it learns:
+
+    --writer drafter --own-share 1
+
+and its others `--own-share 0` (fixed text) and `--own-share 1` (the target's).
+No gradient goes through the drawing. It starts from a model of its own
+(`--student`): `pretrain` makes one in minutes, and distilling from random
+weights ends worse.
 """
 
 import torch
 
-from training import data, optimizers, trainer
-from training.data import end_of_text_id, generator_of, read_ids
+from training import data, optimizers, sampling, trainer
+from training.data import end_of_text_id, read_ids
 from training.divergences import DIVERGENCES, agreement
 from training.errors import UserError
 from training.model import read_model, write_model
 from training.pretrain import config_beside, copy_tokenizer
-from training.sampling import sample
 from training.tokenizer import read_tokenizer
 
 
@@ -34,11 +40,11 @@ def add_teaching(parser):
                         default="total-variation",
                         help="what is made small (default: %(default)s)")
     data.add_arguments(parser, batch=8, window=512)
-    parser.add_argument("--own-share", type=float, default=0.2, metavar="X",
-                        help="share of steps on the target's own texts "
-                        "(default: %(default)s)")
-    parser.add_argument("--temperature", type=float, default=1.0, metavar="X",
-                        help="at which the target writes them "
+    sampling.add_arguments(parser, share=0.2, whose="--writer",
+                           temperature=1.0)
+    parser.add_argument("--writer", choices=("target", "drafter"),
+                        default="target", help="whose those texts are; the "
+                        "drafter's are of the weights of that step "
                         "(default: %(default)s)")
 
 
@@ -81,6 +87,7 @@ class Teaching:
     columns = ("overlap", "same")
 
     def __init__(self, options):
+        sampling.check(options)
         self.options = options
         self.device = trainer.device_of(options)
         check_same_vocabulary(options.target, options.student)
@@ -107,15 +114,11 @@ class Teaching:
               f"{len(ids):,} training tokens")
 
     def batch(self, step):
-        """Ids to read, some of them the target's own."""
-        ids = self.batches.batch(step)[:, :-1]
-        ids = ids.to(self.device)
-        generator = generator_of(self.options.seed, "own", step)
-        if float(torch.rand((), generator=generator)) >= self.options.own_share:
-            return ids
-        length = ids.shape[1]
-        return sample(self.target, ids[:, :max(1, length // 8)], length,
-                      self.options.temperature, generator)
+        """Ids to read, some of them written by a model."""
+        ids = self.batches.batch(step)[:, :-1].to(self.device)
+        writer = (self.student if self.options.writer == "drafter" else
+                  self.target)
+        return sampling.own_text(writer, ids, self.options, step)
 
     def laws(self, ids):
         """The target's and the student's logits."""

@@ -1,8 +1,11 @@
 """How far a drafter's law q is from its target's p, by row of logits.
 
 Total variation is what decides acceptance: a draft from q survives with
-probability sum(min(p, q)) = 1 - total variation.
+probability sum(min(p, q)) = 1 - total variation. Jensen-Shannon's lies between
+the two of Kullback and Leibler: both laws against their mean, in even parts.
 """
+
+import math
 
 import torch
 from torch.nn import functional
@@ -18,6 +21,13 @@ def reverse_kl(p_logits, q_logits):
     return forward_kl(q_logits, p_logits)
 
 
+def jensen_shannon(p_logits, q_logits):
+    p = functional.log_softmax(p_logits.float(), dim=-1)
+    q = functional.log_softmax(q_logits.float(), dim=-1)
+    mean = torch.logaddexp(p, q) - math.log(2)
+    return (p.exp() * (p - mean) + q.exp() * (q - mean)).sum(-1) / 2
+
+
 def total_variation(p_logits, q_logits):
     p = functional.softmax(p_logits.float(), dim=-1)
     q = functional.softmax(q_logits.float(), dim=-1)
@@ -27,6 +37,7 @@ def total_variation(p_logits, q_logits):
 DIVERGENCES = {
     "forward-kl": forward_kl,
     "reverse-kl": reverse_kl,
+    "jensen-shannon": jensen_shannon,
     "total-variation": total_variation,
 }
 

@@ -9,16 +9,30 @@ target itself has there. Tensors are named as published: `i.j.linear.weight`,
 The target is frozen, but with `--train-target` (Medusa-2): then it is trained
 along with the heads, on the text itself, and becomes another model, `target`
 beside the heads. That one they are for, and against that one alone what they
-save may be counted.
+save may be counted. With `--own-share` the text is what the target, as it came,
+writes itself. These two are the four ways of blockwise parallel decoding, whose
+heads learn the text's tokens (`--learn text`), through the target's output
+matrix (`--share-output`), none of them weighing more than another (`--decay 1`):
+
+    regular        --learn text --share-output --decay 1
+    distillation   ... --own-share 1 --temperature 0
+    fine tuning    ... --train-target --target-share 1 --target-loss 1
+    both           both
+
+What differs: it wrote its texts by beam search, of a model from another seed; it
+took one of the losses a step at random, for want of memory, where this takes the
+mean it stands for, times their number; and it transforms the last state for the
+next token too, where this keeps the target as it is.
 """
 
+import copy
 import pathlib
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from training import data, optimizers, trainer
+from training import data, optimizers, sampling, trainer
 from training.data import end_of_text_id, read_ids
 from training.divergences import forward_kl
 from training.errors import UserError
@@ -40,6 +54,11 @@ def add_arguments(parser):
                         help="blocks in a head (default: %(default)s)")
     parser.add_argument("--share-output", action="store_true",
                         help="let heads use the target's output matrix")
+    parser.add_argument("--learn", choices=("law", "text"), default="law",
+                        help="what a head is to say: the law that the target "
+                        "has there, or the token that the text has, as "
+                        "blockwise decoding's and Medusa's own learn "
+                        "(default: %(default)s)")
     parser.add_argument("--decay", type=float, default=0.8, metavar="X",
                         help="weight of each head's loss by the one's before "
                         "(default: %(default)s)")
@@ -52,6 +71,8 @@ def add_arguments(parser):
     parser.add_argument("--target-loss", type=float, default=5.0, metavar="X",
                         help="with --train-target: weight of its own loss, the "
                         "text's cross-entropy (default: %(default)s)")
+    sampling.add_arguments(parser, share=0.0, whose="the target, as it came,",
+                           temperature=1.0)
     data.add_arguments(parser, batch=8, window=512)
 
 
@@ -172,10 +193,15 @@ def run(options):
 
 class HeadTeaching:
     def __init__(self, options):
+        sampling.check(options)
         self.options = options
         self.device = trainer.device_of(options)
         self.target = read_model(options.target, self.device).eval()
-        self.target.requires_grad_(options.train_target)
+        self.target.requires_grad_(False)
+        self.writer = self.target
+        if options.train_target:  # texts do not change with what learns
+            self.writer = copy.deepcopy(self.target)
+            self.target.requires_grad_(True)
         output = self.output().detach()
         self.heads = Heads(options.heads, self.target.shape.hidden_size,
                            options.blocks,
@@ -210,23 +236,37 @@ class HeadTeaching:
         return (self.target.lm_head or self.target.embed_tokens).weight
 
     def loss(self, step):
-        ids = self.batches.batch(step).to(self.device)
+        ids = sampling.own_text(self.writer,
+                                self.batches.batch(step).to(self.device),
+                                self.options, step)
         training = self.options.train_target
         total, figures = 0, {}
         with trainer.autocast(self.options, self.device):
             with torch.set_grad_enabled(training):
                 hidden, _ = self.target.hidden(ids[:, :-1])
-            with torch.no_grad():  # heads follow the target, not it them
-                wanted = self.target.logits(hidden)
             found = self.heads(hidden, self.output())
+            losses = (self.law_losses(hidden, found)
+                      if self.options.learn == "law" else
+                      self.text_losses(ids, found))
             if training:
                 own = self.cross_entropy(hidden, self.output(), ids[:, 1:])
                 total = self.options.target_loss * own
                 figures["last"] = own.detach()
-        for i, logits in enumerate(found):
-            # At t a head says what the target itself says at t + i + 1.
-            loss = self.divergence(wanted[:, i + 1:],
-                                   logits[:, :-(i + 1)]).mean()
+        for i, loss in enumerate(losses):
             total = total + self.options.decay ** i * loss
             figures[f"head{i}"] = loss.detach()
         return total, figures
+
+    def law_losses(self, hidden, found):
+        """At t a head says what the target itself says at t + i + 1."""
+        with torch.no_grad():  # heads follow the target, not it them
+            wanted = self.target.logits(hidden)
+        return [self.divergence(wanted[:, i + 1:], logits[:, :-(i + 1)]).mean()
+                for i, logits in enumerate(found)]
+
+    def text_losses(self, ids, found):
+        """At t a head says the text's token at t + i + 2."""
+        return [functional.cross_entropy(
+                    logits[:, :-(i + 1)].flatten(0, 1).float(),
+                    ids[:, i + 2:].flatten())
+                for i, logits in enumerate(found)]

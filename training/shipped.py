@@ -6,21 +6,14 @@ Hours on two cores; a run that was stopped goes on where it was.
 works. With `--install` the result takes the place of models/.
 """
 
-import argparse
-import importlib
 import pathlib
 import platform
-import sysconfig
 
-from training.errors import UserError
+from training import stages
 from training.files import copy_file
 
 NAMES = ("pycode-target", "pycode-draft-1", "pycode-draft-2", "pycode-medusa",
          "pycode-eagle1", "pycode-eagle3", "pycode-lookahead")
-TEST = ["asyncio/", "http/", "json/", "tomllib/", "wsgiref/", "zoneinfo/",
-        "test/test_asyncio/", "test/test_json/", "test/test_tomllib/",
-        "test/test_zoneinfo/"]
-VALIDATION = ["email/", "logging/", "test/test_email/"]
 ABOUT = ("The sources of the Python {version} standard library and of its "
          "tests (Python Software Foundation Licence).")
 INSTALLED = ("config.json", "model.safetensors", "medusa_lm_head.safetensors",
@@ -29,57 +22,26 @@ INSTALLED = ("config.json", "model.safetensors", "medusa_lm_head.safetensors",
 
 
 def add_arguments(parser):
-    parser.add_argument("--out", default="build/training", metavar="DIR",
-                        help="default: %(default)s")
-    parser.add_argument("--smoke", action="store_true",
-                        help="tiny models from a little text")
+    stages.add_arguments(parser, out="build/training")
     parser.add_argument("--install", metavar="DIR",
                         help="copy the finished models there")
-    parser.add_argument("--precision", choices=("auto", "f32", "bf16"),
-                        default="bf16", help="default: %(default)s")
-    parser.add_argument("--device", default="auto", metavar="D")
     parser.add_argument("--no-compile", action="store_true",
                         help="do without torch.compile, which needs a C++ "
                         "compiler")
 
 
 def run(options):
-    stages = Stages(options)
-    for stage in (stages.text, stages.target, stages.drafters, stages.heads,
-                  stages.measure, stages.cards):
+    shipped = Shipped(options)
+    for stage in (shipped.text, shipped.target, shipped.drafters,
+                  shipped.heads, shipped.measure, shipped.cards):
         stage()
     if options.install:
-        stages.install()
+        shipped.install()
 
 
-class Stages:
-    def __init__(self, options):
-        self.options = options
-        self.out = pathlib.Path(options.out)
-        if options.smoke:
-            self.out /= "smoke"
-        self.quick = options.smoke
-
-    def path(self, name):
-        return str(self.out / name)
-
+class Shipped(stages.Stages):
     def text(self):
-        library = pathlib.Path(sysconfig.get_paths()["stdlib"])
-        if not (library / "test" / "test_json").is_dir():
-            raise UserError(f"{library}: this Python came without the tests "
-                            "of its library, which are half of the corpus")
-        if not (self.out / "corpus" / "corpus.json").exists():
-            source = [library]
-            if self.quick:
-                source = [library / "unittest", library / "http",
-                          library / "json", library / "email"]
-            held = ({"test": ["server", "scanner"], "validation": ["client"]}
-                    if self.quick else
-                    {"test": TEST, "validation": VALIDATION})
-            self.call("corpus", "--source", *source, "--out",
-                      self.path("corpus"), "--exclude", "site-packages/",
-                      "--test", *held["test"],
-                      "--validation", *held["validation"])
+        self.corpus()
         if not (self.out / "tokenizer" / "tokenizer.json").exists():
             self.call("tokenizer", "--corpus", self.path("corpus"),
                       "--vocab-size", 512 if self.quick else 2048,
@@ -143,14 +105,14 @@ class Stages:
 
     def cards(self):
         about = ABOUT.format(version=platform.python_version())
-        stages = {"pycode-draft-1": ["draft-1-start"],
+        before = {"pycode-draft-1": ["draft-1-start"],
                   "pycode-draft-2": ["draft-2-start"]}
         for name in NAMES:
             self.call("card", "--model", self.path(name),
                       "--measured", self.path("measured.json"),
                       "--corpus", self.path("corpus"), "--about", about,
                       "--stages", *(self.path(stage)
-                                    for stage in stages.get(name, [])))
+                                    for stage in before.get(name, [])))
 
     def install(self):
         for name in NAMES:
@@ -167,18 +129,4 @@ class Stages:
             quick += ["--window", 128]
         compiled = [] if self.options.no_compile or self.quick else [
             "--compile"]
-        self.call(recipe, "--corpus", self.path("corpus"), "--out",
-                  self.path(name), "--precision", self.options.precision,
-                  "--device", self.options.device, *compiled, *quick,
-                  *arguments)
-
-    def call(self, recipe, *arguments):
-        """Runs another recipe as its command would."""
-        words = [str(argument) for argument in arguments]
-        print(f"== {recipe} {' '.join(words)}", flush=True)
-        module = importlib.import_module(f"training.{recipe}")
-        parser = argparse.ArgumentParser(prog=recipe)
-        module.add_arguments(parser)
-        options = parser.parse_args(words)
-        options.words = words
-        module.run(options)
+        super().train(recipe, name, *compiled, *quick, *arguments)

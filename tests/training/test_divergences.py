@@ -7,7 +7,7 @@ import unittest
 import torch
 
 from training.divergences import (DIVERGENCES, agreement, forward_kl,
-                                  reverse_kl, total_variation)
+                                  jensen_shannon, reverse_kl, total_variation)
 
 # Laws on four letters, some far apart; each with logits off by a constant.
 LAWS = ([0.25, 0.25, 0.25, 0.25], [0.7, 0.1, 0.1, 0.1], [0.1, 0.2, 0.3, 0.4],
@@ -43,6 +43,27 @@ class Divergences(unittest.TestCase):
                           [sum(b * math.log(b / a) for a, b in zip(p, q))
                            for p, q in PAIRS])
         self.assertTrue(torch.equal(reverse_kl(P, Q), forward_kl(Q, P)))
+
+    def test_jensen_shannon_measures_both_from_their_mean(self):
+        self.assert_close(jensen_shannon(P, Q), [
+            sum(a * math.log(2 * a / (a + b)) + b * math.log(2 * b / (a + b))
+                for a, b in zip(p, q)) / 2 for p, q in PAIRS])
+        self.assert_close(jensen_shannon(P, Q), jensen_shannon(Q, P).tolist())
+
+    def test_jensen_shannon_of_laws_that_share_nothing_is_log_2(self):
+        far = torch.tensor([[200.0, 0.0]]), torch.tensor([[0.0, 200.0]])
+        self.assertAlmostEqual(float(jensen_shannon(*far)), math.log(2),
+                               places=6)
+
+    def test_every_divergence_pulls_the_draft_to_the_target(self):
+        # One number moves: q of the first letter, whose p is 0.7.
+        p = torch.tensor([[0.7, 0.3]]).log()
+        for name, divergence in DIVERGENCES.items():
+            for x, sign in ((-1.0, -1), (2.0, 1)):
+                q = torch.tensor([[x, 0.0]], requires_grad=True)
+                divergence(p, q).sum().backward()
+                self.assertGreater(sign * float(q.grad[0, 0]), 0, name)
+                self.assertAlmostEqual(float(q.grad.sum()), 0, places=6)
 
     def test_total_variation_is_half_the_difference(self):
         self.assert_close(total_variation(P, Q),

@@ -4,15 +4,19 @@ are none."""
 import argparse
 import contextlib
 import io
+import shutil
 
 import torch
 from safetensors.torch import load_file, save_file
 
 from tests.training import support
+from training import trainer
+from training.data import generator_of
 from training.errors import UserError
 from training.files import read_json
 from training.medusa import Heads, HeadTeaching, read_heads, write_heads
 from training.model import read_model
+from training.sampling import sample
 
 SIZE, VOCABULARY = 6, 11
 
@@ -128,10 +132,11 @@ class Lesson(support.FolderTest):
 
     def test_head_i_learns_what_the_target_says_i_plus_1_places_on(self):
         lesson = object.__new__(HeadTeaching)
-        lesson.options = argparse.Namespace(precision="f32", decay=0.5,
-                                             train_target=False)
+        lesson.options = argparse.Namespace(
+            precision="f32", decay=0.5, train_target=False, learn="law",
+            own_share=0, seed=1)
         lesson.device = "cpu"
-        lesson.target = lesson.heads = Stub()
+        lesson.target = lesson.heads = lesson.writer = Stub()
         lesson.output = lambda: None
         lesson.batches = argparse.Namespace(
             batch=lambda step: torch.zeros(2, 9))
@@ -221,3 +226,120 @@ class Training(support.FolderTest):
         self.assertIs(lesson.module, lesson.heads)
         self.assertFalse(any(weight.requires_grad
                              for weight in lesson.target.parameters()))
+
+
+class Ways(support.FolderTest):
+    """What blockwise decoding's four ways do to a target, and read."""
+
+    WAYS = {"regular": (), "distillation": ("--own-share", 1),
+            "fine tuning": ("--train-target",),
+            "both": ("--own-share", 1, "--train-target")}
+
+    def lesson(self, *more):
+        arguments = support.heads("--out", self.folder / "out", "--learn",
+                                  "text", *more)
+        with contextlib.redirect_stdout(io.StringIO()):
+            return HeadTeaching(support.options(*arguments))
+
+    def teach(self, lesson):
+        run = trainer.Trainer(lesson.options, lesson.module,
+                              lesson.optimizers(), lesson.columns)
+        with contextlib.redirect_stderr(io.StringIO()):
+            run.train(lesson.loss)
+        shutil.rmtree(self.folder / "out")
+
+    def test_only_tuning_changes_the_target(self):
+        came = read_model(support.tiny().target)
+        for name, way in self.WAYS.items():
+            for learn in ("text", "law"):
+                for output in ((), ("--share-output",)):
+                    lesson = self.lesson(*way, "--learn", learn, *output)
+                    self.teach(lesson)
+                    same = [torch.equal(old, new) for old, new in zip(
+                        came.parameters(), lesson.target.parameters(),
+                        strict=True)]
+                    self.assertEqual(set(same), {"--train-target" not in way},
+                                     (name, learn, output))
+
+    def read(self, lesson, steps):
+        """What a target and its heads read, step by step, while they learn."""
+        seen, hidden = [], lesson.target.hidden
+        lesson.target.hidden = lambda ids: (seen.append(ids.clone()),
+                                            hidden(ids))[1]
+        self.teach(lesson)
+        return seen[:steps]
+
+    def test_a_distilled_text_is_of_the_target_as_it_came(self):
+        came = read_model(support.tiny().target)
+        for name, way in self.WAYS.items():
+            for temperature in (0, 1):
+                lesson = self.lesson(*way, "--temperature", temperature)
+                for step, ids in enumerate(self.read(lesson, 12)):
+                    wanted = lesson.batches.batch(step)
+                    if "--own-share" in way:
+                        length = wanted.shape[1]
+                        wanted = sample(came, wanted[:, :length // 8], length,
+                                        temperature, self.generator(step))
+                    self.assertTrue(torch.equal(ids, wanted[:, :-1]),
+                                    (name, temperature, step))
+
+    def generator(self, step):
+        generator = generator_of(1, "own", step)
+        torch.rand((), generator=generator)  # whether this step reads one
+        return generator
+
+    def test_a_share_of_the_steps_reads_its_own_text(self):
+        lesson = self.lesson("--own-share", 0.4)
+        corpus = [torch.equal(ids, lesson.batches.batch(step)[:, :-1])
+                  for step, ids in enumerate(self.read(lesson, 12))]
+        self.assertEqual(set(corpus), {True, False})
+
+    def test_a_head_learns_the_texts_token_i_plus_2_places_on(self):
+        lesson = self.lesson("--decay", 0.5)
+        ids = lesson.batches.batch(0)
+        with torch.no_grad():
+            loss, figures = lesson.loss(0)
+            found = lesson.heads(lesson.target.hidden(ids[:, :-1])[0],
+                                 lesson.output())
+        total = 0.0
+        for i, logits in enumerate(found):
+            laws = logits.log_softmax(-1)
+            losses = [-float(laws[row, t, ids[row, t + i + 2]])
+                      for row in range(4) for t in range(16 - i - 1)]
+            wanted = sum(losses) / len(losses)
+            self.assertAlmostEqual(float(figures[f"head{i}"]), wanted, places=4)
+            total += 0.5 ** i * wanted
+        self.assertAlmostEqual(float(loss), total, places=4)
+
+    def test_tuning_as_published_weighs_all_tokens_alike(self):
+        lesson = self.lesson("--train-target", "--target-loss", 1, "--decay", 1,
+                             "--target-share", 1)
+        loss, figures = lesson.loss(0)
+        self.assertAlmostEqual(float(loss), sum(
+            float(figures[name]) for name in ("last", "head0", "head1",
+                                              "head2")), places=4)
+        heads, target = lesson.optimizers()[:2], lesson.optimizers()[2:]
+        self.assertEqual([g["lr"] for o in heads for g in o.param_groups],
+                         [g["lr"] for o in target for g in o.param_groups])
+
+    def test_what_heads_say_of_the_text_tunes_the_target(self):
+        lesson = self.lesson("--train-target", "--target-loss", 0)
+        loss, _ = lesson.loss(0)
+        loss.backward()
+        for name, weight in lesson.target.layers.named_parameters():
+            self.assertGreater(float(weight.grad.abs().max()), 0, name)
+
+    def test_heads_of_either_lesson_learn(self):
+        for learn in ("law", "text"):
+            out = self.folder / learn
+            self.train(*support.heads("--out", out, "--learn", learn,
+                                         "--log-every", 5, steps=30))
+            log = support.read_log(out)
+            for i in range(3):
+                self.assertLess(float(log[-1][f"head{i}"]),
+                                0.9 * float(log[0][f"head{i}"]))
+
+    def test_a_share_that_is_none_is_refused(self):
+        self.assertIn("--own-share: expected 0 to 1, found -1",
+                      self.refused(*support.heads("--out", self.folder / "out",
+                                                  "--own-share", -1)))

@@ -1,5 +1,7 @@
-"""Reading token by token through caches, and drawing from it."""
+"""Reading token by token through caches, drawing from it, and which steps read
+what a model wrote."""
 
+import argparse
 import unittest
 
 import torch
@@ -7,8 +9,9 @@ import torch
 from tests.training import support
 from tests.training.test_model import bound, furthest
 from training.data import generator_of
+from training.errors import UserError
 from training.model import read_model
-from training.sampling import sample
+from training.sampling import check, own_text, sample
 
 # One without a window, one with, and one where a layer is without.
 MODELS = ("llama", "mistral", "qwen2")
@@ -53,6 +56,14 @@ class Sampling(unittest.TestCase):
             self.assertTrue(torch.equal(model(ids)[:, 2:-1].argmax(-1),
                                         ids[:, 3:]))
 
+    def test_at_0_they_are_its_likeliest_tokens(self):
+        model = support.tiny_model()
+        ids = sample(model, torch.tensor([[1, 2], [5, 0]]), 20, 0,
+                     generator_of(1))
+        with torch.no_grad():
+            self.assertTrue(torch.equal(model(ids)[:, 1:-1].argmax(-1),
+                                        ids[:, 2:]))
+
     def test_a_warm_model_follows_its_law(self):
         model = support.tiny_model(vocab_size=5, layers=1)
         rows = 4000
@@ -72,3 +83,40 @@ class Sampling(unittest.TestCase):
                             for seed in (1, 1, 2))
         self.assertTrue(torch.equal(one, same))
         self.assertFalse(torch.equal(one, other))
+
+
+def asking(share, temperature=1.0):
+    return argparse.Namespace(own_share=share, temperature=temperature, seed=1)
+
+
+class OwnText(unittest.TestCase):
+
+    def test_it_goes_on_from_an_eighth_of_the_window(self):
+        model = support.tiny_model()
+        ids = torch.arange(32).reshape(2, 16) % 19
+        own = own_text(model, ids, asking(1), 3)
+        self.assertEqual(own.shape, ids.shape)
+        self.assertTrue(torch.equal(own[:, :2], ids[:, :2]))
+        self.assertTrue(torch.equal(own, own_text(model, ids, asking(1), 3)))
+        self.assertFalse(torch.equal(own, own_text(model, ids, asking(1), 4)))
+        cold = own_text(model, ids, asking(1, 0.0), 3)
+        with torch.no_grad():
+            self.assertTrue(torch.equal(model(cold)[:, 1:-1].argmax(-1),
+                                        cold[:, 2:]))
+
+    def test_the_rest_of_the_steps_read_the_corpus(self):
+        ids = torch.zeros(1, 8, dtype=torch.long)
+        for step in range(20):
+            self.assertIs(own_text(None, ids, asking(0), step), ids)
+
+    def test_shares_and_temperatures_that_are_none_are_refused(self):
+        for share in (-0.1, 1.1, float("nan")):
+            with self.assertRaisesRegex(UserError, "--own-share: expected 0 "
+                                        "to 1, found"):
+                check(asking(share))
+        for temperature in (-1.0, float("nan")):
+            with self.assertRaisesRegex(UserError, "--temperature: expected 0 "
+                                        "or more, found"):
+                check(asking(0.5, temperature))
+        check(asking(0, 0.0))
+        check(asking(1, 2.0))

@@ -10,9 +10,10 @@ import torch
 from tests.training import support
 from training.boost import Boosting
 from training.distill import Teaching
-from training.divergences import total_variation
+from training.divergences import DIVERGENCES, total_variation
 from training.model import read_model, write_model
 from training.pretrain import copy_tokenizer
+from training.sampling import own_text
 
 
 class Refused(support.FolderTest):
@@ -39,6 +40,13 @@ class Refused(support.FolderTest):
                                         "--before", other)),
             f"{other}: its vocabulary of 280 tokens is not that of")
 
+    def test_a_share_that_is_none_is_refused(self):
+        for recipe in ("distill", "boost"):
+            self.assertIn("--own-share: expected 0 to 1, found 2",
+                          self.refused(*support.teach(
+                              recipe, "--out", self.folder / "out",
+                              "--own-share", 2)))
+
     def test_output_matrices_of_other_sizes_are_refused(self):
         padded = support.tiny_model(vocab_size=288)
         write_model(padded, self.folder, 0)
@@ -59,7 +67,7 @@ def teaching(kind, recipe, *more):
 class Learning(support.FolderTest):
 
     def test_distilling_lowers_the_total_variation(self):
-        for loss in ("total-variation", "forward-kl", "reverse-kl"):
+        for loss in DIVERGENCES:
             with self.subTest(loss):
                 out = self.folder / loss
                 self.train(*support.teach("distill", "--loss", loss, "--out",
@@ -91,6 +99,43 @@ class Batches(support.FolderTest):
         self.assertTrue(torch.equal(own[:, :2], corpus[:, :2]))  # 16 // 8
         self.assertFalse(torch.equal(own, corpus))
         self.assertTrue(torch.equal(own, lesson.batch(3)))
+
+    def test_the_writer_is_the_target_or_the_drafter(self):
+        for more, writer in (((), "target"),
+                             (("--writer", "target"), "target"),
+                             (("--writer", "drafter"), "student")):
+            lesson = teaching(Teaching, "distill", "--own-share", 1, *more)
+            corpus = lesson.batches.short.batch(3, 4)[:, :-1]
+            wanted = own_text(getattr(lesson, writer), corpus, lesson.options,
+                              3)
+            self.assertTrue(torch.equal(lesson.batch(3), wanted), more)
+        boosting = teaching(Boosting, "boost", "--own-share", 1, "--writer",
+                            "drafter")
+        self.assertTrue(torch.equal(boosting.batch(3), wanted))
+
+    def test_a_drafters_text_is_of_the_weights_of_the_step(self):
+        lesson = teaching(Teaching, "distill", "--own-share", 1, "--writer",
+                          "drafter")
+        before = lesson.batch(3)
+        with torch.no_grad():
+            lesson.student.embed_tokens.weight.mul_(3)
+        after = lesson.batch(3)
+        self.assertFalse(torch.equal(before, after))
+        self.assertTrue(torch.equal(before[:, :2], after[:, :2]))
+
+    def test_the_drawing_is_not_learnt_from(self):
+        lesson = teaching(Teaching, "distill", "--own-share", 1, "--writer",
+                          "drafter")
+        ids = lesson.batch(3)
+        loss, _ = lesson.loss(3)
+        loss.backward()
+        found = {name: weight.grad.clone()
+                 for name, weight in lesson.student.named_parameters()}
+        lesson.student.zero_grad()
+        wanted, said = lesson.laws(ids)  # as if the text had been given
+        lesson.divergence(wanted, said).mean().backward()
+        for name, weight in lesson.student.named_parameters():
+            self.assertTrue(torch.equal(weight.grad, found[name]), name)
 
     def test_the_share_of_own_texts_is_as_asked(self):
         for share, wanted in ((0.0, 0), (0.3, 60), (1.0, 200)):

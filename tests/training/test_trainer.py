@@ -23,10 +23,14 @@ RECIPES = {
         "--long-share", 0.4, *more, layers=3),
     "distill": lambda *more: support.teach(
         "distill", *OFTEN, "--own-share", 0.5, *more),
+    "distill on its own text": lambda *more: support.teach(
+        "distill", *OFTEN, "--own-share", 0.7, "--writer", "drafter",
+        "--loss", "jensen-shannon", *more),
     "boost": lambda *more: support.teach(
         "boost", *OFTEN, "--own-share", 0.5, *more),
     "medusa": lambda *more: support.heads(*OFTEN, *more),
-    "medusa-2": lambda *more: support.heads(*OFTEN, "--train-target", *more),
+    "medusa-2": lambda *more: support.heads(
+        *OFTEN, "--train-target", "--own-share", 0.5, "--learn", "text", *more),
     "eagle-1": lambda *more: support.eagle(*OFTEN, "--version", 1, *more),
     "eagle-3": lambda *more: support.eagle(
         *OFTEN, "--version", 3, "--noise", 0.1, "--draft-vocab", 200, *more),

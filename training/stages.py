@@ -1,0 +1,71 @@
+"""Recipes that run one after another, each once: what `shipped` and `contrasts`
+share. A run that was stopped goes on where it was.
+"""
+
+import argparse
+import importlib
+import pathlib
+import sysconfig
+
+from training.errors import UserError
+
+TEST = ["asyncio/", "http/", "json/", "tomllib/", "wsgiref/", "zoneinfo/",
+        "test/test_asyncio/", "test/test_json/", "test/test_tomllib/",
+        "test/test_zoneinfo/"]
+VALIDATION = ["email/", "logging/", "test/test_email/"]
+
+
+def add_arguments(parser, out):
+    parser.add_argument("--out", default=out, metavar="DIR",
+                        help="default: %(default)s")
+    parser.add_argument("--smoke", action="store_true",
+                        help="tiny runs on a little text")
+    parser.add_argument("--precision", choices=("auto", "f32", "bf16"),
+                        default="bf16", help="default: %(default)s")
+    parser.add_argument("--device", default="auto", metavar="D")
+
+
+class Stages:
+    def __init__(self, options):
+        self.options = options
+        self.out = pathlib.Path(options.out)
+        if options.smoke:
+            self.out /= "smoke"
+        self.quick = options.smoke
+
+    def path(self, name):
+        return str(self.out / name)
+
+    def corpus(self):
+        """The sources of the library that this Python came with."""
+        library = pathlib.Path(sysconfig.get_paths()["stdlib"])
+        if not (library / "test" / "test_json").is_dir():
+            raise UserError(f"{library}: this Python came without the tests "
+                            "of its library, which are half of the corpus")
+        if (self.out / "corpus" / "corpus.json").exists():
+            return
+        source = [library]
+        if self.quick:
+            source = [library / "unittest", library / "http",
+                      library / "json", library / "email"]
+        held = ({"test": ["server", "scanner"], "validation": ["client"]}
+                if self.quick else {"test": TEST, "validation": VALIDATION})
+        self.call("corpus", "--source", *source, "--out", self.path("corpus"),
+                  "--exclude", "site-packages/", "--test", *held["test"],
+                  "--validation", *held["validation"])
+
+    def train(self, recipe, name, *arguments):
+        self.call(recipe, "--corpus", self.path("corpus"), "--out",
+                  self.path(name), "--precision", self.options.precision,
+                  "--device", self.options.device, *arguments)
+
+    def call(self, recipe, *arguments):
+        """Runs another recipe as its command would."""
+        words = [str(argument) for argument in arguments]
+        print(f"== {recipe} {' '.join(words)}", flush=True)
+        module = importlib.import_module(f"training.{recipe}")
+        parser = argparse.ArgumentParser(prog=recipe)
+        module.add_arguments(parser)
+        options = parser.parse_args(words)
+        options.words = words
+        module.run(options)
