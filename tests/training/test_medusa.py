@@ -258,8 +258,13 @@ class Ways(support.FolderTest):
                     same = [torch.equal(old, new) for old, new in zip(
                         came.parameters(), lesson.target.parameters(),
                         strict=True)]
-                    self.assertEqual(set(same), {"--train-target" not in way},
+                    tuned = "--train-target" in way
+                    self.assertEqual(set(same), {not tuned},
                                      (name, learn, output))
+                    self.assertEqual({w.requires_grad for w in
+                                      lesson.target.parameters()}, {tuned})
+                    self.assertEqual({w.requires_grad for w in
+                                      lesson.writer.parameters()}, {False})
 
     def read(self, lesson, steps):
         """What a target and its heads read, step by step, while they learn."""

@@ -66,14 +66,37 @@ class Project {
     fs::copy("configs", configs(), fs::copy_options::recursive);
     for (const char* folder : {"models", "experiments"}) Link(folder, folder);
     for (const auto& [path, ours] : kStandIns) Link(path, ours);
+    LinkContrasts();
   }
   fs::path configs() const { return root() / "configs"; }
 
  private:
   fs::path root() const { return folder_.path(); }
-  void Link(const char* path, const char* ours) const {
+  void Link(const std::string& path, const std::string& ours) const {
     fs::create_directories((root() / path).parent_path());
     fs::create_symlink(fs::absolute(ours), root() / path);
+  }
+  // What `scripts/train contrasts` makes, a drafter or heads in each folder;
+  // where the target was tuned along with its heads, it is beside them.
+  void LinkContrasts() const {
+    const std::string made = "build/contrasts/";
+    const auto drafter = [&](const std::string& name) {
+      Link(made + name, "models/pycode-draft-1");
+    };
+    for (const char* name : {"start", "longer"}) drafter(name);
+    for (const std::string loss :
+         {"forward-kl", "reverse-kl", "jensen-shannon", "total-variation"})
+      for (const char* text : {"-corpus", "-target", "-drafter"})
+        drafter(loss + text);
+    for (const char* name : {"regular", "distilled", "law"})
+      Link(made + "heads-" + name, "models/pycode-medusa");
+    for (const char* name : {"tuned", "both"}) {
+      const std::string heads = made + "heads-" + name + "/";
+      Link(heads + "target", "models/pycode-target");
+      for (const std::string file :
+           {"config.json", "medusa_lm_head.safetensors"})
+        Link(heads + file, "models/pycode-medusa/" + file);
+    }
   }
 
   TestFolder folder_;
