@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +27,7 @@
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
+#include "experiments/report/output.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/model_shelf.h"
 #include "experiments/run/prepared_prompts.h"
@@ -118,11 +121,22 @@ absl::StatusOr<std::vector<SearchStep>> ReadPath(const std::string& path,
 }
 
 absl::Status Write(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::trunc);
-  file << text;
-  file.close();
-  if (file) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat(path, ": could not be written"));
+  return WriteOutput(path, [&](std::ostream& out) {
+    out << text;
+    return absl::OkStatus();
+  });
+}
+
+// The same for a path that holds ratings, which a kill or a full disk must not
+// lose: the old file stands until the new one is whole.
+absl::Status Replace(const std::string& path, const std::string& text) {
+  const std::string fresh = absl::StrCat(path, ".new");
+  absl::Status status = Write(fresh, text);
+  if (status.ok() && std::rename(fresh.c_str(), path.c_str()) != 0)
+    status = absl::InternalError(
+        absl::StrCat(path, ": ", fresh, " could not take its place"));
+  if (!status.ok()) unlink(fresh.c_str());
+  return status;
 }
 
 std::string PathText(const std::string& about, const SearchSpace& space,
@@ -167,8 +181,9 @@ absl::Status Run(Options options) {
                           SearchSpace::Of(task.method, target.model->layers()));
   const std::string about = About(options);
   BANYAN_ASSIGN_OR_RETURN(task.known, ReadPath(options.path, about, space));
-  BANYAN_RETURN_IF_ERROR(
-      Write(options.path, PathText(about, space, task.known)));
+  const std::string known = PathText(about, space, task.known);
+  BANYAN_RETURN_IF_ERROR(task.known.empty() ? Write(options.path, known)
+                                            : Replace(options.path, known));
   if (!task.known.empty())
     std::cerr << "going on behind " << Counted(int(task.known.size()), "step")
               << " of " << options.path << "\n";

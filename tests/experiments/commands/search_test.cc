@@ -96,6 +96,15 @@ TEST_F(SearchCommand, GoesOnWhereItWasStopped) {
   // Killed while the fifth line was written.
   const std::size_t end = text.find(whole[4]) + 9;
   std::ofstream(path(), std::ios::trunc) << text.substr(0, end);
+  // What was rated stands until the file without the torn line is whole.
+  const std::string in_the_way = path() + ".new";
+  std::filesystem::create_directory(in_the_way);
+  const Outcome refused = Search(kSkip, "--steps 7");
+  EXPECT_NE(refused.code, 0);
+  EXPECT_THAT(refused.err,
+              HasSubstr(in_the_way + ": the file cannot be written"));
+  EXPECT_EQ(Read(path()), text.substr(0, end));
+  std::filesystem::remove(in_the_way);
   const Outcome outcome = Search(kSkip, "--steps 7");
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_THAT(outcome.err, HasSubstr("going on behind 4 steps"));
