@@ -23,6 +23,10 @@ absl::Span<const MetricRow> MetricCatalogue() {
       {"alpha",
        "Mean of sum(min(p, q)) over the draw lists that verification reached.",
        "", Form::kRatio, CountAlpha},
+      {"endless_chain",
+       "Tokens a pass of an endless chain of such drafts: 1 / (1 - alpha). Of "
+       "one trunk.",
+       "tokens", Form::kRatio, CountEndlessChain},
       {"speed",
        "Tokens a second over the baseline's, on the same prompts, prefill "
        "aside.",
@@ -35,7 +39,11 @@ absl::Span<const MetricRow> MetricCatalogue() {
        "The speed predicted at the costs of --curve: a round is a target pass "
        "of its tree's size and each trunk's drafted levels, nothing around "
        "them.",
-       "", Form::kRelative, CountPredictedByCurve},
+       "", Form::kRelative, CountPredictedByCurve, /*by_curve=*/true},
+      {"oracle_by_curve",
+       "The speed predicted at the costs of --curve had each round drafted "
+       "just the tokens it accepted. Of one trunk.",
+       "", Form::kRelative, CountOracleByCurve, /*by_curve=*/true},
       {"ms_per_token", "Time of all rounds over all tokens, prefill aside.",
        "ms", Form::kRatio, CountMsPerToken},
       {"latency",

@@ -11,7 +11,7 @@ namespace banyan {
 
 absl::Span<const MetricRow> MetricCatalogue();
 
-// The metric that has numbers only where costs were stated.
+// The metric of stated costs that stands beside the measured speed.
 inline constexpr absl::string_view kPredictedByCurve = "predicted_by_curve";
 
 // The row of this name; an error with the nearest known one.

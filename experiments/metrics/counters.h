@@ -11,9 +11,11 @@ namespace banyan {
 void CountTokensPerPass(const PromptPair& pair, Counts& counts);
 void CountAcceptedPerPass(const PromptPair& pair, Counts& counts);
 void CountAlpha(const PromptPair& pair, Counts& counts);
+void CountEndlessChain(const PromptPair& pair, Counts& counts);
 void CountSpeed(const PromptPair& pair, Counts& counts);
 void CountPredictedSpeed(const PromptPair& pair, Counts& counts);
 void CountPredictedByCurve(const PromptPair& pair, Counts& counts);
+void CountOracleByCurve(const PromptPair& pair, Counts& counts);
 void CountMsPerToken(const PromptPair& pair, Counts& counts);
 void CountLatency(const PromptPair& pair, Counts& counts);
 void CountThroughput(const PromptPair& pair, Counts& counts);

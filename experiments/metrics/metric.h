@@ -53,6 +53,8 @@ struct MetricRow {
   Form form = Form::kRatio;
   // Adds what the prompt counts; nothing if the metric does not apply to it.
   void (*count)(const PromptPair& pair, Counts& counts) = nullptr;
+  // It has numbers only where costs were stated.
+  bool by_curve = false;
 };
 
 // Adds a prompt's part to a sum of parts.

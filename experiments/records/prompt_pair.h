@@ -14,6 +14,9 @@ struct StatedTimes {
   std::string costs;  // what numbers that rest on them are called by
   double ms = 0;
   double baseline_ms = 0;  // 0 without a baseline
+  // Of the record's, had each drafted just what it kept; none where that cannot
+  // be told.
+  std::optional<double> oracle_ms = {};
 };
 
 // Owns no record.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -111,10 +112,28 @@ absl::StatusOr<double> RoundsMs(const StatedCosts& costs,
   return sum;
 }
 
+// None with another number of trunks, or where a round was shared.
+absl::StatusOr<std::optional<double>> OracleMs(
+    const StatedCosts& costs, const std::vector<double>& level_ms,
+    const records::PromptRecord& record) {
+  if (level_ms.size() != 1) return std::nullopt;
+  double sum = 0;
+  for (const records::Round& round : record.rounds()) {
+    if (Sequences(round) > 1) return std::nullopt;
+    const int kept = KeptOfPath(round);
+    BANYAN_ASSIGN_OR_RETURN(const double pass_ms,
+                            TargetMs(costs, kept + 1 + round.probes_size()));
+    sum += pass_ms + kept * level_ms[0];
+  }
+  return sum;
+}
+
 absl::Status StateTime(const StatedCosts& costs,
                        const std::vector<double>& level_ms, PromptPair& pair) {
   StatedTimes times = {.costs = costs.name};
   BANYAN_ASSIGN_OR_RETURN(times.ms, RoundsMs(costs, level_ms, *pair.record));
+  BANYAN_ASSIGN_OR_RETURN(times.oracle_ms,
+                          OracleMs(costs, level_ms, *pair.record));
   if (pair.baseline != nullptr) {
     BANYAN_ASSIGN_OR_RETURN(times.baseline_ms,
                             RoundsMs(costs, {}, *pair.baseline));

@@ -21,6 +21,11 @@
 // after the other. Where several sequences shared the round, n is of the whole
 // pass, and each is charged an equal share of it and of its own levels. Nothing
 // stands around the passes but what draft_ms has of it.
+//
+// The oracle's time, of rounds that have one trunk and that nobody shared: had
+// a round drafted just the n tokens that were accepted and kept, it would take
+//
+//   target_ms(n + 1 and its probes) + n draft_ms.
 #ifndef BANYAN_EXPERIMENTS_REPORT_STATED_COSTS_H_
 #define BANYAN_EXPERIMENTS_REPORT_STATED_COSTS_H_
 

@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<const MetricRow*>> Metrics(
   std::vector<const MetricRow*> metrics;
   for (const std::string& name : options.metrics) {
     BANYAN_ASSIGN_OR_RETURN(const MetricRow* metric, FindMetric(name));
-    if (metric->name == kPredictedByCurve && options.costs == nullptr)
+    if (metric->by_curve && options.costs == nullptr)
       return absl::InvalidArgumentError(
           absl::StrCat("--metrics: ", name, " needs --curve FILE"));
     metrics.push_back(metric);

@@ -48,7 +48,7 @@ std::set<std::string, KeyLess> Keys(const Summary& summary,
 
 // Whether the default table, which is wide enough, gives intervals of it.
 bool ShowsInterval(const MetricRow& metric) {
-  return metric.name == "speed" || metric.name == kPredictedByCurve;
+  return metric.name == "speed" || metric.by_curve;
 }
 
 // And differences.
@@ -126,8 +126,7 @@ std::vector<std::string> Notes(const Summary& summary,
   bool by_curve = false;
   for (const Column& column : columns) {
     interval = interval || column.interval;
-    by_curve =
-        by_curve || summary.metrics[column.metric]->name == kPredictedByCurve;
+    by_curve = by_curve || summary.metrics[column.metric]->by_curve;
   }
   bool lossy = false;
   bool warm = false;

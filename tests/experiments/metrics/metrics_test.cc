@@ -116,6 +116,23 @@ TEST(Metrics, CountAlphaWhereVerificationLooked) {
               ElementsAre(Pair("", DoubleEq((0.6 + 0.2 + 0.4 + 0.8) / 4))));
 }
 
+// One trunk. Reached are three lists, of which two drew; their overlaps lack .4
+// and .6 of 1.
+TEST(Metrics, CountWhatAnEndlessChainOfSuchDraftsWouldGive) {
+  records::PromptRecord record;
+  AddRound({-1, 0, 1, 1},
+           {{0, 0, {1}, 0.6}, {1, 0, {2, 3}, 0.4}, {2, 0, {}, 0.9}}, {1, 2},
+           record);
+  EXPECT_THAT(Measure("endless_chain", CellOf(1), {record}),
+              ElementsAre(Pair("", DoubleEq(2 / 1.0))));
+  // Four more that lack 1 each: prompts are added, not their numbers.
+  records::PromptRecord hopeless;
+  for (int i = 0; i < 4; ++i) AddRound({-1, 0}, {{0, 0, {1}, 0}}, {}, hopeless);
+  EXPECT_THAT(Measure("endless_chain", CellOf(1), {record, hopeless}),
+              ElementsAre(Pair("", DoubleEq(6 / 5.0))));
+  EXPECT_THAT(Measure("endless_chain", CellOf(2), {record}), IsEmpty());
+}
+
 TEST(Metrics, CountNodesAndWhatMergingSaves) {
   const records::Cell cell = CellOf(2);
   EXPECT_THAT(Measure("drafted_nodes", cell, {Tree(), Refusals()}),
@@ -277,7 +294,8 @@ TEST(Metrics, SayNothingOfWhatCannotBeCounted) {
        {"accepted_per_pass", "alpha", "acceptance_by_depth",
         "conditional_acceptance_by_depth", "acceptance_by_rank",
         "acceptance_by_trunk", "gain_by_trunk", "accepted_lengths",
-        "nodes_saved", "log_probability", "peak_memory", "stores"})
+        "nodes_saved", "log_probability", "peak_memory", "stores",
+        "endless_chain", "oracle_by_curve"})
     EXPECT_THAT(Measure(name, plain, {Plain(3)}), IsEmpty()) << name;
   for (const MetricRow& row : MetricCatalogue())
     EXPECT_THAT(Measure(std::string(row.name), plain, {}), IsEmpty())

@@ -111,6 +111,16 @@ def stated_ms(record, trunks):
         for made in record["rounds"])
 
 
+def oracle_ms(record, drafter):
+    """Had each round drafted what was kept of its path and nothing else."""
+    total = 0
+    for made in record["rounds"]:
+        kept = min(len(made["path"]), made["emitted"])
+        total += pass_ms(kept + 1 + len(made["probes"])) + (
+            kept * LEVEL_MS[drafter])
+    return total
+
+
 def trunks_of(made, node):
     return sorted({draws["trunk"] for draws in made["lists"]
                    if node in draws["children"]})
@@ -235,6 +245,17 @@ class Cell:
                                      for record, _ in pairs), everyone)
         if not self.trunks:
             return
+        own = [(record, plain) for record, plain in pairs
+               if len(self.trunks) == 1 and
+               all(made["sequences"] <= 1 for made in record["rounds"])]
+        if own:
+            self.give("oracle_by_curve", "costs.yaml",
+                      sum(len(record["tokens"]) for record, _ in own) *
+                      sum(stated_ms(plain, []) for _, plain in own),
+                      sum(len(plain["tokens"]) for _, plain in own) *
+                      sum(oracle_ms(record, self.trunks[0])
+                          for record, _ in own),
+                      units(record for record, _ in own))
         drafting = sum(draft_ns(record) for record, _ in pairs)
         levels = sum(max(drafted(made), default=0) for record, _ in pairs
                      for made in record["rounds"])
@@ -311,6 +332,10 @@ class Cell:
         self.give("alpha", "", math.fsum(value for _, value in overlaps),
                   len(overlaps), units(record for record, _ in overlaps))
         drawn = [entry for entry in looked if entry[1]["tokens"]]
+        if len(self.trunks) == 1:
+            self.give("endless_chain", "", len(drawn), math.fsum(
+                1 - draws["overlap"] for _, draws, _ in drawn),
+                      units(record for record, _, _ in drawn))
         ranks = {f"rank {i + 1}": 0 for _, draws, _ in drawn
                  for i in range(len(draws["tokens"]))}
         for _, draws, child in drawn:

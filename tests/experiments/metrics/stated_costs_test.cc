@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
@@ -59,9 +60,10 @@ class StatedCostsTest : public FolderTest {
     return std::string(StateTimes(*costs, set_).message());
   }
 
-  KeyedEstimates Predicted(int cell) const {
+  KeyedEstimates Predicted(int cell,
+                           absl::string_view metric = kPredictedByCurve) const {
     Bootstrap bootstrap;
-    return EstimateAll(**FindMetric(kPredictedByCurve),
+    return EstimateAll(**FindMetric(metric),
                        set_.cells[static_cast<std::size_t>(cell)].pairs,
                        bootstrap);
   }
@@ -105,6 +107,59 @@ TEST_F(StatedCostsTest, ChargeThePassForProbesAndNobodyForTheirLevels) {
   records_ = {Probed(), Probed()};
   EXPECT_EQ(Stating("target_ms: {1: 10, 3: 11, 6: 17}\ndraft_ms: 0.5\n"), "");
   EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, (17 + 2 * 0.5) + 11);
+}
+
+// One trunk's chains: three drafts of which one is accepted, then two of which
+// none is; and two that are accepted, where the text was cut after the first.
+TEST_F(StatedCostsTest, ChargeAnOracleForWhatWasKeptAlone) {
+  cell_ = CellOf(1);
+  records_ = {{}, {}};
+  AddRound({-1, 0, 1, 2}, {{0, 0, {1}}, {1, 0, {2}}, {2, 0, {3}}}, {1},
+           records_[0]);
+  AddRound({-1, 0, 1}, {{0, 0, {1}}, {1, 0, {2}}}, {}, records_[0]);
+  AddRound({-1, 0, 1}, {{0, 0, {1}}, {1, 0, {2}}}, {1, 2}, records_[1])
+      .set_emitted(1);
+  records_[1].mutable_tokens()->Truncate(1);
+  EXPECT_EQ(Stating("target_ms: {1: 10, 5: 12}\ndraft_ms: {model: 1}\n"), "");
+  const std::vector<PromptPair>& pairs = set_.cells[0].pairs;
+  EXPECT_DOUBLE_EQ(pairs[0].stated->ms, (11.5 + 3) + (11 + 2));
+  EXPECT_DOUBLE_EQ(pairs[0].stated->oracle_ms.value(), (10.5 + 1) + 10);
+  EXPECT_DOUBLE_EQ(pairs[1].stated->oracle_ms.value(), 10.5 + 1);
+  // 4 tokens in 33 ms, against 7 in 70.
+  const Estimate speed = Predicted(0, "oracle_by_curve").at("gpu.yaml");
+  EXPECT_DOUBLE_EQ(speed.value, 4 / 33.0 * 10);
+  EXPECT_EQ(speed.prompts, 2);
+  EXPECT_GT(speed.value, Predicted(0).at("gpu.yaml").value);
+}
+
+TEST_F(StatedCostsTest, LeaveProbesToTheOracle) {
+  cell_ = CellOf(1);
+  records_ = {Probed(), Probed()};
+  EXPECT_EQ(Stating("target_ms: {1: 10, 3: 11, 6: 17}\ndraft_ms: 0.5\n"), "");
+  EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->oracle_ms.value(),
+                   (17 + 2 * 0.5) + 11);
+}
+
+// Nobody knows who would not have drafted, or how wide the pass would have
+// been.
+TEST_F(StatedCostsTest, SayNothingOfAnOracleOfTrunksOrSharedRounds) {
+  const std::string text = "target_ms: {1: 10, 5: 12}\ndraft_ms: 1\n";
+  EXPECT_EQ(Stating(text), "");
+  EXPECT_TRUE(Predicted(0, "oracle_by_curve").empty());
+  EXPECT_TRUE(Predicted(1, "oracle_by_curve").empty());  // no trunk
+  cell_ = CellOf(1);
+  records_ = {{}, {}};
+  for (records::PromptRecord& record : records_)
+    AddRound({-1, 0}, {{0, 0, {1}}}, {1}, record);
+  EXPECT_TRUE(Predicted(0, "oracle_by_curve").empty());  // not stated yet
+  EXPECT_EQ(Stating(text), "");
+  EXPECT_EQ(Predicted(0, "oracle_by_curve").at("gpu.yaml").prompts, 2);
+  records_[1].mutable_rounds(0)->set_sequences(2);
+  EXPECT_EQ(Stating(text), "");
+  EXPECT_EQ(Predicted(0, "oracle_by_curve").at("gpu.yaml").prompts, 1);
+  for (PromptPair& pair : set_.cells[0].pairs) pair.baseline = nullptr;
+  EXPECT_EQ(Stating(text), "");
+  EXPECT_TRUE(Predicted(0, "oracle_by_curve").empty());
 }
 
 // One made of drafters has its own cost, or that of its kind.

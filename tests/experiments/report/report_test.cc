@@ -211,6 +211,12 @@ TEST_F(ReportTest, PredictsTheSpeedAtStatedCosts) {
               AllOf(HasSubstr("\"curve\":{\"file\":\"" + file +
                               "\",\"name\":\"gpu.yaml\",\"costs\":\""),
                     HasSubstr("\"predicted_by_curve\":{\"gpu.yaml\":{")));
+  // The oracle is told when it is asked for, with its interval and its note.
+  EXPECT_THAT(table.out, Not(HasSubstr("oracle")));
+  EXPECT_THAT(Report(option + " --metrics oracle_by_curve").out,
+              AllOf(HasSubstr(" oracle by curve: gpu.yaml"),
+                    ContainsRegex("\nchain[^\n]*  [0-9.]+ \\[[0-9.]+, "),
+                    HasSubstr("Predicted, not measured, by ")));
 }
 
 TEST_F(ReportTest, PredictsNothingWithoutCosts) {
@@ -218,9 +224,11 @@ TEST_F(ReportTest, PredictsNothingWithoutCosts) {
   EXPECT_THAT(Report("--format html").out,
               AllOf(HasSubstr("\"curve\":null"),
                     Not(HasSubstr("\"predicted_by_curve\":{"))));
-  const Outcome asked = Report("--metrics predicted_by_curve");
-  EXPECT_EQ(asked.code, 2);
-  EXPECT_THAT(asked.err, HasSubstr("predicted_by_curve needs --curve FILE"));
+  for (const std::string name : {"predicted_by_curve", "oracle_by_curve"}) {
+    const Outcome asked = Report("--metrics " + name);
+    EXPECT_EQ(asked.code, 2);
+    EXPECT_THAT(asked.err, HasSubstr(name + " needs --curve FILE"));
+  }
 }
 
 TEST_F(ReportTest, WarnsOfTornTailsAndMissingPrompts) {
