@@ -13,9 +13,15 @@
 // Repeated draws. A second draw of a refused token is refused again (cur has no
 // mass there) but cur is updated all the same: leaving the round out is biased.
 //
-// Order. `drawn` is the order of time. `shuffled` judges the draws of each
-// independent list in random order; as they are exchangeable that changes
-// nothing in law, provided how many there are was fixed before the first.
+// Order. `drawn` is the order of time. `shuffled` is the random order that C
+// asks for (Stratos, Speculative Decoding, section 2.1): all draws at a node,
+// of every trunk, each order alike. It changes nothing in law, provided how
+// many draws there are was fixed before the first: given the order, which knows
+// no token, each draw is still one from its own q, whatever was judged before
+// it. So it suffices and is not needed: any such order does, and that of time
+// is one. Draws without replacement are refused: the q of each was made from
+// what was drawn before it, so that it is a draw from it in no other order
+// (configs/law/controls/shuffled_without_replacement.yaml shows the bias).
 #include "verifiers/multi_round.h"
 
 #include <cstddef>
@@ -25,7 +31,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "core/base/params.h"
 #include "core/prob/row_source.h"
 #include "core/random/random_source.h"
@@ -37,25 +42,13 @@
 namespace banyan {
 namespace {
 
-// Puts the draws of one list in random order, every order alike.
-void Shuffle(absl::Span<NumberedDraw> draws, int node, const Chance& chance) {
-  const int first = draws.empty() ? 0 : draws.front().number;
+// Puts draws in random order, every order alike.
+void Shuffle(std::vector<NumberedDraw>& draws, int node, const Chance& chance) {
   for (std::size_t i = 0; i + 1 < draws.size(); ++i) {
     const std::vector<double> equal(draws.size() - i, 1.0);
-    const int pick = chance.Draw({equal}, Purpose::kOrder, node,
-                                 first + static_cast<int>(i));
+    const int pick =
+        chance.Draw({equal}, Purpose::kOrder, node, static_cast<int>(i));
     std::swap(draws[i], draws[i + static_cast<std::size_t>(pick)]);
-  }
-}
-
-void ShuffleLists(const Node& at, int node, const Chance& chance,
-                  std::vector<NumberedDraw>& draws) {
-  std::size_t first = 0;
-  for (const DrawList& list : at.lists) {
-    if (list.law == DraftLaw::kIndependent)
-      Shuffle(absl::MakeSpan(draws).subspan(first, list.draws.size()), node,
-              chance);
-    first += list.draws.size();
   }
 }
 
@@ -64,10 +57,12 @@ class MultiRound : public Verifier {
   explicit MultiRound(bool shuffled) : shuffled_(shuffled) {}
 
   VerifierTraits traits() const override {
+    if (shuffled_)
+      return {.laws = {DraftLaw::kIndependent, DraftLaw::kDeterministic},
+              .fixed_counts = true};
     return {.laws = {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
                      DraftLaw::kDeterministic},
-            .fixed_counts = shuffled_,
-            .twin = shuffled_ ? "" : "rounds"};
+            .twin = "rounds"};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,
@@ -75,7 +70,7 @@ class MultiRound : public Verifier {
     if (!shuffled_) return VerifyRounds(tree, target, chance);
     return VerifyRounds(tree, target, chance, 1,
                         [&](int node, std::vector<NumberedDraw>& draws) {
-                          ShuffleLists(tree.node(node), node, chance, draws);
+                          Shuffle(draws, node, chance);
                         });
   }
 

@@ -10,7 +10,7 @@
 
 namespace banyan {
 
-// Keys: `order`, drawn or shuffled.
+// Keys: `order`, drawn or shuffled (no draws without replacement).
 absl::StatusOr<std::unique_ptr<Verifier>> BuildMultiRound(ParamsReader& in);
 
 }  // namespace banyan

@@ -67,7 +67,8 @@ absl::Span<const ControlRow> ControlCatalogue() {
        With<FlattenProposals>},
       {"demands_dropped",
        "A verifier takes draws it must refuse: value-dependent counts under "
-       "k_seq, shared draws under traversal.",
+       "k_seq, shared draws under traversal, draws without replacement in "
+       "random order.",
        WithoutDemands},
       {"residual_not_normalised", "After a refusal cur is pos(cur - q).",
        Instead<ResidualNotNormalised>},

@@ -49,6 +49,11 @@ class UndemandingVerifier : public Verifier {
     VerifierTraits traits = right_->traits();
     traits.fixed_counts = false;
     traits.own_draws = false;
+    // Its own first: it prefers them.
+    for (const DraftLaw law : kEveryLaw)
+      if (std::find(traits.laws.begin(), traits.laws.end(), law) ==
+          traits.laws.end())
+        traits.laws.push_back(law);
     return traits;
   }
 

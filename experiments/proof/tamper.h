@@ -18,8 +18,8 @@ using Tampering = void (*)(std::vector<Node>& nodes);
 // `right` on the tree after `tampering`.
 std::unique_ptr<Verifier> Tampered(std::unique_ptr<Verifier> right,
                                    Tampering tampering);
-// `right` with the demands it makes on draws dropped: counts fixed before the
-// first, and each node its own.
+// `right` with the demands it makes on draws dropped: their laws, counts fixed
+// before the first, and each node its own.
 std::unique_ptr<Verifier> Undemanding(std::unique_ptr<Verifier> right);
 // `right` with the temperature of `rule` taken back in the rows of nodes
 // without draws, as the sampler published with EAGLE-1 has it. What the rule
