@@ -35,7 +35,8 @@ absl::StatusOr<std::unique_ptr<Verifier>> BuildBild(ParamsReader& in) {
   in.Optional("rollback", rollback);
   in.Ensure(rollback >= 0, "rollback", "must not be negative");
   const double least = std::exp(-rollback);
-  return BuildLongestPath(in, [least](const Distribution&) { return least; });
+  return BuildLongestPath(
+      in, AtLeast([least](const Distribution&) { return least; }));
 }
 
 }  // namespace banyan

@@ -11,6 +11,7 @@
 #include "core/base/status_macros.h"
 #include "verifiers/bild.h"
 #include "verifiers/block.h"
+#include "verifiers/blockwise.h"
 #include "verifiers/greedy.h"
 #include "verifiers/k_seq.h"
 #include "verifiers/lenience.h"
@@ -18,6 +19,7 @@
 #include "verifiers/match.h"
 #include "verifiers/multi_round.h"
 #include "verifiers/point_mass.h"
+#include "verifiers/rejection.h"
 #include "verifiers/top_beta.h"
 #include "verifiers/traversal.h"
 #include "verifiers/typical.h"
@@ -62,6 +64,18 @@ absl::Span<const VerifierRow> VerifierCatalogue() {
       {"top_beta",
        "LOSSY: keep what is among the target's best few (SpecDec).",
        BuildTopBeta,
+       {"{next: argmax}"}},
+      {"rejection",
+       "Rejection sampling on a chain: accepts with p / (M q), M = max p / q.",
+       BuildRejection},
+      {"blockwise_top_k",
+       "LOSSY: keep what is among the target's k best (blockwise decoding).",
+       BuildBlockwiseTopK,
+       {"{next: argmax}"}},
+      {"blockwise_distance",
+       "LOSSY: keep what lies within epsilon of the target's best, by id "
+       "(blockwise decoding).",
+       BuildBlockwiseDistance,
        {"{next: argmax}"}},
   };
   return rows;

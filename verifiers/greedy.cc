@@ -5,6 +5,11 @@
 // target's law (the lowest id on a tie), for as long as there is one; the next
 // argmax is the token after the path.
 //
+// On a chain of heads this is blockwise parallel decoding (Stern et al. 2018,
+// arXiv 1811.03115), as it stands before its lossy rules (blockwise.h): the
+// longest prefix of guesses that are the target's argmax, checked in the pass
+// that makes the next ones.
+//
 // Cost. One row a visited node; no randomness, no proposal is read.
 //
 // At another temperature this would emit argmax tokens where a draw is asked

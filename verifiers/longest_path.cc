@@ -1,7 +1,9 @@
 #include "verifiers/longest_path.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
+#include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/row_source.h"
 #include "core/random/random_source.h"
@@ -36,6 +39,22 @@ bool Better(const DraftTree& tree, const std::vector<Path>& paths, int node,
 
 }  // namespace
 
+Standard AtLeast(Bar bar) {
+  return [bar = std::move(bar)](const Distribution& law) -> TokenTest {
+    return [least = bar(law)](TokenId, double mass) { return mass >= least; };
+  };
+}
+
+double MassAtPlace(const Distribution& law, int place) {
+  std::vector<double> masses;
+  law.ForEach([&](TokenId, double mass) { masses.push_back(mass); });
+  const std::size_t last =
+      std::min(static_cast<std::size_t>(place), masses.size()) - 1;
+  std::nth_element(masses.begin(), masses.begin() + last, masses.end(),
+                   std::greater<>());
+  return masses[last];
+}
+
 VerifierTraits LongestPath::traits() const {
   return {.laws = {DraftLaw::kDeterministic, DraftLaw::kWithoutReplacement,
                    DraftLaw::kIndependent},
@@ -61,10 +80,12 @@ int LongestPath::Last(const DraftTree& tree, RowSource& target) const {
     if (Better(tree, paths, node, best)) best = node;
     if (tree.node(node).children.empty()) continue;
     const Distribution& row = target.Row(node);
-    const double bar = bar_(row);
+    const TokenTest passes = standard_(row);
     for (int child : tree.node(node).children) {
-      const double mass = row.Mass(tree.node(child).token);
-      if (tree.node(child).probe() || !(mass > 0 && mass >= bar)) continue;
+      const TokenId token = tree.node(child).token;
+      const double mass = row.Mass(token);
+      if (tree.node(child).probe() || !(mass > 0 && passes(token, mass)))
+        continue;
       paths[static_cast<std::size_t>(child)] = {true,
                                                 path.log_mass + std::log(mass)};
     }
@@ -73,12 +94,12 @@ int LongestPath::Last(const DraftTree& tree, RowSource& target) const {
 }
 
 absl::StatusOr<std::unique_ptr<Verifier>> BuildLongestPath(ParamsReader& in,
-                                                           Bar bar) {
+                                                           Standard standard) {
   std::string next = "sampled";
   in.Optional("next", next);
   in.Ensure(next == "sampled" || next == "argmax", "next",
             "must be sampled or argmax");
-  return std::make_unique<LongestPath>(std::move(bar), next == "argmax");
+  return std::make_unique<LongestPath>(std::move(standard), next == "argmax");
 }
 
 }  // namespace banyan

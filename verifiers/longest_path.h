@@ -1,5 +1,5 @@
-// What the verifiers share that set a bar and keep what reaches it. Lossy,
-// whatever the bar.
+// What the verifiers share that test each drafted token by the target's law
+// alone and keep what passes. Lossy, whatever the test.
 #ifndef BANYAN_VERIFIERS_LONGEST_PATH_H_
 #define BANYAN_VERIFIERS_LONGEST_PATH_H_
 
@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
+#include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/row_source.h"
 #include "core/random/random_source.h"
@@ -18,17 +19,29 @@
 
 namespace banyan {
 
-// The least mass that the target's law must give a drafted token. A token
-// without mass passes no bar.
+// Whether a drafted token passes, to which the target's law gives `mass`. Asked
+// of tokens with mass alone: one without never passes.
+using TokenTest = std::function<bool(TokenId token, double mass)>;
+// The test of the tokens drafted after a node, from the target's law there.
+using Standard = std::function<TokenTest(const Distribution& law)>;
+
+// The least mass that the target's law must give a drafted token.
 using Bar = std::function<double(const Distribution& law)>;
+// A token passes if its mass reaches the bar.
+Standard AtLeast(Bar bar);
+
+// The mass at the place-th place of a law, or at the last one that has any.
+// Requires mass, and a place of 1 or more.
+double MassAtPlace(const Distribution& law, int place);
 
 // Of the paths whose every token passes, the longest wins; of equally long ones
 // the one with the largest sum of log p(x), then the first in the tree. The
 // token after it is drawn from the target's law, or its argmax.
 class LongestPath : public Verifier {
  public:
-  // `bar` must be safe for concurrent use.
-  LongestPath(Bar bar, bool argmax) : bar_(std::move(bar)), argmax_(argmax) {}
+  // `standard` must be safe for concurrent use.
+  LongestPath(Standard standard, bool argmax)
+      : standard_(std::move(standard)), argmax_(argmax) {}
 
   VerifierTraits traits() const override;
   Verdict Verify(const DraftTree& tree, RowSource& target,
@@ -37,13 +50,13 @@ class LongestPath : public Verifier {
  private:
   int Last(const DraftTree& tree, RowSource& target) const;
 
-  Bar bar_;
+  Standard standard_;
   bool argmax_;
 };
 
 // Reads the key that all of them have, `next` (sampled or argmax).
 absl::StatusOr<std::unique_ptr<Verifier>> BuildLongestPath(ParamsReader& in,
-                                                           Bar bar);
+                                                           Standard standard);
 
 }  // namespace banyan
 

@@ -18,33 +18,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <functional>
 #include <memory>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
-#include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "verifiers/longest_path.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
-namespace {
-
-// The mass at the beta-th place, or at the last one that has any.
-double MassAtPlace(const Distribution& p, int beta) {
-  std::vector<double> masses;
-  p.ForEach([&](TokenId, double mass) { masses.push_back(mass); });
-  const std::size_t place =
-      std::min(static_cast<std::size_t>(beta), masses.size()) - 1;
-  std::nth_element(masses.begin(), masses.begin() + place, masses.end(),
-                   std::greater<>());
-  return masses[place];
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Verifier>> BuildTopBeta(ParamsReader& in) {
   int beta = 3;
@@ -54,9 +36,10 @@ absl::StatusOr<std::unique_ptr<Verifier>> BuildTopBeta(ParamsReader& in) {
   in.Optional("tolerance", tolerance);
   in.Ensure(tolerance >= 0, "tolerance", "must not be negative");
   const double share = std::exp(-tolerance);
-  return BuildLongestPath(in, [beta, share](const Distribution& p) {
-    return std::max(MassAtPlace(p, beta), share * p.Mass(p.Argmax()));
-  });
+  return BuildLongestPath(in, AtLeast([beta, share](const Distribution& p) {
+                            return std::max(MassAtPlace(p, beta),
+                                            share * p.Mass(p.Argmax()));
+                          }));
 }
 
 }  // namespace banyan

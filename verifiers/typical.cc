@@ -41,10 +41,11 @@ absl::StatusOr<std::unique_ptr<Verifier>> BuildTypical(ParamsReader& in) {
   in.Ensure(epsilon >= 0 && epsilon <= 1, "epsilon", "must lie in [0, 1]");
   in.Optional("delta", delta);
   in.Ensure(delta >= 0, "delta", "must not be negative");
-  return BuildLongestPath(in, [epsilon, delta](const Distribution& p) {
-    const double exceed = std::min(epsilon, delta * std::exp(-Entropy(p)));
-    return std::nextafter(exceed, 2.0);
-  });
+  return BuildLongestPath(in, AtLeast([epsilon, delta](const Distribution& p) {
+                            const double exceed = std::min(
+                                epsilon, delta * std::exp(-Entropy(p)));
+                            return std::nextafter(exceed, 2.0);
+                          }));
 }
 
 }  // namespace banyan

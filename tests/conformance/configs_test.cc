@@ -79,6 +79,17 @@ TEST(Configs, ShowTheClassicResults) {
   EXPECT_GT(Tokens("tree_multi_round"), Tokens("chain_leviathan") + 0.01);
   EXPECT_GT(Tokens("cold_without_replacement"),
             Tokens("cold_multi_round") + 0.1);
+  // 1 / M = .6 / .1 against the overlap of (.1, .3, .6) and (.7, .2, .1).
+  EXPECT_NEAR(Law("chain_rejection").acceptance_per_depth[0], 1.0 / 6, 1e-12);
+  EXPECT_NEAR(Law("chain_leviathan").acceptance_per_depth[0], 0.4, 1e-12);
+}
+
+// Random order is C's condition, and not needed; for one drafter it does not
+// even change who is accepted.
+TEST(Configs, ShowThatTheOrderOfDrawsIsFree) {
+  EXPECT_LE(Law("two_drafters_shuffled").max_abs_error, 1e-12);
+  EXPECT_LE(Law("two_drafters").max_abs_error, 1e-12);
+  EXPECT_NEAR(Tokens("tree_shuffled"), Tokens("tree_multi_round"), 1e-12);
 }
 
 // The example of the field: p = (.1, .3, .6), q = (.7, .2, .1), two draws.
@@ -98,6 +109,8 @@ TEST(Configs, ShowThatLossyMethodsMoveTheLaw) {
   EXPECT_GT(Law("lenience").total_variation, 0.1);
   EXPECT_GT(Law("bild").total_variation, 0.1);
   EXPECT_GT(Law("top_beta").total_variation, 0.1);
+  EXPECT_GT(Law("blockwise_top_k").total_variation, 0.1);
+  EXPECT_GT(Law("blockwise_distance").total_variation, 0.1);
 }
 
 }  // namespace

@@ -51,6 +51,17 @@ TEST(Efficiency, BlockIsNeverBelowTokenByToken) {
   EXPECT_GT(gain, 1e-3) << "it should gain somewhere";
 }
 
+TEST(Efficiency, RejectionIsNeverAboveSpeculativeSampling) {
+  double loss = 0;
+  for (int seed = 1; seed <= kSeeds; ++seed) {
+    const double rejection = Tokens(At(seed), "rejection", "chain {gamma: 3}");
+    const double chain = Tokens(At(seed), "leviathan", "chain {gamma: 3}");
+    EXPECT_LE(rejection, chain + kRounding) << seed;
+    loss += chain - rejection;
+  }
+  EXPECT_GT(loss, 1) << "it should lose, and not a little";
+}
+
 TEST(Efficiency, AtDepthOneKSeqIsNeverBelowMultiRound) {
   for (int seed = 1; seed <= kSeeds; ++seed)
     for (const char* policy :

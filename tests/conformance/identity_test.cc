@@ -44,7 +44,7 @@ void ExpectSame(const ExactLaw& a, const ExactLaw& b, const std::string& what) {
 TEST(Identity, ADrafterEqualToTheTargetIsAcceptedWholly) {
   for (const char* verifier :
        {"leviathan", "multi_round", "multi_round {order: shuffled}",
-        "without_replacement", "k_seq", "block", "traversal"}) {
+        "without_replacement", "k_seq", "block", "traversal", "rejection"}) {
     const ExactLaw law =
         OneRound(One(Target(1), verifier, "chain {gamma: 3}", Target(1)), 4);
     EXPECT_NEAR(law.expected_tokens_per_round, 4, kRounding) << verifier;
@@ -94,6 +94,19 @@ TEST(Identity, OnAChainTraversalIsBlock) {
       ExpectSame(
           OneRound(One(Target(seed), "block", policy, Target(seed + 10))),
           OneRound(One(Target(seed), "traversal", policy, Target(seed + 10))),
+          policy);
+}
+
+// The draws of one list are exchangeable: not even who is accepted changes.
+TEST(Identity, RandomOrderChangesNothingForDrawsOfOneDrafter) {
+  for (int seed = 1; seed <= 5; ++seed)
+    for (const char* policy :
+         {"expansion {branching: [2, 1]}", "expansion {branching: [3]}",
+          "sequences {count: 2, gamma: 2}"})
+      ExpectSame(
+          OneRound(One(Target(seed), "multi_round", policy, Target(seed + 10))),
+          OneRound(One(Target(seed), "multi_round {order: shuffled}", policy,
+                       Target(seed + 10))),
           policy);
 }
 

@@ -30,7 +30,8 @@ namespace {
 constexpr char kProgram[] = "law_test";
 
 bool Lossy(const std::string& verifier) {
-  for (absl::string_view lossy : {"typical", "lenience", "bild", "top_beta"})
+  for (absl::string_view lossy :
+       {"typical", "lenience", "bild", "top_beta", "blockwise"})
     if (absl::StartsWith(verifier, lossy)) return true;
   return false;
 }
@@ -162,11 +163,13 @@ TEST_P(EveryVerifier, KeepsTheTargetLawOfSharedDraws) {
 
 TEST(LossyVerifiers, SaySoAndAreTheOnlyOnesNotProven) {
   const std::vector<std::string> lossy = Specs(/*lossy=*/true);
-  EXPECT_THAT(
-      lossy, testing::ElementsAre("typical", "typical {next: argmax}",
-                                  "lenience", "lenience {form: argmax}", "bild",
-                                  "bild {next: argmax}", "top_beta",
-                                  "top_beta {next: argmax}"));
+  EXPECT_THAT(lossy,
+              testing::ElementsAre(
+                  "typical", "typical {next: argmax}", "lenience",
+                  "lenience {form: argmax}", "bild", "bild {next: argmax}",
+                  "top_beta", "top_beta {next: argmax}", "blockwise_top_k",
+                  "blockwise_top_k {next: argmax}", "blockwise_distance",
+                  "blockwise_distance {next: argmax}"));
   for (const std::string& verifier : lossy) {
     absl::StatusOr<Decoder> decoder =
         Build({.target = Toy({}),

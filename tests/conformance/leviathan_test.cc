@@ -56,5 +56,34 @@ TEST(Leviathan, TableOneIsWhatTheMethodDoes) {
   }
 }
 
+// Appendix A.2: 1 / M against the overlap, at every depth.
+TEST(Leviathan, RejectionSamplingAcceptsOneOverMWhereTheirsHasTheOverlap) {
+  struct Case {
+    std::vector<double> p, q;
+    double inverse, overlap;
+  };
+  for (const Case& at : {Case{{0.2, 0.8}, {0.5, 0.5}, 1 / 1.6, 0.7},
+                         Case{{0.5, 0.5}, {0.9, 0.1}, 0.2, 0.6},
+                         Case{{0.9, 0.1}, {0.9, 0.1}, 1, 1},
+                         Case{{0, 1}, {0.75, 0.25}, 0.25, 0.25},
+                         Case{{0.5, 0.5}, {1, 0}, 0, 0.5}}) {
+    for (const char* verifier : {"rejection", "leviathan"}) {
+      const Pairing pairing = {.target = Always(at.p),
+                               .verifier = verifier,
+                               .trunks = {{"chain {gamma: 3}", Always(at.q)}}};
+      auto decoder = Build(pairing);
+      ASSERT_TRUE(decoder.ok()) << decoder.status();
+      const auto law = ComputeExactLaw(*pairing.target, *decoder,
+                                       {.horizon = 1, .rounds = 1});
+      ASSERT_TRUE(law.ok()) << law.status();
+      const double accept =
+          std::string(verifier) == "rejection" ? at.inverse : at.overlap;
+      EXPECT_NEAR(law->expected_tokens_per_round,
+                  1 + accept + std::pow(accept, 2) + std::pow(accept, 3), 1e-12)
+          << verifier << " " << at.p[0] << " " << at.q[0];
+    }
+  }
+}
+
 }  // namespace
 }  // namespace banyan

@@ -172,7 +172,7 @@ TEST(Decoder, ADrafterEqualToTheTargetIsAlwaysFullyAccepted) {
   Tally tally;
   for (absl::string_view verifier :
        {"leviathan", "multi_round", "multi_round {order: shuffled}",
-        "without_replacement", "k_seq", "block", "traversal"}) {
+        "without_replacement", "k_seq", "block", "traversal", "rejection"}) {
     for (const char* policy : kPolicies) {
       if (absl::string_view(policy).find("drop") != absl::string_view::npos)
         continue;

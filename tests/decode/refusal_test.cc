@@ -47,7 +47,7 @@ std::string NameOf(const std::string& spec) {
 }
 
 TEST(Refusal, ChainVerifiersTakeNoBranches) {
-  for (const char* verifier : {"leviathan", "block"})
+  for (const char* verifier : {"leviathan", "block", "rejection"})
     for (const char* policy :
          {"expansion {branching: [2]}", "expansion {branching: [1, 2]}",
           "sequences {count: 2, gamma: 2}", "static {paths: [[0], [1]]}",
@@ -63,18 +63,26 @@ TEST(Refusal, FixedCountsAreAskedOfPoliciesThatDecideByWhatTheyDrew) {
 }
 
 TEST(Refusal, VerifiersThatDivideTakeNothingThatWasRanked) {
-  for (const char* verifier : {"leviathan", "block", "k_seq"})
+  for (const char* verifier : {"leviathan", "block", "k_seq", "rejection"})
     ExpectRefused(
         With(verifier, {"expand_rerank {top_k: 2, depth: 2, total: 3}"}),
         {verifier, "expand_rerank", "small_model"});
 }
 
 TEST(Refusal, ALawTheVerifierDoesNotTakeIsNamed) {
-  for (const char* verifier : {"leviathan", "block", "k_seq"})
+  for (const char* verifier : {"leviathan", "block", "k_seq", "rejection"})
     for (DraftLaw law :
          {DraftLaw::kWithoutReplacement, DraftLaw::kDeterministic})
       ExpectRefused(With(verifier, {"chain {gamma: 2}"}, law),
                     {verifier, "chain", std::string(Name(law))});
+}
+
+// Each was drawn from what the others had left, in that order.
+TEST(Refusal, DrawsWithoutReplacementAreJudgedInNoRandomOrder) {
+  for (const char* policy : {"expansion {branching: [2]}", "chain {gamma: 2}"})
+    ExpectRefused(With("multi_round {order: shuffled}", {policy},
+                       DraftLaw::kWithoutReplacement),
+                  {"multi_round", NameOf(policy), "without_replacement"});
 }
 
 TEST(Refusal, ALawThePolicyDoesNotGrowByIsNamed) {
@@ -88,7 +96,7 @@ TEST(Refusal, ALawThePolicyDoesNotGrowByIsNamed) {
 }
 
 TEST(Refusal, OneListVerifiersTakeOneTrunk) {
-  for (const char* verifier : {"leviathan", "block", "k_seq"})
+  for (const char* verifier : {"leviathan", "block", "k_seq", "rejection"})
     ExpectRefused(With(verifier, {"chain {gamma: 1}", "chain {gamma: 2}"}),
                   {verifier, "2 trunks"});
 }
@@ -232,6 +240,9 @@ TEST(IsLossless, AsksTheVerifierAndTheTemperature) {
   EXPECT_FALSE(lossless("lenience", 1));
   EXPECT_FALSE(lossless("bild", 0));
   EXPECT_FALSE(lossless("top_beta", 0));
+  EXPECT_FALSE(lossless("blockwise_top_k", 0));
+  EXPECT_FALSE(lossless("blockwise_distance", 0));
+  EXPECT_TRUE(lossless("rejection", 1));
 }
 
 }  // namespace

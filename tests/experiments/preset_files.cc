@@ -19,6 +19,8 @@ const std::vector<std::string>& PresetNames() {
                                                            "auto",
                                                            "best_first",
                                                            "bild",
+                                                           "blockwise_distance",
+                                                           "blockwise_top_k",
                                                            "cascade",
                                                            "chain",
                                                            "copy",

@@ -139,6 +139,25 @@ CASES = {
                      tolerance="1"),
     "top_beta_drawn": case("top_beta", expansion([2, 2]), T3, (Q3, ), beta="3",
                            tolerance="0.8"),
+    "rejection": case("rejection", chain(3)),
+    "rejection_zeros": case("rejection", chain(2), PZ, (R3, )),
+    "rejection_apart": case("rejection", chain(2), PZ, (QZ, )),
+    "rejection_same": case("rejection", chain(2), Q3),
+    "shuffled": case("multi_round", expansion([2, 1]), order="shuffled"),
+    "shuffled_three": case("multi_round", expansion([3]), P4, (Q4, ),
+                           horizon=2, order="shuffled"),
+    "shuffled_ranked": case("multi_round", expansion([2, 2], D),
+                            order="shuffled"),
+    "shuffled_two_drafters": case("multi_round", expansion([2]), q=(Q3, R3),
+                                  order="shuffled"),
+    "blockwise_top_k": case("blockwise_top_k", chain(3), P4, (Q4, ),
+                            horizon=2, k="2"),
+    "blockwise_top_k_drawn": case("blockwise_top_k", expansion([2, 2]), T3,
+                                  (Q3, ), k="2"),
+    "blockwise_distance": case("blockwise_distance", chain(3), P4, (Q4, ),
+                               horizon=2, epsilon="1"),
+    "blockwise_distance_drawn": case("blockwise_distance", expansion([2, 2]),
+                                     T3, (Q3, ), epsilon="1"),
 }
 
 
@@ -174,7 +193,8 @@ def golden(made):
     numbers = law_oracle.exact(made)
     for text in numbers["law"]:
         if made["verifier"]["name"] in ("typical", "lenience", "bild",
-                                        "top_beta"):
+                                        "top_beta", "blockwise_top_k",
+                                        "blockwise_distance"):
             break
         error = abs(numbers["law"][text] - numbers["target_law"][text])
         assert error < 1e-12, "the oracle says this lossless case is biased"

@@ -1,8 +1,9 @@
 """The law of a speculative method on toy bigram tables, in exact rationals.
 
 A second implementation, written from the papers' rules without sight of the
-C++. It shares nothing with it: no random source, no tree with pointers; laws are
-added and multiplied. A few cases a second is all it can do.
+C++ (but for shuffled, rejection and blockwise, later and by who wrote both). It
+shares nothing with it: no random source, no tree with pointers; laws are added and
+multiplied. A few cases a second is all it can do.
 
 Words used below:
   state   the last token, or None before the first one
@@ -86,6 +87,38 @@ def multi_round(tree, target_row, lenience=ONE):
     return top_down(
         tree, target_row, lambda p, draws: rounds(
             p, draws, lambda draw, refused: draw[1], lenience))
+
+
+def shuffled(tree, target_row):
+    """Multi-round in every order of a node's draws, each as likely."""
+
+    def judge(p, draws):
+        orders = list(itertools.permutations(draws))
+        taken, final = {}, []
+        for order in orders:
+            once, rest = rounds(p, order, lambda draw, refused: draw[1])
+            for x, probability in once.items():
+                add(taken, x, probability / len(orders))
+            final += [(weight / len(orders), row) for weight, row in rest]
+        return taken, final
+
+    return top_down(tree, target_row, judge)
+
+
+def rejection(tree, target_row):
+
+    def judge(p, draws):
+        assert len(draws) <= 1
+        if not draws:
+            return {}, [(ONE, p)]
+        (x, q), = draws
+        if any(a and not b for a, b in zip(p, q)):
+            return {}, [(ONE, p)]
+        most = max(a / b for a, b in zip(p, q) if a)
+        accept = p[x] / (most * q[x])
+        return {x: accept}, [(1 - accept, p)]
+
+    return top_down(tree, target_row, judge)
 
 
 def without_replacement(tree, target_row):
@@ -270,6 +303,14 @@ def top_beta(beta, tolerance):
     return keeps
 
 
+def blockwise_top_k(k):
+    return lambda p, x: p[x] > 0 and sum(1 for y in p if y > p[x]) < k
+
+
+def blockwise_distance(epsilon):
+    return lambda p, x: p[x] > 0 and abs(x - ranked(p)[0]) <= epsilon
+
+
 def longest(tree, target_row, keeps):
     """Among the longest kept paths the likeliest."""
     kept = [((), ONE)]
@@ -304,6 +345,13 @@ def verify(verifier, tree, target_row):
         return longest(tree, target_row,
                        top_beta(int(verifier["beta"]),
                                 float(verifier["tolerance"])))
+    if name == "blockwise_top_k":
+        return longest(tree, target_row, blockwise_top_k(int(verifier["k"])))
+    if name == "blockwise_distance":
+        return longest(tree, target_row,
+                       blockwise_distance(int(verifier["epsilon"])))
+    if verifier.get("order") == "shuffled":
+        return shuffled(tree, target_row)
     return {
         "leviathan": leviathan,
         "multi_round": multi_round,
@@ -314,6 +362,7 @@ def verify(verifier, tree, target_row):
         "greedy": greedy,
         "block": block,
         "traversal": traversal,
+        "rejection": rejection,
     }[name](tree, target_row)
 
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/random/random_source.h"
@@ -27,6 +28,18 @@ inline Verdict Judge(const std::string& verifier, const DraftTree& tree,
   const Context context = ContextOf({0});
   return VerifierOf(verifier)->Verify(
       tree, target, Chance(source, context.prompt, context.round));
+}
+
+// One draw of `token`, judged by q, under a root whose token is 9.
+inline DraftTree OneDraw(TokenId token, const Distribution& q) {
+  std::vector<Node> nodes(2);
+  nodes[0] = {
+      .token = 9,
+      .children = {1},
+      .lists = {{.proposal = q,
+                 .draws = {{.token = token, .child = 1, .proposal = q}}}}};
+  nodes[1] = {.token = token, .parent = 0, .depth = 1};
+  return DraftTree(nodes);
 }
 
 }  // namespace banyan

@@ -16,14 +16,26 @@ absl::Status Build(const std::string& spec) {
 }
 
 TEST(VerifierKeys, HoldUpToTheirEdges) {
-  for (const char* spec :
-       {"typical {epsilon: 0}", "typical {epsilon: 1}", "typical {delta: 0}",
-        "typical {next: sampled}", "typical {next: argmax}",
-        "lenience {lenience: 0.001}", "lenience {lenience: 1}",
-        "lenience {form: sampling}", "lenience {form: argmax}",
-        "bild {rollback: 0}", "bild {next: sampled}", "top_beta {beta: 1}",
-        "top_beta {tolerance: 0}", "top_beta {next: argmax}",
-        "multi_round {order: drawn}", "multi_round {order: shuffled}"})
+  for (const char* spec : {"typical {epsilon: 0}",
+                           "typical {epsilon: 1}",
+                           "typical {delta: 0}",
+                           "typical {next: sampled}",
+                           "typical {next: argmax}",
+                           "lenience {lenience: 0.001}",
+                           "lenience {lenience: 1}",
+                           "lenience {form: sampling}",
+                           "lenience {form: argmax}",
+                           "bild {rollback: 0}",
+                           "bild {next: sampled}",
+                           "top_beta {beta: 1}",
+                           "top_beta {tolerance: 0}",
+                           "top_beta {next: argmax}",
+                           "blockwise_top_k {k: 1}",
+                           "blockwise_top_k {next: argmax}",
+                           "blockwise_distance {epsilon: 0}",
+                           "blockwise_distance {next: sampled}",
+                           "multi_round {order: drawn}",
+                           "multi_round {order: shuffled}"})
     EXPECT_EQ(Build(spec), absl::OkStatus()) << spec;
 }
 
@@ -44,6 +56,10 @@ TEST(VerifierKeys, BeyondTheirEdgesAreRefusedByName) {
       {"bild {next: drawn}", "next"},
       {"top_beta {beta: 0}", "beta"},
       {"top_beta {tolerance: -0.001}", "tolerance"},
+      {"blockwise_top_k {k: 0}", "k"},
+      {"blockwise_top_k {next: drawn}", "next"},
+      {"blockwise_distance {epsilon: -1}", "epsilon"},
+      {"blockwise_distance {next: drawn}", "next"},
   };
   for (const auto& [spec, key] : kCases) {
     const absl::Status status = Build(spec);

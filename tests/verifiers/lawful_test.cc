@@ -48,7 +48,7 @@ TEST(Lawful, ABareRootGoesWithEveryVerifier) {
 }
 
 TEST(Lawful, ChainVerifiersTakeOneDrawANode) {
-  for (const char* verifier : {"leviathan", "block"}) {
+  for (const char* verifier : {"leviathan", "block", "rejection"}) {
     EXPECT_EQ(Lawful(verifier, "9(1(2(~3)))"), absl::OkStatus());
     ExpectRefused(verifier, Lawful(verifier, "9(1(2 3))"), "node 1");
     ExpectRefused(verifier, Lawful(verifier, "9(1 1)"), "node 0");
@@ -57,7 +57,7 @@ TEST(Lawful, ChainVerifiersTakeOneDrawANode) {
 }
 
 TEST(Lawful, OneListVerifiersTakeOneTrunk) {
-  for (const char* verifier : {"leviathan", "block", "k_seq"}) {
+  for (const char* verifier : {"leviathan", "block", "k_seq", "rejection"}) {
     ExpectRefused(verifier, Lawful(verifier, "9(1(2 | 3) | 1)"), "node 0");
     EXPECT_EQ(Lawful(verifier, "9( | 1( | 3))"), absl::OkStatus());
   }
@@ -65,8 +65,8 @@ TEST(Lawful, OneListVerifiersTakeOneTrunk) {
     EXPECT_EQ(Lawful(verifier, "9(1(2 | 3) | 1)"), absl::OkStatus());
 }
 
-TEST(Lawful, OnlyIndependentDrawsAreDividedByLeviathanBlockAndKSeq) {
-  for (const char* verifier : {"leviathan", "block", "k_seq"}) {
+TEST(Lawful, OnlyIndependentDrawsAreDividedByChainVerifiersAndKSeq) {
+  for (const char* verifier : {"leviathan", "block", "k_seq", "rejection"}) {
     EXPECT_EQ(Lawful(verifier, "9(1(2))", {kS}), absl::OkStatus());
     ExpectRefused(verifier, Lawful(verifier, "9(1(2))", {kW}),
                   "without_replacement");
@@ -80,6 +80,13 @@ TEST(Lawful, MixedListsGoWithTheVerifiersThatJudgeEachByItsOwn) {
     EXPECT_EQ(Lawful(verifier, "9(1 2 | 2 3 | 1 4)", {kS, kW, kD}),
               absl::OkStatus())
         << verifier;
+}
+
+TEST(Lawful, RoundsInRandomOrderTakeNoDrawsWithoutReplacement) {
+  const std::string shuffled = "multi_round {order: shuffled}";
+  EXPECT_EQ(Lawful(shuffled, "9(1 2 | 2 3)", {kS, kD}), absl::OkStatus());
+  ExpectRefused(shuffled, Lawful(shuffled, "9(1 | 2(3 4))", {kD, kW}),
+                "without_replacement");
 }
 
 TEST(Lawful, TraversalTakesNoSharedDraws) {

@@ -102,7 +102,9 @@ TEST(Typical, ReadsTheTokenAfterThePathWhereThePathEnds) {
 TEST(LossyVerifiers, AcceptNoProbe) {
   for (const char* verifier :
        {"typical {next: argmax}", "lenience {form: argmax, lenience: 0.5}",
-        "bild {next: argmax}", "top_beta {next: argmax}"}) {
+        "bild {next: argmax}", "top_beta {next: argmax}",
+        "blockwise_top_k {next: argmax}",
+        "blockwise_distance {next: argmax}"}) {
     const std::vector<double> p = {0.1, 0.3, 0.6, 0};
     EXPECT_EQ(Judge(verifier, "0(1 *2)", p).path, Path{1}) << verifier;
     EXPECT_EQ(Judge(verifier, "0(*2)", p).path, Path{}) << verifier;
@@ -182,6 +184,70 @@ TEST(TopBeta, DrawsTheTokenAfterThePathFromTheRowWhereItEnds) {
   EXPECT_EQ(Judge("top_beta {beta: 1, next: argmax}", "0(1)", kSkew).next, 0);
 }
 
+bool Stands(const std::string& verifier, int token,
+            const std::vector<double>& p) {
+  return !Judge(verifier, absl::StrCat("0(", token, ")"), p).path.empty();
+}
+
+TEST(BlockwiseTopK, AcceptsTheBestK) {
+  const std::vector<double> p = {0.2, 0.4, 0.1, 0.3};  // its best: 1, 3, 0, 2
+  const auto stands = [&](int k, int token) {
+    return Stands(absl::StrCat("blockwise_top_k {next: argmax, k: ", k, "}"),
+                  token, p);
+  };
+  EXPECT_TRUE(stands(1, 1));
+  EXPECT_FALSE(stands(1, 3));
+  EXPECT_TRUE(stands(2, 3));
+  EXPECT_FALSE(stands(2, 0));
+  EXPECT_TRUE(stands(3, 0));
+  EXPECT_FALSE(stands(3, 2));
+  EXPECT_TRUE(stands(9, 2));
+  // Equals at the last place are all among them; how far below the best the
+  // k-th lies is nothing to it.
+  const std::string two = "blockwise_top_k {next: argmax, k: 2}";
+  EXPECT_TRUE(Stands(two, 2, {0.998, 0.001, 0.001, 0}));
+  EXPECT_FALSE(Stands(two, 3, {0.998, 0.001, 0.001, 0}));
+}
+
+TEST(BlockwiseDistance, AcceptsIdsNearTheBestOnEitherSide) {
+  const auto stands = [](int epsilon, int token, const std::vector<double>& p) {
+    return Stands(absl::StrCat("blockwise_distance {next: argmax, epsilon: ",
+                               epsilon, "}"),
+                  token, p);
+  };
+  const std::vector<double> first = {0.7, 0.1, 0.1, 0.1};
+  const std::vector<double> third = {0.3, 0.01, 0.4, 0.29};
+  EXPECT_TRUE(stands(0, 0, first));
+  EXPECT_FALSE(stands(0, 1, first));
+  EXPECT_TRUE(stands(1, 1, first));
+  EXPECT_FALSE(stands(1, 2, first));
+  EXPECT_TRUE(stands(3, 3, first));
+  // Above and below, and by the id alone: token 0 is likely and far.
+  EXPECT_TRUE(stands(1, 1, third));
+  EXPECT_TRUE(stands(1, 3, third));
+  EXPECT_FALSE(stands(1, 0, third));
+  // Of equals the best is the lowest.
+  EXPECT_FALSE(stands(1, 3, {0, 0.5, 0, 0.5}));
+  EXPECT_TRUE(stands(2, 3, {0, 0.5, 0, 0.5}));
+}
+
+TEST(Blockwise, KeepsThePrefixAndTakesTheNextTokenFromWhereItEnds) {
+  const std::vector<Distribution> rows = {
+      Distribution::Dense({0.6, 0.3, 0.1, 0}),
+      Distribution::Dense({0.1, 0.2, 0.7, 0}),
+      Distribution::Dense({0, 0.1, 0.2, 0.7}),
+      Distribution::Dense({0.25, 0.25, 0.25, 0.25})};
+  for (const char* name : {"blockwise_top_k", "blockwise_distance"}) {
+    // 1 passes after 0's law, 1 after the second; 1 is last and far after the
+    // third.
+    const Verdict argmax = Judge(absl::StrCat(name, " {next: argmax}"),
+                                 Tree("0(1(1(1)))"), rows, {});
+    EXPECT_EQ(argmax.path, (Path{1, 2})) << name;
+    EXPECT_EQ(argmax.next, 3) << name;
+    EXPECT_EQ(Judge(name, Tree("0(1(1(1)))"), rows, {0.05}).next, 1) << name;
+  }
+}
+
 TEST(LossyVerifiers, HaveTheDefaultsThatTheirHeadersState) {
   const auto accepts = [](const std::string& verifier,
                           const std::vector<double>& p) {
@@ -195,6 +261,10 @@ TEST(LossyVerifiers, HaveTheDefaultsThatTheirHeadersState) {
   EXPECT_FALSE(accepts("top_beta", {0.6, 0.22, 0.18, 0}));
   EXPECT_TRUE(accepts("top_beta", {0.3, 0.24, 0.26, 0.2}));
   EXPECT_FALSE(accepts("top_beta", {0.3, 0.2, 0.26, 0.24}));
+  EXPECT_TRUE(accepts("blockwise_top_k", {0.6, 0.2, 0.15, 0.05}));
+  EXPECT_FALSE(accepts("blockwise_top_k", {0.6, 0.15, 0.2, 0.05}));
+  EXPECT_TRUE(accepts("blockwise_distance", {0.1, 0.2, 0.7, 0}));
+  EXPECT_FALSE(accepts("blockwise_distance", {0.1, 0.2, 0.1, 0.6}));
 }
 
 // A law of one token is that of temperature 0.
@@ -203,7 +273,9 @@ TEST(LossyVerifiers, AcceptNothingThatTheTargetCannotSay) {
        {"typical {epsilon: 0, next: argmax}",
         "lenience {form: argmax, lenience: 0.001}",
         "bild {rollback: 100000, next: argmax}",
-        "top_beta {beta: 4, tolerance: 100000, next: argmax}"}) {
+        "top_beta {beta: 4, tolerance: 100000, next: argmax}",
+        "blockwise_top_k {k: 4, next: argmax}",
+        "blockwise_distance {epsilon: 4, next: argmax}"}) {
     const Verdict verdict = Judge(verifier, "0(3 1(1(2)))", {0, 1, 0, 0});
     EXPECT_EQ(verdict.path, (Path{2, 3})) << verifier;
     EXPECT_EQ(verdict.next, 1) << verifier;
@@ -211,8 +283,10 @@ TEST(LossyVerifiers, AcceptNothingThatTheTargetCannotSay) {
 }
 
 TEST(LossyVerifiers, TakeTheLongestPathOfATree) {
-  for (const char* verifier : {"bild {rollback: 1.5, next: argmax}",
-                               "top_beta {beta: 2, next: argmax}"})
+  for (const char* verifier :
+       {"bild {rollback: 1.5, next: argmax}",
+        "top_beta {beta: 2, next: argmax}", "blockwise_top_k {next: argmax}",
+        "blockwise_distance {next: argmax}"})
     EXPECT_EQ(Judge(verifier, "0(0 1(2 0) 3(0(0)))", kSkew).path, (Path{2, 4}))
         << verifier;
 }
@@ -245,13 +319,7 @@ TEST(Lenience, BySamplingDividesTheRatioByItself) {
   // the coin is 1/2.
   const auto q = Distribution::Dense({0.5, 0.5});
   const auto p = Distribution::Dense({0.125, 0.875});
-  std::vector<Node> nodes(2);
-  nodes[0] = {.token = 9,
-              .children = {1},
-              .lists = {{.proposal = q,
-                         .draws = {{.token = 0, .child = 1, .proposal = q}}}}};
-  nodes[1] = {.token = 0, .parent = 0, .depth = 1};
-  const DraftTree tree(nodes);
+  const DraftTree tree = OneDraw(0, q);
   const std::string verifier = "lenience {lenience: 0.5}";
   EXPECT_EQ(Judge(verifier, tree, {p, p}, {std::nextafter(0.5, 0.0), 0}).path,
             Path{1});

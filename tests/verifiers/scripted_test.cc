@@ -138,18 +138,6 @@ TEST(Greedy, NeverEmitsATokenTheTargetCannot) {
   ExpectCounts(tally, kProgram);
 }
 
-// One draw of `token`, judged by q, under a root whose token is 9.
-DraftTree OneDraw(TokenId token, const Distribution& q) {
-  std::vector<Node> nodes(2);
-  nodes[0] = {
-      .token = 9,
-      .children = {1},
-      .lists = {{.proposal = q,
-                 .draws = {{.token = token, .child = 1, .proposal = q}}}}};
-  nodes[1] = {.token = token, .parent = 0, .depth = 1};
-  return DraftTree(nodes);
-}
-
 const char* const kRatioVerifiers[] = {"leviathan",
                                        "multi_round",
                                        "multi_round {order: shuffled}",
@@ -158,10 +146,10 @@ const char* const kRatioVerifiers[] = {"leviathan",
                                        "block",
                                        "traversal"};
 
-TEST(EveryRatioVerifier, IsEveryLosslessOneButMatchAndPointMass) {
+TEST(EveryRatioVerifier, IsEveryLosslessOneThatJudgesByPOverQAlone) {
   std::vector<std::string> verifiers(std::begin(kRatioVerifiers),
                                      std::end(kRatioVerifiers));
-  verifiers.insert(verifiers.end(), {"match", "point_mass"});
+  verifiers.insert(verifiers.end(), {"match", "point_mass", "rejection"});
   EXPECT_THAT(verifiers,
               testing::UnorderedElementsAreArray(LosslessVerifiers(1)));
 }

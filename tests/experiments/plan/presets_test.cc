@@ -44,6 +44,8 @@ const std::map<std::string, Sizes>& SizesOfPresets() {
       {"auto", {"policy.budget", {"4", "12", "24"}}},
       {"best_first", {"policy.budget", {"3", "8", "20"}}},
       {"bild", {"policy.gamma", {"1", "4", "10"}}},
+      {"blockwise_distance", {"policy.gamma", {"1", "3", "4"}}},
+      {"blockwise_top_k", {"policy.gamma", {"1", "3", "4"}}},
       {"cascade", {"policy.gamma", {"1", "4", "9"}}},
       {"chain", {"policy.gamma", {"1", "4", "9"}}},
       {"copy", {"policy.gamma", {"1", "4", "12"}}},

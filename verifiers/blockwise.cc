@@ -1,0 +1,68 @@
+// Claim. LOSSY: lets a drafted token stand that is near the target's best, by
+// its place in the law or by its id.
+//
+// Rule (Stern et al. 2018, Blockwise Parallel Decoding, arXiv 1811.03115,
+// sections 5.1 and 5.2). Heads guess the tokens that follow; the longest prefix
+// of guesses stands that the target lets pass, where x, after p, passes if
+//   greedy     x = argmax p                        (verifiers/greedy.cc)
+//   top_k      x is among the `k` most probable tokens of p
+//   distance   |x - argmax p| <= `epsilon`
+// The token after the prefix is the target's, its argmax (`next: argmax`), as
+// in the paper, which decodes greedily, or drawn from p. The paper's token
+// after the prefix is the first guess of its next block, made by the target
+// itself and so never refused: the same token.
+//
+// Distance is for tokens that are numbers, such as the intensities of an image,
+// for which the paper has it. Ids of text stand in no order that means
+// anything, so there it is a contrast: a slack that asks nothing of the law.
+//
+// Cases. With `k: 1` and with `epsilon: 0` this is greedy, ties aside: of
+// equals at the k-th place all are among them, and the argmax is the lowest id.
+// Both defaults are the least that is not greedy. A token that the target
+// cannot say never stands, near or not; so at temperature 0, where the law
+// itself is one-hot, this is greedy verification, and the paper's setting is
+// sampling at temperature 1, deterministic draws and `next: argmax`. top_k is
+// top_beta without its tolerance. On a tree, which the paper does not have, the
+// longest path that passes wins, as in typical acceptance.
+//
+// Left out: the paper's least size of a block (section 5.3), which accepts
+// guesses whatever the target says of them.
+//
+// What it costs. The output is nobody's law; it may be no likely text either,
+// since an accepted token is read back as context. The metric log_probability
+// says what was paid.
+#include "verifiers/blockwise.h"
+
+#include <cstdlib>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+#include "verifiers/longest_path.h"
+#include "verifiers/verifier.h"
+
+namespace banyan {
+
+absl::StatusOr<std::unique_ptr<Verifier>> BuildBlockwiseTopK(ParamsReader& in) {
+  int k = 2;
+  in.Optional("k", k);
+  in.Ensure(k >= 1, "k", "must be at least 1");
+  return BuildLongestPath(
+      in, AtLeast([k](const Distribution& p) { return MassAtPlace(p, k); }));
+}
+
+absl::StatusOr<std::unique_ptr<Verifier>> BuildBlockwiseDistance(
+    ParamsReader& in) {
+  int epsilon = 1;
+  in.Optional("epsilon", epsilon);
+  in.Ensure(epsilon >= 0, "epsilon", "must not be negative");
+  return BuildLongestPath(in, [epsilon](const Distribution& p) -> TokenTest {
+    return [epsilon, best = p.Argmax()](TokenId token, double) {
+      return std::abs(token - best) <= epsilon;
+    };
+  });
+}
+
+}  // namespace banyan
