@@ -3,8 +3,10 @@
 // .jsonl: one object a line, in one of these forms:
 //   {"id", "kind", "prompt"}         ours
 //   {"id", "kind", "ids": [...]}     tokens instead of text
-//   {"question_id", "category", "turns": [...]}   Spec-Bench, MT-bench: what
-//       the user says; the first is the prompt
+//   {"id", "kind", "turns": [...]}   what the user says; the first is the
+//       prompt
+//   {"question_id", "category", "turns": [...]}   the same: Spec-Bench,
+//   MT-bench
 // anything else: plain text, a prompt a line; empty lines are left out.
 #ifndef BANYAN_EXPERIMENTS_PLAN_WORKLOAD_H_
 #define BANYAN_EXPERIMENTS_PLAN_WORKLOAD_H_

@@ -29,9 +29,10 @@ TEST(Workload, ReadsEveryForm) {
       "{\"id\": \"a\", \"kind\": \"edit\", \"prompt\": \"x = 1\"}\n\n"
       "{\"question_id\": 81, \"category\": \"math\", \"turns\": [\"Why?\", "
       "\"And?\"]}\r\n"
-      "{\"ids\": [3, 5]}\n",
+      "{\"ids\": [3, 5]}\n"
+      "{\"id\": \"b\", \"kind\": \"turns\", \"turns\": [\"x\", \"\\n\\ny\"]}\n",
       ".jsonl");
-  ASSERT_EQ(ours.prompts.size(), 3U);
+  ASSERT_EQ(ours.prompts.size(), 4U);
   EXPECT_EQ(ours.prompts[0].text, "x = 1");
   EXPECT_EQ(ours.prompts[1].id, "81");
   EXPECT_EQ(ours.prompts[1].kind, "math");
@@ -39,6 +40,10 @@ TEST(Workload, ReadsEveryForm) {
   EXPECT_THAT(ours.prompts[1].later, ElementsAre("And?"));
   EXPECT_EQ(ours.prompts[2].id, "line-4");
   EXPECT_THAT(ours.prompts[2].ids, ElementsAre(3, 5));
+  EXPECT_EQ(ours.prompts[3].id, "b");
+  EXPECT_EQ(ours.prompts[3].kind, "turns");
+  EXPECT_EQ(ours.prompts[3].text, "x");
+  EXPECT_THAT(ours.prompts[3].later, ElementsAre("\n\ny"));
   const Workload plain = read("one\n\ntwo", ".txt");
   ASSERT_EQ(plain.prompts.size(), 2U);
   EXPECT_EQ(plain.prompts[1].text, "two");
