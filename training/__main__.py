@@ -18,8 +18,8 @@ RECIPES = {
     "convert": "published heads to safetensors, EAGLE's between layouts",
     "measure": "agreement of drafters and heads on held-out text",
     "card": "a model's README.md from what was measured",
-    "contrasts": "drafters and heads that differ in how they were taught",
     "shipped": "everything in models/, made again",
+    "contrasts": "drafters and heads that differ in their teaching alone",
 }
 
 

@@ -235,9 +235,9 @@ class Ways(support.FolderTest):
             "fine tuning": ("--train-target",),
             "both": ("--own-share", 1, "--train-target")}
 
-    def lesson(self, *more):
+    def lesson(self, *more, steps=4):
         arguments = support.heads("--out", self.folder / "out", "--learn",
-                                  "text", *more)
+                                  "text", *more, steps=steps)
         with contextlib.redirect_stdout(io.StringIO()):
             return HeadTeaching(support.options(*arguments))
 
@@ -266,20 +266,20 @@ class Ways(support.FolderTest):
                     self.assertEqual({w.requires_grad for w in
                                       lesson.writer.parameters()}, {False})
 
-    def read(self, lesson, steps):
+    def read(self, lesson):
         """What a target and its heads read, step by step, while they learn."""
         seen, hidden = [], lesson.target.hidden
         lesson.target.hidden = lambda ids: (seen.append(ids.clone()),
                                             hidden(ids))[1]
         self.teach(lesson)
-        return seen[:steps]
+        return seen
 
     def test_a_distilled_text_is_of_the_target_as_it_came(self):
         came = read_model(support.tiny().target)
         for name, way in self.WAYS.items():
             for temperature in (0, 1):
                 lesson = self.lesson(*way, "--temperature", temperature)
-                for step, ids in enumerate(self.read(lesson, 12)):
+                for step, ids in enumerate(self.read(lesson)):
                     wanted = lesson.batches.batch(step)
                     if "--own-share" in way:
                         length = wanted.shape[1]
@@ -294,9 +294,9 @@ class Ways(support.FolderTest):
         return generator
 
     def test_a_share_of_the_steps_reads_its_own_text(self):
-        lesson = self.lesson("--own-share", 0.4)
+        lesson = self.lesson("--own-share", 0.4, steps=12)
         corpus = [torch.equal(ids, lesson.batches.batch(step)[:, :-1])
-                  for step, ids in enumerate(self.read(lesson, 12))]
+                  for step, ids in enumerate(self.read(lesson))]
         self.assertEqual(set(corpus), {True, False})
 
     def test_a_head_learns_the_texts_token_i_plus_2_places_on(self):
