@@ -41,7 +41,8 @@ absl::StatusOr<std::optional<Parts>> PartsOf(const Method& method,
                                              const RandomSource& random) {
   const std::optional<std::uint64_t> seed = random.seed();
   const std::string verifier(method.verifier->traits().twin);
-  if (!seed || verifier.empty() || method.trunks.size() > 1)
+  if (!seed || verifier.empty() || method.trunks.size() > 1 ||
+      method.scoring == Scoring::kUnmerged)
     return std::nullopt;
   Parts parts = {.plan = {.shape = {"fixed", {0, -1}},  // a bare root
                           .verifier = verifier,

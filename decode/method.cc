@@ -73,6 +73,10 @@ absl::Status CheckTrunk(const Method& method, const Trunk& trunk) {
 
 }  // namespace
 
+absl::string_view Name(Scoring scoring) {
+  return scoring == Scoring::kMerged ? "merged" : "unmerged";
+}
+
 absl::StatusOr<Trunk> MakeTrunk(const std::string& drafter_name,
                                 std::unique_ptr<Drafter> drafter,
                                 const Params& policy, const Method& method) {

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/base/params.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
@@ -27,11 +28,23 @@ struct Trunk {
   DraftLaw law = DraftLaw::kIndependent;
 };
 
+// How the target's pass has the rows of a tree. Nothing but the number of rows
+// differs, and what follows from that: time.
+enum class Scoring {
+  kMerged,    // a row a node
+  kUnmerged,  // each path from the root to a leaf by itself (tree/pass_rows.h);
+              // such rounds are the host's, also where a device has its own
+};
+
+// "merged", "unmerged".
+absl::string_view Name(Scoring scoring);
+
 struct Method {
   std::string verifier_name;
   std::unique_ptr<Verifier> verifier;
   std::vector<Trunk> trunks;  // none: plain decoding
   SamplingRule rule;
+  Scoring scoring = Scoring::kMerged;
 };
 
 // A trunk from a drafter and a policy section. The law is the section's `law`,

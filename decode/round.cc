@@ -19,13 +19,14 @@
 #include "decode/device_rounds.h"
 #include "decode/lap.h"
 #include "decode/method.h"
+#include "decode/node_scores.h"
 #include "decode/sequence.h"
 #include "decode/target_facts.h"
 #include "decode/target_rows.h"
 #include "drafters/drafting.h"
-#include "tree/derive.h"
 #include "tree/draft_tree.h"
 #include "tree/merge.h"
+#include "tree/pass_rows.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/verifier.h"
@@ -38,8 +39,7 @@ struct Part {
   Sequence& sequence;
   Chance chance;
   DraftTree tree;
-  TokenBatch batch = {};
-  RowVectors vectors = {};
+  PassRows rows = {};
   Verdict verdict = {};
   TargetFacts facts = {};
 };
@@ -89,16 +89,22 @@ absl::StatusOr<std::vector<Part>> Draft(const Method& method,
   return parts;
 }
 
-// What of the tree some view of the target has computed.
+// What of the tree some view of the target has computed, by row of the pass.
 DoneRows ComputedOf(const Part& part) {
   for (const SequenceTrunk& trunk : part.sequence.trunks) {
     DoneRows done = trunk.drafter->Computed(part.tree);
-    if (done.view != nullptr) return done;
+    if (done.view == nullptr) continue;
+    if (part.rows.merged()) return done;
+    std::vector<int> rows;
+    for (int node : part.rows.node)
+      rows.push_back(done.rows[static_cast<std::size_t>(node)]);
+    return {done.view, std::move(rows)};
   }
   return {};
 }
 
-// Derive and score: all trees in one pass of the target.
+// Derive and score: all trees in one pass of the target. The scores are by
+// node.
 absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
     const Method& method, std::vector<Part>& parts, Lap& lap,
     PhaseTimes& times) {
@@ -106,13 +112,15 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
   for (Part& part : parts) {
     BANYAN_RETURN_IF_ERROR(CheckLawful(method.verifier_name,
                                        method.verifier->traits(), part.tree));
-    part.batch = ToBatch(part.tree, part.sequence.session->length());
-    part.vectors = VectorsOf(part.tree);
+    const int length = part.sequence.session->length();
+    part.rows = method.scoring == Scoring::kMerged
+                    ? MergedRows(part.tree, length)
+                    : UnmergedRows(part.tree, length);
     requests.push_back({.session = part.sequence.session.get(),
-                        .batch = &part.batch,
+                        .batch = &part.rows.batch,
                         .taps = part.sequence.taps,
-                        .vectors = part.vectors.values,
-                        .vector_rows = part.vectors.rows,
+                        .vectors = part.rows.vectors.values,
+                        .vector_rows = part.rows.vectors.rows,
                         .done = ComputedOf(part)});
   }
   times.derive_ns = lap();
@@ -121,6 +129,10 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
   // A phase's time is of finished work.
   BANYAN_RETURN_IF_ERROR(parts.front().sequence.target.Finish());
   times.target_ns = lap();
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (!parts[i].rows.merged())
+      scores[i] =
+          std::make_unique<NodeScores>(std::move(scores[i]), parts[i].rows.row);
   return scores;
 }
 
@@ -144,10 +156,10 @@ absl::Status Verify(const Method& method, const Scores& scores, Part& part,
 absl::StatusOr<RoundRecord> Commit(const Scores& scores, Part part) {
   Sequence& sequence = part.sequence;
   const Sequence::Kept kept = sequence.Cut(TokensOf(part.tree, part.verdict));
-  const std::vector<int> rows = RowsOf(part.verdict, kept);
+  const std::vector<int> nodes = RowsOf(part.verdict, kept);
   if (!sequence.taps.empty())
-    BANYAN_RETURN_IF_ERROR(sequence.KeepFeatures(scores, rows));
-  BANYAN_RETURN_IF_ERROR(sequence.session->Commit(rows));
+    BANYAN_RETURN_IF_ERROR(sequence.KeepFeatures(scores, nodes));
+  BANYAN_RETURN_IF_ERROR(sequence.session->Commit(part.rows.ChainOf(nodes)));
   return Conclude(sequence, kept, std::move(part.tree), std::move(part.verdict),
                   std::move(part.facts), &scores);
 }
@@ -230,7 +242,7 @@ absl::StatusOr<std::vector<RoundRecord>> RunRound(
   std::vector<RoundRecord> records;
   int pass_tokens = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    pass_tokens += parts[i].batch.size();
+    pass_tokens += parts[i].rows.batch.size();
     BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
                             Commit(*scores[i], std::move(parts[i])));
     records.push_back(std::move(record));

@@ -39,14 +39,14 @@ struct RoundRecord {
   std::vector<TokenId> emitted;  // after the cut
   StopReason stopped = StopReason::kNone;
   PhaseTimes times = {};
-  int sequences = 1;  // that shared the round, and the tokens of its pass
+  int sequences = 1;  // that shared the round, and the rows of its pass
   int pass_tokens = 0;
   TargetFacts facts = {};  // where the sequence keeps them
 };
 
-// The verdict's tokens; the rows of a tree that stay when so many are kept: the
-// root and what was kept below it, for the last kept token, whatever it is,
-// becomes the next root.
+// The verdict's tokens; the nodes of a tree whose rows stay when so many are
+// kept: the root and what was kept below it, for the last kept token, whatever
+// it is, becomes the next root.
 std::vector<TokenId> TokensOf(const DraftTree& tree, const Verdict& verdict);
 std::vector<int> RowsOf(const Verdict& verdict, const Sequence::Kept& kept);
 

@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   banyan::AddTokenizeCommand(line);
   banyan::AddScoreCommand(line);
   banyan::AddGenerateCommand(line);
+  banyan::AddBeamCommand(line);
   banyan::AddGrowCommand(line);
   banyan::AddCalibrateCommand(line);
   banyan::AddDoctorCommand(line);

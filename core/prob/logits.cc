@@ -1,6 +1,7 @@
 #include "core/prob/logits.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <vector>
@@ -42,6 +43,15 @@ absl::Status CheckFinite(absl::Span<const float> logits) {
   const std::size_t finite = CountFinite(logits);
   if (finite == logits.size()) return absl::OkStatus();
   return NoLogit(static_cast<TokenId>(finite), logits[finite]);
+}
+
+double LogSumExp(absl::Span<const double> logits) {
+  double largest = -kInfinity;
+  for (double logit : logits) largest = std::max(largest, logit);
+  if (largest == -kInfinity) return largest;
+  double sum = 0;
+  for (double logit : logits) sum += std::exp(logit - largest);
+  return largest + std::log(sum);
 }
 
 absl::StatusOr<std::vector<TokenLogit>> BestLogits(

@@ -29,6 +29,10 @@ absl::Status CheckLogits(absl::Span<const double> logits);
 // overflowed.
 absl::Status CheckFinite(absl::Span<const float> logits);
 
+// The natural logarithm of the sum of exp(logits), in double. -infinity if
+// there is none above it.
+double LogSumExp(absl::Span<const double> logits);
+
 // The k largest logits, the largest first, ties broken towards the lower token
 // id. A token at -infinity can never be emitted and is left out, so there may
 // be fewer. Requires k >= 1; fails as CheckLogits.

@@ -11,6 +11,7 @@ void AddListCommand(CommandLine& line);
 void AddLawCommand(CommandLine& line);
 void AddScoreCommand(CommandLine& line);
 void AddGenerateCommand(CommandLine& line);
+void AddBeamCommand(CommandLine& line);
 void AddGrowCommand(CommandLine& line);
 void AddCalibrateCommand(CommandLine& line);
 void AddDoctorCommand(CommandLine& line);

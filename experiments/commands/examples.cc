@@ -27,6 +27,9 @@ constexpr Example kExamples[] = {
      "  banyan generate --model models/pycode-target --prompt 'def add(a, b):' "
      "\\\n"
      "      --method configs/methods/specinfer_2.yaml --max-new-tokens 48"},
+    {"beam",
+     "  banyan beam --model models/pycode-target --prompt 'def add(a, b):' \\\n"
+     "      --drafter models/pycode-draft-2 --check --max-new-tokens 32"},
     {"grow",
      "  banyan grow --model models/pycode-target --hidden 384 --out grown"},
     {"calibrate",

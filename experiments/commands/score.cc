@@ -19,6 +19,7 @@
 #include "core/base/token.h"
 #include "core/json/json_value.h"
 #include "core/model/model.h"
+#include "core/prob/logits.h"
 #include "core/text/columns.h"
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"

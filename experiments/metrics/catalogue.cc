@@ -84,6 +84,10 @@ absl::Span<const MetricRow> MetricCatalogue() {
        "", Form::kRatio, CountAcceptedLengths},
       {"drafted_nodes", "Nodes a round drafted, the root not counted.", "nodes",
        Form::kRatio, CountDraftedNodes},
+      {"rows_per_pass",
+       "Rows that the target scored for a round: root, drafted nodes, probes, "
+       "and copies of them where paths are not merged.",
+       "rows", Form::kRatio, CountRowsPerPass},
       {"nodes_saved",
        "Nodes a round did not score because draws of one token share one.",
        "nodes", Form::kRatio, CountNodesSaved},

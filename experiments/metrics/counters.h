@@ -29,6 +29,7 @@ void CountAcceptanceByTrunk(const PromptPair& pair, Counts& counts);
 void CountGainByTrunk(const PromptPair& pair, Counts& counts);
 void CountAcceptedLengths(const PromptPair& pair, Counts& counts);
 void CountDraftedNodes(const PromptPair& pair, Counts& counts);
+void CountRowsPerPass(const PromptPair& pair, Counts& counts);
 void CountNodesSaved(const PromptPair& pair, Counts& counts);
 void CountDivergence(const PromptPair& pair, Counts& counts);
 void CountLogProbability(const PromptPair& pair, Counts& counts);

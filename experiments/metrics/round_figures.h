@@ -13,8 +13,8 @@ namespace banyan {
 // How many sequences shared the round. Each is charged an equal share of its
 // times, so that the sums over a batch's prompts are the times of the batch.
 int Sequences(const records::Round& round);
-// The tokens of the target's pass: of the trees of all that shared it, probes
-// included.
+// The rows of the target's pass: of the trees of all that shared it, probes and
+// copies of nodes included.
 int PassTokens(const records::Round& round);
 // Nanoseconds of drafting, over all trunks: this sequence's share.
 double DraftNs(const records::Round& round);

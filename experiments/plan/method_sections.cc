@@ -116,6 +116,12 @@ MethodSections TakeMethodSections(ParamsReader& in) {
   sections.trunks = in.Take("trunks");
   in.Required("verifier", sections.verifier);
   sections.sampling = in.Take("sampling");
+  std::string scoring(Name(sections.scoring));
+  in.Optional("score", scoring);
+  if (scoring == Name(Scoring::kUnmerged))
+    sections.scoring = Scoring::kUnmerged;
+  in.Ensure(scoring == Name(sections.scoring), "score",
+            "must be merged or unmerged");
   return sections;
 }
 
@@ -139,6 +145,7 @@ absl::StatusOr<Method> StartMethod(const MethodSections& sections,
   method.rule = std::move(rule);
   BANYAN_ASSIGN_OR_RETURN(method.verifier, BuildVerifier(sections.verifier));
   method.verifier_name = sections.verifier.Find("name")->text();
+  method.scoring = sections.scoring;
   return method;
 }
 

@@ -1,5 +1,5 @@
 // What law files and method files say alike: verifier, sampling, drafters,
-// policy and trunks. docs/formats.md describes the keys.
+// policy, trunks and scoring. docs/formats.md describes the keys.
 //
 //   ParamsReader in(file, "law file");
 //   ... keys of its own ...
@@ -39,6 +39,7 @@ struct MethodSections {
   const Params* policy = nullptr;
   const Params* trunks = nullptr;
   const Params* sampling = nullptr;
+  Scoring scoring = Scoring::kMerged;
 };
 
 // Errors are kept by the reader: Finish() gives them.
@@ -50,7 +51,7 @@ std::vector<const Params*> PolicySections(const MethodSections& sections);
 // The rule of the `sampling` section, the default without one.
 absl::StatusOr<SamplingRule> ReadSampling(const MethodSections& sections);
 
-// A method without trunks: the verifier and the rule.
+// A method without trunks: the verifier, the rule, how trees are scored.
 absl::StatusOr<Method> StartMethod(const MethodSections& sections,
                                    SamplingRule rule);
 

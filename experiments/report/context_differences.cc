@@ -118,6 +118,8 @@ std::vector<std::string> CellDifferences(const records::Cell& a,
   Compare("models", ModelsText(a), ModelsText(b), out);
   Compare("verifier", a.verifier(), b.verifier(), out);
   Compare("trunks", TrunksText(a), TrunksText(b), out);
+  Compare("rows", a.unmerged() ? "unmerged" : "merged",
+          b.unmerged() ? "unmerged" : "merged", out);
   Compare("sampling", a.sampling(), b.sampling(), out);
   Compare("temperature", absl::StrCat(a.temperature()),
           absl::StrCat(b.temperature()), out);

@@ -38,6 +38,7 @@ void Describe(const ModelSpec& spec, const Model& model, records::Model& out) {
 void DescribeMethod(const Method& method, records::Cell& out) {
   out.set_verifier(method.verifier_name);
   out.set_lossless(IsLossless(method));
+  out.set_unmerged(method.scoring == Scoring::kUnmerged);
   out.set_temperature(method.rule.options().temperature);
   for (const Trunk& trunk : method.trunks) {
     records::Trunk& to = *out.add_trunks();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -158,6 +159,17 @@ std::string Describe(const TokenDifference& difference) {
   return absl::StrCat(
       "token ", difference.id, " is ", Quoted(difference.drafter), " here and ",
       Quoted(difference.target), " in the target's tokenizer.json");
+}
+
+absl::Status CheckVocabularies(const LoadedModel& drafter,
+                               const LoadedModel& target) {
+  if (drafter.tokenizer == nullptr || target.tokenizer == nullptr)
+    return absl::OkStatus();
+  const std::vector<TokenDifference> differing =
+      DifferingTokens(*target.tokenizer, *drafter.tokenizer);
+  if (!differing.empty())
+    return absl::InvalidArgumentError(Describe(differing.front()));
+  return absl::OkStatus();
 }
 
 bool DrafterFit::Fits() const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/token.h"
 #include "core/tokenizer/tokenizer.h"
@@ -26,6 +27,11 @@ std::vector<TokenDifference> DifferingTokens(const Tokenizer& target,
                                              const Tokenizer& drafter);
 // "token 5 is 'x' here and 'y' in the target's tokenizer.json"
 std::string Describe(const TokenDifference& difference);
+
+// Tokens are handed over by number: the same number must be the same token.
+// Fails with the first that is not, where both have a tokenizer.
+absl::Status CheckVocabularies(const LoadedModel& drafter,
+                               const LoadedModel& target);
 
 // One thing that both directories say; "none" where one does not.
 struct FitFact {

@@ -79,6 +79,16 @@ absl::StatusOr<double> DraftSeconds(const PreparedCell& cell, int levels,
   return models == 0 ? 0 : levels * sum / models;
 }
 
+// Of the pass that scores a trunk's tree, beside the root's. Where its paths
+// share none, a tree has the more rows the more leaves stand the deeper.
+int MostRows(const Trunk& trunk, Scoring scoring) {
+  const PolicyTraits traits = trunk.policy->traits();
+  const int nodes = traits.nodes + trunk.drafter->probes();
+  if (scoring == Scoring::kMerged || traits.chain) return nodes;
+  const int level = std::min(traits.levels, nodes / 2);
+  return (nodes - level + 1) * (level + 1);
+}
+
 }  // namespace
 
 absl::StatusOr<RunEstimate> EstimateRun(const PreparedRun& run,
@@ -86,18 +96,19 @@ absl::StatusOr<RunEstimate> EstimateRun(const PreparedRun& run,
   Passes passes(backend, clock);
   RunEstimate estimate;
   for (const PreparedCell& cell : run.cells) {
-    int nodes = 0;
+    int rows = 0;
     int levels = 0;  // of all trunks, one after another
     int deepest = 0;
-    for (const Trunk& trunk : cell.method.decoder->method().trunks) {
+    const Method& method = cell.method.decoder->method();
+    for (const Trunk& trunk : method.trunks) {
       const PolicyTraits traits = trunk.policy->traits();
-      nodes += traits.nodes + trunk.drafter->probes();
+      rows += MostRows(trunk, method.scoring);
       levels += traits.levels;
       deepest = std::max(deepest, traits.levels);
     }
     BANYAN_ASSIGN_OR_RETURN(
         const double target,
-        passes.Seconds(*cell.target.model, cell.batch * (nodes + 1.0)));
+        passes.Seconds(*cell.target.model, cell.batch * (rows + 1.0)));
     BANYAN_ASSIGN_OR_RETURN(const double draft,
                             DraftSeconds(cell, levels, passes));
     double tokens = 0;

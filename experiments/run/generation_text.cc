@@ -65,7 +65,8 @@ JsonValue ToJson(const Generation& generation,
   out["seed"] = setting.seed;
   out["method"] = {{"name", setting.method_name},
                    {"verifier", setting.method.verifier_name},
-                   {"trunks", TrunksToJson(setting.method)}};
+                   {"trunks", TrunksToJson(setting.method)},
+                   {"score", std::string(Name(setting.method.scoring))}};
   out["lossless"] = IsLossless(setting.method);
   out["round_count"] = generation.rounds.size();
   out["rounds"] = std::move(rounds);

@@ -30,18 +30,6 @@ namespace {
 
 constexpr char kTarget[] = "target";  // as a directory: the target's own
 
-// Tokens are handed over by number: the same number must be the same token.
-absl::Status CheckVocabularies(const LoadedModel& drafter,
-                               const LoadedModel& target) {
-  if (drafter.tokenizer == nullptr || target.tokenizer == nullptr)
-    return absl::OkStatus();
-  const std::vector<TokenDifference> differing =
-      DifferingTokens(*target.tokenizer, *drafter.tokenizer);
-  if (!differing.empty())
-    return absl::InvalidArgumentError(Describe(differing.front()));
-  return absl::OkStatus();
-}
-
 // Adds the models of a method file.
 class ModelAdder {
  public:

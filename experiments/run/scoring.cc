@@ -1,9 +1,6 @@
 #include "experiments/run/scoring.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -20,8 +17,6 @@
 namespace banyan {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // A text is scored in pieces: enough rows to share a reading of the weights,
 // few enough that their logits need no more memory than the weights.
 constexpr std::size_t kPiece = 128;
@@ -37,15 +32,6 @@ TokenScore ScoreToken(absl::Span<const double> logits, TokenId token) {
 }
 
 }  // namespace
-
-double LogSumExp(absl::Span<const double> logits) {
-  double largest = -kInfinity;
-  for (double logit : logits) largest = std::max(largest, logit);
-  if (largest == -kInfinity) return largest;
-  double sum = 0;
-  for (double logit : logits) sum += std::exp(logit - largest);
-  return largest + std::log(sum);
-}
 
 absl::StatusOr<TextScores> ScoreText(const Model& model,
                                      absl::Span<const TokenId> tokens) {

@@ -28,10 +28,6 @@ struct TextScores {
 absl::StatusOr<TextScores> ScoreText(const Model& model,
                                      absl::Span<const TokenId> tokens);
 
-// The natural logarithm of the sum of exp(logits), in double. -infinity if
-// there is none above it.
-double LogSumExp(absl::Span<const double> logits);
-
 }  // namespace banyan
 
 #endif  // BANYAN_EXPERIMENTS_RUN_SCORING_H_

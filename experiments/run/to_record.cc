@@ -86,10 +86,10 @@ void AddRound(const RoundRecord& round, records::PromptRecord& record) {
   out.set_verify_ns(round.times.verify_ns);
   out.set_device_ns(round.times.device_ns);
   out.set_commit_ns(round.times.commit_ns);
-  if (round.sequences > 1) {
+  if (round.sequences > 1)
     out.set_sequences(static_cast<std::uint32_t>(round.sequences));
+  if (round.sequences > 1 || round.pass_tokens > round.tree.size())
     out.set_pass_tokens(static_cast<std::uint32_t>(round.pass_tokens));
-  }
   for (std::size_t i = 0; i < round.emitted.size(); ++i) {
     record.add_tokens(static_cast<std::uint32_t>(round.emitted[i]));
     record.add_log_probability(round.facts.log_probability[i]);

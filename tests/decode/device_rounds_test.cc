@@ -256,6 +256,30 @@ TEST(DeviceRounds, ReadAgainWhatWasKeptOfLongPaths) {
   EXPECT_EQ(longest_of_all, 4U);
 }
 
+// Path by path nothing but the host scores.
+TEST(DeviceRounds, LeaveUnmergedTreesToTheHost) {
+  const Models models("llama");
+  auto decoder = DecoderOf(models, {"small_model",
+                                    "expansion {branching: [3, 2]}",
+                                    "multi_round",
+                                    DraftLaw::kIndependent,
+                                    {.temperature = 1}});
+  ASSERT_TRUE(decoder.ok()) << decoder.status();
+  const Prompt prompt = {.id = 1, .tokens = {1, 20, 5}};
+  SeededSource seeded(3);
+  const Rounds merged = RoundsOf(*decoder, prompt, 12, seeded);
+  EXPECT_EQ(merged.on_device, static_cast<int>(merged.rounds.size()));
+  decoder->method().scoring = Scoring::kUnmerged;
+  SeededSource again(3);
+  Rounds unmerged = RoundsOf(*decoder, prompt, 12, again);
+  EXPECT_EQ(unmerged.on_device, 0);
+  for (RoundRecord& round : unmerged.rounds) {
+    EXPECT_GT(round.pass_tokens, round.tree.size());
+    round.pass_tokens = round.tree.size();
+  }
+  ExpectSameRounds(merged, unmerged, /*whole=*/false);
+}
+
 TEST(DeviceRounds, DecodePlainly) {
   const Models models("qwen3");
   for (const SamplingOptions& sampling : kSamplings) {

@@ -66,9 +66,10 @@ TEST(Program, SuggestsTheNearestCommand) {
 
 const std::set<std::string>& Commands() {
   static const auto& commands = *new std::set<std::string>{
-      "calibrate", "check",    "compare", "count",  "doctor",   "export",
-      "fastest",   "generate", "grow",    "law",    "list",     "measure",
-      "report",    "run",      "score",   "search", "tokenize", "tree"};
+      "beam",   "calibrate", "check",    "compare",  "count",
+      "doctor", "export",    "fastest",  "generate", "grow",
+      "law",    "list",      "measure",  "report",   "run",
+      "score",  "search",    "tokenize", "tree"};
   return commands;
 }
 
@@ -97,8 +98,9 @@ TEST(Program, TakesADeviceWhereverItTakesThreads) {
     if (help.find("\n  --device ") != help.npos) device.insert(command);
     if (help.find("\n  --threads ") != help.npos) threads.insert(command);
   }
-  EXPECT_THAT(device, ElementsAre("calibrate", "check", "doctor", "generate",
-                                  "measure", "run", "score", "search"));
+  EXPECT_THAT(device,
+              ElementsAre("beam", "calibrate", "check", "doctor", "generate",
+                          "measure", "run", "score", "search"));
   EXPECT_EQ(threads, device);
 }
 
@@ -120,6 +122,19 @@ TEST(Program, ListsEveryCatalogueAsJson) {
     EXPECT_FALSE(row.at("laws").empty());
     EXPECT_TRUE(row.contains("exactness"));
   }
+}
+
+// Where paths are scored apart the law is enumerated too, and is the same.
+TEST(Program, GivesTheLawOfUnmergedTrees) {
+  std::ifstream file("configs/law/tree_multi_round.yaml");
+  const std::string tree((std::istreambuf_iterator<char>(file)),
+                         std::istreambuf_iterator<char>());
+  const auto merged = nlohmann::json::parse(RunOn("law --json", tree).output);
+  const auto unmerged = nlohmann::json::parse(
+      RunOn("law --json", tree + "score: unmerged\n").output);
+  EXPECT_LE(unmerged.at("max_abs_error").get<double>(), 1e-12);
+  for (const char* key : {"law", "branches", "acceptance_per_depth"})
+    EXPECT_EQ(unmerged.at(key), merged.at(key)) << key;
 }
 
 TEST(Program, GivesTheLawAsJson) {

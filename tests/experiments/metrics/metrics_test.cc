@@ -141,6 +141,17 @@ TEST(Metrics, CountNodesAndWhatMergingSaves) {
   EXPECT_THAT(Measure("nodes_saved", cell, {Tree()}), ElementsAre(Pair("", 3)));
 }
 
+// Roots too; where rows are told, as of an unmerged tree, it is those.
+TEST(Metrics, CountTheRowsOfPasses) {
+  const records::Cell cell = CellOf(2);
+  EXPECT_THAT(Measure("rows_per_pass", cell, {Tree(), Refusals()}),
+              ElementsAre(Pair("", DoubleEq((5 + 2 + 1) / 3.0))));
+  records::PromptRecord unmerged = Tree();
+  unmerged.mutable_rounds(0)->set_pass_tokens(8);
+  EXPECT_THAT(Measure("rows_per_pass", cell, {unmerged}),
+              ElementsAre(Pair("", 8)));
+}
+
 // Nobody drew them: they cost rows of the pass and time, and are no drafts.
 TEST(Metrics, CountProbesAsNothingButTime) {
   const records::Cell cell = CellOf(1);
@@ -385,6 +396,8 @@ TEST(Metrics, ChargeEachPromptOfABatchItsShareOfSharedRounds) {
               ElementsAre(Pair("", DoubleEq((0.034 + 0.043) / 7))));
   EXPECT_THAT(Measure("time_shares", cell, Batch()).at("target"),
               DoubleEq(0.8));
+  EXPECT_THAT(Measure("rows_per_pass", cell, Batch()),
+              ElementsAre(Pair("", 1)));
   const auto alone = Prompts({{2, "a"}, {3, "b"}});
   EXPECT_THAT(Measure("speed", cell, Batch(), alone),
               ElementsAre(Pair("", DoubleEq(70.0 / 40))));

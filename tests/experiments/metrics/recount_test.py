@@ -192,6 +192,10 @@ class Cell:
         self.give("drafted_nodes", "",
                   sum(len(drafted(made)) for made in self.rounds),
                   len(self.rounds), everyone)
+        self.give("rows_per_pass", "", math.fsum(
+            (made["pass_tokens"] or len(made["tokens"])) /
+            max(1, made["sequences"]) for made in self.rounds),
+                  len(self.rounds), everyone)
         logs = [value for record in self.records
                 for value in record["log_probability"]]
         self.give("log_probability", "", math.fsum(logs), len(logs), everyone)

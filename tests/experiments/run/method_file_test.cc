@@ -105,6 +105,26 @@ TEST(MethodFile, TakesSeveralTrunks) {
   EXPECT_EQ(json.at("ids"), RunForJson(Command(kGood) + " --json").at("ids"));
 }
 
+TEST(MethodFile, SaysHowTreesAreScored) {
+  const std::string tree =
+      With("policy: {name: chain, gamma: 2}\nverifier: {name: leviathan}\n",
+           "policy: {name: expansion, branching: [3, 2]}\n"
+           "verifier: {name: multi_round}\n");
+  const nlohmann::json merged = RunForJson(Command(tree) + " --json");
+  const nlohmann::json unmerged =
+      RunForJson(Command(tree + "score: unmerged\n") + " --json");
+  EXPECT_EQ(merged.at("method").at("score"), "merged");
+  EXPECT_EQ(unmerged.at("method").at("score"), "unmerged");
+  EXPECT_EQ(RunForJson(Command(tree + "score: merged\n") + " --json")
+                .at("method")
+                .at("score"),
+            "merged");
+  EXPECT_EQ(unmerged.at("ids"), merged.at("ids"));
+  EXPECT_EQ(unmerged.at("rounds"), merged.at("rounds"));
+  ExpectRefused(std::string(kGood) + "score: apart\n", "7:8",
+                "must be merged or unmerged");
+}
+
 TEST(MethodFile, RefusesUnknownNamesAndKeysWithTheNearestKnown) {
   ExpectRefused(With("models:", "model:"), "1:1", "did you mean 'models'?");
   ExpectRefused(With("weights: q8", "weigths: q8"), "2:29",

@@ -76,5 +76,36 @@ TEST(ToRecord, TellsProbesFromWhatWasDrafted) {
   }
 }
 
+// A pass has more rows than its tree has nodes where paths are scored apart.
+TEST(ToRecord, TellsTheRowsOfUnmergedPaths) {
+  const auto target = Toy({.vocab_size = 4});
+  std::vector<Trunk> trunks;
+  for (int i = 0; i < 2; ++i)
+    trunks.push_back(TrunkOf(
+        std::make_unique<TableDrafter>(Toy({.vocab_size = 4, .seed = 1})),
+        "expansion {branching: [2, 1]}"));
+  auto decoder = WithTrunks(*target, "multi_round", std::move(trunks));
+  ASSERT_TRUE(decoder.ok()) << decoder.status();
+  decoder->KeepFacts();
+  for (const Scoring scoring : {Scoring::kMerged, Scoring::kUnmerged}) {
+    decoder->method().scoring = scoring;
+    const Decoded decoded =
+        MustDecode(*decoder, {.tokens = {0, 1}}, {.max_new_tokens = 20});
+    records::PromptRecord record;
+    for (const RoundRecord& round : decoded.rounds) AddRound(round, record);
+    EXPECT_TRUE(CheckRecord(record, OneCell()).ok())
+        << CheckRecord(record, OneCell());
+    int told = 0;
+    for (int i = 0; i < record.rounds_size(); ++i) {
+      const records::Round& round = record.rounds(i);
+      EXPECT_EQ(PassTokens(round),
+                decoded.rounds[static_cast<std::size_t>(i)].pass_tokens);
+      EXPECT_EQ(round.sequences(), 0U);
+      told += round.pass_tokens() > 0 ? 1 : 0;
+    }
+    EXPECT_EQ(told > 0, scoring == Scoring::kUnmerged);
+  }
+}
+
 }  // namespace
 }  // namespace banyan

@@ -1,0 +1,107 @@
+// Trees of the shipped target scored path by path, by drafters that read of the
+// target what a row a node would give them: its hidden states, its rows, the
+// rows that a view of it has computed.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/base/token.h"
+#include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/weight.h"
+#include "core/prob/sampling_rule.h"
+#include "core/transformer/transformer.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "decode/round.h"
+#include "decode/sequence.h"
+#include "drafters/drafter.h"
+#include "drafters/eagle/eagle.h"
+#include "drafters/eagle/head.h"
+#include "drafters/early_exit/early_exit.h"
+#include "drafters/lookahead/lookahead.h"
+#include "drafters/small_model/small_model.h"
+#include "tests/decode/same_rounds.h"
+#include "tests/support/decoding.h"
+#include "tests/support/golden_model.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+namespace {
+
+std::shared_ptr<Transformer> Shipped(const std::string& name,
+                                     std::shared_ptr<Backend> backend) {
+  return LoadModel(absl::StrCat("models/", name), std::move(backend),
+                   WeightFormat::kBf16);
+}
+
+std::unique_ptr<Drafter> Make(const std::string& name,
+                              const std::shared_ptr<Transformer>& target,
+                              const std::shared_ptr<Backend>& backend,
+                              const SamplingRule& rule) {
+  if (name == "small_model")
+    return std::make_unique<SmallModel>(Shipped("pycode-draft-1", backend),
+                                        rule);
+  if (name == "early_exit")
+    return std::make_unique<EarlyExit>(target, std::vector<int>{2}, 1, rule);
+  if (name == "lookahead")
+    return std::make_unique<Lookahead>(target->vocab_size(),
+                                       LookaheadOptions());
+  auto head = LoadEagleHead("models/pycode-eagle3", *target);
+  Check(head.ok(), head.status().message());
+  return std::make_unique<Eagle>(*std::move(head), rule);
+}
+
+class UnmergedOnShipped : public testing::TestWithParam<std::string> {};
+
+TEST_P(UnmergedOnShipped, GivesTheSameRounds) {
+  auto created = CpuBackend::Create({.threads = 2});
+  ASSERT_TRUE(created.ok()) << created.status();
+  const std::shared_ptr<Backend> backend = *std::move(created);
+  const std::shared_ptr<Transformer> target = Shipped("pycode-target", backend);
+  // "def add(a, b):"
+  const Prompt prompt = {.tokens = {530, 855, 66, 275, 717, 991, 8, 78, 288}};
+  for (const double temperature : {0., 1.}) {
+    const SamplingOptions sampling = {.temperature = temperature};
+    std::vector<Trunk> trunks;
+    trunks.push_back(
+        TrunkOf(Make(GetParam(), target, backend, SamplingRule(sampling)),
+                "expansion {branching: [3, 2, 1]}",
+                GetParam() == "lookahead" || temperature == 0
+                    ? DraftLaw::kDeterministic
+                    : DraftLaw::kIndependent));
+    auto decoder =
+        WithTrunks(*target, "multi_round", std::move(trunks), sampling);
+    ASSERT_TRUE(decoder.ok()) << decoder.status();
+    decoder->KeepFacts();
+    const auto rounds_by = [&](Scoring scoring) {
+      decoder->method().scoring = scoring;
+      Decoded decoded = MustDecode(*decoder, prompt, {.max_new_tokens = 40}, 5);
+      return Rounds{std::move(decoded.tokens), std::move(decoded.rounds)};
+    };
+    const Rounds merged = rounds_by(Scoring::kMerged);
+    Rounds unmerged = rounds_by(Scoring::kUnmerged);
+    int accepted = 0;
+    int saved = 0;
+    for (RoundRecord& round : unmerged.rounds) {
+      accepted += static_cast<int>(round.verdict.path.size());
+      saved += round.pass_tokens - round.tree.size();
+      round.pass_tokens = round.tree.size();
+    }
+    ExpectSameRounds(unmerged, merged, /*whole=*/true);
+    EXPECT_GT(accepted, 0);  // else no path was kept
+    EXPECT_GT(saved, 40);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Drafters, UnmergedOnShipped,
+                         testing::Values("small_model", "early_exit",
+                                         "lookahead", "eagle3"),
+                         [](const auto& row) { return row.param; });
+
+}  // namespace
+}  // namespace banyan
