@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "core/base/clock.h"
 #include "core/base/counted.h"
 #include "core/base/status_macros.h"
@@ -117,14 +118,30 @@ absl::StatusOr<Models> OpenModels(const Options& options) {
   return models;
 }
 
+// Options that would do nothing.
+absl::Status CheckOptions(const Options& options) {
+  const auto wrong = [](absl::string_view what) {
+    return absl::InvalidArgumentError(what);
+  };
+  const TokenInput& prompt = options.prompt;
+  if (options.drafter.empty() && options.check)
+    return wrong("--check holds a search with --drafter against plain search");
+  if (options.drafter.empty() && options.draft_width > 0)
+    return wrong("--draft-width goes with --drafter");
+  if (options.workload.empty() && options.prompts > 0)
+    return wrong("--prompts goes with --workload");
+  if (options.workload.empty()) return absl::OkStatus();
+  if (prompt.text.has_value() || prompt.ids.has_value())
+    return wrong("give either --workload or a prompt, not both");
+  if (prompt.no_special || prompt.chat.has_value())
+    return wrong("--no-special and --chat go with --prompt");
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<Prompt>> ReadInput(const Options& options,
                                               const LoadedModel& target) {
-  if (!options.workload.empty()) {
-    if (options.prompt.text.has_value() || options.prompt.ids.has_value())
-      return absl::InvalidArgumentError(
-          "give either --workload or a prompt, not both");
+  if (!options.workload.empty())
     return ReadPrompts(options.workload, options.prompts, target);
-  }
   BANYAN_ASSIGN_OR_RETURN(InputTokens input,
                           ReadTokens(options.prompt, target));
   if (!input.warning.empty()) PrintWarning(input.warning);
@@ -289,9 +306,7 @@ std::string Summary(const Options& options, const Models& models,
 }
 
 absl::Status Run(const Options& options) {
-  if (options.check && options.drafter.empty())
-    return absl::InvalidArgumentError(
-        "--check holds a search with --drafter against plain search");
+  BANYAN_RETURN_IF_ERROR(CheckOptions(options));
   BANYAN_ASSIGN_OR_RETURN(const Models models, OpenModels(options));
   BANYAN_ASSIGN_OR_RETURN(std::vector<Prompt> prompts,
                           ReadInput(options, models.target));

@@ -205,6 +205,19 @@ TEST(BeamSearch, AcceptsAllThatTheTargetItselfDrafted) {
   }
 }
 
+// Nothing is drafted that no step could use.
+TEST(BeamSearch, DraftsNoFurtherThanTheLimit) {
+  const auto toy = Toy({.vocab_size = 6});
+  const BeamOptions options = {.width = 3, .draft_width = 3, .gamma = 9};
+  for (int limit : {1, 2, 5}) {
+    const BeamFindings found =
+        MustSearch(*toy, toy.get(), {6, 1}, {.max_new_tokens = limit}, options);
+    ASSERT_EQ(found.passes.size(), 1U);
+    EXPECT_EQ(found.DraftPasses(), limit - 1);
+    EXPECT_EQ(found.Rows(), 1 + 3 * (limit - 1));
+  }
+}
+
 // Drafts that the target never says: every pass gives one step, as plainly.
 TEST(BeamSearch, AcceptsNothingOfAModelThatSaysOtherThings) {
   const auto all = Toy({.vocab_size = 3});

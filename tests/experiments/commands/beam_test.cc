@@ -126,6 +126,12 @@ TEST(Beam, RefusesWhatMakesNoSense) {
   expect(shipped + "--length-power -1", "at least 0, found -1");
   expect(shipped + "--workload experiments/workloads/pycode.jsonl",
          "give either --workload or a prompt, not both");
+  expect(shipped + "--draft-width 9", "--draft-width goes with --drafter");
+  expect(shipped + "--prompts 9", "--prompts goes with --workload");
+  expect(
+      "beam --model models/pycode-target --chat chatml --workload "
+      "experiments/workloads/pycode.jsonl",
+      "--no-special and --chat go with --prompt");
   expect("beam --model models/pycode-target", "give either --prompt or --ids");
   expect(shipped + "--drafter no/such/folder", "no/such/folder");
   // Of another size; of the same, with other tokens.
