@@ -30,8 +30,10 @@
 #include "drafters/random/random.h"
 #include "drafters/reference/reference.h"
 #include "drafters/relay/relay.h"
+#include "drafters/sam/sam.h"
 #include "drafters/skip/skip.h"
 #include "drafters/small_model/small_model.h"
+#include "drafters/suffix/suffix.h"
 #include "drafters/triforce/triforce.h"
 #include "drafters/unigram/unigram.h"
 #include "drafters/workbench.h"
@@ -180,6 +182,24 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
        {DraftLaw::kDeterministic},
        Reference::Build,
        {"{}", "{mode: rewrite, match: 1, span: 3}"}},
+      {"suffix",
+       "What followed, and how often, where the end of the text stood before; "
+       "here or in texts of earlier prompts.",
+       every,
+       Suffix::Build,
+       {"{}",
+        "{mode: tree, depth: 4, factor: 2, offset: 1, min_probability: 0.2}",
+        "{mode: tree, offset: 2, sampling: {temperature: 0.5}}"}},
+      {"sam",
+       "What followed the longest repeated end of the text; where that is "
+       "short, it hands over to another drafter.",
+       every,
+       Sam::Build,
+       {"{threshold: 1}",
+        "{threshold: 2, tokens: 1, fallback:"
+        " {name: small_model, model: draft}}",
+        "{threshold: 2, tokens: 4, fallback_depth: 1, fallback:"
+        " {name: copy, min_match: 1}}"}},
   };
   return rows;
 }

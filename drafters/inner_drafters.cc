@@ -136,6 +136,17 @@ bool InnerDrafters::AllGive(DraftLaw law) const {
                      [&](const InnerDrafter& part) { return part.Gives(law); });
 }
 
+std::vector<DraftLaw> InnerDrafters::LawsGivenOrMade() const {
+  std::vector<DraftLaw> laws;
+  for (DraftLaw law : kEveryLaw)
+    if (std::all_of(parts_.begin(), parts_.end(),
+                    [&](const InnerDrafter& part) {
+                      return part.Gives(law) || part.only_ranks();
+                    }))
+      laws.push_back(law);
+  return laws;
+}
+
 int InnerDrafters::longest_text() const {
   int longest = 0;
   for (const InnerDrafter& part : parts_)

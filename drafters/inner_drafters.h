@@ -68,6 +68,8 @@ class InnerDrafters {
   // These hold if they hold for all.
   bool propose_ahead() const;
   bool AllGive(DraftLaw law) const;
+  // The laws that each part gives, or that AnswerAll makes of its ranking.
+  std::vector<DraftLaw> LawsGivenOrMade() const;
   // The longest of all: each part is asked only as far as it reaches.
   int longest_text() const;
   std::vector<int> taps() const;  // of any

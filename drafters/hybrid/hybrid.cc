@@ -74,18 +74,6 @@ absl::StatusOr<std::unique_ptr<Drafter>> Hybrid::Build(ParamsReader& in,
 Hybrid::Hybrid(InnerDrafters parts, HybridOptions options)
     : DrafterOfDrafters(std::move(parts)), options_(std::move(options)) {}
 
-// A ranking can be made a law.
-std::vector<DraftLaw> Hybrid::laws() const {
-  std::vector<DraftLaw> laws;
-  for (DraftLaw law : kEveryLaw) {
-    bool given = true;
-    for (int part = 0; part < parts().count(); ++part)
-      given &= parts()[part].Gives(law) || parts()[part].only_ranks();
-    if (given) laws.push_back(law);
-  }
-  return laws;
-}
-
 absl::Status Hybrid::Begin(const Context& context) {
   BANYAN_RETURN_IF_ERROR(parts().Begin(context));
   sums_.assign(static_cast<std::size_t>(parts().count()), {});

@@ -68,7 +68,9 @@ class Hybrid : public DrafterOfDrafters {
   std::unique_ptr<Drafter> Clone() const override {
     return std::make_unique<Hybrid>(parts().Clone(), options_);
   }
-  std::vector<DraftLaw> laws() const override;
+  std::vector<DraftLaw> laws() const override {
+    return parts().LawsGivenOrMade();
+  }
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
       absl::Span<const DraftRequest> requests) override;

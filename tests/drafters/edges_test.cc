@@ -194,7 +194,10 @@ std::vector<Case> Cases() {
           {.spec = "pass {tokens: [6, 6, 6, 6]}", .silent = 1},
           {"hybrid {drafters: [{drafter: {name: ngram, history: 0}}, "
            "{drafter: {name: copy}}]}"},
-          {"reference {match: 1}"}};
+          {"reference {match: 1}"},
+          {"suffix {}"},
+          {"sam {}"},
+          {"sam {threshold: 99, fallback: {name: copy}}"}};
 }
 
 std::unique_ptr<Drafter> Make(const std::string& spec,
