@@ -29,11 +29,13 @@
 #include "drafters/pass/pass.h"
 #include "drafters/random/random.h"
 #include "drafters/reference/reference.h"
+#include "drafters/recycling/recycling.h"
 #include "drafters/relay/relay.h"
 #include "drafters/sam/sam.h"
 #include "drafters/skip/skip.h"
 #include "drafters/small_model/small_model.h"
 #include "drafters/suffix/suffix.h"
+#include "drafters/trie/trie.h"
 #include "drafters/triforce/triforce.h"
 #include "drafters/unigram/unigram.h"
 #include "drafters/workbench.h"
@@ -200,6 +202,20 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
         " {name: small_model, model: draft}}",
         "{threshold: 2, tokens: 4, fallback_depth: 1, fallback:"
         " {name: copy, min_match: 1}}"}},
+      {"recycling",
+       "What the target ranked first behind each token where it was last "
+       "scored.",
+       {DraftLaw::kDeterministic},
+       Recycling::Build,
+       {"{}", "{successors: 1}"}},
+      {"trie",
+       "The most frequent ways on from the last tokens, in the prompt and in "
+       "outputs.",
+       every,
+       Trie::Build,
+       {"{}",
+        "{branch_length: 1, max_match: 1, nodes: 2,"
+        " sampling: {temperature: 0.5}}"}},
   };
   return rows;
 }

@@ -197,7 +197,10 @@ std::vector<Case> Cases() {
           {"reference {match: 1}"},
           {"suffix {}"},
           {"sam {}"},
-          {"sam {threshold: 99, fallback: {name: copy}}"}};
+          {"sam {threshold: 99, fallback: {name: copy}}"},
+          // Each of the six tokens was the root once.
+          {.spec = "recycling {}", .silent = 6},
+          {"trie {}"}};
 }
 
 std::unique_ptr<Drafter> Make(const std::string& spec,
