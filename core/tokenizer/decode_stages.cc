@@ -20,8 +20,6 @@
 namespace banyan {
 namespace {
 
-constexpr char kReplacementCharacter[] = "\xEF\xBF\xBD";  // U+FFFD
-
 class JoinStage : public DecodeStage {
  public:
   void Push(Fragment fragment, std::vector<Fragment>& out) override {
@@ -58,21 +56,7 @@ class ByteLevelStage : public DecodeStage {
 
  private:
   void Give(bool all, std::vector<Fragment>& out) {
-    std::string text;
-    absl::string_view rest = bytes_;
-    while (!rest.empty()) {
-      std::size_t bytes = WholeCharacter(rest);
-      if (bytes > 0) {
-        absl::StrAppend(&text, rest.substr(0, bytes));
-      } else {
-        bool is_cut = false;
-        bytes = BrokenCharacter(rest, is_cut);
-        if (is_cut && !all) break;
-        absl::StrAppend(&text, kReplacementCharacter);
-      }
-      rest.remove_prefix(bytes);
-    }
-    bytes_ = std::string(rest);
+    std::string text = TakeCharacters(bytes_, all);
     if (text.empty()) return;
     out.push_back({std::move(text), is_first_});
     is_first_ = false;
@@ -89,21 +73,10 @@ std::optional<int> HexDigit(char c) {
   return std::nullopt;
 }
 
-std::optional<char> ByteOf(absl::string_view token) {
-  constexpr std::size_t kSize = 6;  // of <0xHH>
-  if (token.size() != kSize || !absl::StartsWith(token, "<0x") ||
-      token.back() != '>')
-    return std::nullopt;
-  const std::optional<int> high = HexDigit(token[3]);
-  const std::optional<int> low = HexDigit(token[4]);
-  if (!high.has_value() || !low.has_value()) return std::nullopt;
-  return static_cast<char>(16 * *high + *low);
-}
-
 class ByteFallbackStage : public DecodeStage {
  public:
   void Push(Fragment fragment, std::vector<Fragment>& out) override {
-    const std::optional<char> byte = ByteOf(fragment.text);
+    const std::optional<char> byte = ByteOfToken(fragment.text);
     if (byte.has_value()) {
       run_.push_back(*byte);
       return;
@@ -184,6 +157,17 @@ class MetaspaceStage : public DecodeStage {
 };
 
 }  // namespace
+
+std::optional<char> ByteOfToken(absl::string_view token) {
+  constexpr std::size_t kSize = 6;  // of <0xHH>
+  if (token.size() != kSize || !absl::StartsWith(token, "<0x") ||
+      token.back() != '>')
+    return std::nullopt;
+  const std::optional<int> high = HexDigit(token[3]);
+  const std::optional<int> low = HexDigit(token[4]);
+  if (!high.has_value() || !low.has_value()) return std::nullopt;
+  return static_cast<char>(16 * *high + *low);
+}
 
 std::unique_ptr<DecodeStage> MakeJoinStage() {
   return std::make_unique<JoinStage>();

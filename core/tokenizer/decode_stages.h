@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "core/tokenizer/decoder.h"
 #include "core/tokenizer/metaspace.h"
 #include "core/tokenizer/normalizer.h"
@@ -26,6 +28,9 @@ std::unique_ptr<DecodeStage> MakeByteLevelStage();
 // UTF-8, a U+FFFD for each. The last byte of a run thus decides about its
 // first: the run is held back until another token ends it.
 std::unique_ptr<DecodeStage> MakeByteFallbackStage();
+
+// The byte of a token <0xHH>; none: it is no such token.
+std::optional<char> ByteOfToken(absl::string_view token);
 
 std::unique_ptr<DecodeStage> MakeReplaceStage(Replacement replacement);
 

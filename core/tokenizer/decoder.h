@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/json/json_at.h"
 
 namespace banyan {
@@ -46,8 +47,18 @@ class TextDecoder {
   // New stages, in order, for one stream.
   std::vector<std::unique_ptr<DecodeStage>> MakeStages() const;
 
+  // What a token adds to a text, as bytes, which need not be whole characters:
+  // at the text's start, or somewhere behind it.
+  std::string BytesOf(absl::string_view token, bool at_start) const;
+
  private:
   using Maker = std::function<std::unique_ptr<DecodeStage>()>;
+  // What a stage makes of one token, whose bytes may be no character.
+  using Speller = std::function<std::string(std::string token, bool at_start)>;
+  struct Stage {
+    Maker make;
+    Speller spell;
+  };
 
   absl::Status Add(const JsonAt& json);
   absl::Status AddReplace(const JsonAt& json);
@@ -55,7 +66,7 @@ class TextDecoder {
   absl::Status AddMetaspace(const JsonAt& json);
   absl::Status AddPlain(const std::string& type, const JsonAt& json);
 
-  std::vector<Maker> makers_;
+  std::vector<Stage> stages_;
   bool is_fused_ = false;  // a stage has made one token of all
   double growth_ = 1;
 };

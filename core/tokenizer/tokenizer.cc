@@ -268,6 +268,12 @@ absl::StatusOr<absl::string_view> Tokenizer::TokenText(TokenId id) const {
   return absl::string_view(*token.text);
 }
 
+absl::StatusOr<std::string> Tokenizer::TokenBytes(TokenId id,
+                                                  bool at_start) const {
+  BANYAN_ASSIGN_OR_RETURN(const absl::string_view text, TokenText(id));
+  return decoder_.BytesOf(text, at_start);
+}
+
 std::optional<TokenId> Tokenizer::FindToken(absl::string_view text) const {
   const auto added = added_ids_.find(text);
   if (added != added_ids_.end()) return added->second;

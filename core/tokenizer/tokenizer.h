@@ -74,6 +74,10 @@ class Tokenizer {
   // The token as the file writes it ("Ġhello"). Fails with InvalidArgument on
   // an id without token.
   absl::StatusOr<absl::string_view> TokenText(TokenId id) const;
+  // What the token adds to a text, as bytes: " hello", at the text's start
+  // perhaps "hello"; parts of characters as they are. Fails as TokenText.
+  absl::StatusOr<std::string> TokenBytes(TokenId id,
+                                         bool at_start = false) const;
   // The id of a token by its text as the file writes it, added or not.
   std::optional<TokenId> FindToken(absl::string_view text) const;
   // Whether decoding may skip it. Requires an id with a token.

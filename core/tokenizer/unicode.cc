@@ -92,6 +92,25 @@ std::size_t BrokenCharacter(absl::string_view text, bool& is_cut) {
   return good;
 }
 
+std::string TakeCharacters(std::string& bytes, bool all) {
+  std::string text;
+  absl::string_view rest = bytes;
+  while (!rest.empty()) {
+    std::size_t size = WholeCharacter(rest);
+    if (size > 0) {
+      absl::StrAppend(&text, rest.substr(0, size));
+    } else {
+      bool is_cut = false;
+      size = BrokenCharacter(rest, is_cut);
+      if (is_cut && !all) break;
+      absl::StrAppend(&text, kReplacementCharacter);
+    }
+    rest.remove_prefix(size);
+  }
+  bytes = std::string(rest);
+  return text;
+}
+
 bool IsLetter(char32_t value) {
   switch (Category(value)) {
     case UTF8PROC_CATEGORY_LU:

@@ -35,6 +35,12 @@ std::size_t WholeCharacter(absl::string_view text);
 // Requires text not empty and WholeCharacter(text) == 0.
 std::size_t BrokenCharacter(absl::string_view text, bool& is_cut);
 
+// Takes the characters off the head of `bytes`. What can be none becomes
+// U+FFFD; a character that still lacks bytes stays, unless `all` is asked for.
+std::string TakeCharacters(std::string& bytes, bool all);
+
+inline constexpr char kReplacementCharacter[] = "\xEF\xBF\xBD";  // U+FFFD
+
 // General categories L* and N*.
 bool IsLetter(char32_t value);
 bool IsNumber(char32_t value);

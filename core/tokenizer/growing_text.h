@@ -1,0 +1,80 @@
+// GrowingText: the tokens of a text that grows, and which of them stay however
+// it goes on, without reading all of it again.
+//
+// What stays. Text T has the tokens E(T), and S follows it. A token of E(T + S)
+// ends where T does, or one goes beyond: it begins at some j, and T[j:] is the
+// beginning of a longer token. Byte-pair encoding gives what ends at a token's
+// end the same tokens alone: no merge crossed that place, so those before it
+// were made without what follows. So E(T + S) begins with E(T) or with E(T[:j])
+// for such a j, and what all of these begin with stays. The words into which
+// patterns cut a text first keep this as far as the words are concerned that
+// GPT-2, Llama-3 and Qwen2 know; a pattern that looks further ahead, or a
+// normalizer that joins characters, can break it. settled() then falls back to
+// what was not changed.
+//
+// What is read. The last part of the text alone, from a place behind which its
+// tokens, all but some first ones, were found to be those of the whole.
+#ifndef BANYAN_CORE_TOKENIZER_GROWING_TEXT_H_
+#define BANYAN_CORE_TOKENIZER_GROWING_TEXT_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
+#include "core/tokenizer/spellings.h"
+
+namespace banyan {
+
+// For one thread.
+class GrowingText {
+ public:
+  // `spellings` are those of the tokenizer that gives the tokens; they outlive
+  // it.
+  explicit GrowingText(const Spellings& spellings) : spellings_(&spellings) {}
+
+  // The text goes on by whole characters, in UTF-8. A character that the
+  // vocabulary can write in no way is left out. Fails as Tokenizer::Encode.
+  absl::Status Append(absl::string_view more);
+  // The text ends; `token`, if there is one, stands behind it, and what is
+  // appended from now on is read as another text.
+  void End(std::optional<TokenId> token);
+
+  const std::vector<TokenId>& tokens() const { return tokens_; }
+  // So many of them stay.
+  int settled() const { return settled_; }
+
+  // One that goes on from the same text by itself. Its tokens begin somewhere
+  // in those of this one, whose last they are; it costs the same however long
+  // the text is.
+  GrowingText Branch() const;
+
+ private:
+  absl::StatusOr<std::vector<TokenId>> Encode(absl::string_view text) const;
+  std::string Writable(absl::string_view text) const;
+  int CountSettled(absl::Span<const TokenId> ids) const;
+  void MoveOn(absl::Span<const TokenId> ids, int settled);
+
+  const Spellings* spellings_;
+  std::vector<TokenId> tokens_;
+  int settled_ = 0;
+  std::string window_;    // the last part of the text, which is read again
+  bool is_whole_ = true;  // it is the whole text
+  std::size_t limit_ = kLongest;  // from which on it moves
+  int first_ = 0;                 // of tokens_ that are before the window's
+  int dropped_ = 0;  // the window's first tokens, which are not the text's
+
+  // A window of so many bytes moves on, and keeps so many: reading it again
+  // shall cost little, moving it shall be rare.
+  static constexpr std::size_t kLongest = 160;
+  static constexpr std::size_t kKept = 80;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_TOKENIZER_GROWING_TEXT_H_
