@@ -15,6 +15,7 @@
 #include "core/base/status_macros.h"
 #include "drafters/bigram/bigram.h"
 #include "drafters/cascade/cascade.h"
+#include "drafters/common_tokens/common_tokens.h"
 #include "drafters/copy/copy.h"
 #include "drafters/drafter.h"
 #include "drafters/eagle/doctor.h"
@@ -32,6 +33,7 @@
 #include "drafters/recycling/recycling.h"
 #include "drafters/relay/relay.h"
 #include "drafters/sam/sam.h"
+#include "drafters/retokenized/retokenized.h"
 #include "drafters/skip/skip.h"
 #include "drafters/small_model/small_model.h"
 #include "drafters/suffix/suffix.h"
@@ -216,6 +218,19 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
        {"{}",
         "{branch_length: 1, max_match: 1, nodes: 2,"
         " sampling: {temperature: 0.5}}"}},
+      {"common_tokens",
+       "A language model of another vocabulary, by the tokens that it and the "
+       "target have.",
+       every,
+       CommonTokens::Build,
+       {"{model: fewer}", "{model: more}",
+        "{model: others, sampling: {temperature: 0.5}}"}},
+      {"retokenized",
+       "The text that a language model of another vocabulary writes, in the "
+       "target's tokens.",
+       {DraftLaw::kDeterministic},
+       Retokenized::Build,
+       {"{model: fewer}", "{model: more, write: 6}", "{model: others}"}},
   };
   return rows;
 }

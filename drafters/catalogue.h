@@ -25,8 +25,9 @@ struct DrafterRow {
   // Reads all keys but `name`.
   absl::StatusOr<std::unique_ptr<Drafter>> (*build)(ParamsReader& in,
                                                     Workbench& bench);
-  // Sections that conformance builds, in YAML; a model named `draft`, heads
-  // named `heads`, a head named `head`, and a file of counts beside them exist.
+  // Sections that conformance builds, in YAML; a model named `draft`, models of
+  // other vocabularies named `fewer`, `more` and `others`, heads named `heads`,
+  // a head named `head`, and a file of counts beside them exist.
   std::vector<absl::string_view> examples;
   // The key under which `models` of a method file names its folder, such as
   // `heads`; empty: it has none.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/token.h"
@@ -31,6 +32,13 @@ int PendingTree::RowOf(int node) const {
 
 void PendingTree::AddTo(TokenBatch& batch, const TrunkTree& tree,
                         absl::Span<const int> nodes, int root_position) const {
+  AddTo(batch, tree, nodes, root_position,
+        [&tree](int node) { return tree.node(node).token; });
+}
+
+void PendingTree::AddTo(TokenBatch& batch, const TrunkTree& tree,
+                        absl::Span<const int> nodes, int root_position,
+                        absl::FunctionRef<TokenId(int node)> token_of) const {
   // Rows are numbered through all batches; -1 below the committed text, alone
   // at the end of a batch that is empty and follows none.
   const int first = static_cast<int>(rows_.size()) + batch.size();
@@ -44,7 +52,7 @@ void PendingTree::AddTo(TokenBatch& batch, const TrunkTree& tree,
                    ? RowOf(node.parent)
                    : first + static_cast<int>(found - asked.begin());
     }
-    batch.Add(node.token, root_position + node.depth, parent);
+    batch.Add(token_of(nodes[i]), root_position + node.depth, parent);
   }
 }
 

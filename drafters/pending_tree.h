@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "tree/draft_tree.h"
@@ -22,6 +23,10 @@ class PendingTree {
   // its depth. Their parents were scored before, or stand before them.
   void AddTo(TokenBatch& batch, const TrunkTree& tree,
              absl::Span<const int> nodes, int root_position) const;
+  // The same where `token_of` gives a node's token, which is not the tree's.
+  void AddTo(TokenBatch& batch, const TrunkTree& tree,
+             absl::Span<const int> nodes, int root_position,
+             absl::FunctionRef<TokenId(int node)> token_of) const;
   // `batch`, whose last rows are those of `nodes`, was scored.
   void Scored(const TokenBatch& batch, absl::Span<const int> nodes);
 

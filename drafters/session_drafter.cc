@@ -86,11 +86,8 @@ absl::Span<const TokenId> SessionDrafter::Unread(const Context& context) const {
       std::min(text.size(), static_cast<std::size_t>(session_->length())));
 }
 
-// Drops what an abandoned round left, and reads what is long unread: a few
-// tokens are read with the root, but every row of that pass gives logits, which
-// is more work than another pass once there are many.
+// Drops what an abandoned round left, and reads what is long unread.
 absl::Status SessionDrafter::StartRound(const Context& context) {
-  constexpr std::size_t kReadWithRoot = 4;
   BANYAN_RETURN_IF_ERROR(session_->Commit({}));
   pending_.Clear();
   const absl::Span<const TokenId> unread = Unread(context);

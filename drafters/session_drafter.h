@@ -11,6 +11,7 @@
 #ifndef BANYAN_DRAFTERS_SESSION_DRAFTER_H_
 #define BANYAN_DRAFTERS_SESSION_DRAFTER_H_
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -28,6 +29,10 @@
 #include "tree/trunk_tree.h"
 
 namespace banyan {
+
+// So many unread tokens are read with the root. Every row of that pass gives
+// logits, which is more work than another pass once there are many.
+inline constexpr std::size_t kReadWithRoot = 4;
 
 class SessionDrafter : public Drafter {
  public:

@@ -5,30 +5,70 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
+#include "core/tokenizer/token_difference.h"
+#include "core/tokenizer/tokenizer.h"
+#include "core/tokenizer/vocabulary_map.h"
 
 namespace banyan {
 namespace {
 
 constexpr char kModel[] = "model";  // the key of those that are open
+constexpr char kHint[] =
+    "; drafters common_tokens and retokenized take a model with tokens of its "
+    "own";
+
+// The tokens that end a text, the tokenizer's own first.
+std::vector<TokenId> EndsOf(const Model& model, const Tokenizer& tokenizer) {
+  std::vector<TokenId> ends = model.facts().end_of_text;
+  if (tokenizer.eos_id().has_value())
+    ends.insert(ends.begin(), *tokenizer.eos_id());
+  return ends;
+}
 
 }  // namespace
 
+OtherModel MakeOtherModel(const Model& target,
+                          std::shared_ptr<const Tokenizer> target_tokenizer,
+                          std::shared_ptr<const Model> model,
+                          std::shared_ptr<const Tokenizer> tokenizer) {
+  OtherModel other = {.model = std::move(model)};
+  const std::vector<TokenId> ends = EndsOf(target, *target_tokenizer);
+  if (!ends.empty()) other.end_of_target = ends.front();
+  other.ends = EndsOf(*other.model, *tokenizer);
+  TextEnds both = {.target = other.end_of_target};
+  if (!other.ends.empty()) both.drafter = other.ends.front();
+  other.map = std::make_shared<const VocabularyMap>(target_tokenizer,
+                                                    std::move(tokenizer), both);
+  other.of_target = std::make_shared<const VocabularyMap>(
+      target_tokenizer, target_tokenizer, TextEnds());
+  return other;
+}
+
 void Workbench::AddModel(const std::string& name,
-                         std::shared_ptr<const Model> model) {
-  named_[name] = {.key = kModel, .model = std::move(model), .place = {}};
+                         std::shared_ptr<const Model> model,
+                         std::shared_ptr<const Tokenizer> tokenizer) {
+  named_[name] = {.key = kModel,
+                  .model = std::move(model),
+                  .tokenizer = std::move(tokenizer),
+                  .place = {}};
 }
 
 void Workbench::AddFolder(const std::string& name, absl::string_view key,
                           Params place) {
-  named_[name] = {
-      .key = std::string(key), .model = nullptr, .place = std::move(place)};
+  named_[name] = {.key = std::string(key),
+                  .model = nullptr,
+                  .tokenizer = nullptr,
+                  .place = std::move(place)};
 }
 
 absl::StatusOr<SamplingRule> Workbench::TakeRule(ParamsReader& in) const {
@@ -40,7 +80,34 @@ absl::StatusOr<SamplingRule> Workbench::TakeRule(ParamsReader& in) const {
 absl::StatusOr<std::shared_ptr<const Model>> Workbench::Open(
     const Params& name) {
   BANYAN_ASSIGN_OR_RETURN(const Named* named, Find(kModel, name));
+  const absl::Status alike = CheckTokens(*named);
+  if (!alike.ok()) return name.Error(absl::StrCat(alike.message(), kHint));
   return named->model;
+}
+
+absl::StatusOr<OtherModel> Workbench::OpenOther(const Params& name) {
+  BANYAN_ASSIGN_OR_RETURN(const Named* named, Find(kModel, name));
+  for (const auto& [whose, tokenizer] :
+       {std::pair("the target", tokenizer_.get()),
+        std::pair("the model", named->tokenizer.get())})
+    if (tokenizer == nullptr)
+      return name.Error(absl::StrCat(whose,
+                                     " has no tokenizer.json, so that nothing "
+                                     "says what its tokens spell"));
+  return MakeOtherModel(*target_, tokenizer_, named->model, named->tokenizer);
+}
+
+absl::Status Workbench::CheckTokens(const Named& named) const {
+  if (named.model->vocab_size() != target_->vocab_size())
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the drafter has a vocabulary of ", named.model->vocab_size(),
+        ", the target one of ", target_->vocab_size()));
+  if (named.tokenizer == nullptr || tokenizer_ == nullptr)
+    return absl::OkStatus();
+  const std::vector<TokenDifference> differing =
+      DifferingTokens(*tokenizer_, *named.tokenizer);
+  if (differing.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(Describe(differing.front()));
 }
 
 absl::StatusOr<const Workbench::Named*> Workbench::Find(absl::string_view key,

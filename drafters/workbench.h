@@ -13,9 +13,11 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -23,12 +25,30 @@
 #include "absl/strings/string_view.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
 #include "core/tokenizer/tokenizer.h"
+#include "core/tokenizer/vocabulary_map.h"
 #include "drafters/assets.h"
 
 namespace banyan {
+
+// A model whose tokens need not be the target's.
+struct OtherModel {
+  std::shared_ptr<const Model> model;
+  // From the target's tokens to the model's; and to the target's own, for what
+  // cuts its text anew.
+  std::shared_ptr<const VocabularyMap> map, of_target;
+  std::vector<TokenId> ends;             // the model's tokens that end a text
+  std::optional<TokenId> end_of_target;  // the target's, if it is known
+};
+
+// The parts of it, for a bench and for tests.
+OtherModel MakeOtherModel(const Model& target,
+                          std::shared_ptr<const Tokenizer> target_tokenizer,
+                          std::shared_ptr<const Model> model,
+                          std::shared_ptr<const Tokenizer> tokenizer);
 
 // Outlives the drafters built with it. For one thread. Building a drafter a
 // second time opens nothing.
@@ -56,9 +76,11 @@ class Workbench {
     return tokenizer_;
   }
 
-  // What a name stands for: a model that is open, or the folder whose path
-  // stands at `place`, under `key`. Each name is added once.
-  void AddModel(const std::string& name, std::shared_ptr<const Model> model);
+  // What a name stands for: a model that is open, with its tokenizer if it has
+  // one, or the folder whose path stands at `place`, under `key`. Each name is
+  // added once.
+  void AddModel(const std::string& name, std::shared_ptr<const Model> model,
+                std::shared_ptr<const Tokenizer> tokenizer = nullptr);
   void AddFolder(const std::string& name, absl::string_view key, Params place);
 
   const Model& target() const { return *target_; }
@@ -66,8 +88,13 @@ class Workbench {
   const SamplingRule& rule() const { return rule_; }
   // The rule of the section's `sampling`, or else rule().
   absl::StatusOr<SamplingRule> TakeRule(ParamsReader& in) const;
-  // The model of this name; an error at `name`, with the nearest known one.
+  // The model of this name, whose tokens are the target's: the same number is
+  // the same token. An error at `name` if it has others, or with the nearest
+  // known name.
   absl::StatusOr<std::shared_ptr<const Model>> Open(const Params& name);
+  // The model of this name, whatever its tokens are. An error at `name` as
+  // above, or if it or the target has no tokenizer.
+  absl::StatusOr<OtherModel> OpenOther(const Params& name);
 
   // What is in the folder that `name` names under `key`, opened once as a T for
   // this target. An error at `name` as Open(), or at the folder's path if it is
@@ -101,8 +128,12 @@ class Workbench {
   struct Named {
     std::string key;
     std::shared_ptr<const Model> model;  // null: a folder
+    std::shared_ptr<const Tokenizer> tokenizer;
     Params place;
   };
+
+  // OK, or what of its tokens are not the target's.
+  absl::Status CheckTokens(const Named& named) const;
 
   // The key's path is that at `place`.
   template <typename T>

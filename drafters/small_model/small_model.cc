@@ -8,7 +8,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
@@ -32,10 +31,6 @@ absl::StatusOr<std::unique_ptr<Drafter>> SmallModel::Build(ParamsReader& in,
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, bench.Open(name));
-  if (model->vocab_size() != bench.target().vocab_size())
-    return name.Error(absl::StrCat("the drafter has a vocabulary of ",
-                                   model->vocab_size(), ", the target one of ",
-                                   bench.target().vocab_size()));
   return std::make_unique<SmallModel>(std::move(model), std::move(rule));
 }
 

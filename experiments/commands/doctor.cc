@@ -130,6 +130,11 @@ JsonValue ToJson(const Options& options, const Examination& found) {
 // The differences of tokens that are told.
 constexpr std::size_t kTold = 3;
 
+// There are texts, and none is empty.
+double ReachOf(const SharedTokens& shared) {
+  return static_cast<double>(shared.reached) / shared.places;
+}
+
 void PrintText(const Options& options, const DrafterFit& fit) {
   std::cout << options.drafter << " as drafter of "
             << options.model.spec.directory << "\n";
@@ -140,6 +145,12 @@ void PrintText(const Options& options, const DrafterFit& fit) {
         fact.problem.empty() ? "" : absl::StrCat("  ", fact.problem));
   for (std::size_t i = 0; i < std::min(kTold, fit.differing.size()); ++i)
     std::cout << "  " << Describe(fit.differing[i]) << "\n";
+  if (fit.shared.has_value())
+    std::cout << absl::StreamFormat(
+        "Tokens that both have: %d, of the %s of the texts %.3f: what drafter "
+        "common_tokens can reach; retokenized can reach all\n",
+        fit.shared->tokens, Counted(fit.shared->places, "token"),
+        ReachOf(*fit.shared));
   const Agreement& agreement = fit.agreement;
   if (agreement.places() > 0)
     std::cout << absl::StreamFormat(
@@ -168,6 +179,13 @@ JsonValue ToJson(const Options& options, const DrafterFit& fit) {
     row["id"] = one.id;
     row["target"] = one.target;
     row["drafter"] = one.drafter;
+  }
+  if (fit.shared.has_value()) {
+    out["shared_tokens"] = fit.shared->tokens;
+    out["reach"] = ReachOf(*fit.shared);
+  } else {
+    out["shared_tokens"] = JsonValue();
+    out["reach"] = JsonValue();
   }
   const Agreement& agreement = fit.agreement;
   const bool is_known = agreement.places() > 0;

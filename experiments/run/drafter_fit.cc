@@ -10,7 +10,6 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -20,8 +19,10 @@
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/tokenizer/chat_template.h"
+#include "core/tokenizer/token_difference.h"
 #include "core/tokenizer/tokenizer.h"
 #include "drafters/agreement.h"
+#include "drafters/workbench.h"
 #include "experiments/run/loaded_model.h"
 
 namespace banyan {
@@ -29,14 +30,11 @@ namespace {
 
 constexpr char kNone[] = "none";
 
-std::string Quoted(absl::string_view token) {
-  return absl::StrCat("'", absl::Utf8SafeCEscape(token), "'");
-}
-
 std::string TokenName(const Tokenizer& tokenizer, std::optional<TokenId> id) {
   if (!id.has_value()) return kNone;
   const auto text = tokenizer.TokenText(*id);
-  return text.ok() ? absl::StrCat(*id, " ", Quoted(*text)) : absl::StrCat(*id);
+  return text.ok() ? absl::StrCat(*id, " ", QuotedToken(*text))
+                   : absl::StrCat(*id);
 }
 
 std::string EndsOf(const Model& model) {
@@ -140,26 +138,22 @@ class Comparison {
   DrafterFit fit_;
 };
 
+// That of the texts, which are in the target's tokens.
+SharedTokens CountShared(const LoadedModel& target, const LoadedModel& drafter,
+                         const std::vector<std::vector<TokenId>>& texts) {
+  const OtherModel other = MakeOtherModel(*target.model, target.tokenizer,
+                                          drafter.model, drafter.tokenizer);
+  SharedTokens shared = {.tokens =
+                             static_cast<int>(other.map->common().size())};
+  for (const std::vector<TokenId>& text : texts)
+    for (TokenId token : text) {
+      ++shared.places;
+      if (other.map->DrafterOf(token).has_value()) ++shared.reached;
+    }
+  return shared;
+}
+
 }  // namespace
-
-std::vector<TokenDifference> DifferingTokens(const Tokenizer& target,
-                                             const Tokenizer& drafter) {
-  std::vector<TokenDifference> differing;
-  const int common = std::min(target.vocab_size(), drafter.vocab_size());
-  for (TokenId id = 0; id < common; ++id) {
-    const auto its = target.TokenText(id);
-    const auto own = drafter.TokenText(id);
-    if (its.ok() && own.ok() && *its != *own)
-      differing.push_back({id, std::string(*its), std::string(*own)});
-  }
-  return differing;
-}
-
-std::string Describe(const TokenDifference& difference) {
-  return absl::StrCat(
-      "token ", difference.id, " is ", Quoted(difference.drafter), " here and ",
-      Quoted(difference.target), " in the target's tokenizer.json");
-}
 
 absl::Status CheckVocabularies(const LoadedModel& drafter,
                                const LoadedModel& target) {
@@ -199,6 +193,9 @@ absl::StatusOr<DrafterFit> ExamineFit(
     const std::vector<std::vector<TokenId>>& texts,
     absl::FunctionRef<void(int done, int all)> progress) {
   DrafterFit fit = Comparison(target, drafter).Run();
+  if (!fit.Fits() && target.tokenizer != nullptr &&
+      drafter.tokenizer != nullptr)
+    fit.shared = CountShared(target, drafter, texts);
   if (target.model->vocab_size() != drafter.model->vocab_size()) return fit;
   const auto held = static_cast<std::size_t>(drafter.model->context_limit());
   const int all = static_cast<int>(texts.size());

@@ -3,6 +3,7 @@
 #ifndef BANYAN_EXPERIMENTS_RUN_DRAFTER_FIT_H_
 #define BANYAN_EXPERIMENTS_RUN_DRAFTER_FIT_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,23 +11,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/token.h"
-#include "core/tokenizer/tokenizer.h"
+#include "core/tokenizer/token_difference.h"
 #include "drafters/agreement.h"
 #include "experiments/run/loaded_model.h"
 
 namespace banyan {
-
-// A number that both tokenizers have a token for, but not the same one.
-struct TokenDifference {
-  TokenId id = 0;
-  std::string target, drafter;  // as the files write it
-};
-
-// In order of number.
-std::vector<TokenDifference> DifferingTokens(const Tokenizer& target,
-                                             const Tokenizer& drafter);
-// "token 5 is 'x' here and 'y' in the target's tokenizer.json"
-std::string Describe(const TokenDifference& difference);
 
 // Tokens are handed over by number: the same number must be the same token.
 // Fails with the first that is not, where both have a tokenizer.
@@ -41,9 +30,18 @@ struct FitFact {
   bool refused = false;  // no method takes such a drafter
 };
 
+// What a drafter of another vocabulary shares with its target (VocabularyMap).
+struct SharedTokens {
+  int tokens = 0;   // that both have
+  int places = 0;   // tokens of the texts
+  int reached = 0;  // of them those that both have
+};
+
 struct DrafterFit {
   std::vector<FitFact> facts;
   std::vector<TokenDifference> differing;
+  // Of one that does not fit, if both have a tokenizer.
+  std::optional<SharedTokens> shared;
   Agreement agreement;  // without places if the vocabularies' sizes differ
 
   bool Fits() const;

@@ -21,7 +21,6 @@
 #include "drafters/drafter.h"
 #include "drafters/workbench.h"
 #include "experiments/plan/method_sections.h"
-#include "experiments/run/drafter_fit.h"
 #include "experiments/run/loaded_model.h"
 #include "tree/policies/catalogue.h"
 
@@ -79,9 +78,7 @@ class ModelAdder {
     if (place.text() == kTarget) spec.directory = context_.target.directory;
     const absl::StatusOr<LoadedModel> loaded = context_.shelf.Open(spec);
     if (!loaded.ok()) return place.Error(loaded.status().message());
-    const absl::Status alike = CheckVocabularies(*loaded, target_);
-    if (!alike.ok()) return place.Error(alike.message());
-    method_.bench->AddModel(entry.key, loaded->model);
+    method_.bench->AddModel(entry.key, loaded->model, loaded->tokenizer);
     method_.models.push_back({.name = entry.key,
                               .directory = spec.directory,
                               .model = loaded->model});
@@ -182,6 +179,7 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
   loaded.target = target->model;
   loaded.bench = std::make_unique<Workbench>(loaded.target, stated.rule,
                                              context.shelf.assets());
+  loaded.bench->SetTokenizer(target->tokenizer);
   const absl::Status added =
       ModelAdder(*target, context, loaded).Add(stated.models);
   errors.Add(added);

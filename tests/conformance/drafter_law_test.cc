@@ -20,10 +20,14 @@
 #include "absl/types/span.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "drafters/catalogue.h"
+#include "drafters/common_tokens/common_tokens.h"
 #include "drafters/drafter.h"
+#include "drafters/retokenized/retokenized.h"
+#include "drafters/workbench.h"
 #include "experiments/proof/exact_law.h"
 #include "tests/conformance/drafter_proof.h"
 #include "tests/conformance/proof.h"
@@ -31,6 +35,7 @@
 #include "tests/support/decoding.h"
 #include "tests/support/models.h"
 #include "tests/support/tally.h"
+#include "tests/support/toy_tokenizer.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
@@ -127,6 +132,29 @@ TEST(DrafterLaw, IsKeptWithCountsOfAnEarlierPrompt) {
       proof.Prove({spec, verifier, "expansion {branching: [2, 1]}", law},
                   std::make_unique<AfterAnEarlierPrompt>(proof, spec), tally);
   EXPECT_GE(proof.accepted(), 5);
+  ExpectCounts(tally, kProgram);
+}
+
+// Its text says nothing to the model, nor the model's to it: nothing is
+// drafted.
+TEST(DrafterLaw, IsKeptWithoutACommonToken) {
+  Tally tally;
+  for (double temperature : {1., 0.}) {
+    DrafterProof proof({2, 2, 6, 20'000, false}, temperature);
+    const OtherModel other =
+        MakeOtherModel(*Toy({.vocab_size = 2}), ToyTokenizer({"a", "b"}),
+                       Toy({.vocab_size = 2}), ToyTokenizer({"x", "y"}));
+    ASSERT_TRUE(other.map->common().empty());
+    const SamplingRule rule({.temperature = temperature});
+    for (const std::string& verifier : LosslessVerifiers(temperature))
+      for (DraftLaw law : kEveryLaw) {
+        proof.Prove({"common_tokens", verifier, "chain {gamma: 2}", law},
+                    std::make_unique<CommonTokens>(2, other, rule), tally);
+        proof.Prove({"retokenized", verifier, "chain {gamma: 2}", law},
+                    std::make_unique<Retokenized>(2, other, 4), tally);
+      }
+    EXPECT_EQ(proof.accepted(), 0);
+  }
   ExpectCounts(tally, kProgram);
 }
 

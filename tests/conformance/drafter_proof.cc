@@ -34,6 +34,7 @@
 #include "tests/support/models.h"
 #include "tests/support/tally.h"
 #include "tests/support/toy_head.h"
+#include "tests/support/toy_tokenizer.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {
@@ -108,6 +109,23 @@ void PutFolders(const std::string& folder, int letters, Workbench& bench) {
   Check(chain.ok(), chain.status().message());
 }
 
+// The target's tokens, and models whose tokens are fewer, more, and others in
+// another order. One of the target's three is merged of the other two, so that
+// a text has more than one way to be written.
+void PutTokenizers(int letters, Workbench& bench) {
+  std::vector<std::string> tokens = {"a", "b"};
+  if (letters == 3) tokens.emplace_back("bb");
+  bench.SetTokenizer(ToyTokenizer(tokens));
+  int seed = 5;
+  for (const auto& [name, own] :
+       {std::pair<std::string, std::vector<std::string>>("fewer", {"b"}),
+        {"more", {"a", "b", "ab", "ba", "c", "aba"}},
+        {"others", {"bb", "x", "b", "a"}}})
+    bench.AddModel(
+        name, Toy({.vocab_size = static_cast<int>(own.size()), .seed = seed++}),
+        ToyTokenizer(own));
+}
+
 }  // namespace
 
 DrafterProof::DrafterProof(const ProofSize& size, double temperature)
@@ -117,6 +135,7 @@ DrafterProof::DrafterProof(const ProofSize& size, double temperature)
           *Toy({.vocab_size = size.letters, .seed = 1, .layers = 3}))),
       bench_(target_, SamplingRule(sampling_), std::make_shared<Assets>()) {
   bench_.AddModel("draft", Toy({.vocab_size = size.letters, .seed = 2}));
+  PutTokenizers(size.letters, bench_);
   PutFolders(folder_.path(), size.letters, bench_);
   const absl::Status written = WriteTokenCounts(
       folder_.path() + "/counts.safetensors", CountsOf(size.letters));

@@ -311,7 +311,8 @@ TEST(Cascade, RefusesWhatCannotBeOne) {
   EXPECT_EQ(MessageOf("name: cascade\nupper: {name: copy}\n"
                       "lower: {name: small_model, model: other}\n"),
             "drafter.yaml:3:35: the drafter has a vocabulary of 5, the target "
-            "one of 4");
+            "one of 4; drafters common_tokens and retokenized take a model "
+            "with tokens of its own");
   EXPECT_EQ(MessageOf("&a {name: cascade, upper: {name: copy}, lower: *a}"),
             "drafter.yaml:1:48: the alias stands inside the value it names");
   EXPECT_THAT(MessageOf("{name: cascade, upper: {name: copy}}"),

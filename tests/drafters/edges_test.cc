@@ -3,6 +3,7 @@
 // same of whole methods with the models that ship, and looks at their caches.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,11 +29,13 @@
 #include "decode/round.h"
 #include "decode/sequence.h"
 #include "drafters/catalogue.h"
+#include "drafters/common_tokens/common_tokens.h"
 #include "drafters/drafter.h"
 #include "drafters/eagle/eagle.h"
 #include "drafters/early_exit/early_exit.h"
 #include "drafters/medusa/heads.h"
 #include "drafters/medusa/medusa.h"
+#include "drafters/retokenized/retokenized.h"
 #include "drafters/small_model/small_model.h"
 #include "drafters/token_counts.h"
 #include "drafters/triforce/triforce.h"
@@ -40,6 +43,7 @@
 #include "tests/conformance/toys.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/drafters/asking.h"
+#include "tests/drafters/other_models.h"
 #include "tests/support/decoding.h"
 #include "tests/support/models.h"
 #include "tests/support/tally.h"
@@ -200,7 +204,24 @@ std::vector<Case> Cases() {
           {"sam {threshold: 99, fallback: {name: copy}}"},
           // Each of the six tokens was the root once.
           {.spec = "recycling {}", .silent = 6},
-          {"trie {}"}};
+          {"trie {}"},
+          {"common_tokens {model: other}"},
+          {"retokenized {model: other}"}};
+}
+
+// A model that counts on, with the target's tokens in another order.
+OtherPair CountingBackwards() {
+  OtherPair pair({"0", "1", "2", "3", "4", "5", "6", "<end>"},
+                 {"<end>", "6", "5", "4", "3", "2", "1", "0"}, 0);
+  pair.model =
+      std::make_shared<TableModel>(kVocab, [](absl::Span<const TokenId> text) {
+        std::vector<TokenId> as_target;
+        for (TokenId token : text) as_target.push_back(kEnd - token);
+        std::vector<double> masses = CountOn(as_target);
+        std::reverse(masses.begin(), masses.end());
+        return masses;
+      });
+  return pair;
 }
 
 std::unique_ptr<Drafter> Make(const std::string& spec,
@@ -215,6 +236,12 @@ std::unique_ptr<Drafter> Make(const std::string& spec,
     return std::make_unique<Eagle>(
         std::make_shared<ToyHead>(WithStates(TableModel(kVocab, CountOn))),
         SamplingRule(greedy));
+  if (absl::StartsWith(spec, "common_tokens"))
+    return std::make_unique<CommonTokens>(kVocab, CountingBackwards().Open(),
+                                          SamplingRule(greedy));
+  if (absl::StartsWith(spec, "retokenized"))
+    return std::make_unique<Retokenized>(kVocab, CountingBackwards().Open(),
+                                         32);
   ViewOptions half;
   half.attention = {0};
   if (absl::StartsWith(spec, "early_exit"))

@@ -276,6 +276,32 @@ TEST(DoctorOfModels, NamesTokensThatDiffer) {
   EXPECT_EQ(ExamineFit(drafter.path()).at("differing").size(), 2U);
 }
 
+TEST(DoctorOfModels, SaysWhatADrafterOfAnotherTokenizerReaches) {
+  const nlohmann::json found = ExamineFit("models/pycode-other");
+  EXPECT_FALSE(found.at("fits").get<bool>());
+  EXPECT_THAT(found.at("verdict").get<std::string>(),
+              HasSubstr("tokens are not the target's"));
+  EXPECT_EQ(found.at("shared_tokens"), 1654);
+  EXPECT_GT(found.at("reach").get<double>(), 0.8);
+  EXPECT_LT(found.at("reach").get<double>(), 0.95);
+  EXPECT_THAT(RunFit("models/pycode-other", "").out,
+              AllOf(HasSubstr("Tokens that both have: 1654, of the "),
+                    HasSubstr("what drafter common_tokens can reach")));
+  EXPECT_TRUE(ExamineFit("models/pycode-draft-2").at("reach").is_null());
+}
+
+TEST(DoctorOfModels, CountsTheSharedTokensOfTheTexts) {
+  const EditedModel drafter("models/pycode-draft-2");
+  nlohmann::json json =
+      nlohmann::json::parse(drafter.folder().Read("tokenizer.json"));
+  nlohmann::json& vocab = json.at("model").at("vocab");
+  vocab.at("!").swap(vocab.at("#"));
+  drafter.folder().Write("tokenizer.json", json.dump());
+  const nlohmann::json found = ExamineFit(drafter.path());
+  EXPECT_EQ(found.at("shared_tokens"), 2048) << "under other numbers";
+  EXPECT_EQ(found.at("reach"), 1);
+}
+
 TEST(DoctorOfModels, SaysThatADrafterIsWeakOrOfAnotherVocabulary) {
   EditedModel drafter("models/pycode-draft-2");
   MadeTensor& norm =
@@ -292,6 +318,7 @@ TEST(DoctorOfModels, SaysThatADrafterIsWeakOrOfAnotherVocabulary) {
   EXPECT_FALSE(found.at("fits").get<bool>());
   EXPECT_TRUE(found.at("overlap").is_null());
   EXPECT_TRUE(found.at("weak").is_null());
+  EXPECT_TRUE(found.at("reach").is_null()) << "nothing says what tokens spell";
 }
 
 TEST(Doctor, WantsAHeadOrADrafter) {

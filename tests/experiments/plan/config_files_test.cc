@@ -57,7 +57,8 @@ constexpr std::pair<const char*, const char*> kStandIns[] = {
     {"build/cache/pycode-medusa-110m", "models/pycode-medusa"},
     {"build/cache/pycode-eagle1-110m", "models/pycode-eagle1"},
     {"build/cache/pycode-eagle3-110m", "models/pycode-eagle3"},
-    {"build/training/pycode-draft-2-unboosted", "models/pycode-draft-2"}};
+    {"build/training/pycode-draft-2-unboosted", "models/pycode-draft-2"},
+    {"build/training/same-tokenizer", "models/pycode-draft-1"}};
 
 // The project as its configurations see it.
 class Project {
