@@ -27,6 +27,8 @@ def add_arguments(parser):
     parser.add_argument("--corpus", required=True, metavar="DIR")
     parser.add_argument("--about", required=True, metavar="TEXT",
                         help="what the text is and whose")
+    parser.add_argument("--note", default="", metavar="TEXT",
+                        help="what else there is to say of the model")
     parser.add_argument("--stages", nargs="*", default=[], metavar="DIR",
                         help="runs before the last one")
 
@@ -40,7 +42,8 @@ def run(options):
                         f"{', '.join(TITLES)}, found {training['recipe']!r}")
     runs = [read_json(pathlib.Path(stage) / "training.json")
             for stage in options.stages] + [training]
-    lines = [f"# {folder.name}", "", _title(folder, training), "",
+    note = [options.note, ""] if options.note else []
+    lines = [f"# {folder.name}", "", _title(folder, training), "", *note,
              f"{training['parameters']:,} parameters.", "",
              "## Data", "", options.about,
              _corpus(describe(options.corpus)), "", "## Training", ""]

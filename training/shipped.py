@@ -13,9 +13,13 @@ from training import stages
 from training.files import copy_file
 
 NAMES = ("pycode-target", "pycode-draft-1", "pycode-draft-2", "pycode-medusa",
-         "pycode-eagle1", "pycode-eagle3", "pycode-lookahead")
+         "pycode-eagle1", "pycode-eagle3", "pycode-lookahead", "pycode-other")
 ABOUT = ("The sources of the Python {version} standard library and of its "
          "tests (Python Software Foundation Licence).")
+NOTES = {"pycode-other":
+         "A drafter for `pycode-target` with a tokenizer of its own: as many "
+         "tokens, from the same text, within other words (`scripts/train "
+         "tokenizer --vocab-size 2048 --pattern llama3`)."}
 INSTALLED = ("config.json", "model.safetensors", "medusa_lm_head.safetensors",
              "tokenizer.json", "tokenizer_config.json", "training.json",
              "README.md")
@@ -32,7 +36,7 @@ def add_arguments(parser):
 
 def run(options):
     shipped = Shipped(options)
-    for stage in (shipped.text, shipped.target, shipped.drafters,
+    for stage in (shipped.text, shipped.target, shipped.drafters, shipped.other,
                   shipped.heads, shipped.measure, shipped.cards):
         stage()
     if options.install:
@@ -42,10 +46,12 @@ def run(options):
 class Shipped(stages.Stages):
     def text(self):
         self.corpus()
-        if not (self.out / "tokenizer" / "tokenizer.json").exists():
-            self.call("tokenizer", "--corpus", self.path("corpus"),
-                      "--vocab-size", 512 if self.quick else 2048,
-                      "--out", self.path("tokenizer"))
+        for name, pattern in (("tokenizer", "gpt2"),
+                              ("other-tokenizer", "llama3")):
+            if not (self.out / name / "tokenizer.json").exists():
+                self.call("tokenizer", "--corpus", self.path("corpus"),
+                          "--vocab-size", 512 if self.quick else 2048,
+                          "--pattern", pattern, "--out", self.path(name))
 
     def target(self):
         size = (["--hidden", 32, "--layers", 3, "--heads", 2,
@@ -77,6 +83,17 @@ class Shipped(stages.Stages):
                    "--student", self.path("draft-2-start"),
                    "--before", self.path("pycode-draft-1"))
 
+    def other(self):
+        """A drafter that does not have the target's tokenizer."""
+        size = [16, 2, 32] if self.quick else [64, 2, 176]
+        self.train("pretrain", "pycode-other", 1000,
+                   "--tokenizer", self.path("other-tokenizer"),
+                   "--hidden", size[0], "--layers", 2, "--heads", size[1],
+                   "--feed-forward", size[2], "--window", 256,
+                   "--context", 256 if self.quick else 1024,
+                   "--long-share", 0.05,
+                   "--rate", 1.5e-2, "--muon-rate", 0.025)
+
     def heads(self):
         target = ["--target", self.path("pycode-target")]
         self.train("medusa", "pycode-medusa", 2000, *target)
@@ -89,9 +106,13 @@ class Shipped(stages.Stages):
                    "--long-share", 0.05)
 
     def measure(self):
+        limit = ["--limit", 4000] if self.quick else ["--compress"]
+        if not (self.out / "measured-other.json").exists():
+            self.call("measure", "--target", self.path("pycode-other"),
+                      "--corpus", self.path("corpus"), "--exclude", "test/",
+                      *limit, "--out", self.path("measured-other.json"))
         if (self.out / "measured.json").exists():
             return
-        limit = ["--limit", 4000] if self.quick else ["--compress"]
         self.call("measure", "--target", self.path("pycode-target"),
                   "--corpus", self.path("corpus"),
                   "--drafters", self.path("pycode-draft-1"),
@@ -108,8 +129,10 @@ class Shipped(stages.Stages):
         before = {"pycode-draft-1": ["draft-1-start"],
                   "pycode-draft-2": ["draft-2-start"]}
         for name in NAMES:
+            measured = "-other" if name == "pycode-other" else ""
             self.call("card", "--model", self.path(name),
-                      "--measured", self.path("measured.json"),
+                      "--measured", self.path(f"measured{measured}.json"),
+                      "--note", NOTES.get(name, ""),
                       "--corpus", self.path("corpus"), "--about", about,
                       "--stages", *(self.path(stage)
                                     for stage in before.get(name, [])))

@@ -11,6 +11,15 @@ from training.errors import UserError
 from training.files import replaced
 
 END_OF_TEXT = "<|endoftext|>"
+# How a text is cut into the words within which merges are learnt: GPT-2's is
+# the library's own, Llama-3's takes one more sign into a word, up to three
+# digits, and line ends together.
+PATTERNS = {
+    "gpt2": None,
+    "llama3": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
+              r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
+              r"\s+(?!\S)|\s+",
+}
 SMALLEST = 257  # every byte, and the end of a text
 
 
@@ -20,6 +29,9 @@ def add_arguments(parser):
     parser.add_argument("--vocab-size", type=int, default=2048, metavar="N",
                         help="tokens, the %s at id 0 among them "
                         "(default: %%(default)s)" % END_OF_TEXT)
+    parser.add_argument("--pattern", choices=tuple(PATTERNS), default="gpt2",
+                        help="whose words merges stay in "
+                        "(default: %(default)s)")
     parser.add_argument("--out", required=True, metavar="DIR",
                         help="where tokenizer.json goes")
 
@@ -29,7 +41,7 @@ def run(options):
         raise UserError(f"--vocab-size: expected at least {SMALLEST}, found "
                         f"{options.vocab_size}")
     texts = [document.text for document in read_split(options.corpus, "train")]
-    trained = train(texts, options.vocab_size)
+    trained = train(texts, options.vocab_size, options.pattern)
     out = pathlib.Path(options.out)
     with replaced(out / "tokenizer.json") as path:
         try:
@@ -50,9 +62,15 @@ def run(options):
           f"on the training split: {out / 'tokenizer.json'}")
 
 
-def train(texts, vocab_size):
+def train(texts, vocab_size, pattern="gpt2"):
     tokenizer = tokenizers.Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    words = PATTERNS[pattern]
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(
+        add_prefix_space=False, use_regex=words is None)
+    if words is not None:
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.Split(tokenizers.Regex(words), "isolated"),
+             tokenizer.pre_tokenizer])
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
     tokenizer.train_from_iterator(texts, trainers.BpeTrainer(

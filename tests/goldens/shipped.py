@@ -69,9 +69,10 @@ def main():
     heads = read_heads(models / "pycode-medusa")
     for name in ("pycode-target", "pycode-draft-1", "pycode-draft-2",
                  "pycode-medusa", "pycode-eagle1", "pycode-eagle3",
-                 "pycode-lookahead"):
+                 "pycode-lookahead", "pycode-other"):
         tensors = {}
-        tokenizer = read_tokenizer(models / "pycode-target")
+        own = name == "pycode-other"
+        tokenizer = read_tokenizer(models / (name if own else "pycode-target"))
         for number, prompt in enumerate(PROMPTS):
             ids = torch.tensor(tokenizer.encode(prompt).ids)
             tensors[f"ids.{number}"] = ids

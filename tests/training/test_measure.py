@@ -217,6 +217,17 @@ class Card(MeasureTest):
             found["exit after layer 1"][0],
             round(measured["agreement"]["exit after layer 1"]["same"], 3))
 
+    def test_a_note_stands_under_the_title(self):
+        self.measured()
+        self.card("pretrain", "target")
+        self.train("card", "--model", self.folder / "target", "--measured",
+                   self.folder / "measured.json", "--corpus",
+                   support.tiny().corpus, "--about", "x",
+                   "--note", "It has a mole.")
+        text = (self.folder / "target" / "README.md").read_text("utf-8")
+        self.assertIn("A model trained from scratch.\n\nIt has a mole.\n\n",
+                      text)
+
     def test_heads_show_the_tops(self):
         rows = self.measured()["agreement"]
         found = figures_of(self.card("medusa", "heads-card"))

@@ -40,6 +40,27 @@ class Tokenizer(support.FolderTest):
             self.assertEqual(tokenizer.decode(ids), text)
         self.assertLess(len(ids), len(text.encode()))
 
+    def test_words_are_those_of_the_pattern(self):
+        corpus = support.write_corpus(
+            self.folder / "corpus",
+            train=["\n\n    .self(12345)\n\n    .self(12345)\n"] * 9)
+
+        def words(pattern):
+            out = self.folder / pattern
+            self.train("tokenizer", "--corpus", corpus, "--vocab-size", 320,
+                       "--pattern", pattern, "--out", out)
+            tokenizer = read_tokenizer(out)
+            text = "\n\n    .self(12345)"
+            ids = tokenizer.encode(text, add_special_tokens=False).ids
+            self.assertEqual(tokenizer.decode(ids), text)
+            return [tokenizer.decode([id]) for id in ids]
+
+        self.assertEqual(words("gpt2"),
+                         ["\n\n   ", " .", "self", "(", "12345", ")"])
+        self.assertEqual(words("llama3"),
+                         ["\n\n", "   ", " .", "self", "(", "123", "45",
+                          ")"])
+
     def test_the_end_of_a_text_is_id_0(self):
         tokenizer = self.trained(280)
         self.assertEqual(tokenizer.token_to_id(END_OF_TEXT), 0)

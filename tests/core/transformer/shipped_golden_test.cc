@@ -46,7 +46,7 @@ TEST_P(ShippedModel, LogitsAgree) {
 
 INSTANTIATE_TEST_SUITE_P(All, ShippedModel,
                          testing::Values("pycode-target", "pycode-draft-1",
-                                         "pycode-draft-2"),
+                                         "pycode-draft-2", "pycode-other"),
                          [](const auto& row) {
                            std::string name = row.param;
                            std::replace(name.begin(), name.end(), '-', '_');
