@@ -22,6 +22,7 @@
 #include "drafters/eagle/eagle.h"
 #include "drafters/eagle/growth.h"
 #include "drafters/early_exit/early_exit.h"
+#include "drafters/grammar/grammar.h"
 #include "drafters/hybrid/hybrid.h"
 #include "drafters/lookahead/lookahead.h"
 #include "drafters/medusa/growth.h"
@@ -186,6 +187,12 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
        {DraftLaw::kDeterministic},
        Reference::Build,
        {"{}", "{mode: rewrite, match: 1, span: 3}"}},
+      {"grammar",
+       "What a regular expression leaves no choice about; the target stays "
+       "free.",
+       {DraftLaw::kDeterministic},
+       Grammar::Build,
+       {"{pattern: 'ab(a|b)*'}", "{pattern: 'b(a|ba)b*', tokens: 1}"}},
       {"suffix",
        "What followed, and how often, where the end of the text stood before; "
        "here or in texts of earlier prompts.",
