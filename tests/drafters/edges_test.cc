@@ -33,6 +33,8 @@
 #include "drafters/drafter.h"
 #include "drafters/eagle/eagle.h"
 #include "drafters/early_exit/early_exit.h"
+#include "drafters/grammar/grammar.h"
+#include "drafters/grammar/pattern.h"
 #include "drafters/medusa/heads.h"
 #include "drafters/medusa/medusa.h"
 #include "drafters/retokenized/retokenized.h"
@@ -48,6 +50,7 @@
 #include "tests/support/models.h"
 #include "tests/support/tally.h"
 #include "tests/support/toy_head.h"
+#include "tests/support/toy_tokenizer.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
@@ -199,6 +202,7 @@ std::vector<Case> Cases() {
           {"hybrid {drafters: [{drafter: {name: ngram, history: 0}}, "
            "{drafter: {name: copy}}]}"},
           {"reference {match: 1}"},
+          {"grammar {pattern: (012345){400}}"},
           {"suffix {}"},
           {"sam {}"},
           {"sam {threshold: 99, fallback: {name: copy}}"},
@@ -242,6 +246,11 @@ std::unique_ptr<Drafter> Make(const std::string& spec,
   if (absl::StartsWith(spec, "retokenized"))
     return std::make_unique<Retokenized>(kVocab, CountingBackwards().Open(),
                                          32);
+  if (absl::StartsWith(spec, "grammar"))
+    return std::make_unique<Grammar>(
+        kVocab, GrammarOptions(),
+        std::make_shared<const Pattern>(Pattern::Parse("(012345){400}").value()),
+        ToyTokenizer({"0", "1", "2", "3", "4", "5", "6", "<end>"}));
   ViewOptions half;
   half.attention = {0};
   if (absl::StartsWith(spec, "early_exit"))

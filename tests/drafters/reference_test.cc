@@ -74,7 +74,8 @@ TEST(Reference, OfThePromptIsItself) {
   Commit(*drafter, {5, 6, 5, 6}, context);
   EXPECT_EQ(Draft(*drafter, context), "6") << "what it said is no reference";
   context = BeginWith(*drafter, {7, 6, 5, 7, 6});
-  EXPECT_EQ(Draft(*drafter, context), "6(5(7(6)))") << "another prompt";
+  EXPECT_EQ(Draft(*drafter, context), "6(5(7(6(5))))")
+      << "another prompt, gone round";
 }
 
 TEST(Reference, IsRewrittenFromItsBeginning) {
@@ -101,7 +102,7 @@ TEST(Reference, ReadsATextFile) {
   EXPECT_THAT(Refusal("reference {span: 5000}"),
               HasSubstr("'span' must lie between 1 and 1024"));
   EXPECT_THAT(Refusal("reference {spam: 5}"),
-              HasSubstr("unknown key 'spam', did you mean 'span'"));
+              HasSubstr("unknown key 'spam'; did you mean 'span'"));
 }
 
 }  // namespace
