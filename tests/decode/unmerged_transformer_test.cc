@@ -3,14 +3,18 @@
 // rows that a view of it has computed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/token.h"
+#include "core/model/model.h"
 #include "core/ops/cpu/cpu_backend.h"
 #include "core/ops/weight.h"
 #include "core/prob/sampling_rule.h"
@@ -102,6 +106,60 @@ INSTANTIATE_TEST_SUITE_P(Drafters, UnmergedOnShipped,
                          testing::Values("small_model", "early_exit",
                                          "lookahead", "eagle3"),
                          [](const auto& row) { return row.param; });
+
+// Counts the rows that passes go on from.
+class Counting : public Model {
+ public:
+  explicit Counting(std::shared_ptr<Transformer> model)
+      : model_(std::move(model)) {}
+  int vocab_size() const override { return model_->vocab_size(); }
+  int context_limit() const override { return model_->context_limit(); }
+  int layers() const override { return model_->layers(); }
+  int hidden_size() const override { return model_->hidden_size(); }
+  std::unique_ptr<Session> NewSession() const override {
+    return model_->NewSession();
+  }
+  absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
+      absl::Span<const ScoreRequest> requests) const override {
+    for (const ScoreRequest& request : requests)
+      for (int row : request.done.rows) done += row >= 0 ? 1 : 0;
+    return model_->Score(requests);
+  }
+
+  mutable int done = 0;
+
+ private:
+  std::shared_ptr<Transformer> model_;
+};
+
+// What a view has computed of a node serves each of its rows.
+TEST(UnmergedRounds, GoOnFromWhatAViewHasComputed) {
+  auto created = CpuBackend::Create({.threads = 2});
+  ASSERT_TRUE(created.ok()) << created.status();
+  const std::shared_ptr<Backend> backend = *std::move(created);
+  const auto target = Shipped("pycode-target", backend);
+  const Counting counting(target);
+  std::vector<Trunk> trunks;
+  trunks.push_back(TrunkOf(Make("early_exit", target, backend, SamplingRule()),
+                           "expansion {branching: [3, 2, 1]}"));
+  auto decoder = WithTrunks(counting, "multi_round", std::move(trunks));
+  ASSERT_TRUE(decoder.ok()) << decoder.status();
+  for (const Scoring scoring : {Scoring::kMerged, Scoring::kUnmerged}) {
+    decoder->method().scoring = scoring;
+    counting.done = 0;
+    const Decoded decoded =
+        MustDecode(*decoder, {.tokens = {530, 855, 66}}, {.max_new_tokens = 9});
+    // The last level was drafted, and no view has computed it.
+    int expected = 0;
+    for (const RoundRecord& round : decoded.rounds)
+      for (const Node& leaf : round.tree.nodes())
+        expected += scoring == Scoring::kMerged
+                        ? (leaf.depth < 3 ? 1 : 0)
+                        : (leaf.children.empty() ? std::min(leaf.depth + 1, 3)
+                                                 : 0);
+    EXPECT_EQ(counting.done, expected);
+  }
+}
 
 }  // namespace
 }  // namespace banyan
