@@ -1,5 +1,6 @@
 #include "core/prob/logits.h"
 
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -45,6 +46,12 @@ TEST(BestLogits, RefuseWhatIsNoLogit) {
     EXPECT_NE(status.message().find("token 2"), status.message().npos)
         << status;
   }
+}
+
+TEST(LogSumExp, NeitherOverflowsNorInventsMass) {
+  EXPECT_DOUBLE_EQ(LogSumExp({1000, 1000}), 1000 + std::log(2));
+  EXPECT_DOUBLE_EQ(LogSumExp({-kInfinity, -2000}), -2000);
+  EXPECT_EQ(LogSumExp({-kInfinity, -kInfinity}), -kInfinity);
 }
 
 }  // namespace
