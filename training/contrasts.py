@@ -2,12 +2,12 @@
 nothing else, for the experiments that ask what it changes.
 
 Small drafters of one start, distilled with each divergence on each text
-(`LOSS-TEXT`: the corpus, the target's text, the drafter's own), beside the start
-and one that learned from the corpus alone for as many steps (`start`, `longer`);
-and heads taught in blockwise decoding's four ways and in ours. The experiments
-are `configs/ablations/distill_*.yaml` and `blockwise_heads.yaml`. `measured`
-holds how near each is to its target on held-out text, and the bits a byte of
-the targets.
+(`LOSS-TEXT`: the corpus, the target's text, the drafter's own), beside the
+start and one that learned from the corpus alone for as many steps (`start`,
+`longer`); and heads taught in blockwise decoding's four ways and in ours. The
+experiments are `configs/ablations/distill_*.yaml` and `blockwise_heads.yaml`.
+`measured` holds how near each is to its target on held-out text, and the bits a
+byte of the targets.
 
 An hour on one core; a run that was stopped goes on where it was. `--smoke` does
 the same with a few tiny steps.
@@ -80,12 +80,14 @@ class Contrasts(stages.Stages):
                 self.teach("distill", f"{loss}-{text}", self.steps,
                            "--target", self.options.target,
                            "--student", self.path("start"), "--loss", loss,
-                           *whose, "--rate", 5e-3, "--muon-rate", 0.015)
+                           "--texts", self.path("texts"), *whose,
+                           "--rate", 5e-3, "--muon-rate", 0.015)
 
     def heads(self):
         for name, way in HEADS.items():
             self.teach("medusa", name, self.steps,
-                       "--target", self.options.target, *way)
+                       "--target", self.options.target,
+                       "--texts", self.path("texts"), *way)
 
     def teach(self, recipe, name, steps, *arguments):
         """All of them read batches of the same size and, as far as the corpus

@@ -2,8 +2,8 @@
 
 The drafter learns the target's law at every position of corpus text and, for a
 share of the steps (`--own-share`), of texts that a model wrote itself
-(`--writer`): the target, or the drafter as it is at that step. DistillSpec's own
-way is the drafter's text throughout, drawn afresh as it learns:
+(`--writer`): the target, or the drafter as it is at that step. DistillSpec's
+own way is the drafter's text throughout, drawn afresh as it learns:
 
     --writer drafter --own-share 1
 
@@ -87,7 +87,6 @@ class Teaching:
     columns = ("overlap", "same")
 
     def __init__(self, options):
-        sampling.check(options)
         self.options = options
         self.device = trainer.device_of(options)
         check_same_vocabulary(options.target, options.student)
@@ -99,6 +98,10 @@ class Teaching:
                 f"{options.student}: vocab_size: expected the target's "
                 f"{self.target.shape.vocab_size}, found "
                 f"{self.student.shape.vocab_size}")
+        self.author = (
+            sampling.Author(self.student, options)
+            if options.writer == "drafter" else
+            sampling.Author(self.target, options, options.texts))
         config = config_beside(options.target)
         self.end = end_of_text_id(read_tokenizer(options.target), config)
         ids = read_ids(options.corpus, "train", options.target, self.end)
@@ -116,9 +119,7 @@ class Teaching:
     def batch(self, step):
         """Ids to read, some of them written by a model."""
         ids = self.batches.batch(step)[:, :-1].to(self.device)
-        writer = (self.student if self.options.writer == "drafter" else
-                  self.target)
-        return sampling.own_text(writer, ids, self.options, step)
+        return self.author.text(ids, step)
 
     def laws(self, ids):
         """The target's and the student's logits."""

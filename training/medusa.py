@@ -12,17 +12,17 @@ beside the heads. That one they are for, and against that one alone what they
 save may be counted. With `--own-share` the text is what the target, as it came,
 writes itself. These two are the four ways of blockwise parallel decoding, whose
 heads learn the text's tokens (`--learn text`), through the target's output
-matrix (`--share-output`), none of them weighing more than another (`--decay 1`):
+matrix (`--share-output`), and weigh alike (`--decay 1`):
 
     regular        --learn text --share-output --decay 1
     distillation   ... --own-share 1 --temperature 0
     fine tuning    ... --train-target --target-share 1 --target-loss 1
     both           both
 
-What differs: it wrote its texts by beam search, of a model from another seed; it
-took one of the losses a step at random, for want of memory, where this takes the
-mean it stands for, times their number; and it transforms the last state for the
-next token too, where this keeps the target as it is.
+What differs: it wrote its texts by beam search, of a model from another seed;
+it took one of the losses a step at random, for want of memory, where this takes
+the mean it stands for, times their number; and it transforms the last state for
+the next token too, where this keeps the target as it is.
 """
 
 import copy
@@ -193,15 +193,15 @@ def run(options):
 
 class HeadTeaching:
     def __init__(self, options):
-        sampling.check(options)
         self.options = options
         self.device = trainer.device_of(options)
         self.target = read_model(options.target, self.device).eval()
         self.target.requires_grad_(False)
-        self.writer = self.target
+        writer = self.target
         if options.train_target:  # texts do not change with what learns
-            self.writer = copy.deepcopy(self.target)
+            writer = copy.deepcopy(self.target)
             self.target.requires_grad_(True)
+        self.author = sampling.Author(writer, options, options.texts)
         output = self.output().detach()
         self.heads = Heads(options.heads, self.target.shape.hidden_size,
                            options.blocks,
@@ -236,9 +236,7 @@ class HeadTeaching:
         return (self.target.lm_head or self.target.embed_tokens).weight
 
     def loss(self, step):
-        ids = sampling.own_text(self.writer,
-                                self.batches.batch(step).to(self.device),
-                                self.options, step)
+        ids = self.author.text(self.batches.batch(step).to(self.device), step)
         training = self.options.train_target
         total, figures = 0, {}
         with trainer.autocast(self.options, self.device):

@@ -1,9 +1,14 @@
 """Texts that a model writes itself."""
 
+import hashlib
+import pathlib
+
+import numpy
 import torch
 
 from training.data import generator_of
 from training.errors import UserError
+from training.files import replaced
 
 
 def add_arguments(parser, share, whose, temperature):
@@ -15,26 +20,57 @@ def add_arguments(parser, share, whose, temperature):
     parser.add_argument("--temperature", type=float, default=temperature,
                         metavar="X", help="at which they are written; 0: the "
                         "likeliest tokens (default: %(default)s)")
+    parser.add_argument("--texts", metavar="DIR", help="keep there what the "
+                        "target wrote, for runs that differ in something else")
 
 
-def check(options):
-    if not 0 <= options.own_share <= 1:
-        raise UserError(f"--own-share: expected 0 to 1, found "
-                        f"{options.own_share:g}")
-    if not options.temperature >= 0:
-        raise UserError(f"--temperature: expected 0 or more, found "
-                        f"{options.temperature:g}")
+class Author:
+    """A model whose text is read instead of the corpus's."""
 
+    def __init__(self, model, options, folder=None):
+        """`folder`: where its text is kept, if it never changes."""
+        if not 0 <= options.own_share <= 1:
+            raise UserError("--own-share: expected 0 to 1, found "
+                            f"{options.own_share:g}")
+        if not options.temperature >= 0:
+            raise UserError("--temperature: expected 0 or more, found "
+                            f"{options.temperature:g}")
+        self.model = model
+        self.options = options
+        self.folder = folder and pathlib.Path(folder)
+        if folder:
+            self.weights = hashlib.sha256()
+            for weight in model.parameters():
+                self.weights.update(weight.detach().cpu().numpy().tobytes())
 
-def own_text(writer, ids, options, step):
-    """`ids`, or for a share of the steps what `writer`, as it is at this step,
-    makes of their first eighth: as long, and the same for the same weights."""
-    generator = generator_of(options.seed, "own", step)
-    if float(torch.rand((), generator=generator)) >= options.own_share:
-        return ids
-    length = ids.shape[1]
-    return sample(writer, ids[:, :max(1, length // 8)], length,
-                  options.temperature, generator)
+    def text(self, ids, step):
+        """`ids`, or for a share of the steps what the model, as it is at this
+        one, makes of their first eighth: as long."""
+        generator = generator_of(self.options.seed, "own", step)
+        if (float(torch.rand((), generator=generator)) >=
+                self.options.own_share):
+            return ids
+        length = ids.shape[1]
+        prompt = ids[:, :max(1, length // 8)]
+        if not self.folder:
+            return sample(self.model, prompt, length, self.options.temperature,
+                          generator)
+        kept = self._kept(prompt, length, step)
+        if not kept.exists():
+            text = sample(self.model, prompt, length, self.options.temperature,
+                          generator)
+            with replaced(kept) as name:
+                with open(name, "wb") as file:
+                    numpy.save(file, text.cpu().numpy())
+        return torch.from_numpy(numpy.load(kept)).to(ids.device)
+
+    def _kept(self, prompt, length, step):
+        """Where the text is that such a step would write."""
+        digest = self.weights.copy()
+        digest.update(repr((self.options.seed, step, length,
+                            self.options.temperature)).encode())
+        digest.update(prompt.cpu().numpy().tobytes())
+        return self.folder / f"{digest.hexdigest()[:24]}.npy"
 
 
 @torch.no_grad()

@@ -26,7 +26,7 @@ STATE = "state.pt"
 SUMMARY = "training.json"
 # Options that change how a run goes, not what comes of it.
 PASSING = ("command", "handler", "words", "out", "device", "compile",
-           "save_minutes", "log_every", "threads")
+           "save_minutes", "log_every", "threads", "texts")
 # Options that name directories: what is in them counts, not where they are.
 INPUTS = ("corpus", "tokenizer", "target", "student", "before")
 CONTENTS = ("train.jsonl", "tokenizer.json", "model.safetensors")

@@ -133,10 +133,10 @@ class Lesson(support.FolderTest):
     def test_head_i_learns_what_the_target_says_i_plus_1_places_on(self):
         lesson = object.__new__(HeadTeaching)
         lesson.options = argparse.Namespace(
-            precision="f32", decay=0.5, train_target=False, learn="law",
-            own_share=0, seed=1)
+            precision="f32", decay=0.5, train_target=False, learn="law")
         lesson.device = "cpu"
-        lesson.target = lesson.heads = lesson.writer = Stub()
+        lesson.target = lesson.heads = Stub()
+        lesson.author = argparse.Namespace(text=lambda ids, step: ids)
         lesson.output = lambda: None
         lesson.batches = argparse.Namespace(
             batch=lambda step: torch.zeros(2, 9))
@@ -264,7 +264,8 @@ class Ways(support.FolderTest):
                     self.assertEqual({w.requires_grad for w in
                                       lesson.target.parameters()}, {tuned})
                     self.assertEqual({w.requires_grad for w in
-                                      lesson.writer.parameters()}, {False})
+                                      lesson.author.model.parameters()},
+                                     {False})
 
     def read(self, lesson):
         """What a target and its heads read, step by step, while they learn."""

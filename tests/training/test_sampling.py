@@ -11,7 +11,7 @@ from tests.training.test_model import bound, furthest
 from training.data import generator_of
 from training.errors import UserError
 from training.model import read_model
-from training.sampling import check, own_text, sample
+from training.sampling import Author, sample
 
 # One without a window, one with, and one where a layer is without.
 MODELS = ("llama", "mistral", "qwen2")
@@ -85,38 +85,69 @@ class Sampling(unittest.TestCase):
         self.assertFalse(torch.equal(one, other))
 
 
+IDS = torch.arange(32).reshape(2, 16) % 17
+
+
 def asking(share, temperature=1.0):
     return argparse.Namespace(own_share=share, temperature=temperature, seed=1)
 
 
-class OwnText(unittest.TestCase):
+class Authors(support.FolderTest):
 
-    def test_it_goes_on_from_an_eighth_of_the_window(self):
+    def test_text_goes_on_from_an_eighth_of_the_window(self):
         model = support.tiny_model()
-        ids = torch.arange(32).reshape(2, 16) % 19
-        own = own_text(model, ids, asking(1), 3)
-        self.assertEqual(own.shape, ids.shape)
-        self.assertTrue(torch.equal(own[:, :2], ids[:, :2]))
-        self.assertTrue(torch.equal(own, own_text(model, ids, asking(1), 3)))
-        self.assertFalse(torch.equal(own, own_text(model, ids, asking(1), 4)))
-        cold = own_text(model, ids, asking(1, 0.0), 3)
+        author = Author(model, asking(1))
+        own = author.text(IDS, 3)
+        self.assertEqual(own.shape, IDS.shape)
+        self.assertTrue(torch.equal(own[:, :2], IDS[:, :2]))
+        self.assertTrue(torch.equal(own, author.text(IDS, 3)))
+        self.assertFalse(torch.equal(own, author.text(IDS, 4)))
+        cold = Author(model, asking(1, 0.0)).text(IDS, 3)
         with torch.no_grad():
             self.assertTrue(torch.equal(model(cold)[:, 1:-1].argmax(-1),
                                         cold[:, 2:]))
 
     def test_the_rest_of_the_steps_read_the_corpus(self):
-        ids = torch.zeros(1, 8, dtype=torch.long)
+        author = Author(None, asking(0))
         for step in range(20):
-            self.assertIs(own_text(None, ids, asking(0), step), ids)
+            self.assertIs(author.text(IDS, step), IDS)
+
+    def test_text_that_is_kept_is_what_would_be_drawn(self):
+        model = support.tiny_model()
+        wanted = [Author(model, asking(1)).text(IDS, step)
+                  for step in range(3)]
+        for again in range(2):
+            author = Author(model, asking(1), self.folder)
+            with torch.no_grad():
+                for step, text in enumerate(wanted):
+                    self.assertTrue(torch.equal(author.text(IDS, step), text))
+            author.model = None  # what samples fails
+        self.assertEqual(len(list(self.folder.iterdir())), 3)
+        self.assertTrue(torch.equal(author.text(IDS, 2), wanted[2]))
+
+    def test_other_texts_are_kept_apart(self):
+        model = support.tiny_model()
+        asked = [(model, asking(1), IDS, 3), (model, asking(1), IDS, 4),
+                 (model, asking(1, 0.5), IDS, 3),
+                 (support.tiny_model(seed=2), asking(1), IDS, 3),
+                 (model, asking(1), IDS + 1, 3),
+                 (model, asking(1), IDS[:, :-1], 3),
+                 (model, argparse.Namespace(**{**vars(asking(1)), "seed": 2}),
+                  IDS, 3)]
+        for many, (writer, options, ids, step) in enumerate(asked, start=1):
+            found = Author(writer, options, self.folder).text(ids, step)
+            self.assertEqual(len(list(self.folder.iterdir())), many)
+            self.assertTrue(torch.equal(
+                found, Author(writer, options).text(ids, step)))
 
     def test_shares_and_temperatures_that_are_none_are_refused(self):
         for share in (-0.1, 1.1, float("nan")):
             with self.assertRaisesRegex(UserError, "--own-share: expected 0 "
                                         "to 1, found"):
-                check(asking(share))
+                Author(None, asking(share))
         for temperature in (-1.0, float("nan")):
             with self.assertRaisesRegex(UserError, "--temperature: expected 0 "
                                         "or more, found"):
-                check(asking(0.5, temperature))
-        check(asking(0, 0.0))
-        check(asking(1, 2.0))
+                Author(None, asking(0.5, temperature))
+        Author(None, asking(0, 0.0))
+        Author(None, asking(1, 2.0))

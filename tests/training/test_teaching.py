@@ -13,7 +13,7 @@ from training.distill import Teaching
 from training.divergences import DIVERGENCES, total_variation
 from training.model import read_model, write_model
 from training.pretrain import copy_tokenizer
-from training.sampling import own_text
+from training.sampling import Author
 
 
 class Refused(support.FolderTest):
@@ -106,8 +106,8 @@ class Batches(support.FolderTest):
                              (("--writer", "drafter"), "student")):
             lesson = teaching(Teaching, "distill", "--own-share", 1, *more)
             corpus = lesson.batches.short.batch(3, 4)[:, :-1]
-            wanted = own_text(getattr(lesson, writer), corpus, lesson.options,
-                              3)
+            wanted = Author(getattr(lesson, writer),
+                            lesson.options).text(corpus, 3)
             self.assertTrue(torch.equal(lesson.batch(3), wanted), more)
         boosting = teaching(Boosting, "boost", "--own-share", 1, "--writer",
                             "drafter")
@@ -122,6 +122,14 @@ class Batches(support.FolderTest):
         after = lesson.batch(3)
         self.assertFalse(torch.equal(before, after))
         self.assertTrue(torch.equal(before[:, :2], after[:, :2]))
+
+    def test_only_the_targets_text_is_kept(self):
+        for writer, kept in (("target", 1), ("drafter", 0)):
+            lesson = teaching(Teaching, "distill", "--own-share", 1, "--writer",
+                              writer, "--texts", self.folder / writer)
+            text = lesson.batch(3)
+            self.assertEqual(len(list((self.folder / writer).glob("*"))), kept)
+            self.assertTrue(torch.equal(lesson.batch(3), text))
 
     def test_the_drawing_is_not_learnt_from(self):
         lesson = teaching(Teaching, "distill", "--own-share", 1, "--writer",
@@ -140,7 +148,7 @@ class Batches(support.FolderTest):
     def test_the_share_of_own_texts_is_as_asked(self):
         for share, wanted in ((0.0, 0), (0.3, 60), (1.0, 200)):
             lesson = teaching(Teaching, "distill", "--own-share", share)
-            lesson.target = None  # what samples fails
+            lesson.author.model = None  # what samples fails
             own = 0
             for step in range(200):
                 try:
