@@ -15,10 +15,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/mapped_file.h"
 #include "core/checkpoint/stored_tensor.h"
 
 namespace banyan {
@@ -38,11 +40,8 @@ class Safetensors {
   // or as ParseSafetensors says.
   static absl::StatusOr<std::unique_ptr<Safetensors>> Open(
       const std::string& path);
-  ~Safetensors();
-  Safetensors(const Safetensors&) = delete;
-  Safetensors& operator=(const Safetensors&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_->path(); }
   // By name, in order. The data lives as long as this object.
   const StoredTensors& tensors() const { return tensors_; }
   // Null if there is no tensor of that name.
@@ -54,10 +53,10 @@ class Safetensors {
   void Release(const StoredTensor& tensor) const;
 
  private:
-  Safetensors(std::string path, absl::Span<const std::byte> file);
+  explicit Safetensors(std::unique_ptr<MappedFile> file)
+      : file_(std::move(file)) {}
 
-  std::string path_;
-  absl::Span<const std::byte> file_;  // the mapping, owned
+  std::unique_ptr<MappedFile> file_;
   StoredTensors tensors_;
 };
 

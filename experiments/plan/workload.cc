@@ -16,11 +16,11 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "core/base/errors.h"
+#include "core/base/fnv1a.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/json/json_at.h"
-#include "experiments/plan/fnv1a.h"
 
 namespace banyan {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "experiments/plan/fnv1a.h"
+#include "core/base/fnv1a.h"
 
 namespace banyan {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "experiments/plan/fnv1a.h"
+#include "core/base/fnv1a.h"
 
 namespace banyan {
 

@@ -1,7 +1,7 @@
 // FNV-1a (Fowler, Noll, Vo), 64 bits: a name for bytes, no proof against
 // malice.
-#ifndef BANYAN_EXPERIMENTS_PLAN_FNV1A_H_
-#define BANYAN_EXPERIMENTS_PLAN_FNV1A_H_
+#ifndef BANYAN_CORE_BASE_FNV1A_H_
+#define BANYAN_CORE_BASE_FNV1A_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +22,13 @@ inline std::uint64_t Fnv1a(absl::Span<const std::byte> bytes,
   return name;
 }
 
+// The bytes of a text.
+inline absl::Span<const std::byte> BytesOf(absl::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
 inline std::uint64_t Fnv1a(absl::string_view text) {
-  return Fnv1a({reinterpret_cast<const std::byte*>(text.data()), text.size()});
+  return Fnv1a(BytesOf(text));
 }
 
 // A name that looks random in all its bits, which the last bytes of a text
@@ -37,4 +42,4 @@ inline std::uint64_t Mixed(std::uint64_t name) {
 
 }  // namespace banyan
 
-#endif  // BANYAN_EXPERIMENTS_PLAN_FNV1A_H_
+#endif  // BANYAN_CORE_BASE_FNV1A_H_
