@@ -24,5 +24,6 @@ int main(int argc, char** argv) {
   banyan::AddFastestCommand(line);
   banyan::AddExportCommand(line);
   banyan::AddCountCommand(line);
+  banyan::AddIndexCommand(line);
   return line.Run(argc, argv);
 }

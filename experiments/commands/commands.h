@@ -26,6 +26,7 @@ void AddCompareCommand(CommandLine& line);
 void AddFastestCommand(CommandLine& line);
 void AddExportCommand(CommandLine& line);
 void AddCountCommand(CommandLine& line);
+void AddIndexCommand(CommandLine& line);
 
 }  // namespace banyan
 

@@ -1,6 +1,4 @@
 // banyan count: how often tokens stand in texts, and which follows which.
-#include <unistd.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
@@ -24,6 +22,7 @@
 #include "drafters/token_counts.h"
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/text_progress.h"
 #include "experiments/commands/warnings.h"
 #include "experiments/tools/documents.h"
 #include "experiments/tools/token_counter.h"
@@ -36,38 +35,6 @@ struct Options {
   std::string out;
   std::vector<std::string> files;
   bool json = false;
-};
-
-// Says on a terminal how much has been read, a percent at a time.
-class Progress {
- public:
-  explicit Progress(const std::vector<std::string>& files)
-      : terminal_(isatty(STDERR_FILENO) == 1) {
-    for (const std::string& file : files) {
-      std::error_code none;  // the reader says it better
-      const auto size = std::filesystem::file_size(file, none);
-      if (!none) all_ += static_cast<std::int64_t>(size);
-    }
-  }
-  ~Progress() {
-    if (shown_ >= 0) std::cerr << "\r\033[K";
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void Show(std::int64_t done) {
-    const std::int64_t percent = all_ > 0 ? 100 * done / all_ : 0;
-    if (!terminal_ || percent == shown_) return;
-    shown_ = percent;
-    std::cerr << absl::StreamFormat("\rcounting %d %% of %.1f MB", percent,
-                                    static_cast<double>(all_) / 1e6)
-              << std::flush;
-  }
-
- private:
-  bool terminal_;
-  std::int64_t all_ = 0;
-  std::int64_t shown_ = -1;
 };
 
 // Before the work, not after it. Leaves no file.
@@ -91,7 +58,7 @@ absl::Status CountText(const Tokenizer& tokenizer, absl::string_view text,
 
 absl::Status CountFiles(const Options& options, const Tokenizer& tokenizer,
                         TokenCounter& counter) {
-  Progress progress(options.files);
+  TextProgress progress("counting", options.files);
   std::int64_t before = 0;  // bytes of the files that are done
   for (const std::string& file : options.files) {
     std::int64_t bytes = 0;

@@ -51,6 +51,10 @@ constexpr Example kExamples[] = {
     {"count",
      "  banyan count --model models/pycode-target --out counts.safetensors \\\n"
      "      experiments/workloads/README.md"},
+    {"index",
+     "  banyan index --model models/pycode-target --out index \\\n"
+     "      experiments/workloads/README.md\n"
+     "  banyan index --check index"},
     {"check", "  banyan check configs/hello.yaml"},
     {"run", "  banyan run configs/hello.yaml --out out/hello"},
     {"report",

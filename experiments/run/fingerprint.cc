@@ -47,7 +47,8 @@ std::string Fingerprint(const std::string& directory) {
   for (const fs::directory_entry& entry :
        fs::directory_iterator(directory, error))
     // Of a pipe there is nothing to read but what somebody writes.
-    if (entry.path().extension() == ".safetensors" &&
+    if ((entry.path().extension() == ".safetensors" ||
+         entry.path().filename() == "index.json") &&
         entry.is_regular_file(error))
       files.push_back(entry.path());
   if (files.empty()) return "";

@@ -1,8 +1,5 @@
 #include "core/checkpoint/safetensors_writer.h"
 
-#include <sys/resource.h>
-
-#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -16,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"
+#include "tests/support/few_bytes.h"
 
 namespace banyan {
 namespace {
@@ -80,27 +78,6 @@ TEST(SafetensorsWriter, SaysThatTheFileCannotBeMade) {
   EXPECT_THAT(std::string(status.message()),
               HasSubstr(path + ": No such file"));
 }
-
-// Files may have no more than some bytes, which is to a writer as a full disk.
-class FewBytes {
- public:
-  explicit FewBytes(rlim_t bytes) {
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &limit_);
-    const rlimit few = {bytes, limit_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &few);
-  }
-  ~FewBytes() {
-    setrlimit(RLIMIT_FSIZE, &limit_);
-    (void)std::signal(SIGXFSZ, handler_);
-  }
-  FewBytes(const FewBytes&) = delete;
-  FewBytes& operator=(const FewBytes&) = delete;
-
- private:
-  void (*handler_)(int);
-  rlimit limit_ = {};
-};
 
 TEST(SafetensorsWriter, SaysThatTheDiskIsFullAndLeavesNoFile) {
   const TestFolder folder;

@@ -68,8 +68,8 @@ const std::set<std::string>& Commands() {
   static const auto& commands = *new std::set<std::string>{
       "beam",   "calibrate", "check",    "compare",  "count",
       "doctor", "export",    "fastest",  "generate", "grow",
-      "law",    "list",      "measure",  "report",   "run",
-      "score",  "search",    "tokenize", "tree"};
+      "index",  "law",       "list",     "measure",  "report",
+      "run",    "score",     "search",   "tokenize", "tree"};
   return commands;
 }
 

@@ -4,9 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -18,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "experiments/records/record.pb.h"
 #include "tests/experiments/test_files.h"
+#include "tests/support/few_bytes.h"
 #include "tests/support/made_records.h"
 
 namespace banyan {
@@ -221,27 +220,6 @@ TEST_F(RecordWriterTest, RefusesAFileThatIsThereOrHasChanged) {
               HasSubstr("another process has written it"));
 }
 
-// Files of this process cannot grow beyond `bytes`, as on a full disk: the last
-// write is short, the next fails.
-class SmallDisk {
- public:
-  explicit SmallDisk(std::size_t bytes) {
-    previous_ = std::signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &limit_);
-    rlimit small = limit_;
-    small.rlim_cur = bytes;
-    setrlimit(RLIMIT_FSIZE, &small);
-  }
-  ~SmallDisk() {
-    setrlimit(RLIMIT_FSIZE, &limit_);
-    std::signal(SIGXFSZ, previous_);
-  }
-
- private:
-  rlimit limit_ = {};
-  void (*previous_)(int) = nullptr;
-};
-
 TEST_F(RecordWriterTest, SaysThatTheDiskIsFullAndLeavesWholeEntries) {
   const ThreeEntries whole = WriteThreeEntries();
   const auto begun = ReadBytes(whole.bytes.substr(0, whole.ends[1]));
@@ -250,7 +228,7 @@ TEST_F(RecordWriterTest, SaysThatTheDiskIsFullAndLeavesWholeEntries) {
   ASSERT_TRUE(writer.ok()) << writer.status();
   absl::Status full;
   {
-    const SmallDisk disk(whole.ends[1] + 30);  // more than a header
+    const FewBytes disk(whole.ends[1] + 30);  // more than a header
     full = (*writer)->Append(Record(1));
   }
   EXPECT_THAT(std::string(full.message()),
@@ -263,7 +241,7 @@ TEST_F(RecordWriterTest, SaysThatTheDiskIsFullAndLeavesWholeEntries) {
 
 TEST_F(RecordWriterTest, LeavesNoFileThatCannotHoldItsContext) {
   {
-    const SmallDisk disk(20);
+    const FewBytes disk(20);
     EXPECT_FALSE(RecordWriter::Create(Path(), SmallContext()).ok());
   }
   EXPECT_FALSE(std::filesystem::exists(Path()));

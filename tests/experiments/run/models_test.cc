@@ -82,6 +82,17 @@ TEST(Fingerprint, IsThatOfOrdinaryFiles) {
   alarm(0);
 }
 
+TEST(Fingerprint, IsThatOfTheListOfACorpusIndex) {
+  const TestFolder folder;
+  EXPECT_EQ(Fingerprint(folder.path()), "");
+  folder.Write("index.json", "a");
+  const std::string before = Fingerprint(folder.path());
+  folder.Write("index.json", "b");
+  EXPECT_NE(Fingerprint(folder.path()), before);
+  folder.Write("index.json", "a");
+  EXPECT_EQ(Fingerprint(folder.path()), before);
+}
+
 TEST(ModelShelf, SaysThatADirectoryIsMissing) {
   ModelShelf shelf = Shelf();
   for (const char* none : {"no_such_folder", "CMakeLists.txt", ""}) {

@@ -1,0 +1,162 @@
+#include "drafters/index_manifest.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "core/base/read_file.h"
+#include "core/base/status_macros.h"
+#include "core/json/json_at.h"
+#include "core/json/json_value.h"
+
+namespace banyan {
+namespace {
+
+constexpr char kFormat[] = "banyan corpus index";
+constexpr std::int64_t kVersion = 1;
+// A million shards' worth.
+constexpr std::size_t kMostBytes = std::size_t{1} << 29;
+constexpr std::size_t kDigitsOfName = 16;
+
+constexpr absl::string_view kKeys[] = {
+    "format",      "version",      "tokenizer", "vocab_size",
+    "token_bytes", "shard_tokens", "shards"};
+constexpr absl::string_view kShardKeys[] = {
+    "tokens",    "suffixes", "tokens_fnv1a", "suffixes_fnv1a",
+    "documents", "cut",      "text_fnv1a"};
+
+// A whole number within these bounds.
+absl::Status Read(const JsonAt& value, std::int64_t least, std::int64_t most,
+                  std::int64_t& out) {
+  BANYAN_ASSIGN_OR_RETURN(out, value.Int());
+  if (out >= least && out <= most) return absl::OkStatus();
+  return value.Expected(
+      least == most ? absl::StrCat(least)
+                    : absl::StrCat("a number from ", least, " to ", most));
+}
+
+// Sixteen digits of base 16.
+absl::Status ReadName(const JsonAt& value, std::string& out) {
+  BANYAN_ASSIGN_OR_RETURN(out, value.String());
+  bool digits = out.size() == kDigitsOfName;
+  for (const char c : out) digits = digits && absl::ascii_isxdigit(c);
+  return digits ? absl::OkStatus()
+                : value.Expected("sixteen digits of base 16");
+}
+
+absl::Status ReadShard(const JsonAt& json, const IndexManifest& manifest,
+                       IndexShard& shard) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  BANYAN_RETURN_IF_ERROR(json.HasOnly(kShardKeys));
+  BANYAN_RETURN_IF_ERROR(
+      Read(json.At("tokens"), 0, manifest.shard_tokens, shard.tokens));
+  // What holds a token holds a separator.
+  const std::int64_t most = shard.tokens > 0 ? shard.tokens - 1 : 0;
+  BANYAN_RETURN_IF_ERROR(Read(json.At("suffixes"), 0, most, shard.suffixes));
+  BANYAN_RETURN_IF_ERROR(ReadName(json.At("tokens_fnv1a"), shard.tokens_fnv1a));
+  BANYAN_RETURN_IF_ERROR(
+      ReadName(json.At("suffixes_fnv1a"), shard.suffixes_fnv1a));
+  BANYAN_RETURN_IF_ERROR(Read(json.At("documents"), 0, kMost, shard.documents));
+  BANYAN_RETURN_IF_ERROR(Read(json.At("cut"), 0, kMost, shard.cut));
+  return ReadName(json.At("text_fnv1a"), shard.text_fnv1a);
+}
+
+absl::Status ReadManifest(const JsonAt& json, IndexManifest& manifest) {
+  // First, so that another version is told as such.
+  BANYAN_ASSIGN_OR_RETURN(const std::string format, json.At("format").String());
+  if (format != kFormat)
+    return json.At("format").Expected(absl::StrCat("'", kFormat, "'"));
+  std::int64_t number = 0;
+  BANYAN_RETURN_IF_ERROR(Read(json.At("version"), kVersion, kVersion, number));
+  BANYAN_RETURN_IF_ERROR(json.HasOnly(kKeys));
+  BANYAN_ASSIGN_OR_RETURN(manifest.tokenizer, json.At("tokenizer").String());
+  BANYAN_RETURN_IF_ERROR(
+      Read(json.At("vocab_size"), 1, std::numeric_limits<int>::max(), number));
+  manifest.vocab_size = static_cast<int>(number);
+  const int bytes = TokenBytesFor(manifest.vocab_size);
+  BANYAN_RETURN_IF_ERROR(Read(json.At("token_bytes"), bytes, bytes, number));
+  manifest.token_bytes = bytes;
+  BANYAN_RETURN_IF_ERROR(Read(json.At("shard_tokens"), 2,
+                              std::numeric_limits<std::int32_t>::max(),
+                              manifest.shard_tokens));
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<JsonAt> shards,
+                          json.At("shards").Items());
+  for (const JsonAt& shard : shards)
+    BANYAN_RETURN_IF_ERROR(
+        ReadShard(shard, manifest, manifest.shards.emplace_back()));
+  return absl::OkStatus();
+}
+
+std::string ShardPath(const std::string& folder, std::size_t shard,
+                      absl::string_view ending) {
+  return absl::StrFormat("%s/%03d.%s", folder, shard, ending);
+}
+
+}  // namespace
+
+std::int64_t IndexManifest::tokens() const {
+  std::int64_t sum = 0;
+  for (const IndexShard& shard : shards) sum += shard.suffixes;
+  return sum;
+}
+
+std::int64_t IndexManifest::bytes() const {
+  std::int64_t sum = 0;
+  for (const IndexShard& shard : shards)
+    sum += shard.tokens * token_bytes +
+           shard.suffixes * static_cast<std::int64_t>(kSuffixBytes);
+  return sum;
+}
+
+std::string TokensPath(const std::string& folder, std::size_t shard) {
+  return ShardPath(folder, shard, "tokens");
+}
+
+std::string SuffixesPath(const std::string& folder, std::size_t shard) {
+  return ShardPath(folder, shard, "suffixes");
+}
+
+int TokenBytesFor(int vocab_size) {
+  return vocab_size <= std::numeric_limits<std::uint16_t>::max() ? 2 : 4;
+}
+
+std::string ToJson(const IndexManifest& manifest) {
+  JsonValue shards = JsonValue::List();
+  for (const IndexShard& shard : manifest.shards)
+    shards.Add({{"tokens", shard.tokens},
+                {"suffixes", shard.suffixes},
+                {"tokens_fnv1a", shard.tokens_fnv1a},
+                {"suffixes_fnv1a", shard.suffixes_fnv1a},
+                {"documents", shard.documents},
+                {"cut", shard.cut},
+                {"text_fnv1a", shard.text_fnv1a}});
+  JsonValue out = {{"format", kFormat},
+                   {"version", kVersion},
+                   {"tokenizer", manifest.tokenizer},
+                   {"vocab_size", manifest.vocab_size},
+                   {"token_bytes", manifest.token_bytes},
+                   {"shard_tokens", manifest.shard_tokens},
+                   {"shards", std::move(shards)}};
+  return out.Text(2) + "\n";
+}
+
+absl::StatusOr<IndexManifest> ReadIndexManifest(const std::string& folder,
+                                                absl::string_view file) {
+  const std::string path = absl::StrCat(folder, "/", file);
+  BANYAN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostBytes));
+  BANYAN_ASSIGN_OR_RETURN(const JsonTree tree, JsonTree::Parse(text, path));
+  IndexManifest manifest;
+  BANYAN_RETURN_IF_ERROR(ReadManifest(tree.root(), manifest));
+  return manifest;
+}
+
+}  // namespace banyan
