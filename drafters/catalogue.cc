@@ -30,11 +30,12 @@
 #include "drafters/ngram/ngram.h"
 #include "drafters/pass/pass.h"
 #include "drafters/random/random.h"
-#include "drafters/reference/reference.h"
 #include "drafters/recycling/recycling.h"
+#include "drafters/reference/reference.h"
 #include "drafters/relay/relay.h"
-#include "drafters/sam/sam.h"
+#include "drafters/rest/rest.h"
 #include "drafters/retokenized/retokenized.h"
+#include "drafters/sam/sam.h"
 #include "drafters/skip/skip.h"
 #include "drafters/small_model/small_model.h"
 #include "drafters/suffix/suffix.h"
@@ -238,6 +239,14 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
        {DraftLaw::kDeterministic},
        Retokenized::Build,
        {"{model: fewer}", "{model: more, write: 6}", "{model: others}"}},
+      {"rest",
+       "What followed the last tokens in a corpus on disk, by its counts.",
+       every,
+       Rest::Build,
+       {"{index: index}",
+        "{index: index, min_match: 1, max_match: 3, nodes: 3,"
+        " depth: 2, samples: 2, sampling: {temperature: 0.5}}"},
+       "index"},
   };
   return rows;
 }

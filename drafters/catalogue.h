@@ -27,7 +27,8 @@ struct DrafterRow {
                                                     Workbench& bench);
   // Sections that conformance builds, in YAML; a model named `draft`, models of
   // other vocabularies named `fewer`, `more` and `others`, heads named `heads`,
-  // a head named `head`, and a file of counts beside them exist.
+  // a head named `head`, an index named `index`, and a file of counts beside
+  // them exist.
   std::vector<absl::string_view> examples;
   // The key under which `models` of a method file names its folder, such as
   // `heads`; empty: it has none.

@@ -38,8 +38,9 @@ constexpr EncodeOptions kAsItIs = {.add_special = false,
                                    .parse_special = false};
 
 // Of the key that is there; an error of the pattern stands at its place.
-absl::StatusOr<std::shared_ptr<const Pattern>> ReadPattern(
-    const Params* given, const Params* file, Workbench& bench) {
+absl::StatusOr<std::shared_ptr<const Pattern>> ReadPattern(const Params* given,
+                                                           const Params* file,
+                                                           Workbench& bench) {
   if (given != nullptr) {
     std::string text;
     BANYAN_RETURN_IF_ERROR(Convert(*given, text));
@@ -82,8 +83,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Grammar::Build(ParamsReader& in,
   BANYAN_RETURN_IF_ERROR(in.Finish());
   if (bench.tokenizer() == nullptr)
     return in.section().Error(
-        absl::StrCat(in.what(), ": the target has no tokenizer: nothing says "
-                                "what its tokens are in a text"));
+        absl::StrCat(in.what(),
+                     ": the target has no tokenizer: nothing says "
+                     "what its tokens are in a text"));
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Pattern> read,
                           ReadPattern(pattern, file, bench));
   return std::make_unique<Grammar>(bench.target().vocab_size(), options,

@@ -72,9 +72,8 @@ absl::StatusOr<Row> NextRow(const SuccessorTable& table,
     return absl::DataLossError("has fewer successors than it says");
   for (std::uint32_t number : numbers.subspan(2, count)) {
     const auto next = static_cast<TokenId>(number);
-    const bool again =
-        std::find(row.ranked.begin(), row.ranked.end(), next) !=
-        row.ranked.end();
+    const bool again = std::find(row.ranked.begin(), row.ranked.end(), next) !=
+                       row.ranked.end();
     if (!table.Has(next) || again)
       return absl::DataLossError(absl::StrCat(
           "names token ", next, ", expected another one of the vocabulary"));
@@ -96,12 +95,11 @@ absl::StatusOr<std::vector<Row>> FromBytes(const SuccessorTable& table,
   while (!numbers.empty()) {
     absl::StatusOr<Row> row = NextRow(table, numbers);
     if (row.ok() && !rows.empty() && row->token <= rows.back().token)
-      row = absl::DataLossError(absl::StrCat("is of token ", row->token,
-                                             ", expected a higher one"));
+      row = absl::DataLossError(
+          absl::StrCat("is of token ", row->token, ", expected a higher one"));
     if (!row.ok())
-      return absl::DataLossError(absl::StrCat("row ", rows.size(),
-                                              " of recycled tokens ",
-                                              row.status().message()));
+      return absl::DataLossError(absl::StrCat(
+          "row ", rows.size(), " of recycled tokens ", row.status().message()));
     rows.push_back(*std::move(row));
   }
   return rows;

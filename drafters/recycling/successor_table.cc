@@ -12,9 +12,8 @@ namespace banyan {
 absl::Span<const TokenId> SuccessorTable::After(TokenId token) const {
   if (!Has(token)) return {};
   const auto width = static_cast<std::size_t>(width_);
-  const absl::Span<const TokenId> row =
-      absl::MakeSpan(ids_).subspan(static_cast<std::size_t>(token) * width,
-                                   width);
+  const absl::Span<const TokenId> row = absl::MakeSpan(ids_).subspan(
+      static_cast<std::size_t>(token) * width, width);
   const auto end = std::find(row.begin(), row.end(), kNone);
   return row.first(static_cast<std::size_t>(end - row.begin()));
 }

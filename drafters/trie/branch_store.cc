@@ -22,12 +22,11 @@ void BranchStore::Put(absl::Span<const TokenId> text, std::size_t at,
   const absl::Span<const TokenId> branch = text.subspan(at + 1, length_);
   auto found = tries_.find(text[at]);
   if (found == tries_.end())
-    found =
-        tries_.emplace(text[at], Tries(BranchTrie(BranchTrie::Weights()))).first;
+    found = tries_.emplace(text[at], Tries(BranchTrie(BranchTrie::Weights())))
+                .first;
   Tries& tries = found->second;
   if (source == Source::kPrompt) {
-    if (!tries.mixed_.has_value())
-      tries.mixed_ = tries.outputs_->Weighed(mix_);
+    if (!tries.mixed_.has_value()) tries.mixed_ = tries.outputs_->Weighed(mix_);
     tries.mixed_->Put(branch, source);
     return;
   }

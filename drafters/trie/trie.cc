@@ -74,9 +74,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Trie::Build(ParamsReader& in,
 Trie::Trie(int vocab_size, const TrieOptions& options, const SamplingRule& rule)
     : PlanDrafter(vocab_size, CountRule(rule)),
       options_(options),
-      kept_(BranchStore(options.branch_length + options.max_match - 1,
-                        {.prompt = 1 - kOutputWeight,
-                         .output = kOutputWeight})),
+      kept_(
+          BranchStore(options.branch_length + options.max_match - 1,
+                      {.prompt = 1 - kOutputWeight, .output = kOutputWeight})),
       store_(kept_) {}
 
 std::string Trie::End() {
@@ -95,18 +95,17 @@ absl::Status Trie::Absorb(absl::Span<const TokenId> text,
   const std::size_t prompt_length = in.Number();
   BANYAN_RETURN_IF_ERROR(in.Finish());
   if (prompt_length > text.size())
-    return absl::DataLossError(
-        absl::StrCat("a prompt of ", prompt_length, " tokens, in a text of ",
-                     text.size()));
-  dropped_ += kept_.Own().TakeOver(text.subspan(prompt_length), options_.limits);
+    return absl::DataLossError(absl::StrCat(
+        "a prompt of ", prompt_length, " tokens, in a text of ", text.size()));
+  dropped_ +=
+      kept_.Own().TakeOver(text.subspan(prompt_length), options_.limits);
   return absl::OkStatus();
 }
 
 std::vector<Carried> Trie::carried() const {
   if (!options_.keep_outputs) return {};
-  return {{.unit = "nodes",
-           .held = kept_->output_nodes(),
-           .dropped = dropped_}};
+  return {
+      {.unit = "nodes", .held = kept_->output_nodes(), .dropped = dropped_}};
 }
 
 absl::Status Trie::Start(const Context& context) {

@@ -22,9 +22,9 @@
 //
 // Why the law is kept. The draft is made when a round is committed, from
 // committed text and from earlier prompts, as a law or as a ranking; verifiers
-// judge it as what it is (docs/losslessness.md), at any sampling rule. Published
-// with walking down the tree as long as the target's own token is in it, which
-// is `match` with deterministic draws.
+// judge it as what it is (docs/losslessness.md), at any sampling rule.
+// Published with walking down the tree as long as the target's own token is in
+// it, which is `match` with deterministic draws.
 //
 // What is kept. The prompt's counts go when it ends. With `reset: never` those
 // of outputs stay, those of a prompt that ends taken over in the order of
@@ -43,9 +43,9 @@
 // tries. It cuts a text at its end-of-text token and has words at which nothing
 // begins; here a text ends there anyway, and there are none.
 //
-// Reference: Zhao, Xie, Liang, Zhuang, Gu, "Lookahead: An Inference Acceleration
-// Framework for Large Language Model with Lossless Generation Accuracy"
-// (arXiv:2312.12728); alipay/PainlessInferenceAcceleration, 78c9b00.
+// Reference: Zhao, Xie, Liang, Zhuang, Gu, "Lookahead: An Inference
+// Acceleration Framework for Large Language Model with Lossless Generation
+// Accuracy" (arXiv:2312.12728); alipay/PainlessInferenceAcceleration, 78c9b00.
 #ifndef BANYAN_DRAFTERS_TRIE_TRIE_H_
 #define BANYAN_DRAFTERS_TRIE_TRIE_H_
 

@@ -20,6 +20,7 @@ void RegisterRow(const MadeUpLaws& laws);
 void RegisterOps();
 void RegisterDrafters();
 void RegisterSplit();
+void RegisterRest();
 
 }  // namespace banyan
 

@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   banyan::RegisterOps();
   banyan::RegisterDrafters();
   banyan::RegisterSplit();
+  banyan::RegisterRest();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

@@ -31,6 +31,7 @@
 #include "tests/conformance/proof.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
+#include "tests/support/made_index.h"
 #include "tests/support/models.h"
 #include "tests/support/tally.h"
 #include "tests/support/toy_head.h"
@@ -56,6 +57,14 @@ TokenCounts CountsOf(int letters) {
           .offsets = {0, 2, 4, 4},
           .tokens = {1, 2, 0, 2},
           .counts = {3, 1, 2, 2}};
+}
+
+// A corpus in shards of one document each. After the prompt's end it goes on
+// in several ways.
+std::vector<MadeDocument> CorpusOf(int letters) {
+  if (letters == 2)
+    return {{0, 1, 0, 0, 1, 1}, {0, 1, 0, 1, 0, 0}, {0, 1, 0, 0, 0}};
+  return {{1, 0, 2, 0, 1}, {1, 0, 2, 1, 2}, {1, 0, 1, 2}, {2, 1, 0, 0, 2}};
 }
 
 // Two heads that look at such a state.
@@ -137,6 +146,9 @@ DrafterProof::DrafterProof(const ProofSize& size, double temperature)
   bench_.AddModel("draft", Toy({.vocab_size = size.letters, .seed = 2}));
   PutTokenizers(size.letters, bench_);
   PutFolders(folder_.path(), size.letters, bench_);
+  MustBuildIndex(folder_.path() + "/index", CorpusOf(size.letters),
+                 {.vocab_size = size.letters, .shard_tokens = 8});
+  bench_.AddFolder("index", "index", Params::Scalar(folder_.path() + "/index"));
   const absl::Status written = WriteTokenCounts(
       folder_.path() + "/counts.safetensors", CountsOf(size.letters));
   Check(written.ok(), written.message());

@@ -153,10 +153,10 @@ TEST(UnmergedRounds, GoOnFromWhatAViewHasComputed) {
     int expected = 0;
     for (const RoundRecord& round : decoded.rounds)
       for (const Node& leaf : round.tree.nodes())
-        expected += scoring == Scoring::kMerged
-                        ? (leaf.depth < 3 ? 1 : 0)
-                        : (leaf.children.empty() ? std::min(leaf.depth + 1, 3)
-                                                 : 0);
+        expected +=
+            scoring == Scoring::kMerged
+                ? (leaf.depth < 3 ? 1 : 0)
+                : (leaf.children.empty() ? std::min(leaf.depth + 1, 3) : 0);
     EXPECT_EQ(counting.done, expected);
   }
 }

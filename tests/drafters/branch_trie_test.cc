@@ -165,13 +165,13 @@ TEST(Retrieve, FindsTheBestByOutputsAndThenByTheMix) {
     RetrievalSize size = {.depth = dice.Between(1, 4),
                           .nodes = dice.Between(1, 25)};
     size.output_nodes = dice.Between(0, size.nodes);
-    const DraftPlan plan = Retrieve(*store.Of(kFirst),
-                                    absl::MakeSpan(path).subspan(1), size);
+    const DraftPlan plan =
+        Retrieve(*store.Of(kFirst), absl::MakeSpan(path).subspan(1), size);
     std::set<Path> chosen;
     const auto depth = static_cast<std::size_t>(size.depth);
     const auto nodes = static_cast<std::size_t>(size.nodes);
-    naive.Choose(path, true, depth,
-                 static_cast<std::size_t>(size.output_nodes), chosen);
+    naive.Choose(path, true, depth, static_cast<std::size_t>(size.output_nodes),
+                 chosen);
     naive.Choose(path, false, depth, nodes, chosen);
     std::map<Path, double> expected;
     for (const Path& node : chosen)

@@ -30,6 +30,7 @@
 #include "decode/sequence.h"
 #include "drafters/catalogue.h"
 #include "drafters/common_tokens/common_tokens.h"
+#include "drafters/corpus_index.h"
 #include "drafters/drafter.h"
 #include "drafters/eagle/eagle.h"
 #include "drafters/early_exit/early_exit.h"
@@ -37,6 +38,7 @@
 #include "drafters/grammar/pattern.h"
 #include "drafters/medusa/heads.h"
 #include "drafters/medusa/medusa.h"
+#include "drafters/rest/rest.h"
 #include "drafters/retokenized/retokenized.h"
 #include "drafters/small_model/small_model.h"
 #include "drafters/token_counts.h"
@@ -47,6 +49,7 @@
 #include "tests/drafters/asking.h"
 #include "tests/drafters/other_models.h"
 #include "tests/support/decoding.h"
+#include "tests/support/made_index.h"
 #include "tests/support/models.h"
 #include "tests/support/tally.h"
 #include "tests/support/toy_head.h"
@@ -210,7 +213,8 @@ std::vector<Case> Cases() {
           {.spec = "recycling {}", .silent = 6},
           {"trie {}"},
           {"common_tokens {model: other}"},
-          {"retokenized {model: other}"}};
+          {"retokenized {model: other}"},
+          {"rest {index: index}"}};
 }
 
 // A model that counts on, with the target's tokens in another order.
@@ -249,7 +253,8 @@ std::unique_ptr<Drafter> Make(const std::string& spec,
   if (absl::StartsWith(spec, "grammar"))
     return std::make_unique<Grammar>(
         kVocab, GrammarOptions(),
-        std::make_shared<const Pattern>(Pattern::Parse("(012345){400}").value()),
+        std::make_shared<const Pattern>(
+            Pattern::Parse("(012345){400}").value()),
         ToyTokenizer({"0", "1", "2", "3", "4", "5", "6", "<end>"}));
   ViewOptions half;
   half.attention = {0};
@@ -263,6 +268,15 @@ std::unique_ptr<Drafter> Make(const std::string& spec,
         target, SeenText{.first = 2, .latest = 4, .chunks = 1, .chunk = 2}, 3,
         SamplingRule(greedy));
   const TestFolder folder;
+  if (absl::StartsWith(spec, "rest")) {
+    static const auto& index = *new std::shared_ptr<const CorpusIndex>([&] {
+      MadeDocument counted;
+      for (int i = 0; i < 60; ++i) counted.push_back(i % 6);
+      return MustBuildIndex(folder.path(), {counted}, {.vocab_size = kVocab});
+    }());
+    return std::make_unique<Rest>(index, kVocab, RestOptions{},
+                                  SamplingRule(greedy));
+  }
   const absl::Status written =
       WriteTokenCounts(folder.path() + "/counts.safetensors", Counts());
   Check(written.ok(), written.message());

@@ -85,7 +85,8 @@ TEST(Grammar, EndsWithTheFirstByteThatBreaksIt) {
 TEST(Grammar, MaySpeakOfThePromptToo) {
   Grammar text = Drafting("(ab)*cabc", {.whole_text = true});
   const Context context = BeginWith(text, {6, 3, 3, 2});
-  EXPECT_EQ(Draft(text, context), "2(5)") << "what begins a text is passed over";
+  EXPECT_EQ(Draft(text, context), "2(5)")
+      << "what begins a text is passed over";
   Grammar output = Drafting("(ab)*cabc");
   EXPECT_EQ(Draft(output, BeginWith(output, {6, 3, 3, 2})), "2");
 }

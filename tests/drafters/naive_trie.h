@@ -91,8 +91,8 @@ class NaiveTrie {
   int Prune() {
     std::map<Path, Counts> kept;
     for (const auto& [path, counts] : nodes) {
-      const bool above = path.size() == 1 ||
-                         kept.count({path.begin(), path.end() - 1}) == 1;
+      const bool above =
+          path.size() == 1 || kept.count({path.begin(), path.end() - 1}) == 1;
       if (above && (path.size() == 1 || counts.output > 1))
         kept[path] = {0, counts.output / 2, counts.since, counts.output_since};
     }

@@ -88,8 +88,7 @@ void Score(Drafter& drafter, const std::string& tree, const Rows& rows) {
 
 // What is proposed behind a token, best first.
 std::vector<TokenId> After(Drafter& drafter, TokenId token) {
-  return Ranked(
-      AtRoot(drafter, ContextOf({token}), DraftLaw::kDeterministic));
+  return Ranked(AtRoot(drafter, ContextOf({token}), DraftLaw::kDeterministic));
 }
 
 using Table = std::map<TokenId, std::vector<TokenId>>;
@@ -153,8 +152,7 @@ TEST(Recycling, LeavesOutWhatCannotFollowAndWhatIsNoText) {
   two[6] = 1;
   two[2] = -3;
   // The begin token is none of the vocabulary; a probe is a guess.
-  Score(*drafter, "8(1 *5)",
-        {First({1}), two, std::vector<double>(kVocab, 0)});
+  Score(*drafter, "8(1 *5)", {First({1}), two, std::vector<double>(kVocab, 0)});
   EXPECT_EQ(TableOf(*drafter), (Table{{1, {6, 2}}}));
   Score(*drafter, "1", {std::vector<double>(kVocab, kNever)});
   EXPECT_EQ(TableOf(*drafter), (Table{{1, {6, 2}}}));
@@ -166,19 +164,19 @@ TEST(Recycling, HalvesTheScoresAndTakesTheTokenOfTheNode) {
   Score(*drafter, "0(1)", {First({1, 2}), First({3, 4})});
   EXPECT_THAT(Masses(AtRoot(*drafter, context, DraftLaw::kDeterministic)),
               ElementsAre(0, 0.5, 0.25, 0, 0, 0, 0, 0));
-  EXPECT_EQ(ToText(MustDraft(
-                *drafter, *PolicyOf("expansion {branching: [2, 2]}"),
-                {.law = DraftLaw::kDeterministic, .context = context})),
-            "0(1(3 4) 2)");
+  EXPECT_EQ(
+      ToText(MustDraft(*drafter, *PolicyOf("expansion {branching: [2, 2]}"),
+                       {.law = DraftLaw::kDeterministic, .context = context})),
+      "0(1(3 4) 2)");
 }
 
 // A tree of up to three levels that draws at random.
 DraftTree AnyTree(Dice& dice) {
   const auto drafter = MustBuild("random");
-  const TrunkTree grown = MustDraft(
-      *drafter, *PolicyOf("expansion {branching: [3, 2, 1]}"),
-      {.seed = static_cast<std::uint64_t>(dice.Below(1'000'000)),
-       .context = ContextOf({dice.Below(kVocab)})});
+  const TrunkTree grown =
+      MustDraft(*drafter, *PolicyOf("expansion {branching: [3, 2, 1]}"),
+                {.seed = static_cast<std::uint64_t>(dice.Below(1'000'000)),
+                 .context = ContextOf({dice.Below(kVocab)})});
   return ParseTree(ToText(grown));
 }
 

@@ -109,8 +109,8 @@ class NaiveDrafter {
     Put({text.begin(), prompt_end}, true, 1, tries);
     Put({prompt_end, text.end()}, false, Length(), tries);
     Nodes plan;
-    for (int size = std::min<int>(options_.max_match,
-                                  static_cast<int>(text.size()));
+    for (int size =
+             std::min<int>(options_.max_match, static_cast<int>(text.size()));
          size >= 1; --size) {
       const Path match(text.end() - size, text.end());
       const auto trie = tries.find(match.front());
@@ -199,7 +199,8 @@ TEST(Trie, PlansAsOneThatLooksThroughEverythingAnew) {
       const auto clone = drafter.Another();
       ASSERT_TRUE(clone->Begin(context).ok());
       for (int round = dice.Below(8); round >= 0; --round) {
-        const Nodes expected = naive.Plan(context.tokens, context.prompt_length);
+        const Nodes expected =
+            naive.Plan(context.tokens, context.prompt_length);
         ExpectNear(NodesOf(clone->plan()), expected);
         planned += static_cast<int>(expected.size());
         Commit(*clone, AnyText(dice, dice.Between(1, 6)), context);
@@ -209,9 +210,8 @@ TEST(Trie, PlansAsOneThatLooksThroughEverythingAnew) {
       for (OpenTrie* other : {&drafter, &restored})
         ASSERT_TRUE(other->Absorb(context.tokens, learnt).ok());
       if (!options.keep_outputs) continue;
-      dropped += naive.TakeOver(
-          {context.tokens.begin() + context.prompt_length,
-           context.tokens.end()});
+      dropped += naive.TakeOver({context.tokens.begin() + context.prompt_length,
+                                 context.tokens.end()});
       for (const OpenTrie* other : {&drafter, &restored}) {
         ASSERT_EQ(other->carried().size(), 1U);
         EXPECT_EQ(other->carried()[0].unit, "nodes");
@@ -406,11 +406,10 @@ TEST(Trie, GivesEveryLawByItsRule) {
   const Context context = BeginWith(*drafter, {1, 2, 1, 3, 1, 2, 0, 1});
   EXPECT_THAT(drafter->laws(), testing::UnorderedElementsAreArray(kEveryLaw));
   // The last 1 has been followed by nothing.
-  EXPECT_THAT(
-      Masses(AtRoot(*drafter, context)),
-      testing::Pointwise(
-          testing::DoubleNear(1e-15),
-          std::vector<double>({0, 0, 2. / 3, 1. / 3, 0, 0, 0, 0})));
+  EXPECT_THAT(Masses(AtRoot(*drafter, context)),
+              testing::Pointwise(
+                  testing::DoubleNear(1e-15),
+                  std::vector<double>({0, 0, 2. / 3, 1. / 3, 0, 0, 0, 0})));
   const auto greedy =
       MustBuild("trie {max_match: 1}", {.sampling = {.temperature = 0}});
   EXPECT_TRUE(Equal(AtRoot(*greedy, BeginWith(*greedy, context.tokens)),
@@ -420,8 +419,9 @@ TEST(Trie, GivesEveryLawByItsRule) {
 }
 
 TEST(Trie, RefusesWhatCannotBe) {
-  EXPECT_THAT(Refusal("trie {branch_length: 0}"),
-              HasSubstr("'branch_length' must lie between 1 and 64, found '0'"));
+  EXPECT_THAT(
+      Refusal("trie {branch_length: 0}"),
+      HasSubstr("'branch_length' must lie between 1 and 64, found '0'"));
   EXPECT_THAT(Refusal("trie {branch_length: 65}"), HasSubstr("drafter.yaml:1"));
   EXPECT_THAT(Refusal("trie {max_match: 9}"),
               HasSubstr("'max_match' must lie between 1 and 8, found '9'"));

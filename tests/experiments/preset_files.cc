@@ -11,6 +11,7 @@
 #include "core/base/params.h"
 #include "core/ops/cpu/cpu_backend.h"
 #include "experiments/plan/params_edit.h"
+#include "tests/support/shipped_index.h"
 
 namespace banyan {
 
@@ -41,6 +42,7 @@ const std::vector<std::string>& PresetNames() {
                                                            "ngram",
                                                            "pass",
                                                            "relay",
+                                                           "rest",
                                                            "retokenized",
                                                            "self_q8_chain",
                                                            "self_q8_tree",
@@ -60,6 +62,12 @@ const std::vector<std::string>& PresetNames() {
 Params Preset(const std::string& name) {
   auto file = LoadYamlFile(absl::StrCat("configs/methods/", name, ".yaml"));
   Check(file.ok(), file.status().message());
+  if (name == "rest") {
+    auto here = WithValue(*file, "models.library.index",
+                          Params::Scalar(ShippedIndex()));
+    Check(here.ok(), here.status().message());
+    return *std::move(here);
+  }
   if (name != "auto" && name != "eagle_auto") return *std::move(file);
   auto flat = WithValue(*file, "policy.target_ms",
                         *ParseYaml("{1: 1, 65: 1.1}", "flat"));

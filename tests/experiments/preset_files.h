@@ -16,7 +16,8 @@ inline constexpr char kShippedTarget[] = "models/pycode-target";
 // All but `plain`.
 const std::vector<std::string>& PresetNames();
 
-// The file of a preset; `auto` where drafting is cheap, so that it drafts.
+// The file of a preset; `auto` where drafting is cheap, so that it drafts, and
+// `rest` with ShippedIndex().
 Params Preset(const std::string& name);
 
 std::shared_ptr<CpuBackend> OneThread();

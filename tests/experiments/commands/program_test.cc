@@ -66,10 +66,10 @@ TEST(Program, SuggestsTheNearestCommand) {
 
 const std::set<std::string>& Commands() {
   static const auto& commands = *new std::set<std::string>{
-      "beam",   "calibrate", "check",    "compare",  "count",
-      "doctor", "export",    "fastest",  "generate", "grow",
-      "index",  "law",       "list",     "measure",  "report",
-      "run",    "score",     "search",   "tokenize", "tree"};
+      "beam",   "calibrate", "check",   "compare",  "count",
+      "doctor", "export",    "fastest", "generate", "grow",
+      "index",  "law",       "list",    "measure",  "report",
+      "run",    "score",     "search",  "tokenize", "tree"};
   return commands;
 }
 

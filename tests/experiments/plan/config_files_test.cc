@@ -29,6 +29,7 @@
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/preset_files.h"
 #include "tests/experiments/run_program.h"
+#include "tests/support/shipped_index.h"
 #include "tests/support/tally.h"
 #include "tree/optimize/cost_curve.h"
 #include "tree/policies/catalogue.h"
@@ -42,7 +43,8 @@ constexpr char kProgram[] = "config_files_test";
 
 // What scripts/run, scripts/train and scripts/long_texts make, which no fresh
 // clone has, and what ships in its place here: of the same kind, so that all of
-// an experiment is resolved and all its models opened.
+// an experiment is resolved and all its models opened. In the place of what
+// scripts/corpus_index makes there is ShippedIndex().
 constexpr std::pair<const char*, const char*> kStandIns[] = {
     {"build/cache/curve_2m.yaml", "configs/curves/pycode_target.yaml"},
     {"build/cache/curve_110m.yaml", "configs/curves/pycode_target.yaml"},
@@ -67,6 +69,7 @@ class Project {
     fs::copy("configs", configs(), fs::copy_options::recursive);
     for (const char* folder : {"models", "experiments"}) Link(folder, folder);
     for (const auto& [path, ours] : kStandIns) Link(path, ours);
+    Link("build/cache/pycode-index", ShippedIndex().c_str());
     LinkContrasts();
   }
   fs::path configs() const { return root() / "configs"; }

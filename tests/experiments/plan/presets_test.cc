@@ -70,6 +70,7 @@ const std::map<std::string, Sizes>& SizesOfPresets() {
       {"ngram", {"policy.gamma", {"1", "4", "9"}}},
       {"pass", {"policy.gamma", {"1", "4", "9"}}},
       {"relay", {"policy.gamma", {"1", "4", "9"}}},
+      {"rest", {"policy.budget", {"4", "12", "24"}}},
       {"retokenized", {"policy.gamma", {"1", "4", "9"}}},
       {"self_q8_chain", {"policy.gamma", {"1", "4", "9"}}},
       {"self_q8_tree", {"policy.branching", {"[2]", "[2, 2, 1]", "[3, 2, 2]"}}},
