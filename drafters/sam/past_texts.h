@@ -4,7 +4,7 @@
 // is no token, so that no passage goes from one into the next. An automaton
 // cannot forget: when there are more than `limit` texts, the oldest tenth of
 // them goes at once and the machine is made anew of those that are left. So a
-// text is read eleven times at most for each time it is added.
+// text is read some ten times while it is held.
 #ifndef BANYAN_DRAFTERS_SAM_PAST_TEXTS_H_
 #define BANYAN_DRAFTERS_SAM_PAST_TEXTS_H_
 

@@ -19,6 +19,7 @@ void RegisterOptimize();
 void RegisterRow(const MadeUpLaws& laws);
 void RegisterOps();
 void RegisterDrafters();
+void RegisterTextDrafters();
 void RegisterSplit();
 void RegisterRest();
 

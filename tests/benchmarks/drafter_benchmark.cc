@@ -13,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
-#include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
@@ -23,7 +22,7 @@
 #include "drafters/drafting.h"
 #include "drafters/ngram/ngram.h"
 #include "tests/benchmarks/benchmarks.h"
-#include "tests/support/mix.h"
+#include "tests/benchmarks/made_up_text.h"
 #include "tree/draft_tree.h"
 #include "tree/merge.h"
 #include "tree/optimize/shape.h"
@@ -34,30 +33,18 @@
 namespace banyan {
 namespace {
 
-constexpr int kVocabSize = 32'000;
 constexpr int kHistories[] = {512, 4096};
-
-// Text in which phrases come again: one of 200 phrases of 8 tokens, and after
-// it a token of Zipf's law, as after a common word.
-TokenId TextAt(std::uint64_t index) {
-  constexpr std::uint64_t kPhrase = 9;
-  const std::uint64_t place = index % kPhrase;
-  const std::uint64_t draw = Mix(index / kPhrase);
-  if (place + 1 < kPhrase)
-    return static_cast<TokenId>(Mix(draw % 200 * kPhrase + place) % 2000);
-  const double u = static_cast<double>(draw >> 11) * 0x1p-53;
-  return static_cast<TokenId>(1 / (u + 1.0 / kVocabSize)) % kVocabSize;
-}
 
 std::unique_ptr<Drafter> MakeNGram(int history, DraftLaw law) {
   const bool greedy = law == DraftLaw::kDeterministic;
   return std::make_unique<NGram>(
-      kVocabSize, NGramOptions{.history = history},
+      kTextVocabSize, NGramOptions{.history = history},
       SamplingRule({.temperature = greedy ? 0.0 : 1.0}));
 }
 
 std::unique_ptr<Drafter> MakeCopy(int history, DraftLaw /*law*/) {
-  return std::make_unique<Copy>(kVocabSize, CopyOptions{.history = history});
+  return std::make_unique<Copy>(kTextVocabSize,
+                                CopyOptions{.history = history});
 }
 
 struct Case {

@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   banyan::RegisterRow(laws);
   banyan::RegisterOps();
   banyan::RegisterDrafters();
+  banyan::RegisterTextDrafters();
   banyan::RegisterSplit();
   banyan::RegisterRest();
   benchmark::RunSpecifiedBenchmarks();

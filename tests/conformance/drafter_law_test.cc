@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/status_macros.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
@@ -90,6 +91,14 @@ TEST_P(EveryDrafter, GivesTheLawsOfItsRow) {
   EXPECT_EQ(rows, 1);
 }
 
+// Those that carry state, with something to carry.
+constexpr const char* kCarrying[] = {
+    "ngram {reset: never}", "suffix {reset: never}",
+    "suffix {reset: never, mode: tree, factor: 2, depth: 5}",
+    "sam {reset: never, threshold: 1, bias: 0, tokens: 3}",
+    "sam {reset: never, threshold: 3, bias: 1,"
+    " fallback: {name: ngram, reset: never}}"};
+
 // What it learnt from an earlier prompt is there again whenever a run begins,
 // as the enumeration asks; so it may carry state.
 class AfterAnEarlierPrompt : public Drafter {
@@ -102,9 +111,14 @@ class AfterAnEarlierPrompt : public Drafter {
   }
   std::vector<DraftLaw> laws() const override { return inner_->laws(); }
   absl::Status Begin(const Context& context) override {
-    inner_ = proof_.Make(spec_);
-    const absl::Status earlier = inner_->Begin(ContextOf({1, 1, 0, 1, 0, 0}));
-    return earlier.ok() ? inner_->Begin(context) : earlier;
+    const std::unique_ptr<Drafter> prototype = proof_.Make(spec_);
+    Context earlier = ContextOf({1, 1, 0, 1, 0, 0});
+    earlier.prompt_length = 1;
+    const std::unique_ptr<Drafter> before = prototype->Clone();
+    BANYAN_RETURN_IF_ERROR(before->Begin(earlier));
+    BANYAN_RETURN_IF_ERROR(prototype->Absorb(earlier.tokens, before->End()));
+    inner_ = prototype->Clone();
+    return inner_->Begin(context);
   }
   absl::StatusOr<std::vector<Distribution>> Propose(
       const Context& context, const TrunkTree& tree,
@@ -122,16 +136,17 @@ class AfterAnEarlierPrompt : public Drafter {
   std::unique_ptr<Drafter> inner_;
 };
 
-TEST(DrafterLaw, IsKeptWithCountsOfAnEarlierPrompt) {
-  const std::string spec = "ngram {reset: never}";
-  DrafterProof proof({2, 1, 4, 200'000, true}, 1);
-  ASSERT_TRUE(proof.Make(spec)->carries_state());
+TEST(DrafterLaw, IsKeptWithWhatAnEarlierPromptLeft) {
   Tally tally;
-  for (const std::string& verifier : LosslessVerifiers(1))
-    for (DraftLaw law : kEveryLaw)
-      proof.Prove({spec, verifier, "expansion {branching: [2, 1]}", law},
-                  std::make_unique<AfterAnEarlierPrompt>(proof, spec), tally);
-  EXPECT_GE(proof.accepted(), 5);
+  for (const std::string spec : kCarrying) {
+    DrafterProof proof({2, 1, 4, 200'000, true}, 1);
+    ASSERT_TRUE(proof.Make(spec)->carries_state());
+    for (const std::string& verifier : LosslessVerifiers(1))
+      for (DraftLaw law : kEveryLaw)
+        proof.Prove({spec, verifier, "expansion {branching: [2, 1]}", law},
+                    std::make_unique<AfterAnEarlierPrompt>(proof, spec), tally);
+    EXPECT_GE(proof.accepted(), 5) << spec;
+  }
   ExpectCounts(tally, kProgram);
 }
 

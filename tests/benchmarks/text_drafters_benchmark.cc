@@ -1,0 +1,171 @@
+// What a round costs drafters that look the end of the text up in other text:
+// observing three tokens, and drafting by a policy. The size is the tokens
+// that are held when the clock starts: of the text itself, or, where the
+// drafter keeps texts from prompt to prompt, of texts of 512 in prompts before
+// one of 512. While the clock runs the text grows by a quarter at most; then it
+// begins anew, which is not in the time.
+#include <benchmark/benchmark.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "configs/loader/loader.h"
+#include "core/base/check.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/model/context.h"
+#include "core/model/table_model.h"
+#include "core/prob/sampling_rule.h"
+#include "core/random/random_source.h"
+#include "core/random/seeded_source.h"
+#include "drafters/assets.h"
+#include "drafters/catalogue.h"
+#include "drafters/drafter.h"
+#include "drafters/drafting.h"
+#include "drafters/workbench.h"
+#include "tests/benchmarks/benchmarks.h"
+#include "tests/benchmarks/made_up_text.h"
+#include "tree/draft_tree.h"
+#include "tree/merge.h"
+#include "tree/policies/catalogue.h"
+#include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+namespace {
+
+constexpr int kSizes[] = {512, 2'048, 8'192, 32'768};
+constexpr int kPrompt = 512;
+constexpr int kTokensOfRound = 3;
+
+constexpr char kChain[] = "{name: chain, gamma: 8}";
+constexpr char kTree[] = "{name: best_first, budget: 8}";
+
+struct Case {
+  const char* name;
+  const char* drafter;
+  const char* policy;
+};
+
+constexpr Case kCases[] = {
+    {"ngram", "{name: ngram, history: 0}", kChain},
+    {"copy", "{name: copy, history: 0}", kChain},
+    {"suffix", "{name: suffix}", kChain},
+    {"suffix_24", "{name: suffix, depth: 24}", kChain},
+    {"suffix_tree", "{name: suffix, mode: tree}", kTree},
+    {"suffix_warm", "{name: suffix, reset: never}", kChain},
+    {"sam", "{name: sam}", kChain},
+    {"sam_warm", "{name: sam, reset: never}", kChain},
+};
+
+Params Read(const char* text) {
+  absl::StatusOr<Params> section = ParseYaml(text, "benchmark");
+  Check(section.ok(), "a section can be read");
+  return *std::move(section);
+}
+
+std::unique_ptr<Drafter> Make(const char* section) {
+  // Nobody asks it anything.
+  const auto target = std::make_shared<TableModel>(
+      kTextVocabSize, [](absl::Span<const TokenId> /*text*/) {
+        return std::vector<double>{1};
+      });
+  Workbench bench(target, SamplingRule({.temperature = 0}),
+                  std::make_shared<Assets>());
+  absl::StatusOr<std::unique_ptr<Drafter>> drafter =
+      BuildDrafter(Read(section), bench);
+  Check(drafter.ok(), "a drafter can be built");
+  return *std::move(drafter);
+}
+
+class Rounds {
+ public:
+  Rounds(const Case& of, int size)
+      : prototype_(Make(of.drafter)),
+        policy_(std::move(BuildPolicy(Read(of.policy))->policy)),
+        length_(prototype_->carries_state() ? kPrompt : size) {
+    if (!prototype_->carries_state()) return;
+    for (int held = 0; held < size; held += kPrompt) {
+      const std::unique_ptr<Drafter> clone = prototype_->Clone();
+      Context context = {.tokens = {Next()}, .prompt_length = 1};
+      Check(clone->Begin(context).ok(), "a text can be begun");
+      for (int i = 0; i < kPrompt; ++i) context.tokens.push_back(Next());
+      Check(prototype_->Absorb(context.tokens, clone->End()).ok(),
+            "a text can be taken over");
+    }
+  }
+
+  // Whether the text has grown by a quarter, or there is none.
+  bool spent() const {
+    return drafter_ == nullptr ||
+           context_.tokens.size() >= static_cast<std::size_t>(length_ * 5 / 4);
+  }
+  void Begin() {
+    context_ = {};
+    for (int i = 0; i < length_; ++i) context_.tokens.push_back(Next());
+    context_.prompt_length = length_;
+    drafter_ = prototype_->Clone();
+    Check(drafter_->Begin(context_).ok(), "a text can be begun");
+  }
+
+  // How many tokens were drafted.
+  int Run() {
+    absl::StatusOr<TrunkTree> tree = DraftTrunk(
+        {*drafter_, *policy_, DraftLaw::kDeterministic, 0}, context_,
+        {.max_depth = 100}, Chance(random_, context_.prompt, context_.round));
+    Check(tree.ok(), "these drafters do not fail");
+    for (int i = 0; i < kTokensOfRound; ++i) context_.tokens.push_back(Next());
+    ++context_.round;
+    Check(drafter_->Observe(context_, {observed_, verdict_, 0}).ok(),
+          "a round can be observed");
+    return tree->size() - 1;
+  }
+
+ private:
+  TokenId Next() { return TextAt(next_++); }
+
+  std::unique_ptr<Drafter> prototype_;
+  std::unique_ptr<Drafter> drafter_;
+  std::unique_ptr<TreePolicy> policy_;
+  int length_;
+  std::uint64_t next_ = 0;
+  Context context_;
+  SeededSource random_{1};
+  const TrunkTree bare_{0, 0, DraftLaw::kDeterministic};
+  const DraftTree observed_ = Merge({&bare_, 1});  // none of them looks at it
+  const Verdict verdict_;
+};
+
+void TimeRounds(benchmark::State& state, const Case& of, int size) {
+  Rounds rounds(of, size);
+  double drafted = 0;
+  for (auto _ : state) {
+    if (rounds.spent()) {
+      state.PauseTiming();
+      rounds.Begin();
+      state.ResumeTiming();
+    }
+    drafted += rounds.Run();
+  }
+  state.counters["drafted"] = {drafted, benchmark::Counter::kAvgIterations};
+}
+
+}  // namespace
+
+void RegisterTextDrafters() {
+  for (const Case& of : kCases)
+    for (int size : kSizes)
+      benchmark::RegisterBenchmark(
+          absl::StrCat("TextDrafter/", of.name, "/", size).c_str(),
+          [&of, size](benchmark::State& state) { TimeRounds(state, of, size); })
+          ->Unit(benchmark::kMicrosecond);
+}
+
+}  // namespace banyan
