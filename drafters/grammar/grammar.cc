@@ -75,8 +75,10 @@ absl::StatusOr<std::unique_ptr<Drafter>> Grammar::Build(ParamsReader& in,
     in.Note(in.section().Error(
         absl::StrCat(in.what(), ": needs one of 'pattern' and 'file'")));
   in.Optional("of", of);
-  in.Ensure(of == "output" || of == "text", "of", "must be output or text");
-  options.whole_text = of == "text";
+  in.Ensure(of == "output" || of == "text" || of == "line", "of",
+            "must be output, text or line");
+  if (of == "text") options.of = GrammarOptions::Of::kText;
+  if (of == "line") options.of = GrammarOptions::Of::kLine;
   in.Optional("tokens", options.tokens);
   in.Ensure(options.tokens >= 1 && options.tokens <= kMostTokens, "tokens",
             absl::StrCat("must lie between 1 and ", kMostTokens));
@@ -102,15 +104,17 @@ Grammar::Grammar(int vocab_size, const GrammarOptions& options,
 
 absl::Status Grammar::Start(const Context& context) {
   places_ = pattern_->Begin();
-  at_start_ = options_.whole_text;
-  read_ = options_.whole_text ? 0 : context.tokens.size();
+  at_start_ = options_.of != GrammarOptions::Of::kOutput;
+  read_ = at_start_ ? 0 : context.tokens.size();
   return absl::OkStatus();
 }
 
 // A special token before the text says nothing of it; behind its beginning it
 // breaks it, as one without text does.
 absl::Status Grammar::Follow(const Context& context) {
-  for (; read_ < context.tokens.size() && !places_.broken(); ++read_) {
+  const bool by_line = options_.of == GrammarOptions::Of::kLine;
+  for (; read_ < context.tokens.size(); ++read_) {
+    if (places_.broken() && !by_line) break;
     const TokenId token = context.tokens[read_];
     const absl::StatusOr<std::string> bytes =
         tokenizer_->TokenBytes(token, at_start_);
@@ -122,7 +126,9 @@ absl::Status Grammar::Follow(const Context& context) {
       continue;
     }
     for (char byte : *bytes)
-      places_ = pattern_->After(places_, static_cast<std::uint8_t>(byte));
+      places_ = by_line && byte == '\n'
+                    ? pattern_->Begin()
+                    : pattern_->After(places_, static_cast<std::uint8_t>(byte));
   }
   read_ = context.tokens.size();
   return absl::OkStatus();

@@ -3,12 +3,13 @@
 // Claim. Of JSON, of forms and of tables much is certain before the model says
 // it: field names, quotes, commas.
 //
-// Rule. The output, or the whole text from the prompt's beginning, is followed
-// through a regular expression, byte by byte. Where one byte alone can come
-// next, and after it one alone again, those bytes are the draft, cut into
-// tokens as the target's tokenizer cuts them behind the last committed token.
-// Nothing is drafted where there are two ways, where the text may end, and from
-// the first byte on that breaks the pattern, until the prompt ends.
+// Rule. The output, the whole text from the prompt's beginning, or each line of
+// that by itself, is followed through a regular expression, byte by byte. Where
+// one byte alone can come next, and after it one alone again, those bytes are
+// the draft, cut into tokens as the target's tokenizer cuts them behind the
+// last committed token. Nothing is drafted where there are two ways, where the
+// text may end, and from the first byte on that breaks the pattern, until the
+// prompt or the line ends.
 //
 // Why the law is kept. The target stays free: what it does not want it refuses.
 // The draft is made of committed text alone, and its draws are deterministic.
@@ -40,13 +41,16 @@
 namespace banyan {
 
 struct GrammarOptions {
-  bool whole_text = false;  // the pattern speaks of the prompt too
-  int tokens = 32;          // drafted at most
+  // What the pattern speaks of: the output, the prompt too, or each line.
+  enum class Of { kOutput, kText, kLine };
+  Of of = Of::kOutput;
+  int tokens = 32;  // drafted at most
 };
 
 class Grammar : public PlanDrafter {
  public:
-  // Keys: `pattern`, or `file` that holds one; `of` (output or text), `tokens`.
+  // Keys: `pattern`, or `file` that holds one; `of` (output, text or
+  // line), `tokens`.
   static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
                                                         Workbench& bench);
 

@@ -83,12 +83,31 @@ TEST(Grammar, EndsWithTheFirstByteThatBreaksIt) {
 }
 
 TEST(Grammar, MaySpeakOfThePromptToo) {
-  Grammar text = Drafting("(ab)*cabc", {.whole_text = true});
+  Grammar text = Drafting("(ab)*cabc", {.of = GrammarOptions::Of::kText});
   const Context context = BeginWith(text, {6, 3, 3, 2});
   EXPECT_EQ(Draft(text, context), "2(5)")
       << "what begins a text is passed over";
   Grammar output = Drafting("(ab)*cabc");
   EXPECT_EQ(Draft(output, BeginWith(output, {6, 3, 3, 2})), "2");
+}
+
+TEST(Grammar, MaySpeakOfEachLine) {
+  // Token 2 ends a line; the prompt's last one is taken up where it stands.
+  const auto tokens = ToyTokenizer({"a", "b", "\n", "ab", "ba"});
+  absl::StatusOr<Pattern> lines = Pattern::Parse("a(ba)+b|bbb");
+  Check(lines.ok(), lines.status().message());
+  Grammar drafter(5, {.of = GrammarOptions::Of::kLine},
+                  std::make_shared<const Pattern>(*std::move(lines)), tokens);
+  Context context = BeginWith(drafter, {1, 0, 2, 0});
+  EXPECT_EQ(Draft(drafter, context), "0(4(1))") << "b ends it or goes on";
+  Commit(drafter, {0}, context);
+  EXPECT_EQ(Draft(drafter, context), "0") << "no such line";
+  Commit(drafter, {4, 1}, context);
+  EXPECT_EQ(Draft(drafter, context), "1") << "until it ends";
+  Commit(drafter, {2, 1}, context);
+  EXPECT_EQ(Draft(drafter, context), "1(1(1))");
+  Commit(drafter, {1, 1}, context);
+  EXPECT_EQ(Draft(drafter, context), "1") << "the line is over";
 }
 
 TEST(Grammar, DraftsNoMoreTokensThanItMay) {
@@ -107,7 +126,7 @@ TEST(Grammar, RefusesWhatItCannotRead) {
   EXPECT_THAT(Refusal("grammar {pattern: a}"),
               HasSubstr("the target has no tokenizer"));
   EXPECT_THAT(Refusal("grammar {pattern: a, of: prompt}"),
-              HasSubstr("'of' must be output or text"));
+              HasSubstr("'of' must be output, text or line"));
   EXPECT_THAT(Refusal("grammar {pattern: a, tokens: 0}"),
               HasSubstr("'tokens' must lie between 1 and 1024"));
 }

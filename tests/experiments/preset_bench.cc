@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,24 +50,61 @@ class Traces : public BatchListener {
   PresetBench::Together together;
 };
 
-}  // namespace
-
-std::vector<Prompt> ShippedPrompts(int count) {
-  const auto workload = ReadWorkload("experiments/workloads/pycode.jsonl");
+Workload MustReadWorkload(const std::string& name) {
+  auto workload =
+      ReadWorkload(absl::StrCat("experiments/workloads/", name, ".jsonl"));
   Check(workload.ok(), workload.status().message());
+  return *std::move(workload);
+}
+
+std::vector<Prompt> InTokens(const Workload& workload,
+                             const std::vector<int>& numbers) {
   ModelShelf shelf(OneThread());
   const auto target = shelf.Open({kShippedTarget, "auto"});
   Check(target.ok(), target.status().message());
-  const auto chosen = ChoosePrompts({"", {}, count}, *workload);
-  Check(chosen.ok(), chosen.status().message());
   std::vector<Prompt> prompts;
-  for (int number : *chosen) {
-    const auto& prompt = workload->prompts[static_cast<std::size_t>(number)];
-    auto tokens = TokensOf(prompt, *target);
+  for (int number : numbers) {
+    auto tokens =
+        TokensOf(workload.prompts[static_cast<std::size_t>(number)], *target);
     Check(tokens.ok(), tokens.status().message());
     prompts.push_back({static_cast<std::uint32_t>(number), *std::move(tokens)});
   }
   return prompts;
+}
+
+std::vector<int> Chosen(const Workload& workload,
+                        const std::vector<std::string>& kinds, int count) {
+  auto chosen = ChoosePrompts({"", kinds, count}, workload);
+  Check(chosen.ok(), chosen.status().message());
+  return *std::move(chosen);
+}
+
+// Whose lines have a form that the preset `grammar` knows.
+bool HasForm(const WorkloadPrompt& prompt) {
+  static const auto& ids = *new std::set<std::string>{
+      "cases-001", "cases-007", "cases-009", "table-003",
+      "table-004", "table-012", "table-013"};
+  return ids.contains(prompt.id);
+}
+
+}  // namespace
+
+std::vector<Prompt> ShippedPrompts(int count) {
+  const Workload workload = MustReadWorkload("pycode");
+  return InTokens(workload, Chosen(workload, {}, count));
+}
+
+std::vector<Prompt> PromptsFor(const std::string& preset, int count) {
+  if (!DraftsFromText(preset)) return ShippedPrompts(count);
+  const Workload workload = MustReadWorkload("pyrepeat");
+  std::vector<int> numbers =
+      Chosen(workload, {"edit", "quote", "template", "cases", "table"},
+             preset == "grammar" ? 0 : count);
+  if (preset == "grammar")
+    std::erase_if(numbers, [&](int number) {
+      return !HasForm(workload.prompts[static_cast<std::size_t>(number)]);
+    });
+  return InTokens(workload, numbers);
 }
 
 PresetBench::PresetBench(std::shared_ptr<Backend> backend, std::string target,

@@ -21,6 +21,10 @@ namespace banyan {
 // in the tokens of the shipped target.
 std::vector<Prompt> ShippedPrompts(int count);
 
+// The same for a preset: of the workload that repeats itself where it drafts
+// from the text, and of that the lines whose form it knows for `grammar`.
+std::vector<Prompt> PromptsFor(const std::string& preset, int count);
+
 // Failures end the program.
 class PresetBench {
  public:

@@ -1,6 +1,7 @@
 #include "tests/experiments/preset_files.h"
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,15 +36,23 @@ const std::vector<std::string>& PresetNames() {
                                                            "eagle_sequoia",
                                                            "early_exit",
                                                            "early_exit_settled",
+                                                           "grammar",
                                                            "hybrid",
+                                                           "hybrid_suffix",
                                                            "lookahead",
                                                            "medusa",
                                                            "merged_all",
                                                            "ngram",
                                                            "pass",
+                                                           "recycling",
+                                                           "recycling_warm",
+                                                           "reference",
+                                                           "reference_rewrite",
                                                            "relay",
                                                            "rest",
                                                            "retokenized",
+                                                           "sam",
+                                                           "sam_eagle",
                                                            "self_q8_chain",
                                                            "self_q8_tree",
                                                            "sequences",
@@ -55,8 +64,33 @@ const std::vector<std::string>& PresetNames() {
                                                            "specinfer_1",
                                                            "specinfer_2",
                                                            "staged",
+                                                           "suffix",
+                                                           "suffix_tree",
+                                                           "suffix_warm",
+                                                           "trie",
+                                                           "trie_warm",
                                                            "triforce"};
   return names;
+}
+
+bool DraftsFromText(const std::string& preset) {
+  static const auto& names = *new std::set<std::string>{
+      "grammar",           "hybrid_suffix", "recycling", "recycling_warm",
+      "reference",         "sam",           "sam_eagle", "suffix",
+      "reference_rewrite", "suffix_tree",   "trie",      "suffix_warm",
+      "trie_warm"};
+  return names.contains(preset);
+}
+
+const char* TextFor(const std::string& preset, const char* other) {
+  if (preset == "reference_rewrite")  // whose first draft is the beginning
+    return "import sys\nimport os\n";
+  if (!DraftsFromText(preset)) return other;
+  return "    {\"line\": 1, \"stop\": 1, \"name\": \"Hall\", \"zone\": "
+         "\"A\"},\n"
+         "    {\"line\": 1, \"stop\": 2, \"name\": \"Mill\", \"zone\": "
+         "\"B\"},\n"
+         "    {\"line\": 1, \"stop\": 2,";
 }
 
 Params Preset(const std::string& name) {

@@ -156,6 +156,7 @@ Params WithoutMemory(const std::string& preset) {
   if (preset == "hybrid")
     changes = {{"drafters.0.start", "1e300"},
                {"drafters.0.drafters.1.depth", "3"}};
+  if (preset == "hybrid_suffix") changes = {{"drafters.0.start", "1e300"}};
   if (preset == "triforce") changes = {{"drafters.0.upper.chunks", "0"}};
   for (const auto& [path, value] : changes) {
     auto changed = WithValue(file, path, Params::Scalar(value));
@@ -165,13 +166,24 @@ Params WithoutMemory(const std::string& preset) {
   return file;
 }
 
+// What these draft hangs on where the prompt ends, which a fresh prefill of all
+// does not know: of them the target's cache alone is compared.
+bool KnowsItsPrompt(const std::string& preset) {
+  return preset == "reference" || preset == "reference_rewrite" ||
+         preset == "trie" || preset == "trie_warm";
+}
+
 class Bench {
  public:
   Bench(const std::string& preset, Fate fate)
-      : shelf_(OneThread()), method_(Open(preset)), fresh_(Open(preset)) {
+      : knows_its_prompt_(KnowsItsPrompt(preset)),
+        shelf_(OneThread()),
+        method_(Open(preset)),
+        fresh_(Open(preset)) {
     auto target = shelf_.Open({kShippedTarget, "auto"});
     Check(target.ok(), target.status().message());
-    prompt_ = {.id = 1, .tokens = *target->tokenizer->Encode(kText)};
+    prompt_ = {.id = 1,
+               .tokens = *target->tokenizer->Encode(TextFor(preset, kText))};
     if (fate == Fate::kByLaw) return;
     Method& method = method_.decoder->method();
     method.verifier =
@@ -198,7 +210,7 @@ class Bench {
     const auto& trunks = method_.decoder->method().trunks;
     for (std::size_t i = 0; i < trunks.size(); ++i) {
       const int number = static_cast<int>(i);
-      if (trunks[i].drafter->reads_rows()) {
+      if (trunks[i].drafter->reads_rows() || knows_its_prompt_) {
         ++compared;  // the target: what it told the drafter is not told again
         continue;
       }
@@ -229,6 +241,7 @@ class Bench {
     return *std::move(sequence);
   }
 
+  bool knows_its_prompt_;
   ModelShelf shelf_;
   LoadedMethod method_;
   LoadedMethod fresh_;
@@ -262,9 +275,12 @@ TEST_P(EveryPresetsCaches, AreThoseOfAFreshPrefillAfterEveryRound) {
   }
   std::cout << "  " << drafted << " nodes drafted, " << accepted
             << " accepted, " << compared << " proposals compared\n";
-  EXPECT_GT(drafted, kRounds / 2U) << "nothing was tested";
+  EXPECT_GT(drafted, kRounds / (DraftsFromText(preset) ? 5U : 2U))
+      << "nothing was tested";
   EXPECT_GE(compared, 1U * kRounds);
-  EXPECT_TRUE(accepted > 0 || fate == Fate::kRefused);
+  // By its law a text leaves a table soon.
+  EXPECT_TRUE(accepted > 0 || fate == Fate::kRefused ||
+              (fate == Fate::kByLaw && DraftsFromText(preset)));
   Tally tally;
   tally.Count(CaseResult::kProven, static_cast<std::int64_t>(compared));
   ExpectCounts(tally, kProgram);

@@ -65,10 +65,10 @@ double Threshold(int freedom) {
 
 class JointLaw {
  public:
-  JointLaw()
+  explicit JointLaw(const std::string& after = kText)
       : shelf_(OneThread()), target_(*shelf_.Open({kShippedTarget, "f32"})) {
     cache_ = std::make_unique<RowCache>(*target_.model);
-    prompt_ = {.id = 3, .tokens = *target_.tokenizer->Encode(kText)};
+    prompt_ = {.id = 3, .tokens = *target_.tokenizer->Encode(after)};
     // A text's most likely tokens first; those after them in a bin of the rest.
     double mass = 0;
     const Distribution first = LawAfter(*cache_, prompt_.tokens);
@@ -166,7 +166,7 @@ class JointLaw {
 class EveryPresetsLaw : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryPresetsLaw, IsTheTargets) {
-  JointLaw law;
+  JointLaw law(TextFor(GetParam(), kText));
   const double excess = law.Excess(GetParam(), nullptr, 1'000'000, Draws());
   Tally tally;
   if (law.lossless()) {
@@ -180,7 +180,8 @@ TEST_P(EveryPresetsLaw, IsTheTargets) {
     tally.Count(CaseResult::kLeftOut);
   }
   EXPECT_EQ(law.drafted(), GetParam() != "plain" && GetParam() != "lookahead");
-  if (law.drafted()) {
+  // A lossy one has failed above, whatever it accepts.
+  if (law.drafted() && law.lossless()) {
     EXPECT_GT(law.accepted_share(), 0.05) << "nothing was tested";
   }
   std::cout << "  " << GetParam() << ": chi-square " << excess
