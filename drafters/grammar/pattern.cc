@@ -63,9 +63,9 @@ std::optional<Bytes> ClassOf(char letter) {
 }  // namespace
 
 // Reads by recursive descent, then writes the places out.
-class PatternReader {
+class PatternParser {
  public:
-  explicit PatternReader(absl::string_view text) : text_(text) {}
+  explicit PatternParser(absl::string_view text) : text_(text) {}
 
   absl::StatusOr<Pattern> Read() {
     BANYAN_ASSIGN_OR_RETURN(const Piece all, Choice(0));
@@ -339,7 +339,7 @@ class PatternReader {
 };
 
 absl::StatusOr<Pattern> Pattern::Parse(absl::string_view text) {
-  return PatternReader(text).Read();
+  return PatternParser(text).Read();
 }
 
 // Ways that take no byte may be as many as places: none is gone twice, nor by

@@ -46,7 +46,7 @@ class Pattern {
   std::optional<std::uint8_t> OnlyWay(const Places& places) const;
 
  private:
-  friend class PatternReader;
+  friend class PatternParser;
 
   // Of a byte, of nothing with one or two ways on, or the end.
   struct Place {

@@ -99,7 +99,7 @@ TEST(Grammar, MaySpeakOfEachLine) {
   Grammar drafter(5, {.of = GrammarOptions::Of::kLine},
                   std::make_shared<const Pattern>(*std::move(lines)), tokens);
   Context context = BeginWith(drafter, {1, 0, 2, 0});
-  EXPECT_EQ(Draft(drafter, context), "0(4(1))") << "b ends it or goes on";
+  EXPECT_EQ(Draft(drafter, context), "0(1(3))") << "b ends it or goes on";
   Commit(drafter, {0}, context);
   EXPECT_EQ(Draft(drafter, context), "0") << "no such line";
   Commit(drafter, {4, 1}, context);

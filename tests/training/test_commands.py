@@ -25,7 +25,7 @@ class Shipped(support.FolderTest):
             self.assertTrue((out / name / "README.md").exists(), name)
         before = self.content(out)
         said = self.train(*arguments, "--install", self.folder / "models")
-        self.assertEqual(said.count("trained already"), 10)
+        self.assertEqual(said.count("trained already"), 11)
         self.assertEqual(self.content(out), before)
         for name in MODELS:
             installed = self.content(self.folder / "models" / name)
