@@ -2,16 +2,20 @@
 // observing three tokens, and drafting by a policy. The size is the tokens
 // that are held when the clock starts: of the text itself, or, where the
 // drafter keeps texts from prompt to prompt, of texts of 512 in prompts before
-// one of 512. While the clock runs the text grows by a quarter at most; then it
-// begins anew, which is not in the time.
+// one of 512. `trie` has the branches of the text, `recycling` a row of logits
+// of each node of its tree to read, whatever the text. While the clock runs the
+// text grows by a quarter at most; then it begins anew, which is not in the
+// time.
 #include <benchmark/benchmark.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -20,7 +24,11 @@
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
+#include "core/model/model.h"
 #include "core/model/table_model.h"
+#include "core/ops/backend.h"
+#include "core/ops/devices.h"
+#include "core/prob/logits.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
 #include "core/random/seeded_source.h"
@@ -47,6 +55,7 @@ constexpr int kTokensOfRound = 3;
 
 constexpr char kChain[] = "{name: chain, gamma: 8}";
 constexpr char kTree[] = "{name: best_first, budget: 8}";
+constexpr char kLargeTree[] = "{name: best_first, budget: 80}";
 
 struct Case {
   const char* name;
@@ -63,6 +72,47 @@ constexpr Case kCases[] = {
     {"suffix_warm", "{name: suffix, reset: never}", kChain},
     {"sam", "{name: sam}", kChain},
     {"sam_warm", "{name: sam, reset: never}", kChain},
+    {"trie", "{name: trie, nodes: 8}", kTree},
+    {"trie_warm", "{name: trie, nodes: 8, reset: never}", kTree},
+    {"recycling", "{name: recycling}", kTree},
+    {"recycling_80", "{name: recycling}", kLargeTree},
+};
+
+// Made-up rows of what the target says, read as those of a pass are.
+class MadeUpScores : public Scores {
+ public:
+  MadeUpScores() {
+    std::vector<float> logits;
+    for (std::uint64_t i = 0; i < kRows * kTextVocabSize; ++i)
+      logits.push_back(static_cast<float>(TextAt(i)));
+    auto backend = OpenDevice(kDefaultDevice);
+    Check(backend.ok(), "the default device is there");
+    backend_ = *std::move(backend);
+    auto buffer = backend_->Allocate(logits.size() * sizeof(float));
+    Check(buffer.ok(), "there is room");
+    buffer_ = *std::move(buffer);
+    Check(backend_->Upload(std::as_bytes(std::span(logits)), *buffer_, 0).ok(),
+          "rows can be uploaded");
+  }
+
+  int vocab_size() const override { return kTextVocabSize; }
+  absl::Status Read(int /*row*/,
+                    std::vector<double>& /*logits*/) const override {
+    return absl::UnimplementedError("nobody asks for it");
+  }
+  absl::StatusOr<std::vector<TokenLogit>> Best(int row, int k) const override {
+    const std::size_t first =
+        static_cast<std::size_t>(row) % kRows * kTextVocabSize;
+    return backend_->Best(
+        {{{buffer_.get(), first, 1, kTextVocabSize, kTextVocabSize},
+          kTextVocabSize},
+         k});
+  }
+
+ private:
+  static constexpr std::size_t kRows = 7;
+  std::shared_ptr<Backend> backend_;
+  std::unique_ptr<Buffer> buffer_;
 };
 
 Params Read(const char* text) {
@@ -123,8 +173,13 @@ class Rounds {
     Check(tree.ok(), "these drafters do not fail");
     for (int i = 0; i < kTokensOfRound; ++i) context_.tokens.push_back(Next());
     ++context_.round;
+    if (drafter_->reads_rows()) {
+      context_.scored = &scores_;
+      observed_ = Merge({&*tree, 1});
+    }
     Check(drafter_->Observe(context_, {observed_, verdict_, 0}).ok(),
           "a round can be observed");
+    context_.scored = nullptr;
     return tree->size() - 1;
   }
 
@@ -139,7 +194,8 @@ class Rounds {
   Context context_;
   SeededSource random_{1};
   const TrunkTree bare_{0, 0, DraftLaw::kDeterministic};
-  const DraftTree observed_ = Merge({&bare_, 1});  // none of them looks at it
+  DraftTree observed_ = Merge({&bare_, 1});  // for who looks at it
+  const MadeUpScores scores_;
   const Verdict verdict_;
 };
 
