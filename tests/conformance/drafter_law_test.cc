@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/bytes.h"
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
@@ -93,11 +94,26 @@ TEST_P(EveryDrafter, GivesTheLawsOfItsRow) {
 
 // Those that carry state, with something to carry.
 constexpr const char* kCarrying[] = {
-    "ngram {reset: never}", "suffix {reset: never}",
+    "ngram {reset: never}",
+    "suffix {reset: never}",
     "suffix {reset: never, mode: tree, factor: 2, depth: 5}",
     "sam {reset: never, threshold: 1, bias: 0, tokens: 3}",
     "sam {reset: never, threshold: 3, bias: 1,"
-    " fallback: {name: ngram, reset: never}}"};
+    " fallback: {name: ngram, reset: never}}",
+    "trie {reset: never}",
+    "trie {reset: never, branch_length: 2, max_match: 2, nodes: 3}",
+    "recycling {reset: never}",
+    "recycling {reset: never, successors: 1}",
+    "hybrid {drafters: [{drafter: {name: trie, reset: never}, depth: 1},"
+    " {drafter: {name: suffix, reset: never}}]}"};
+
+// A row a token, as recycling learns them: behind 0 one token, 1, and behind 1
+// one, 0.
+std::string RecycledRows() {
+  ByteWriter bytes;
+  for (std::uint32_t number : {0U, 1U, 1U, 1U, 1U, 0U}) bytes.Put(number);
+  return bytes.Take();
+}
 
 // What it learnt from an earlier prompt is there again whenever a run begins,
 // as the enumeration asks; so it may carry state.
@@ -110,13 +126,16 @@ class AfterAnEarlierPrompt : public Drafter {
     return std::make_unique<AfterAnEarlierPrompt>(proof_, spec_);
   }
   std::vector<DraftLaw> laws() const override { return inner_->laws(); }
+  bool reads_rows() const override { return inner_->reads_rows(); }
   absl::Status Begin(const Context& context) override {
     const std::unique_ptr<Drafter> prototype = proof_.Make(spec_);
     Context earlier = ContextOf({1, 1, 0, 1, 0, 0});
     earlier.prompt_length = 1;
     const std::unique_ptr<Drafter> before = prototype->Clone();
     BANYAN_RETURN_IF_ERROR(before->Begin(earlier));
-    BANYAN_RETURN_IF_ERROR(prototype->Absorb(earlier.tokens, before->End()));
+    std::string learnt = before->End();
+    if (before->reads_rows()) learnt = RecycledRows();
+    BANYAN_RETURN_IF_ERROR(prototype->Absorb(earlier.tokens, learnt));
     inner_ = prototype->Clone();
     return inner_->Begin(context);
   }

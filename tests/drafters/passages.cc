@@ -7,8 +7,19 @@
 #include <vector>
 
 #include "core/base/token.h"
+#include "tests/support/dice.h"
 
 namespace banyan {
+
+std::vector<TokenId> SomeTokens(Dice& dice, int count, int vocab_size) {
+  std::vector<TokenId> tokens;
+  for (int i = 0; i < count; ++i) tokens.push_back(dice.Below(vocab_size));
+  return tokens;
+}
+
+std::vector<TokenId> Last(const std::vector<TokenId>& text, int count) {
+  return {text.end() - count, text.end()};
+}
 
 std::vector<std::pair<int, int>> EndsOf(const std::vector<TokenId>& passage,
                                         const Texts& texts) {

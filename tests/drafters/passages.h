@@ -1,4 +1,5 @@
-// Counting passages by scanning texts, for tests of what counts them cleverly.
+// Texts drawn, and passages counted by scanning them, for tests of what counts
+// them cleverly.
 #ifndef BANYAN_TESTS_DRAFTERS_PASSAGES_H_
 #define BANYAN_TESTS_DRAFTERS_PASSAGES_H_
 
@@ -6,10 +7,15 @@
 #include <vector>
 
 #include "core/base/token.h"
+#include "tests/support/dice.h"
 
 namespace banyan {
 
 using Texts = std::vector<std::vector<TokenId>>;
+
+std::vector<TokenId> SomeTokens(Dice& dice, int count, int vocab_size);
+// The last `count` tokens, of at least as many.
+std::vector<TokenId> Last(const std::vector<TokenId>& text, int count);
 
 // Where a passage stands: the text, and how many tokens that has up to the
 // passage's end; ascending.

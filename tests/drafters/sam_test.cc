@@ -40,16 +40,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<TokenId> Last(const std::vector<TokenId>& text, int count) {
-  return {text.end() - count, text.end()};
-}
-
-std::vector<TokenId> SomeTokens(Dice& dice, int count, int vocab_size) {
-  std::vector<TokenId> tokens;
-  for (int i = 0; i < count; ++i) tokens.push_back(dice.Below(vocab_size));
-  return tokens;
-}
-
 // The longest suffix of a text that stands `times` times in others.
 int LongestSuffix(const std::vector<TokenId>& text, const Texts& in,
                   int times) {

@@ -58,10 +58,6 @@ class Shown : public Suffix {
   }
 };
 
-std::vector<TokenId> Last(const std::vector<TokenId>& text, int count) {
-  return {text.end() - count, text.end()};
-}
-
 struct Guess {
   Scores scores;
   double worth = 0;
@@ -164,12 +160,6 @@ SuffixOptions SomeOptions(Dice& dice) {
   options.keep_texts = true;
   options.texts = dice.Between(1, 3);
   return options;
-}
-
-std::vector<TokenId> SomeTokens(Dice& dice, int count, int vocab_size) {
-  std::vector<TokenId> tokens;
-  for (int i = 0; i < count; ++i) tokens.push_back(dice.Below(vocab_size));
-  return tokens;
 }
 
 TEST(Suffix, DraftsWhatAScanOfTheTextsDrafts) {
