@@ -59,8 +59,9 @@ TEST(Pattern, MatchesWhatTheLibraryMatches) {
       "",          "a",          "ab|c",        "(ab)*",        "(a|b)*c",
       "a{2}",      "a{2,}",      "a{1,3}b?",    "[ab]+c",       "[^a]*",
       ".b.",       "(a*)*b",     "((a|b)(c|))", "(a|ab)(c|bc)", "a?a?a?aaa",
-      "[a-b]c{0}", "(a|b|c){3}", "(a{2}|b){2}", "\\x61\\w",     "()*a"};
-  const std::string letters = "abc";
+      "[a-b]c{0}", "(a|b|c){3}", "(a{2}|b){2}", "\\x61\\w",     "()*a",
+      "[a-a]b"};
+  const std::string letters = "abc\n";
   std::vector<std::string> texts = {""};
   for (std::size_t i = 0; texts[i].size() < 5; ++i)
     for (char letter : letters) texts.push_back(texts[i] + letter);
@@ -74,8 +75,8 @@ TEST(Pattern, MatchesWhatTheLibraryMatches) {
       matched += static_cast<int>(matches);
     }
   }
-  EXPECT_EQ(matched, 203);
-  EXPECT_EQ(texts.size(), 364U);
+  EXPECT_EQ(matched, 505);
+  EXPECT_EQ(texts.size(), 1365U);
 }
 
 // By trying every byte and every way on: where one byte alone leads to some
