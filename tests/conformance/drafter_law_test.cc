@@ -72,8 +72,13 @@ TEST_P(EveryDrafter, KeepsTheTargetLawUnderEveryLosslessVerifier) {
         for (DraftLaw law : kEveryLaw)
           proof.Prove({drafter, verifier, policy, law}, proof.Make(drafter),
                       tally);
-    // One that reads the target's rows has nothing to say before it read some.
-    const bool silent = size.rounds == 1 && proof.Make(drafter)->reads_rows();
+    // One that reads the target's rows has nothing to say before it read some;
+    // one that rewrites drafts first what begins a text, which here nothing can
+    // say, and of two letters hardly any stands in the prompt once.
+    const bool rewrites = absl::StrContains(drafter, "mode: rewrite") &&
+                          (size.rounds == 1 || size.letters == 2);
+    const bool silent =
+        rewrites || (size.rounds == 1 && proof.Make(drafter)->reads_rows());
     EXPECT_TRUE(proof.accepted() > 0 || temperature == 0 || silent)
         << "no draft was ever accepted";
   }

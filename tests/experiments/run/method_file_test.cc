@@ -223,6 +223,10 @@ TEST(MethodFile, EveryExampleRuns) {
   Tally tally;
   for (const auto& entry :
        std::filesystem::directory_iterator("configs/methods")) {
+    if (entry.path().stem() == "rest") {  // presets_test has an index for it
+      tally.Count(CaseResult::kLeftOut);
+      continue;
+    }
     const Outcome outcome = RunProgram(
         "generate --model models/pycode-target --prompt 'def f(' "
         "--max-new-tokens 5 --method " +

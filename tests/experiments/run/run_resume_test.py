@@ -293,7 +293,7 @@ matrix:""")
         done = run("generate", "--model", "models/pycode-target", "--prompt",
                    "x", "--method", method)
         self.assertEqual(done.returncode, 2, done.stdout)
-        self.assertRegex(done.stderr, r"method.yaml:1:\d+: token \d+ is "
+        self.assertRegex(done.stderr, r"method.yaml:2:\d+: token \d+ is "
                          "'def' here and 'de' in the target's")
 
     def test_another_run_is_not_gone_on_with(self):
