@@ -6,7 +6,7 @@ int main(int argc, char** argv) {
   banyan::CommandLine line(
       "banyan", "Tree-based speculative inference of language models.");
   banyan::AddListCommand(line);
-  banyan::AddLawCommand(line);
+  banyan::AddExactCommand(line);
   banyan::AddTreeCommand(line);
   banyan::AddMeasureCommand(line);
   banyan::AddTokenizeCommand(line);

@@ -9,7 +9,7 @@
 //
 // What it costs. The output depends on the tree; the distance from the target's
 // law grows with the number of candidates, and a higher temperature raises
-// acceptance. `banyan law` gives the distance on a table.
+// acceptance. `banyan exact` gives the distance on a table.
 #include "verifiers/typical.h"
 
 #include <algorithm>

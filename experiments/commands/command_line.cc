@@ -25,6 +25,7 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
+constexpr int kRefuted = 3;  // a claim, by what was recorded
 
 // True if the first argument is no subcommand; says which one is nearest.
 bool UnknownCommand(const CLI::App& app, int argc, char** argv) {
@@ -56,6 +57,7 @@ int ExitCode(const absl::Status& status) {
   std::cout.flush();
   if (!status.ok()) {
     std::cerr << "banyan: " << status.message() << "\n";
+    if (absl::IsAborted(status)) return kRefuted;
     return status.code() == absl::StatusCode::kInternal ? kFailed : kBadInput;
   }
   if (!std::cout) {
@@ -155,7 +157,17 @@ Command CommandLine::Add(const std::string& name, const std::string& sentence) {
   return Command(command, &outcome_);
 }
 
+void CommandLine::Renamed(const std::string& old, const std::string& name) {
+  renamed_[old] = name;
+}
+
 int CommandLine::Run(int argc, char** argv) {
+  const auto renamed = argc < 2 ? renamed_.end() : renamed_.find(argv[1]);
+  if (renamed != renamed_.end()) {
+    std::cerr << app_->get_name() << ": the command '" << renamed->first
+              << "' is now called '" << renamed->second << "'\n";
+    argv[1] = renamed->second.data();
+  }
   if (UnknownCommand(*app_, argc, argv)) return kBadInput;
   try {  // the library throws
     app_->parse(argc, argv);

@@ -10,6 +10,7 @@
 #define BANYAN_EXPERIMENTS_COMMANDS_COMMAND_LINE_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,12 +84,16 @@ class CommandLine {
   // Its help ends with the example of experiments/commands/examples.h.
   Command Add(const std::string& name, const std::string& sentence);
 
+  // The command `name` was once called `old`: that still works, and is told.
+  void Renamed(const std::string& old, const std::string& name);
+
   // Calls the command that is named and says what went wrong. Gives the
   // program's exit code.
   int Run(int argc, char** argv);
 
  private:
   std::unique_ptr<CLI::App> app_;
+  std::map<std::string, std::string> renamed_;  // by the old name
   absl::Status outcome_;
 };
 

@@ -8,7 +8,7 @@ namespace banyan {
 
 // Each adds one to the line.
 void AddListCommand(CommandLine& line);
-void AddLawCommand(CommandLine& line);
+void AddExactCommand(CommandLine& line);
 void AddScoreCommand(CommandLine& line);
 void AddGenerateCommand(CommandLine& line);
 void AddBeamCommand(CommandLine& line);

@@ -13,7 +13,7 @@ struct Example {
 
 constexpr Example kExamples[] = {
     {"list", "  banyan list"},
-    {"law", "  banyan law configs/law/tree_multi_round.yaml"},
+    {"exact", "  banyan exact configs/law/tree_multi_round.yaml"},
     {"tree", "  banyan tree configs/tree/sequoia.yaml --svg tree.svg"},
     {"measure",
      "  banyan measure --model models/pycode-target --batch 1,4,16 --rounds 5 "

@@ -13,6 +13,7 @@
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/warnings.h"
+#include "experiments/records/claims.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer.h"
 #include "experiments/report/html_page.h"
@@ -46,8 +47,10 @@ absl::StatusOr<Table> ReportTable(const RecordSet& set,
   SummaryOptions options = asked;
   if (asked.metrics.empty()) options.metrics = DefaultMetrics(asked.costs);
   BANYAN_ASSIGN_OR_RETURN(const Summary summary, Summarise(set, options));
-  return MakeTable(summary,
-                   asked.metrics.empty() ? Detail::kBrief : Detail::kFull);
+  Table table = MakeTable(
+      summary, asked.metrics.empty() ? Detail::kBrief : Detail::kFull);
+  table.warnings = RefutedClaims(set);
+  return table;
 }
 
 // Nothing was asked for that only the long table shows.
@@ -95,10 +98,11 @@ absl::Status MakeAndWrite(Options options) {
     BANYAN_RETURN_IF_ERROR(StateTimes(costs, set));
   for (const std::string& warning : set.warnings) PrintWarning(warning);
   BANYAN_ASSIGN_OR_RETURN(const std::string text, ReportText(set, options));
-  return WriteOutput(options.out, [&text](std::ostream& out) {
+  BANYAN_RETURN_IF_ERROR(WriteOutput(options.out, [&text](std::ostream& out) {
     out << text;
     return absl::OkStatus();
-  });
+  }));
+  return CheckClaims(set);
 }
 
 }  // namespace
@@ -108,7 +112,7 @@ void AddReportCommand(CommandLine& line) {
       "report",
       "Answers an experiment's question from what was recorded, so far if it "
       "still runs; or reports all of it, with intervals by bootstrap over "
-      "prompts.");
+      "prompts. Ends with 3 if texts refute a claim to be lossless.");
   const auto options = std::make_shared<Options>();
   command
       .Option("PATH", &options->paths, "Record files, or directories of them")

@@ -1,9 +1,11 @@
 // banyan run: an experiment, into a record file. banyan check: what would run.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -29,10 +31,12 @@
 #include "experiments/commands/warnings.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
+#include "experiments/records/claims.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer.h"
 #include "experiments/run/estimate.h"
+#include "experiments/run/level_costs.h"
 #include "experiments/run/model_shelf.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_run.h"
@@ -90,6 +94,10 @@ absl::StatusOr<Opened> Open(const Options& options,
   errors.Add(run.status());
   BANYAN_RETURN_IF_ERROR(errors.status());
   opened.run = *std::move(run);
+  return opened;
+}
+
+void PrintNotes(const Options& options, const Opened& opened) {
   if (opened.run.left_out > 0)
     std::cerr << "banyan: " << opened.workload.path << ": "
               << Counted(opened.run.left_out, "later turn")
@@ -98,7 +106,6 @@ absl::StatusOr<Opened> Open(const Options& options,
     std::cerr << "banyan: " << note << "\n";
   for (const std::string& note : opened.experiment.notes)
     std::cerr << "banyan: " << options.file << ": " << note << "\n";
-  return opened;
 }
 
 absl::Status Run(const Options& options) {
@@ -106,6 +113,7 @@ absl::Status Run(const Options& options) {
   BANYAN_ASSIGN_OR_RETURN(const Shard shard, ReadShard(options.shard));
   BANYAN_ASSIGN_OR_RETURN(Opened opened,
                           Open(options, clock, /*outline=*/false));
+  PrintNotes(options, opened);
   BANYAN_RETURN_IF_ERROR(CheckShards(opened.run, shard));
   BANYAN_ASSIGN_OR_RETURN(
       const records::Context context,
@@ -138,7 +146,7 @@ absl::Status Run(const Options& options) {
   std::cout << path << "\n\n"
             << AnswerText(MakeAnswer(set),
                           absl::StrCat("banyan report --all ", options.out));
-  return absl::OkStatus();
+  return CheckClaims(set);
 }
 
 std::string Duration(double seconds) {
@@ -158,10 +166,35 @@ absl::Status PrintEstimate(const Opened& opened, const Clock& clock) {
   return absl::OkStatus();
 }
 
+// Where no method can win whatever it accepts, since a pass of so small a
+// target costs less than a drafted level.
+absl::Status WarnOfLevels(const Options& options,
+                          const std::shared_ptr<const Clock>& clock,
+                          const PreparedRun& outlined) {
+  for (const PreparedCell& cell : outlined.cells)
+    if (cell.description.target().streamed_bytes() > kMostTriedBytes)
+      return absl::OkStatus();
+  BANYAN_ASSIGN_OR_RETURN(Opened opened,
+                          Open(options, clock, /*outline=*/false));
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<LevelCost> costs,
+                          TryLevels(opened.run));
+  double least = std::numeric_limits<double>::infinity();
+  for (const LevelCost& cost : costs)
+    least = std::min(least, cost.plain_passes);
+  if (!costs.empty() && least >= 1)
+    PrintWarning(absl::StrFormat(
+        "no method can be faster than plain decoding here: a drafted level "
+        "costs %.2f plain passes or more. On a larger target a pass costs more "
+        "(banyan grow)",
+        least));
+  return absl::OkStatus();
+}
+
 absl::Status Check(const Options& options) {
   const auto clock = std::make_shared<SteadyClock>();
   BANYAN_ASSIGN_OR_RETURN(const Opened opened,
                           Open(options, clock, /*outline=*/true));
+  PrintNotes(options, opened);
   if (options.resolved) {
     std::cout << opened.experiment.resolved;
     return absl::OkStatus();
@@ -184,7 +217,8 @@ absl::Status Check(const Options& options) {
     absl::StripTrailingAsciiWhitespace(&line);
     std::cout << line << "\n";
   }
-  return PrintEstimate(opened, *clock);
+  BANYAN_RETURN_IF_ERROR(PrintEstimate(opened, *clock));
+  return WarnOfLevels(options, clock, opened.run);
 }
 
 void AddCommon(Command& command, Options& options) {
@@ -201,7 +235,9 @@ void AddRunCommand(CommandLine& line) {
   Command command = line.Add(
       "run",
       "Runs an experiment: every method on every prompt, interleaved, each "
-      "round recorded. Run again, it goes on where it stopped.");
+      "round recorded. Run again, it goes on where it stopped. Ends with 3 if "
+      "a method that claims to be lossless gave other texts than plain "
+      "decoding at temperature 0.");
   const auto options = std::make_shared<Options>();
   AddCommon(command, *options);
   command.Option("--out", &options->out, "The folder of the record file.")

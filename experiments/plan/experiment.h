@@ -77,8 +77,11 @@ struct Experiment {
   std::string question;
   WorkloadSpec workload;
   std::vector<ExperimentCell> cells;
-  std::string resolved;            // YAML: presets and settings put in
-  std::string hash;                // of that
+  std::string resolved;  // YAML: presets and settings put in
+  std::string hash;      // of that
+  // Why the reference is the reference, as the end of a sentence; empty where
+  // nothing is compared.
+  std::string reference_choice;
   std::vector<std::string> notes;  // what a reader should know
 };
 

@@ -358,6 +358,13 @@ std::string FolderName(const std::string& path) {
 }
 
 absl::Status AddOpponents(const CompareSpec& compare, Experiment& experiment) {
+  experiment.reference_choice =
+      !compare.reference.empty()
+          ? "the method that the experiment names (compare.reference)"
+      : !compare.chains.empty()
+          ? "the chain of a rival's drafter that was fastest on other prompts, "
+            "fixed before this run (compare.chains)"
+          : "plain decoding, since the experiment names no other";
   return Matcher(compare, experiment).Run();
 }
 

@@ -1,4 +1,4 @@
-// The file `banyan law` reads: toy models as tables, and the method to run on
+// The file `banyan exact` reads: toy models as tables, and the method to run on
 // them. docs/formats.md describes it.
 #ifndef BANYAN_EXPERIMENTS_PROOF_LAW_FILE_H_
 #define BANYAN_EXPERIMENTS_PROOF_LAW_FILE_H_

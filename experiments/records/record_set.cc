@@ -18,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
+#include "experiments/records/claims.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
@@ -248,6 +249,7 @@ absl::StatusOr<RecordSet> ReadRecordSet(const std::vector<std::string>& paths,
     WarnOfMachines(experiments[i], set.warnings);
     WarnOfPrompts(experiments[i], names[i], set.warnings);
   }
+  WithdrawRefutedClaims(set);
   return set;
 }
 
@@ -286,7 +288,7 @@ void SplitByKind(RecordSet& set) {
            .context = whole.context,
            .cell = cell.get(),
            .pairs = std::move(pairs)});
-      set.split_cells.push_back(std::move(cell));
+      set.own_cells.push_back(std::move(cell));
     }
   }
   set.cells = std::move(cells);

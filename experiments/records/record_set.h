@@ -34,8 +34,8 @@ struct RecordSet {
 
   std::vector<RecordFile> files;   // at least one, in the order of their names
   std::vector<CellRecords> cells;  // experiment by experiment
-  // Of cells that were split: made here, in no file.
-  std::vector<std::unique_ptr<records::Cell>> split_cells;
+  // Of cells that were split, or lost a claim: made here, in no file.
+  std::vector<std::unique_ptr<records::Cell>> own_cells;
   // A sentence for each thing a reader of the numbers should know: torn tails,
   // shards and prompts that are missing, machines that differ.
   std::vector<std::string> warnings;

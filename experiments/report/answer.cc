@@ -9,26 +9,34 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
+#include "experiments/records/claims.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
+#include "experiments/report/answer_sentences.h"
 #include "experiments/report/cell_text.h"
 #include "experiments/report/speed_verdict.h"
 
 namespace banyan {
 namespace {
 
-// "gamma" of "methods.chain.policy.gamma" for a cell of the method chain.
-absl::string_view ShortAxis(absl::string_view axis, const records::Cell& cell) {
-  if (!absl::StartsWith(axis, absl::StrCat("methods.", cell.method(), ".")))
-    return axis;
+absl::string_view LastWord(absl::string_view axis) {
   return axis.substr(axis.rfind('.') + 1);
+}
+
+// "gamma" of "methods.chain.policy.gamma", unless another axis of the cell ends
+// alike.
+absl::string_view ShortAxis(absl::string_view axis, const records::Cell& cell) {
+  const auto alike = std::count_if(
+      cell.axes().begin(), cell.axes().end(), [&](const records::Axis& other) {
+        return LastWord(other.name()) == LastWord(axis);
+      });
+  return alike > 1 ? axis : LastWord(axis);
 }
 
 std::optional<Estimate> Only(const KeyedEstimates& estimates) {
@@ -42,6 +50,7 @@ class Maker {
   explicit Maker(const RecordSet& set)
       : set_(set),
         speed_(**FindMetric("speed")),
+        drafter_cost_(**FindMetric("drafter_cost")),
         tokens_per_pass_(**FindMetric("tokens_per_pass")) {
     for (const CellRecords& cell : set.cells)
       compares_ = compares_ || cell.cell->opponents_size() > 0;
@@ -60,6 +69,10 @@ class Maker {
                      [this](const TargetAnswer& a, const TargetAnswer& b) {
                        return bytes_.at(a.name) > bytes_.at(b.name);
                      });
+    for (TargetAnswer& target : answer.targets)
+      target.opening = Opening(target);
+    answer.refuted = RefutedClaims(set_);
+    answer.notes = Notes(set_, answer);
     return answer;
   }
 
@@ -110,6 +123,7 @@ class Maker {
     const std::optional<Estimate> difference =
         Only(EstimateDifferences(speed_, cell.pairs, other.pairs, bootstrap_));
     return {.other = &other,
+            .name = RowName(other),
             .speed = Only(EstimateAll(speed_, other.pairs, bootstrap_)),
             .tokens_per_pass =
                 Only(EstimateAll(tokens_per_pass_, other.pairs, bootstrap_)),
@@ -134,6 +148,9 @@ class Maker {
         .speed = Only(EstimateAll(speed_, cell.pairs, bootstrap_)),
         .tokens_per_pass =
             Only(EstimateAll(tokens_per_pass_, cell.pairs, bootstrap_))};
+    if (const auto cost =
+            Only(EstimateAll(drafter_cost_, cell.pairs, bootstrap_)))
+      entry.level_cost = cost->value;
     const CellRecords* reference = set_.Find(cell.baseline);
     for (const records::Opponent& opponent : cell.cell->opponents()) {
       const CellRecords* other = CellAt(cell, opponent.cell());
@@ -169,13 +186,22 @@ class Maker {
 
   const RecordSet& set_;
   const MetricRow& speed_;
+  const MetricRow& drafter_cost_;
   const MetricRow& tokens_per_pass_;
   Bootstrap bootstrap_;
   std::map<std::string, std::uint64_t> bytes_;  // by target
   bool compares_ = false;
 };
 
+// Means over few prompts are a few per cent off in both numbers.
+constexpr double kExplained = 1.05;
+
 }  // namespace
+
+bool IsUnexplained(const AnswerEntry& entry) {
+  return entry.speed.has_value() && entry.tokens_per_pass.has_value() &&
+         entry.speed->value > kExplained * entry.tokens_per_pass->value;
+}
 
 Answer MakeAnswer(const RecordSet& set) { return Maker(set).Make(); }
 

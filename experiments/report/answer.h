@@ -20,9 +20,10 @@
 
 namespace banyan {
 
-// One cell less another, in times plain decoding, over the prompts of both.
+// The speedup of one cell less that of another, over the prompts of both.
 struct AgainstCell {
   const CellRecords* other = nullptr;
+  std::string name;               // the other's, as a row's
   std::optional<Estimate> speed;  // the other's
   std::optional<Estimate> tokens_per_pass;
   std::optional<Estimate> difference;
@@ -32,8 +33,9 @@ struct AgainstCell {
 // A rival at one temperature.
 struct AnswerEntry {
   const CellRecords* cell = nullptr;
-  std::optional<Estimate> speed;  // times plain decoding
+  std::optional<Estimate> speed;  // speedup over plain decoding
   std::optional<Estimate> tokens_per_pass;
+  std::optional<double> level_cost;  // of a drafted level, in plain passes
   AgainstCell reference;
   std::vector<AgainstCell> chains;  // of its own drafters; none for a chain
 };
@@ -43,7 +45,7 @@ struct AnswerRow {
   std::map<double, AnswerEntry> at;  // by temperature
 };
 
-// The fastest cell that keeps the target's law.
+// The fastest lossless cell.
 struct FastestCell {
   const CellRecords* cell = nullptr;
   std::string name;  // as a row's
@@ -56,14 +58,17 @@ struct TargetAnswer {
   std::size_t prompts = 0;      // the most that a cell has
   std::vector<AnswerRow> rows;  // in the order of the cells
   std::map<double, FastestCell> fastest;
+  std::vector<std::string> opening;  // answers the question, in sentences
 };
 
 struct Answer {
   std::string question;
+  std::vector<std::string> refuted;  // claims to be lossless, by their texts
   // How many records there are of how many; equal once the run has ended.
   std::size_t records = 0;
   std::size_t expected = 0;
   std::vector<TargetAnswer> targets;  // the largest first
+  std::vector<std::string> notes;     // what to know of the numbers
 };
 
 Answer MakeAnswer(const RecordSet& set);
@@ -72,7 +77,11 @@ Answer MakeAnswer(const RecordSet& set);
 // by most, else the one it does least against. Requires chains.
 const AgainstCell& WorstChain(const AnswerEntry& entry);
 
-// At most 30 lines of 100 columns: the largest target as a table, each other in
+// Whether the speedup is more than tokens per pass can explain: a pass that
+// judges a draft costs at least a plain one.
+bool IsUnexplained(const AnswerEntry& entry);
+
+// At most 40 lines of 100 columns: the largest target as a table, each other in
 // a sentence. `more` is told as the way to all numbers.
 std::string AnswerText(const Answer& answer, const std::string& more);
 

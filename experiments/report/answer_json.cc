@@ -23,6 +23,7 @@ JsonValue ToJson(const AgainstCell& against) {
   if (against.other == nullptr) return nullptr;
   return {{"cell", against.other->name},
           {"method", against.other->cell->method()},
+          {"name", against.name},
           {"speed", ToJson(against.speed)},
           {"tokens_per_pass", ToJson(against.tokens_per_pass)},
           {"verdict", std::string(Words(against.verdict))},
@@ -33,6 +34,7 @@ JsonValue ToJson(const AnswerEntry& entry) {
   return {{"cell", entry.cell->name},
           {"speed", ToJson(entry.speed)},
           {"tokens_per_pass", ToJson(entry.tokens_per_pass)},
+          {"unexplained", IsUnexplained(entry)},
           {"reference", ToJson(entry.reference)},
           {"chain",
            entry.chains.empty() ? JsonValue() : ToJson(WorstChain(entry))}};
@@ -51,11 +53,9 @@ JsonValue ToJson(const TargetAnswer& target) {
     fastest.Add({{"temperature", temperature},
                  {"name", cell.name},
                  {"speed", ToJson(std::optional<Estimate>(cell.speed))}});
-  return {{"target", target.name},
-          {"marks", target.marks},
-          {"prompts", target.prompts},
-          {"rows", std::move(rows)},
-          {"fastest", std::move(fastest)}};
+  return {{"target", target.name},     {"marks", target.marks},
+          {"prompts", target.prompts}, {"opening", target.opening},
+          {"rows", std::move(rows)},   {"fastest", std::move(fastest)}};
 }
 
 }  // namespace
@@ -63,10 +63,9 @@ JsonValue ToJson(const TargetAnswer& target) {
 JsonValue AnswerToJson(const Answer& answer) {
   JsonValue targets = JsonValue::List();
   for (const TargetAnswer& target : answer.targets) targets.Add(ToJson(target));
-  return {{"question", answer.question},
-          {"records", answer.records},
-          {"expected", answer.expected},
-          {"targets", std::move(targets)}};
+  return {{"question", answer.question}, {"refuted", answer.refuted},
+          {"notes", answer.notes},       {"records", answer.records},
+          {"expected", answer.expected}, {"targets", std::move(targets)}};
 }
 
 }  // namespace banyan

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,17 +18,20 @@
 #include "core/base/counted.h"
 #include "core/text/columns.h"
 #include "experiments/metrics/bootstrap.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/records/record_set.h"
 #include "experiments/report/answer.h"
 #include "experiments/report/speed_verdict.h"
 
 namespace banyan {
 namespace {
 
-constexpr int kLines = 30;
+constexpr int kLines = 40;
+constexpr std::size_t kMostNotes = 10;  // lines
 constexpr int kColumns = 100;
 constexpr int kLongestName = 28;
-// Of a rival at one temperature: speed, tokens a pass, verdict, difference and
-// interval; or without what does not fit.
+// Of a rival at one temperature: speedup, tokens per pass, verdict, difference
+// and interval; or without what does not fit.
 constexpr int kFullBlock = 40;
 constexpr int kShortBlock = 26;
 constexpr int kLeastBlock = 13;
@@ -61,7 +65,7 @@ std::vector<std::string> Wrapped(const std::string& text) {
 }
 
 std::string AtTemperature(double temperature) {
-  return absl::StrCat("temperature ", temperature);
+  return absl::StrCat("T = ", temperature);
 }
 
 std::string Difference(const Estimate& difference) {
@@ -75,7 +79,7 @@ class TextMaker {
 
   std::string Make() {
     Head();
-    std::vector<std::string> tail;
+    std::vector<std::string> tail = NoteLines();
     for (std::size_t i = 0; i < answer_.targets.size(); ++i)
       for (std::string& line : Wrapped(Sentence(answer_.targets[i], i == 0)))
         tail.push_back(std::move(line));
@@ -91,9 +95,31 @@ class TextMaker {
     std::vector<std::string> question = Wrapped(answer_.question);
     if (question.size() > 3) question.resize(3);
     lines_ = std::move(question);
+    for (const std::string& claim : answer_.refuted) Add(Wrapped(claim));
     if (answer_.records < answer_.expected)
       lines_.push_back(absl::StrCat("UNFINISHED: ", answer_.records, " of ",
                                     answer_.expected, " records so far."));
+    if (!answer_.targets.empty())
+      for (const std::string& sentence : answer_.targets.front().opening)
+        Add(Wrapped(sentence));
+  }
+
+  void Add(std::vector<std::string> lines) {
+    for (std::string& line : lines) lines_.push_back(std::move(line));
+  }
+
+  std::vector<std::string> NoteLines() const {
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < answer_.notes.size(); ++i) {
+      std::vector<std::string> note = Wrapped(answer_.notes[i]);
+      if (lines.size() + note.size() > kMostNotes) {
+        lines.push_back(absl::StrCat("(and ", answer_.notes.size() - i,
+                                     " more notes, on the page)"));
+        break;
+      }
+      lines.insert(lines.end(), note.begin(), note.end());
+    }
+    return lines;
   }
 
   static std::string Verdicts(const AgainstCell& against, bool full) {
@@ -114,7 +140,7 @@ class TextMaker {
                                 : "    -";
   }
 
-  // Speed, tokens a pass where there is room, and what is said of them.
+  // Speedup, tokens per pass where there is room, and what is said of them.
   std::string Numbers(const std::optional<Estimate>& speed,
                       const std::optional<Estimate>& tokens_per_pass,
                       absl::string_view said) const {
@@ -134,7 +160,7 @@ class TextMaker {
   static std::string ChainBlock(const AnswerEntry& entry) {
     if (entry.chains.empty()) return "";
     const AgainstCell& worst = WorstChain(entry);
-    const std::string& name = worst.other->cell->method();
+    const std::string& name = worst.name;
     switch (worst.verdict) {
       case SpeedVerdict::kSlower:
         return absl::StrCat(Difference(*worst.difference), " loses to ", name);
@@ -192,17 +218,73 @@ class TextMaker {
     });
   }
 
-  // What the rival is held against at a temperature; empty: at none.
-  std::string ReferenceAt(const TargetAnswer& target,
-                          double temperature) const {
-    for (const AnswerRow& row : target.rows)
-      if (const auto entry = row.at.find(temperature);
-          entry != row.at.end() && entry->second.reference.other != nullptr) {
-        const AgainstCell& reference = entry->second.reference;
-        return Numbers(reference.speed, reference.tokens_per_pass,
-                       reference.other->cell->method());
-      }
-    return "-";
+  // What the row is held against, by temperature.
+  using References = std::map<double, const CellRecords*>;
+  static References ReferencesOf(const AnswerRow& row) {
+    References references;
+    for (const auto& [temperature, entry] : row.at)
+      references[temperature] = entry.reference.other;
+    return references;
+  }
+
+  // Takes over a row's references, if they go with those that are there.
+  static bool Join(const AnswerRow& row, References& group) {
+    References joined = ReferencesOf(row);
+    for (const auto& [temperature, reference] : group)
+      if (joined.emplace(temperature, reference).first->second != reference)
+        return false;
+    group = std::move(joined);
+    return true;
+  }
+
+  std::string ReferenceLine(const std::vector<const AnswerRow*>& rows) const {
+    return Line("reference", [&](double temperature) -> std::string {
+      for (const AnswerRow* row : rows)
+        if (const auto entry = row->at.find(temperature);
+            entry != row->at.end() &&
+            entry->second.reference.other != nullptr) {
+          const AgainstCell& reference = entry->second.reference;
+          return Numbers(reference.speed, reference.tokens_per_pass,
+                         reference.name);
+        }
+      return "-";
+    });
+  }
+
+  // Rows with the same references stand together, after these.
+  std::vector<std::string> RowLines(
+      const std::vector<const AnswerRow*>& rows) const {
+    std::vector<std::pair<References, std::vector<const AnswerRow*>>> groups;
+    for (const AnswerRow* row : rows) {
+      const auto group =
+          std::find_if(groups.begin(), groups.end(),
+                       [&](auto& one) { return Join(*row, one.first); });
+      if (group == groups.end())
+        groups.push_back({ReferencesOf(*row), {row}});
+      else
+        group->second.push_back(row);
+    }
+    std::vector<std::string> lines;
+    for (const auto& [references, group] : groups) {
+      lines.push_back(ReferenceLine(group));
+      for (const AnswerRow* row : group)
+        lines.push_back(RowLine(
+            *row, [this](const AnswerEntry& entry) { return Block(entry); }));
+    }
+    return lines;
+  }
+
+  // Of rows that have chains beside them.
+  std::vector<std::string> ChainLines(
+      const std::vector<const AnswerRow*>& rows) const {
+    std::vector<std::string> lines;
+    for (const AnswerRow* row : rows)
+      if (HasChains(*row)) lines.push_back(RowLine(*row, ChainBlock));
+    if (!lines.empty())
+      lines.insert(lines.begin(),
+                   "Beside chains of their own drafters (as many nodes; "
+                   "fastest length), the hardest to beat:");
+    return lines;
   }
 
   // The rivals of most speed at the first temperature, if not all have room.
@@ -228,38 +310,25 @@ class TextMaker {
     for (std::string& line : Wrapped(absl::StrCat(
              target.name, target.marks, ", ",
              Counted(static_cast<std::int64_t>(target.prompts), "prompt"),
-             ". Times plain decoding",
-             block_ == kLeastBlock ? "" : ", tokens a pass",
-             ", and against the reference (paired difference in times plain",
+             ". Speedup over plain decoding",
+             block_ == kLeastBlock ? "" : ", tokens per pass",
+             ", and against the reference (paired difference of speedups",
              block_ == kFullBlock ? ", 95 % interval" : "", "):")))
       lines_.push_back(std::move(line));
     lines_.push_back(Line("", AtTemperature));
-    lines_.push_back(Line("reference", [&](double temperature) {
-      return ReferenceAt(target, temperature);
-    }));
-    const auto with_chains = static_cast<std::size_t>(
-        std::count_if(target.rows.begin(), target.rows.end(), HasChains));
-    const int room = kLines - tail - static_cast<int>(lines_.size()) -
-                     (with_chains > 0 ? 1 : 0);
-    const auto all = target.rows.size();
-    const bool cut = static_cast<int>(all + with_chains) > room;
-    const std::size_t most =
-        cut ? static_cast<std::size_t>(std::max(1, room - 1)) /
-                  (with_chains > 0 ? 2 : 1)
-            : all;
-    const std::vector<const AnswerRow*> shown = Shown(target, most);
-    for (const AnswerRow* row : shown)
-      lines_.push_back(RowLine(
-          *row, [this](const AnswerEntry& entry) { return Block(entry); }));
-    if (cut)
-      lines_.push_back(
-          absl::StrCat("(the fastest ", shown.size(), " of ", all, ")"));
-    if (with_chains == 0) return;
-    lines_.emplace_back(
-        "Beside chains of their own drafters (as many nodes; fastest length), "
-        "the hardest to beat:");
-    for (const AnswerRow* row : shown)
-      if (HasChains(*row)) lines_.push_back(RowLine(*row, ChainBlock));
+    const int room = kLines - tail - static_cast<int>(lines_.size());
+    for (std::size_t most = target.rows.size(); most > 0; --most) {
+      const std::vector<const AnswerRow*> shown = Shown(target, most);
+      std::vector<std::string> lines = RowLines(shown);
+      if (most < target.rows.size())
+        lines.push_back(absl::StrCat("(the fastest ", most, " of ",
+                                     target.rows.size(), ")"));
+      for (std::string& line : ChainLines(shown))
+        lines.push_back(std::move(line));
+      if (static_cast<int>(lines.size()) > room && most > 1) continue;
+      Add(std::move(lines));
+      return;
+    }
   }
 
   static std::string Sentence(const TargetAnswer& target, bool largest) {
@@ -271,12 +340,16 @@ class TextMaker {
         continue;
       }
       parts.push_back(absl::StrFormat(
-          "at %s %s, %.2f%s", AtTemperature(temperature), fastest.name,
+          "at %s %s, %.2fx%s%s", AtTemperature(temperature), fastest.name,
           fastest.speed.value,
           fastest.speed.interval.has_value()
               ? absl::StrFormat(" [%.2f, %.2f]", fastest.speed.interval->low,
                                 fastest.speed.interval->high)
-              : ""));
+              : "",
+          temperature == 0 ? ""
+          : fastest.cell->cell->evidence() == records::PROVEN
+              ? " (proven by enumeration)"
+              : " (claimed, not proven in this build)"));
     }
     if (parts.empty()) return absl::StrCat(target.name, ": no records yet.");
     return absl::StrCat(largest ? "Fastest lossless method"

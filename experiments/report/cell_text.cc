@@ -24,7 +24,10 @@ bool IsWarm(const records::Cell& cell) {
 
 std::string Marks(const records::Cell& cell) {
   std::vector<std::string> marks;
-  if (!cell.lossless()) marks.push_back("LOSSY");
+  if (cell.evidence() == records::REFUTED)
+    marks.push_back("NOT LOSSLESS");
+  else if (!cell.lossless())
+    marks.push_back("LOSSY");
   if (IsWarm(cell)) marks.push_back("warm");
   if (!cell.target().grown_from().empty())
     marks.push_back(absl::StrCat("grown (", cell.target().grown_from(), ")"));

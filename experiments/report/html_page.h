@@ -14,7 +14,7 @@ namespace banyan {
 //   question, experiment_hash: text; experiment: the resolved YAML
 //   context: object of texts, numbers and objects like itself
 //   cells: [{name, method, axes: {axis: text}, target, grown_from: null or
-//     text, lossless, baseline: null or the name of a cell, verifier,
+//     text, lossless, refuted, baseline: null or the name of a cell, verifier,
 //     temperature: number, trunks: [{drafter, policy, law}], prompts: number,
 //     metrics: {metric: {key: {value, low, high}}}}]
 //   metrics: [{name, sentence, unit}]

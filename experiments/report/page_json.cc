@@ -102,6 +102,7 @@ JsonValue CellToJson(const Summary& summary, const SummaryRow& row) {
                    {"target", TargetName(cell)},
                    {"grown_from", NullIfEmpty(cell.target().grown_from())},
                    {"lossless", cell.lossless()},
+                   {"refuted", cell.evidence() == records::REFUTED},
                    {"baseline", NullIfEmpty(row.cell->baseline)},
                    {"verifier", cell.verifier()},
                    {"temperature", cell.temperature()},

@@ -128,6 +128,7 @@ std::vector<std::string> Notes(const Summary& summary,
     interval = interval || column.interval;
     by_curve = by_curve || summary.metrics[column.metric]->by_curve;
   }
+  bool refuted = false;
   bool lossy = false;
   bool warm = false;
   bool grown = false;
@@ -135,7 +136,9 @@ std::vector<std::string> Notes(const Summary& summary,
   std::set<std::string> references;
   for (const SummaryGroup& group : summary.groups)
     for (const SummaryRow& row : group.rows) {
-      lossy = lossy || !row.cell->cell->lossless();
+      const bool is_refuted = row.cell->cell->evidence() == records::REFUTED;
+      refuted = refuted || is_refuted;
+      lossy = lossy || (!row.cell->cell->lossless() && !is_refuted);
       warm = warm || IsWarm(*row.cell->cell);
       grown = grown || !row.cell->cell->target().grown_from().empty();
       for (const records::Model& model : row.cell->cell->models())
@@ -154,7 +157,12 @@ std::vector<std::string> Notes(const Summary& summary,
   for (const std::string& name : references)
     notes.push_back(absl::StrCat("Differences are to ", name, "."));
   if (lossy)
-    notes.emplace_back("LOSSY: the output does not follow the target's law.");
+    notes.emplace_back(
+        "LOSSY: the output does not follow the target's distribution.");
+  if (refuted)
+    notes.emplace_back(
+        "NOT LOSSLESS: claims to be, but texts at temperature 0 differ from "
+        "plain decoding's.");
   if (warm)
     notes.emplace_back(
         "warm: what its drafters learnt from the prompts before is there at "

@@ -95,6 +95,8 @@ std::string LatexLine(const Row& row) {
 std::string ToText(const Table& table) {
   const std::vector<int> widths = Widths(table);
   std::string out;
+  for (const std::string& warning : table.warnings)
+    absl::StrAppend(&out, warning, "\n");
   for (const Table::Section& section : table.sections) {
     if (!out.empty()) out += "\n";
     if (!section.title.empty()) absl::StrAppend(&out, section.title, "\n");
@@ -110,6 +112,9 @@ std::string ToMarkdown(const Table& table) {
   Row rule(table.header.size(), "---:");
   std::fill_n(rule.begin(), std::min(table.text_columns, rule.size()), "---");
   std::string out;
+  for (const std::string& warning : table.warnings)
+    absl::StrAppend(&out, out.empty() ? "" : "\n", "**", MarkdownText(warning),
+                    "**\n");
   for (const Table::Section& section : table.sections) {
     if (!out.empty()) out += "\n";
     if (!section.title.empty())
@@ -127,10 +132,13 @@ std::string ToMarkdown(const Table& table) {
 std::string ToLatex(const Table& table) {
   const std::size_t columns = table.header.size();
   const std::size_t texts = std::min(table.text_columns, columns);
-  std::string out =
-      absl::StrCat("% \\usepackage{booktabs}\n\\begin{tabular}{",
-                   std::string(texts, 'l'), std::string(columns - texts, 'r'),
-                   "}\n\\toprule\n", LatexLine(table.header));
+  std::string out;
+  for (const std::string& warning : table.warnings)
+    absl::StrAppend(&out, "% ", absl::StrReplaceAll(warning, {{"\n", " "}}),
+                    "\n");
+  absl::StrAppend(&out, "% \\usepackage{booktabs}\n\\begin{tabular}{",
+                  std::string(texts, 'l'), std::string(columns - texts, 'r'),
+                  "}\n\\toprule\n", LatexLine(table.header));
   for (const Table::Section& section : table.sections) {
     out += "\\midrule\n";
     if (!section.title.empty())

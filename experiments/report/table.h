@@ -18,7 +18,8 @@ struct Table {
   std::vector<std::string> header;
   std::size_t text_columns = 1;  // the first ones, aligned left; others right
   std::vector<Section> sections;
-  std::vector<std::string> notes;  // sentences below
+  std::vector<std::string> warnings;  // sentences above
+  std::vector<std::string> notes;     // sentences below
 };
 
 // Columns as wide as their widest text.

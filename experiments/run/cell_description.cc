@@ -13,6 +13,7 @@
 #include "core/json/json_at.h"
 #include "core/model/model.h"
 #include "decode/method.h"
+#include "decode/proofs.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/model_spec.h"
 #include "experiments/records/record.pb.h"
@@ -38,6 +39,8 @@ void Describe(const ModelSpec& spec, const Model& model, records::Model& out) {
 void DescribeMethod(const Method& method, records::Cell& out) {
   out.set_verifier(method.verifier_name);
   out.set_lossless(IsLossless(method));
+  if (IsLossless(method) && !method.trunks.empty())
+    out.set_evidence(IsProven(method) ? records::PROVEN : records::CLAIMED);
   out.set_unmerged(method.scoring == Scoring::kUnmerged);
   out.set_temperature(method.rule.options().temperature);
   for (const Trunk& trunk : method.trunks) {

@@ -13,6 +13,7 @@
 #include "core/json/json_value.h"
 #include "core/model/model.h"
 #include "decode/method.h"
+#include "decode/proofs.h"
 #include "decode/sequence.h"
 #include "experiments/plan/method_json.h"
 #include "experiments/run/generation.h"
@@ -68,6 +69,7 @@ JsonValue ToJson(const Generation& generation,
                    {"trunks", TrunksToJson(setting.method)},
                    {"score", std::string(Name(setting.method.scoring))}};
   out["lossless"] = IsLossless(setting.method);
+  out["proven"] = IsProven(setting.method);
   out["round_count"] = generation.rounds.size();
   out["rounds"] = std::move(rounds);
   out["tokens_per_target_pass"] = generation.TokensPerPass();
@@ -84,6 +86,18 @@ JsonValue ToJson(const Generation& generation,
   return out;
 }
 
+namespace {
+
+absl::string_view Claim(const Method& method) {
+  if (!IsLossless(method))
+    return "LOSSY (the text does not follow the target's distribution)";
+  if (method.trunks.empty()) return "lossless";
+  return IsProven(method) ? "lossless (proven by enumeration)"
+                          : "lossless (claimed, not proven in this build)";
+}
+
+}  // namespace
+
 std::string Summary(const Generation& generation,
                     const GenerationSetting& setting) {
   const std::string phases = absl::StrJoin(
@@ -99,10 +113,7 @@ std::string Summary(const Generation& generation,
           Counted(static_cast<std::int64_t>(generation.rounds.size()), "round"),
           generation.TokensPerPass(), generation.MsPerToken(), phases),
       StopText(generation.stopped, setting), "; method ", setting.method_name,
-      ", verifier ", setting.method.verifier_name, ", ",
-      IsLossless(setting.method)
-          ? "lossless"
-          : "LOSSY (the text does not follow the target's law)",
+      ", verifier ", setting.method.verifier_name, ", ", Claim(setting.method),
       "; ", Name(facts.format), " weights", GrownNote(setting.target), " on ",
       facts.backend,
       facts.device_peak_bytes == 0

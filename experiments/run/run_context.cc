@@ -99,6 +99,7 @@ absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
   context.set_question(experiment.question);
   context.set_experiment(experiment.resolved);
   context.set_experiment_hash(experiment.hash);
+  context.set_reference_choice(experiment.reference_choice);
   context.mutable_workload()->set_path(workload.path);
   context.mutable_workload()->set_hash(workload.hash);
   context.mutable_workload()->set_prompts(

@@ -167,7 +167,8 @@ TEST(DrafterLaw, IsKeptWithWhatAnEarlierPromptLeft) {
     ASSERT_TRUE(proof.Make(spec)->carries_state());
     for (const std::string& verifier : LosslessVerifiers(1))
       for (DraftLaw law : kEveryLaw)
-        proof.Prove({spec, verifier, "expansion {branching: [2, 1]}", law},
+        proof.Prove({spec, verifier, "expansion {branching: [2, 1]}", law,
+                     /*kind=*/"carried"},
                     std::make_unique<AfterAnEarlierPrompt>(proof, spec), tally);
     EXPECT_GE(proof.accepted(), 5) << spec;
   }

@@ -178,6 +178,8 @@ void DrafterProof::Prove(const DrafterPairing& pairing,
       WithTrunks(*target_, pairing.verifier, std::move(trunks), sampling_));
   ASSERT_TRUE(proof.ok()) << proof.status();
   tally.Count(proof->result);
+  if (proof->result == CaseResult::kProven)
+    PrintProven(pairing.verifier, pairing.kind, pairing.drafter);
   if (proof->accepted > 0) ++accepted_;
 }
 

@@ -22,6 +22,7 @@ struct DrafterPairing {
   std::string verifier;
   std::string policy;
   DraftLaw law;
+  std::string kind = "drafter";  // in the proof record
 };
 
 // The strings follow a prompt that repeats itself, so that drafters which learn

@@ -56,6 +56,11 @@ void Prove(const Pairing& pairing, const ProofSize& size, Tally& tally) {
       Prove({Describe(pairing), pairing.target, size}, Build(pairing));
   ASSERT_TRUE(proof.ok()) << proof.status();
   tally.Count(proof->result);
+  if (proof->result != CaseResult::kProven) return;
+  for (const TrunkSpec& trunk : pairing.trunks)
+    PrintProven(pairing.verifier, "policy", trunk.policy);
+  if (pairing.trunks.size() > 1)
+    PrintProven(pairing.verifier, "trunks", "merged");
 }
 
 constexpr DraftLaw kLaws[] = {DraftLaw::kIndependent,

@@ -49,6 +49,15 @@ std::string NameOf(const ProofSize& size) {
   return absl::StrCat(size.letters, "Letters", size.rounds, "Rounds");
 }
 
+void PrintProven(const std::string& verifier, const std::string& kind,
+                 const std::string& part) {
+  const auto name = [](const std::string& spec) {
+    return spec.substr(0, spec.find(' '));
+  };
+  std::cout << "proven: " << name(verifier) << " " << kind << " " << name(part)
+            << "\n";
+}
+
 absl::StatusOr<Proof> Prove(const Claim& claim,
                             absl::StatusOr<Decoder> decoder) {
   const std::string what =

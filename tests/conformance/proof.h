@@ -51,6 +51,11 @@ struct Proof {
 absl::StatusOr<Proof> Prove(const Claim& claim,
                             absl::StatusOr<Decoder> decoder);
 
+// Prints the line from which scripts/proofs.py makes one of the proof record:
+// `proven: VERIFIER KIND PART`, of the names of the specs (decode/proofs.h).
+void PrintProven(const std::string& verifier, const std::string& kind,
+                 const std::string& part);
+
 }  // namespace banyan
 
 #endif  // BANYAN_TESTS_CONFORMANCE_PROOF_H_

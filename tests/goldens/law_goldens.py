@@ -162,7 +162,7 @@ CASES = {
 
 
 def yaml(made):
-    """The case as a file of `banyan law`."""
+    """The case as a file of `banyan exact`."""
 
     def flow(value):
         if isinstance(value, dict):

@@ -41,7 +41,8 @@ void AddTrunk(const std::string& drafter, records::Law law,
   trunk.set_law(law);
 }
 
-void AddCell(const std::string& name, int number, records::Context& context) {
+void AddCell(const MadeOptions& options, const std::string& name, int number,
+             records::Context& context) {
   records::Cell& cell = *context.add_cells();
   const bool grown = number >= kGrown;
   cell.set_name(name);
@@ -53,7 +54,7 @@ void AddCell(const std::string& name, int number, records::Context& context) {
   cell.mutable_target()->set_directory("no/such/directory");
   if (grown) cell.mutable_target()->set_grown_from("target");
   cell.set_verifier(number == kLossy ? "typical" : "multi_round");
-  cell.set_lossless(number != kLossy);
+  cell.set_lossless(number == kMerged ? options.lies : number != kLossy);
   if (kTrunks[number] > 0) AddTrunk("small_model", records::INDEPENDENT, cell);
   if (kTrunks[number] > 1) AddTrunk("ngram", records::DETERMINISTIC, cell);
   cell.set_temperature(grown ? 1 : 0);
@@ -150,7 +151,7 @@ records::Context MadeContext(const MadeOptions& options) {
   const std::vector<std::string> names = {"plain", "chain", "merged", "plain 1",
                                           "lossy_merged 1"};
   for (int i = 0; i < kCells; ++i)
-    AddCell(names[static_cast<std::size_t>(i)], i, context);
+    AddCell(options, names[static_cast<std::size_t>(i)], i, context);
   return context;
 }
 

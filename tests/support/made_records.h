@@ -26,6 +26,9 @@ struct MadeOptions {
   bool probes = false;
   // That cell's trunks learnt from prompt to prompt: the second in two stores.
   bool stores = false;
+  // That cell claims to be lossless, though its text of prompt 1 is not plain
+  // decoding's.
+  bool lies = false;
   std::uint32_t shard = 0;  // prompts whose number is this modulo `shards`
   std::uint32_t shards = 1;
 };

@@ -99,7 +99,7 @@ function summaryOf(target) {
       ` at temperature ${best.temperature} is the fastest lossless cell: `,
       element("strong", {}, `${written(speed.value)} times`),
       `${range && ` (${range})`} the speed of ${baselineText(best)}` +
-          (tokens ? `, ${written(tokens.value)} tokens a pass` : "") + ".",
+          (tokens ? `, ${written(tokens.value)} tokens per pass` : "") + ".",
       conclusion(speed));
 }
 

@@ -36,17 +36,30 @@ function chainNode(chain) {
                      `${chain.method} ${differenceText(chain)}`));
 }
 
-function answerCell(entry) {
+function referenceText(reference) {
+  return reference.name +
+         (reference.speed ? ` ${written(reference.speed.value)}` : "") +
+         (reference.tokens_per_pass
+              ? ` · ${written(reference.tokens_per_pass.value)} per pass` : "");
+}
+
+// `own`: its reference is not the whole column's.
+function answerCell(entry, own) {
   if (!entry) return element("td", {}, "");
   const tokens = entry.tokens_per_pass;
   const parts = [
     element("strong", {}, entry.speed ? written(entry.speed.value) : "–"),
-    ` · ${tokens ? written(tokens.value) : "–"} a pass `,
+    ` · ${tokens ? written(tokens.value) : "–"} per pass `,
   ];
+  if (entry.unexplained) {
+    parts.push(element("small", {class: "warning"},
+                       "noise: above tokens per pass "));
+  }
   if (entry.reference) {
     parts.push(element("small", {}, verdictNode(
         entry.reference.verdict,
-        `${entry.reference.verdict} ${differenceText(entry.reference)}`)));
+        `${entry.reference.verdict} ${differenceText(entry.reference)}` +
+            (own ? ` to ${referenceText(entry.reference)}` : ""))));
   }
   if (entry.chain) parts.push(chainNode(entry.chain));
   return element("td", {class: "words"}, ...parts);
@@ -61,30 +74,28 @@ function answerTable(target) {
   const temperatures = distinct(
       target.rows.flatMap((row) => row.at.map((entry) => entry.temperature)),
       (value) => value).sort((a, b) => a - b);
-  const referenceAt = (temperature) => {
-    for (const row of target.rows) {
-      const entry = entriesOf(row).get(temperature);
-      const reference = entry?.reference;
-      if (!reference) continue;
-      return reference.method +
-             (reference.speed ? ` ${written(reference.speed.value)}` : "") +
-             (reference.tokens_per_pass
-                  ? ` · ${written(reference.tokens_per_pass.value)} a pass`
-                  : "");
-    }
-    return "–";
-  };
+  // A column's reference, where its rows have one.
+  const shared = new Map(temperatures.map((value) => {
+    const references = distinct(
+        target.rows.map((row) => entriesOf(row).get(value)?.reference)
+            .filter((reference) => reference).map(referenceText),
+        (text) => text);
+    return [value, references.length === 1 ? references[0] : null];
+  }));
   return element(
       "table", {},
       element("thead", {}, element(
           "tr", {}, element("th", {class: "words"}, "rival"),
           ...temperatures.map((value) => element(
               "th", {class: "words"}, `temperature ${value}`,
-              element("small", {}, `reference: ${referenceAt(value)}`))))),
+              element("small", {}, shared.get(value)
+                          ? `reference: ${shared.get(value)}`
+                          : "each row names its reference"))))),
       element("tbody", {}, ...target.rows.map((row) => element(
           "tr", {}, element("th", {class: "words", scope: "row"}, row.name),
           ...temperatures.map(
-              (value) => answerCell(entriesOf(row).get(value)))))));
+              (value) => answerCell(entriesOf(row).get(value),
+                                !shared.get(value)))))));
 }
 
 function drawAnswer() {
@@ -97,6 +108,13 @@ function drawAnswer() {
     byId("unfinished").textContent = `Unfinished: ${answer.records} of ` +
         `${answer.expected} records so far.`;
   }
+  byId("refuted").replaceChildren(...(answer?.refuted ?? []).map(
+      (claim) => element("p", {}, claim)));
+  byId("opening").textContent = (answer?.targets[0]?.opening ?? []).join(" ");
+  byId("notes").replaceChildren(...(answer?.notes ?? []).map(
+      (note) => element("li", {}, note)));
+  byId("beside-chains").hidden = !targets.some((target) => target.rows.some(
+      (row) => row.at.some((entry) => entry.chain)));
   byId("answer-body").replaceChildren(...targets.map((target, i) => element(
       "details", {open: i === 0},
       element("summary", {},

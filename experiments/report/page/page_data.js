@@ -55,6 +55,12 @@ function writtenWithInterval(found) {
   return written(found.value) + (range && ` (${range})`);
 }
 
+// "" of a lossless cell; else whether it never claimed to be one.
+function lossText(cell) {
+  if (cell.lossless) return "";
+  return cell.refuted ? " (not lossless)" : " (lossy)";
+}
+
 function isBaseline(cell) {
   return !cell.baseline || cell.baseline === cell.name;
 }
@@ -87,7 +93,7 @@ function labelsOf(cells) {
   const axes = varyingAxes(cells);
   const labels = new Map();
   for (const cell of cells) {
-    const parts = [cell.method + (cell.lossless ? "" : " (lossy)")];
+    const parts = [cell.method + lossText(cell)];
     if (severalTargets) parts.push(cell.target);
     if (severalTemperatures) parts.push(`T ${cell.temperature}`);
     for (const axis of axes) {

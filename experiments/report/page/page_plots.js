@@ -170,7 +170,7 @@ function lookOf(cell, cells) {
   const alike = cells.filter((other) => other.method === cell.method);
   const hollow = cell.target !== cells[0].target;
   return {
-    method: cell.method + (cell.lossless ? "" : " (lossy)"),
+    method: cell.method + lossText(cell),
     legendColour: look.colour, borderColor: look.colour,
     backgroundColor: hollow ? colour("paper") : look.colour,
     whiskers: look.colour, pointStyle: look.shape,

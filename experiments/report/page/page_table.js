@@ -11,8 +11,8 @@ const tableOrder = [
 const tableTitles = {
   predicted_speed: "predicted",
   ms_per_token: "ms a token",
-  tokens_per_pass: "tokens a pass",
-  accepted_per_pass: "accepted a pass",
+  tokens_per_pass: "tokens per pass",
+  accepted_per_pass: "accepted per pass",
 };
 
 const sorting = {column: "speed", ascending: false};
@@ -139,7 +139,9 @@ function methodCell(cell) {
     click: () => choose({cell}),
   }, cell.method);
   const head = element("th", {scope: "row"}, button);
-  if (!cell.lossless) head.append(" ", element("b", {class: "lossy"}, "LOSSY"));
+  if (!cell.lossless) head.append(" ", element("b", {class: "lossy"},
+                                         lossText(cell).trim().slice(1, -1)
+                                             .toUpperCase()));
   if (isBaseline(cell)) {
     head.append(" ", element("span", {class: "badge"}, "baseline"));
   }

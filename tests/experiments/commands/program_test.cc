@@ -51,7 +51,7 @@ std::string With(const std::string& from, const std::string& to) {
 
 void ExpectRefused(const std::string& text, const std::string& place,
                    const std::string& reason) {
-  const Outcome outcome = RunOn("law", text);
+  const Outcome outcome = RunOn("exact", text);
   EXPECT_EQ(outcome.code, 2) << text << outcome.output;
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr(".yaml:" + place + ": "), HasSubstr(reason)))
@@ -59,16 +59,24 @@ void ExpectRefused(const std::string& text, const std::string& place,
 }
 
 TEST(Program, SuggestsTheNearestCommand) {
-  const Outcome outcome = RunProgram("lwa");
+  const Outcome outcome = RunProgram("exat");
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.output, HasSubstr("did you mean 'law'?"));
+  EXPECT_THAT(outcome.output, HasSubstr("did you mean 'exact'?"));
+}
+
+TEST(Program, KnowsTheOldNameOfACommandAndSaysSo) {
+  const Outcome outcome = RunProgram("law configs/law/chain_leviathan.yaml");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("the command 'law' is now called 'exact'"),
+                    HasSubstr("verifier leviathan")));
 }
 
 const std::set<std::string>& Commands() {
   static const auto& commands = *new std::set<std::string>{
       "beam",   "calibrate", "check",   "compare",  "count",
       "doctor", "export",    "fastest", "generate", "grow",
-      "index",  "law",       "list",    "measure",  "report",
+      "index",  "exact",     "list",    "measure",  "report",
       "run",    "score",     "search",  "tokenize", "tree"};
   return commands;
 }
@@ -129,16 +137,16 @@ TEST(Program, GivesTheLawOfUnmergedTrees) {
   std::ifstream file("configs/law/tree_multi_round.yaml");
   const std::string tree((std::istreambuf_iterator<char>(file)),
                          std::istreambuf_iterator<char>());
-  const auto merged = nlohmann::json::parse(RunOn("law --json", tree).output);
+  const auto merged = nlohmann::json::parse(RunOn("exact --json", tree).output);
   const auto unmerged = nlohmann::json::parse(
-      RunOn("law --json", tree + "score: unmerged\n").output);
+      RunOn("exact --json", tree + "score: unmerged\n").output);
   EXPECT_LE(unmerged.at("max_abs_error").get<double>(), 1e-12);
   for (const char* key : {"law", "branches", "acceptance_per_depth"})
     EXPECT_EQ(unmerged.at(key), merged.at(key)) << key;
 }
 
 TEST(Program, GivesTheLawAsJson) {
-  const Outcome outcome = RunOn("law --json", Good());
+  const Outcome outcome = RunOn("exact --json", Good());
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   const auto json = nlohmann::json::parse(outcome.output);
   EXPECT_LE(json.at("max_abs_error").get<double>(), 1e-12);
@@ -214,24 +222,24 @@ TEST(Program, RefusesUnlawfulCombinationsNamingBoth) {
 }
 
 TEST(Program, NamesAMissingFile) {
-  const Outcome outcome = RunProgram("law no_such_file.yaml");
+  const Outcome outcome = RunProgram("exact no_such_file.yaml");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.output, HasSubstr("no_such_file.yaml"));
 }
 
 TEST(Program, ReadsAStreamThatItIsGiven) {
   const std::string file = WriteTestFile(Good());
-  const std::string law = RunProgram("law " + file).out;
+  const std::string law = RunProgram("exact " + file).out;
   EXPECT_THAT(law, HasSubstr("leviathan"));
-  EXPECT_EQ(RunProgram("law /dev/stdin <" + file).out, law);
-  EXPECT_EQ(RunProgram("law /dev/fd/3 3<" + file).out, law);
+  EXPECT_EQ(RunProgram("exact /dev/stdin <" + file).out, law);
+  EXPECT_EQ(RunProgram("exact /dev/fd/3 3<" + file).out, law);
 }
 
 TEST(Program, WaitsForNoPipe) {
   const std::string pipe = WriteTestFile("", "") + "_pipe";
   std::filesystem::remove(pipe);
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  const Outcome outcome = RunProgram("law " + pipe);
+  const Outcome outcome = RunProgram("exact " + pipe);
   EXPECT_EQ(outcome.code, 2);
   EXPECT_EQ(outcome.err,
             "banyan: " + pipe + ": expected an ordinary file, found a pipe\n");

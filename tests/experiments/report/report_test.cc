@@ -55,17 +55,38 @@ TEST_F(ReportTest, IsATableOfAllCells) {
             HasSubstr("grown (NAME)")));
 }
 
+TEST_F(ReportTest, EndsWithThreeWhereTextsRefuteAClaim) {
+  WriteMadeRecords(OwnFolder() + "/run.banyan", {.lies = true});
+  const std::string claim =
+      "NOT LOSSLESS: merged claims to be, but 1 of its 6 texts at temperature";
+  const Outcome answer = Report("");
+  EXPECT_EQ(answer.code, 3) << answer.err;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("right?\n" + claim),
+                                Not(HasSubstr("T = 0 merged"))));
+  EXPECT_THAT(answer.err, HasSubstr("banyan: " + claim));
+  const Outcome table = Report("--all");
+  EXPECT_EQ(table.code, 3);
+  EXPECT_EQ(table.out.rfind(claim, 0), 0u) << table.out;
+  EXPECT_THAT(table.out, ContainsRegex("\nmerged +NOT LOSSLESS +6 "));
+  EXPECT_EQ(Report("--format latex").out.rfind("% " + claim, 0), 0u);
+  EXPECT_EQ(Report("--format markdown").out.rfind("**" + claim, 0), 0u);
+  const Outcome page = Report("--format html");
+  EXPECT_EQ(page.code, 3);
+  EXPECT_THAT(page.out, AllOf(HasSubstr(claim), HasSubstr("\"refuted\":true")));
+}
+
 TEST_F(ReportTest, GivesDifferencesToAReferenceCell) {
   const Outcome outcome = Report("--metrics ms_per_token --reference chain");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out,
-              AllOf(ContainsRegex("difference in ms per token"),
-                    HasSubstr("Differences are to chain."),
-                    ContainsRegex("merged .* [0-9] of 6, p [0-9.]+\n"),
-                    HasSubstr("sign test"),
-                    ContainsRegex("chain +6 +[0-9.]+ \\[[^]]+\\] +- +-\n"),
-                    ContainsRegex("merged +6 +[0-9.]+ \\[[^]]+\\] +[+-][0-9.]+ "
-                                  "\\[[^]]+\\] +[0-9] of 6")));
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(ContainsRegex("difference in ms per token"),
+            HasSubstr("Differences are to chain."),
+            ContainsRegex("merged .* [0-9] of 6, p [0-9.]+\n"),
+            HasSubstr("sign test"),
+            ContainsRegex("chain +6 +[0-9.]+ \\[[^]]+\\] +- +-\n"),
+            ContainsRegex("merged +LOSSY +6 +[0-9.]+ \\[[^]]+\\] +[+-][0-9.]+ "
+                          "\\[[^]]+\\] +[0-9] of 6")));
 }
 
 TEST_F(ReportTest, CanBeOfOneKindOfPrompts) {

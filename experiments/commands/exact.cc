@@ -1,28 +1,35 @@
-// banyan law: the exact law of a method on a toy model.
+// banyan exact: the exact output distribution of a method on a toy model.
 #include <algorithm>
 #include <cstddef>
 #include <iostream>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
+#include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/json/json_value.h"
 #include "decode/method.h"
+#include "decode/proofs.h"
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/plan/method_json.h"
 #include "experiments/proof/exact_law.h"
 #include "experiments/proof/law_file.h"
+#include "experiments/report/output.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {
@@ -153,8 +160,63 @@ absl::Status CheckClaim(const Result& result) {
   if (!ClaimsLossless(result.file) || result.law.max_abs_error <= kRounding)
     return absl::OkStatus();
   return absl::InternalError(absl::StrCat(
-      result.path, ": the method claims to be lossless, but its law is off by ",
+      result.path,
+      ": the method claims to be lossless, but its output distribution is off "
+      "by ",
       result.law.max_abs_error));
+}
+
+// Where the proof record is, from the project's root.
+constexpr char kRecordPath[] = "decode/proofs.txt";
+constexpr std::size_t kMostRecordBytes = std::size_t{1} << 24;
+
+// Puts what was proven into the record, in the place of an older line of the
+// same pair. A line of the test suite that is not stale has more pairings and
+// stays.
+absl::Status AddProofs(const Result& result, std::vector<ProofLine>& record) {
+  if (!ClaimsLossless(result.file))
+    return absl::FailedPreconditionError(absl::StrCat(
+        result.path,
+        ": --record: expected a method that claims to be lossless"));
+  for (ProofPair& pair : PairsOf(result.file.decoder->method())) {
+    const std::string hashes = CurrentHashes(pair);
+    if (hashes.empty())
+      return absl::FailedPreconditionError(absl::StrCat(
+          result.path, ": --record: verifier ", pair.verifier, " and ",
+          pair.kind, " ", pair.part,
+          " were not both in the catalogues when this program was built"));
+    const auto same =
+        std::find_if(record.begin(), record.end(),
+                     [&](const ProofLine& line) { return line.pair == pair; });
+    if (same != record.end() && same->hashes == hashes) continue;
+    ProofLine line = {std::move(pair), 1, hashes,
+                      absl::StrCat("banyan exact ", result.path)};
+    std::cerr << "banyan: recorded " << ToText(line) << "\n";
+    if (same != record.end())
+      *same = std::move(line);
+    else
+      record.push_back(std::move(line));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Record(const std::vector<Result>& results) {
+  BANYAN_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(kRecordPath, kMostRecordBytes));
+  std::vector<ProofLine> record = ReadProofs(text);
+  for (const Result& result : results)
+    BANYAN_RETURN_IF_ERROR(AddProofs(result, record));
+  std::string head;
+  for (absl::string_view line : absl::StrSplit(text, '\n'))
+    if (absl::StartsWith(line, "#")) absl::StrAppend(&head, line, "\n");
+  BANYAN_RETURN_IF_ERROR(WriteOutput(kRecordPath, [&](std::ostream& out) {
+    out << head;
+    for (const ProofLine& line : record) out << ToText(line) << "\n";
+    return absl::OkStatus();
+  }));
+  std::cerr << "banyan: " << kRecordPath
+            << ": written; programs built from now on know of it\n";
+  return absl::OkStatus();
 }
 
 void PrintJson(const std::vector<Result>& results) {
@@ -185,13 +247,19 @@ void PrintTable(const std::vector<Result>& results) {
   }
 }
 
-absl::Status Law(const std::vector<std::string>& paths, bool json) {
+struct Options {
+  std::vector<std::string> files;
+  bool json = false;
+  bool record = false;
+};
+
+absl::Status Exact(const Options& options) {
   std::vector<Result> results;
-  for (const std::string& path : paths) {
+  for (const std::string& path : options.files) {
     BANYAN_ASSIGN_OR_RETURN(Result result, Compute(path));
     results.push_back(std::move(result));
   }
-  if (json) {
+  if (options.json) {
     PrintJson(results);
   } else if (results.size() == 1) {
     PrintText(results[0].file, results[0].law);
@@ -200,20 +268,17 @@ absl::Status Law(const std::vector<std::string>& paths, bool json) {
   }
   for (const Result& result : results)
     BANYAN_RETURN_IF_ERROR(CheckClaim(result));
-  return absl::OkStatus();
+  return options.record ? Record(results) : absl::OkStatus();
 }
 
 }  // namespace
 
-void AddLawCommand(CommandLine& line) {
+void AddExactCommand(CommandLine& line) {
   Command command = line.Add(
-      "law",
-      "Computes the exact law of a method on a toy model, by enumerating "
-      "everything it can do. Of several files it prints a table.");
-  struct Options {
-    std::vector<std::string> files;
-    bool json = false;
-  };
+      "exact",
+      "Computes the exact output distribution of a method on a toy model, by "
+      "enumerating everything it can do. Of several files it prints a table.");
+  line.Renamed("law", "exact");
   const auto options = std::make_shared<Options>();
   command
       .Option("FILE", &options->files,
@@ -223,7 +288,11 @@ void AddLawCommand(CommandLine& line) {
       .Required();
   command.Flag("--json", &options->json,
                "Print JSON: an object, or a list of them.");
-  command.OnCall([options] { return Law(options->files, options->json); });
+  command.Flag("--record", &options->record,
+               "Add what was proven to the proof record, decode/proofs.txt, "
+               "from the project's root. Runs of a program built after that "
+               "call such methods proven");
+  command.OnCall([options] { return Exact(*options); });
 }
 
 }  // namespace banyan

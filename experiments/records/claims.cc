@@ -1,0 +1,96 @@
+#include "experiments/records/claims.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "experiments/records/prompt_pair.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/records/record_set.h"
+
+namespace banyan {
+namespace {
+
+// Not so at a later turn of a chat that answered otherwise before.
+bool SamePrompt(const PromptPair& pair) {
+  const auto& own = pair.record->prompt_tokens();
+  const auto& plain = pair.baseline->prompt_tokens();
+  return std::equal(own.begin(), own.end(), plain.begin(), plain.end());
+}
+
+bool IsRefuted(const CellRecords& cell) {
+  return cell.cell->evidence() == records::REFUTED;
+}
+
+}  // namespace
+
+std::optional<std::size_t> FirstDifference(const PromptPair& pair) {
+  if (pair.baseline == nullptr || pair.baseline == pair.record ||
+      pair.cell->temperature() != 0 || !SamePrompt(pair))
+    return std::nullopt;
+  const auto& tokens = pair.record->tokens();
+  const auto& plain = pair.baseline->tokens();
+  return static_cast<std::size_t>(
+      std::mismatch(tokens.begin(), tokens.end(), plain.begin(), plain.end())
+          .second -
+      plain.begin());
+}
+
+bool Differs(const PromptPair& pair) {
+  const std::optional<std::size_t> place = FirstDifference(pair);
+  return place.has_value() && *place < static_cast<std::size_t>(std::max(
+                                           pair.record->tokens_size(),
+                                           pair.baseline->tokens_size()));
+}
+
+TextCheck CompareTexts(absl::Span<const PromptPair> pairs) {
+  TextCheck check;
+  for (const PromptPair& pair : pairs) {
+    check.compared += FirstDifference(pair).has_value() ? 1 : 0;
+    check.differing += Differs(pair) ? 1 : 0;
+  }
+  return check;
+}
+
+void WithdrawRefutedClaims(RecordSet& set) {
+  for (CellRecords& cell : set.cells) {
+    if (!cell.cell->lossless() || cell.context->machine().fast() ||
+        CompareTexts(cell.pairs).differing == 0)
+      continue;
+    auto without = std::make_unique<records::Cell>(*cell.cell);
+    without->set_lossless(false);
+    without->set_evidence(records::REFUTED);
+    cell.cell = without.get();
+    for (PromptPair& pair : cell.pairs) pair.cell = without.get();
+    set.own_cells.push_back(std::move(without));
+  }
+}
+
+std::vector<std::string> RefutedClaims(const RecordSet& set) {
+  std::vector<std::string> sentences;
+  for (const CellRecords& cell : set.cells) {
+    if (!IsRefuted(cell)) continue;
+    const TextCheck check = CompareTexts(cell.pairs);
+    sentences.push_back(
+        absl::StrCat("NOT LOSSLESS: ", cell.name, " claims to be, but ",
+                     check.differing, " of its ", check.compared,
+                     " texts at temperature 0 differ from plain decoding's"));
+  }
+  return sentences;
+}
+
+absl::Status CheckClaims(const RecordSet& set) {
+  const std::vector<std::string> refuted = RefutedClaims(set);
+  if (refuted.empty()) return absl::OkStatus();
+  return absl::AbortedError(absl::StrJoin(refuted, "\nbanyan: "));
+}
+
+}  // namespace banyan

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Ties proofs by enumeration to the sources they compiled.
+
+  proofs.py embed OUT        writes the C++ source that decode/proofs.cc reads:
+                             a hash for each part, and the record itself
+  proofs.py renew LOG...     writes decode/proofs.txt anew, from what the proof
+                             programs printed (scripts/test --record)
+
+decode/proofs.txt is the proof record. A line says that a verifier with one other
+part (a policy, a drafter, a drafter that carries state, or merged trunks) gave
+exactly the target's distribution in every enumerated pairing, and holds the
+hashes of what those proofs compiled: the common part, the verifier's and the
+other part's. A line is stale once a hash is another one: then the program says
+"claimed", not "proven", and the tests fail.
+
+A part's hash is over the sources it reaches by #include (a header brings the .cc
+beside it) within FOLDERS, without comments and white space. Catalogues are left
+out: a new row changes no proof of another one.
+"""
+
+import collections
+import hashlib
+import pathlib
+import re
+import sys
+
+RECORD = "decode/proofs.txt"
+FOLDERS = ("decode", "verifiers", "tree", "drafters", "core/prob",
+           "core/random")
+# What every proof runs: rounds, and the source of chance that enumerates.
+COMMON = ("decode/decoder.cc", "decode/batch_decoder.cc", "decode/round.cc",
+          "decode/method.cc", "core/random/enumerating_source.cc")
+# The proofs of verifiers with policies draft with this, and those of drafters
+# draw trees of these (tests/conformance).
+PROOF_DRAFTER = "drafters/small_model"
+PROOF_POLICIES = ("tree/policies/plans.cc", "tree/policies/sequences.cc",
+                  "tree/policies/best_first.cc",
+                  "tree/policies/adaptive_chain.cc",
+                  "tree/policies/fixed_shape.cc")
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+COMMENT = re.compile(r"//[^\n]*")
+# A line of a proof program: VERIFIER KIND PART.
+PROVEN = re.compile(r"^proven: (\S+) (\S+) (\S+)$", re.M)
+
+HEAD = """\
+# The proof record: what enumeration has proven, and from which sources.
+# scripts/test --record writes it after a full proof run; `banyan exact FILE
+# --record` adds a line for a part of your own. scripts/proofs.py says more.
+# verifier, kind, part, pairings, hashes (common.verifier.part), proven by
+"""
+
+
+class Sources:
+    """The project's sources, and what each part compiles of them."""
+
+    def __init__(self, root):
+        self.root = pathlib.Path(root)
+        self.texts = {}
+
+    def text(self, path):
+        if path not in self.texts:
+            file = self.root / path
+            self.texts[path] = file.read_text() if file.is_file() else None
+        return self.texts[path]
+
+    def closure(self, seeds):
+        """All files that `seeds` reach, themselves included."""
+        found = set()
+        todo = list(seeds)
+        while todo:
+            path = todo.pop()
+            if (path in found or "catalogue." in path
+                    or not path.startswith(tuple(f + "/" for f in FOLDERS))
+                    or self.text(path) is None):
+                continue
+            found.add(path)
+            todo += INCLUDE.findall(self.text(path))
+            if path.endswith(".h"):
+                todo.append(path[:-2] + ".cc")
+        return found
+
+    def hash(self, seeds):
+        digest = hashlib.sha256()
+        for path in sorted(self.closure(seeds)):
+            code = "".join(COMMENT.sub("", self.text(path)).split())
+            digest.update(f"{path} {code}\n".encode())
+        return digest.hexdigest()[:8]
+
+    def folder(self, folder):
+        return [str(path.relative_to(self.root))
+                for path in sorted((self.root / folder).glob("*.cc"))]
+
+    def defining(self, folder, function):
+        """The .cc files of a folder that define `function`."""
+        pattern = re.compile(rf"\b{re.escape(function)}\s*\(")
+        return [path for path in self.folder(folder)
+                if "catalogue." not in path and pattern.search(self.text(path))]
+
+    def rows(self, catalogue):
+        """The rows of a catalogue: (name, text)."""
+        text = self.text(catalogue)
+        starts = list(re.finditer(r'^ {6}\{(?:\.name = )?"(\w+)"', text, re.M))
+        ends = [match.start() for match in starts[1:]] + [len(text)]
+        return [(match.group(1), text[match.start():end])
+                for match, end in zip(starts, ends)]
+
+
+def parts_of(sources):
+    """[(kind, part, hash)]."""
+    parts = [("common", "-", sources.hash(COMMON))]
+    for name, row in sources.rows("verifiers/catalogue.cc"):
+        build = re.search(r"\bBuild\w+", row).group()
+        parts.append(("verifier", name,
+                      sources.hash(sources.defining("verifiers", build))))
+    small_model = sources.folder(PROOF_DRAFTER)
+    for name, row in sources.rows("tree/policies/catalogue.cc"):
+        build = re.search(r"\b(?:Plan\w+|\w+::Build)\b", row).group()
+        parts.append(("policy", name, sources.hash(
+            sources.defining("tree/policies", build) + small_model)))
+    parts.append(("trunks", "merged",
+                  sources.hash(list(PROOF_POLICIES) + small_model)))
+    for name, row in sources.rows("drafters/catalogue.cc"):
+        files = list(PROOF_POLICIES) + sources.folder(f"drafters/{name}")
+        for inner in re.findall(r"name: (\w+)", row):
+            files += sources.folder(f"drafters/{inner}")
+        for kind in ("drafter", "carried"):
+            parts.append((kind, name, sources.hash(files)))
+    return parts
+
+
+def literal(text):
+    """A C++ string literal a line."""
+    return "\n".join('    "' + line.replace("\\", r"\\").replace('"', r"\"") +
+                     '\\n"' for line in text.splitlines()) or '    ""'
+
+
+def embed(root, out):
+    parts = "".join(f"{kind} {name} {value}\n"
+                    for kind, name, value in parts_of(Sources(root)))
+    record = (pathlib.Path(root) / RECORD).read_text()
+    text = ("// Generated by scripts/proofs.py.\n"
+            '#include "decode/proof_texts.h"\n\nnamespace banyan {\n\n'
+            f"const char* const kProofParts =\n{literal(parts)};\n\n"
+            f"const char* const kProofRecord =\n{literal(record)};\n\n"
+            "}  // namespace banyan\n")
+    out = pathlib.Path(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if not out.is_file() or out.read_text() != text:
+        out.write_text(text)
+
+
+def renew(root, logs):
+    hashes = {(kind, name): value
+              for kind, name, value in parts_of(Sources(root))}
+    counts = collections.Counter()
+    for log in logs:
+        counts.update(PROVEN.findall(pathlib.Path(log).read_text()))
+    if not counts:
+        sys.exit("proofs.py: the logs have no line 'proven: ...': expected "
+                 "what the proof programs print")
+    # Lines that users added, of pairs that the suite does not prove.
+    lines = [line + "\n" for line in
+             (pathlib.Path(root) / RECORD).read_text().splitlines()
+             if not line.startswith("#")
+             and "banyan exact" in line
+             and tuple(line.split()[:3]) not in counts]
+    for (verifier, kind, part), count in sorted(counts.items()):
+        value = ".".join((hashes["common", "-"], hashes["verifier", verifier],
+                          hashes[kind, part]))
+        lines.append(f"{verifier} {kind} {part} {count} {value} the test "
+                     "suite\n")
+    (pathlib.Path(root) / RECORD).write_text(HEAD + "".join(lines))
+    print(f"{RECORD}: {len(lines)} lines, {sum(counts.values())} pairings")
+
+
+def main(arguments):
+    root = pathlib.Path(__file__).resolve().parents[1]
+    if len(arguments) == 2 and arguments[0] == "embed":
+        embed(root, arguments[1])
+    elif len(arguments) >= 2 and arguments[0] == "renew":
+        renew(root, arguments[1:])
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
