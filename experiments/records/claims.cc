@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,9 +62,16 @@ TextCheck CompareTexts(absl::Span<const PromptPair> pairs) {
 }
 
 void WithdrawRefutedClaims(RecordSet& set) {
+  // Methods, by experiment: what lies at temperature 0 is not believed above
+  // it.
+  std::set<std::pair<const records::Context*, std::string>> refuted;
+  for (const CellRecords& cell : set.cells)
+    if (cell.cell->lossless() && !cell.context->machine().fast() &&
+        CompareTexts(cell.pairs).differing > 0)
+      refuted.emplace(cell.context, cell.cell->method());
   for (CellRecords& cell : set.cells) {
-    if (!cell.cell->lossless() || cell.context->machine().fast() ||
-        CompareTexts(cell.pairs).differing == 0)
+    if (!cell.cell->lossless() ||
+        !refuted.contains({cell.context, cell.cell->method()}))
       continue;
     auto without = std::make_unique<records::Cell>(*cell.cell);
     without->set_lossless(false);
@@ -79,6 +87,7 @@ std::vector<std::string> RefutedClaims(const RecordSet& set) {
   for (const CellRecords& cell : set.cells) {
     if (!IsRefuted(cell)) continue;
     const TextCheck check = CompareTexts(cell.pairs);
+    if (check.differing == 0) continue;
     sentences.push_back(
         absl::StrCat("NOT LOSSLESS: ", cell.name, " claims to be, but ",
                      check.differing, " of its ", check.compared,

@@ -53,6 +53,17 @@ TEST_F(ClaimsTest, ACellWhoseTextsDifferLosesTheWord) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("merged claims to be"));
 }
 
+TEST_F(ClaimsTest, TheSameMethodIsNotBelievedAtOtherTemperatures) {
+  const MadeOptions options = {.lies = true};
+  records::Context context = MadeContext(options);
+  records::Cell& sampled = *context.mutable_cells(4);
+  sampled.set_method("merged");
+  sampled.set_lossless(true);
+  const RecordSet set = SetOf(options, context);
+  EXPECT_EQ(set.Find(sampled.name())->cell->evidence(), records::REFUTED);
+  EXPECT_EQ(RefutedClaims(set).size(), 1u);
+}
+
 TEST_F(ClaimsTest, OthersKeepIt) {
   const RecordSet set = SetOf({.lies = true});
   EXPECT_TRUE(set.Find("chain")->cell->lossless());
