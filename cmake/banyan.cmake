@@ -40,14 +40,19 @@ endfunction()
 # A test calls what is optimised more than it computes.
 set(BANYAN_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
 
-# banyan_test(NAME SOURCES a_test.cc DEPS ...): one GoogleTest program.
+# banyan_test(NAME SOURCES a_test.cc DEPS ... LABEL l): one GoogleTest program. CTest
+# gives its tests the label, if there is one.
 function(banyan_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE banyan_warnings ${ARG_DEPS}
                                         GTest::gmock_main)
   target_compile_options(${name} PRIVATE ${BANYAN_TEST_OPTIONS})
   banyan_precompile(${name} banyan_common_tests)
+  set(properties "")
+  if(ARG_LABEL)
+    set(properties PROPERTIES LABELS ${ARG_LABEL})
+  endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
-                       WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+                       WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} ${properties})
 endfunction()

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/check.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
@@ -283,6 +284,7 @@ std::optional<TokenId> Tokenizer::FindToken(absl::string_view text) const {
 }
 
 bool Tokenizer::IsSpecial(TokenId id) const {
+  Check(TokenText(id).ok(), "IsSpecial: the id has a token");
   return tokens_[static_cast<std::size_t>(id)].is_special;
 }
 

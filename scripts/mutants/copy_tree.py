@@ -29,6 +29,9 @@ endfunction()
 keep_quiet("${PROJECT_SOURCE_DIR}")
 """
 MARK = "copy_of_scripts_mutate"
+# A library whose headers the build writes; files that include them are read only
+# once they are there.
+GENERATED = "banyan_records_proto"
 NO_MATTER = ("scripts/", "docs/", "tests/scripts/", "README", "CONTRIBUTING")
 
 
@@ -113,6 +116,12 @@ class Copy:
              "-DBANYAN_PRECOMPILE=OFF",  # clang reads these commands too
              "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"])
 
+    def generate(self):
+        """Makes the headers that nobody wrote."""
+        command = ["cmake", "--build", self.build_folder, "--target"]
+        if f"{GENERATED}:" in run([*command, "help"]):
+            run([*command, GENERATED])
+
     def arguments(self):
         """What the compiler is told of each file, by its name."""
         commands = json.loads((self.build_folder / "compile_commands.json")
@@ -124,8 +133,9 @@ class Copy:
                 continue
             words = shlex.split(command["command"])
             of[path.relative_to(self.folder).as_posix()] = [
-                word for word in words
-                if word.startswith(("-I", "-D", "-std="))]
+                word for before, word in zip(["", *words], words)
+                if word.startswith(("-I", "-D", "-std=", "-isystem")) or
+                before == "-isystem"]
         return of
 
     def plant(self, mutants):

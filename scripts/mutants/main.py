@@ -13,8 +13,8 @@ than 95 of 100 of the others die.
   --sample N    how many, alike from every path (300)
   --seed S      which (1)
   --paths ...   folders or files, the deepest that holds a file counts it
-                (verifiers core/prob tree tree/policies tree/optimize
-                drafters/drafting.cc decode)
+                (verifiers core/prob tree tree/policies tree/optimize drafters
+                decode experiments/records experiments/run)
   --only ID     these alone, whether in the sample or not
   --list        prints the sample and tries nothing
   --claims      tries those of docs/mutants.md in the sample: they must live
@@ -42,7 +42,7 @@ from sample import ClaimError
 from trial import Interrupted
 
 PATHS = ("verifiers", "core/prob", "tree", "tree/policies", "tree/optimize",
-         "drafters/drafting.cc", "decode")
+         "drafters", "decode", "experiments/records", "experiments/run")
 NEEDED = 95  # of 100 that change behaviour
 
 

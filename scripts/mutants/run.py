@@ -43,6 +43,7 @@ class Run:
         files = sources(self.root, self.options.paths, self.copy.names)
         self.copy.refresh(planted=files)
         self.copy.configure(files)
+        self.copy.generate()
         arguments = self.copy.arguments()
         cache = self.folder / "sites"
         cache.mkdir(exist_ok=True)

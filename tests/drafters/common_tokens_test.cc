@@ -126,7 +126,7 @@ std::string RandomPolicy(std::mt19937_64& bits) {
 void RunRounds(Compared& drafter, const OtherPair& pair, std::uint64_t seed,
                int rounds = 60) {
   std::mt19937_64 bits(seed);
-  Context context = BeginWith(drafter, {0, 1, 3});
+  Context context = BeginWith(drafter, {0, 1, 0});
   for (int round = 0; round < rounds; ++round) {
     SCOPED_TRACE(absl::StrCat("round ", round));
     for (auto abandoned = bits() % 3; abandoned > 0; --abandoned)

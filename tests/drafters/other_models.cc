@@ -109,7 +109,8 @@ std::vector<TokenId> OtherPair::Cut(absl::Span<const TokenId> tokens) const {
   };
   for (TokenId token : tokens) {
     if (!target->IsSpecial(token)) {
-      for (const char letter : *target->TokenBytes(token))
+      const std::string bytes = *target->TokenBytes(token);
+      for (const char letter : bytes)
         if (own->FindToken(std::string(1, letter)).has_value()) part += letter;
       continue;
     }

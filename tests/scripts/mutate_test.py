@@ -27,18 +27,26 @@ except ModuleNotFoundError as missing:
     sites = None
     WHY = f"libclang for Python is not installed ({missing})"
 
+# One header is written by the build, into a folder of the system's.
 CMAKE = """cmake_minimum_required(VERSION 3.25)
 project(small LANGUAGES CXX)
 set(CMAKE_CXX_STANDARD 20)
 enable_testing()
 find_package(GTest REQUIRED)
 include(GoogleTest)
+add_custom_command(OUTPUT written/one.h COMMAND ${CMAKE_COMMAND} -E
+  copy ${CMAKE_SOURCE_DIR}/one.in ${CMAKE_BINARY_DIR}/written/one.h)
+add_library(banyan_records_proto STATIC one.cc written/one.h)
+target_include_directories(banyan_records_proto SYSTEM PUBLIC
+                           ${CMAKE_BINARY_DIR}/written)
 add_subdirectory(small)
 add_executable(small_test small_test.cc)
 target_link_libraries(small_test small GTest::gtest_main)
 gtest_discover_tests(small_test)
 """
 SMALL = """#include <string>
+#include <one.h>
+static_assert(kOne == 1);
 int Larger(int a, int b) {
   if (a < b) return b;
   return a;
@@ -278,7 +286,11 @@ class WholeRunTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
         self.write("CMakeLists.txt", CMAKE)
-        self.write("small/CMakeLists.txt", "add_library(small small.cc)\n")
+        self.write("one.cc", "#include <one.h>\n")
+        self.write("one.in", "constexpr int kOne = 1;\n")
+        self.write("small/CMakeLists.txt",
+                   "add_library(small small.cc)\n"
+                   "target_link_libraries(small PRIVATE banyan_records_proto)\n")
         self.write("small/small.cc", SMALL)
         self.write("small_test.cc", TEST)
         self.write(".gitignore", "/build/\n")

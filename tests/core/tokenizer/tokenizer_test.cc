@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "core/base/token.h"
 #include "core/tokenizer/stream_decoder.h"
 #include "core/tokenizer/tokenizer_config.h"
 #include "gmock/gmock.h"
@@ -47,6 +48,12 @@ TEST(Tokenizer, KnowsItsTokens) {
   EXPECT_EQ(tokenizer->FindToken("abc"), std::nullopt);
   EXPECT_TRUE(tokenizer->IsSpecial(256));
   EXPECT_FALSE(tokenizer->IsSpecial(258));
+}
+
+TEST(TokenizerDeathTest, RefusesToTellOfAnIdWithoutTokenWhetherItIsSpecial) {
+  const auto tokenizer = MakeTokenizer(SmallTokenizer());
+  for (TokenId id : {-1, 259})
+    EXPECT_DEATH(tokenizer->IsSpecial(id), "the id has a token");
 }
 
 TEST(Tokenizer, AddsAndParsesSpecialTokensOnlyIfAsked) {
