@@ -1,17 +1,20 @@
 """Writes the table of docs/methods.md from records.
 
     python3 scripts/methods_table.py PROGRAM RECORDS... [--file docs/methods.md]
+                                     [--keep]
 
 RECORDS are the folders of configs/methods_2m.yaml and methods_110m.yaml. Every
 number comes out of them, by `banyan report` and `banyan export`; what stands
-between the file's two markers is replaced, all else stays. Needs the standard
-library only.
+between the file's two markers is replaced, all else stays. With --keep RECORDS may
+be of some presets only, as a copy of such a file with fewer methods gives them: the
+table's other rows stay as they are. Needs the standard library only.
 """
 
 import argparse
 import csv
 import io
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -97,6 +100,8 @@ def interval(number):
 
 
 def line(row):
+    if "line" in row:
+        return row["line"]
     draft, target = (100 * row["shares"][phase] for phase in ("draft", "target"))
     return (f"| {row['method']} | {'yes' if row['lossless'] else '**no**'} "
             f"| {row['tokens']['value']:.2f} | {draft:.0f} / {target:.0f} "
@@ -125,12 +130,31 @@ def text_of(rows):
     return "\n".join(out[1:]) + "\n"
 
 
-def replaced(document, text):
-    """The document with what stands between its markers replaced."""
+def split(document):
+    """The document before, between and after its markers."""
     begin, end = document.find(BEGIN), document.find(END)
     if begin < 0 or end < begin:
         raise SystemExit(f"no '{BEGIN}' with '{END}' behind it")
-    return document[:begin] + BEGIN + "\n\n" + text + "\n" + document[end:]
+    return document[:begin], document[begin + len(BEGIN):end], document[end:]
+
+
+def kept_rows(table_text, rows):
+    """The rows of a table written before, but for those that `rows` renews."""
+    renewed = {(row["target"], row["temperature"], row["method"])
+               for row in rows}
+    kept = []
+    for line_before in table_text.splitlines():
+        heading = re.fullmatch(r"### (.+), temperature (\S+)", line_before)
+        if heading:
+            target, temperature = heading[1], float(heading[2])
+        cells = [cell.strip() for cell in line_before.split("|")[1:-1]]
+        if not cells or cells[0] in ("preset", "---"):
+            continue
+        if (target, temperature, cells[0]) not in renewed:
+            kept.append({"target": target, "temperature": temperature,
+                         "method": cells[0], "line": line_before,
+                         "tokens": {"value": float(cells[2])}})
+    return kept
 
 
 def main():
@@ -139,15 +163,19 @@ def main():
     parser.add_argument("program", help="the program banyan")
     parser.add_argument("records", nargs="+", help="folders of runs")
     parser.add_argument("--file", default="docs/methods.md")
+    parser.add_argument("--keep", action="store_true",
+                        help="keep the rows that RECORDS lack")
     options = parser.parse_args()
     rows = [row for folder in options.records
             for row in rows_of(options.program, folder)]
     if not rows:
         raise SystemExit("no cell of these records drafts")
     with open(options.file, encoding="utf-8") as file:
-        document = replaced(file.read(), text_of(rows))
+        before, between, after = split(file.read())
+    if options.keep:
+        rows = kept_rows(between, rows) + rows
     with open(options.file, "w", encoding="utf-8") as file:
-        file.write(document)
+        file.write(f"{before}{BEGIN}\n\n{text_of(rows)}\n{after}")
     print(f"{options.file}: {len(rows)} rows")
 
 

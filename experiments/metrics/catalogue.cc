@@ -21,11 +21,13 @@ absl::Span<const MetricRow> MetricCatalogue() {
        "Drafted tokens a target pass kept, without correction or bonus.",
        "tokens", Form::kRatio, CountAcceptedPerPass},
       {"alpha",
-       "Mean of sum(min(p, q)) over the draw lists that verification reached.",
+       "Mean of sum(min(p, q)) over the draw lists that verification reached. "
+       "Of lossless verifiers.",
        "", Form::kRatio, CountAlpha},
       {"endless_chain",
-       "Tokens a pass of an endless chain of such drafts: 1 / (1 - alpha). Of "
-       "one trunk.",
+       "Tokens per pass of an endless chain of such drafts: 1 / (1 - alpha). "
+       "Of "
+       "one trunk and a lossless verifier.",
        "tokens", Form::kRatio, CountEndlessChain},
       {"speed",
        "Tokens a second over the baseline's, on the same prompts, prefill "

@@ -9,7 +9,9 @@
 // one. Lists are counted over what their overlaps lack, so that prompts can be
 // added.
 //
-// Of cells with one trunk. A block judged as a whole may exceed it, a tree too.
+// Of cells with one trunk and a lossless verifier: under a lossy one the
+// overlap is not the acceptance (alpha.cc). A block judged as a whole may
+// exceed the number, a tree too.
 #include "experiments/metrics/counters.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/metrics/round_figures.h"
@@ -19,7 +21,7 @@
 namespace banyan {
 
 void CountEndlessChain(const PromptPair& pair, Counts& counts) {
-  if (pair.cell->trunks_size() != 1) return;
+  if (pair.cell->trunks_size() != 1 || !pair.cell->lossless()) return;
   for (const records::Round& round : pair.record->rounds())
     ForReachedLists(round, [&](const records::DrawList& list, int) {
       if (list.tokens_size() == 0) return;

@@ -46,13 +46,13 @@ matrix: {{sampling.temperature: [0, 1]}}
     def tearDownClass(cls):
         cls.scratch.cleanup()
 
-    def written(self, text):
+    def written(self, text, *options):
         path = os.path.join(self.scratch.name, "methods.md")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         made = subprocess.run(
             [sys.executable, "scripts/methods_table.py", PROGRAM, self.out,
-             "--file", path], capture_output=True, text=True, check=False)
+             "--file", path, *options], capture_output=True, text=True, check=False)
         with open(path, encoding="utf-8") as file:
             return made, file.read()
 
@@ -77,6 +77,22 @@ matrix: {{sampling.temperature: [0, 1]}}
                          2)
         # Written again it is the same.
         self.assertEqual(self.written(text)[1], text)
+
+    def test_keeps_the_rows_that_are_not_measured_anew(self):
+        full = self.written(f"{methods_table.BEGIN}\n{methods_table.END}\n")[1]
+        head, _, rest = full.partition("| chain |")
+        other = "| other | yes | 99.00 | 1 / 99 | 1.00 [0.90, 1.10] |  |\n"
+        changed = f"{head}{other}| chain | yes | 77.00 |{rest}"
+        made, text = self.written(changed, "--keep")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn("7 rows", made.stdout)
+        self.assertNotIn("77.00", text)
+        # In its place by tokens per pass, as the first of its own table.
+        first = "pycode-target, temperature 0\n"
+        begin = text.index("| ---", text.index(first))
+        self.assertEqual(text[text.index("\n", begin) + 1:][:len(other)], other)
+        self.assertEqual(text.replace(other, ""), full)
+        self.assertNotIn("other", self.written(changed)[1])
 
     def test_has_the_numbers_of_the_report(self):
         report = subprocess.run(

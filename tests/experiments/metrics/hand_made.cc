@@ -49,6 +49,7 @@ void SetTimes(std::int64_t draft, std::int64_t target, std::int64_t other,
 
 records::Cell CellOf(int trunks) {
   records::Cell cell;
+  cell.set_lossless(true);
   for (int i = 0; i < trunks; ++i)
     cell.add_trunks()->set_drafter(i == 0 ? "model" : "ngram");
   return cell;

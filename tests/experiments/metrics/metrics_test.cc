@@ -133,6 +133,20 @@ TEST(Metrics, CountWhatAnEndlessChainOfSuchDraftsWouldGive) {
   EXPECT_THAT(Measure("endless_chain", CellOf(2), {record}), IsEmpty());
 }
 
+// The overlap is what a lossless verifier accepts, and no lossy one's rule.
+TEST(Metrics, GiveNoAlphaOfALossyVerifier) {
+  records::PromptRecord record;
+  AddRound({-1, 0}, {{0, 0, {1}, 0.6}}, {1}, record);
+  records::Cell cell = CellOf(1);
+  for (const char* name : {"alpha", "endless_chain"})
+    EXPECT_THAT(Measure(name, cell, {record}), SizeIs(1)) << name;
+  cell.set_lossless(false);
+  for (const char* name : {"alpha", "endless_chain"})
+    EXPECT_THAT(Measure(name, cell, {record}), IsEmpty()) << name;
+  EXPECT_THAT(Measure("acceptance_by_depth", cell, {record}),
+              ElementsAre(Pair("depth 1", 1)));
+}
+
 TEST(Metrics, CountNodesAndWhatMergingSaves) {
   const records::Cell cell = CellOf(2);
   EXPECT_THAT(Measure("drafted_nodes", cell, {Tree(), Refusals()}),

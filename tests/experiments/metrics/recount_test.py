@@ -332,11 +332,13 @@ class Cell:
         looked = [(record, draws, child) for record in self.records
                   for made in record["rounds"]
                   for draws, child in reached(made)]
-        overlaps = [(record, draws["overlap"]) for record, draws, _ in looked]
+        lossless = self.setting["lossless"]
+        overlaps = [(record, draws["overlap"]) for record, draws, _ in looked
+                    if lossless]
         self.give("alpha", "", math.fsum(value for _, value in overlaps),
                   len(overlaps), units(record for record, _ in overlaps))
         drawn = [entry for entry in looked if entry[1]["tokens"]]
-        if len(self.trunks) == 1:
+        if lossless and len(self.trunks) == 1:
             self.give("endless_chain", "", len(drawn), math.fsum(
                 1 - draws["overlap"] for _, draws, _ in drawn),
                       units(record for record, _, _ in drawn))
