@@ -92,6 +92,8 @@ class Sam : public PlanDrafter {
   std::string End() override;
   absl::Status Absorb(absl::Span<const TokenId> text,
                       absl::string_view learnt) override;
+  absl::Status CheckLesson(absl::Span<const TokenId> text,
+                           absl::string_view learnt) const override;
   std::vector<Carried> carried() const override;
   // 0 if it drafts nothing.
   std::optional<double> Promise(const Context& context) const override;

@@ -103,6 +103,12 @@ absl::Status Suffix::Absorb(absl::Span<const TokenId> text,
   return absl::OkStatus();
 }
 
+absl::Status Suffix::CheckLesson(absl::Span<const TokenId> text,
+                                 absl::string_view learnt) const {
+  return options_.keep_texts ? WhatWasSaid(text, learnt).status()
+                             : absl::OkStatus();
+}
+
 std::vector<Carried> Suffix::carried() const {
   if (!options_.keep_texts) return {};
   return {{.unit = "texts",
