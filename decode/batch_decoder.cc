@@ -43,12 +43,19 @@ class Batch {
   absl::Status Round() {
     std::vector<Sequence*> sequences;
     for (const auto& slot : slots_) sequences.push_back(&slot->sequence);
-    BANYAN_ASSIGN_OR_RETURN(const std::vector<RoundRecord> records,
+    BANYAN_ASSIGN_OR_RETURN(const auto records,
                             decoder_.StepAll(sequences, random_));
-    now_ += records.front().times.TotalNs();
-    for (std::size_t i = 0; i < records.size(); ++i)
-      listener_.Round(slots_[i]->number, records[i]);
-    return RemoveEnded();
+    absl::Status failed;  // the first that did
+    std::int64_t took = 0;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      failed.Update(records[i].status());
+      if (!records[i].ok()) continue;
+      took = records[i]->times.TotalNs();  // of all together
+      listener_.Round(slots_[i]->number, *records[i]);
+    }
+    now_ += took;
+    BANYAN_RETURN_IF_ERROR(RemoveEnded());
+    return failed;
   }
 
  private:

@@ -54,7 +54,7 @@ absl::StatusOr<Sequence> Decoder::Begin(const Prompt& prompt,
   return sequence;
 }
 
-absl::StatusOr<std::vector<RoundRecord>> Decoder::StepAll(
+absl::StatusOr<std::vector<absl::StatusOr<RoundRecord>>> Decoder::StepAll(
     absl::Span<Sequence* const> sequences, RandomSource& random) {
   for (const Sequence* sequence : sequences)
     Check(sequence->stopped == StopReason::kNone, "a stopped sequence");
@@ -64,8 +64,7 @@ absl::StatusOr<std::vector<RoundRecord>> Decoder::StepAll(
 absl::StatusOr<RoundRecord> Decoder::Step(Sequence& sequence,
                                           RandomSource& random) {
   Sequence* const one = &sequence;
-  BANYAN_ASSIGN_OR_RETURN(std::vector<RoundRecord> records,
-                          StepAll({&one, 1}, random));
+  BANYAN_ASSIGN_OR_RETURN(auto records, StepAll({&one, 1}, random));
   return std::move(records.front());
 }
 
@@ -82,17 +81,24 @@ absl::Status Decoder::Absorb(const Lesson& lesson) {
     return absl::InvalidArgumentError(absl::StrCat(
         "what a prompt taught ", lesson.learnt.size(),
         " trunks, of which this method has ", method_.trunks.size()));
-  for (std::size_t i = 0; i < method_.trunks.size(); ++i) {
-    const Trunk& trunk = method_.trunks[i];
-    const absl::Status status =
-        trunk.drafter->Absorb(lesson.text, lesson.learnt[i]);
-    if (!status.ok())
-      return absl::Status(
-          status.code(),
-          absl::StrCat("what a prompt taught drafter ", trunk.drafter_name,
-                       ": ", status.message()));
-  }
-  return absl::OkStatus();
+  const auto of_all = [&](auto step) {
+    for (std::size_t i = 0; i < method_.trunks.size(); ++i) {
+      const Trunk& trunk = method_.trunks[i];
+      const absl::Status status = step(*trunk.drafter, lesson.learnt[i]);
+      if (!status.ok())
+        return absl::Status(
+            status.code(),
+            absl::StrCat("what a prompt taught drafter ", trunk.drafter_name,
+                         ": ", status.message()));
+    }
+    return absl::OkStatus();
+  };
+  BANYAN_RETURN_IF_ERROR(of_all([&](Drafter& drafter, const auto& learnt) {
+    return drafter.CheckLesson(lesson.text, learnt);
+  }));
+  return of_all([&](Drafter& drafter, const auto& learnt) {
+    return drafter.Absorb(lesson.text, learnt);
+  });
 }
 
 bool Decoder::carries_state() const {

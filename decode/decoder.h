@@ -41,7 +41,7 @@ class Decoder {
   // One round of sequences begun here that have not stopped, their passes
   // shared; a record for each, in their order, as if it were alone but for the
   // times. Fails as RunRound.
-  absl::StatusOr<std::vector<RoundRecord>> StepAll(
+  absl::StatusOr<std::vector<absl::StatusOr<RoundRecord>>> StepAll(
       absl::Span<Sequence* const> sequences, RandomSource& random);
   absl::StatusOr<RoundRecord> Step(Sequence& sequence, RandomSource& random);
 

@@ -15,6 +15,7 @@
 #include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
+#include "core/prob/law_kind.h"
 #include "core/prob/round_plan.h"
 #include "core/random/random_source.h"
 #include "decode/lap.h"
@@ -36,6 +37,18 @@ struct Parts {
   std::unique_ptr<DeviceDrafter> drafter;
 };
 
+LawKind KindOf(DraftLaw law) {
+  switch (law) {
+    case DraftLaw::kIndependent:
+      return LawKind::kIndependent;
+    case DraftLaw::kWithoutReplacement:
+      return LawKind::kWithoutReplacement;
+    case DraftLaw::kDeterministic:
+      break;
+  }
+  return LawKind::kDeterministic;
+}
+
 absl::StatusOr<std::optional<Parts>> PartsOf(const Method& method,
                                              const Sequence& sequence,
                                              const RandomSource& random) {
@@ -53,7 +66,7 @@ absl::StatusOr<std::optional<Parts>> PartsOf(const Method& method,
   const SequenceTrunk& trunk = sequence.trunks.front();
   const DraftLaw law = method.trunks.front().law;
   parts.plan.shape = trunk.policy->twin();
-  parts.plan.law = static_cast<int>(law);
+  parts.plan.law = KindOf(law);
   if (parts.plan.shape.name.empty()) return std::nullopt;
   // Draws are shared where laws hang on the depth alone.
   if (trunk.policy->traits().shares_draws && trunk.drafter->heads() == 0)

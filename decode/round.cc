@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
@@ -50,6 +51,13 @@ DraftLimits LimitsOf(const Sequence& sequence) {
           .end_of_text = sequence.stop.end_of_text};
 }
 
+// Says whose numbers are none.
+absl::Status Naming(const Trunk& trunk, absl::Status status) {
+  if (!absl::IsInvalidArgument(status)) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat("drafter ", trunk.drafter_name, ": ", status.message()));
+}
+
 // Draft: grow every trunk, for all sequences at once, then merge each one's in
 // their order.
 absl::StatusOr<std::vector<Part>> Draft(const Method& method,
@@ -67,7 +75,8 @@ absl::StatusOr<std::vector<Part>> Draft(const Method& method,
           sequence->context, LimitsOf(*sequence),
           Chance(random, sequence->context.prompt, sequence->context.round));
     }
-    BANYAN_RETURN_IF_ERROR(DraftAll(absl::MakeSpan(draftings)));
+    BANYAN_RETURN_IF_ERROR(
+        Naming(method.trunks[t], DraftAll(absl::MakeSpan(draftings))));
     for (std::size_t i = 0; i < draftings.size(); ++i) {
       Sequence& sequence = *sequences[i];
       grown[i].push_back(std::move(draftings[i]).Take());
@@ -164,6 +173,36 @@ absl::StatusOr<RoundRecord> Commit(const Scores& scores, Part part) {
                   std::move(part.facts), &scores);
 }
 
+// Commits every part, whichever other one fails, and ends the round.
+std::vector<absl::StatusOr<RoundRecord>> CommitAll(
+    absl::Span<const std::unique_ptr<Scores>> scores, std::vector<Part> parts,
+    Lap& lap, PhaseTimes times) {
+  const Model& target = parts.front().sequence.target;
+  std::vector<absl::StatusOr<RoundRecord>> records;
+  std::vector<Sequence*> sequences;
+  int pass_tokens = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    pass_tokens += parts[i].rows.batch.size();
+    sequences.push_back(&parts[i].sequence);
+    records.push_back(Commit(*scores[i], std::move(parts[i])));
+  }
+  // With the target's work goes what drafters left under way (Drafter).
+  const absl::Status finished = target.Finish();
+  times.commit_ns = lap();
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    absl::StatusOr<RoundRecord>& record = records[i];
+    if (record.ok() && !finished.ok()) record = finished;
+    if (!record.ok()) {
+      sequences[i]->failed = record.status();
+      continue;
+    }
+    record->times = times;
+    record->sequences = static_cast<int>(records.size());
+    record->pass_tokens = pass_tokens;
+  }
+  return records;
+}
+
 }  // namespace
 
 std::int64_t PhaseTimes::TotalNs() const {
@@ -211,7 +250,7 @@ absl::StatusOr<RoundRecord> Conclude(Sequence& sequence,
   return record;
 }
 
-absl::StatusOr<std::vector<RoundRecord>> RunRound(
+absl::StatusOr<std::vector<absl::StatusOr<RoundRecord>>> RunRound(
     const Method& method, absl::Span<Sequence* const> sequences,
     RandomSource& random, const Clock& clock) {
   for (const Sequence* sequence : sequences)
@@ -223,7 +262,7 @@ absl::StatusOr<std::vector<RoundRecord>> RunRound(
     if (on_device) {
       BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
                               RunOnDevice(method, *sequences.front(), lap));
-      std::vector<RoundRecord> records;
+      std::vector<absl::StatusOr<RoundRecord>> records;
       records.push_back(std::move(record));
       return records;
     }
@@ -239,23 +278,7 @@ absl::StatusOr<std::vector<RoundRecord>> RunRound(
   BANYAN_ASSIGN_OR_RETURN(const auto scores, Score(method, parts, lap, times));
   for (std::size_t i = 0; i < parts.size(); ++i)
     BANYAN_RETURN_IF_ERROR(Verify(method, *scores[i], parts[i], lap, times));
-  std::vector<RoundRecord> records;
-  int pass_tokens = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    pass_tokens += parts[i].rows.batch.size();
-    BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
-                            Commit(*scores[i], std::move(parts[i])));
-    records.push_back(std::move(record));
-  }
-  // With the target's work goes what drafters left under way (Drafter).
-  BANYAN_RETURN_IF_ERROR(sequences.front()->target.Finish());
-  times.commit_ns = lap();
-  for (RoundRecord& record : records) {
-    record.times = times;
-    record.sequences = static_cast<int>(records.size());
-    record.pass_tokens = pass_tokens;
-  }
-  return records;
+  return CommitAll(scores, std::move(parts), lap, std::move(times));
 }
 
 }  // namespace banyan

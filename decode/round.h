@@ -59,10 +59,12 @@ absl::StatusOr<RoundRecord> Conclude(Sequence& sequence,
 
 // Runs one round of several sequences, which share every pass, and commits it.
 // What a sequence draws, scores and keeps does not depend on the others.
-// Requires that each is there once and has not stopped. On an error nothing is
-// committed, and the round may be run again; but if committing fails, or a
-// drafter fails to observe the committed round, the sequences cannot go on.
-absl::StatusOr<std::vector<RoundRecord>> RunRound(
+// Requires that each is there once and has not stopped. Fails with nothing
+// committed, and the round may be run again, unless a sequence has failed
+// (Sequence::failed). Otherwise gives each sequence's record, in their order:
+// an error for one whose commit failed or whose drafter could not observe it.
+// That sequence has failed; the others go on.
+absl::StatusOr<std::vector<absl::StatusOr<RoundRecord>>> RunRound(
     const Method& method, absl::Span<Sequence* const> sequences,
     RandomSource& random, const Clock& clock);
 

@@ -67,7 +67,7 @@ struct Sequence {
   bool looked_for_device = false;
   bool stands_on_device = false;
   std::uint64_t device_seed = 0;  // of its draws
-  // Set by an error behind a commit: nothing can follow.
+  // Set if a step fails at or after the commit: no round can follow.
   absl::Status failed = absl::OkStatus();
   std::unique_ptr<DeviceRound> on_device = nullptr;
   SamplingRule draft_rule = SamplingRule();

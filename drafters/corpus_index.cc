@@ -107,6 +107,10 @@ absl::Status CorpusIndex::OpenShard(std::size_t number) {
       shard.suffixes,
       OpenSized(SuffixesPath(folder_, number),
                 facts.suffixes * static_cast<std::int64_t>(kSuffixBytes)));
+  shard.tokens_extents =
+      CheckedExtents(shard.tokens->path(), facts.tokens_extents);
+  shard.suffixes_extents =
+      CheckedExtents(shard.suffixes->path(), facts.suffixes_extents);
   const absl::Span<const std::byte> text = shard.tokens->bytes();
   const auto width = static_cast<std::size_t>(manifest_.token_bytes);
   for (const std::byte byte : text.last(std::min(width, text.size())))
@@ -158,6 +162,9 @@ bool CorpusIndex::Key(absl::Span<const TokenId> string,
 
 absl::StatusOr<std::size_t> CorpusIndex::PlaceAt(std::size_t shard,
                                                  std::int64_t entry) const {
+  BANYAN_RETURN_IF_ERROR(shards_[shard].suffixes_extents.Check(
+      shards_[shard].suffixes->bytes(),
+      static_cast<std::size_t>(entry) * kSuffixBytes, kSuffixBytes));
   const std::uint32_t place = EntryAt(*shards_[shard].suffixes, entry);
   if (place < manifest_.shards[shard].tokens) return place;
   return absl::DataLossError(absl::StrCat(
@@ -170,8 +177,10 @@ absl::StatusOr<int> CorpusIndex::Order(std::size_t shard, std::int64_t entry,
                                        const Sought& sought) const {
   BANYAN_ASSIGN_OR_RETURN(const std::size_t place, PlaceAt(shard, entry));
   const auto width = static_cast<std::size_t>(manifest_.token_bytes);
-  const absl::Span<const std::byte> text =
-      shards_[shard].tokens->bytes().subspan(place * width);
+  const absl::Span<const std::byte> all = shards_[shard].tokens->bytes();
+  BANYAN_RETURN_IF_ERROR(shards_[shard].tokens_extents.Check(
+      all, place * width, sought.key.size() + width));
+  const absl::Span<const std::byte> text = all.subspan(place * width);
   // The text ends with a separator, and the key has none: what is shorter than
   // the key differs from it.
   const std::size_t length = std::min(sought.key.size(), text.size());
@@ -287,6 +296,9 @@ absl::Status CorpusIndex::Append(std::size_t shard, std::size_t place,
   const std::size_t tokens = text.size() / width;
   const std::size_t end =
       std::min(place + static_cast<std::size_t>(depth), tokens);
+  if (place < end)
+    BANYAN_RETURN_IF_ERROR(shards_[shard].tokens_extents.Check(
+        text, place * width, (end - place) * width));
   const std::uint32_t separator = std::numeric_limits<std::uint32_t>::max() >>
                                   kBitsOfByte * (sizeof(std::uint32_t) - width);
   for (std::size_t at = place; at < end; ++at) {

@@ -20,9 +20,10 @@
 //
 // The files (index_manifest.h) are mapped: of the corpus, memory holds what was
 // read, as long as the system has room. Opening reads index.json and the sizes
-// of the other files and no more; CheckSums reads all. An entry of the array
-// that is no place of the text, and a token that is none, are errors where they
-// are met.
+// of the other files and no more; CheckSums reads all. An extent is checked
+// against its sum when a search first reads it: a search fails with DataLoss
+// where its bytes were changed, where an entry of the array is no place of the
+// text, and where a token is none.
 #ifndef BANYAN_DRAFTERS_CORPUS_INDEX_H_
 #define BANYAN_DRAFTERS_CORPUS_INDEX_H_
 
@@ -39,6 +40,7 @@
 #include "absl/types/span.h"
 #include "core/base/mapped_file.h"
 #include "core/base/token.h"
+#include "drafters/extent_sums.h"
 #include "drafters/index_manifest.h"
 
 namespace banyan {
@@ -110,6 +112,8 @@ class CorpusIndex {
   struct Shard {
     std::unique_ptr<MappedFile> tokens;
     std::unique_ptr<MappedFile> suffixes;
+    CheckedExtents tokens_extents;
+    CheckedExtents suffixes_extents;
   };
   // Places of a string, as the files have it; all, or those a token follows.
   struct Sought {

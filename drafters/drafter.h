@@ -86,10 +86,15 @@ class Drafter {
   virtual std::string End() { return {}; }
   // A prompt has ended: takes over its text, the prompt and what was emitted,
   // and what its drafter's End() said. Prompts come in their order; a clone
-  // sees what was taken over before it was made. Fails, unchanged, on bytes
-  // that End() never gives.
+  // sees what was taken over before it was made. Fails, unchanged, as
+  // CheckLesson() does.
   virtual absl::Status Absorb(absl::Span<const TokenId> /*text*/,
                               absl::string_view /*learnt*/) {
+    return absl::OkStatus();
+  }
+  // Fails on bytes that End() never gives. Changes nothing.
+  virtual absl::Status CheckLesson(absl::Span<const TokenId> /*text*/,
+                                   absl::string_view /*learnt*/) const {
     return absl::OkStatus();
   }
   // What it has taken over; empty where it carries nothing.

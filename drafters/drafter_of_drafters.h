@@ -35,6 +35,10 @@ class DrafterOfDrafters : public Drafter {
                       absl::string_view learnt) override {
     return parts_.Absorb(text, learnt);
   }
+  absl::Status CheckLesson(absl::Span<const TokenId> text,
+                           absl::string_view learnt) const override {
+    return parts_.CheckLesson(text, learnt);
+  }
   std::vector<Carried> carried() const override { return parts_.carried(); }
   std::vector<int> taps() const override { return parts_.taps(); }
   int longest_text() const override { return parts_.longest_text(); }
@@ -49,6 +53,8 @@ class DrafterOfDrafters : public Drafter {
       absl::Span<const int> nodes) override {
     return ProposeAlone(context, tree, nodes);
   }
+  absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
+      absl::Span<const DraftRequest> requests) override = 0;
   bool proposes_ahead() const override { return parts_.propose_ahead(); }
   void Plant(const Context& context, int max_depth, TrunkTree& tree) override {
     parts_.Plant(context, max_depth, tree);

@@ -13,26 +13,29 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "core/base/fnv1a.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/json/json_at.h"
 #include "core/json/json_value.h"
+#include "drafters/extent_sums.h"
 
 namespace banyan {
 namespace {
 
 constexpr char kFormat[] = "banyan corpus index";
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 // A million shards' worth.
 constexpr std::size_t kMostBytes = std::size_t{1} << 29;
 constexpr std::size_t kDigitsOfName = 16;
 
 constexpr absl::string_view kKeys[] = {
     "format",      "version",      "tokenizer", "vocab_size",
-    "token_bytes", "shard_tokens", "shards"};
+    "token_bytes", "shard_tokens", "shards",    "manifest_fnv1a"};
 constexpr absl::string_view kShardKeys[] = {
-    "tokens",    "suffixes", "tokens_fnv1a", "suffixes_fnv1a",
-    "documents", "cut",      "text_fnv1a"};
+    "tokens",         "suffixes",         "tokens_fnv1a", "suffixes_fnv1a",
+    "tokens_extents", "suffixes_extents", "documents",    "cut",
+    "text_fnv1a"};
 
 // A whole number within these bounds.
 absl::Status Read(const JsonAt& value, std::int64_t least, std::int64_t most,
@@ -44,13 +47,23 @@ absl::Status Read(const JsonAt& value, std::int64_t least, std::int64_t most,
                     : absl::StrCat("a number from ", least, " to ", most));
 }
 
-// Sixteen digits of base 16.
-absl::Status ReadName(const JsonAt& value, std::string& out) {
+absl::Status ReadDigits(const JsonAt& value, std::size_t count,
+                        absl::string_view what, std::string& out) {
   BANYAN_ASSIGN_OR_RETURN(out, value.String());
-  bool digits = out.size() == kDigitsOfName;
+  bool digits = out.size() == count;
   for (const char c : out) digits = digits && absl::ascii_isxdigit(c);
-  return digits ? absl::OkStatus()
-                : value.Expected("sixteen digits of base 16");
+  return digits ? absl::OkStatus() : value.Expected(what);
+}
+
+absl::Status ReadName(const JsonAt& value, std::string& out) {
+  return ReadDigits(value, kDigitsOfName, "sixteen digits of base 16", out);
+}
+
+// The sums of a file of so many bytes.
+absl::Status ReadExtents(const JsonAt& value, std::int64_t bytes,
+                         std::string& out) {
+  return ReadDigits(value, ExtentSumsSize(static_cast<std::size_t>(bytes)),
+                    "sixteen digits of base 16 for each extent", out);
 }
 
 absl::Status ReadShard(const JsonAt& json, const IndexManifest& manifest,
@@ -65,9 +78,41 @@ absl::Status ReadShard(const JsonAt& json, const IndexManifest& manifest,
   BANYAN_RETURN_IF_ERROR(ReadName(json.At("tokens_fnv1a"), shard.tokens_fnv1a));
   BANYAN_RETURN_IF_ERROR(
       ReadName(json.At("suffixes_fnv1a"), shard.suffixes_fnv1a));
+  BANYAN_RETURN_IF_ERROR(ReadExtents(json.At("tokens_extents"),
+                                     shard.tokens * manifest.token_bytes,
+                                     shard.tokens_extents));
+  BANYAN_RETURN_IF_ERROR(
+      ReadExtents(json.At("suffixes_extents"),
+                  shard.suffixes * static_cast<std::int64_t>(kSuffixBytes),
+                  shard.suffixes_extents));
   BANYAN_RETURN_IF_ERROR(Read(json.At("documents"), 0, kMost, shard.documents));
   BANYAN_RETURN_IF_ERROR(Read(json.At("cut"), 0, kMost, shard.cut));
   return ReadName(json.At("text_fnv1a"), shard.text_fnv1a);
+}
+
+JsonValue JsonOf(const IndexManifest& manifest) {
+  JsonValue shards = JsonValue::List();
+  for (const IndexShard& shard : manifest.shards)
+    shards.Add({{"tokens", shard.tokens},
+                {"suffixes", shard.suffixes},
+                {"tokens_fnv1a", shard.tokens_fnv1a},
+                {"suffixes_fnv1a", shard.suffixes_fnv1a},
+                {"tokens_extents", shard.tokens_extents},
+                {"suffixes_extents", shard.suffixes_extents},
+                {"documents", shard.documents},
+                {"cut", shard.cut},
+                {"text_fnv1a", shard.text_fnv1a}});
+  return {{"format", kFormat},
+          {"version", kVersion},
+          {"tokenizer", manifest.tokenizer},
+          {"vocab_size", manifest.vocab_size},
+          {"token_bytes", manifest.token_bytes},
+          {"shard_tokens", manifest.shard_tokens},
+          {"shards", std::move(shards)}};
+}
+
+std::string NameOf(const JsonValue& manifest) {
+  return absl::StrFormat("%016x", Fnv1a(manifest.Text(2)));
 }
 
 absl::Status ReadManifest(const JsonAt& json, IndexManifest& manifest) {
@@ -76,7 +121,10 @@ absl::Status ReadManifest(const JsonAt& json, IndexManifest& manifest) {
   if (format != kFormat)
     return json.At("format").Expected(absl::StrCat("'", kFormat, "'"));
   std::int64_t number = 0;
-  BANYAN_RETURN_IF_ERROR(Read(json.At("version"), kVersion, kVersion, number));
+  BANYAN_ASSIGN_OR_RETURN(number, json.At("version").Int());
+  if (number != kVersion)
+    return json.At("version").Expected(
+        absl::StrCat(kVersion, "; build the index again with `banyan index`"));
   BANYAN_RETURN_IF_ERROR(json.HasOnly(kKeys));
   BANYAN_ASSIGN_OR_RETURN(manifest.tokenizer, json.At("tokenizer").String());
   BANYAN_RETURN_IF_ERROR(
@@ -93,7 +141,14 @@ absl::Status ReadManifest(const JsonAt& json, IndexManifest& manifest) {
   for (const JsonAt& shard : shards)
     BANYAN_RETURN_IF_ERROR(
         ReadShard(shard, manifest, manifest.shards.emplace_back()));
-  return absl::OkStatus();
+  std::string name;
+  BANYAN_RETURN_IF_ERROR(ReadName(json.At("manifest_fnv1a"), name));
+  const std::string expected = NameOf(JsonOf(manifest));
+  return name == expected
+             ? absl::OkStatus()
+             : json.At("manifest_fnv1a")
+                   .Error(absl::StrCat("expected ", expected, ", found ", name,
+                                       ": the file was changed"));
 }
 
 std::string ShardPath(const std::string& folder, std::size_t shard,
@@ -130,22 +185,9 @@ int TokenBytesFor(int vocab_size) {
 }
 
 std::string ToJson(const IndexManifest& manifest) {
-  JsonValue shards = JsonValue::List();
-  for (const IndexShard& shard : manifest.shards)
-    shards.Add({{"tokens", shard.tokens},
-                {"suffixes", shard.suffixes},
-                {"tokens_fnv1a", shard.tokens_fnv1a},
-                {"suffixes_fnv1a", shard.suffixes_fnv1a},
-                {"documents", shard.documents},
-                {"cut", shard.cut},
-                {"text_fnv1a", shard.text_fnv1a}});
-  JsonValue out = {{"format", kFormat},
-                   {"version", kVersion},
-                   {"tokenizer", manifest.tokenizer},
-                   {"vocab_size", manifest.vocab_size},
-                   {"token_bytes", manifest.token_bytes},
-                   {"shard_tokens", manifest.shard_tokens},
-                   {"shards", std::move(shards)}};
+  JsonValue out = JsonOf(manifest);
+  const std::string name = NameOf(out);
+  out["manifest_fnv1a"] = name;
   return out.Text(2) + "\n";
 }
 

@@ -13,9 +13,11 @@
 // through the rest of the shard. Since tokens are big-endian and the shard ends
 // with a separator, that is the order of the bytes.
 //
-// index.json holds `format` ("banyan corpus index"), `version` (1),
+// index.json holds `format` ("banyan corpus index"), `version` (2),
 // `tokenizer`, `vocab_size`, `token_bytes`, `shard_tokens` and `shards`, as
-// IndexManifest and IndexShard say. A shard's files are written under another
+// IndexManifest and IndexShard say, and `manifest_fnv1a`, the FNV-1a of the
+// same text without that key, so that no shard is taken out and no number
+// changed unseen. A shard's files are written under another
 // name, synced and renamed; then the manifest is, as building.json. What is
 // under way is all that building.json names, whatever else stands there. When
 // the last shard is written building.json is renamed to index.json.
@@ -38,6 +40,9 @@ struct IndexShard {
   // FNV-1a of the two files' bytes, as sixteen digits (core/base/fnv1a.h).
   std::string tokens_fnv1a;
   std::string suffixes_fnv1a;
+  // And of their extents (drafters/extent_sums.h).
+  std::string tokens_extents;
+  std::string suffixes_extents;
   // Where it ends in the corpus, for a build that goes on: documents that are
   // whole in it and the shards before, and tokens of the next that are in too.
   std::int64_t documents = 0;

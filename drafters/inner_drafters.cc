@@ -174,15 +174,29 @@ std::string InnerDrafters::End() {
   return learnt.Take();
 }
 
-absl::Status InnerDrafters::Absorb(absl::Span<const TokenId> text,
-                                   absl::string_view learnt) {
+absl::StatusOr<std::vector<absl::string_view>> InnerDrafters::OfParts(
+    absl::string_view learnt) const {
   ByteReader in(learnt);
   std::vector<absl::string_view> of_parts;
   for (int i = 0; i < count(); ++i) of_parts.push_back(in.String());
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  for (int i = 0; i < count(); ++i)
-    BANYAN_RETURN_IF_ERROR((*this)[i].drafter().Absorb(
-        text, of_parts[static_cast<std::size_t>(i)]));
+  return of_parts;
+}
+
+absl::Status InnerDrafters::Absorb(absl::Span<const TokenId> text,
+                                   absl::string_view learnt) {
+  BANYAN_RETURN_IF_ERROR(CheckLesson(text, learnt));
+  BANYAN_ASSIGN_OR_RETURN(const auto of_parts, OfParts(learnt));
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    BANYAN_RETURN_IF_ERROR(parts_[i].drafter().Absorb(text, of_parts[i]));
+  return absl::OkStatus();
+}
+
+absl::Status InnerDrafters::CheckLesson(absl::Span<const TokenId> text,
+                                        absl::string_view learnt) const {
+  BANYAN_ASSIGN_OR_RETURN(const auto of_parts, OfParts(learnt));
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    BANYAN_RETURN_IF_ERROR(parts_[i].drafter().CheckLesson(text, of_parts[i]));
   return absl::OkStatus();
 }
 

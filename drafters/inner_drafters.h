@@ -77,6 +77,8 @@ class InnerDrafters {
 
   std::string End();
   absl::Status Absorb(absl::Span<const TokenId> text, absl::string_view learnt);
+  absl::Status CheckLesson(absl::Span<const TokenId> text,
+                           absl::string_view learnt) const;
   std::vector<Carried> carried() const;  // of all
   absl::Status TakeViews(Session& target);
   absl::Status Begin(const Context& context);
@@ -85,6 +87,9 @@ class InnerDrafters {
   absl::Status Observe(const Context& context, const RoundOutcome& outcome);
 
  private:
+  // What End() said of each part.
+  absl::StatusOr<std::vector<absl::string_view>> OfParts(
+      absl::string_view learnt) const;
   void Start(const TrunkTree& tree);
   static absl::Status AnswerWith(
       int part, absl::Span<const Choice> choices,

@@ -141,6 +141,7 @@ class Workbench {
                                                   AssetKey key,
                                                   Opener<T> open) {
     BANYAN_RETURN_IF_ERROR(Convert(place, key.path));
+    if (key.path.empty()) return place.Expected("a path");
     key.path = Beside(place, key.path);
     auto asset = assets_->Open<T>(key, [&] { return open(key.path); });
     if (!asset.ok()) return place.Error(asset.status().message());

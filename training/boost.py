@@ -3,6 +3,12 @@
 SpecInfer's collective boosting. A position counts fully where the likeliest
 token of no earlier drafter (`--before`) is the target's, and by `--weight-hit`
 where one is. Drafters that err in different places cover more together.
+
+What differs from SpecInfer: it takes out the examples that an earlier drafter
+gets right, whole; here each position is weighed by itself, and one that is hit
+keeps the weight 0.3: a tree's paths go through such positions too, and what
+follows them is drafted from contexts that the drafter should have seen.
+`--weight-hit 0` leaves them out.
 """
 
 import torch

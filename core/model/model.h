@@ -96,7 +96,8 @@ class Session {
   absl::Status Prefill(absl::Span<const TokenId> tokens);
   // Commits the pending rows `path`, a chain that starts at a row which follows
   // the committed prefix, and drops every other pending row. An empty path
-  // drops them all.
+  // drops them all, and so does a device that fails underway: the committed
+  // prefix stays.
   virtual absl::Status Commit(absl::Span<const int> path) = 0;
 
   // A reader of the same committed cache that does a part of the model's work

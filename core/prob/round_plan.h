@@ -1,8 +1,5 @@
 // What a round of speculation is made of, for a device that runs it alone: the
 // names of twins that the device has of its parts, and the numbers they take.
-//
-// A draft law is named by its number among DraftLaw's; nothing here knows a
-// tree.
 #ifndef BANYAN_CORE_PROB_ROUND_PLAN_H_
 #define BANYAN_CORE_PROB_ROUND_PLAN_H_
 
@@ -11,6 +8,7 @@
 #include <vector>
 
 #include "core/base/token.h"
+#include "core/prob/law_kind.h"
 #include "core/prob/sampling_rule.h"
 
 namespace banyan {
@@ -29,7 +27,7 @@ struct RoundPlan {
   ShapeTwin shape;
   // greedy, match, point_mass, rounds.
   std::string verifier;
-  int law = 0;
+  LawKind law = LawKind::kIndependent;
   SamplingRule target_rule = SamplingRule();
   SamplingRule draft_rule = SamplingRule();
   std::vector<TokenId> end_of_text;  // nothing is drafted below these

@@ -279,9 +279,9 @@ absl::Status TransformerPass::HideFirstTokens(const Tensor& embedded) {
   for (const PassPart& part : parts_) {
     if (part.request == nullptr) continue;  // a text's first pair is a host's
     const std::vector<int>& positions = part.request->batch->positions;
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-      if (positions[i] > 0) continue;
-      const std::size_t row = static_cast<std::size_t>(part.first_row) + i;
+    for (int i = 0; i < part.rows; ++i) {
+      if (positions[static_cast<std::size_t>(part.from + i)] > 0) continue;
+      const auto row = static_cast<std::size_t>(part.first_row + i);
       BANYAN_RETURN_IF_ERROR(backend_.Upload(
           AsBytes(absl::MakeSpan(zeros)), *embedded.buffer,
           (embedded.offset + row * embedded.stride) * sizeof(float)));

@@ -340,8 +340,14 @@ absl::Status TransformerSession::Commit(absl::Span<const int> path) {
         "commit: a view does not change the session it reads");
   std::vector<int> slots;
   for (int row : path) slots.push_back(length() + row);
-  for (KvCache& cache : committed_->caches)
-    BANYAN_RETURN_IF_ERROR(model_->backend().MoveKv({&cache, slots, length()}));
+  for (KvCache& cache : committed_->caches) {
+    const absl::Status moved =
+        model_->backend().MoveKv({&cache, slots, length()});
+    if (!moved.ok()) {  // layers before it hold other pending rows now
+      Forget();
+      return moved;
+    }
+  }
   committed_->length += static_cast<int>(path.size());
   ++committed_->commits;
   Forget();

@@ -16,6 +16,7 @@
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
+#include "drafters/copy/first_copy.h"
 #include "drafters/drafter.h"
 #include "drafters/halving.h"
 #include "drafters/propose_each.h"
@@ -30,6 +31,9 @@ namespace {
 
 // Each length costs a look-up a token, and longer matches say little more.
 constexpr int kMostMatch = 64;
+
+constexpr int kSpan = 10;  // the published program's
+constexpr int kMostSpan = 1024;
 
 }  // namespace
 
@@ -49,8 +53,18 @@ absl::StatusOr<std::unique_ptr<Drafter>> Copy::Build(ParamsReader& in,
             "history",
             absl::StrCat("must be more than max_match, which is ",
                          options.max_match, ", or 0 for all"));
+  bool first = false;
+  int span = kSpan;
+  in.Optional("first", first);
+  const bool has_span = in.Optional("span", span);
+  in.Ensure(first || !has_span, "span",
+            "is the length of a copy from the first match: `first` is not set");
+  in.Ensure(span >= 1 && span <= kMostSpan, "span",
+            absl::StrCat("must lie between 1 and ", kMostSpan));
   BANYAN_RETURN_IF_ERROR(in.Finish());
-  return std::make_unique<Copy>(bench.target().vocab_size(), options);
+  const int vocab_size = bench.target().vocab_size();
+  if (first) return std::make_unique<FirstCopy>(vocab_size, options, span);
+  return std::make_unique<Copy>(vocab_size, options);
 }
 
 Copy::Copy(int vocab_size, const CopyOptions& options)

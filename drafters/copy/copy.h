@@ -10,6 +10,13 @@
 // What it promises is as many tokens as match: a repetition that has lasted so
 // long is as likely as not to last as long again.
 //
+// What differs from the published program (prompt lookup decoding, and the
+// transformers library): it takes the earliest place of the longest match of 3
+// to 1 tokens, once a round, and copies a span of 10 after it. Here each node
+// looks for itself, and takes the latest place, where the text has been of
+// late. With `first` it is the published rule (first_copy.h): `first: true,
+// max_match: 3, min_match: 1, span: 10, history: 0`.
+//
 // An occurrence proves nothing about the law of what follows: the scores rank
 // and are no law, so the draws are deterministic.
 #ifndef BANYAN_DRAFTERS_COPY_COPY_H_
@@ -43,7 +50,8 @@ struct CopyOptions {
 
 class Copy : public Drafter {
  public:
-  // Keys: `max_match`, `min_match`, `history`.
+  // Keys: `max_match`, `min_match`, `history`; `first`, and with it `span`:
+  // then it is a FirstCopy.
   static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
                                                         Workbench& bench);
 

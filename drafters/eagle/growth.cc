@@ -17,6 +17,7 @@
 #include "core/checkpoint/config_reader.h"
 #include "core/checkpoint/families/common.h"
 #include "drafters/eagle/layouts.h"
+#include "drafters/eagle/token_map.h"
 #include "drafters/head_growth.h"
 
 namespace banyan {

@@ -1,11 +1,8 @@
 #include "drafters/eagle/layouts.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <set>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,54 +10,23 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "core/base/errors.h"
 #include "core/base/status_macros.h"
-#include "core/base/token.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/config_reader.h"
 #include "core/checkpoint/families/common.h"
 #include "core/checkpoint/families/llama_kind.h"
-#include "core/checkpoint/stored_tensor.h"
 #include "core/model/model.h"
+#include "drafters/eagle/config_checks.h"
+#include "drafters/eagle/token_map.h"
+#include "drafters/pickles.h"
 
 namespace banyan {
 namespace {
 
-constexpr char kKept[] = "t2d";  // whether a token has a logit
-
-// Flags that change nothing here: of training, and of how other programs run.
-constexpr std::array<absl::string_view, 17> kIdleFlags = {
-    "add_cross_attention",
-    "attention_bias",
-    "embed_requires_grad",
-    "gradient_checkpointing",
-    "is_decoder",
-    "is_encoder_decoder",
-    "mlp_bias",
-    "output_attentions",
-    "output_hidden_states",
-    "return_dict",
-    "tie_encoder_decoder",
-    "tie_word_embeddings",
-    "torchscript",
-    "use_aux_hidden_state",
-    "use_bfloat16",
-    "use_cache",
-    "use_return_dict"};
-
-// An unknown flag that is off asks for nothing.
-void RefuseFlags(const ConfigReader& in, std::set<absl::string_view> known) {
-  known.insert(kIdleFlags.begin(), kIdleFlags.end());
-  for (const std::string& flag : in.Flags()) {
-    ConfigReader apart = in.Apart();
-    if (known.count(flag) == 0 && apart.Flag(flag, false))
-      apart.Fail(flag, absl::StrCat("nobody here knows this flag; known are ",
-                                    absl::StrJoin(known, ", ")));
-  }
-}
+constexpr char kVerifierNorm[] = "verifier_norm.weight";
 
 // One head's configuration being read, what stands alone apart, so that it is
 // told whatever else is wrong.
@@ -82,7 +48,9 @@ class Reader {
                                "names and the speculators'"));
     else if (in_.Has("speculators_model_type"))
       ReadSpeculators();
-    else if (has_tensor_("midlayer.self_attn.q_proj.weight"))
+    else if (HasSome("midlayer.",
+                     {"self_attn.q_proj", "self_attn.k_proj",
+                      "self_attn.v_proj", "self_attn.o_proj", "hidden_norm"}))
       ReadEagle3();
     else if (!MtpPrefix().empty())
       ReadMtp(sizes_, "multi-token prediction, MiMo's names", true);
@@ -92,6 +60,14 @@ class Reader {
   }
 
  private:
+  // One may be missing: the others still say which layout this is.
+  bool HasSome(absl::string_view prefix,
+               std::initializer_list<absl::string_view> names) const {
+    return std::any_of(names.begin(), names.end(), [&](absl::string_view name) {
+      return has_tensor_(absl::StrCat(prefix, name, ".weight"));
+    });
+  }
+
   // What the tensors are where they are known to be of something else.
   std::string OtherKind() const {
     for (int layer = 0; layer < kMaxLayers; ++layer)
@@ -116,6 +92,7 @@ class Reader {
   bool ReadNetwork(const ConfigReader& in,
                    const std::vector<std::string>& prefixes,
                    const std::string& embedding) {
+    RefuseOtherLayers(in);
     LlamaKind kind = {.family = "llama"};
     const auto has = [&](absl::string_view name) {
       return has_tensor_(absl::StrCat(prefixes.front(), name));
@@ -173,12 +150,12 @@ class Reader {
 
   // `shift` makes a tap of a number in the file.
   void ReadTaps(ConfigReader in, int shift, const char* count) {
-    constexpr char kKey[] = "eagle_aux_hidden_state_layer_ids";
     const int layers = target_.layers;
     spec_.tap_shift = shift;
     spec_.taps_in_section = shift == 1;
-    if (in.Has(kKey)) {
-      spec_.taps = in.Indices(kKey, layers + 1 - shift);
+    CheckTapKeys(in_, spec_.taps_in_section);
+    if (in.Has(kTapsKey)) {
+      spec_.taps = in.Indices(kTapsKey, layers + 1 - shift);
       for (int& tap : spec_.taps) tap += shift;
       spec_.tap_count = count;
       return;
@@ -186,15 +163,17 @@ class Reader {
     spec_.taps = {2, layers / 2, layers - 3};
     spec_.tap_count = "none, so they are the published ones";
     if (spec_.taps[0] < spec_.taps[1] && spec_.taps[1] < spec_.taps[2]) return;
-    in.Fail(kKey, absl::StrCat(
-                      "expected the layers whose states are read: the ",
-                      "published ones, 2, half of the layers and 3 from the ",
-                      "end, are not three of a target of ", layers));
+    in.Fail(
+        kTapsKey,
+        absl::StrCat("expected the layers whose states are read: the ",
+                     "published ones, 2, half of the layers and 3 from the ",
+                     "end, are not three of a target of ", layers));
   }
 
   void ReadVocabulary() {
     int logits = sizes_.Apart().SizeOr("draft_vocab_size", target_.vocab_size,
                                        target_.vocab_size);
+    spec_.logits = logits;
     spec_.own_vocabulary = logits != target_.vocab_size;
     // A grown head without a matrix of its own took the target's along.
     if (in_.Has("target_coordinates") && !has_tensor_(kLogitMap))
@@ -252,6 +231,7 @@ class Reader {
   void ReadEagle1() {
     spec_.layout = "EAGLE-1, as published";
     RefuseFlags(in_, {"bias"});
+    RefuseEagle3Keys(in_, "EAGLE-1", target_.vocab_size);
     ExpectOne("num_hidden_layers");
     if (!ReadNetwork(sizes_, {"layers.0."}, "embed_tokens.weight")) return;
     ReadOneState();
@@ -270,7 +250,7 @@ class Reader {
     spec_.layout = "EAGLE-3, the names of SafeAILab, SpecForge and SGLang";
     RefuseFlags(in_, {"norm_output"});
     ExpectOne("num_hidden_layers");
-    ConfigReader taps = in_.Apart().Section("eagle_config");
+    ConfigReader taps = in_.Apart().Section(kTapsSection);
     RefuseFlags(taps, {});
     ReadTaps(taps, 1, "the layer that they leave");
     const bool normed = in_.Apart().Flag("norm_output", true);
@@ -315,11 +295,15 @@ class Reader {
     for (const WeightSource& norm : spec_.state_norms)
       network().others.push_back(norm);
     if (joint) network().others.push_back(spec_.joint_norm);
+    // The target's final norm, which its training kept beside it.
+    if (has_tensor_(kVerifierNorm)) network().tables.push_back(kVerifierNorm);
   }
 
   std::string MtpPrefix() const {
     for (const char* prefix : {"model.mtp_layers.0.", "mtp_layers.0."})
-      if (has_tensor_(absl::StrCat(prefix, "input_proj.weight"))) return prefix;
+      if (HasSome(prefix,
+                  {"input_proj", "token_layernorm", "hidden_layernorm"}))
+        return prefix;
     return "";
   }
 
@@ -332,6 +316,7 @@ class Reader {
     }
     spec_.layout = layout;
     RefuseFlags(in_, {});
+    RefuseEagle3Keys(in_, "multi-token prediction", target_.vocab_size);
     for (const char* count : {"num_nextn_predict_layers", "num_mtp_layers"})
       ExpectOne(count);
     if (!ReadNetwork(in, {prefix}, "model.embed_tokens.weight")) return;
@@ -362,104 +347,6 @@ class Reader {
   EagleSpec spec_;
 };
 
-// The numbers of a table, whatever integers it holds.
-absl::StatusOr<std::vector<std::int64_t>> ReadTable(const StoredTensor& table,
-                                                    int rows) {
-  if (table.shape != std::vector<std::int64_t>{rows})
-    return absl::InvalidArgumentError(absl::StrCat(
-        "expected shape [", rows, "], found ", ShapeText(table.shape)));
-  std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows));
-  const auto read = [&](auto one) {
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      std::memcpy(&one, table.data.data() + i * sizeof(one), sizeof(one));
-      numbers[i] = one;
-    }
-  };
-  switch (table.dtype) {
-    case DType::kI64:
-      read(std::int64_t{});
-      return numbers;
-    case DType::kI32:
-      read(std::int32_t{});
-      return numbers;
-    case DType::kBool:
-    case DType::kU8:
-      read(std::uint8_t{});
-      return numbers;
-    default:
-      return absl::InvalidArgumentError(absl::StrCat(
-          "expected I64, I32 or BOOL, found ", DTypeName(table.dtype)));
-  }
-}
-
-absl::Status ErrorAt(const std::string& directory, const char* table,
-                     absl::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(directory, ": tensor ", QuotedName(table), ": ", what));
-}
-
-absl::StatusOr<std::vector<std::int64_t>> ReadNamed(
-    const Checkpoint& checkpoint, const char* name, int rows) {
-  auto table = ReadTable(*checkpoint.Find(name), rows);
-  if (!table.ok())
-    return ErrorAt(checkpoint.directory(), name, table.status().message());
-  return table;
-}
-
-absl::StatusOr<std::vector<TokenId>> ReadTokens(const Checkpoint& checkpoint,
-                                                const EagleTarget& target,
-                                                const EagleSpec& spec) {
-  const std::string& directory = checkpoint.directory();
-  const bool has_map = checkpoint.Find(kLogitMap) != nullptr;
-  std::vector<std::int64_t> kept;
-  if (checkpoint.Find(kKept) != nullptr) {
-    BANYAN_ASSIGN_OR_RETURN(kept,
-                            ReadNamed(checkpoint, kKept, target.vocab_size));
-  }
-  const WeightSource& head = checkpoint.architecture().head;
-  std::vector<TokenId> tokens;
-  if (!head.present() || (!has_map && head.rows == target.vocab_size)) {
-    // The target's rows, of which some count.
-    for (std::size_t i = 0; i < kept.size(); ++i)
-      tokens.push_back(kept[i] != 0 ? static_cast<TokenId>(i) : -1);
-    if (spec.own_vocabulary && kept.empty())
-      return ErrorAt(directory, kKept,
-                     "expected it, for the output matrix is the target's and "
-                     "has more rows than draft_vocab_size");
-    return tokens;
-  }
-  if (!has_map) {
-    if (spec.own_vocabulary)
-      return ErrorAt(directory, kLogitMap,
-                     "expected it, for draft_vocab_size is not the target's "
-                     "vocabulary");
-    return tokens;
-  }
-  BANYAN_ASSIGN_OR_RETURN(const std::vector<std::int64_t> offsets,
-                          ReadNamed(checkpoint, kLogitMap, head.rows));
-  std::set<std::int64_t> seen;
-  for (std::size_t i = 0; i < offsets.size(); ++i) {
-    const std::int64_t token =
-        offsets[i] + (spec.map_is_tokens ? 0 : static_cast<std::int64_t>(i));
-    if (token < 0 || token >= target.vocab_size)
-      return ErrorAt(
-          directory, kLogitMap,
-          absl::StrCat("row ", i, ": its number ", offsets[i],
-                       " leads to token ", token,
-                       ", outside the vocabulary of ", target.vocab_size));
-    if (!seen.insert(token).second)
-      return ErrorAt(
-          directory, kLogitMap,
-          absl::StrCat("row ", i, ": a second one for token ", token));
-    if (!kept.empty() && kept[static_cast<std::size_t>(token)] == 0)
-      return ErrorAt(directory, kLogitMap,
-                     absl::StrCat("row ", i, " leads to token ", token,
-                                  ", which t2d says has none"));
-    tokens.push_back(static_cast<TokenId>(token));
-  }
-  return tokens;
-}
-
 }  // namespace
 
 absl::StatusOr<EagleFile> OpenEagleFile(const std::string& directory,
@@ -485,7 +372,13 @@ absl::StatusOr<EagleFile> OpenEagleFile(const std::string& directory,
   };
   absl::StatusOr<std::unique_ptr<Checkpoint>> checkpoint =
       Checkpoint::Open(directory, read);
-  errors.Add(checkpoint.status());
+  const std::string pickle = absl::IsNotFound(checkpoint.status())
+                                 ? PickleIn(directory)
+                                 : std::string();
+  errors.Add(pickle.empty()
+                 ? checkpoint.status()
+                 : absl::NotFoundError(absl::StrCat(
+                       checkpoint.status().message(), "; found ", pickle)));
   if (checkpoint.ok()) {
     absl::StatusOr<std::vector<TokenId>> tokens =
         ReadTokens(**checkpoint, target, file.spec);

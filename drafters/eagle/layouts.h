@@ -21,9 +21,6 @@
 
 namespace banyan {
 
-// The table that leads from a logit to the target's token.
-inline constexpr char kLogitMap[] = "d2t";
-
 // What a head is made for.
 struct EagleTarget {
   int hidden_size = 0;
@@ -53,7 +50,9 @@ struct EagleSpec {
   WeightSource joint_norm;
   // What is fed back is the output after the final norm, not before it.
   bool feeds_back_normed = false;
-  // Of a head whose logits are not one for each of the target's tokens.
+  // How many logits it has, draft_vocab_size. Whether these are not one for
+  // each of the target's tokens.
+  int logits = 0;
   bool own_vocabulary = false;
   bool map_is_tokens = false;  // its map leads to tokens, not by differences
   // The network: `input` says what it makes of token and vector. Embedding and

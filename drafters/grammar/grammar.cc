@@ -13,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "core/base/params.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
@@ -54,8 +53,7 @@ absl::StatusOr<std::shared_ptr<const Pattern>> ReadPattern(const Params* given,
           -> absl::StatusOr<std::shared_ptr<const Pattern>> {
         BANYAN_ASSIGN_OR_RETURN(const std::string text,
                                 ReadFile(path, kMostBytes));
-        absl::StatusOr<Pattern> pattern =
-            Pattern::Parse(absl::StripSuffix(text, "\n"));
+        absl::StatusOr<Pattern> pattern = Pattern::ParseFile(text);
         if (!pattern.ok())
           return absl::InvalidArgumentError(
               absl::StrCat(path, ": ", pattern.status().message()));

@@ -15,6 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 
 namespace banyan {
@@ -211,6 +212,15 @@ class PatternParser {
   absl::StatusOr<Bytes> OneOfSet() {
     if (at_ >= text_.size()) return Error("a set is not closed with ']'");
     if (Sees('\\')) return Escape();
+    const absl::string_view next = text_.substr(at_, 2);
+    if (next == "[:" || next == "[." || next == "[=")
+      return Error(absl::StrCat("'", next,
+                                "' begins a class of POSIX, and those are not "
+                                "known; a '[' of the set is written '\\['"));
+    if (next == "&&")
+      return Error(
+          "'&&' intersects sets elsewhere, and that is not known; a '&' of "
+          "the set is written '\\&'");
     const auto byte = static_cast<unsigned char>(text_[at_]);
     if (byte > 0x7F)
       return Error("a set is of bytes: a letter of several cannot be in it");
@@ -288,8 +298,9 @@ class PatternParser {
             static_cast<std::size_t>(Pattern::kMostPlaces) ||
         ++writes_ > kMostWrites)
       return absl::InvalidArgumentError(
-          absl::StrCat("its repeats, written out, make more than ",
-                       Pattern::kMostPlaces, " places"));
+          absl::StrCat("it takes more than ", Pattern::kMostPlaces,
+                       " places: each byte and set takes one, and again each "
+                       "time that it is repeated"));
     switch (piece.kind) {
       case Piece::Kind::kBytes:
         return NewPlace(
@@ -340,6 +351,12 @@ class PatternParser {
 
 absl::StatusOr<Pattern> Pattern::Parse(absl::string_view text) {
   return PatternParser(text).Read();
+}
+
+absl::StatusOr<Pattern> Pattern::ParseFile(absl::string_view text) {
+  absl::ConsumePrefix(&text, "\xEF\xBB\xBF");
+  if (absl::ConsumeSuffix(&text, "\n")) absl::ConsumeSuffix(&text, "\r");
+  return Parse(text);
 }
 
 // Ways that take no byte may be as many as places: none is gone twice, nor by

@@ -29,6 +29,9 @@ class Pattern {
   // Fails with InvalidArgument, "column N: what", on what it does not know and
   // on repeats that make too many places.
   static absl::StatusOr<Pattern> Parse(absl::string_view text);
+  // The same of a file's text, without what editors put around the pattern: a
+  // byte order mark, and the end of its last line.
+  static absl::StatusOr<Pattern> ParseFile(absl::string_view text);
 
   // Where a text may stand in the pattern.
   struct Places {

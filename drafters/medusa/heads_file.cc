@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,6 +25,7 @@
 #include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
+#include "drafters/pickles.h"
 
 namespace banyan {
 namespace {
@@ -35,7 +34,6 @@ namespace {
 constexpr int kMost = 1024;
 // A thousand times a published one.
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
-constexpr char kPickle[] = "medusa_lm_head.pt";
 
 absl::StatusOr<std::unique_ptr<Safetensors>> OpenTensors(
     const std::string& directory) {
@@ -44,16 +42,12 @@ absl::StatusOr<std::unique_ptr<Safetensors>> OpenTensors(
         Safetensors::Open(absl::StrCat(directory, "/", name));
     if (!absl::IsNotFound(file.status())) return file;
   }
-  const std::string pickle = absl::StrCat(directory, "/", kPickle);
-  std::error_code none;
+  const std::string pickle = PickleIn(directory);
   return absl::NotFoundError(
       absl::StrCat(directory,
                    ": expected Medusa heads, model.safetensors or "
                    "medusa_lm_head.safetensors; found ",
-                   std::filesystem::exists(pickle, none)
-                       ? absl::StrCat("a pickle: scripts/train convert ",
-                                      pickle, " --out DIR makes them of it")
-                       : "neither"));
+                   pickle.empty() ? "neither" : pickle));
 }
 
 // What a tensor's name says: I.J.linear.weight, I.J.linear.bias or I.J.weight.

@@ -159,6 +159,11 @@ absl::Status Recycling::Absorb(absl::Span<const TokenId> /*text*/,
   return absl::OkStatus();
 }
 
+absl::Status Recycling::CheckLesson(absl::Span<const TokenId> /*text*/,
+                                    absl::string_view learnt) const {
+  return keep_table_ ? FromBytes(*kept_, learnt).status() : absl::OkStatus();
+}
+
 std::vector<Carried> Recycling::carried() const {
   if (!keep_table_) return {};
   return {{.unit = "rows", .held = kept_->known(), .dropped = 0}};

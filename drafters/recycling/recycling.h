@@ -88,6 +88,8 @@ class Recycling : public Drafter {
   std::string End() override;
   absl::Status Absorb(absl::Span<const TokenId> text,
                       absl::string_view learnt) override;
+  absl::Status CheckLesson(absl::Span<const TokenId> text,
+                           absl::string_view learnt) const override;
   std::vector<Carried> carried() const override;
   absl::Status Begin(const Context& context) override;
   absl::StatusOr<std::vector<Distribution>> Propose(

@@ -19,6 +19,11 @@
 // A reference proves nothing about the law of what follows: the draws are
 // deterministic.
 //
+// What differs from LLMA. It matches tokens that were generated, not those of
+// the prompt, and tries matches of 5 down to 1 tokens, the longest first. Here
+// the match is of one length, `match`, in all of the text; `quote` and
+// `rewrite` settle which place is taken where several match.
+//
 // A token costs a look-up, however long the reference is, but for a search
 // among the places of what stands there often; a prompt is indexed when it
 // begins.

@@ -22,9 +22,12 @@
 //
 // Reference: He et al., "REST: Retrieval-based speculative decoding", NAACL
 // 2024, and its program: matches of 16 to 2 tokens, longest first, the next 10
-// tokens of at most 5,000 of them, 64 nodes. What differs: the program takes
-// the matches that come first, whatever they continue with, and counts them
-// alone; evenly spaced ones are a fair share of all. It judges each path by
+// tokens of at most 5,000 of them. What differs: the program takes the matches
+// that come first, whatever they continue with, and counts them alone; evenly
+// spaced ones are a fair share of all. Its limit of 64 is no number of nodes:
+// it drops paths, longest first, until the distinct tokens of all their
+// prefixes sum up to 64, which leaves about 20 nodes; `nodes: 20` drafts as
+// much. Paths of one count it keeps in no stated order. It judges each path by
 // draws of its own, which does not keep the target's law (docs/losslessness.md
 // has those that do); here any verifier judges the tree.
 #ifndef BANYAN_DRAFTERS_REST_REST_H_

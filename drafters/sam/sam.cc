@@ -93,6 +93,12 @@ absl::Status Sam::Absorb(absl::Span<const TokenId> text,
   return absl::OkStatus();
 }
 
+absl::Status Sam::CheckLesson(absl::Span<const TokenId> text,
+                              absl::string_view learnt) const {
+  return options_.keep_texts ? WhatWasSaid(text, learnt).status()
+                             : absl::OkStatus();
+}
+
 std::vector<Carried> Sam::carried() const {
   if (!options_.keep_texts) return {};
   return {

@@ -35,8 +35,11 @@
 // prompt. The fallback follows every round, and keeps what it keeps.
 //
 // What differs: the authors pad a chain that is too short with token 0, which
-// may be accepted by luck; here it ends. They draft `tokens` - 1 behind the
-// root, from a corpus that is read before, where a chain runs on into the next
+// may be accepted by luck; here it ends. They draft `tokens` - 1 after the
+// root, and go to a shorter suffix unless `tokens` + 1 follow the longer one;
+// here both are `tokens`. So with `tokens: 39` the length is theirs, and with
+// 40 one to three of a hundred drafts are copied from another place. Their past
+// texts are a corpus that is read before, where a chain runs on into the next
 // text.
 #ifndef BANYAN_DRAFTERS_SAM_SAM_H_
 #define BANYAN_DRAFTERS_SAM_SAM_H_
@@ -92,6 +95,8 @@ class Sam : public PlanDrafter {
   std::string End() override;
   absl::Status Absorb(absl::Span<const TokenId> text,
                       absl::string_view learnt) override;
+  absl::Status CheckLesson(absl::Span<const TokenId> text,
+                           absl::string_view learnt) const override;
   std::vector<Carried> carried() const override;
   // 0 if it drafts nothing.
   std::optional<double> Promise(const Context& context) const override;

@@ -103,6 +103,12 @@ absl::Status Suffix::Absorb(absl::Span<const TokenId> text,
   return absl::OkStatus();
 }
 
+absl::Status Suffix::CheckLesson(absl::Span<const TokenId> text,
+                                 absl::string_view learnt) const {
+  return options_.keep_texts ? WhatWasSaid(text, learnt).status()
+                             : absl::OkStatus();
+}
+
 std::vector<Carried> Suffix::carried() const {
   if (!options_.keep_texts) return {};
   return {{.unit = "texts",
@@ -114,26 +120,36 @@ absl::Status Suffix::Start(const Context& context) {
   own_ = SuffixTree(options_.depth);
   prompt_length_ = context.prompt_length;
   followed_ = 0;
-  past_places_.clear();
   return absl::OkStatus();
 }
 
 absl::Status Suffix::Follow(const Context& context) {
+  const auto prompt = static_cast<std::size_t>(prompt_length_);
   for (; followed_ < context.tokens.size(); ++followed_) {
-    own_.Append(context.tokens[followed_]);
-    MatchPast(context.tokens[followed_]);
+    const TokenId token = context.tokens[followed_];
+    own_.Append(token);
+    if (options_.keep_texts && followed_ >= prompt)
+      past_.Own().tree.Append(token);
   }
   return absl::OkStatus();
 }
 
-// Where the last tokens do not stand, more of them do not either.
-void Suffix::MatchPast(TokenId token) {
-  past_places_.insert(past_places_.begin(), SuffixTree::Place());
-  std::size_t matching = 0;
-  while (matching < past_places_.size() &&
-         past_->tree.Step(token, past_places_[matching]))
-    ++matching;
-  past_places_.resize(matching);
+// Those of what was emitted are known. Where the last tokens do not stand, more
+// of them do not either.
+std::vector<SuffixTree::Place> Suffix::PastPlaces(
+    absl::Span<const TokenId> text) const {
+  const SuffixTree& tree = past_->tree;
+  std::vector<SuffixTree::Place> places;
+  for (int node : tree.ends()) places.push_back(tree.EndOf(node));
+  const std::size_t most =
+      std::min(text.size(), static_cast<std::size_t>(options_.depth));
+  while (places.size() < most) {
+    SuffixTree::Place place;
+    for (TokenId token : text.last(places.size() + 1))
+      if (!tree.Step(token, place)) return places;
+    places.push_back(place);
+  }
+  return places;
 }
 
 int Suffix::Budget(int match) const {
@@ -155,11 +171,11 @@ Suffix::Choice Suffix::Best(const SuffixTree& tree,
   return best;
 }
 
-DraftPlan Suffix::Plan(const Context& /*context*/) {
+DraftPlan Suffix::Plan(const Context& context) {
   std::vector<SuffixTree::Place> own_places;
   for (int node : own_.ends()) own_places.push_back(own_.EndOf(node));
   const Choice own = Best(own_, own_places);
-  const Choice past = Best(past_->tree, past_places_);
+  const Choice past = Best(past_->tree, PastPlaces(context.tokens));
   const bool from_past = past.score > own.score;
   const SuffixTree& tree = from_past ? past_->tree : own_;
   const Choice& best = from_past ? past : own;

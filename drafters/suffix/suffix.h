@@ -6,8 +6,8 @@
 // as its continuations agree.
 //
 // Rule. Two suffix trees (suffix_tree.h) count passages: one those of the text
-// so far, one those of texts said in earlier prompts. For each length m of a
-// match, the last m tokens stand in a tree with what followed them there:
+// so far, one those said in earlier prompts and in this one. For each length m
+// of a match, the last m tokens stand in a tree with what followed them there:
 //
 //   budget(m) = min(max_tokens, floor(factor m + offset)) tokens are drafted,
 //   score(m)  = the sum of their path products (follow_on.h),
@@ -29,14 +29,16 @@
 // State. The second tree is empty unless `reset` is never. Then it takes over
 // what was emitted in each prompt, in their order, up to `texts` of them; from
 // then on each one that comes takes the oldest away, count by count. A clone
-// sees the tree as it was when it was made: who changes a tree that others read
-// copies it first, which in batches is one copy a prompt.
+// sees the tree as it was when it was made, and reads into it what its own
+// prompt emits: who changes a tree that others read copies it first, which is
+// one copy a prompt.
 //
 // A round costs `depth` steps a token in each tree and a walk of the draft for
-// each match, whatever is held.
+// each match, whatever is held. Matches that reach into the prompt are looked
+// up anew, `depth` steps each, for the second tree does not hold prompts.
 //
 // What differs: prompts under way do not see each other's output, so that what
-// one gets does not hang on its company; equal counts rank by the later
+// one gets does not depend on the batch; equal counts rank by the later
 // occurrence, where the authors' order is that of a hash table; in a tree
 // policy's hands the plan is what may be drawn from, not what is drawn.
 #ifndef BANYAN_DRAFTERS_SUFFIX_SUFFIX_H_
@@ -95,6 +97,8 @@ class Suffix : public PlanDrafter {
   std::string End() override;
   absl::Status Absorb(absl::Span<const TokenId> text,
                       absl::string_view learnt) override;
+  absl::Status CheckLesson(absl::Span<const TokenId> text,
+                           absl::string_view learnt) const override;
   std::vector<Carried> carried() const override;
 
  protected:
@@ -115,7 +119,9 @@ class Suffix : public PlanDrafter {
   };
 
   int Budget(int match) const;
-  void MatchPast(TokenId token);
+  // In the second tree, of the text's last 1, 2, .. tokens.
+  std::vector<SuffixTree::Place> PastPlaces(
+      absl::Span<const TokenId> text) const;
   // Of the places of ever longer matches in a tree.
   Choice Best(const SuffixTree& tree,
               absl::Span<const SuffixTree::Place> places);
@@ -124,8 +130,7 @@ class Suffix : public PlanDrafter {
   SuffixTree own_;
   CopyOnWrite<PastTexts> past_;
   int prompt_length_ = 0;
-  std::size_t followed_ = 0;                    // tokens of the text
-  std::vector<SuffixTree::Place> past_places_;  // of its last 1, 2, .. tokens
+  std::size_t followed_ = 0;  // tokens of the text
   FollowOn follow_on_;
 };
 

@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/base/bytes.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
@@ -26,6 +25,7 @@
 #include "drafters/trie/branch_store.h"
 #include "drafters/trie/branch_trie.h"
 #include "drafters/trie/retrieve.h"
+#include "drafters/what_was_said.h"
 #include "drafters/workbench.h"
 #include "tree/tree_policy.h"
 
@@ -83,23 +83,22 @@ std::string Trie::End() {
   kept_.Release();
   store_.Release();
   if (!options_.keep_outputs) return {};
-  ByteWriter learnt;
-  learnt.Put(static_cast<std::uint32_t>(prompt_length_));
-  return learnt.Take();
+  return PromptOfLength(static_cast<int>(prompt_length_));
 }
 
 absl::Status Trie::Absorb(absl::Span<const TokenId> text,
                           absl::string_view learnt) {
   if (!options_.keep_outputs) return absl::OkStatus();
-  ByteReader in(learnt);
-  const std::size_t prompt_length = in.Number();
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  if (prompt_length > text.size())
-    return absl::DataLossError(absl::StrCat(
-        "a prompt of ", prompt_length, " tokens, in a text of ", text.size()));
-  dropped_ +=
-      kept_.Own().TakeOver(text.subspan(prompt_length), options_.limits);
+  BANYAN_ASSIGN_OR_RETURN(const absl::Span<const TokenId> said,
+                          WhatWasSaid(text, learnt));
+  dropped_ += kept_.Own().TakeOver(said, options_.limits);
   return absl::OkStatus();
+}
+
+absl::Status Trie::CheckLesson(absl::Span<const TokenId> text,
+                               absl::string_view learnt) const {
+  return options_.keep_outputs ? WhatWasSaid(text, learnt).status()
+                               : absl::OkStatus();
 }
 
 std::vector<Carried> Trie::carried() const {

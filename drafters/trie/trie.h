@@ -100,6 +100,8 @@ class Trie : public PlanDrafter {
   std::string End() override;
   absl::Status Absorb(absl::Span<const TokenId> text,
                       absl::string_view learnt) override;
+  absl::Status CheckLesson(absl::Span<const TokenId> text,
+                           absl::string_view learnt) const override;
   std::vector<Carried> carried() const override;
 
  protected:

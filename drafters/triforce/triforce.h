@@ -6,6 +6,13 @@
 // between them, the chunks that the text's last token attends to most, layer by
 // layer, chosen when the prompt begins and again after so many tokens. Its own
 // passes are what a smaller model saves: the drafter `cascade` over this one.
+//
+// What differs from the published program. It chooses chunks for each head of
+// keys and values, by the product of query and mean key, always keeps chunk 0,
+// and chooses once, after the prompt. Here a layer has one choice, by the
+// attention mass of all its heads together, beside a window of the latest
+// tokens. Its small model drafts over a StreamingLLM cache, without an end;
+// `small_model` here sees all of the text, and stops at its own context.
 #ifndef BANYAN_DRAFTERS_TRIFORCE_TRIFORCE_H_
 #define BANYAN_DRAFTERS_TRIFORCE_TRIFORCE_H_
 

@@ -230,7 +230,11 @@ absl::Status Run(const Options& options) {
   BANYAN_ASSIGN_OR_RETURN(
       const Examination found,
       Examine(*target.model, options.head, texts, ShowProgress));
-  return print(found);
+  BANYAN_RETURN_IF_ERROR(print(found));
+  const std::string& error = found.readings.front().error;
+  if (error.empty() || found.Better() != nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(options.head, ": cannot be read as its files say: ", error));
 }
 
 }  // namespace

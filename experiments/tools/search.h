@@ -14,6 +14,12 @@
 // faster it begins anew elsewhere, until so many candidates are rated.
 // Randomness is the seed's, so the walk is the same whenever ratings are: those
 // of an earlier run are taken as they were, and the search goes on behind them.
+//
+// What differs from Draft & Verify (Zhang et al., arXiv:2309.08168), which
+// searches the blocks to skip by Bayesian optimisation: that rates sets far
+// apart and models the speed between them. A walk needs no model of the speed,
+// can be read from its file of ratings, and ends in a set that no single block
+// improves.
 #ifndef BANYAN_EXPERIMENTS_TOOLS_SEARCH_H_
 #define BANYAN_EXPERIMENTS_TOOLS_SEARCH_H_
 

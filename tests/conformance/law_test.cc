@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/prob/sampling_rule.h"
@@ -20,26 +19,23 @@
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/proof.h"
 #include "tests/conformance/toys.h"
+#include "tests/support/decoding.h"
 #include "tests/support/tally.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/catalogue.h"
+#include "tree/verdict.h"
+#include "verifiers/verifier.h"
 
 namespace banyan {
 namespace {
 
 constexpr char kProgram[] = "law_test";
 
-bool Lossy(const std::string& verifier) {
-  for (absl::string_view lossy :
-       {"typical", "lenience", "bild", "top_beta", "blockwise"})
-    if (absl::StartsWith(verifier, lossy)) return true;
-  return false;
-}
-
 std::vector<std::string> Specs(bool lossy) {
   std::vector<std::string> specs;
   for (const std::string& spec : VerifierSpecs())
-    if (Lossy(spec) == lossy) specs.push_back(spec);
+    if ((VerifierOf(spec)->traits().exactness == Exactness::kLossy) == lossy)
+      specs.push_back(spec);
   return specs;
 }
 

@@ -382,6 +382,73 @@ TEST(Batch, TeachesInTheOrderOfPrompts) {
   EXPECT_GT(waited, 0) << "no prompt ended before one that began earlier";
 }
 
+// Cannot observe the rounds of one prompt from the second on.
+class Forgetful : public TableDrafter {
+ public:
+  using TableDrafter::TableDrafter;
+
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Forgetful>(*this);
+  }
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& /*outcome*/) override {
+    return context.prompt == 1 && ++rounds_ == 2
+               ? absl::DataLossError("a torn index")
+               : absl::OkStatus();
+  }
+
+ private:
+  int rounds_ = 0;
+};
+
+Decoder ForgetfulDecoder(const std::shared_ptr<TableModel>& target) {
+  std::vector<Trunk> trunks;
+  trunks.push_back(
+      TrunkOf(std::make_unique<Forgetful>(target), "chain {gamma: 1}"));
+  return WithTrunks(*target, "multi_round", std::move(trunks)).value();
+}
+
+// The round is committed: who cannot follow it has failed, alone.
+TEST(Batch, KeepsTheRoundsOfTheOthersWhereOneFailsAfterItsCommit) {
+  const auto target = Toy({.vocab_size = kVocab});
+  Decoder decoder = ForgetfulDecoder(target);
+  std::vector<Sequence> sequences;
+  std::vector<Sequence*> all;
+  for (const Prompt& prompt : Prompts(3))
+    sequences.push_back(*decoder.Begin(prompt, {.max_new_tokens = 24}));
+  for (Sequence& sequence : sequences) all.push_back(&sequence);
+  SeededSource random(0);
+  ASSERT_TRUE(decoder.StepAll(all, random).ok());
+  const auto records = decoder.StepAll(all, random);
+  ASSERT_TRUE(records.ok()) << records.status();
+  EXPECT_EQ((*records)[1].status().message(), "a torn index");
+  for (std::size_t i : {0, 2}) {
+    ASSERT_TRUE((*records)[i].ok()) << (*records)[i].status();
+    EXPECT_FALSE((*records)[i]->emitted.empty());
+    EXPECT_EQ((*records)[i]->sequences, 3);
+    EXPECT_TRUE(decoder.Step(sequences[i], random).ok());
+  }
+  EXPECT_EQ(decoder.Step(sequences[1], random).status().message(),
+            "a torn index")
+      << "its drafter has missed a round";
+  EXPECT_FALSE(decoder.StepAll(all, random).ok());
+}
+
+TEST(Batch, TellsTheRoundsOfTheOthersWhereOneFails) {
+  const auto target = Toy({.vocab_size = kVocab});
+  Decoder decoder = ForgetfulDecoder(target);
+  const std::vector<Prompt> prompts = Prompts(3);
+  Notes notes(prompts.size(), 3);
+  SeededSource random(0);
+  EXPECT_EQ(
+      DecodeBatch(decoder, prompts, {.max_new_tokens = 24}, 3, random, notes)
+          .message(),
+      "a torn index");
+  EXPECT_EQ(notes.heard[0].trees.size(), 2U);
+  EXPECT_EQ(notes.heard[1].trees.size(), 1U);
+  EXPECT_EQ(notes.heard[2].trees.size(), 2U);
+}
+
 TEST(Batch, FailsAsItsPromptsDo) {
   const auto target = Toy({.vocab_size = kVocab});
   absl::StatusOr<Decoder> decoder =

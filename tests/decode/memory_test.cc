@@ -129,10 +129,11 @@ std::vector<Sequence*> Going(std::vector<Sequence>& sequences) {
   return going;
 }
 
-void Note(const std::vector<RoundRecord>& records, std::string& trace) {
-  for (const RoundRecord& record : records)
-    absl::StrAppend(&trace, ToText(record.tree), " -> ",
-                    absl::StrJoin(record.emitted, " "), "\n");
+void Note(const std::vector<absl::StatusOr<RoundRecord>>& records,
+          std::string& trace) {
+  for (const absl::StatusOr<RoundRecord>& record : records)
+    absl::StrAppend(&trace, ToText(record->tree), " -> ",
+                    absl::StrJoin(record->emitted, " "), "\n");
 }
 
 // What drafts, and for how many sequences together: of one alone the device

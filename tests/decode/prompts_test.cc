@@ -21,6 +21,7 @@
 #include "decode/sequence.h"
 #include "drafters/drafter.h"
 #include "drafters/ngram/ngram.h"
+#include "drafters/suffix/suffix.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
@@ -194,6 +195,30 @@ TEST(Prompts, TeachOnceWhenTheyEnd) {
   EXPECT_EQ(absorbed, 2);
   EXPECT_EQ(decoder.Absorb({.text = {1}, .learnt = {}}).message(),
             "what a prompt taught 0 trunks, of which this method has 1");
+}
+
+// A lesson that one trunk cannot read is taken over by none.
+TEST(Prompts, TeachEveryTrunkOrNone) {
+  const auto target = Toy({.vocab_size = 5});
+  const auto drafter = [] {
+    return std::make_unique<Suffix>(6, SuffixOptions{.keep_texts = true},
+                                    SamplingRule());
+  };
+  std::vector<Trunk> trunks;
+  for (int i = 0; i < 2; ++i)
+    trunks.push_back(
+        TrunkOf(drafter(), "chain {gamma: 1}", DraftLaw::kDeterministic));
+  Decoder decoder = WithTrunks(*target, "match", std::move(trunks)).value();
+  const auto held = [&](std::size_t trunk) {
+    return decoder.method().trunks[trunk].drafter->carried().front().held;
+  };
+  const std::string good("\1\0\0\0", 4);
+  EXPECT_EQ(decoder.Absorb({{5, 2, 1}, {good, "torn"}}).code(),
+            absl::StatusCode::kDataLoss);
+  EXPECT_EQ(held(0), 0);
+  ASSERT_TRUE(decoder.Absorb({{5, 2, 1}, {good, good}}).ok());
+  EXPECT_EQ(held(0), 1);
+  EXPECT_EQ(held(1), 1);
 }
 
 TEST(Prompts, APromptLeftInTheMiddleLeavesNoTrace) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -170,8 +171,9 @@ TEST(UnmergedRounds, MayBeShared) {
          sequences[1].stopped == StopReason::kNone) {
     const auto rounds = decoder->StepAll(both, random);
     ASSERT_TRUE(rounds.ok()) << rounds.status();
-    EXPECT_EQ((*rounds)[0].pass_tokens, NodesOfPaths((*rounds)[0].tree) +
-                                            NodesOfPaths((*rounds)[1].tree));
+    const auto& [first, second] = std::tie((*rounds)[0], (*rounds)[1]);
+    EXPECT_EQ(first->pass_tokens,
+              NodesOfPaths(first->tree) + NodesOfPaths(second->tree));
   }
   for (std::size_t i = 0; i < 2; ++i) {
     const std::vector<TokenId> alone =

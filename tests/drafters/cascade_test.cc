@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "configs/loader/loader.h"
+#include "core/base/bytes.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -330,6 +331,28 @@ TEST(Cascade, RefusesWhatCannotBeOne) {
   EXPECT_THAT(with("ahead: 12, width: 2"), HasSubstr("at most 4096 guesses"));
   EXPECT_THAT(with("width: 0"), HasSubstr("'width' must be at least 1"));
   EXPECT_THAT(with("depth: 1"), HasSubstr("unknown key 'depth'"));
+}
+
+// One part cannot read what it said: none takes over anything.
+TEST(Cascade, TakesOverALessonWholeOrNotAtAll) {
+  const std::vector<TokenId> text = {1, 2, 3};
+  const auto lesson = [](const std::string& of_upper,
+                         const std::string& of_lower) {
+    ByteWriter out;
+    out.Put(of_upper);
+    out.Put(of_lower);
+    return out.Take();
+  };
+  const std::string prompt("\1\0\0\0", 4);
+  const auto cascade = MustBuild(
+      "cascade {upper: {name: suffix, reset: never}, "
+      "lower: {name: sam, reset: never}}",
+      {.vocab_size = kVocab});
+  EXPECT_EQ(cascade->Absorb(text, lesson(prompt, "torn")).code(),
+            absl::StatusCode::kDataLoss);
+  for (const Carried& one : cascade->carried()) EXPECT_EQ(one.held, 0);
+  ASSERT_TRUE(cascade->Absorb(text, lesson(prompt, prompt)).ok());
+  for (const Carried& one : cascade->carried()) EXPECT_EQ(one.held, 1);
 }
 
 TEST(Cascade, IsItsPartsToWhoeverAsks) {

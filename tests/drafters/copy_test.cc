@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
@@ -45,6 +46,43 @@ TEST(Copy, RanksByLengthThenByRecency) {
   EXPECT_EQ(scores.Mass(4), 0.5);
   EXPECT_EQ(scores.Mass(5), 0.25);
   EXPECT_EQ(scores.Mass(3), 0.125);
+}
+
+// As the published program: one place, and a span after it.
+TEST(FirstCopy, CopiesASpanFromTheEarliestPlaceOfTheLongestMatch) {
+  const auto draft = [](const std::string& keys,
+                        const std::vector<TokenId>& text) {
+    const auto drafter = MustBuild(absl::StrCat("copy {first: true", keys, "}"),
+                                   {.vocab_size = 20});
+    const Context context = BeginWith(*drafter, text);
+    return ToText(
+        MustDraft(*drafter, *PolicyOf("chain {gamma: 12}"),
+                  {.law = DraftLaw::kDeterministic, .context = context}));
+  };
+  const std::vector<TokenId> text = {6, 1, 2, 4, 7, 1, 2, 3, 5, 1, 2};
+  EXPECT_EQ(draft(", span: 3", text), "2(4(7(1)))") << "not 3, the latest";
+  EXPECT_EQ(draft("", text), "2(4(7(1(2(3(5(1(2))))))))")
+      << "to the text's end";
+  // One of three tokens is longer than the first of two.
+  EXPECT_EQ(draft(", span: 2", {1, 2, 4, 7, 1, 2, 3, 5, 7, 1, 2}), "2(3(5))");
+  EXPECT_EQ(draft(", max_match: 2, span: 2", {1, 2, 4, 7, 1, 2, 3, 7, 1, 2}),
+            "2(4(7))");
+  EXPECT_EQ(draft(", max_match: 2, history: 6, span: 2",
+                  {1, 2, 4, 7, 1, 2, 3, 7, 1, 2}),
+            "2(3(7))");
+  EXPECT_EQ(draft("", {1, 2, 3}), "3");
+  EXPECT_EQ(draft(", min_match: 1", {3, 3}), "3(3)") << "over itself";
+}
+
+TEST(FirstCopy, GoesOnWhereTheTextDid) {
+  const auto drafter = MustBuild("copy {first: true, span: 2}");
+  Context context = BeginWith(*drafter, {1, 2, 3, 4, 1, 2});
+  EXPECT_EQ(Asked(*drafter, context).Argmax(), 3);
+  Commit(*drafter, {3, 4}, context);
+  EXPECT_EQ(Asked(*drafter, context).Argmax(), 1);
+  EXPECT_THAT(Refusal("copy {span: 2}"), HasSubstr("`first` is not set"));
+  EXPECT_THAT(Refusal("copy {first: true, span: 0}"),
+              HasSubstr("must lie between 1 and 1024"));
 }
 
 TEST(Copy, CopiesAPassageToItsEnd) {

@@ -16,7 +16,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/types/span.h"
+#include "core/base/fnv1a.h"
 #include "core/base/token.h"
+#include "drafters/extent_sums.h"
 #include "drafters/index_manifest.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -304,6 +306,20 @@ class DamagedIndex : public testing::Test {
     folder_.Write(name, bytes);
   }
 
+  // Whoever damaged the files wrote their sums anew.
+  void SumAgain() const {
+    IndexManifest manifest = *ReadIndexManifest(folder_.path(), kIndexFile);
+    for (std::size_t i = 0; i < manifest.shards.size(); ++i) {
+      IndexShard& shard = manifest.shards[i];
+      const auto sums = [&](const char* ending) {
+        return ExtentSums(BytesOf(folder_.Read(absl::StrCat("00", i, ending))));
+      };
+      shard.tokens_extents = sums(".tokens");
+      shard.suffixes_extents = sums(".suffixes");
+    }
+    folder_.Write("index.json", ToJson(manifest));
+  }
+
   const TestFolder folder_;
 };
 
@@ -317,8 +333,11 @@ TEST_F(DamagedIndex, IsWholeToBeginWith) {
 TEST_F(DamagedIndex, IsRefusedByItsManifest) {
   ExpectRefusedManifest("banyan corpus index", "another", "format",
                         "'banyan corpus index', found \"another\"");
-  ExpectRefusedManifest("\"version\": 1", "\"version\": 2", "version",
-                        "1, found 2");
+  ExpectRefusedManifest("\"version\": 2", "\"version\": 3", "version",
+                        "2; build the index again");
+  // Numbers that could be, and were not written.
+  for (const char* key : {"\"documents\": ", "\"cut\": "})
+    ExpectRefusedManifest(key, absl::StrCat(key, "1"), "manifest_fnv1a", "");
   ExpectRefusedManifest("\"token_bytes\": 2", "\"token_bytes\": 4",
                         "token_bytes", "2, found 4");
   ExpectRefusedManifest("\"vocab_size\": 3", "\"vocab_size\": 0", "vocab_size",
@@ -336,6 +355,22 @@ TEST_F(DamagedIndex, IsRefusedByItsManifest) {
   Replace("\"documents\"", "\"texts\"");
   EXPECT_THAT(std::string(Opened().message()),
               HasSubstr(Path("index.json") + ": shards[0].texts: unknown key"));
+}
+
+TEST_F(DamagedIndex, IsRefusedWhereAShardIsTakenOut) {
+  IndexManifest manifest = *ReadIndexManifest(folder_.path(), kIndexFile);
+  manifest.shards.pop_back();
+  const auto name_of = [](const std::string& text) {
+    const std::size_t at = text.find("manifest_fnv1a");
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  const std::string whole = folder_.Read("index.json");
+  const std::string less = ToJson(manifest);
+  folder_.Write("index.json",
+                absl::StrReplaceAll(less, {{name_of(less), name_of(whole)}}));
+  EXPECT_THAT(std::string(Opened().message()),
+              AllOf(HasSubstr(Path("index.json") + ": manifest_fnv1a: "),
+                    HasSubstr("the file was changed")));
 }
 
 TEST_F(DamagedIndex, IsRefusedWithoutAManifestOrWithHalfOfIt) {
@@ -402,10 +437,44 @@ TEST_F(DamagedIndex, IsKnownByEveryByteThatWasFlipped) {
     }
 }
 
-// Without a look at the sums: what is no place and what is no token.
+TEST_F(DamagedIndex, FailsWhereASearchFirstReadsAFlippedByte) {
+  for (const char* name : {"000.tokens", "000.suffixes"}) {
+    Flip(name, 4, 1);
+    const auto index = CorpusIndex::Open(folder_.path());
+    ASSERT_TRUE(index.ok()) << index.status();
+    const absl::Status failed = (*index)->LongestMatch({1, 2}, 1, 16).status();
+    EXPECT_TRUE(absl::IsDataLoss(failed)) << failed;
+    EXPECT_THAT(std::string(failed.message()),
+                HasSubstr(Path(name) + ": the file was changed: expected "));
+    Flip(name, 4, 1);
+  }
+}
+
+TEST(CheckedExtents, ReadsEachExtentOnceAndNoOther) {
+  std::string file(2 * kExtentBytes + 10, 'a');
+  const CheckedExtents extents("FILE", ExtentSums(BytesOf(file)));
+  const auto check = [&](std::size_t offset, std::size_t size) {
+    return extents.Check(BytesOf(file), offset, size);
+  };
+  EXPECT_TRUE(check(10, 4).ok());
+  file[0] = 'b';
+  EXPECT_TRUE(check(0, 4).ok()) << "it was read before";
+  file[2 * kExtentBytes] = 'b';
+  EXPECT_TRUE(check(kExtentBytes, kExtentBytes).ok());
+  const absl::Status failed = check(2 * kExtentBytes - 1, 2);
+  EXPECT_TRUE(absl::IsDataLoss(failed));
+  EXPECT_THAT(std::string(failed.message()),
+              HasSubstr("FILE: the file was changed: expected bytes 131072 to "
+                        "131081 "));
+  EXPECT_FALSE(check(file.size() - 1, 100).ok()) << "nothing lies beyond it";
+  EXPECT_TRUE(check(file.size(), 0).ok());
+}
+
+// Where even the sums fit: what is no place and what is no token.
 TEST_F(DamagedIndex, FailsWhereAnEntryIsNoPlaceOrATokenIsNone) {
   for (std::size_t entry = 0; entry < 6; ++entry) {
     Flip("000.suffixes", 4 * entry + 3, static_cast<char>(0x80));
+    SumAgain();
     const auto index = CorpusIndex::Open(folder_.path());
     ASSERT_TRUE(index.ok()) << index.status();
     absl::Status failed;
@@ -426,6 +495,7 @@ TEST_F(DamagedIndex, FailsWhereAnEntryIsNoPlaceOrATokenIsNone) {
     Flip("000.suffixes", 4 * entry + 3, static_cast<char>(0x80));
   }
   Flip("000.tokens", 3, 8);  // the second token is 9
+  SumAgain();
   const auto index = CorpusIndex::Open(folder_.path());
   ASSERT_TRUE(index.ok()) << index.status();
   const auto after = (*index)->After({1, *(*index)->Find({0})}, 1, kAll);
@@ -458,11 +528,12 @@ TEST_F(DamagedIndex, OfAnotherTokenizerDoesNotFit) {
 
 // As no builder writes it, and the format allows it.
 TEST_F(DamagedIndex, MayHaveAnEmptyShard) {
-  Replace("\"shards\": [",
-          "\"shards\": [{\"tokens\": 0, \"suffixes\": 0, \"tokens_fnv1a\": "
-          "\"cbf29ce484222325\", \"suffixes_fnv1a\": \"cbf29ce484222325\", "
-          "\"documents\": 0, \"cut\": 0, \"text_fnv1a\": "
-          "\"cbf29ce484222325\"},");
+  IndexManifest manifest = *ReadIndexManifest(folder_.path(), kIndexFile);
+  const std::string none = "cbf29ce484222325";
+  manifest.shards.insert(
+      manifest.shards.begin(),
+      {.tokens_fnv1a = none, .suffixes_fnv1a = none, .text_fnv1a = none});
+  folder_.Write("index.json", ToJson(manifest));
   for (const char* ending : {".tokens", ".suffixes"}) {
     folder_.Write(absl::StrCat("002", ending),
                   folder_.Read(absl::StrCat("001", ending)));

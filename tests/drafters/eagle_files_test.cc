@@ -30,6 +30,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::UnorderedElementsAre;
 
 constexpr char kFolder[] = "tests/goldens/eagle/";
@@ -152,7 +153,7 @@ std::vector<Damage> EveryDamage() {
        },
        "",
        "",
-       {"d2t", "t2d says has none"}},
+       {"'t2d': expected 23 tokens that have a logit", "found 0"}},
       {"mtp_mimo",
        [](MadeTensors& tensors) {
          tensors["model.layers.61.eh_proj.weight"] =
@@ -170,26 +171,202 @@ std::vector<Damage> EveryDamage() {
   };
 }
 
+// A head whose config.json and tensors say different things.
+std::vector<Damage> EveryContradiction() {
+  const auto none = [](MadeTensors& /*tensors*/) {};
+  const char* const type = "\"model_type\": \"llama\"";
+  const auto with = [&](const char* more) {
+    return absl::StrCat(type, ", ", more);
+  };
+  const auto keep_all = [](MadeTensors& tensors) {
+    for (char& flag : tensors.at("t2d").data) flag = 1;
+  };
+  return {
+      {"eagle1",
+       none,
+       "LlamaForCausalLM",
+       "LlamaForCausalLMEagle3",
+       {"architectures", "'LlamaForCausalLMEagle3' is EAGLE-3",
+        "those of EAGLE-1"}},
+      {"eagle1",
+       none,
+       type,
+       with("\"draft_vocab_size\": 23"),
+       {"draft_vocab_size", "the target's vocabulary of 61", "found 23"}},
+      {"eagle1",
+       none,
+       type,
+       with("\"draft_vocab_size\": -1"),
+       {"draft_vocab_size", "a positive integer, found -1"}},
+      {"eagle1",
+       none,
+       type,
+       with("\"draft_vocab_size\": \"a\""),
+       {"draft_vocab_size", "found \"a\""}},
+      {"eagle1",
+       none,
+       type,
+       with("\"eagle_config\": \"x\""),
+       {"eagle_config: is a key of EAGLE-3", "those of EAGLE-1"}},
+      {"mtp_mimo",
+       none,
+       "\"model_type\": \"mimo\"",
+       "\"model_type\": \"mimo\", \"draft_vocab_size\": 60",
+       {"draft_vocab_size", "multi-token prediction", "found 60"}},
+      {"mtp_fast",
+       none,
+       "\"num_nextn_predict_layers\": 1",
+       "\"num_nextn_predict_layers\": 1, \"eagle_config\": {}",
+       {"eagle_config: is a key of EAGLE-3", "multi-token prediction"}},
+      {"eagle1",
+       none,
+       type,
+       "\"model_type\": \"gpt2\"",
+       {"model_type", "llama's layer, found 'gpt2'"}},
+      {"eagle1",
+       none,
+       type,
+       "\"model_type\": \"mistral\", \"sliding_window\": 4",
+       {"sliding_window", "a window of 4 is shorter"}},
+      {"eagle3_speculators",
+       none,
+       type,
+       with("\"layer_types\": [\"sliding_attention\"]"),
+       {"transformer_layer_config.layer_types", "expected full_attention",
+        "found 'sliding_attention'"}},
+      {"eagle3_specforge",
+       none,
+       "\"use_aux_hidden_state\": true",
+       "\"use_aux_hidden_state\": false",
+       {"eagle_config.use_aux_hidden_state", "expected true", "found false"}},
+      {"eagle3_specforge",
+       none,
+       type,
+       with("\"eagle_aux_hidden_state_layer_ids\": [0, 4, 7]"),
+       {"eagle_aux_hidden_state_layer_ids",
+        "differs from the list in "
+        "eagle_config"}},
+      {"eagle3_safeai",
+       none,
+       type,
+       with("\"eagle_aux_hidden_state_layer_ids\": [0, 4, 7]"),
+       {"config.json: eagle_aux_hidden_state_layer_ids",
+        "expected this list in eagle_config"}},
+      {"eagle3_safeai",
+       keep_all,
+       "",
+       "",
+       {"'t2d': expected 23 tokens that have a logit", "found 61"}},
+      {"eagle3_safeai",
+       [](MadeTensors& tensors) {
+         std::string& flags = tensors.at("t2d").data;
+         std::swap(flags[flags.find('\1')], flags[flags.find('\0')]);
+       },
+       "",
+       "",
+       {"'d2t': row 0 leads to token", "which t2d says has none"}},
+      {"eagle3_four_taps",
+       [](MadeTensors& tensors) {
+         for (char& flag : tensors.at("t2d").data) flag = 0;
+       },
+       "",
+       "",
+       {"'t2d': expected 25 tokens that have a logit", "found 0"}},
+      {"eagle3_four_taps",
+       [](MadeTensors& tensors) {
+         SetInteger(tensors.at("d2t"), 0, 1'000'000'000);
+       },
+       "",
+       "",
+       {"'d2t': row 0", "leads outside the vocabulary of 61"}},
+      {"eagle3_safeai",
+       [](MadeTensors& tensors) {
+         SetInteger(tensors.at("d2t"), 3,
+                    std::numeric_limits<std::int64_t>::max());
+       },
+       "",
+       "",
+       {"'d2t': row 3: its number 9223372036854775807 leads outside"}},
+      {"eagle3_safeai",
+       [](MadeTensors& tensors) {
+         tensors.erase("midlayer.self_attn.q_proj.weight");
+       },
+       "",
+       "",
+       {"missing: midlayer.self_attn.q_proj.weight"}},
+      {"mtp_mimo",
+       [](MadeTensors& tensors) {
+         tensors.erase("model.mtp_layers.0.input_proj.weight");
+       },
+       "",
+       "",
+       {"missing: model.mtp_layers.0.input_proj.weight"}},
+      {"eagle3_specforge",
+       none,
+       "\"num_hidden_layers\": 1",
+       "\"num_hidden_layers\": true",
+       {"num_hidden_layers: expected a positive integer, found true"}},
+  };
+}
+
+// What is said of it.
+std::string ExpectRefused(const Damage& damage, const Model& target) {
+  EditedModel edited(absl::StrCat(kFolder, damage.head));
+  damage.tensors(edited.files().at("model.safetensors"));
+  edited.Write("model.safetensors");
+  if (!damage.key.empty()) {
+    const std::string config = edited.folder().Read("config.json");
+    EXPECT_THAT(config, HasSubstr(damage.key));
+    edited.folder().Write(
+        "config.json",
+        absl::StrReplaceAll(config, {{damage.key, damage.instead}}));
+  }
+  std::string said(LoadEagleHead(edited.path(), target).status().message());
+  EXPECT_THAT(said, HasSubstr(edited.path())) << damage.head;
+  for (const std::string& part : damage.told)
+    EXPECT_THAT(said, HasSubstr(part)) << damage.head;
+  return said;
+}
+
+TEST(EagleFiles, ThatContradictThemselvesAreRefused) {
+  const auto target =
+      LoadModel(absl::StrCat(kFolder, "target"), Backends().front());
+  for (const Damage& damage : EveryContradiction())
+    EXPECT_THAT(ExpectRefused(damage, *target),
+                Not(HasSubstr("knows this flag")));
+}
+
+// Beside the weights the speculators leave the target's own final norm.
+TEST(EagleFiles, MayHoldTheNormOfTheirTarget) {
+  const auto target =
+      LoadModel(absl::StrCat(kFolder, "target"), Backends().front());
+  EditedModel edited(absl::StrCat(kFolder, "eagle3_speculators"));
+  MadeTensors& tensors = edited.files().at("model.safetensors");
+  tensors["verifier_norm.weight"] = tensors.at("norm.weight");
+  edited.Write("model.safetensors");
+  EXPECT_TRUE(LoadEagleHead(edited.path(), *target).ok());
+}
+
+TEST(EagleFiles, OfAPickleSayHowToConvertIt) {
+  const auto target =
+      LoadModel(absl::StrCat(kFolder, "target"), Backends().front());
+  const EditedModel edited(absl::StrCat(kFolder, "eagle1"));
+  const TestFolder folder;
+  folder.Write("config.json", edited.folder().Read("config.json"));
+  folder.Write("pytorch_model.bin", "x");
+  EXPECT_THAT(
+      std::string(LoadEagleHead(folder.path(), *target).status().message()),
+      AllOf(HasSubstr("expected model.safetensors"),
+            HasSubstr("scripts/train convert"),
+            HasSubstr("/pytorch_model.bin --out DIR")));
+}
+
 TEST(EagleFiles, ThatDoNotFitAreRefused) {
   const auto target =
       LoadModel(absl::StrCat(kFolder, "target"), Backends().front());
   int refused = 0;
   for (const Damage& damage : EveryDamage()) {
-    EditedModel edited(absl::StrCat(kFolder, damage.head));
-    damage.tensors(edited.files().at("model.safetensors"));
-    edited.Write("model.safetensors");
-    if (!damage.key.empty()) {
-      const std::string config = edited.folder().Read("config.json");
-      ASSERT_THAT(config, HasSubstr(damage.key));
-      edited.folder().Write(
-          "config.json",
-          absl::StrReplaceAll(config, {{damage.key, damage.instead}}));
-    }
-    const std::string said(
-        LoadEagleHead(edited.path(), *target).status().message());
-    EXPECT_THAT(said, HasSubstr(edited.path())) << damage.head;
-    for (const std::string& part : damage.told)
-      EXPECT_THAT(said, HasSubstr(part)) << damage.head;
+    ExpectRefused(damage, *target);
     ++refused;
   }
   EXPECT_EQ(refused, 20);

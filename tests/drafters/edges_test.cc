@@ -220,6 +220,17 @@ std::vector<Case> Cases() {
           {"rest {index: index}"}};
 }
 
+// Longer than the context is as long as it: the view takes no more work.
+TEST(Triforce, SeesNoMoreThanTheContextHolds) {
+  const auto drafter = MustBuild(
+      "triforce {first: 2147483647, latest: 10000000, chunk: 2147483647}");
+  const SeenText& seen = static_cast<const Triforce&>(*drafter).options().seen;
+  const int limit = Toy({.vocab_size = 8})->context_limit();
+  EXPECT_EQ(seen.first, limit);
+  EXPECT_EQ(seen.latest, limit);
+  EXPECT_EQ(seen.chunk, limit);
+}
+
 // A model that counts on, with the target's tokens in another order.
 OtherPair CountingBackwards() {
   OtherPair pair({"0", "1", "2", "3", "4", "5", "6", "<end>"},

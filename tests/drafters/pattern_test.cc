@@ -136,15 +136,34 @@ TEST(Pattern, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(Refusal("[^\\x00-\\xFF]"), HasSubstr("a set of nothing"));
   EXPECT_THAT(Refusal("[\xC3\xA9]"), HasSubstr("a letter of several"));
   EXPECT_THAT(Refusal("\\b"), HasSubstr("'\\b' is not known"));
+  EXPECT_THAT(Refusal("[[:alpha:]]"),
+              HasSubstr("column 2: '[:' begins a class of POSIX"));
+  EXPECT_THAT(Refusal("[a-z&&[aeiou]]"),
+              HasSubstr("column 5: '&&' intersects sets elsewhere"));
+  EXPECT_TRUE(Matches(MustParse("[[a:&]+"), "[:a&")) << "each alone is itself";
+  EXPECT_TRUE(Matches(MustParse("[\\[:&\\&]+"), "[:&"));
   EXPECT_THAT(Refusal("\\x4"), HasSubstr("two hexadecimal digits"));
   EXPECT_THAT(Refusal("a\\"), HasSubstr("nothing stands behind"));
   EXPECT_THAT(Refusal(std::string(1000, '(')), HasSubstr("more than 200"));
 }
 
+TEST(Pattern, OfAFileIsWithoutWhatEditorsPutAroundIt) {
+  for (const char* text : {"ab", "ab\n", "ab\r\n",
+                           "\xEF\xBB\xBF"
+                           "ab\r\n"}) {
+    const absl::StatusOr<Pattern> pattern = Pattern::ParseFile(text);
+    ASSERT_TRUE(pattern.ok()) << pattern.status();
+    EXPECT_TRUE(Matches(*pattern, "ab")) << text;
+  }
+  EXPECT_TRUE(Matches(*Pattern::ParseFile("ab\r"), "ab\r")) << "no line ends";
+}
+
 TEST(Pattern, ThatExplodesIsRefused) {
   const char* too_many =
-      "its repeats, written out, make more than 10000 places";
+      "it takes more than 10000 places: each byte and set takes one, and "
+      "again each time that it is repeated";
   EXPECT_EQ(Refusal("a{20000}"), too_many);
+  EXPECT_EQ(Refusal(std::string(100'000, 'a')), too_many);
   EXPECT_EQ(Refusal("((a{100}){100}){100}"), too_many);
   EXPECT_EQ(Refusal("((){100000}){100000}"), too_many);
   EXPECT_THAT(Refusal("a{100001}"), HasSubstr("more than 100000 repeats"));

@@ -260,7 +260,7 @@ TEST(Rest, FailsWhereTheFilesWereDamaged) {
   absl::Status status = drafter.Begin(ContextOf({0, 1}));
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr(folder.path() + "/000.suffixes: entry 1 is "));
+              HasSubstr(folder.path() + "/000.suffixes: the file was changed"));
 }
 
 // Built from a section, with an index of the name `texts`.
@@ -280,6 +280,7 @@ class RestKeys : public testing::Test {
     bench.AddFolder("texts", "index",
                     Params::Scalar(folder_.path() + "/index"));
     bench.AddFolder("none", "index", Params::Scalar(folder_.path()));
+    bench.AddFolder("empty", "index", Params::Scalar(""));
     const auto section =
         ParseYaml(Section(absl::StrCat("rest ", keys)), "drafter.yaml");
     EXPECT_TRUE(section.ok()) << section.status();
@@ -320,6 +321,7 @@ TEST_F(RestKeys, AskForAnIndexOfTheTargetsTokens) {
                               "target's "),
                     HasSubstr(": the index is of another tokenizer")));
   EXPECT_THAT(Built("{index: none}"), HasSubstr("/index.json: No such file"));
+  EXPECT_THAT(Built("{index: empty}"), HasSubstr("expected a path"));
 }
 
 }  // namespace

@@ -178,7 +178,10 @@ TEST(Suffix, DraftsWhatAScanOfTheTextsDrafts) {
       Context context =
           BeginWith(*clone, SomeTokens(dice, dice.Between(1, 6), vocab_size));
       for (int round = 0; round < 6; ++round) {
-        const Guess expected = naive.Best(context.tokens, past);
+        Texts said = past;  // and what the prompt itself has emitted
+        said.emplace_back(context.tokens.begin() + context.prompt_length,
+                          context.tokens.end());
+        const Guess expected = naive.Best(context.tokens, said);
         ASSERT_EQ(static_cast<Shown&>(*clone).scores(), expected.scores)
             << "prompt " << prompt << ", round " << round;
         EXPECT_NEAR(clone->Promise(context).value(), expected.worth, 1e-12);
@@ -277,6 +280,23 @@ TEST(Suffix, KeepsWhatWasSaidInEarlierPromptsIfItNeverResets) {
   EXPECT_EQ(warm->carried().front().unit, "texts");
   EXPECT_EQ(warm->carried().front().held, 2);
   EXPECT_EQ(warm->carried().front().dropped, 1);
+}
+
+// The second tree counts what this prompt emits too: one passage that was said
+// twice, in an earlier prompt and in this one, is sure in one tree.
+TEST(Suffix, CountsItsOwnOutputWithThatOfEarlierPrompts) {
+  const auto drafter = MustBuild("suffix {reset: never}");
+  const auto first = drafter->Clone();
+  Context earlier = BeginWith(*first, {7});
+  Commit(*first, {1, 2}, earlier);
+  ASSERT_TRUE(drafter->Absorb(earlier.tokens, first->End()).ok());
+  const auto second = drafter->Clone();
+  Context context = BeginWith(*second, {7});
+  Commit(*second, {1, 2, 0, 1}, context);
+  // After 1, of three times: 2 twice, and once the end. In the text's own tree
+  // alone it is once of twice.
+  EXPECT_NEAR(second->Promise(context).value(), 2.0 / 3, 1e-12);
+  EXPECT_EQ(drafter->carried().front().held, 1);
 }
 
 // What is taken over while a prompt is under way is not for it.

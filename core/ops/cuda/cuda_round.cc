@@ -94,8 +94,7 @@ absl::Status CudaRound::ReadPlan() {
     layout_.judge = JudgeKind::kRounds;
   else
     return NoTwin("verifier", plan.verifier);
-  Check(plan.law >= 0 && plan.law <= 2, "a law that nobody knows");
-  layout_.law = static_cast<LawKind>(plan.law);
+  layout_.law = plan.law;
   layout_.law_by_depth = options_.law_by_depth;
   layout_.dense_target = !plan.target_rule.leaves_out();
   layout_.dense_draft = !plan.draft_rule.leaves_out();

@@ -4,6 +4,7 @@
 #define BANYAN_CORE_OPS_CUDA_ROUND_LAYOUT_H_
 
 #include "core/device/cuda/span.h"
+#include "core/prob/law_kind.h"
 
 namespace banyan {
 
@@ -37,7 +38,6 @@ enum RoundError { kNoError, kNoNumber, kNoTokenLeft };
 
 enum class ShapeKind { kFixed, kSequences, kExpandRerank };
 enum class JudgeKind { kGreedy, kMatch, kPointMass, kRounds };
-enum class LawKind { kIndependent, kWithoutReplacement, kDeterministic };
 
 struct RoundLayout {
   // The plan.

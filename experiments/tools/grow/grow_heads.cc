@@ -13,6 +13,7 @@
 #include "core/base/check.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
+#include "core/checkpoint/architecture.h"
 #include "core/checkpoint/config_reader.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
@@ -69,16 +70,29 @@ Axis Grown(const HeadAxis& axis, std::int64_t size) {
           .new_block = axis.new_block};
 }
 
-absl::StatusOr<std::vector<float>> ReadVector(const std::string& from,
-                                              const HeadTensor& tensor) {
-  const int size = static_cast<int>(tensor.stored.shape[0]);
-  std::vector<float> numbers(static_cast<std::size_t>(size));
-  const absl::Status read = ReadRows(
-      tensor.stored, {.rows = size, .columns = 1}, {0, size}, numbers.data());
-  if (read.ok()) return numbers;
-  return absl::Status(read.code(),
-                      absl::StrCat(from, ": tensor ", QuotedName(tensor.name),
-                                   ": ", read.message()));
+// Reads every row of a tensor of weights, not of a table, into `last`, which
+// keeps the last one, a vector whole. Refuses a number that is not finite.
+absl::Status ReadWeights(const std::string& from, const HeadTensor& tensor,
+                         std::vector<float>& last) {
+  const std::vector<std::int64_t>& shape = tensor.stored.shape;
+  const bool is_vector = shape.size() == 1;
+  const int size = static_cast<int>(shape[0]);
+  const WeightSource source = {
+      .stored_shape = shape,
+      .rows = size,
+      .columns = is_vector ? 1 : static_cast<int>(shape[1])};
+  if (!CheckStored(tensor.stored, source).ok()) return absl::OkStatus();
+  const int together = is_vector ? size : 1;
+  last.resize(static_cast<std::size_t>(together * source.columns));
+  for (int row = 0; row < size; row += together) {
+    const absl::Status read =
+        ReadRows(tensor.stored, source, {row, together}, last.data());
+    if (!read.ok())
+      return absl::Status(
+          read.code(), absl::StrCat(from, ": tensor ", QuotedName(tensor.name),
+                                    ": ", read.message()));
+  }
+  return absl::OkStatus();
 }
 
 Fill NoiseIf(bool noisy) { return noisy ? Fill::kNoise : Fill::kZero; }
@@ -86,6 +100,7 @@ Fill NoiseIf(bool noisy) { return noisy ? Fill::kNoise : Fill::kZero; }
 absl::StatusOr<std::vector<GrownTensor>> Plan(const std::string& from,
                                               const GrowableHeads& heads) {
   std::vector<GrownTensor> tensors;
+  std::vector<float> weights;
   for (const HeadTensor& tensor : heads.tensors) {
     const StoredTensor& old = tensor.stored;
     const bool is_vector = old.shape.size() == 1;
@@ -99,10 +114,9 @@ absl::StatusOr<std::vector<GrownTensor>> Plan(const std::string& from,
                        .is_vector = is_vector,
                        .new_rows = NoiseIf(tensor.noisy_rows),
                        .new_columns = NoiseIf(tensor.noisy_columns)});
+    BANYAN_RETURN_IF_ERROR(ReadWeights(from, tensor, weights));
     if (!tensor.is_norm) continue;
     tensors.back().new_rows = Fill::kGain;
-    BANYAN_ASSIGN_OR_RETURN(const std::vector<float> weights,
-                            ReadVector(from, tensor));
     ScaleNorm(weights, tensor.rows.block, tensor.rows.new_block,
               tensors.back());
   }

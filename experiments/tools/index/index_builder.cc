@@ -28,6 +28,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "drafters/corpus_index.h"
+#include "drafters/extent_sums.h"
 #include "drafters/index_manifest.h"
 #include "experiments/tools/index/sort_suffixes.h"
 #include "experiments/tools/index/write_synced.h"
@@ -319,6 +320,8 @@ absl::Status IndexBuilder::WriteFiles(std::size_t number,
   shard.suffixes = static_cast<std::int64_t>(sorted.count);
   shard.tokens_fnv1a = HexName(Fnv1a(text));
   shard.suffixes_fnv1a = HexName(Fnv1a(sorted.bytes()));
+  shard.tokens_extents = ExtentSums(text);
+  shard.suffixes_extents = ExtentSums(sorted.bytes());
   const std::string tokens_path = TokensPath(folder_, number);
   BANYAN_RETURN_IF_ERROR(WriteSynced(tokens_path, text));
   const absl::Status written =

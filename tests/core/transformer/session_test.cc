@@ -17,6 +17,8 @@
 #include "core/checkpoint/checkpoint.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
+#include "core/ops/kv_cache.h"
+#include "core/ops/reference/reference_backend.h"
 #include "core/ops/weight.h"
 #include "core/transformer/transformer.h"
 #include "tests/core/transformer/walk.h"
@@ -364,6 +366,36 @@ TEST(OutOfMemory, InAPassLeavesTheSessionAsItWas) {
   const TokenBatch next = walk.RandomBatch(2, dice);
   const auto after = walk.Score(next);
   ExpectFaithful(*after, 0, 2, walk, oracle, "after it");
+}
+
+// A device that is lost while the caches are changed.
+class Lost : public ReferenceBackend {
+ public:
+  absl::Status MoveKv(const MoveKvArgs& args) override {
+    return --moves_left < 0 ? absl::UnavailableError("the device is lost")
+                            : ReferenceBackend::MoveKv(args);
+  }
+  int moves_left = std::numeric_limits<int>::max();
+};
+
+// Layers before the one that failed hold other pending rows now: none is left.
+TEST(Commit, ThatFailsUnderwayKeepsTheCommittedTextAlone) {
+  const auto backend = std::make_shared<Lost>();
+  const auto model = LoadGolden("llama", backend);
+  Oracle oracle(*model);
+  Dice dice(3);
+  Walk walk(*model);
+  walk.Prefill(RandomText(*model, 6, dice));
+  walk.Score({{1, 2, 3}, {6, 6, 7}, {kNone, kNone, 1}});
+  backend->moves_left = 1;
+  EXPECT_EQ(walk.session().Commit({1, 2}),
+            absl::UnavailableError("the device is lost"));
+  backend->moves_left = std::numeric_limits<int>::max();
+  EXPECT_EQ(walk.session().length(), 6);
+  EXPECT_EQ(walk.session().pending(), 0);
+  walk.Commit({});
+  const auto scores = walk.Score({{1, 2}, {6, 6}, {kNone, kNone}});
+  ExpectFaithful(*scores, 0, 2, walk, oracle, "after the loss");
 }
 
 }  // namespace

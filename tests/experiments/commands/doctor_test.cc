@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -167,6 +168,27 @@ TEST(Doctor, NamesWhatADamagedFileSeemsToBreak) {
     else
       EXPECT_EQ(found.at("better"), damage.better) << found.dump(1);
   }
+}
+
+// It tells what it found, and fails as well.
+TEST(Doctor, FailsWhereTheFilesCannotBeRead) {
+  EditedModel head("models/pycode-eagle1");
+  SetNumber(head.files().at("model.safetensors").at("fc.weight"), 3,
+            std::nanf(""));
+  head.Write("model.safetensors");
+  const std::string command = absl::StrCat(
+      "doctor --model models/pycode-target --workload "
+      "experiments/workloads/pycode.jsonl --prompts 1 --head ",
+      head.path());
+  const Outcome text = RunProgram(command);
+  EXPECT_NE(text.code, 0);
+  EXPECT_THAT(text.out, HasSubstr("cannot be read as they say"));
+  EXPECT_THAT(text.err, AllOf(HasSubstr(head.path()), HasSubstr("fc.weight"),
+                              HasSubstr("found nan")));
+  const Outcome json = RunProgram(command + " --json");
+  EXPECT_NE(json.code, 0);
+  EXPECT_THAT(nlohmann::json::parse(json.out).at("readings")[0].at("error"),
+              HasSubstr("found nan"));
 }
 
 TEST(Doctor, SaysThatAHeadIsWeak) {

@@ -156,7 +156,7 @@ TEST_F(IndexCommand, GoesOnAfterAKillAsIfThereHadBeenNone) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   const Outcome killed = RunProgram(absl::StrCat(
       Command(options), "<", pipe, " & one=$!; exec 9>", pipe,
-      "; until grep -A50 shards ", Out(),
+      "; until grep -A99 shards ", Out(),
       "/building.json 2>&1 | grep -c text_fnv1a | grep -q '^[5-9]'; ",
       "do sleep 0.02; done; kill -9 $one; wait $one; echo code $?"));
   EXPECT_EQ(killed.out, "code 137\n") << killed.output;

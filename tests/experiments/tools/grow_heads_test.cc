@@ -29,6 +29,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"
 #include "tests/support/dice.h"
+#include "tests/support/edited_model.h"
 
 namespace banyan {
 namespace {
@@ -245,6 +246,23 @@ TEST(GrowHeads, SaysWhichFileIsMissingOrGrownAlready) {
   EXPECT_THAT(refusal(), HasSubstr("0.0.linear.weight"));
   from.Write("config.json", R"({"grown_from": {"name": "a"}})");
   EXPECT_THAT(refusal(), HasSubstr("config.json: grown_from: the heads are"));
+}
+
+// Before anything is written: what would be is refused by whoever reads it.
+TEST(GrowHeads, RefusesANumberThatIsNone) {
+  const TestFolder from;
+  MadeTensors heads = Heads(/*own_matrices=*/true);
+  SetNumber(heads.at("1.0.linear.weight"), kHidden + 2, std::nanf(""));
+  from.Write("model.safetensors", SafetensorsFile(heads));
+  from.Write("config.json", R"({"medusa_num_heads": 3, "hidden_size": 12})");
+  const absl::Status status = Grow(from, from.path() + "/grown").status();
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr(absl::StrCat(from.path(),
+                                     ": tensor '1.0.linear.weight': row 1, "
+                                     "column 2: expected a finite number, "
+                                     "found nan")));
+  EXPECT_FALSE(
+      std::filesystem::exists(from.path() + "/grown/model.safetensors"));
 }
 
 // A second kind of heads: one matrix over an embedding beside a hidden state,
