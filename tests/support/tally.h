@@ -38,9 +38,10 @@ class Tally {
 };
 
 // Prints the running test's line, and fails the test unless the program's file
-// has that line. Call it once a test, at its end. A new parameter of a test that
-// has lines, a new verifier say, does not fail for want of one: what it proved is
-// proven, and ExpectATestForEveryCount alone says that its line is to be filed.
+// has that line. Call it once a test, at its end. A new parameter of a test
+// that has lines, a new verifier say, does not fail for want of one: what it
+// proved is proven, and ExpectATestForEveryCount alone says that its line is to
+// be filed.
 void ExpectCounts(const Tally& tally, const std::string& program);
 
 // Fails the running test if the program's file has a line for no test of the
