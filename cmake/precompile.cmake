@@ -1,6 +1,6 @@
 # Headers that most files use, compiled once: half of what a small file costs is
-# reading them. A source still includes what it uses; the presets with sanitizers
-# build without this, and so would find what is missing.
+# reading them. A source still includes what it uses, which the compiler cannot tell
+# here: scripts/check_precompiled.py does.
 
 # banyan_precompiled(NAME LINKS x y OPTIONS o HEADERS h ...): a target whose headers
 # banyan_precompile may hand to others.

@@ -3,6 +3,7 @@
 #ifndef BANYAN_DRAFTERS_DRAFT_PLAN_H_
 #define BANYAN_DRAFTERS_DRAFT_PLAN_H_
 
+#include <cstddef>
 #include <vector>
 
 #include "absl/types/span.h"

@@ -20,6 +20,7 @@
 #define BANYAN_TREE_DRAFT_TREE_H_
 
 #include <array>
+#include <cstddef>
 #include <memory>
 #include <vector>
 

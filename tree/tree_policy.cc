@@ -1,5 +1,6 @@
 #include "tree/tree_policy.h"
 
+#include <cstddef>
 #include <numeric>
 #include <vector>
 

@@ -2,6 +2,7 @@
 #ifndef BANYAN_TREE_TRUNK_TREE_H_
 #define BANYAN_TREE_TRUNK_TREE_H_
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <vector>

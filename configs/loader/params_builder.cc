@@ -1,6 +1,7 @@
 #include "configs/loader/params_builder.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>

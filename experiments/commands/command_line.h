@@ -9,6 +9,7 @@
 #ifndef BANYAN_EXPERIMENTS_COMMANDS_COMMAND_LINE_H_
 #define BANYAN_EXPERIMENTS_COMMANDS_COMMAND_LINE_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>

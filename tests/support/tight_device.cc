@@ -6,6 +6,7 @@
 #include <memory>
 #include <regex>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "core/base/check.h"

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "tree/optimize/shape.h"
