@@ -54,7 +54,11 @@ class LongestPath : public Verifier {
   bool argmax_;
 };
 
-// Reads the key that all of them have, `next` (sampled or argmax).
+// Reads the key that all of them have, `next` (sampled or argmax). The default
+// samples: the token after the path then follows the target's distribution, and
+// the accepted path alone is what the rule changes. The published programs of
+// Medusa, BiLD, SpecDec and blockwise decoding take the argmax; the presets say
+// so.
 absl::StatusOr<std::unique_ptr<Verifier>> BuildLongestPath(ParamsReader& in,
                                                            Standard standard);
 

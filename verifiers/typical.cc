@@ -5,7 +5,9 @@
 //     p(x) > min(epsilon, delta * exp(-H(p))).
 // The longest path of acceptable nodes wins; of equally long ones the one with
 // the largest sum of log p(x), then the first in the tree. The token after it
-// is drawn from the target's law, or its argmax (`next`).
+// is drawn from the target's law, or its argmax (`next`), which is what the
+// published program takes and the preset medusa_typical says; longest_path.h
+// has the reason for the default.
 //
 // What it costs. The output depends on the tree; the distance from the target's
 // law grows with the number of candidates, and a higher temperature raises

@@ -41,6 +41,7 @@ const std::vector<std::string>& PresetNames() {
                                                            "hybrid_suffix",
                                                            "lookahead",
                                                            "medusa",
+                                                           "medusa_typical",
                                                            "merged_all",
                                                            "ngram",
                                                            "pass",
@@ -85,6 +86,8 @@ bool DraftsFromText(const std::string& preset) {
 const char* TextFor(const std::string& preset, const char* other) {
   if (preset == "reference_rewrite")  // whose first draft is the beginning
     return "import sys\nimport os\n";
+  if (preset == "bild")  // after which its small model is sure, and drafts
+    return "    self.left = left\n    self.right = right\n    self";
   if (!DraftsFromText(preset)) return other;
   return "    {\"line\": 1, \"stop\": 1, \"name\": \"Hall\", \"zone\": "
          "\"A\"},\n"

@@ -19,7 +19,7 @@ const std::vector<std::string>& PresetNames();
 // Whether it drafts what the text said before or what its form says, so that
 // there is little to draft where nothing repeats.
 bool DraftsFromText(const std::string& preset);
-// A text after which such a preset drafts, else `other`.
+// A text after which it drafts, if it drafts little after most; else `other`.
 const char* TextFor(const std::string& preset, const char* other);
 
 // The file of a preset; `auto` where drafting is cheap, so that it drafts, and

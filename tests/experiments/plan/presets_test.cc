@@ -1,9 +1,11 @@
 // The presets of configs/methods on the models that ship: at temperature 0, in
-// every size and format of weights, the text is that of plain decoding.
+// every size and format of weights, the text is that of plain decoding; and
+// they are what their names say.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -16,6 +18,7 @@
 #include "configs/loader/loader.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
+#include "core/base/token.h"
 #include "core/random/seeded_source.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
@@ -24,6 +27,9 @@
 #include "tests/experiments/preset_bench.h"
 #include "tests/experiments/preset_files.h"
 #include "tests/support/tally.h"
+#include "tests/support/tree_text.h"
+#include "tree/draft_tree.h"
+#include "tree/tree_policy.h"
 
 namespace banyan {
 namespace {
@@ -68,6 +74,7 @@ const std::map<std::string, Sizes>& SizesOfPresets() {
       {"hybrid_suffix", {"policy.total", {"2", "8", "20"}}},
       {"lookahead", {"policy.budget", {"2", "8", "20"}}},
       {"medusa", {"policy.budget", {"3", "8", "20"}}},
+      {"medusa_typical", {"policy.budget", {"3", "8", "20"}}},
       {"merged_all", {"trunks.0.policy.gamma", {"1", "4", "8"}}},
       {"ngram", {"policy.gamma", {"1", "4", "9"}}},
       {"pass", {"policy.gamma", {"1", "4", "9"}}},
@@ -213,6 +220,63 @@ TEST_P(EveryPreset, DecodesPromptsTogetherAsItDoesAlone) {
     }
   }
   ExpectCounts(tally, kProgram);
+}
+
+// The first round of a preset on the bench's first prompt.
+std::string FirstTree(Bench& bench, const std::string& preset,
+                      const std::string& temperature) {
+  const LoadedMethod method = bench.Open(Preset(preset), "f32", temperature);
+  SeededSource random(1);
+  std::string tree;
+  const auto text = method.decoder->Decode(
+      bench.prompts()[0], {.max_new_tokens = 1}, random,
+      [&](const RoundRecord& round) { tree = ToText(round.tree); });
+  Check(text.ok(), text.status().message());
+  return tree;
+}
+
+TEST(Eagle1, DrawsWithoutReplacementAboveTemperatureZero) {
+  Bench bench("eagle1");
+  const auto law = [&](const std::string& temperature) {
+    const LoadedMethod method =
+        bench.Open(Preset("eagle1"), "f32", temperature);
+    return method.decoder->method().trunks[0].law;
+  };
+  EXPECT_EQ(law("0"), DraftLaw::kDeterministic);
+  EXPECT_EQ(law("1"), DraftLaw::kWithoutReplacement);
+}
+
+// Its published program: eight levels and 59 nodes beside the root, ranked by
+// the distribution at temperature 1 whatever the target's.
+TEST(Eagle2, HasTheSizesAndTheRanksOfItsProgram) {
+  Bench bench("eagle2");
+  const LoadedMethod method = bench.Open(Preset("eagle2"), "f32");
+  const PolicyTraits traits =
+      method.decoder->method().trunks[0].policy->traits();
+  EXPECT_EQ(traits.nodes, 59);
+  EXPECT_EQ(traits.levels, 8);
+  const std::string tree = FirstTree(bench, "eagle2", "1");
+  EXPECT_EQ(FirstTree(bench, "eagle2", "0"), tree);
+  EXPECT_EQ(FirstTree(bench, "eagle2", "0.5"), tree);
+}
+
+// Their programs rank drafts and take the argmax after a path: no draw is left.
+TEST(LossyPresets, OfGreedyMethodsGiveOneTextWhateverTheSeed) {
+  for (const char* preset : {"bild", "blockwise_distance", "blockwise_top_k",
+                             "medusa_typical", "specdec_relaxed"}) {
+    Bench bench(preset);
+    const LoadedMethod method = bench.Open(Preset(preset), "f32", "1");
+    std::set<std::vector<TokenId>> texts;
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      SeededSource random(seed);
+      const auto text = method.decoder->Decode(
+          bench.prompts()[0], {.max_new_tokens = kTokens}, random,
+          [](const RoundRecord&) {});
+      ASSERT_TRUE(text.ok()) << text.status();
+      texts.insert(*text);
+    }
+    EXPECT_EQ(texts.size(), 1U) << preset;
+  }
 }
 
 // Tokens a millisecond of a method, were its rounds to take what the curve of
