@@ -63,11 +63,18 @@ class GpuCheckTest(unittest.TestCase):
         self.assertEqual(told.stdout.count("nvidia-smi shows no GPU"),
                          len(STEPS))
 
-    def program(self, script):
-        (self.bundle / "bin").mkdir()
-        path = self.bundle / "bin" / "device_rounds_test"
+    def program(self, script, name="device_rounds_test"):
+        (self.bundle / "bin").mkdir(exist_ok=True)
+        path = self.bundle / "bin" / name
         path.write_text(f"#!/usr/bin/env bash\n{script}\n", encoding="utf-8")
         path.chmod(0o755)
+        return path.parent
+
+    def on_a_gpu(self, step, **environment):
+        """The step, where nvidia-smi names a GPU."""
+        folder = self.program("echo GPU 0", "nvidia-smi")
+        return self.check(step, PATH=f"{folder}:{os.environ['PATH']}",
+                          **environment)
 
     def test_runs_a_step_from_any_folder(self):
         self.program('echo "on $BANYAN_TEST_DEVICE"')
@@ -92,6 +99,36 @@ class GpuCheckTest(unittest.TestCase):
         for drafter in ("draft-1", "draft-2", "eagle3"):
             self.assertIn(f"{drafter}, a chain of 9: banyan: 256 tokens",
                           told.stdout)
+
+    def test_ops_that_no_gpu_ran_are_no_success(self):
+        # A line each, as gtest writes them, and more after the one looked for.
+        skipping = "\n".join(["echo '[  SKIPPED ] Devices.HaveAGpuAmongThem'",
+                              "for i in {1..50}; do echo more; sleep .01; done"])
+        self.program(skipping, "ops_test")
+        told = self.on_a_gpu("twins")
+        self.assertEqual(self.status("twins"), "failed", told.stdout)
+        self.program("echo '[       OK ] Devices.HaveAGpuAmongThem'",
+                     "ops_test")
+        told = self.on_a_gpu("twins")
+        self.assertEqual(self.status("twins"), "ok", told.stdout)
+
+    def test_without_cublas_fast_products_are_skipped(self):
+        self.program("echo 'banyan: cuda: fast needs cuBLAS: none here' >&2\n"
+                     "exit 2", "banyan")
+        told = self.on_a_gpu("fast")
+        self.assertEqual(self.status("fast"), "skipped", told.stdout)
+        self.assertIn("none here", told.stdout)
+        self.program("exit 1", "banyan")
+        self.on_a_gpu("fast")
+        self.assertEqual(self.status("fast"), "failed")
+
+    def test_finds_the_libraries_that_pypi_installed(self):
+        lib = pathlib.Path(self.folder.name) / "site" / "nvidia" / "cu13" / "lib"
+        lib.mkdir(parents=True)
+        self.program('echo "in $LD_LIBRARY_PATH"')
+        told = self.check("rounds", BANYAN_CHECK_DEVICE="host",
+                          PYTHONPATH=str(lib.parents[2]))
+        self.assertIn(str(lib), told.stdout)
 
     def test_a_step_that_fails_fails_the_check(self):
         self.program("echo broken; exit 1")
