@@ -61,6 +61,16 @@ void AddTitles(const Params& value, std::vector<std::string>& titles) {
   for (const Params& item : value.items()) add(item);
 }
 
+// How many sections of drafters `value` is and has in it. Aliases make a short
+// file hold very many.
+int CountDrafters(const Params& value) {
+  int count = value.Find("name") != nullptr ? 1 : 0;
+  for (const Params::Entry& entry : value.entries())
+    count += CountDrafters(entry.value);
+  for (const Params& item : value.items()) count += CountDrafters(item);
+  return count;
+}
+
 }  // namespace
 
 absl::Span<const DrafterRow> DrafterCatalogue() {
@@ -275,6 +285,10 @@ absl::StatusOr<std::unique_ptr<Drafter>> BuildDrafter(const Params& section,
                                                       Workbench& bench) {
   BANYAN_ASSIGN_OR_RETURN(const DrafterRow* row,
                           FindRow(DrafterCatalogue(), "drafter", section));
+  if (const int count = CountDrafters(section); count > kMostDrafters)
+    return section.Error(absl::StrCat("drafter ", row->name, ": expected at ",
+                                      "most ", kMostDrafters,
+                                      " drafters in it, found ", count));
   ParamsReader in(section, absl::StrCat("drafter ", row->name));
   in.Take("name");
   return row->build(in, bench);

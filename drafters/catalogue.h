@@ -53,7 +53,12 @@ std::vector<absl::string_view> DrafterFolderKeys();
 // it is made of: "cascade(small_model, ngram)".
 std::string DrafterTitle(const Params& section);
 
+// The most drafters that one is made of, itself counted.
+inline constexpr int kMostDrafters = 64;
+
 // Builds the drafter a section describes: `name` and the drafter's own keys.
+// Fails with InvalidArgument, at the section's place, if a key is wrong or it
+// is made of more than kMostDrafters.
 absl::StatusOr<std::unique_ptr<Drafter>> BuildDrafter(const Params& section,
                                                       Workbench& bench);
 

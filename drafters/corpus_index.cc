@@ -121,6 +121,14 @@ absl::Status CorpusIndex::OpenShard(std::size_t number) {
   return absl::OkStatus();
 }
 
+absl::Status CorpusIndex::CheckLengths() const {
+  for (const Shard& shard : shards_) {
+    BANYAN_RETURN_IF_ERROR(shard.tokens->CheckLength());
+    BANYAN_RETURN_IF_ERROR(shard.suffixes->CheckLength());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CorpusIndex::CheckFits(absl::string_view tokenizer,
                                     int vocab_size) const {
   const auto refusal = [this](absl::string_view key, const auto& found,
@@ -140,6 +148,7 @@ absl::Status CorpusIndex::CheckFits(absl::string_view tokenizer,
 }
 
 absl::Status CorpusIndex::CheckSums() const {
+  BANYAN_RETURN_IF_ERROR(CheckLengths());
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     BANYAN_RETURN_IF_ERROR(
         CheckSum(*shards_[i].tokens, manifest_.shards[i].tokens_fnv1a));
@@ -248,6 +257,7 @@ absl::Status CorpusIndex::FindEnds(const Sought& sought,
 
 absl::StatusOr<CorpusPlaces> CorpusIndex::Find(
     absl::Span<const TokenId> string) const {
+  BANYAN_RETURN_IF_ERROR(CheckLengths());
   CorpusPlaces places;
   Sought sought;
   if (!Key(string, sought.key)) {
@@ -262,6 +272,7 @@ absl::StatusOr<CorpusPlaces> CorpusIndex::Find(
 absl::StatusOr<CorpusMatch> CorpusIndex::LongestMatch(
     absl::Span<const TokenId> text, int shortest, int longest) const {
   Check(shortest >= 1, "a match has a token");
+  BANYAN_RETURN_IF_ERROR(CheckLengths());
   CorpusMatch match;
   Sought longest_sought, sought = {.key = {}, .followed = true};
   CorpusPlaces places;
@@ -318,6 +329,7 @@ absl::Status CorpusIndex::Append(std::size_t shard, std::size_t place,
 // several in the time of one.
 absl::StatusOr<CorpusPassages> CorpusIndex::After(const CorpusMatch& match,
                                                   int depth, int most) const {
+  BANYAN_RETURN_IF_ERROR(CheckLengths());
   const std::int64_t all = match.places.count();
   const std::int64_t read = std::min<std::int64_t>(all, most);
   const auto width = static_cast<std::size_t>(manifest_.token_bytes);

@@ -73,7 +73,8 @@ struct CorpusPassages {
 };
 
 // Any number of threads may use one at once. The files must not be changed or
-// cut short while it is open.
+// cut short while it is open; Find, LongestMatch and After fail with DataLoss
+// where one was cut short before.
 class CorpusIndex {
  public:
   // NotFound if there is no index, or only one that is being built;
@@ -125,6 +126,7 @@ class CorpusIndex {
       : folder_(std::move(folder)), manifest_(std::move(manifest)) {}
 
   absl::Status OpenShard(std::size_t number);
+  absl::Status CheckLengths() const;
   // Of a shard, from 0: the place in its text that an entry of its array says.
   absl::StatusOr<std::size_t> PlaceAt(std::size_t shard,
                                       std::int64_t entry) const;

@@ -115,6 +115,31 @@ std::string NameOf(const JsonValue& manifest) {
   return absl::StrFormat("%016x", Fnv1a(manifest.Text(2)));
 }
 
+// Shards follow one another in the corpus, and tokens are a document's.
+absl::Status CheckOrder(const JsonAt& json, const IndexShard& before,
+                        const IndexShard& shard) {
+  const JsonAt documents = json.At("documents");
+  if (shard.documents < before.documents)
+    return documents.Expected(absl::StrCat("at least ", before.documents,
+                                           ", as in the shard before"));
+  if (shard.tokens > 0 && shard.documents == 0 && shard.cut == 0)
+    return documents.Expected("at least 1 where `cut` is 0");
+  return absl::OkStatus();
+}
+
+absl::Status ReadShards(const JsonAt& json, IndexManifest& manifest) {
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<JsonAt> shards, json.Items());
+  IndexShard before;
+  for (const JsonAt& one : shards) {
+    IndexShard shard;
+    BANYAN_RETURN_IF_ERROR(ReadShard(one, manifest, shard));
+    BANYAN_RETURN_IF_ERROR(CheckOrder(one, before, shard));
+    before = shard;
+    manifest.shards.push_back(std::move(shard));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadManifest(const JsonAt& json, IndexManifest& manifest) {
   // First, so that another version is told as such.
   BANYAN_ASSIGN_OR_RETURN(const std::string format, json.At("format").String());
@@ -136,11 +161,7 @@ absl::Status ReadManifest(const JsonAt& json, IndexManifest& manifest) {
   BANYAN_RETURN_IF_ERROR(Read(json.At("shard_tokens"), 2,
                               std::numeric_limits<std::int32_t>::max(),
                               manifest.shard_tokens));
-  BANYAN_ASSIGN_OR_RETURN(const std::vector<JsonAt> shards,
-                          json.At("shards").Items());
-  for (const JsonAt& shard : shards)
-    BANYAN_RETURN_IF_ERROR(
-        ReadShard(shard, manifest, manifest.shards.emplace_back()));
+  BANYAN_RETURN_IF_ERROR(ReadShards(json.At("shards"), manifest));
   std::string name;
   BANYAN_RETURN_IF_ERROR(ReadName(json.At("manifest_fnv1a"), name));
   const std::string expected = NameOf(JsonOf(manifest));
@@ -198,6 +219,8 @@ absl::StatusOr<IndexManifest> ReadIndexManifest(const std::string& folder,
   BANYAN_ASSIGN_OR_RETURN(const JsonTree tree, JsonTree::Parse(text, path));
   IndexManifest manifest;
   BANYAN_RETURN_IF_ERROR(ReadManifest(tree.root(), manifest));
+  if (manifest.shards.empty() && file == kIndexFile)
+    return tree.root().At("shards").Expected("at least one shard");
   return manifest;
 }
 

@@ -24,11 +24,12 @@
 namespace banyan {
 
 InnerDrafter::InnerDrafter(std::unique_ptr<Drafter> drafter)
-    : drafter_(std::move(drafter)), tree_(0, 0, DraftLaw::kDeterministic) {}
+    : drafter_(std::move(drafter)),
+      laws_(drafter_->laws()),
+      tree_(0, 0, DraftLaw::kDeterministic) {}
 
 bool InnerDrafter::Gives(DraftLaw law) const {
-  const std::vector<DraftLaw> laws = drafter_->laws();
-  return std::find(laws.begin(), laws.end(), law) != laws.end();
+  return std::find(laws_.begin(), laws_.end(), law) != laws_.end();
 }
 
 bool InnerDrafter::Reaches(const Context& context, int depth) const {

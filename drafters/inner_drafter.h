@@ -42,7 +42,7 @@ class InnerDrafter {
   Drafter& drafter() const { return *drafter_; }
   bool Gives(DraftLaw law) const;
   bool only_ranks() const {
-    return drafter_->laws() == std::vector<DraftLaw>{DraftLaw::kDeterministic};
+    return laws_ == std::vector<DraftLaw>{DraftLaw::kDeterministic};
   }
   // Whether a node of this depth may be asked for after the committed text.
   bool Reaches(const Context& context, int depth) const;
@@ -63,6 +63,9 @@ class InnerDrafter {
   void Take(absl::Span<const int> nodes, std::vector<Distribution> answers);
 
   std::unique_ptr<Drafter> drafter_;
+  // Asked for once: each level of drafters in drafters would ask the one below
+  // several times, which multiplies.
+  std::vector<DraftLaw> laws_;
   TrunkTree tree_;
   std::vector<std::optional<Distribution>> answers_;  // by node
 };

@@ -27,38 +27,49 @@ absl::Status SystemError(const std::string& path, int code) {
                         : absl::InvalidArgumentError(message);
 }
 
-// The file behind `descriptor`, mapped; an empty file is an empty span.
-absl::StatusOr<absl::Span<const std::byte>> Map(const std::string& path,
-                                                int descriptor) {
+}  // namespace
+
+// The file of `descriptor`, mapped; an empty file is an empty span.
+absl::StatusOr<MappedFile::Mapping> MappedFile::Map(const std::string& path,
+                                                    int descriptor) {
   struct stat about = {};
   if (fstat(descriptor, &about) != 0) return SystemError(path, errno);
   if (!S_ISREG(about.st_mode))
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": expected an ordinary file"));
+  Mapping mapping = {{}, {about.st_dev, about.st_ino}};
   const auto size = static_cast<std::size_t>(about.st_size);
-  if (size == 0) return absl::Span<const std::byte>();
+  if (size == 0) return mapping;
   void* start = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (start == MAP_FAILED) return SystemError(path, errno);
-  return absl::Span<const std::byte>(static_cast<const std::byte*>(start),
-                                     size);
+  mapping.bytes = {static_cast<const std::byte*>(start), size};
+  return mapping;
 }
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<MappedFile>> MappedFile::Open(
     const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return SystemError(path, errno);
-  const absl::StatusOr<absl::Span<const std::byte>> bytes =
-      Map(path, descriptor);
+  const absl::StatusOr<Mapping> mapping = Map(path, descriptor);
   close(descriptor);  // the mapping stays
-  BANYAN_RETURN_IF_ERROR(bytes.status());
-  return std::unique_ptr<MappedFile>(new MappedFile(path, *bytes));
+  BANYAN_RETURN_IF_ERROR(mapping.status());
+  return std::unique_ptr<MappedFile>(new MappedFile(path, *mapping));
 }
 
 MappedFile::~MappedFile() {
   if (!bytes_.empty())
     munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+absl::Status MappedFile::CheckLength() const {
+  struct stat about = {};
+  if (stat(path_.c_str(), &about) != 0 || about.st_dev != place_.device ||
+      about.st_ino != place_.inode ||
+      static_cast<std::size_t>(about.st_size) >= bytes_.size())
+    return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      path_, ": expected ", bytes_.size(), " bytes, as when it was opened, ",
+      "found ", about.st_size, ": it was cut short since"));
 }
 
 void MappedFile::Release(absl::Span<const std::byte> part) const {

@@ -3,17 +3,21 @@
 #define BANYAN_CORE_BASE_MAPPED_FILE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
 namespace banyan {
 
 // Any number of threads may use one at once. The file must not be changed or
-// cut short while it is open: the system then ends the program.
+// cut short while it is open: the system ends a program that reads what is no
+// longer there. CheckLength() before a reading tells of that in time, unless
+// the file is cut short within the reading.
 class MappedFile {
  public:
   // NotFound ("path: No such file or directory") if there is none;
@@ -28,16 +32,30 @@ class MappedFile {
   // Begin where a page does; an empty file has none. Lives as long as this.
   absl::Span<const std::byte> bytes() const { return bytes_; }
 
+  // DataLoss, "path: expected N bytes ..., found M", if the file was cut short
+  // since it was opened. One that was replaced or removed is still read whole.
+  absl::Status CheckLength() const;
+
   // Gives the memory that holds `part`, some of bytes(), back to the system, as
   // far as nothing else shares its pages. It is read from the file again.
   void Release(absl::Span<const std::byte> part) const;
 
  private:
-  MappedFile(std::string path, absl::Span<const std::byte> bytes)
-      : path_(std::move(path)), bytes_(bytes) {}
+  struct Place {  // of the file on its disk
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+  };
+  struct Mapping {
+    absl::Span<const std::byte> bytes;
+    Place place;
+  };
+  MappedFile(std::string path, const Mapping& mapping)
+      : path_(std::move(path)), bytes_(mapping.bytes), place_(mapping.place) {}
+  static absl::StatusOr<Mapping> Map(const std::string& path, int descriptor);
 
   std::string path_;
   absl::Span<const std::byte> bytes_;  // the mapping, owned
+  Place place_;
 };
 
 }  // namespace banyan

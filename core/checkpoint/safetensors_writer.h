@@ -5,14 +5,13 @@
 //   tensors)); BANYAN_RETURN_IF_ERROR(file->Append(bytes));  // again and again
 //   BANYAN_RETURN_IF_ERROR(file->Finish());
 //
-// Until Finish() the file is called PATH.partial; a writer that goes without it
-// leaves neither that nor PATH behind.
+// PATH is as it was until Finish(), and stays so where that is not called
+// (core/base/output_file.h).
 #ifndef BANYAN_CORE_CHECKPOINT_SAFETENSORS_WRITER_H_
 #define BANYAN_CORE_CHECKPOINT_SAFETENSORS_WRITER_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/output_file.h"
 #include "core/checkpoint/stored_tensor.h"
 
 namespace banyan {
@@ -40,26 +40,19 @@ class SafetensorsWriter {
   // InvalidArgument if the file cannot be made.
   static absl::StatusOr<std::unique_ptr<SafetensorsWriter>> Create(
       const std::string& path, const std::vector<TensorEntry>& tensors);
-  ~SafetensorsWriter();
-  SafetensorsWriter(const SafetensorsWriter&) = delete;
-  SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
 
   // The next bytes: the tensors' in the order of Create, little-endian, no more
   // than are left. Internal if they cannot be written (the disk is full).
   absl::Status Append(absl::Span<const std::byte> bytes);
 
-  // Gives the file its name; all bytes have been appended. An older file of
-  // that name is replaced. Fails as Append.
+  // All bytes have been appended. Fails as Append.
   absl::Status Finish();
 
  private:
-  SafetensorsWriter(std::string path, std::FILE* file, std::int64_t left)
-      : path_(std::move(path)), file_(file), left_(left) {}
-  std::string PartialPath() const { return path_ + ".partial"; }
-  absl::Status Write(const void* from, std::size_t size);
+  SafetensorsWriter(std::unique_ptr<OutputFile> file, std::int64_t left)
+      : file_(std::move(file)), left_(left) {}
 
-  std::string path_;
-  std::FILE* file_;  // null: closed
+  std::unique_ptr<OutputFile> file_;
   std::int64_t left_;
 };
 

@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "core/base/check.h"
@@ -43,10 +45,17 @@ bool SpinWhile(const std::atomic<T>& value, T old) {
 
 ThreadPool::ThreadPool(int threads) {
   Check(threads >= 1, "a thread pool needs a thread");
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { Work(); });
+  try {
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { Work(); });
+  } catch (...) {  // or threads that nobody joins would end the program
+    Stop();
+    throw;
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { Stop(); }
+
+void ThreadPool::Stop() {
   stopping_ = true;
   jobs_.fetch_add(1, std::memory_order_release);
   jobs_.notify_all();
@@ -74,6 +83,17 @@ void ThreadPool::Run(int pieces, absl::FunctionRef<void(int)> task) {
       unfinished_.wait(left, std::memory_order_acquire);
     left = unfinished_.load(std::memory_order_acquire);
   }
+  if (thrown_ != nullptr)
+    std::rethrow_exception(std::exchange(thrown_, nullptr));
+}
+
+void ThreadPool::RunPiece(Task task, int piece) {
+  try {
+    task(piece);
+  } catch (...) {
+    const std::lock_guard<std::mutex> lock(thrown_turn_);
+    if (thrown_ == nullptr) thrown_ = std::current_exception();
+  }
 }
 
 void ThreadPool::Help(std::uint32_t job) {
@@ -87,7 +107,7 @@ void ThreadPool::Help(std::uint32_t job) {
                                      std::memory_order_acq_rel,
                                      std::memory_order_acquire))
       continue;
-    (*task)(total - static_cast<int>(open.pieces));
+    RunPiece(*task, total - static_cast<int>(open.pieces));
     // Its caller may be asleep.
     if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1)
       unfinished_.notify_one();

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -19,7 +20,8 @@ namespace banyan {
 // its share.
 class ThreadPool {
  public:
-  // Requires threads >= 1.
+  // Requires threads >= 1. Throws std::system_error where the system has no
+  // more threads.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -27,8 +29,9 @@ class ThreadPool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
   // Runs task(0), ..., task(pieces - 1), once each, on whichever threads are
-  // free, lower pieces first, and returns when all have run. A task must not
-  // call Run.
+  // free, lower pieces first, and returns when all have run. What a piece
+  // throws (memory ran out) is thrown here then, the first of several. A task
+  // must not call Run.
   void Run(int pieces, absl::FunctionRef<void(int)> task);
 
  private:
@@ -42,6 +45,9 @@ class ThreadPool {
   };
 
   void Work();
+  void Stop();
+  // Calls task(piece), and keeps what that throws.
+  void RunPiece(Task task, int piece);
   // Runs pieces of job `job` until none is left.
   void Help(std::uint32_t job);
 
@@ -52,6 +58,8 @@ class ThreadPool {
   std::atomic<int> unfinished_ = 0;      // of them
   std::atomic<std::uint32_t> jobs_ = 0;  // begun so far; what workers wait for
   std::atomic<bool> stopping_ = false;
+  std::mutex thrown_turn_;
+  std::exception_ptr thrown_;  // by a piece of the job
   std::vector<std::thread> workers_;
 };
 

@@ -5,7 +5,11 @@
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 
 namespace banyan {
@@ -34,6 +38,28 @@ utf8proc_int32_t Drawable(utf8proc_int32_t code) {
   return control || no_character ? kReplacement : code;
 }
 
+// Marks that turn the direction of writing, and ends of lines that are none on
+// a terminal.
+bool Misleads(utf8proc_int32_t code) {
+  return code == 0x061C || code == 0x200E || code == 0x200F ||
+         (code >= 0x2028 && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
+// How a character is spelt out that is `code`, or bytes that are none; empty:
+// it stays.
+std::string Spelt(utf8proc_int32_t code, absl::string_view bytes) {
+  if (code == '\n') return "\\n";
+  if (code == '\r') return "\\r";
+  if (code == '\t') return "\\t";
+  const bool is_control = code < 0x20 || code == 0x7F;
+  if (is_control || (code == kReplacement && bytes.size() == 1))
+    return absl::StrFormat("\\x%02x", static_cast<unsigned char>(bytes[0]));
+  if ((code >= 0x80 && code < 0xA0) || Misleads(code))
+    return absl::StrFormat("\\u%04x", code);
+  return "";
+}
+
 int Width(utf8proc_int32_t code) {
   const int width = utf8proc_charwidth(code);
   if (width > 0) return width;
@@ -58,6 +84,25 @@ std::string Printable(absl::string_view text) {
     result.append(bytes, bytes + size);
   }
   return result;
+}
+
+std::string Visible(absl::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const absl::string_view all = text;
+    const utf8proc_int32_t code = Take(text);
+    const absl::string_view bytes = all.substr(0, all.size() - text.size());
+    const std::string spelt = Spelt(code, bytes);
+    result.append(spelt.empty() ? std::string(bytes) : spelt);
+  }
+  return result;
+}
+
+std::string VisibleLines(absl::string_view text) {
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(text, '\n'))
+    lines.push_back(Visible(line));
+  return absl::StrJoin(lines, "\n");
 }
 
 int Columns(absl::string_view text) {

@@ -14,6 +14,13 @@ namespace banyan {
 // and bytes that are not UTF-8, become U+FFFD.
 std::string Printable(absl::string_view text);
 
+// `text` as a terminal may be given it: control characters, bytes that are not
+// UTF-8 and the marks that turn the direction of writing are spelt out, as in
+// \n, \x1b and \u202e. All else stays.
+std::string Visible(absl::string_view text);
+// The same for a text of several lines, whose ends stay.
+std::string VisibleLines(absl::string_view text);
+
 // The columns that Printable(text) takes in a fixed-width font: combining marks
 // none, wide characters of East Asia and emoji two.
 int Columns(absl::string_view text);

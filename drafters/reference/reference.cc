@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "core/base/read_file.h"
@@ -48,8 +49,11 @@ absl::StatusOr<std::vector<TokenId>> ReadTokens(const Params& file,
           }));
   absl::StatusOr<std::vector<TokenId>> tokens = bench.tokenizer()->Encode(
       *text, {.add_special = false, .parse_special = false});
-  if (!tokens.ok()) return file.Error(tokens.status().message());
-  if (tokens->empty()) return file.Error("is empty: there is nothing to quote");
+  const auto wrong = [&](absl::string_view what) {
+    return file.Error(absl::StrCat(Beside(file, file.text()), ": ", what));
+  };
+  if (!tokens.ok()) return wrong(tokens.status().message());
+  if (tokens->empty()) return wrong("is empty: there is nothing to quote");
   return tokens;
 }
 

@@ -1,6 +1,7 @@
 #include "drafters/skip/skip.h"
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,9 @@ std::vector<int> TakeKept(ParamsReader& in, absl::string_view key, int layers) {
           [layers](int layer) { return layer >= 0 && layer < layers; }),
       key,
       absl::StrCat("expected layers from 0 to ", layers - 1, ", the target's"));
+  in.Ensure(
+      std::set<int>(skipped.begin(), skipped.end()).size() == skipped.size(),
+      key, "must name each layer once");
   std::vector<int> kept;
   for (int layer = 0; layer < layers; ++layer)
     if (!absl::c_linear_search(skipped, layer)) kept.push_back(layer);

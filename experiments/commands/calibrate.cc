@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -17,6 +16,7 @@
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
+#include "experiments/commands/output.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/model_shelf.h"
 #include "experiments/run/prepared_prompts.h"
@@ -29,7 +29,7 @@ struct Options {
   ModelOptions model;
   std::string method;
   std::string workload;
-  std::string out;
+  OutputPath out;
   std::string temperature;
   std::string seed = "0";
   int prompts = 0;
@@ -49,8 +49,6 @@ std::string About(const Options& options) {
 }
 
 absl::Status Run(const Options& options) {
-  // Before the work, not after it.
-  BANYAN_RETURN_IF_ERROR(CheckWritable(options.out));
   BANYAN_ASSIGN_OR_RETURN(const std::uint64_t seed, ReadSeed(options.seed));
   BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
   BANYAN_ASSIGN_OR_RETURN(const LoadedModel target,
@@ -75,12 +73,7 @@ absl::Status Run(const Options& options) {
         if (done == all) std::cerr << "\r\033[K";
       }));
   const std::string text = ToYaml(calibration, About(options));
-  std::ofstream file(options.out);
-  file << text;
-  file.close();
-  if (!file)
-    return absl::InternalError(
-        absl::StrCat(options.out, ": the calibration could not be written"));
+  BANYAN_RETURN_IF_ERROR(WriteOutput(options.out, text));
   std::cout << text;
   return absl::OkStatus();
 }

@@ -1,9 +1,13 @@
 #include "experiments/commands/command_line.h"
 
+#include <exception>
 #include <functional>
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
@@ -18,7 +22,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/nearest.h"
+#include "core/base/status_macros.h"
+#include "core/text/columns.h"
 #include "experiments/commands/examples.h"
+#include "experiments/commands/output.h"
 
 namespace banyan {
 namespace {
@@ -26,6 +33,10 @@ namespace {
 constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
 constexpr int kRefuted = 3;  // a claim, by what was recorded
+
+constexpr char kOutOfMemory[] =
+    "out of memory: expected more than the system gives; whole files and "
+    "records are as they were";
 
 // True if the first argument is no subcommand; says which one is nearest.
 bool UnknownCommand(const CLI::App& app, int argc, char** argv) {
@@ -56,7 +67,7 @@ std::function<std::string(std::string&)> WholeNumber(int least, int most,
 int ExitCode(const absl::Status& status) {
   std::cout.flush();
   if (!status.ok()) {
-    std::cerr << "banyan: " << status.message() << "\n";
+    std::cerr << "banyan: " << VisibleLines(status.message()) << "\n";
     if (absl::IsAborted(status)) return kRefuted;
     return status.code() == absl::StatusCode::kInternal ? kFailed : kBadInput;
   }
@@ -122,9 +133,17 @@ CommandOption& CommandOption::ValueOptional() {
 CommandOption Command::Option(const std::string& name, Value value,
                               const std::string& help) {
   CLI::Option* option = std::visit(
-      [&](auto* target) { return app_->add_option(name, *target, help); },
+      [&](auto* target) {
+        return app_->add_option(name, Target(target), help);
+      },
       value);
+  const bool writes = std::holds_alternative<OutputPath*>(value);
+  if (writes || std::holds_alternative<std::string*>(value) ||
+      std::holds_alternative<std::optional<std::string>*>(value) ||
+      std::holds_alternative<std::vector<std::string>*>(value))
+    texts_.push_back({option, writes});
   if (std::holds_alternative<int*>(value) ||
+      std::holds_alternative<std::optional<int>*>(value) ||
       std::holds_alternative<std::vector<int>*>(value))
     option->check(
         CLI::Validator(WholeNumber(std::numeric_limits<int>::min(),
@@ -138,9 +157,25 @@ void Command::Flag(const std::string& name, bool* value,
   app_->add_flag(name, *value, help);
 }
 
+absl::Status Command::CheckOutputs(const std::vector<TextOption>& texts) {
+  for (const TextOption& output : texts) {
+    if (!output.writes) continue;
+    std::vector<GivenOption> others;
+    for (const TextOption& other : texts)
+      if (&other != &output)
+        others.push_back(
+            {other.option->get_name(), other.option->results(), other.writes});
+    BANYAN_RETURN_IF_ERROR(CheckOutput(
+        {output.option->get_name(), output.option->results(), true}, others));
+  }
+  return absl::OkStatus();
+}
+
 void Command::OnCall(std::function<absl::Status()> call) {
-  app_->callback(
-      [outcome = outcome_, call = std::move(call)] { *outcome = call(); });
+  app_->callback([outcome = outcome_, texts = texts_, call = std::move(call)] {
+    *outcome = CheckOutputs(texts);
+    if (outcome->ok()) *outcome = call();
+  });
 }
 
 CommandLine::CommandLine(const std::string& program,
@@ -169,10 +204,18 @@ int CommandLine::Run(int argc, char** argv) {
     argv[1] = renamed->second.data();
   }
   if (UnknownCommand(*app_, argc, argv)) return kBadInput;
-  try {  // the library throws
+  try {  // libraries throw
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app_->exit(error) == 0 ? 0 : kBadInput;
+  } catch (const std::bad_alloc&) {
+    outcome_ = absl::InternalError(kOutOfMemory);
+  } catch (const std::length_error&) {
+    outcome_ = absl::InternalError(kOutOfMemory);
+  } catch (const std::exception& error) {
+    // Of the standard library: the system has no more threads.
+    outcome_ = absl::InternalError(
+        absl::StrCat("the system refused a resource: ", error.what()));
   }
   return ExitCode(outcome_);
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "experiments/commands/output.h"
 
 namespace CLI {
 class App;
@@ -55,10 +56,12 @@ class CommandOption {
 // What is given must outlive the parse.
 class Command {
  public:
+  // An OutputPath is held against all text options before the call
+  // (CheckOutput).
   using Value =
-      std::variant<int*, std::uint64_t*, std::string*, std::optional<double>*,
-                   std::optional<std::string>*, std::vector<int>*,
-                   std::vector<std::string>*>;
+      std::variant<int*, std::uint64_t*, std::string*, std::optional<int>*,
+                   std::optional<double>*, std::optional<std::string>*,
+                   std::vector<int>*, std::vector<std::string>*, OutputPath*>;
 
   // `name` is "--name", or the name of an argument without.
   CommandOption Option(const std::string& name, Value value,
@@ -68,11 +71,22 @@ class Command {
 
  private:
   friend class CommandLine;
+  struct TextOption {
+    CLI::Option* option;
+    bool writes;
+  };
   Command(CLI::App* app, absl::Status* outcome)
       : app_(app), outcome_(outcome) {}
+  template <typename T>
+  static T& Target(T* value) {
+    return *value;
+  }
+  static std::string& Target(OutputPath* output) { return output->path_; }
+  static absl::Status CheckOutputs(const std::vector<TextOption>& texts);
 
   CLI::App* app_;
   absl::Status* outcome_;
+  std::vector<TextOption> texts_;  // those that may be paths
 };
 
 class CommandLine {

@@ -16,12 +16,12 @@
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/checkpoint/safetensors_writer.h"
 #include "core/json/json_value.h"
 #include "core/tokenizer/tokenizer.h"
 #include "drafters/token_counts.h"
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/output.h"
 #include "experiments/commands/text_progress.h"
 #include "experiments/commands/warnings.h"
 #include "experiments/tools/documents.h"
@@ -32,19 +32,10 @@ namespace {
 
 struct Options {
   std::string model;
-  std::string out;
+  OutputPath out;
   std::vector<std::string> files;
   bool json = false;
 };
-
-// Before the work, not after it. Leaves no file.
-absl::Status CheckWritable(const std::string& out) {
-  std::error_code none;
-  if (std::filesystem::is_directory(out, none))
-    return absl::InvalidArgumentError(
-        absl::StrCat(out, ": expected a file to write, found a directory"));
-  return SafetensorsWriter::Create(out, {}).status();
-}
 
 // Counts the text alone: no token is added before or after, and what looks like
 // a special token is text.
@@ -80,7 +71,7 @@ absl::Status CountFiles(const Options& options, const Tokenizer& tokenizer,
 void Print(const Options& options, const TokenCounter& counter,
            std::int64_t bytes) {
   if (options.json) {
-    const JsonValue json = {{"out", options.out},
+    const JsonValue json = {{"out", options.out.path()},
                             {"documents", counter.documents()},
                             {"tokens", counter.tokens()},
                             {"pairs", counter.pairs()},
@@ -89,7 +80,7 @@ void Print(const Options& options, const TokenCounter& counter,
     return;
   }
   std::cout << absl::StreamFormat(
-      "%s: %s in %s, %s, %.1f MB\n", options.out,
+      "%s: %s in %s, %s, %.1f MB\n", options.out.path(),
       Counted(static_cast<std::int64_t>(counter.tokens()), "token"),
       Counted(static_cast<std::int64_t>(counter.documents()), "document"),
       Counted(static_cast<std::int64_t>(counter.pairs()), "distinct pair"),
@@ -104,16 +95,14 @@ absl::Status Count(const Options& options) {
     PrintWarning(warning);
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer,
                           Tokenizer::Load(options.model));
-  BANYAN_RETURN_IF_ERROR(CheckWritable(options.out));
   TokenCounter counter(checkpoint->architecture().vocab_size);
   BANYAN_RETURN_IF_ERROR(CountFiles(options, *tokenizer, counter));
-  BANYAN_RETURN_IF_ERROR(WriteTokenCounts(options.out, counter.counts()));
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(options.out, error);
-  if (error)
-    return absl::InternalError(
-        absl::StrCat(options.out, ": ", error.message()));
-  Print(options, counter, static_cast<std::int64_t>(bytes));
+  BANYAN_RETURN_IF_ERROR(
+      WriteTokenCounts(options.out.path(), counter.counts()));
+  std::error_code of_a_device;  // which keeps no byte
+  const auto bytes =
+      std::filesystem::file_size(options.out.path(), of_a_device);
+  Print(options, counter, of_a_device ? 0 : static_cast<std::int64_t>(bytes));
   return absl::OkStatus();
 }
 

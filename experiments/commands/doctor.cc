@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,7 +42,7 @@ struct Options {
   std::string head;     // one of the two
   std::string drafter;  // a model's directory
   std::string workload;
-  int prompts = 8;
+  std::optional<int> prompts;
   bool json = false;
 };
 
@@ -257,9 +258,8 @@ void AddDoctorCommand(CommandLine& line) {
       .Required();
   command
       .Option("--prompts", &options->prompts,
-              "So many of the workload; 0 is all.")
-      .AtLeast(0)
-      .ShowDefault();
+              absl::StrCat("Prompts of the workload; 0 is all. ", kFewHelp))
+      .AtLeast(0);
   command.Flag("--json", &options->json, "Print JSON.");
   command.OnCall([options] { return Run(*options); });
 }

@@ -14,9 +14,9 @@
 #include "core/base/status_macros.h"
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/output.h"
 #include "experiments/commands/warnings.h"
 #include "experiments/records/record_set.h"
-#include "experiments/report/output.h"
 #include "experiments/report/token_texts.h"
 
 namespace banyan {
@@ -26,7 +26,7 @@ struct Options {
   std::vector<std::string> paths;
   std::string format = "jsonl";
   std::string cell;
-  std::string out;
+  OutputPath out;
 };
 
 // Leaves out every other cell.

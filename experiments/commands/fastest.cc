@@ -1,7 +1,5 @@
 // banyan fastest: the length at which each drafter's chain was fastest.
-#include <iostream>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -9,30 +7,27 @@
 #include "core/base/status_macros.h"
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/output.h"
+#include "experiments/commands/warnings.h"
 #include "experiments/plan/opponents.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/chain_lengths.h"
-#include "experiments/report/output.h"
 
 namespace banyan {
 namespace {
 
 struct Options {
   std::vector<std::string> paths;
-  std::string out;
+  OutputPath out;
 };
 
 absl::Status Write(const Options& options) {
   BANYAN_ASSIGN_OR_RETURN(const RecordSet set,
                           ReadRecordSet(options.paths, /*mixed=*/false));
-  for (const std::string& warning : set.warnings)
-    std::cerr << "banyan: warning: " << warning << "\n";
+  for (const std::string& warning : set.warnings) PrintWarning(warning);
   BANYAN_ASSIGN_OR_RETURN(const std::vector<ChainLength> lengths,
                           FastestChains(set));
-  return WriteOutput(options.out, [&](std::ostream& out) {
-    out << ToYaml(lengths, set);
-    return absl::OkStatus();
-  });
+  return WriteOutput(options.out, ToYaml(lengths, set));
 }
 
 }  // namespace

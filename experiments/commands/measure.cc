@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -25,6 +24,7 @@
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
+#include "experiments/commands/output.h"
 #include "experiments/metrics/median.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/model_shelf.h"
@@ -36,7 +36,7 @@ namespace {
 struct Options {
   ModelOptions model;
   TimingOptions timing;
-  std::string out;
+  OutputPath out;
   bool json = false;
 };
 
@@ -160,12 +160,12 @@ void PrintText(const Options& options, const Measured& measured) {
 
 // The curve at the first context, for a policy's `target_ms`.
 absl::Status WriteCurve(const Options& options, const Measured& measured) {
-  std::ofstream file(options.out);
-  file << "# Milliseconds of a pass by its tokens, medians of "
-       << options.timing.rounds << " rounds: " << options.model.spec.directory
-       << measured.grown_note << ", " << measured.weights << ",\n# "
-       << measured.backend << ", context " << measured.timings.front().context
-       << ". A policy reads it as `target_ms: !include FILE`.\n";
+  const std::string about = absl::StrCat(
+      "# Milliseconds of a pass by its tokens, medians of ",
+      options.timing.rounds, " rounds: ", options.model.spec.directory,
+      measured.grown_note, ", ", measured.weights, ",\n# ", measured.backend,
+      ", context ", measured.timings.front().context,
+      ". A policy reads it as `target_ms: !include FILE`.\n");
   std::map<int, double> curve;
   for (const PassTiming& timing : measured.timings)
     if (timing.context == measured.timings.front().context)
@@ -175,12 +175,9 @@ absl::Status WriteCurve(const Options& options, const Measured& measured) {
     entries.push_back({absl::StrCat(tokens),
                        {},
                        Params::Scalar(absl::StrFormat("%.4f", ms))});
-  file << ToYaml(Params::Map(std::move(entries)));
-  file.close();
-  if (!file)
-    return absl::InternalError(
-        absl::StrCat(options.out, ": the curve could not be written"));
-  return absl::OkStatus();
+  return WriteOutput(
+      options.out,
+      absl::StrCat(about, ToYaml(Params::Map(std::move(entries)))));
 }
 
 void ShowProgress(int done, int all) {
@@ -190,10 +187,6 @@ void ShowProgress(int done, int all) {
 
 absl::Status Measure(const Options& options) {
   const SteadyClock clock;
-  // Before the work, not after it.
-  if (!options.out.empty() && !std::ofstream(options.out, std::ios::app))
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.out, ": the file cannot be written"));
   BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
   BANYAN_ASSIGN_OR_RETURN(const LoadedModel loaded,
                           shelf.Open(options.model.spec));

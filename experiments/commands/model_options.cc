@@ -1,7 +1,6 @@
 #include "experiments/commands/model_options.h"
 
 #include <cstdint>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -63,12 +62,6 @@ absl::StatusOr<std::vector<Params::Entry>> TemperatureOnly(
     return absl::InvalidArgumentError(
         absl::StrCat("--temperature: ", known.message()));
   return entries;
-}
-
-absl::Status CheckWritable(const std::string& path) {
-  if (std::ofstream(path, std::ios::app)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": the file cannot be written"));
 }
 
 }  // namespace banyan

@@ -37,9 +37,6 @@ absl::StatusOr<std::uint64_t> ReadSeed(const std::string& text);
 absl::StatusOr<std::vector<Params::Entry>> TemperatureOnly(
     const std::string& temperature);
 
-// OK if a file can be written at `path`, which it may be already.
-absl::Status CheckWritable(const std::string& path);
-
 }  // namespace banyan
 
 #endif  // BANYAN_EXPERIMENTS_COMMANDS_MODEL_OPTIONS_H_

@@ -1,7 +1,6 @@
 // banyan report: what was recorded, as tables, files and a page.
 #include <algorithm>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -12,12 +11,12 @@
 #include "core/base/status_macros.h"
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/output.h"
 #include "experiments/commands/warnings.h"
 #include "experiments/records/claims.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer.h"
 #include "experiments/report/html_page.h"
-#include "experiments/report/output.h"
 #include "experiments/report/page_json.h"
 #include "experiments/report/stated_costs.h"
 #include "experiments/report/summary.h"
@@ -38,7 +37,7 @@ struct Options {
   bool all = false;
   std::string kind;
   std::string curve;
-  std::string out;
+  OutputPath out;
 };
 
 // The table's own few metrics, or all that were asked for.
@@ -98,10 +97,7 @@ absl::Status MakeAndWrite(Options options) {
     BANYAN_RETURN_IF_ERROR(StateTimes(costs, set));
   for (const std::string& warning : set.warnings) PrintWarning(warning);
   BANYAN_ASSIGN_OR_RETURN(const std::string text, ReportText(set, options));
-  BANYAN_RETURN_IF_ERROR(WriteOutput(options.out, [&text](std::ostream& out) {
-    out << text;
-    return absl::OkStatus();
-  }));
+  BANYAN_RETURN_IF_ERROR(WriteOutput(options.out, text));
   return CheckClaims(set);
 }
 

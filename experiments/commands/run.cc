@@ -103,9 +103,9 @@ void PrintNotes(const Options& options, const Opened& opened) {
               << Counted(opened.run.left_out, "later turn")
               << " left out; workload.chat says how to write them\n";
   for (const std::string& note : opened.run.notes)
-    std::cerr << "banyan: " << note << "\n";
+    std::cerr << "banyan: " << Visible(note) << "\n";
   for (const std::string& note : opened.experiment.notes)
-    std::cerr << "banyan: " << options.file << ": " << note << "\n";
+    std::cerr << "banyan: " << options.file << ": " << Visible(note) << "\n";
 }
 
 absl::Status Run(const Options& options) {
@@ -141,8 +141,7 @@ absl::Status Run(const Options& options) {
   progress.Finish();
   BANYAN_ASSIGN_OR_RETURN(const RecordSet set,
                           ReadRecordSet({options.out}, /*mixed=*/false));
-  for (const std::string& warning : set.warnings)
-    std::cerr << "banyan: warning: " << warning << "\n";
+  for (const std::string& warning : set.warnings) PrintWarning(warning);
   std::cout << path << "\n\n"
             << AnswerText(MakeAnswer(set),
                           absl::StrCat("banyan report --all ", options.out));
@@ -158,7 +157,10 @@ std::string Duration(double seconds) {
 absl::Status PrintEstimate(const Opened& opened, const Clock& clock) {
   const absl::StatusOr<RunEstimate> estimate =
       EstimateRun(opened.run, *opened.backend, clock);
-  if (absl::IsUnimplemented(estimate.status())) return absl::OkStatus();
+  // The device does not know its limits, or has no memory for finding out.
+  if (absl::IsUnimplemented(estimate.status()) ||
+      absl::IsResourceExhausted(estimate.status()))
+    return absl::OkStatus();
   BANYAN_RETURN_IF_ERROR(estimate.status());
   std::cout << "\nAt best " << Duration(estimate->least_s)
             << ", if every draft were accepted; " << Duration(estimate->most_s)
@@ -199,7 +201,7 @@ absl::Status Check(const Options& options) {
     std::cout << opened.experiment.resolved;
     return absl::OkStatus();
   }
-  std::cout << opened.experiment.question << "\n\n"
+  std::cout << Visible(opened.experiment.question) << "\n\n"
             << Counted(static_cast<std::int64_t>(opened.run.cells.size()),
                        "cell")
             << " on "
@@ -210,7 +212,8 @@ absl::Status Check(const Options& options) {
   for (const PreparedCell& cell : opened.run.cells) {
     const records::Cell& about = cell.description;
     std::string line = absl::StrFormat(
-        "%s %s%s", Padded(about.name(), 56), about.lossless() ? "" : "LOSSY ",
+        "%s %s%s", Padded(Visible(about.name()), 56),
+        about.lossless() ? "" : "LOSSY ",
         about.target().grown_from().empty()
             ? ""
             : absl::StrCat("grown (", about.target().grown_from(), ")"));

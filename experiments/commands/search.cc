@@ -3,12 +3,11 @@
 
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <memory>
-#include <ostream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,11 +22,12 @@
 #include "configs/loader/loader.h"
 #include "configs/loader/writer.h"
 #include "core/base/counted.h"
+#include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/model_options.h"
-#include "experiments/report/output.h"
+#include "experiments/commands/output.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/model_shelf.h"
 #include "experiments/run/prepared_prompts.h"
@@ -39,14 +39,17 @@ struct Options {
   ModelOptions model;
   std::string method;
   std::string workload;
-  std::string out;
-  std::string path;
+  OutputPath out;
+  OutputPath path;
   std::string temperature;
   std::string seed = "0";
-  int prompts = 8;
+  std::optional<int> prompts;
   int max_new_tokens = 48;
   int steps = 40;
 };
+
+// A million steps' worth.
+constexpr std::size_t kMostPathBytes = std::size_t{1} << 28;
 
 constexpr absl::string_view kColumns =
     "candidate,tokens_per_round,draft_ms,round_ms,speed,best";
@@ -56,7 +59,9 @@ std::string About(const Options& options) {
   return absl::StrCat(
       options.method, " on ", options.workload, ", target ",
       options.model.spec.directory, ", seed ", options.seed, ", ",
-      options.prompts == 0 ? "all prompts" : Counted(options.prompts, "prompt"),
+      options.prompts == 0
+          ? "all prompts"
+          : Counted(options.prompts.value_or(kFewPrompts), "prompt"),
       ", at most ", Counted(options.max_new_tokens, "token"), " each",
       options.temperature.empty()
           ? ""
@@ -97,10 +102,10 @@ absl::StatusOr<std::vector<SearchStep>> ReadPath(const std::string& path,
                                                  const std::string& about,
                                                  const SearchSpace& space) {
   std::vector<SearchStep> steps;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return steps;
-  const std::string text((std::istreambuf_iterator<char>(file)),
-                         std::istreambuf_iterator<char>());
+  const absl::StatusOr<std::string> read = ReadFile(path, kMostPathBytes);
+  if (absl::IsNotFound(read.status())) return steps;
+  BANYAN_RETURN_IF_ERROR(read.status());
+  const std::string& text = *read;
   if (text.empty()) return steps;
   std::vector<std::string> lines = absl::StrSplit(text, '\n');
   lines.pop_back();  // what stands behind the last line's end
@@ -118,25 +123,6 @@ absl::StatusOr<std::vector<SearchStep>> ReadPath(const std::string& path,
     steps.push_back(*std::move(step));
   }
   return steps;
-}
-
-absl::Status Write(const std::string& path, const std::string& text) {
-  return WriteOutput(path, [&](std::ostream& out) {
-    out << text;
-    return absl::OkStatus();
-  });
-}
-
-// The same for a path that holds ratings, which a kill or a full disk must not
-// lose: the old file stands until the new one is whole.
-absl::Status Replace(const std::string& path, const std::string& text) {
-  const std::string fresh = absl::StrCat(path, ".new");
-  absl::Status status = Write(fresh, text);
-  if (status.ok() && std::rename(fresh.c_str(), path.c_str()) != 0)
-    status = absl::InternalError(
-        absl::StrCat(path, ": ", fresh, " could not take its place"));
-  if (!status.ok()) unlink(fresh.c_str());
-  return status;
 }
 
 std::string PathText(const std::string& about, const SearchSpace& space,
@@ -159,10 +145,7 @@ std::string Found(const SearchResult& result, const SearchSpace& space) {
 }
 
 absl::Status Run(Options options) {
-  if (options.path.empty()) options.path = options.out + ".path.csv";
-  // Before the work, not after it.
-  BANYAN_RETURN_IF_ERROR(CheckWritable(options.out));
-  BANYAN_RETURN_IF_ERROR(CheckWritable(options.path));
+  if (options.path.empty()) options.path = options.out.With(".path.csv");
   BANYAN_ASSIGN_OR_RETURN(const std::uint64_t seed, ReadSeed(options.seed));
   BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
   BANYAN_ASSIGN_OR_RETURN(const LoadedModel target,
@@ -180,24 +163,20 @@ absl::Status Run(Options options) {
   BANYAN_ASSIGN_OR_RETURN(const SearchSpace space,
                           SearchSpace::Of(task.method, target.model->layers()));
   const std::string about = About(options);
-  BANYAN_ASSIGN_OR_RETURN(task.known, ReadPath(options.path, about, space));
-  const std::string known = PathText(about, space, task.known);
-  BANYAN_RETURN_IF_ERROR(task.known.empty() ? Write(options.path, known)
-                                            : Replace(options.path, known));
+  BANYAN_ASSIGN_OR_RETURN(task.known,
+                          ReadPath(options.path.path(), about, space));
+  BANYAN_RETURN_IF_ERROR(
+      WriteOutput(options.path, PathText(about, space, task.known)));
   if (!task.known.empty())
     std::cerr << "going on behind " << Counted(int(task.known.size()), "step")
-              << " of " << options.path << "\n";
+              << " of " << options.path.path() << "\n";
   const bool terminal = isatty(STDERR_FILENO) == 1;
   int done = static_cast<int>(task.known.size());
   BANYAN_ASSIGN_OR_RETURN(
       const SearchResult result,
       Search(task, space, [&](const SearchStep& step) -> absl::Status {
-        std::ofstream file(options.path, std::ios::app);
-        file << LineOf(step, space) << "\n";
-        file.close();
-        if (!file)
-          return absl::InternalError(
-              absl::StrCat(options.path, ": could not be written"));
+        BANYAN_RETURN_IF_ERROR(AppendOutput(
+            options.path, absl::StrCat(LineOf(step, space), "\n")));
         ++done;
         if (terminal)
           std::cerr << "\r\033[Ksearching " << done << "/" << options.steps
@@ -206,7 +185,7 @@ absl::Status Run(Options options) {
       }));
   if (terminal) std::cerr << "\r\033[K";
   const std::string found = Found(result, space);
-  BANYAN_RETURN_IF_ERROR(Write(
+  BANYAN_RETURN_IF_ERROR(WriteOutput(
       options.out,
       absl::StrCat("# What of the target drafts best (banyan search): ", found,
                    ".\n# ", about, ".\n", ToYaml(result.method))));
@@ -245,9 +224,8 @@ void AddSearchCommand(CommandLine& line) {
       .ShowDefault();
   command
       .Option("--prompts", &options->prompts,
-              "So many of the workload; 0 is all")
-      .AtLeast(0)
-      .ShowDefault();
+              absl::StrCat("Prompts of the workload; 0 is all. ", kFewHelp))
+      .AtLeast(0);
   command
       .Option("--max-new-tokens", &options->max_new_tokens,
               "Tokens after each prompt")

@@ -1,8 +1,9 @@
 // banyan tokenize: text to token ids and back.
 #include <cstddef>
 #include <iostream>
-#include <iterator>
 #include <memory>
+#include <optional>
+#include <streambuf>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,8 @@
 
 namespace banyan {
 namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 28;
 
 struct Options {
   std::string model;
@@ -99,20 +102,39 @@ absl::Status Print(const absl::StatusOr<std::string>& text,
   return absl::OkStatus();
 }
 
+// What stands in standard input up to its next `end`, or up to its own. False:
+// nothing does. An input that never ends is refused.
+absl::StatusOr<bool> ReadInput(std::optional<char> end, std::string& text) {
+  text.clear();
+  std::streambuf& in = *std::cin.rdbuf();
+  for (int read = in.sbumpc(); read != std::char_traits<char>::eof();
+       read = in.sbumpc()) {
+    if (end.has_value() && read == *end) return true;
+    if (text.size() == kMostBytes)
+      return absl::InvalidArgumentError(
+          absl::StrCat("standard input: expected a text of at most ",
+                       kMostBytes, " bytes, found more"));
+    text.push_back(static_cast<char>(read));
+  }
+  return !text.empty();
+}
+
 absl::Status Tokenize(const Options& options) {
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer,
                           Tokenizer::Load(options.model));
   std::string text;
   if (!options.lines) {
-    text.assign(std::istreambuf_iterator<char>(std::cin), {});
+    BANYAN_RETURN_IF_ERROR(ReadInput(std::nullopt, text).status());
     return Print(Converted(options, *tokenizer, std::move(text)),
                  "standard input");
   }
-  // Reading a line also flushes those written.
-  for (std::size_t line = 1; std::getline(std::cin, text); ++line)
+  for (std::size_t line = 1;; ++line) {
+    std::cout.flush();  // whoever writes the lines may wait for the answers
+    BANYAN_ASSIGN_OR_RETURN(const bool found, ReadInput('\n', text));
+    if (!found) return absl::OkStatus();
     BANYAN_RETURN_IF_ERROR(Print(Converted(options, *tokenizer, text),
                                  absl::StrCat("standard input: line ", line)));
-  return absl::OkStatus();
+  }
 }
 
 }  // namespace

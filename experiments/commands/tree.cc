@@ -1,5 +1,4 @@
 // banyan tree: builds and draws a tree's shape.
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "core/json/json_value.h"
 #include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/output.h"
 #include "tree/optimize/hardware.h"
 #include "tree/optimize/shape.h"
 #include "tree/policies/catalogue.h"
@@ -114,21 +114,11 @@ void PrintText(const TreeFile& file, const TreePicture& picture) {
         choice->speedup);
 }
 
-absl::Status WriteFile(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out)
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": cannot be written"));
-  return absl::OkStatus();
-}
-
 struct TreeOptions {
   std::string file;
   bool json = false;
   bool dot = false;
-  std::string svg;
+  OutputPath svg;
 };
 
 absl::Status Tree(const TreeOptions& options) {
@@ -139,8 +129,8 @@ absl::Status Tree(const TreeOptions& options) {
   picture.title = absl::StrCat(file.policy, ", ", file.plan.shape.size() - 1,
                                " drafted nodes");
   if (!options.svg.empty()) {
-    BANYAN_RETURN_IF_ERROR(WriteFile(options.svg, ToSvg(picture)));
-    if (!options.json) std::cout << "drawn: " << options.svg << "\n";
+    BANYAN_RETURN_IF_ERROR(WriteOutput(options.svg, ToSvg(picture)));
+    if (!options.json) std::cout << "drawn: " << options.svg.path() << "\n";
   }
   if (options.json) {
     std::cout << ToJson(file).Text(2) << "\n";

@@ -3,10 +3,12 @@
 #include <iostream>
 #include <string>
 
+#include "core/text/columns.h"
+
 namespace banyan {
 
 void PrintWarning(const std::string& warning) {
-  std::cerr << "banyan: warning: " << warning << "\n";
+  std::cerr << "banyan: warning: " << VisibleLines(warning) << "\n";
 }
 
 }  // namespace banyan

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "configs/loader/writer.h"
+#include "core/base/counted.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "experiments/plan/resolve.h"
@@ -174,6 +177,29 @@ absl::Status CheckAxes(const std::vector<MatrixAxis>& axes,
   for (const auto& [path, value] : settings)
     BANYAN_RETURN_IF_ERROR(CheckOwnModel(root, {path, value}));
   return absl::OkStatus();
+}
+
+absl::Status CheckCells(const std::vector<MatrixAxis>& axes,
+                        const std::vector<std::string>& methods,
+                        std::size_t seeds, const Params& place) {
+  // Doubles do not overflow, and small numbers are exact.
+  auto combinations = static_cast<double>(seeds);
+  std::map<std::string, double> of_method;
+  for (const std::string& method : methods) of_method[method] = 1;
+  std::string sizes = absl::StrCat(seeds, " of seeds");
+  for (const MatrixAxis& axis : axes) {
+    const auto values = static_cast<double>(axis.values.size());
+    const auto own = of_method.find(axis.method);
+    (own == of_method.end() ? combinations : own->second) *= values;
+    absl::StrAppend(&sizes, ", ", values, " of ", axis.name);
+  }
+  double cells = combinations;  // of plain decoding
+  for (const auto& [method, own] : of_method) cells += combinations * own;
+  if (cells <= kMostCells) return absl::OkStatus();
+  return place.Error(absl::StrCat(
+      "expected at most ", kMostCells, " cells, found ", cells, ": ", sizes,
+      ", with plain decoding and ",
+      Counted(static_cast<std::int64_t>(methods.size()), "method")));
 }
 
 void ForEachCombination(

@@ -2,6 +2,7 @@
 #ifndef BANYAN_EXPERIMENTS_PLAN_AXES_H_
 #define BANYAN_EXPERIMENTS_PLAN_AXES_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,16 @@ bool ConcernsBaselines(const MatrixAxis& axis);
 // axis, a setting from the command line or the experiment's own models set too.
 absl::Status CheckAxes(const std::vector<MatrixAxis>& axes,
                        const Settings& settings, const Params& root);
+
+// The most cells of an experiment: with a workload of one prompt and a second
+// each it takes hours.
+inline constexpr int kMostCells = 10'000;
+
+// Refuses more than kMostCells, at `place`: of each combination of the axes'
+// values, with each seed, plain decoding and every method.
+absl::Status CheckCells(const std::vector<MatrixAxis>& axes,
+                        const std::vector<std::string>& methods,
+                        std::size_t seeds, const Params& place);
 
 // Calls `visit` with one value of each axis, the last axis fastest; once with
 // none if there is no axis.

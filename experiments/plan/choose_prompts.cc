@@ -40,8 +40,8 @@ absl::StatusOr<std::vector<int>> ChoosePrompts(const WorkloadSpec& spec,
                           : static_cast<std::size_t>(spec.prompts);
   if (wanted > fitting.size() || fitting.empty())
     return absl::InvalidArgumentError(absl::StrCat(
-        workload.path, ": ", fitting.size(),
-        " prompts of the kinds wanted, and the experiment wants ", wanted));
+        workload.path, ": expected ", std::max<std::size_t>(wanted, 1),
+        " prompts or more of the kinds wanted, found ", fitting.size()));
   std::vector<int> chosen;
   for (std::size_t i = 0; i < wanted; ++i)
     chosen.push_back(fitting[(i * fitting.size() / wanted +

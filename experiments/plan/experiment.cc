@@ -101,6 +101,14 @@ WorkloadSpec ReadWorkloadSpec(const Params& section, Errors& errors) {
   return spec;
 }
 
+// Null: none.
+std::vector<std::string> KeysOf(const Params* map) {
+  std::vector<std::string> keys;
+  if (map == nullptr) return keys;
+  for (const Params::Entry& entry : map->entries()) keys.push_back(entry.key);
+  return keys;
+}
+
 // What the cells of one combination share.
 ExperimentCell ReadCommon(const Sections& sections, Errors& errors) {
   ExperimentCell cell;
@@ -351,6 +359,9 @@ absl::StatusOr<std::pair<std::string, Params>> ReadSetting(
   if (equals == std::string::npos || equals == 0)
     return absl::InvalidArgumentError(
         absl::StrCat(place, ": expected PATH=VALUE"));
+  if (equals + 1 == text.size())
+    return absl::InvalidArgumentError(absl::StrCat(
+        place, ": expected a value after =, found none; null is none"));
   BANYAN_ASSIGN_OR_RETURN(Params value,
                           ParseYaml(text.substr(equals + 1), place));
   return std::pair(text.substr(0, equals), std::move(value));
@@ -373,6 +384,11 @@ Experiment ReadExperiment(const Params& file, const Settings& settings,
   errors.Add(axes.status());
   if (!axes.ok()) axes = std::vector<MatrixAxis>();
   errors.Add(CheckAxes(*axes, settings, root));
+  const absl::Status cells =
+      CheckCells(*axes, KeysOf(sections.methods), sections.seeds.size(),
+                 sections.matrix == nullptr ? root : *sections.matrix);
+  errors.Add(cells);
+  if (!cells.ok()) return experiment;
   Expander(root, *std::move(axes), experiment, errors).Run();
   if (sections.compare != nullptr && sections.methods != nullptr) {
     const absl::StatusOr<CompareSpec> compare =

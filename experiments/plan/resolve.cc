@@ -39,6 +39,9 @@ absl::StatusOr<Params> WithPresets(const Params& file) {
   std::vector<Params::Entry> entries;
   Errors errors;
   for (const Params::Entry& entry : methods->entries()) {
+    if (entry.key.empty())
+      return ErrorAt(entry.key_origin,
+                     "expected a method's name, found an empty text");
     if (entry.key == kPlainMethod)
       return ErrorAt(entry.key_origin,
                      "'plain' is the name of the baseline, which every "

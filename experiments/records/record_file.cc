@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -109,16 +110,24 @@ absl::Status Parse(absl::string_view payload, absl::string_view kind,
   return absl::InvalidArgumentError(absl::StrCat("it is no ", kind));
 }
 
+using CellsAndPrompts = std::set<std::pair<std::uint32_t, std::uint32_t>>;
+
 // Reads one whole entry into `file`, the first as its context.
-absl::Status ReadEntry(absl::string_view payload, bool first,
-                       RecordFile& file) {
+absl::Status ReadEntry(absl::string_view payload, bool first, RecordFile& file,
+                       CellsAndPrompts& seen) {
   if (first) {
     BANYAN_RETURN_IF_ERROR(Parse(payload, "context", file.context));
     return CheckContext(file.context);
   }
   records::PromptRecord& record = file.prompts.emplace_back();
   BANYAN_RETURN_IF_ERROR(Parse(payload, "prompt record", record));
-  return CheckRecord(record, file.context);
+  BANYAN_RETURN_IF_ERROR(CheckRecord(record, file.context));
+  if (seen.insert({record.cell(), record.prompt()}).second)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("prompt ", record.prompt(), " of cell '",
+                   file.context.cells(static_cast<int>(record.cell())).name(),
+                   "' is recorded already, in an entry before"));
 }
 
 // How many records at the end are of a batch that is not all there.
@@ -142,11 +151,13 @@ absl::StatusOr<RecordFile> ReadRecordFile(const std::string& path) {
   RecordFile file{.path = path};
   std::size_t end = kMagic.size();
   std::vector<std::size_t> begins;  // of the entries
+  CellsAndPrompts seen;
   while (end < bytes.size()) {
     BANYAN_ASSIGN_OR_RETURN(const std::optional<absl::string_view> payload,
                             PayloadAt(path, bytes, end));
     if (!payload.has_value()) break;
-    const absl::Status read = ReadEntry(*payload, end == kMagic.size(), file);
+    const absl::Status read =
+        ReadEntry(*payload, end == kMagic.size(), file, seen);
     if (!read.ok()) return Corrupt(path, end, read.message());
     begins.push_back(end);
     end += kHeaderBytes + payload->size();

@@ -39,8 +39,9 @@ struct RecordFile {
 // Reads a file. An incomplete last entry is a torn tail, not an error; a file
 // that does not begin as a record file, whose first entry is no context, or in
 // which a complete entry does not match its checksum, its message or what
-// record_check.h asks is refused, naming the byte. A file that ends before its
-// context does has nothing to give: DataLoss, and it may be removed.
+// record_check.h asks, or a record is there twice, is refused, naming the byte.
+// A file that ends before its context does has nothing to give: DataLoss, and
+// it may be removed.
 absl::StatusOr<RecordFile> ReadRecordFile(const std::string& path);
 
 // Appends to one file. Not safe for concurrent use. Another writer of the same

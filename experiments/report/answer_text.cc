@@ -39,8 +39,8 @@ constexpr char kGap[] = "  ";
 
 // At most so many columns: what is cut off becomes "..".
 std::string Cut(absl::string_view text, int columns) {
-  if (Columns(text) <= columns) return std::string(text);
-  std::string cut(text);
+  std::string cut = Visible(text);
+  if (Columns(cut) <= columns) return cut;
   while (!cut.empty() && Columns(cut) > columns - 2) cut.pop_back();
   return cut + "..";
 }

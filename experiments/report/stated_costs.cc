@@ -34,11 +34,30 @@ constexpr char kDraftMs[] = "draft_ms";
 
 using CostByDrafter = std::map<std::string, double>;
 
+// Times of a pass: a nanosecond, and eleven days. Outside of them speeds are no
+// finite numbers.
+constexpr double kLeastMs = 1e-6;
+constexpr double kMostMs = 1e9;
+
 absl::StatusOr<double> ReadLevel(const Params& value) {
   double ms = 0;
   BANYAN_RETURN_IF_ERROR(Convert(value, ms));
-  if (ms < 0) return value.Expected("milliseconds a level, 0 or more");
+  if (ms < 0 || ms > kMostMs)
+    return value.Expected(
+        absl::StrCat("milliseconds a level, from 0 to ", kMostMs));
   return ms;
+}
+
+// `value` is a curve.
+absl::Status CheckTargetMs(const Params& value) {
+  for (const Params::Entry& entry : value.entries()) {
+    double ms = 0;
+    BANYAN_RETURN_IF_ERROR(Convert(entry.value, ms));
+    if (ms < kLeastMs || ms > kMostMs)
+      return entry.value.Expected(absl::StrCat("milliseconds a pass, from ",
+                                               kLeastMs, " to ", kMostMs));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ReadDraftMs(const Params& value, StatedCosts& costs) {
@@ -181,6 +200,7 @@ absl::StatusOr<StatedCosts> ReadStatedCosts(const std::string& path) {
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(costs.target_ms,
                           CostCurve::FromParams(kTargetMs, target_ms));
+  BANYAN_RETURN_IF_ERROR(CheckTargetMs(target_ms));
   BANYAN_RETURN_IF_ERROR(ReadDraftMs(draft_ms, costs));
   return costs;
 }

@@ -2,13 +2,17 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/cell_counts.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/report/cell_text.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/summary.h"
 
@@ -60,12 +64,32 @@ std::string NumberLine(const std::vector<std::string>& begin,
   return Line(fields);
 }
 
+// What every cell has, beside its name. Programs join records of several
+// experiments by them, whatever axes these have.
+constexpr absl::string_view kProperties[] = {"method", "target", "temperature",
+                                             "lossless"};
+
+std::vector<std::string> PropertiesOf(const records::Cell& cell) {
+  return {cell.method(), TargetName(cell), ExactNumber(cell.temperature()),
+          cell.lossless() ? "true" : "false"};
+}
+
+// An axis may be called as a property is, and need not be that.
+std::string AxisColumn(const std::string& axis) {
+  for (const absl::string_view property : kProperties)
+    if (axis == property) return absl::StrCat("matrix.", axis);
+  return axis;
+}
+
 std::string RowLines(const Summary& summary, const SummaryRow& row,
                      bool has_reference) {
   std::string lines;
+  const records::Cell& cell = *row.cell->cell;
   std::vector<std::string> begin = {row.cell->name};
+  for (std::string& property : PropertiesOf(cell))
+    begin.push_back(std::move(property));
   for (const std::string& axis : summary.axes)
-    begin.push_back(AxisValue(*row.cell->cell, axis));
+    begin.push_back(AxisValue(cell, axis));
   begin.emplace_back();
   for (std::size_t i = 0; i < summary.metrics.size(); ++i) {
     begin.back() = std::string(summary.metrics[i]->name);
@@ -81,7 +105,10 @@ std::string RowLines(const Summary& summary, const SummaryRow& row,
 std::string ToCsv(const Summary& summary) {
   const bool has_reference = HasReference(summary);
   std::vector<std::string> header = {"cell"};
-  header.insert(header.end(), summary.axes.begin(), summary.axes.end());
+  for (const absl::string_view property : kProperties)
+    header.emplace_back(property);
+  for (const std::string& axis : summary.axes)
+    header.push_back(AxisColumn(axis));
   for (const char* name : {"metric", "key", "value", "low", "high", "prompts"})
     header.emplace_back(name);
   if (has_reference)

@@ -50,6 +50,16 @@ Row Escaped(const Row& row, const Escape& escape) {
   return escaped;
 }
 
+// `table` with names of any origin in it, fit for a terminal.
+Table VisibleTable(Table table) {
+  for (Table::Section& section : table.sections) {
+    section.title = Visible(section.title);
+    for (Row& row : section.rows) row = Escaped(row, Visible);
+  }
+  for (std::string& note : table.notes) note = VisibleLines(note);
+  return table;
+}
+
 std::string MarkdownText(const std::string& text) {
   return absl::StrReplaceAll(text, {{"\\", "\\\\"},
                                     {"|", "\\|"},
@@ -92,7 +102,8 @@ std::string LatexLine(const Row& row) {
 
 }  // namespace
 
-std::string ToText(const Table& table) {
+std::string ToText(const Table& raw) {
+  const Table table = VisibleTable(raw);
   const std::vector<int> widths = Widths(table);
   std::string out;
   for (const std::string& warning : table.warnings)

@@ -14,6 +14,7 @@
 #include "core/base/errors.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
 #include "core/prob/sampling_rule.h"
 #include "core/tokenizer/chat_template.h"
 #include "decode/method.h"
@@ -118,6 +119,29 @@ absl::StatusOr<SamplingRule> Override(const MethodSections& sections,
   return SamplingRule::FromParams(Params::Map(std::move(entries)));
 }
 
+// `stated` is where the rule's key `banned` stands, if it does.
+absl::Status CheckBanned(const SamplingRule& rule, const Params* stated,
+                         int vocab_size) {
+  for (const TokenId token : rule.options().banned)
+    if (token >= vocab_size) {
+      const std::string wrong =
+          absl::StrCat("sampling: banned: expected tokens from 0 to ",
+                       vocab_size - 1, ", the target's, found ", token);
+      return stated == nullptr ? absl::InvalidArgumentError(wrong)
+                               : stated->Error(wrong);
+    }
+  return absl::OkStatus();
+}
+
+// Of `overrides` or, without it there, of the file.
+const Params* FindBanned(const MethodSections& sections,
+                         const std::vector<Params::Entry>& overrides) {
+  for (const Params::Entry& entry : overrides)
+    if (entry.key == "banned") return &entry.value;
+  return sections.sampling == nullptr ? nullptr
+                                      : sections.sampling->Find("banned");
+}
+
 // What a method file says before any model is opened.
 struct Stated {
   bool has_right_keys = false;
@@ -174,6 +198,8 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
   const absl::StatusOr<LoadedModel> target = context.shelf.Open(context.target);
   errors.Add(target.status());
   if (!target.ok()) return errors.status();
+  errors.Add(CheckBanned(stated.rule, FindBanned(sections, context.sampling),
+                         target->model->vocab_size()));
   LoadedMethod loaded;
   loaded.chat_template = stated.chat_template;
   loaded.target = target->model;

@@ -1,6 +1,7 @@
 #include "experiments/run/prepared_prompts.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -123,9 +124,11 @@ absl::StatusOr<std::vector<TokenId>> TokensOf(const WorkloadPrompt& prompt,
 }
 
 absl::StatusOr<std::vector<Prompt>> ReadPrompts(const std::string& workload,
-                                                int most,
+                                                std::optional<int> wanted,
                                                 const LoadedModel& target) {
   BANYAN_ASSIGN_OR_RETURN(const Workload all, ReadWorkload(workload));
+  const int most = wanted.value_or(
+      std::min(kFewPrompts, static_cast<int>(all.prompts.size())));
   BANYAN_ASSIGN_OR_RETURN(const std::vector<int> chosen,
                           ChoosePrompts({workload, {}, most}, all));
   std::vector<Prompt> prompts;

@@ -2,6 +2,7 @@
 #ifndef BANYAN_EXPERIMENTS_RUN_PREPARED_PROMPTS_H_
 #define BANYAN_EXPERIMENTS_RUN_PREPARED_PROMPTS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,10 +47,15 @@ absl::StatusOr<std::vector<TokenId>> ChatTokens(
 absl::StatusOr<std::vector<TokenId>> TokensOf(const WorkloadPrompt& prompt,
                                               const LoadedModel& target);
 
-// The first `most` prompts of a workload file, or all if that is 0, by their
-// numbers in it.
+// Prompts that are read where nobody says how many.
+inline constexpr int kFewPrompts = 8;
+inline constexpr char kFewHelp[] = "8 if not given, or all if there are fewer.";
+
+// So many prompts of a workload file, evenly spaced, or all if `wanted` is 0,
+// by their numbers in it; kFewPrompts, or all if there are fewer, if there is
+// no `wanted`. Fails if there are not as many as are wanted.
 absl::StatusOr<std::vector<Prompt>> ReadPrompts(const std::string& workload,
-                                                int most,
+                                                std::optional<int> wanted,
                                                 const LoadedModel& target);
 
 }  // namespace banyan

@@ -83,11 +83,11 @@ std::vector<std::string> RunProgress::Table() const {
   for (const std::string& name : names) {
     const Work& sum = total[name];
     const auto& [base, own] = paired[name];
-    lines.push_back(
-        absl::StrFormat("%s %12.3f %13.2f %9s", Padded(name, kNameColumns),
-                        sum.ns / 1e6 / std::max(sum.tokens, 1.0),
-                        sum.tokens / std::max(sum.rounds, 1.0),
-                        own > 0 ? absl::StrFormat("%.2f", base / own) : "-"));
+    lines.push_back(absl::StrFormat(
+        "%s %12.3f %13.2f %9s", Padded(Visible(name), kNameColumns),
+        sum.ns / 1e6 / std::max(sum.tokens, 1.0),
+        sum.tokens / std::max(sum.rounds, 1.0),
+        own > 0 ? absl::StrFormat("%.2f", base / own) : "-"));
   }
   return lines;
 }

@@ -56,10 +56,13 @@ void SetGpu(const GpuFacts& facts, records::Gpu& gpu) {
   gpu.set_memory_bus_bits(static_cast<std::uint32_t>(facts.memory_bus_bits));
 }
 
-// 0: the device does not know.
+// 0: the device does not know, or has no memory for finding out, which is no
+// reason not to run.
 absl::StatusOr<double> Bandwidth(Backend& backend, const Clock& clock) {
   const auto gauge = backend.NewGauge(kGaugeBytes, clock);
-  if (absl::IsUnimplemented(gauge.status())) return 0.0;
+  if (absl::IsUnimplemented(gauge.status()) ||
+      absl::IsResourceExhausted(gauge.status()))
+    return 0.0;
   BANYAN_RETURN_IF_ERROR(gauge.status());
   std::vector<double> values;
   for (int i = 0; i < kReadings; ++i) {

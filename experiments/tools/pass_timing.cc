@@ -112,12 +112,14 @@ class Passes {
   std::unique_ptr<DeviceRound> round_;  // null: the host runs them
 };
 
-// Null: the device does not know its limits.
+// Null: the device does not know its limits, or has no memory for finding out.
 absl::StatusOr<std::unique_ptr<Gauge>> MakeGauge(Backend& backend,
                                                  std::size_t bytes,
                                                  const Clock& clock) {
   auto gauge = backend.NewGauge(bytes, clock);
-  if (absl::IsUnimplemented(gauge.status())) return nullptr;
+  if (absl::IsUnimplemented(gauge.status()) ||
+      absl::IsResourceExhausted(gauge.status()))
+    return nullptr;
   return gauge;
 }
 

@@ -350,6 +350,10 @@ TEST_F(DamagedIndex, IsRefusedByItsManifest) {
                         "shards[0].suffixes", "a number from 0 to 7, found 8");
   ExpectRefusedManifest("\"cut\": 0", "\"cut\": -1", "shards[0].cut",
                         "a number from 0");
+  ExpectRefusedManifest("\"documents\": 2", "\"documents\": 0",
+                        "shards[0].documents", "at least 1 where `cut` is 0");
+  ExpectRefusedManifest("\"documents\": 2", "\"documents\": 99",
+                        "shards[1].documents", "at least 99");
   ExpectRefusedManifest("\"tokens_fnv1a\": \"", "\"tokens_fnv1a\": \"x",
                         "shards[0].tokens_fnv1a", "sixteen digits");
   Replace("\"documents\"", "\"texts\"");
@@ -371,6 +375,47 @@ TEST_F(DamagedIndex, IsRefusedWhereAShardIsTakenOut) {
   EXPECT_THAT(std::string(Opened().message()),
               AllOf(HasSubstr(Path("index.json") + ": manifest_fnv1a: "),
                     HasSubstr("the file was changed")));
+}
+
+TEST_F(DamagedIndex, IsRefusedWithoutAShard) {
+  std::string text = folder_.Read("index.json");
+  const std::size_t list = text.find("\"shards\": [");
+  ASSERT_NE(list, std::string::npos);
+  folder_.Write("index.json", text.substr(0, list) + "\"shards\": []}");
+  EXPECT_EQ(Opened().message(),
+            Path("index.json") +
+                ": shards: expected at least one shard, found a list");
+}
+
+TEST_F(DamagedIndex, SaysThatAFileWasCutShortSinceItWasOpened) {
+  for (const char* name : {"000.tokens", "001.suffixes"}) {
+    const std::string bytes = folder_.Read(name);
+    const auto index = CorpusIndex::Open(folder_.path());
+    ASSERT_TRUE(index.ok()) << index.status();
+    const auto places = (*index)->Find({0});
+    ASSERT_TRUE(places.ok()) << places.status();
+    std::filesystem::resize_file(Path(name), 0);
+    for (const absl::Status& status :
+         {(*index)->Find({0}).status(),
+          (*index)->LongestMatch({0, 1}, 1, 2).status(),
+          (*index)->After({1, *places}, 1, kAll).status(),
+          (*index)->CheckSums()}) {
+      EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+      EXPECT_EQ(status.message(),
+                absl::StrCat(Path(name), ": expected ", bytes.size(),
+                             " bytes, as when it was opened, found 0: it was "
+                             "cut short since"));
+    }
+    folder_.Write(name, bytes);
+    // Another file of the name takes nothing away.
+    const auto again = CorpusIndex::Open(folder_.path());
+    ASSERT_TRUE(again.ok()) << again.status();
+    std::filesystem::rename(Path(name), Path("moved"));
+    folder_.Write(name, "");
+    EXPECT_TRUE((*again)->Find({0}).ok());
+    std::filesystem::remove(Path("moved"));
+    folder_.Write(name, bytes);
+  }
 }
 
 TEST_F(DamagedIndex, IsRefusedWithoutAManifestOrWithHalfOfIt) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -111,6 +112,46 @@ class HybridTest : public testing::Test {
   std::shared_ptr<AskedSoFar> asked_ = std::make_shared<AskedSoFar>();
   Context context_ = ContextOf({7});
 };
+
+// `depth` drafters, each in the one before, the last a chain of n-grams.
+std::string Nested(const std::string& before, const std::string& after,
+                   int depth) {
+  std::string spec = "{name: ngram}";
+  for (int i = 1; i < depth; ++i) spec = absl::StrCat(before, spec, after);
+  return spec;
+}
+
+// Exponentially many questions would not be answered before the test is ended.
+TEST(NestedDrafters, CostAsManyQuestionsAsThereAreLevels) {
+  for (const auto& [name, before, after] :
+       {std::tuple("sam", "{name: sam, fallback: ", "}"),
+        std::tuple("hybrid", "{name: hybrid, drafters: [{drafter: ", "}]}"),
+        std::tuple("relay", "{name: relay, spans: [{drafter: ", "}]}")}) {
+    SCOPED_TRACE(name);
+    const std::string section = Nested(before, after, 20);
+    const std::string spec =
+        absl::StrCat(name, " {", section.substr(section.find(", ") + 2));
+    const std::unique_ptr<Drafter> drafter = MustBuild(spec);
+    Context context = BeginWith(*drafter, {1, 2, 3, 1, 2});
+    for (int round = 0; round < 4; ++round) {
+      AtRoot(*drafter, context);
+      Commit(*drafter, {3, 1, 2}, context);
+    }
+    EXPECT_EQ(drafter->Clone()->laws(), drafter->laws());
+  }
+}
+
+TEST(NestedDrafters, AreBounded) {
+  EXPECT_THAT(
+      Refusal("hybrid {drafters: [{drafter: &a {name: ngram}}, {drafter: &b "
+              "{name: hybrid, drafters: [{drafter: *a}, {drafter: *a}, "
+              "{drafter: *a}, {drafter: *a}]}}, {drafter: &c {name: hybrid, "
+              "drafters: [{drafter: *b}, {drafter: *b}, {drafter: *b}, "
+              "{drafter: *b}]}}, {drafter: {name: hybrid, drafters: "
+              "[{drafter: *c}, {drafter: *c}, {drafter: *c}, {drafter: "
+              "*c}]}}]}"),
+      HasSubstr("drafter hybrid: expected at most 64 drafters in it, found "));
+}
 
 constexpr double kLong = 1e9;  // a memory in which nothing fades
 

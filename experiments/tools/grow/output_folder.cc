@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -14,10 +13,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "core/base/output_file.h"
+#include "core/base/status_macros.h"
 
 namespace banyan {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+constexpr char kUnfinished[] = "unfinished";
+
+}  // namespace
 
 OutputFolder::OutputFolder(std::string path, bool made)
     : path_(std::move(path)), made_(made) {}
@@ -31,11 +38,29 @@ absl::StatusOr<std::unique_ptr<OutputFolder>> OutputFolder::Make(
         absl::StrCat(path, ": the folder cannot be made",
                      error ? absl::StrCat(": ", error.message()) : ""));
   auto folder = absl::WrapUnique(new OutputFolder(path, made));
-  const bool empty = fs::is_empty(path, error);
-  if (error || !empty)
+  const bool usable =
+      fs::is_empty(path, error) ||
+      fs::exists(absl::StrCat(path, "/", kUnfinished, ".partial"), error);
+  if (error || !usable)
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": expected an empty folder, or none"));
+  BANYAN_RETURN_IF_ERROR(folder->Begin());
   return folder;
+}
+
+absl::Status OutputFolder::Begin() {
+  BANYAN_ASSIGN_OR_RETURN(
+      unfinished_, OutputFile::Open(absl::StrCat(path_, "/", kUnfinished)));
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_, error))
+    if (entry.path().stem() != kUnfinished && entry.is_regular_file(error))
+      fs::remove(entry.path(), error);
+  return absl::OkStatus();
+}
+
+void OutputFolder::Keep() {
+  kept_ = true;
+  unfinished_.reset();
 }
 
 absl::Status OutputFolder::RequireSpace(std::int64_t bytes) const {
@@ -51,6 +76,7 @@ absl::Status OutputFolder::RequireSpace(std::int64_t bytes) const {
 
 OutputFolder::~OutputFolder() {
   if (kept_) return;
+  unfinished_.reset();
   std::error_code ignored;
   for (const std::string& file : files_) fs::remove(file, ignored);
   if (made_) fs::remove(path_, ignored);
@@ -63,13 +89,10 @@ std::string OutputFolder::File(absl::string_view name) {
 
 absl::Status OutputFolder::Write(absl::string_view name,
                                  absl::string_view text) {
-  const std::string path = File(name);
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) return absl::OkStatus();
-  return absl::InternalError(
-      absl::StrCat(path, ": the file could not be written"));
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file,
+                          OutputFile::Open(File(name)));
+  BANYAN_RETURN_IF_ERROR(file->Append(text));
+  return file->Finish();
 }
 
 absl::Status OutputFolder::CopyIfThere(const std::string& from,

@@ -10,15 +10,18 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/output_file.h"
 
 namespace banyan {
 
 // Unless Keep() is called, what was written goes with this object, and the
-// folder too if it was made for it.
+// folder too if it was made for it. Until then the folder holds the file
+// `unfinished.partial`: what a process that was killed left is known by it.
 class OutputFolder {
  public:
-  // Makes the folder where it is missing. Fails with InvalidArgument if it
-  // cannot, or if it holds anything.
+  // Makes the folder where it is missing, and empties one that a killed process
+  // left. Fails with InvalidArgument if it cannot, if it holds anything else,
+  // or if another process is filling it.
   static absl::StatusOr<std::unique_ptr<OutputFolder>> Make(
       const std::string& path);
   ~OutputFolder();
@@ -30,19 +33,22 @@ class OutputFolder {
   absl::Status RequireSpace(std::int64_t bytes) const;
   // The path of a file that the caller is about to write.
   std::string File(absl::string_view name);
-  // Internal if it cannot be written.
+  // Fails as OutputFile.
   absl::Status Write(absl::string_view name, absl::string_view text);
   // Copies FROM/NAME if there is such a file. Fails as Write.
   absl::Status CopyIfThere(const std::string& from, absl::string_view name);
 
-  void Keep() { kept_ = true; }
+  void Keep();
 
  private:
   OutputFolder(std::string path, bool made);
+  // Locks the folder, and removes what a killed process left.
+  absl::Status Begin();
 
   std::string path_;
   bool made_;
   bool kept_ = false;
+  std::unique_ptr<OutputFile> unfinished_;  // never finished
   std::vector<std::string> files_;
 };
 

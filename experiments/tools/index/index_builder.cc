@@ -22,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/fnv1a.h"
@@ -56,6 +57,14 @@ std::uint64_t WithText(std::uint64_t name, absl::string_view text) {
 // Documents that a shard and those before it have begun.
 std::int64_t Begun(const IndexShard& shard) {
   return shard.documents + (shard.cut > 0 ? 1 : 0);
+}
+
+// Whether a name is that of a shard's file: a number, and what is in it.
+bool IsOfAShard(absl::string_view name) {
+  const std::size_t digits = name.find_first_not_of("0123456789");
+  return digits != absl::string_view::npos && digits > 0 &&
+         (name.substr(digits) == ".tokens" ||
+          name.substr(digits) == ".suffixes");
 }
 
 // Of a folder that is there; it is then this builder's until it is closed.
@@ -155,19 +164,28 @@ absl::Status IndexBuilder::Begin() {
         "index is being built"));
   absl::StatusOr<IndexManifest> found =
       ReadIndexManifest(folder_, kBuildingFile);
-  if (!absl::IsNotFound(found.status())) {
-    BANYAN_RETURN_IF_ERROR(found.status());
-    if (!found->shards.empty()) return GoOn(*std::move(found));
-  } else {
-    for (const fs::directory_entry& entry :
-         fs::directory_iterator(folder_, error))
-      // Of a builder that was killed as soon as it began.
-      if (entry.path().filename() != absl::StrCat(kBuildingFile, ".part"))
-        return absl::InvalidArgumentError(
-            absl::StrCat(folder_, ": expected an empty folder, or none, found ",
-                         entry.path().filename().string()));
+  const bool under_way = !absl::IsNotFound(found.status());
+  BANYAN_RETURN_IF_ERROR(CheckFolder(under_way));
+  if (!under_way) return WriteManifest();
+  BANYAN_RETURN_IF_ERROR(found.status());
+  return found->shards.empty() ? WriteManifest() : GoOn(*std::move(found));
+}
+
+absl::Status IndexBuilder::CheckFolder(bool under_way) const {
+  std::error_code error;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(folder_, error)) {
+    const std::string name = entry.path().filename().string();
+    // Of a builder that was killed while it wrote the file.
+    const absl::string_view whole = absl::StripSuffix(name, ".partial");
+    if (whole == kBuildingFile || (under_way && IsOfAShard(whole))) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder_, ": expected ",
+                     under_way ? "the files of an index under way"
+                               : "an empty folder, or none",
+                     ", found ", name));
   }
-  return WriteManifest();
+  return absl::OkStatus();
 }
 
 absl::Status IndexBuilder::Refusal(absl::string_view key,
@@ -225,7 +243,10 @@ absl::Status IndexBuilder::AddDocument(absl::string_view text,
 absl::Status IndexBuilder::CheckSameText() {
   for (; seen_again_ < shards_before_; ++seen_again_) {
     const IndexShard& shard = manifest_.shards[seen_again_];
-    if (Begun(shard) != documents_) break;
+    if (Begun(shard) > documents_) break;
+    if (Begun(shard) < documents_)
+      return Refusal(absl::StrCat("shards[", seen_again_, "].documents"),
+                     absl::StrCat(shard.documents), "at least 1");
     if (shard.text_fnv1a != HexName(name_))
       return Refusal(absl::StrCat("shards[", seen_again_, "].text_fnv1a"),
                      shard.text_fnv1a, HexName(name_));

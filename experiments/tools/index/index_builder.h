@@ -94,6 +94,8 @@ class IndexBuilder {
                bool made, int lock);
 
   absl::Status Begin();
+  // Nothing stands in the folder but, if an index is under way, its files.
+  absl::Status CheckFolder(bool under_way) const;
   absl::Status GoOn(IndexManifest found);
   absl::Status AddDocument(absl::string_view text, Tokenize tokenize);
   absl::Status CheckSameText();

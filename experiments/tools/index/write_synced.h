@@ -10,9 +10,8 @@
 
 namespace banyan {
 
-// Writes `bytes` as PATH.part, has the disk take them, and gives the file its
-// name in the place of an older one. Internal, "PATH: reason", if that fails
-// (a full disk): PATH is then as it was, and PATH.part is removed.
+// Writes a file as OutputFile does, all at once. Internal, "PATH: reason", if
+// that fails (a full disk): PATH is then as it was.
 absl::Status WriteSynced(const std::string& path,
                          absl::Span<const std::byte> bytes);
 

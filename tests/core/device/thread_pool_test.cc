@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -114,6 +115,23 @@ TEST(ThreadPool, CallersTakeTurns) {
     }
     for (const auto& mine : runs) EXPECT_THAT(mine, testing::Each(kRounds));
   }
+}
+
+// Memory may run out on any thread: that ends the call, not the program.
+TEST(ThreadPool, ThrowsWhatAPieceThrowsOnceAllHaveRun) {
+  for (int threads = 1; threads <= 4; ++threads)
+    for (int wrong = 0; wrong < 8; ++wrong) {
+      ThreadPool pool(threads);
+      std::atomic<int> ran = 0;
+      EXPECT_THROW(pool.Run(8,
+                            [&](int piece) {
+                              ++ran;
+                              if (piece == wrong) throw std::bad_alloc();
+                            }),
+                   std::bad_alloc);
+      EXPECT_EQ(ran, threads == 1 ? wrong + 1 : 8);
+      ExpectOneRound(pool, 7);  // and it is as it was
+    }
 }
 
 TEST(ThreadPool, StartsAndStopsAnyNumberOfTimes) {

@@ -38,6 +38,20 @@ TEST(Columns, KeepsTheFirstAndTheLastOfEveryRange) {
   EXPECT_EQ(Printable("\xf0\x8f\xbf\xbf"), "\uFFFD\uFFFD\uFFFD\uFFFD");
 }
 
+TEST(Visible, SpellsOutWhatATerminalWouldObey) {
+  EXPECT_EQ(Visible("a\x1b[31m"), "a\\x1b[31m");
+  EXPECT_EQ(Visible(absl::string_view("\0\x7f\n\r\t", 5)),
+            "\\x00\\x7f\\n\\r\\t");
+  EXPECT_EQ(Visible("a\u202eb\u2066\u200f"), "a\\u202eb\\u2066\\u200f");
+  EXPECT_EQ(Visible("\xc2\x9b"), "\\u009b");  // a CSI in one character
+  EXPECT_EQ(Visible("\u2028"), "\\u2028");
+  EXPECT_EQ(Visible("\xff\xc2"), "\\xff\\xc2");
+  // All else stays, what a text says of itself too.
+  const std::string kept = "\u65e5 \U0001F600 e\u0301 a\u200db \uFFFD \\n";
+  EXPECT_EQ(Visible(kept), kept);
+  EXPECT_EQ(VisibleLines("a\x1b\n\nb\r\n"), "a\\x1b\n\nb\\r\n");
+}
+
 TEST(Columns, AreThoseOfATerminal) {
   EXPECT_EQ(Columns(""), 0);
   EXPECT_EQ(Columns("ab\u00e9"), 3);

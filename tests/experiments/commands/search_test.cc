@@ -97,12 +97,12 @@ TEST_F(SearchCommand, GoesOnWhereItWasStopped) {
   const std::size_t end = text.find(whole[4]) + 9;
   std::ofstream(path(), std::ios::trunc) << text.substr(0, end);
   // What was rated stands until the file without the torn line is whole.
-  const std::string in_the_way = path() + ".new";
+  const std::string in_the_way = path() + ".partial";
   std::filesystem::create_directory(in_the_way);
   const Outcome refused = Search(kSkip, "--steps 7");
   EXPECT_NE(refused.code, 0);
   EXPECT_THAT(refused.err,
-              HasSubstr(in_the_way + ": the file cannot be written"));
+              HasSubstr(in_the_way + ": expected an ordinary file"));
   EXPECT_EQ(Read(path()), text.substr(0, end));
   std::filesystem::remove(in_the_way);
   const Outcome outcome = Search(kSkip, "--steps 7");

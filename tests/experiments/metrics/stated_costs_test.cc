@@ -209,6 +209,16 @@ TEST_F(StatedCostsTest, MustCoverEverySizeAndEveryDrafter) {
                         "which drafts for merged; known: engram, model"));
 }
 
+// Or speeds would be infinite.
+TEST_F(StatedCostsTest, AreTimesThatAPassMayTake) {
+  EXPECT_THAT(Refusal("target_ms: {1: 1e-308}\ndraft_ms: 0\n"),
+              HasSubstr("gpu.yaml:1:16: expected milliseconds a pass, from "
+                        "1e-06 to 1e+09"));
+  EXPECT_THAT(Refusal("target_ms: {1: 1}\ndraft_ms: 1e308\n"),
+              HasSubstr("gpu.yaml:2:11: expected milliseconds a level, from 0 "
+                        "to 1e+09"));
+}
+
 // One message is enough to mend the curve.
 TEST_F(StatedCostsTest, NameTheLargestSizeThatIsMissing) {
   std::swap(records_[0], records_[1]);

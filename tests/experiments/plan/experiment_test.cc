@@ -290,6 +290,8 @@ TEST(Experiment, RefusesWhatItCannotMean) {
       {"[0, 1]", "[]", "no value"},
       {"[0, 1]", "[0, 0]", "two cells are called"},
       {"  ngram:\n", "  plain:\n", "name of the baseline"},
+      {"  ngram:\n", "  '':\n",
+       "file.yaml:13:3: expected a method's name, found an empty text"},
       {"{file: prompts.jsonl}", "{file: a, prompts: -1}",
        "must not be negative"},
       {"{file: prompts.jsonl}", "{file: a, chat: vicunna}",
@@ -337,6 +339,27 @@ TEST(Experiment, RefusesWhatItCannotMean) {
                 HasSubstr(refusal.message))
         << refusal.to;
   }
+}
+
+// Before the first of them is made.
+TEST(Experiment, BoundsItsCells) {
+  std::string many;
+  for (int i = 0; i < 100; ++i) absl::StrAppend(&many, i == 0 ? "" : ", ", i);
+  const std::string matrix =
+      absl::StrCat("matrix:\n  sampling.temperature: [", many,
+                   "]\n  limits.max_new_tokens: [", many,
+                   "]\n  methods.chain.policy.gamma: [", many, "]\n");
+  const std::string file = kFile;
+  const auto experiment = Read(file.substr(0, file.find("matrix:")) + matrix);
+  EXPECT_EQ(experiment.status().message(),
+            "file.yaml:18:3: expected at most 10000 cells, found 1.02e+06: 1 "
+            "of seeds, 100 of sampling.temperature, 100 of "
+            "limits.max_new_tokens, 100 of methods.chain.policy.gamma, with "
+            "plain decoding and 2 methods");
+  // Axes of one method add up with the others' cells and do not multiply them.
+  const std::string one =
+      absl::StrCat("matrix:\n  methods.chain.policy.gamma: [", many, "]\n");
+  EXPECT_TRUE(Read(file.substr(0, file.find("matrix:")) + one).ok());
 }
 
 TEST(Experiment, TellsWhatIsWrongInEverySectionAtOnce) {

@@ -180,6 +180,17 @@ TEST_F(RecordFileTest, RefusesARecordThatContradictsItself) {
       AllOf(HasSubstr("the entry at byte"), HasSubstr("its rounds emitted")));
 }
 
+TEST_F(RecordFileTest, RefusesARecordThatIsThereTwice) {
+  const ThreeEntries whole = WriteThreeEntries();
+  const std::string again =
+      whole.bytes +
+      whole.bytes.substr(whole.ends[0], whole.ends[1] - whole.ends[0]);
+  EXPECT_THAT(
+      std::string(ReadBytes(again).status().message()),
+      AllOf(HasSubstr(absl::StrCat("the entry at byte ", whole.bytes.size())),
+            HasSubstr("prompt 0 of cell 'plain' is recorded already")));
+}
+
 TEST_F(RecordWriterTest, GoesOnAfterTheLastWholeEntry) {
   const ThreeEntries whole = WriteThreeEntries();
   for (const std::size_t length :

@@ -184,10 +184,14 @@ TEST_F(ReportTest, WritesCsvInTheLongForm) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(
       outcome.out,
-      AllOf(HasSubstr("cell,temperature,shape,metric,key,value,low,high,"
+      AllOf(HasSubstr("cell,method,target,temperature,lossless,"
+                      "matrix.temperature,shape,metric,key,value,low,high,"
                       "prompts\n"),
-            HasSubstr("plain,0,\"\"\"0\"\", 50 %_\",tokens,,114,,,6\n"),
-            ContainsRegex("chain,0,[^\n]*,acceptance_by_depth,depth 1,0\\.")));
+            HasSubstr("plain,plain,target,0,true,0,\"\"\"0\"\", 50 "
+                      "%_\",tokens,,114,,,6\n"),
+            ContainsRegex("chain,chain,target,0,true,0,[^\n]*,"
+                          "acceptance_by_depth,depth 1,0\\."),
+            ContainsRegex("\nlossy_merged 1,lossy_merged,[^,]*,1,false,1,")));
   EXPECT_THAT(Report("--format csv --reference chain").out,
               HasSubstr("prompts,difference,difference_low,difference_high\n"));
 }
@@ -275,7 +279,8 @@ TEST_F(ReportTest, RefusesWhatIsNotThereWithTheNearestName) {
   expect_refused("--reference chian", "did you mean 'chain'?");
   expect_refused("--reference plain --group nothing", "unknown axis");
   expect_refused("--format word", "--format");
-  expect_refused("--out /no/such/folder/file", "/no/such/folder/file: the");
+  expect_refused("--out /no/such/folder/file",
+                 "/no/such/folder/file: No such file");
   expect_refused("no/such/path", "no/such/path");
   expect_refused("--curve no/such.yaml", "no/such.yaml");
   const std::string file = OwnFolder() + "/costs.yaml";

@@ -49,6 +49,18 @@ void ExpectRefused(const std::string& text, const std::string& place,
   EXPECT_EQ(outcome.out, "") << text;
 }
 
+TEST(MethodFile, BansTokensOfTheTargetAlone) {
+  ExpectRefused(With("{temperature: 0}", "{temperature: 0, banned: [1, 5000]}"),
+                "6:36", "sampling: banned: expected tokens from 0 to ");
+}
+
+TEST(MethodFile, SkipsALayerOnce) {
+  ExpectRefused(With("[{name: small_model, model: copy}]",
+                     "[{name: small_model, model: copy}, {name: skip, "
+                     "attention: [0, 0]}]"),
+                "3:70", "must name each layer once");
+}
+
 TEST(MethodFile, GivesTheSamplingUnlessAnOptionOverridesIt) {
   const auto ids = [](const std::string& command) {
     return RunForJson(command + " --json").at("ids");

@@ -3,11 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <memory>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
 #include "core/ops/backend.h"
+#include "core/ops/gauge.h"
 #include "core/ops/reference/reference_backend.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
@@ -47,6 +52,24 @@ TEST(RunContext, SaysWhichGpuAndHow) {
                          "580.65.06 for CUDA 13.0, built with CUDA 13.0), "
                          "beside ",
                          context->machine().cpu()));
+}
+
+// Has memory for nothing but the run.
+class Full : public ReferenceBackend {
+ public:
+  absl::StatusOr<std::unique_ptr<Gauge>> NewGauge(
+      std::size_t bytes, const Clock& /*clock*/) override {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for ", bytes, " bytes"));
+  }
+};
+
+TEST(RunContext, GoesWithoutAGaugeWhereMemoryIsShort) {
+  Full backend;
+  const SteadyClock clock;
+  const auto context = DescribeRun({}, {}, {}, {}, backend, clock);
+  ASSERT_TRUE(context.ok()) << context.status();
+  EXPECT_EQ(context->machine().bytes_per_s(), 0);
 }
 
 TEST(RunContext, SaysNothingOfAGpuWhereThereIsNone) {

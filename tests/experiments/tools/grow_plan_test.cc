@@ -360,6 +360,27 @@ TEST(OutputFolder, GoesWithEverythingInItUnlessItIsKept) {
   EXPECT_TRUE(std::filesystem::exists(path + "/x.json"));
 }
 
+TEST(OutputFolder, TakesOverWhatAKilledProcessLeft) {
+  const TestFolder folder;
+  folder.Write("model-00001-of-00002.safetensors", "half a model");
+  folder.Write("model-00002-of-00002.safetensors.partial", "half a fi");
+  EXPECT_FALSE(OutputFolder::Make(folder.path()).ok());
+  folder.Write("unfinished.partial", "");
+  {
+    const auto again = OutputFolder::Make(folder.path());
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_THAT(
+        std::string(OutputFolder::Make(folder.path()).status().message()),
+        HasSubstr("another process is writing"));
+    ASSERT_TRUE((*again)->Write("x.json", "{}").ok());
+    (*again)->Keep();
+  }
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    names.push_back(entry.path().filename().string());
+  EXPECT_EQ(names, std::vector<std::string>{"x.json"});
+}
+
 TEST(OutputFolder, SaysWhatCannotBe) {
   const TestFolder outer;
   const std::string file = outer.Write("file", "text");
@@ -372,7 +393,7 @@ TEST(OutputFolder, SaysWhatCannotBe) {
   EXPECT_THAT(
       std::string((*folder)->RequireSpace(std::int64_t{1} << 60).message()),
       HasSubstr("are to be written, the disk has"));
-  EXPECT_TRUE(absl::IsInternal((*folder)->Write("no/such", "text")));
+  EXPECT_TRUE(absl::IsInvalidArgument((*folder)->Write("no/such", "text")));
 }
 
 }  // namespace

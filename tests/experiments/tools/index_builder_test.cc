@@ -163,7 +163,7 @@ TEST_F(Resumed, GivesTheSameBytesFromEveryShardOn) {
     SCOPED_TRACE(shards);
     BuildUpTo(shards);
     folder_.Write(half, "half a fi");
-    folder_.Write("building.json.part", "{");
+    folder_.Write("building.json.partial", "{");
     if (ReadIndexManifest(folder_.path(), kBuildingFile)->shards.back().cut > 0)
       ++cut;
     const auto built = TryBuildIndex(folder_.path(), documents_, options_);
@@ -269,6 +269,25 @@ TEST_F(Resumed, RefusesAFinishedShardThatWasChanged) {
   const auto built = TryBuildIndex(folder_.path(), documents_, options_);
   ASSERT_TRUE(built.ok()) << built.status();
   EXPECT_EQ(FilesOf(folder_), FilesOf(whole_));
+}
+
+TEST_F(Resumed, RefusesAFileThatIsNoneOfTheIndex) {
+  BuildUpTo(3);
+  folder_.Write("thesis.txt", "years of work");
+  ExpectRefused(options_, documents_,
+                folder_.path() +
+                    ": expected the files of an index under way, found thesis");
+}
+
+// Before the shards after it are written.
+TEST_F(Resumed, RefusesAChangedListAtOnce) {
+  BuildUpTo(3);
+  std::string text = folder_.Read("building.json");
+  const std::size_t at = text.find("\"documents\": ");
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, text.find(',', at) - at, "\"documents\": 0");
+  folder_.Write("building.json", text);
+  ExpectRefused(options_, documents_, Path("building.json") + ": shards[0].");
 }
 
 TEST_F(Resumed, RefusesATornList) {
