@@ -22,6 +22,7 @@
 #include "core/base/status_macros.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/prompt_pair.h"
+#include "experiments/records/read_files.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 
@@ -110,6 +111,12 @@ absl::Status AddFile(const RecordFile& file, Experiment& experiment) {
     return absl::InvalidArgumentError(
         absl::StrCat(file.path, " and ", experiment.files.front()->path,
                      ": one experiment, but other cells"));
+  else if (const std::string other =
+               FirstDifferingFile(file.context, experiment.context());
+           !other.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.path, " was made with another ", other, " than ",
+                     experiment.files.front()->path));
   experiment.files.push_back(&file);
   for (const records::PromptRecord& record : file.prompts) {
     const auto [place, is_new] = experiment.cells[record.cell()].try_emplace(

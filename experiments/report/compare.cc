@@ -1,6 +1,7 @@
 #include "experiments/report/compare.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/records/machine.h"
+#include "experiments/records/read_files.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/context_differences.h"
 #include "experiments/report/numbers.h"
@@ -139,6 +141,7 @@ absl::StatusOr<Comparison> Compare(const RecordSet& a, const RecordSet& b,
       .differences =
           ContextDifferences(a.files.front().context, b.files.front().context)};
   Bootstrap bootstrap;
+  std::set<std::string> files;  // that were told: cells share most
   for (const std::string& name : names) {
     const CellRecords& cell_a = *a.Find(name);
     const CellRecords& cell_b = *b.Find(name);
@@ -147,6 +150,11 @@ absl::StatusOr<Comparison> Compare(const RecordSet& a, const RecordSet& b,
     comparison.cells.push_back(std::move(cell));
     for (std::string& difference : CellDifferences(*cell_a.cell, *cell_b.cell))
       comparison.differences.push_back(std::move(difference));
+    for (const FileDifference& file :
+         DifferingFiles(*cell_a.cell, *cell_b.cell))
+      if (files.insert(file.path).second)
+        AddDifference(absl::StrCat("file ", file.path), file.a, file.b,
+                      comparison.differences);
   }
   return comparison;
 }

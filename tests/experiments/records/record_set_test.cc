@@ -155,6 +155,40 @@ TEST_F(RecordSetTest, RefusesAnExperimentWithOtherCells) {
                     HasSubstr("other cells")));
 }
 
+TEST_F(RecordSetTest, RefusesShardsThatReadOtherFiles) {
+  const auto with = [](std::uint32_t shard, const std::string& folder,
+                       const std::string& fingerprint) {
+    const MadeOptions options = {.shard = shard, .shards = 2};
+    records::Context context = MadeContext(options);
+    records::File& file = *context.mutable_cells(1)->add_files();
+    file.set_path(folder + "/model/config.json");
+    file.set_fingerprint(fingerprint);
+    WriteMadeRecords(Path(absl::StrCat("shard", shard)), options, context);
+  };
+  with(0, "here", "1 2");
+  with(1, "there", "1 3");
+  EXPECT_THAT(Message(ReadRecordSet({OwnFolder()}, false)),
+              AllOf(HasSubstr("shard1.banyan was made with another "
+                              "there/model/config.json than "),
+                    HasSubstr("shard0.banyan")));
+  with(1, "there", "1 2");
+  EXPECT_TRUE(ReadRecordSet({OwnFolder()}, false).ok());
+}
+
+// Records from before cells listed their files.
+TEST_F(RecordSetTest, HoldsOldShardsAgainstTheFingerprintsOfTheirWeights) {
+  const auto with = [](std::uint32_t shard, const std::string& fingerprint) {
+    const MadeOptions options = {.shard = shard, .shards = 2};
+    records::Context context = MadeContext(options);
+    context.mutable_cells(1)->mutable_target()->set_fingerprint(fingerprint);
+    WriteMadeRecords(Path(absl::StrCat("shard", shard)), options, context);
+  };
+  with(0, "00");
+  with(1, "01");
+  EXPECT_THAT(Message(ReadRecordSet({OwnFolder()}, false)),
+              HasSubstr("was made with another no/such/directory than"));
+}
+
 TEST_F(RecordSetTest, RefusesFoldersWithoutRecords) {
   EXPECT_THAT(Message(ReadRecordSet({OwnFolder()}, false)),
               HasSubstr("has no record file"));
