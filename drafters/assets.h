@@ -14,6 +14,7 @@
 #include <typeindex>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -44,6 +45,7 @@ class Assets {
   template <typename T>
   absl::StatusOr<std::shared_ptr<const T>> Open(const AssetKey& key,
                                                 Opener<T> open) {
+    asked_.push_back(key.path);
     Id id = IdOf(typeid(T), key);
     if (const auto found = opened_.find(id); found != opened_.end())
       return std::static_pointer_cast<const T>(found->second);
@@ -51,6 +53,10 @@ class Assets {
     opened_.emplace(std::move(id), asset);
     return asset;
   }
+
+  // The paths that were asked for since the last call, in that order, those
+  // that were open already too: what a method rests on, whoever reads it.
+  std::vector<std::string> TakePaths() { return std::exchange(asked_, {}); }
 
  private:
   // Type, canonical path, about, owner.
@@ -60,6 +66,7 @@ class Assets {
   static Id IdOf(std::type_index type, const AssetKey& key);
 
   std::map<Id, std::shared_ptr<const void>> opened_;
+  std::vector<std::string> asked_;
 };
 
 // NotFound, "WHAT: 'DIRECTORY' is not a directory", unless it is one.

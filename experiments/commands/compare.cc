@@ -49,8 +49,8 @@ absl::Status CompareRuns(const Options& options) {
 void AddCompareCommand(CommandLine& line) {
   Command command = line.Add(
       "compare",
-      "Holds two runs against each other, cell by cell, over the prompts that "
-      "both have.");
+      "Compares two runs cell by cell over the prompts that both have, by "
+      "speedup over each run's own plain decoding.");
   const auto options = std::make_shared<Options>();
   command.Option("A", &options->a, "Record file, or a directory of them")
       .Required();

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <iostream>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "configs/loader/loader.h"
+#include "core/base/output_file.h"
 #include "core/base/params.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
@@ -29,7 +29,6 @@
 #include "experiments/plan/method_json.h"
 #include "experiments/proof/exact_law.h"
 #include "experiments/proof/law_file.h"
-#include "experiments/report/output.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {
@@ -206,14 +205,15 @@ absl::Status Record(const std::vector<Result>& results) {
   std::vector<ProofLine> record = ReadProofs(text);
   for (const Result& result : results)
     BANYAN_RETURN_IF_ERROR(AddProofs(result, record));
-  std::string head;
+  std::string renewed;
   for (absl::string_view line : absl::StrSplit(text, '\n'))
-    if (absl::StartsWith(line, "#")) absl::StrAppend(&head, line, "\n");
-  BANYAN_RETURN_IF_ERROR(WriteOutput(kRecordPath, [&](std::ostream& out) {
-    out << head;
-    for (const ProofLine& line : record) out << ToText(line) << "\n";
-    return absl::OkStatus();
-  }));
+    if (absl::StartsWith(line, "#")) absl::StrAppend(&renewed, line, "\n");
+  for (const ProofLine& line : record)
+    absl::StrAppend(&renewed, ToText(line), "\n");
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file,
+                          OutputFile::Open(kRecordPath));
+  BANYAN_RETURN_IF_ERROR(file->Append(renewed));
+  BANYAN_RETURN_IF_ERROR(file->Finish());
   std::cerr << "banyan: " << kRecordPath
             << ": written; programs built from now on know of it\n";
   return absl::OkStatus();

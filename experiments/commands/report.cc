@@ -70,7 +70,7 @@ absl::StatusOr<std::string> ReportText(const RecordSet& set,
     return HtmlPage(set.files.front().context.question(),
                     ToJson(set, summary, options.samples, texts));
   }
-  if (WantsAnswer(options))
+  if (!options.all)
     return AnswerText(MakeAnswer(set),
                       absl::StrCat("banyan report --all ",
                                    absl::StrJoin(options.paths, " ")));
@@ -81,6 +81,7 @@ absl::StatusOr<std::string> ReportText(const RecordSet& set,
 }
 
 absl::Status MakeAndWrite(Options options) {
+  options.all = !WantsAnswer(options);
   StatedCosts costs;
   if (!options.curve.empty()) {
     BANYAN_ASSIGN_OR_RETURN(costs, ReadStatedCosts(options.curve));
@@ -90,7 +91,11 @@ absl::Status MakeAndWrite(Options options) {
                           ReadRecordSet(options.paths, options.mixed));
   if (!options.kind.empty())
     BANYAN_RETURN_IF_ERROR(KeepKind(options.kind, set));
-  const std::vector<std::string>& group = options.summary.group;
+  std::vector<std::string>& group = options.summary.group;
+  const bool by_machine =
+      std::find(group.begin(), group.end(), "machine") != group.end();
+  if (SplitByMachine(set) && !by_machine)
+    group.insert(group.begin(), "machine");
   if (std::find(group.begin(), group.end(), "kind") != group.end())
     SplitByKind(set);
   if (options.summary.costs != nullptr)

@@ -32,6 +32,7 @@
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/claims.h"
+#include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer.h"
@@ -119,6 +120,8 @@ absl::Status Run(const Options& options) {
       const records::Context context,
       DescribeRun(opened.experiment, opened.workload, opened.run, shard,
                   *opened.backend, *clock));
+  if (IsOverloaded(context.machine()))
+    PrintWarning(OverloadText(context.machine()));
   BANYAN_ASSIGN_OR_RETURN(RunFile file, OpenRunFile(options.out, context));
   const std::string path = RecordPath(options.out, shard);
   if (file.torn_bytes > 0)
@@ -139,9 +142,10 @@ absl::Status Run(const Options& options) {
                  progress.Show(done, all);
                }));
   progress.Finish();
-  BANYAN_ASSIGN_OR_RETURN(const RecordSet set,
+  BANYAN_ASSIGN_OR_RETURN(RecordSet set,
                           ReadRecordSet({options.out}, /*mixed=*/false));
   for (const std::string& warning : set.warnings) PrintWarning(warning);
+  SplitByMachine(set);
   std::cout << path << "\n\n"
             << AnswerText(MakeAnswer(set),
                           absl::StrCat("banyan report --all ", options.out));

@@ -1,11 +1,13 @@
-// What a record says of the machine it comes from.
+// What a record says of the machine and the build it comes from.
 #ifndef BANYAN_EXPERIMENTS_RECORDS_MACHINE_H_
 #define BANYAN_EXPERIMENTS_RECORDS_MACHINE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "experiments/records/record.pb.h"
 
 namespace banyan {
@@ -27,6 +29,28 @@ inline std::string ProcessorOf(const records::Machine& machine) {
       gpu.name(), gpu.capability(), gpu.memory_bytes() / 1e9,
       gpu.multiprocessors(), gpu.clock_mhz(), gpu.memory_bus_bits(),
       gpu.memory_clock_mhz(), gpu.driver(), gpu.runtime(), machine.cpu());
+}
+
+// "threads: 2 | 1" for each fact of build and machine that differs and that
+// times depend on. Measured bandwidth and load are not among them: they vary on
+// one machine.
+std::vector<std::string> MachineDifferences(const records::Context& a,
+                                            const records::Context& b);
+
+// Adds "NAME: A | B" if they differ; "-" stands for an empty text.
+void AddDifference(absl::string_view name, absl::string_view a,
+                   absl::string_view b, std::vector<std::string>& differences);
+
+// Whether more programs wanted to run than there are cores when the run began,
+// and a sentence on it.
+inline bool IsOverloaded(const records::Machine& machine) {
+  return machine.cores() > 0 && machine.load() > machine.cores();
+}
+inline std::string OverloadText(const records::Machine& machine) {
+  return absl::StrFormat(
+      "the load was %.1f on %d cores when the run began: other programs slow "
+      "it down, and times and speedups may mislead",
+      machine.load(), machine.cores());
 }
 
 }  // namespace banyan

@@ -2,6 +2,7 @@
 #ifndef BANYAN_EXPERIMENTS_RECORDS_PROMPT_PAIR_H_
 #define BANYAN_EXPERIMENTS_RECORDS_PROMPT_PAIR_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -24,9 +25,10 @@ struct PromptPair {
   const records::Cell* cell = nullptr;
   const records::PromptRecord* record = nullptr;
   // The record of the cell's baseline: `record` itself where the cell is its
-  // own, null where the baseline has not decoded this prompt.
+  // own, null where the baseline has not decoded this prompt on this machine.
   const records::PromptRecord* baseline = nullptr;
   std::optional<StatedTimes> stated = {};
+  std::size_t machine = 0;  // that it was recorded on: RecordSet::machines
 };
 
 }  // namespace banyan

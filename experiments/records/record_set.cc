@@ -12,15 +12,18 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "core/base/counted.h"
 #include "core/base/status_macros.h"
 #include "experiments/records/claims.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/prompt_pair.h"
+#include "experiments/records/read_files.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 
@@ -109,6 +112,12 @@ absl::Status AddFile(const RecordFile& file, Experiment& experiment) {
     return absl::InvalidArgumentError(
         absl::StrCat(file.path, " and ", experiment.files.front()->path,
                      ": one experiment, but other cells"));
+  else if (const std::string other =
+               FirstDifferingFile(file.context, experiment.context());
+           !other.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.path, " was made with another ", other, " than ",
+                     experiment.files.front()->path));
   experiment.files.push_back(&file);
   for (const records::PromptRecord& record : file.prompts) {
     const auto [place, is_new] = experiment.cells[record.cell()].try_emplace(
@@ -159,8 +168,31 @@ std::vector<std::vector<std::string>> UniqueNames(
   return names;
 }
 
+// The machine of every file, which it adds to the set's if it is new.
+std::map<const RecordFile*, std::size_t> AddMachines(RecordSet& set) {
+  std::map<const RecordFile*, std::size_t> machine_of;
+  for (const RecordFile& file : set.files) {
+    auto machine = std::find_if(
+        set.machines.begin(), set.machines.end(),
+        [&file](const MachineFiles& other) {
+          return MachineDifferences(*other.context, file.context).empty();
+        });
+    if (machine == set.machines.end())
+      machine = set.machines.insert(
+          machine, {.label = absl::StrCat(set.machines.size() + 1),
+                    .context = &file.context});
+    machine->paths.push_back(file.path);
+    machine_of[&file] =
+        static_cast<std::size_t>(machine - set.machines.begin());
+  }
+  return machine_of;
+}
+
 void AddCells(const Experiment& experiment,
-              const std::vector<std::string>& names, RecordSet& set) {
+              const std::vector<std::string>& names,
+              const std::map<const RecordFile*, std::size_t>& machine_of,
+              RecordSet& set) {
+  std::size_t apart = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const records::Cell& cell = experiment.context().cells(static_cast<int>(i));
     CellRecords records = {
@@ -168,13 +200,25 @@ void AddCells(const Experiment& experiment,
     if (cell.baseline() != i) records.baseline = names[cell.baseline()];
     const auto& baselines = experiment.cells[cell.baseline()];
     for (const auto& [prompt, found] : experiment.cells[i]) {
+      const std::size_t machine = machine_of.at(found.file);
+      PromptPair pair = {
+          .cell = &cell, .record = found.record, .machine = machine};
       const auto baseline = baselines.find(prompt);
-      records.pairs.push_back(
-          {&cell, found.record,
-           baseline == baselines.end() ? nullptr : baseline->second.record});
+      if (baseline != baselines.end()) {
+        if (machine_of.at(baseline->second.file) == machine)
+          pair.baseline = baseline->second.record;
+        else
+          ++apart;
+      }
+      records.pairs.push_back(pair);
     }
     set.cells.push_back(std::move(records));
   }
+  if (apart > 0)
+    set.warnings.push_back(absl::StrCat(
+        Counted(static_cast<std::int64_t>(apart), "record"),
+        " not paired with the baseline's: that was recorded on another "
+        "machine"));
 }
 
 void WarnOfShards(const Experiment& experiment,
@@ -189,24 +233,28 @@ void WarnOfShards(const Experiment& experiment,
                                       " is not among the files"));
 }
 
-void WarnOfMachines(const Experiment& experiment,
-                    std::vector<std::string>& warnings) {
-  const records::Machine& first = experiment.context().machine();
-  for (const RecordFile* file : experiment.files) {
-    const records::Machine& machine = file->context.machine();
-    if (ProcessorOf(machine) != ProcessorOf(first) ||
-        DeviceOf(machine) != DeviceOf(first) ||
-        machine.instruction_set() != first.instruction_set())
-      warnings.push_back(
-          absl::StrCat(file->path, " and ", experiment.files.front()->path,
-                       " come from different machines: times mix them"));
+void WarnOfMachines(const RecordSet& set, std::vector<std::string>& warnings) {
+  const auto text = [](const MachineFiles& machine) {
+    return absl::StrCat(absl::StrJoin(machine.paths, ", "), " (machine ",
+                        machine.label, ")");
+  };
+  const MachineFiles& first = set.machines.front();
+  for (std::size_t i = 1; i < set.machines.size(); ++i)
+    warnings.push_back(absl::StrCat(
+        text(set.machines[i]), " and ", text(first), ": times are not alike (",
+        absl::StrJoin(
+            MachineDifferences(*set.machines[i].context, *first.context), "; "),
+        ")"));
+  for (const RecordFile& file : set.files) {
+    const records::Machine& machine = file.context.machine();
+    if (IsOverloaded(machine))
+      warnings.push_back(absl::StrCat(file.path, ": ", OverloadText(machine)));
+    if (machine.fast())
+      warnings.push_back(absl::StrCat(
+          file.path,
+          ": was made with --fast: what shares a pass changes last bits, so "
+          "greedy texts of a method may differ from plain decoding's"));
   }
-  if (first.fast())
-    warnings.push_back(
-        absl::StrCat(experiment.files.front()->path,
-                     ": was made with --fast: what shares a pass changes last "
-                     "bits, so greedy texts of a method may differ from plain "
-                     "decoding's"));
 }
 
 void WarnOfPrompts(const Experiment& experiment,
@@ -223,11 +271,50 @@ void WarnOfPrompts(const Experiment& experiment,
                                     absl::StrJoin(cells, ", ")));
 }
 
+// Puts a cell for each value of a new axis in the place of every cell.
+void SplitBy(const std::string& axis_name,
+             absl::FunctionRef<std::string(const PromptPair& pair)> value_of,
+             RecordSet& set) {
+  std::vector<CellRecords> cells;
+  for (const CellRecords& whole : set.cells) {
+    std::map<std::string, std::vector<PromptPair>> by_value;
+    for (const PromptPair& pair : whole.pairs)
+      by_value[value_of(pair)].push_back(pair);
+    for (auto& [value, pairs] : by_value) {
+      const std::string suffix = absl::StrCat(", ", axis_name, "=", value);
+      auto cell = std::make_unique<records::Cell>(*whole.cell);
+      cell->set_name(cell->name() + suffix);
+      records::Axis& axis = *cell->add_axes();
+      axis.set_name(axis_name);
+      axis.set_value(value);
+      cells.push_back(
+          {.name = whole.name + suffix,
+           .baseline = whole.baseline.empty() ? "" : whole.baseline + suffix,
+           .context = whole.context,
+           .cell = cell.get(),
+           .pairs = std::move(pairs),
+           .split = whole.split + suffix});
+      set.own_cells.push_back(std::move(cell));
+    }
+  }
+  set.cells = std::move(cells);
+}
+
 }  // namespace
 
 const CellRecords* RecordSet::Find(const std::string& name) const {
   for (const CellRecords& cell : cells)
     if (cell.name == name) return &cell;
+  return nullptr;
+}
+
+const CellRecords* RecordSet::Find(const CellRecords& cell,
+                                   std::uint32_t number) const {
+  const std::string name =
+      cell.context->cells(static_cast<int>(number)).name() + cell.split;
+  for (const CellRecords& other : cells)
+    if (other.context == cell.context && other.cell->name() == name)
+      return &other;
   return nullptr;
 }
 
@@ -242,11 +329,12 @@ absl::StatusOr<RecordSet> ReadRecordSet(const std::vector<std::string>& paths,
                        " bytes), which is left out: the run was stopped"));
   BANYAN_ASSIGN_OR_RETURN(const std::vector<Experiment> experiments,
                           Experiments(set, mixed));
+  const std::map<const RecordFile*, std::size_t> machine_of = AddMachines(set);
+  WarnOfMachines(set, set.warnings);
   const std::vector<std::vector<std::string>> names = UniqueNames(experiments);
   for (std::size_t i = 0; i < experiments.size(); ++i) {
-    AddCells(experiments[i], names[i], set);
+    AddCells(experiments[i], names[i], machine_of, set);
     WarnOfShards(experiments[i], set.warnings);
-    WarnOfMachines(experiments[i], set.warnings);
     WarnOfPrompts(experiments[i], names[i], set.warnings);
   }
   WithdrawRefutedClaims(set);
@@ -270,28 +358,26 @@ absl::Status KeepKind(const std::string& kind, RecordSet& set) {
 }
 
 void SplitByKind(RecordSet& set) {
-  std::vector<CellRecords> cells;
-  for (const CellRecords& whole : set.cells) {
-    std::map<std::string, std::vector<PromptPair>> by_kind;
-    for (const PromptPair& pair : whole.pairs)
-      by_kind[pair.record->kind()].push_back(pair);
-    for (auto& [kind, pairs] : by_kind) {
-      const std::string suffix = absl::StrCat(", kind=", kind);
-      auto cell = std::make_unique<records::Cell>(*whole.cell);
-      cell->set_name(cell->name() + suffix);
-      records::Axis& axis = *cell->add_axes();
-      axis.set_name("kind");
-      axis.set_value(kind);
-      cells.push_back(
-          {.name = whole.name + suffix,
-           .baseline = whole.baseline.empty() ? "" : whole.baseline + suffix,
-           .context = whole.context,
-           .cell = cell.get(),
-           .pairs = std::move(pairs)});
-      set.own_cells.push_back(std::move(cell));
-    }
-  }
-  set.cells = std::move(cells);
+  SplitBy(
+      "kind", [](const PromptPair& pair) { return pair.record->kind(); }, set);
+}
+
+bool SplitByMachine(RecordSet& set) {
+  const bool several = std::any_of(
+      set.cells.begin(), set.cells.end(), [](const CellRecords& cell) {
+        return std::any_of(cell.pairs.begin(), cell.pairs.end(),
+                           [&cell](const PromptPair& pair) {
+                             return pair.machine != cell.pairs.front().machine;
+                           });
+      });
+  if (several)
+    SplitBy(
+        "machine",
+        [&set](const PromptPair& pair) {
+          return set.machines[pair.machine].label;
+        },
+        set);
+  return several;
 }
 
 }  // namespace banyan

@@ -3,6 +3,7 @@
 #ifndef BANYAN_EXPERIMENTS_RECORDS_RECORD_SET_H_
 #define BANYAN_EXPERIMENTS_RECORDS_RECORD_SET_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,13 @@
 
 namespace banyan {
 
+// Files whose machine and build are alike in all that times depend on.
+struct MachineFiles {
+  std::string label;  // "1"; machines are numbered in the order of the files
+  const records::Context* context = nullptr;  // of its first file
+  std::vector<std::string> paths;
+};
+
 // What all files say of one cell.
 struct CellRecords {
   // The cell's, with the beginning of the experiment's hash behind it if two
@@ -24,6 +32,8 @@ struct CellRecords {
   const records::Context* context = nullptr;  // of the experiment's first file
   const records::Cell* cell = nullptr;
   std::vector<PromptPair> pairs;  // by number of the prompt
+  // The end of the name, of a cell that was split: ", machine=1, kind=edit".
+  std::string split = {};
 };
 
 // Movable; the cells point into the files.
@@ -32,16 +42,20 @@ struct RecordSet {
   RecordSet(RecordSet&&) = default;
   RecordSet& operator=(RecordSet&&) = default;
 
-  std::vector<RecordFile> files;   // at least one, in the order of their names
-  std::vector<CellRecords> cells;  // experiment by experiment
+  std::vector<RecordFile> files;  // at least one, in the order of their names
+  std::vector<MachineFiles> machines;  // that the files were made on
+  std::vector<CellRecords> cells;      // experiment by experiment
   // Of cells that were split, or lost a claim: made here, in no file.
   std::vector<std::unique_ptr<records::Cell>> own_cells;
   // A sentence for each thing a reader of the numbers should know: torn tails,
-  // shards and prompts that are missing, machines that differ.
+  // shards and prompts that are missing, machines that differ or were busy.
   std::vector<std::string> warnings;
 
   // The cell of this name, or null.
   const CellRecords* Find(const std::string& name) const;
+  // The cell of this number in the experiment of `cell`, split as `cell` is; or
+  // null.
+  const CellRecords* Find(const CellRecords& cell, std::uint32_t number) const;
 };
 
 // The ending of record files.
@@ -50,8 +64,11 @@ inline constexpr char kRecordEnding[] = ".banyan";
 // Reads files, and of directories the files that end in .banyan. In a
 // directory, a file that ends before its context is passed over with a warning.
 // Fails as ReadRecordFile; if a directory has no record file; if a prompt of a
-// cell is recorded twice; and, unless `mixed`, if the files are of different
-// experiments. Errors name the files.
+// cell is recorded twice; if shards of one experiment read different files;
+// and, unless `mixed`, if the files are of different experiments. Errors name
+// the files.
+//
+// A prompt and its baseline are paired only if one machine recorded both.
 absl::StatusOr<RecordSet> ReadRecordSet(const std::vector<std::string>& paths,
                                         bool mixed);
 
@@ -60,8 +77,13 @@ absl::StatusOr<RecordSet> ReadRecordSet(const std::vector<std::string>& paths,
 absl::Status KeepKind(const std::string& kind, RecordSet& set);
 
 // Puts a cell for each kind of its prompts in the place of every cell, with the
-// axis `kind` behind its others.
+// axis `kind` after its others.
 void SplitByKind(RecordSet& set);
+
+// The same for machines, with the axis `machine`, if any cell was recorded on
+// several; else nothing. Returns whether it split: times of unlike machines
+// cannot be added up.
+bool SplitByMachine(RecordSet& set);
 
 }  // namespace banyan
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,8 +61,12 @@ class Maker {
     Answer answer = {.question = set_.files.front().context.question()};
     for (const RecordFile& file : set_.files)
       answer.records += file.prompts.size();
+    std::set<const records::Context*> experiments;
     for (const CellRecords& cell : set_.cells) {
-      answer.expected += cell.context->workload().prompts();
+      if (experiments.insert(cell.context).second)
+        answer.expected +=
+            static_cast<std::size_t>(cell.context->cells_size()) *
+            cell.context->workload().prompts();
       AddFastest(cell, TargetOf(cell, answer));
       if (IsRival(cell)) AddRival(cell, TargetOf(cell, answer));
     }
@@ -153,7 +158,7 @@ class Maker {
       entry.level_cost = cost->value;
     const CellRecords* reference = set_.Find(cell.baseline);
     for (const records::Opponent& opponent : cell.cell->opponents()) {
-      const CellRecords* other = CellAt(cell, opponent.cell());
+      const CellRecords* other = set_.Find(cell, opponent.cell());
       if (other == nullptr) continue;
       if (opponent.role() == records::Opponent::REFERENCE)
         reference = other;
@@ -171,17 +176,6 @@ class Maker {
     if (row == target.rows.end())
       row = target.rows.insert(target.rows.end(), {.name = name, .at = {}});
     row->at.emplace(cell.cell->temperature(), std::move(entry));
-  }
-
-  // A cell of the same experiment, by its number there.
-  const CellRecords* CellAt(const CellRecords& cell,
-                            std::uint32_t number) const {
-    const std::string& name =
-        cell.context->cells(static_cast<int>(number)).name();
-    for (const CellRecords& other : set_.cells)
-      if (other.context == cell.context && other.cell->name() == name)
-        return &other;
-    return nullptr;
   }
 
   const RecordSet& set_;

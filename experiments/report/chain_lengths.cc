@@ -51,6 +51,11 @@ std::string DrafterOf(const records::Cell& cell) {
 }  // namespace
 
 absl::StatusOr<std::vector<ChainLength>> FastestChains(const RecordSet& set) {
+  // What it gives names no machine, and each may have another fastest length.
+  if (set.machines.size() > 1)
+    return absl::InvalidArgumentError(absl::StrCat(
+        set.machines[0].paths.front(), " and ", set.machines[1].paths.front(),
+        ": expected records of one machine, found ", set.machines.size()));
   std::vector<ChainLength> fastest;
   Bootstrap bootstrap;
   for (const CellRecords& cell : set.cells) {

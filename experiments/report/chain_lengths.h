@@ -13,7 +13,8 @@
 namespace banyan {
 
 // By target, drafter and temperature, in the order of the cells. Of cells of
-// one length the faster one counts. Fails if no lossless cell is a chain.
+// one length the faster one counts. Fails if no lossless cell is a chain,
+// and on records of several machines.
 absl::StatusOr<std::vector<ChainLength>> FastestChains(const RecordSet& set);
 
 // As YAML, with where it comes from above it.

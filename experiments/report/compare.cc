@@ -1,6 +1,10 @@
 #include "experiments/report/compare.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +21,8 @@
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/records/machine.h"
+#include "experiments/records/prompt_pair.h"
+#include "experiments/records/read_files.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/context_differences.h"
 #include "experiments/report/numbers.h"
@@ -25,6 +31,13 @@
 
 namespace banyan {
 namespace {
+
+constexpr absl::string_view kUndecided = "machine or method";
+// By what share of the baseline's drift, in logarithms, a speedup may move
+// though no method changed: a load slows short passes, long ones and drafting
+// unequally. Of recorded pairs of runs of one program it covers nearly all
+// (docs/decisions.md).
+constexpr double kUnequalShare = 0.1;
 
 absl::Status CheckAlike(const RecordSet& a, const RecordSet& b) {
   const RecordFile& file_a = a.files.front();
@@ -85,8 +98,72 @@ absl::StatusOr<std::optional<ComparedNumber>> CompareNumber(
   return number;
 }
 
+using Pairs = std::vector<PromptPair>;
+
+// The prompts that have a baseline in both.
+std::pair<Pairs, Pairs> WithBaselines(const Pairs& a, const Pairs& b) {
+  std::pair<Pairs, Pairs> both;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].baseline == nullptr || b[i].baseline == nullptr) continue;
+    both.first.push_back(a[i]);
+    both.second.push_back(b[i]);
+  }
+  return both;
+}
+
+std::string Verdict(const CellRecords& cell, const ComparedCell& compared) {
+  if (cell.baseline.empty()) return "baseline";
+  std::optional<Estimate> difference;
+  if (compared.speed.has_value())
+    difference = compared.speed->difference;
+  else if (compared.ms_per_token.has_value())
+    return std::string(kUndecided);
+  return std::string(Words(Judge(difference, /*more_is_faster=*/true)));
+}
+
+// How the baseline of this name changed, which is told once; null if one of the
+// two has no time of it.
+absl::StatusOr<const BaselineDrift*> FindDrift(const std::string& name,
+                                               const RecordSet& a,
+                                               const RecordSet& b,
+                                               Bootstrap& bootstrap,
+                                               Comparison& comparison) {
+  for (const BaselineDrift& drift : comparison.drifts)
+    if (drift.name == name) return &drift;
+  const CellRecords* const in_a = a.Find(name);
+  const CellRecords* const in_b = b.Find(name);
+  if (in_a == nullptr || in_b == nullptr) return nullptr;
+  BANYAN_ASSIGN_OR_RETURN(const MetricRow* ms, FindMetric("ms_per_token"));
+  const CommonParts parts = CountCommon(*ms, in_a->pairs, in_b->pairs);
+  const auto of_a = parts.a.find("");
+  const auto of_b = parts.b.find("");
+  if (of_a == parts.a.end() || of_b == parts.b.end()) return nullptr;
+  std::vector<Part> ratios;
+  for (std::size_t i = 0; i < of_a->second.size(); ++i)
+    ratios.push_back({.over = of_b->second[i].over,
+                      .under = of_b->second[i].under,
+                      .base_over = of_a->second[i].over,
+                      .base_under = of_a->second[i].under});
+  const std::optional<Estimate> slower = bootstrap.Of(Form::kRelative, ratios);
+  if (!slower.has_value()) return nullptr;
+  comparison.drifts.push_back({name, *slower});
+  return &comparison.drifts.back();
+}
+
+// Makes room for what slows plain decoding and methods unequally.
+void Widen(const BaselineDrift* drift, ComparedNumber& speed) {
+  auto& interval = speed.difference.interval;
+  if (drift == nullptr || !interval.has_value()) return;
+  const double margin = kUnequalShare *
+                        std::fabs(std::log(drift->slower.value)) *
+                        std::max(speed.a, speed.b);
+  interval->low -= margin;
+  interval->high += margin;
+}
+
 absl::StatusOr<ComparedCell> CompareCell(const CellRecords& a,
                                          const CellRecords& b,
+                                         const BaselineDrift* drift,
                                          Bootstrap& bootstrap) {
   const auto [pairs_a, pairs_b] = CommonPrompts(a.pairs, b.pairs);
   ComparedCell cell = {.name = a.name,
@@ -97,10 +174,13 @@ absl::StatusOr<ComparedCell> CompareCell(const CellRecords& a,
   BANYAN_ASSIGN_OR_RETURN(
       cell.tokens_per_pass,
       CompareNumber("tokens_per_pass", pairs_a, pairs_b, bootstrap));
-  std::optional<Estimate> difference;
-  if (cell.ms_per_token.has_value()) difference = cell.ms_per_token->difference;
-  cell.verdict =
-      std::string(Words(Judge(difference, /*more_is_faster=*/false)));
+  if (!a.baseline.empty()) {
+    const auto [based_a, based_b] = WithBaselines(pairs_a, pairs_b);
+    BANYAN_ASSIGN_OR_RETURN(
+        cell.speed, CompareNumber("speed", based_a, based_b, bootstrap));
+    if (cell.speed.has_value()) Widen(drift, *cell.speed);
+  }
+  cell.verdict = Verdict(a, cell);
   return cell;
 }
 
@@ -117,15 +197,41 @@ void AddTexts(const std::optional<ComparedNumber>& number,
                    ShortInterval(number->difference, Form::kRatio)));
 }
 
+JsonValue LowOf(const Estimate& estimate) {
+  return estimate.interval.has_value() ? JsonValue(estimate.interval->low)
+                                       : JsonValue();
+}
+
+JsonValue HighOf(const Estimate& estimate) {
+  return estimate.interval.has_value() ? JsonValue(estimate.interval->high)
+                                       : JsonValue();
+}
+
 JsonValue NumberToJson(const std::optional<ComparedNumber>& number) {
   if (!number.has_value()) return nullptr;
-  const auto& interval = number->difference.interval;
-  return {
-      {"a", number->a},
-      {"b", number->b},
-      {"difference", number->difference.value},
-      {"low", interval.has_value() ? JsonValue(interval->low) : JsonValue()},
-      {"high", interval.has_value() ? JsonValue(interval->high) : JsonValue()}};
+  return {{"a", number->a},
+          {"b", number->b},
+          {"difference", number->difference.value},
+          {"low", LowOf(number->difference)},
+          {"high", HighOf(number->difference)}};
+}
+
+std::string DriftText(const BaselineDrift& drift) {
+  const bool slower = drift.slower.value >= 1;
+  std::string text = absl::StrCat(
+      drift.name, ": ", ShortNumber(drift.slower.value, Form::kRatio));
+  if (drift.slower.interval.has_value())
+    absl::StrAppend(&text, " ", ShortInterval(drift.slower, Form::kRatio));
+  return absl::StrCat(
+      text, " times the time per token in b, ", slower ? "slower" : "faster",
+      ": the machine or what methods share with plain decoding, "
+      "not a method.");
+}
+
+bool HasUndecided(const Comparison& comparison) {
+  return std::any_of(
+      comparison.cells.begin(), comparison.cells.end(),
+      [](const ComparedCell& cell) { return cell.verdict == kUndecided; });
 }
 
 }  // namespace
@@ -139,34 +245,56 @@ absl::StatusOr<Comparison> Compare(const RecordSet& a, const RecordSet& b,
       .differences =
           ContextDifferences(a.files.front().context, b.files.front().context)};
   Bootstrap bootstrap;
+  std::set<std::string> files;  // that were told: cells share most
   for (const std::string& name : names) {
     const CellRecords& cell_a = *a.Find(name);
     const CellRecords& cell_b = *b.Find(name);
+    BANYAN_ASSIGN_OR_RETURN(
+        const BaselineDrift* drift,
+        FindDrift(cell_a.baseline.empty() ? name : cell_a.baseline, a, b,
+                  bootstrap, comparison));
     BANYAN_ASSIGN_OR_RETURN(ComparedCell cell,
-                            CompareCell(cell_a, cell_b, bootstrap));
+                            CompareCell(cell_a, cell_b, drift, bootstrap));
     comparison.cells.push_back(std::move(cell));
     for (std::string& difference : CellDifferences(*cell_a.cell, *cell_b.cell))
       comparison.differences.push_back(std::move(difference));
+    for (const FileDifference& file :
+         DifferingFiles(*cell_a.cell, *cell_b.cell))
+      if (files.insert(file.path).second)
+        AddDifference(absl::StrCat("file ", file.path), file.a, file.b,
+                      comparison.differences);
   }
   return comparison;
 }
 
 Table ToTable(const Comparison& comparison) {
   Table table = {
-      .header = {"cell", "verdict on b", "prompts", "ms per token: a", "b",
-                 "b - a", "tokens per pass: a", "b", "b - a"},
+      .header = {"cell", "verdict on b", "prompts", "speed: a", "b", "b - a",
+                 "tokens per pass: a", "b", "b - a", "ms per token: a", "b"},
       .text_columns = 2,
       .sections = {Table::Section{}}};
   for (const ComparedCell& cell : comparison.cells) {
     std::vector<std::string> row = {cell.name, cell.verdict,
                                     absl::StrCat(cell.prompts)};
-    AddTexts(cell.ms_per_token, row);
+    AddTexts(cell.speed, row);
     AddTexts(cell.tokens_per_pass, row);
+    AddTexts(cell.ms_per_token, row);
+    row.pop_back();  // it is the machine's difference too
     table.sections.front().rows.push_back(std::move(row));
   }
   table.notes.emplace_back(
+      "speed: over plain decoding of the same run on the same prompts; "
+      "verdicts "
+      "are on it.");
+  table.notes.emplace_back(
       "[low, high]: 95 % intervals, bootstrap over the prompts that both have "
       "(a chat or a batch is one), paired.");
+  for (const BaselineDrift& drift : comparison.drifts)
+    table.notes.push_back(DriftText(drift));
+  if (HasUndecided(comparison))
+    table.notes.emplace_back(
+        "machine or method: without plain decoding of the same prompts in both "
+        "runs, a slower machine cannot be told from a slower method.");
   for (const std::string& difference : comparison.differences)
     table.notes.push_back(absl::StrCat("Differs: ", difference));
   return table;
@@ -178,9 +306,18 @@ JsonValue ToJson(const Comparison& comparison) {
     cells.Add({{"name", cell.name},
                {"prompts", cell.prompts},
                {"verdict", cell.verdict},
+               {"speed", NumberToJson(cell.speed)},
                {"ms_per_token", NumberToJson(cell.ms_per_token)},
                {"tokens_per_pass", NumberToJson(cell.tokens_per_pass)}});
-  return {{"cells", std::move(cells)}, {"differences", comparison.differences}};
+  JsonValue drifts = JsonValue::List();
+  for (const BaselineDrift& drift : comparison.drifts)
+    drifts.Add({{"name", drift.name},
+                {"slower", drift.slower.value},
+                {"low", LowOf(drift.slower)},
+                {"high", HighOf(drift.slower)}});
+  return {{"cells", std::move(cells)},
+          {"baselines", std::move(drifts)},
+          {"differences", comparison.differences}};
 }
 
 }  // namespace banyan

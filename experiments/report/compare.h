@@ -1,4 +1,18 @@
 // Two runs of the same cells held against each other.
+//
+// Claim: a machine that is slower in one run slows a method and its plain
+// baseline alike, for both decode a prompt within moments of each other. So
+// runs are compared by speedup over plain decoding of the same run on the same
+// prompts.
+//
+// Covered: other programs' load, clock rates, another machine as far as it
+// changes all passes by one factor. In part what slows plain decoding and
+// methods unequally: intervals of speedups are widened by a tenth of the
+// baseline's own drift, so that where plain decoding took twice the time a
+// speedup must differ by some 7 % more (docs/decisions.md).
+//
+// Not covered: a change of what plain decoding and methods share, which is in
+// the drift of the baseline that is told beside the verdicts.
 #ifndef BANYAN_EXPERIMENTS_REPORT_COMPARE_H_
 #define BANYAN_EXPERIMENTS_REPORT_COMPARE_H_
 
@@ -30,16 +44,27 @@ struct ComparedNumber {
 struct ComparedCell {
   std::string name;
   int prompts = 0;  // that both have
-  // None if one of them has none: a cell without tokens.
+  // None if one of them has none: a cell without tokens; `speed` also where no
+  // prompt has a baseline in both, and for the baseline itself.
+  std::optional<ComparedNumber> speed;  // over plain decoding
   std::optional<ComparedNumber> ms_per_token;
   std::optional<ComparedNumber> tokens_per_pass;
-  // What the interval of the time says of b: "faster", "slower", "no difference
-  // seen" (it holds 0), or "too few prompts" (there is none).
+  // What the interval of the speed's difference says of b: "faster", "slower",
+  // "no difference seen" (it holds 0), or "too few prompts" (there is none); of
+  // a baseline "baseline". Without a baseline "machine or method": the two
+  // cannot be told apart.
   std::string verdict;
+};
+
+// How a baseline's own time changed.
+struct BaselineDrift {
+  std::string name;
+  Estimate slower;  // its time per token in b over that in a
 };
 
 struct Comparison {
   std::vector<ComparedCell> cells;
+  std::vector<BaselineDrift> drifts;  // of the baselines of the cells
   // "compiler: X | Y" for what else differs in context and cells.
   std::vector<std::string> differences;
 };

@@ -24,15 +24,6 @@ constexpr double kSameBandwidth = 0.1;
 // Of an experiment that the other has not.
 constexpr std::size_t kMostLines = 20;
 
-void Compare(absl::string_view name, absl::string_view a, absl::string_view b,
-             std::vector<std::string>& differences) {
-  const auto text = [](absl::string_view value) {
-    return value.empty() ? absl::string_view("-") : value;
-  };
-  if (a != b)
-    differences.push_back(absl::StrCat(name, ": ", text(a), " | ", text(b)));
-}
-
 bool SameBandwidth(double a, double b) {
   return std::fabs(a - b) <= kSameBandwidth * std::max(a, b);
 }
@@ -85,26 +76,12 @@ void AddLines(absl::string_view own, absl::string_view other,
 
 std::vector<std::string> ContextDifferences(const records::Context& a,
                                             const records::Context& b) {
-  std::vector<std::string> out;
-  Compare("revision", a.build().revision(), b.build().revision(), out);
-  Compare("compiler", a.build().compiler(), b.build().compiler(), out);
-  Compare("flags", a.build().flags(), b.build().flags(), out);
-  Compare("build type", a.build().type(), b.build().type(), out);
-  Compare("cpu", a.machine().cpu(), b.machine().cpu(), out);
-  Compare("device", DeviceOf(a.machine()), DeviceOf(b.machine()), out);
-  if (a.machine().has_gpu() || b.machine().has_gpu())
-    Compare("gpu", ProcessorOf(a.machine()), ProcessorOf(b.machine()), out);
-  Compare("instruction set", a.machine().instruction_set(),
-          b.machine().instruction_set(), out);
-  Compare("cores", absl::StrCat(a.machine().cores()),
-          absl::StrCat(b.machine().cores()), out);
-  Compare("threads", absl::StrCat(a.machine().threads()),
-          absl::StrCat(b.machine().threads()), out);
+  std::vector<std::string> out = MachineDifferences(a, b);
   if (!SameBandwidth(a.machine().bytes_per_s(), b.machine().bytes_per_s()))
-    Compare("bandwidth", Gigabytes(a.machine().bytes_per_s()),
-            Gigabytes(b.machine().bytes_per_s()), out);
-  Compare("workload", a.workload().hash(), b.workload().hash(), out);
-  Compare("experiment", a.experiment_hash(), b.experiment_hash(), out);
+    AddDifference("bandwidth", Gigabytes(a.machine().bytes_per_s()),
+                  Gigabytes(b.machine().bytes_per_s()), out);
+  AddDifference("workload", a.workload().hash(), b.workload().hash(), out);
+  AddDifference("experiment", a.experiment_hash(), b.experiment_hash(), out);
   AddLines(a.experiment(), b.experiment(), "a", out);
   AddLines(b.experiment(), a.experiment(), "b", out);
   return out;
@@ -113,22 +90,22 @@ std::vector<std::string> ContextDifferences(const records::Context& a,
 std::vector<std::string> CellDifferences(const records::Cell& a,
                                          const records::Cell& b) {
   std::vector<std::string> out;
-  Compare("method", a.method(), b.method(), out);
-  Compare("target", ModelText(a.target()), ModelText(b.target()), out);
-  Compare("models", ModelsText(a), ModelsText(b), out);
-  Compare("verifier", a.verifier(), b.verifier(), out);
-  Compare("trunks", TrunksText(a), TrunksText(b), out);
-  Compare("rows", a.unmerged() ? "unmerged" : "merged",
-          b.unmerged() ? "unmerged" : "merged", out);
-  Compare("sampling", a.sampling(), b.sampling(), out);
-  Compare("temperature", absl::StrCat(a.temperature()),
-          absl::StrCat(b.temperature()), out);
-  Compare("chat template", a.chat(), b.chat(), out);
-  Compare("seed", absl::StrCat(a.seed()), absl::StrCat(b.seed()), out);
-  Compare("prompts at a time", absl::StrCat(std::max(a.batch(), 1U)),
-          absl::StrCat(std::max(b.batch(), 1U)), out);
-  Compare("new tokens at most", absl::StrCat(a.max_new_tokens()),
-          absl::StrCat(b.max_new_tokens()), out);
+  AddDifference("method", a.method(), b.method(), out);
+  AddDifference("target", ModelText(a.target()), ModelText(b.target()), out);
+  AddDifference("models", ModelsText(a), ModelsText(b), out);
+  AddDifference("verifier", a.verifier(), b.verifier(), out);
+  AddDifference("trunks", TrunksText(a), TrunksText(b), out);
+  AddDifference("rows", a.unmerged() ? "unmerged" : "merged",
+                b.unmerged() ? "unmerged" : "merged", out);
+  AddDifference("sampling", a.sampling(), b.sampling(), out);
+  AddDifference("temperature", absl::StrCat(a.temperature()),
+                absl::StrCat(b.temperature()), out);
+  AddDifference("chat template", a.chat(), b.chat(), out);
+  AddDifference("seed", absl::StrCat(a.seed()), absl::StrCat(b.seed()), out);
+  AddDifference("prompts at a time", absl::StrCat(std::max(a.batch(), 1U)),
+                absl::StrCat(std::max(b.batch(), 1U)), out);
+  AddDifference("new tokens at most", absl::StrCat(a.max_new_tokens()),
+                absl::StrCat(b.max_new_tokens()), out);
   for (std::string& difference : out)
     difference = absl::StrCat("cell ", a.name(), ", ", difference);
   return out;

@@ -64,7 +64,7 @@ absl::Status CheckAxes(const std::vector<std::string>& names,
                        const std::vector<std::string>& axes) {
   std::vector<absl::string_view> known(axes.begin(), axes.end());
   known.insert(known.end(), std::begin(kProperties), std::end(kProperties));
-  known.emplace_back("kind");  // an axis where cells are split by it
+  known.insert(known.end(), {"kind", "machine"});  // where cells are split
   for (const std::string& name : names)
     if (std::find(known.begin(), known.end(), name) == known.end())
       return absl::InvalidArgumentError(
@@ -139,10 +139,14 @@ absl::Status ChooseReferences(const RecordSet& set, const std::string& name,
       BANYAN_ASSIGN_OR_RETURN(reference, MethodOf(group, name));
     }
     for (SummaryRow& row : group.rows) {
+      row.reference = reference;
+      // Of cells that were split: the one of this name that was split alike.
+      if (row.reference == nullptr)
+        row.reference = set.Find(name + row.cell->split);
       // Groups of what a baseline does not depend on share one, and only one
       // of them has it.
-      row.reference =
-          reference == nullptr ? BaselineOf(set, *row.cell, name) : reference;
+      if (row.reference == nullptr)
+        row.reference = BaselineOf(set, *row.cell, name);
       found = found || row.reference != nullptr;
       if (row.reference == row.cell) row.reference = nullptr;
     }

@@ -3,8 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "configs/loader/writer.h"
 #include "core/base/params.h"
@@ -14,6 +19,7 @@
 #include "core/model/model.h"
 #include "decode/method.h"
 #include "decode/proofs.h"
+#include "drafters/assets.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/model_spec.h"
 #include "experiments/records/record.pb.h"
@@ -27,13 +33,38 @@ namespace {
 
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 
-void Describe(const ModelSpec& spec, const Model& model, records::Model& out) {
+using Files = std::vector<records::File>;
+
+// Read once for all cells.
+Files FilesOf(const std::string& path, Assets& assets) {
+  const auto files = assets.Open<Files>(
+      {.path = path},
+      [&path]() -> absl::StatusOr<std::shared_ptr<const Files>> {
+        return std::make_shared<const Files>(FilesAt(path));
+      });
+  return files.ok() ? **files : Files();
+}
+
+// What the cell opened and its policies read, each file once.
+void DescribeFiles(const PreparedCell& prepared, Assets& assets,
+                   records::Cell& out) {
+  std::vector<std::string> paths = assets.TakePaths();
+  paths.insert(paths.end(), prepared.method.policy_files.begin(),
+               prepared.method.policy_files.end());
+  std::set<std::string> seen;
+  for (const std::string& path : paths)
+    for (records::File& file : FilesOf(path, assets))
+      if (seen.insert(file.path()).second) *out.add_files() = std::move(file);
+}
+
+void Describe(const ModelSpec& spec, const Model& model, Assets& assets,
+              records::Model& out) {
   const ModelFacts facts = model.facts();
   out.set_directory(spec.directory);
   out.set_weights(std::string(Name(facts.format)));
   out.set_grown_from(std::string(model.grown_from()));
   out.set_streamed_bytes(facts.streamed_bytes);
-  out.set_fingerprint(Fingerprint(spec.directory));
+  out.set_fingerprint(WeightsFingerprint(FilesOf(spec.directory, assets)));
 }
 
 void DescribeMethod(const Method& method, records::Cell& out) {
@@ -64,15 +95,16 @@ void DescribeGrowth(const std::string& directory, records::Model& out) {
   out.set_old_cost(!origin.At("like_target").Bool().value_or(true));
 }
 
-void DescribeModels(const LoadedMethod& method, records::Cell& out) {
+void DescribeModels(const LoadedMethod& method, Assets& assets,
+                    records::Cell& out) {
   for (const MethodModel& model : method.models) {
     records::Model& to = *out.add_models();
     to.set_name(model.name);
     if (model.model != nullptr) {
-      Describe({model.directory, ""}, *model.model, to);
+      Describe({model.directory, ""}, *model.model, assets, to);
     } else {
       to.set_directory(model.directory);
-      to.set_fingerprint(Fingerprint(model.directory));
+      to.set_fingerprint(WeightsFingerprint(FilesOf(model.directory, assets)));
       DescribeGrowth(model.directory, to);
     }
   }
@@ -93,8 +125,9 @@ records::Opponent::Role ToRecord(OpponentRole role) {
 }  // namespace
 
 records::Cell DescribeCell(const ExperimentCell& cell,
-                           const PreparedCell& prepared) {
+                           const PreparedCell& prepared, Assets& assets) {
   records::Cell out;
+  DescribeFiles(prepared, assets, out);
   out.set_name(cell.name);
   out.set_method(cell.method);
   for (const auto& [name, value] : cell.axes) {
@@ -104,8 +137,8 @@ records::Cell DescribeCell(const ExperimentCell& cell,
   }
   out.mutable_target()->set_name(
       std::filesystem::path(cell.target.directory).filename().string());
-  Describe(cell.target, *prepared.target.model, *out.mutable_target());
-  DescribeModels(prepared.method, out);
+  Describe(cell.target, *prepared.target.model, assets, *out.mutable_target());
+  DescribeModels(prepared.method, assets, out);
   DescribeMethod(prepared.method.decoder->method(), out);
   out.set_sampling(ToYaml(Params::Map(cell.sampling)));
   out.set_seed(cell.seed);

@@ -10,7 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/types/span.h"
 #include "core/base/fnv1a.h"
+#include "experiments/records/record.pb.h"
 
 namespace banyan {
 namespace {
@@ -39,27 +41,45 @@ std::string Sample(const fs::path& path, std::uint64_t size) {
   return bytes;
 }
 
+// What a folder holds beside what is read from it.
+bool IsBeside(const fs::path& path) {
+  const std::string ending = path.extension().string();
+  return path.filename().string().front() == '.' || ending == ".md" ||
+         ending == ".txt" || ending == ".banyan" || ending == ".partial";
+}
+
 }  // namespace
 
-std::string Fingerprint(const std::string& directory) {
+std::vector<records::File> FilesAt(const std::string& path) {
   std::error_code error;
-  std::vector<fs::path> files;
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(directory, error))
+  std::vector<fs::path> paths;
+  if (!fs::is_directory(path, error))
+    paths.emplace_back(path);
+  else
+    for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
+      if (!IsBeside(entry.path())) paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  std::vector<records::File> files;
+  for (const fs::path& each : paths) {
     // Of a pipe there is nothing to read but what somebody writes.
-    if ((entry.path().extension() == ".safetensors" ||
-         entry.path().filename() == "index.json") &&
-        entry.is_regular_file(error))
-      files.push_back(entry.path());
-  if (files.empty()) return "";
-  std::sort(files.begin(), files.end());
-  std::string all;
-  for (const fs::path& file : files) {
-    const std::uint64_t size = fs::file_size(file, error);
-    absl::StrAppend(&all, file.filename().string(), " ", size, " ",
-                    Fnv1a(Sample(file, size)), "\n");
+    if (!fs::is_regular_file(each, error)) continue;
+    const std::uint64_t size = fs::file_size(each, error);
+    records::File& file = files.emplace_back();
+    file.set_path(each.lexically_normal().string());
+    file.set_fingerprint(absl::StrCat(size, " ", Fnv1a(Sample(each, size))));
   }
-  return absl::StrFormat("%016x", Fnv1a(all));
+  return files;
+}
+
+std::string WeightsFingerprint(absl::Span<const records::File> files) {
+  std::string all;
+  for (const records::File& file : files) {
+    const fs::path path(file.path());
+    if (path.extension() == ".safetensors" || path.filename() == "index.json")
+      absl::StrAppend(&all, path.filename().string(), " ", file.fingerprint(),
+                      "\n");
+  }
+  return all.empty() ? "" : absl::StrFormat("%016x", Fnv1a(all));
 }
 
 }  // namespace banyan

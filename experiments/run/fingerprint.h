@@ -1,15 +1,25 @@
-// A name for what is drafted or decoded by in a directory.
+// Names for what is read from disk: fingerprints of files.
 #ifndef BANYAN_EXPERIMENTS_RUN_FINGERPRINT_H_
 #define BANYAN_EXPERIMENTS_RUN_FINGERPRINT_H_
 
 #include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "experiments/records/record.pb.h"
 
 namespace banyan {
 
-// Of the names, sizes and bytes of its ordinary files *.safetensors and
-// index.json, which has the sums of a corpus index: all bytes up to 16 MiB a
-// file, beyond that 4 KiB of every 1,024th part. Empty without such files.
-std::string Fingerprint(const std::string& directory);
+// The file at a path or, of a folder, its ordinary files in the order of their
+// names: all but hidden ones, those for people (.md, .txt) and those that are
+// written there later (.banyan, .partial). Each has its size and a hash of its
+// bytes: of all up to 16 MiB, beyond that of 4 KiB of every 1,024th part.
+// Nothing for a path where there is nothing to read.
+std::vector<records::File> FilesAt(const std::string& path);
+
+// Of the weights among a folder's files: *.safetensors, and index.json, which
+// has the sums of a corpus index. Empty without such files.
+std::string WeightsFingerprint(absl::Span<const records::File> files);
 
 }  // namespace banyan
 

@@ -149,6 +149,7 @@ struct Stated {
   std::string chat_template;
   MethodSections sections;
   SamplingRule rule;
+  std::vector<std::string> policy_files;
   Method method;  // without trunks
 };
 
@@ -176,8 +177,12 @@ Stated ReadStated(const Params& file,
     errors.Add(method.status());
     if (method.ok()) stated.method = *std::move(method);
   }
-  for (const Params* policy : PolicySections(stated.sections))
-    errors.Add(BuildPolicy(*policy).status());
+  for (const Params* policy : PolicySections(stated.sections)) {
+    const absl::StatusOr<PolicyChoice> choice = BuildPolicy(*policy);
+    errors.Add(choice.status());
+    if (choice.ok() && !choice->file.empty())
+      stated.policy_files.push_back(choice->file);
+  }
   return stated;
 }
 
@@ -202,6 +207,7 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
                          target->model->vocab_size()));
   LoadedMethod loaded;
   loaded.chat_template = stated.chat_template;
+  loaded.policy_files = stated.policy_files;
   loaded.target = target->model;
   loaded.bench = std::make_unique<Workbench>(loaded.target, stated.rule,
                                              context.shelf.assets());

@@ -43,6 +43,7 @@ struct LoadedMethod {
   std::string chat_template;
   std::shared_ptr<const Model> target;
   std::vector<MethodModel> models;
+  std::vector<std::string> policy_files;  // that its policies were read from
   std::unique_ptr<Workbench> bench;
   std::unique_ptr<Decoder> decoder;
 };

@@ -48,6 +48,7 @@ absl::StatusOr<PreparedCell> PrepareCell(
                                  .sampling = cell.sampling,
                                  .clock = clock};
   PreparedCell prepared;
+  shelf.assets()->TakePaths();  // of other cells
   if (cell.method == kPlainMethod) {
     BANYAN_ASSIGN_OR_RETURN(prepared.method, PlainMethod(context));
   } else {
@@ -62,7 +63,7 @@ absl::StatusOr<PreparedCell> PrepareCell(
     prepared.stop.end_of_text = prepared.target.model->facts().end_of_text;
   prepared.carries_state = prepared.method.decoder->carries_state();
   prepared.batch = cell.batch;
-  prepared.description = DescribeCell(cell, prepared);
+  prepared.description = DescribeCell(cell, prepared, *shelf.assets());
   return prepared;
 }
 

@@ -12,22 +12,12 @@
 #include "absl/strings/str_split.h"
 #include "core/base/status_macros.h"
 #include "experiments/records/machine.h"
+#include "experiments/records/read_files.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 
 namespace banyan {
 namespace {
-
-// Of the weights that a run reads.
-std::string Fingerprints(const records::Context& context) {
-  std::string all;
-  for (const records::Cell& cell : context.cells()) {
-    absl::StrAppend(&all, cell.target().fingerprint());
-    for (const records::Model& model : cell.models())
-      absl::StrAppend(&all, " ", model.fingerprint());
-  }
-  return all;
-}
 
 // What differs between a file that is there and the run that wants it.
 std::string Difference(const records::Context& found,
@@ -60,8 +50,12 @@ std::string Difference(const records::Context& found,
   };
   if (machine(found) != machine(wanted))
     return absl::StrCat("a run on ", machine(found), ", not ", machine(wanted));
-  if (Fingerprints(found) != Fingerprints(wanted))
-    return "a run of other weights under the same names";
+  if (found.cells_size() != wanted.cells_size())
+    return absl::StrCat("a run of ", found.cells_size(), " cells, not ",
+                        wanted.cells_size());
+  const std::string file = FirstDifferingFile(found, wanted);
+  if (!file.empty()) return absl::StrCat("a run with another ", file);
+  if (!NamesFiles(found)) return "a run that does not name the files it read";
   return "";
 }
 

@@ -33,7 +33,8 @@ struct RunFile {
 
 // Makes the directory and the file, or opens the one that is there. Fails if
 // that is of another experiment, workload, shard, build, machine, device,
-// number of threads, or of other weights.
+// number of threads, if any file that its cells read has changed, or if it is
+// older than the list of those files.
 absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
                                     const records::Context& context);
 

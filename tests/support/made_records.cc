@@ -82,7 +82,7 @@ void AddRounds(const MadeOptions& options, int count, MadeDice& dice,
     MadeRound made = {
         .trunks = kTrunks[cell],
         .root = TokenAt(cell, prompt, first - 1 + 500),
-        .slower = kTrunks[cell] > 0 ? options.slower : 1,
+        .slower = kTrunks[cell] > 0 ? options.slower : options.slower_machine,
         .probes = options.probes && kTrunks[cell] > 0 && cell <= kMerged};
     const int path = made.trunks == 0 ? 0 : Roll(dice, kLongestPath + 1);
     for (int i = 0; i < path; ++i)

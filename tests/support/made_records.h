@@ -20,6 +20,7 @@ struct MadeOptions {
   bool gaps = false;
   // Times of all cells but the baselines are multiplied by it.
   double slower = 1;
+  double slower_machine = 1;  // the same for the baselines
   // The cell of two merged trunks decoded its prompts in batches of three.
   bool batches = false;
   // That cell's trees, and those of the chain, have probes.

@@ -40,15 +40,16 @@ absl::StatusOr<DraftLaw> ReadLaw(const Params& value) {
   return value.Error(UnknownName("law", name, known));
 }
 
-absl::StatusOr<std::unique_ptr<TreePolicy>> Build(const PolicyRow& row,
-                                                  ParamsReader& in) {
+absl::Status Build(const PolicyRow& row, ParamsReader& in,
+                   PolicyChoice& choice) {
   if (row.build != nullptr) {
-    BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<TreePolicy> policy, row.build(in));
-    BANYAN_RETURN_IF_ERROR(in.Finish());
-    return policy;
+    BANYAN_ASSIGN_OR_RETURN(choice.policy, row.build(in));
+    return in.Finish();
   }
   BANYAN_ASSIGN_OR_RETURN(const ShapePlan plan, row.plan(in));
-  return std::make_unique<FixedShape>(plan.shape, plan.share_draws);
+  choice.policy = std::make_unique<FixedShape>(plan.shape, plan.share_draws);
+  choice.file = plan.file;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -124,7 +125,7 @@ absl::StatusOr<PolicyChoice> BuildPolicy(const Params& section) {
   if (const Params* law = in.Take("law")) {
     BANYAN_ASSIGN_OR_RETURN(choice.law, ReadLaw(*law));
   }
-  BANYAN_ASSIGN_OR_RETURN(choice.policy, Build(*row, in));
+  BANYAN_RETURN_IF_ERROR(Build(*row, in, choice));
   // What the keys alone did not show.
   if (const int nodes = choice.policy->traits().nodes; nodes > kMaxDraws)
     return section.Error(absl::StrCat("policy ", row->name, ": makes up to ",

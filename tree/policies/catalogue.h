@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,10 +32,12 @@ struct PolicyRow {
 
 absl::Span<const PolicyRow> PolicyCatalogue();
 
-// What a policy section says: the policy, and the law if it names one.
+// What a policy section says: the policy, and the law if it names one. Only
+// plans read files (scripts/layers.txt keeps it so).
 struct PolicyChoice {
   std::unique_ptr<TreePolicy> policy;
   std::optional<DraftLaw> law;
+  std::string file;  // that the plan was read from; empty: none
 };
 absl::StatusOr<PolicyChoice> BuildPolicy(const Params& section);
 

@@ -64,10 +64,13 @@ absl::StatusOr<ShapePlan> FromFile(const ParamsReader& in, const Params& file,
                                    const std::string& tree) {
   std::string name;
   BANYAN_RETURN_IF_ERROR(Convert(file, name));
+  name = Beside(file, name);
   absl::StatusOr<std::vector<std::vector<int>>> paths =
-      ReadPathsFile(Beside(file, name), tree);
+      ReadPathsFile(name, tree);
   if (!paths.ok()) return At(in, paths.status());
-  return FromPaths(in, *std::move(paths));
+  BANYAN_ASSIGN_OR_RETURN(ShapePlan plan, FromPaths(in, *std::move(paths)));
+  plan.file = std::move(name);
+  return plan;
 }
 
 absl::StatusOr<ShapePlan> ForHardware(const ParamsReader& in,

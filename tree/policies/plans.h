@@ -3,6 +3,7 @@
 #define BANYAN_TREE_POLICIES_PLANS_H_
 
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
@@ -20,6 +21,8 @@ struct ShapePlan {
   std::optional<double> expected_tokens;
   // The choice made on measured hardware, where there was one.
   std::optional<HardwareChoice> choice;
+  // The file that it was read from; empty: none.
+  std::string file;
 };
 
 // `gamma` tokens in a line. Keys: `gamma`.

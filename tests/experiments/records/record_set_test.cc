@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "experiments/records/record.pb.h"
+#include "experiments/records/record_file.h"
 #include "tests/experiments/test_files.h"
 #include "tests/support/made_records.h"
 
@@ -24,6 +26,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 std::string Path(const std::string& name) {
   return absl::StrCat(OwnFolder(), "/", name, ".banyan");
@@ -152,11 +155,139 @@ TEST_F(RecordSetTest, RefusesAnExperimentWithOtherCells) {
                     HasSubstr("other cells")));
 }
 
+TEST_F(RecordSetTest, RefusesShardsThatReadOtherFiles) {
+  const auto with = [](std::uint32_t shard, const std::string& folder,
+                       const std::string& fingerprint) {
+    const MadeOptions options = {.shard = shard, .shards = 2};
+    records::Context context = MadeContext(options);
+    records::File& file = *context.mutable_cells(1)->add_files();
+    file.set_path(folder + "/model/config.json");
+    file.set_fingerprint(fingerprint);
+    WriteMadeRecords(Path(absl::StrCat("shard", shard)), options, context);
+  };
+  with(0, "here", "1 2");
+  with(1, "there", "1 3");
+  EXPECT_THAT(Message(ReadRecordSet({OwnFolder()}, false)),
+              AllOf(HasSubstr("shard1.banyan was made with another "
+                              "there/model/config.json than "),
+                    HasSubstr("shard0.banyan")));
+  with(1, "there", "1 2");
+  EXPECT_TRUE(ReadRecordSet({OwnFolder()}, false).ok());
+}
+
+// Records from before cells listed their files.
+TEST_F(RecordSetTest, HoldsOldShardsAgainstTheFingerprintsOfTheirWeights) {
+  const auto with = [](std::uint32_t shard, const std::string& fingerprint) {
+    const MadeOptions options = {.shard = shard, .shards = 2};
+    records::Context context = MadeContext(options);
+    context.mutable_cells(1)->mutable_target()->set_fingerprint(fingerprint);
+    WriteMadeRecords(Path(absl::StrCat("shard", shard)), options, context);
+  };
+  with(0, "00");
+  with(1, "01");
+  EXPECT_THAT(Message(ReadRecordSet({OwnFolder()}, false)),
+              HasSubstr("was made with another no/such/directory than"));
+}
+
 TEST_F(RecordSetTest, RefusesFoldersWithoutRecords) {
   EXPECT_THAT(Message(ReadRecordSet({OwnFolder()}, false)),
               HasSubstr("has no record file"));
   EXPECT_THAT(Message(ReadRecordSet({"no/such/folder"}, false)),
               HasSubstr("no/such/folder"));
+}
+
+// Half of a run of made records, with another number of threads.
+std::string WriteShardWithThreads(std::uint32_t shard, std::uint32_t threads) {
+  const std::string path = Path(absl::StrCat("shard", shard));
+  records::Context context = MadeContext({.shard = shard, .shards = 2});
+  context.mutable_machine()->set_threads(threads);
+  WriteMadeRecords(path, {.shard = shard, .shards = 2}, context);
+  return path;
+}
+
+TEST_F(RecordSetTest, TellsUnlikeMachinesAndSplitsTheirTimes) {
+  const std::vector<std::string> paths = {WriteShardWithThreads(0, 2),
+                                          WriteShardWithThreads(1, 1)};
+  auto set = ReadRecordSet(paths, false);
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_THAT(set->warnings,
+              ElementsAre(absl::StrCat(
+                  paths[1], " (machine 2) and ", paths[0],
+                  " (machine 1): times are not alike (threads: 1 | 2)")));
+  EXPECT_THAT(set->machines, SizeIs(2));
+  EXPECT_TRUE(SplitByMachine(*set));
+  ASSERT_THAT(set->cells, SizeIs(10));
+  const CellRecords& chain = *set->Find("chain, machine=2");
+  EXPECT_EQ(chain.baseline, "plain, machine=2");
+  EXPECT_EQ(set->Find(chain, 0), set->Find("plain, machine=2"));
+  EXPECT_THAT(chain.pairs, SizeIs(3));
+  for (const PromptPair& pair : chain.pairs)
+    EXPECT_EQ(pair.record->prompt() % 2, 1);
+}
+
+TEST_F(RecordSetTest, TellsEveryFactOfAnotherMachineOrBuild) {
+  const auto told = [](void (*change)(records::Context & context)) {
+    records::Context context = MadeContext({.shard = 1, .shards = 2});
+    change(context);
+    WriteMadeRecords(Path("shard1"), {.shard = 1, .shards = 2}, context);
+    const auto set = ReadRecordSet({WriteShard(0, 2), Path("shard1")}, false);
+    return absl::StrJoin(set->warnings, "\n");
+  };
+  EXPECT_THAT(told([](auto& made) { made.mutable_build()->set_revision("b"); }),
+              HasSubstr("(revision: b | 0123456)"));
+  EXPECT_THAT(told([](auto& made) { made.mutable_build()->set_compiler("b"); }),
+              HasSubstr("(compiler: b | made up)"));
+  EXPECT_THAT(told([](auto& made) { made.mutable_build()->set_flags("b"); }),
+              HasSubstr("(flags: b | -)"));
+  EXPECT_THAT(told([](auto& made) { made.mutable_build()->set_type("b"); }),
+              HasSubstr("(build type: b | -)"));
+  EXPECT_THAT(told([](auto& made) { made.mutable_machine()->set_cpu("b"); }),
+              HasSubstr("(cpu: b | a processor)"));
+  EXPECT_THAT(told([](auto& made) { made.mutable_machine()->set_fast(true); }),
+              HasSubstr("(device: cpu, fast | cpu)"));
+  EXPECT_THAT(told([](auto& made) { made.mutable_machine()->set_cores(4); }),
+              HasSubstr("(cores: 4 | 0)"));
+}
+
+TEST_F(RecordSetTest, OfOneMachineIsNotSplit) {
+  auto set = ReadRecordSet({WriteShard(0, 2), WriteShard(1, 2)}, false);
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_FALSE(SplitByMachine(*set));
+  EXPECT_THAT(set->cells, SizeIs(5));
+}
+
+// The first file has the baselines, the second all other cells.
+TEST_F(RecordSetTest, PairsNothingAcrossMachines) {
+  std::vector<std::string> paths;
+  for (const bool drafting : {false, true}) {
+    records::Context context = MadeContext({});
+    context.mutable_machine()->set_threads(drafting ? 2 : 1);
+    paths.push_back(Path(drafting ? "drafting" : "plain"));
+    const auto writer = RecordWriter::Create(paths.back(), context);
+    for (int prompt = 0; prompt < 6; ++prompt)
+      for (int cell = 0; cell < context.cells_size(); ++cell) {
+        if ((context.cells(cell).trunks_size() > 0) != drafting) continue;
+        ASSERT_TRUE((*writer)->Append(MadePrompt({}, cell, prompt)).ok());
+      }
+  }
+  const auto set = ReadRecordSet(paths, false);
+  ASSERT_TRUE(set.ok()) << set.status();
+  for (const PromptPair& pair : set->Find("chain")->pairs)
+    EXPECT_EQ(pair.baseline, nullptr);
+  EXPECT_THAT(absl::StrJoin(set->warnings, "\n"),
+              HasSubstr("18 records not paired with the baseline's"));
+}
+
+TEST_F(RecordSetTest, TellsABusyMachine) {
+  records::Context context = MadeContext({});
+  context.mutable_machine()->set_cores(2);
+  context.mutable_machine()->set_load(3.2);
+  WriteMadeRecords(Path("run"), {}, context);
+  const auto set = ReadRecordSet({Path("run")}, false);
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_THAT(
+      set->warnings,
+      ElementsAre(HasSubstr("run.banyan: the load was 3.2 on 2 cores when")));
 }
 
 // Cells point into the files: moving the set must not leave them behind.

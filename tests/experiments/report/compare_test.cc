@@ -5,6 +5,7 @@
 #include <string>
 
 #include "experiments/records/record.pb.h"
+#include "experiments/records/record_file.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/run_program.h"
 #include "tests/experiments/test_files.h"
@@ -35,7 +36,8 @@ TEST_F(CompareTest, TellsFasterFromSlowerFromTheSame) {
   EXPECT_EQ(json.at("differences"), nlohmann::json::array());
   const nlohmann::json& plain = json.at("cells")[0];
   EXPECT_EQ(plain.at("name"), "plain");
-  EXPECT_EQ(plain.at("verdict"), "no difference seen");
+  EXPECT_EQ(plain.at("verdict"), "baseline");
+  EXPECT_EQ(plain.at("speed"), nullptr);
   EXPECT_EQ(plain.at("ms_per_token").at("difference"), 0);
   const nlohmann::json& chain = json.at("cells")[1];
   EXPECT_EQ(chain.at("prompts"), 6);
@@ -46,11 +48,49 @@ TEST_F(CompareTest, TellsFasterFromSlowerFromTheSame) {
   EXPECT_NEAR(ms.at("difference").get<double>(), ms.at("a").get<double>(),
               1e-5);
   EXPECT_GT(ms.at("low").get<double>(), 0);
+  const nlohmann::json& speed = chain.at("speed");
+  EXPECT_NEAR(2 * speed.at("b").get<double>(), speed.at("a").get<double>(),
+              1e-5);
+  EXPECT_LT(speed.at("high").get<double>(), 0);
   EXPECT_EQ(chain.at("tokens_per_pass").at("difference"), 0);
   const Outcome back = RunProgram("compare " + Path("b") + " " + Path("a"));
   EXPECT_EQ(back.code, 0) << back.err;
   EXPECT_THAT(back.out, AllOf(ContainsRegex("chain +faster +6"),
-                              ContainsRegex("plain +no difference seen +6")));
+                              ContainsRegex("plain +baseline +6")));
+}
+
+// Every time of b is longer by a half, plain decoding's too.
+TEST_F(CompareTest, TellsASlowerMachineFromASlowerMethod) {
+  WriteMadeRecords(Path("a"), {});
+  WriteMadeRecords(Path("b"), {.slower = 1.5, .slower_machine = 1.5});
+  const nlohmann::json json = RunForJson(Command("--json"));
+  for (const nlohmann::json& cell : json.at("cells")) {
+    if (cell.at("verdict") == "baseline") continue;
+    EXPECT_NEAR(cell.at("speed").at("difference").get<double>(), 0, 1e-5);
+  }
+  ASSERT_EQ(json.at("baselines").size(), 2);
+  const nlohmann::json& drift = json.at("baselines")[0];
+  EXPECT_EQ(drift.at("name"), "plain");
+  EXPECT_NEAR(drift.at("slower").get<double>(), 1.5, 1e-4);
+  EXPECT_NEAR(drift.at("low").get<double>(), 1.5, 1e-4);
+  EXPECT_THAT(RunProgram(Command()).out,
+              HasSubstr("plain: 1.500 [1.500, 1.500] times the time per token "
+                        "in b, slower: the machine"));
+}
+
+TEST_F(CompareTest, CannotTellMachineFromMethodWithoutPlainDecoding) {
+  records::Context context = MadeContext({});
+  for (const char* name : {"a", "b"}) {
+    const auto writer = RecordWriter::Create(Path(name), context);
+    for (int prompt = 0; prompt < 6; ++prompt)
+      ASSERT_TRUE((*writer)->Append(MadePrompt({}, 1, prompt)).ok());
+  }
+  const Outcome outcome = RunProgram(Command("--cell chain"));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              AllOf(ContainsRegex("chain +machine or method +6"),
+                    HasSubstr("a slower machine cannot be told from a slower "
+                              "method")));
 }
 
 TEST_F(CompareTest, PairsPromptsDecodedTogetherWithThoseAlone) {
@@ -66,12 +106,13 @@ TEST_F(CompareTest, PairsPromptsDecodedTogetherWithThoseAlone) {
 
 TEST_F(CompareTest, SeesNoDifferenceWhereTheIntervalHoldsZero) {
   WriteMadeRecords(Path("a"), {});
-  WriteMadeRecords(Path("b"), {.seed = 2});  // other times of one law
-  const nlohmann::json json = RunForJson(Command("--cell plain --json"));
-  const nlohmann::json& plain = json.at("cells")[0];
-  EXPECT_LT(plain.at("ms_per_token").at("low").get<double>(), 0);
-  EXPECT_GT(plain.at("ms_per_token").at("high").get<double>(), 0);
-  EXPECT_EQ(plain.at("verdict"), "no difference seen");
+  // Other times of one distribution.
+  WriteMadeRecords(Path("b"), {.seed = 2});
+  const nlohmann::json json = RunForJson(Command("--cell chain --json"));
+  const nlohmann::json& chain = json.at("cells")[0];
+  EXPECT_LT(chain.at("speed").at("low").get<double>(), 0);
+  EXPECT_GT(chain.at("speed").at("high").get<double>(), 0);
+  EXPECT_EQ(chain.at("verdict"), "no difference seen");
 }
 
 TEST_F(CompareTest, PairsThePromptsThatBothHave) {
@@ -83,6 +124,7 @@ TEST_F(CompareTest, PairsThePromptsThatBothHave) {
   EXPECT_EQ(json.at("cells")[0].at("prompts"), 5);
   EXPECT_EQ(json.at("cells")[0].at("ms_per_token").at("difference"), 0);
   EXPECT_EQ(json.at("cells")[1].at("prompts"), 6);
+  EXPECT_EQ(json.at("cells")[1].at("speed").at("difference"), 0);
 }
 
 TEST_F(CompareTest, TakesOneCellIfTold) {

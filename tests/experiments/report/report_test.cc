@@ -2,11 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "experiments/records/record.pb.h"
 #include "tests/experiments/run_program.h"
 #include "tests/experiments/test_files.h"
 #include "tests/support/made_records.h"
@@ -298,6 +300,52 @@ TEST_F(ReportTest, RefusesAMethodThatIsTwiceInAGroup) {
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err,
               HasSubstr("'chain 0' and 'merged' are both cells of method"));
+}
+
+// Shards of one run, the second with another number of threads.
+class MachinesTest : public FolderTest {
+ protected:
+  MachinesTest() {
+    for (const std::uint32_t shard : {0U, 1U}) {
+      const MadeOptions options = {.prompts = 8, .shard = shard, .shards = 2};
+      records::Context context = MadeContext(options);
+      context.mutable_machine()->set_threads(2 - shard);
+      WriteMadeRecords(absl::StrCat(OwnFolder(), "/shard", shard, ".banyan"),
+                       options, context);
+    }
+  }
+  static Outcome Report(const std::string& options) {
+    return RunProgram("report " + OwnFolder() + " " + options);
+  }
+};
+
+TEST_F(MachinesTest, AreEachReportedByThemselves) {
+  const Outcome table = Report("--all --reference merged");
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_THAT(table.err, HasSubstr("times are not alike (threads: 1 | 2)"));
+  EXPECT_THAT(table.out,
+              AllOf(ContainsRegex("machine 1\n.*plain, machine=1 +4 "),
+                    ContainsRegex("machine 2\n.*plain, machine=2 +4 "),
+                    HasSubstr("Differences are to merged, machine=1."),
+                    HasSubstr("Differences are to merged, machine=2.")));
+  const Outcome csv = Report("--format csv --metrics tokens_per_pass");
+  EXPECT_THAT(csv.out, AllOf(HasSubstr("cell,temperature,shape,machine,metric"),
+                             Not(HasSubstr("\nchain,"))));
+}
+
+TEST_F(MachinesTest, AreEachAnswered) {
+  const Outcome answer = Report("");
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("lossy_merged, machine=1"),
+                                HasSubstr("lossy_merged, machine=2"),
+                                Not(HasSubstr("UNFINISHED"))));
+}
+
+TEST_F(MachinesTest, HaveNoFastestChainInCommon) {
+  const Outcome fastest = RunProgram("fastest " + OwnFolder());
+  EXPECT_EQ(fastest.code, 2);
+  EXPECT_THAT(fastest.err,
+              HasSubstr("expected records of one machine, found 2"));
 }
 
 TEST_F(ReportTest, PutsDifferentExperimentsSideBySideOnlyIfTold) {

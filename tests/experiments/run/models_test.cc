@@ -17,6 +17,7 @@
 #include "core/base/token.h"
 #include "core/model/table_model.h"
 #include "core/ops/cpu/cpu_backend.h"
+#include "experiments/records/record.pb.h"
 #include "experiments/run/fingerprint.h"
 #include "experiments/run/loaded_model.h"
 #include "experiments/run/model_shelf.h"
@@ -70,6 +71,10 @@ TEST(ModelShelf, TellsEachWarningOnce) {
                           model.path() + ": 1 tensor is not read: 'unread'"});
 }
 
+std::string Fingerprint(const std::string& folder) {
+  return WeightsFingerprint(FilesAt(folder));
+}
+
 TEST(Fingerprint, IsThatOfOrdinaryFiles) {
   alarm(60);  // where it waits for a pipe, it ends the program
   const TestFolder folder;
@@ -91,6 +96,25 @@ TEST(Fingerprint, IsThatOfTheListOfACorpusIndex) {
   EXPECT_NE(Fingerprint(folder.path()), before);
   folder.Write("index.json", "a");
   EXPECT_EQ(Fingerprint(folder.path()), before);
+}
+
+TEST(Fingerprint, NamesEveryFileOfAFolderButThoseBeside) {
+  const TestFolder folder;
+  for (const char* name : {"config.json", "chat_template.jinja",
+                           "counts.safetensors", "00000.tokens", "README.md",
+                           "notes.txt", ".hidden", "r.banyan", "w.partial"})
+    folder.Write(name, name);
+  std::vector<std::string> names;
+  for (const records::File& file : FilesAt(folder.path()))
+    names.push_back(file.path().substr(folder.path().size() + 1));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"00000.tokens", "chat_template.jinja",
+                                      "config.json", "counts.safetensors"}));
+  const std::vector<records::File> file =
+      FilesAt(folder.path() + "/config.json");
+  ASSERT_EQ(file.size(), 1);
+  EXPECT_EQ(file[0].fingerprint(), FilesAt(folder.path())[2].fingerprint());
+  EXPECT_TRUE(FilesAt(folder.path() + "/none").empty());
 }
 
 TEST(ModelShelf, SaysThatADirectoryIsMissing) {

@@ -105,7 +105,10 @@ class ChatTest(RunCase):
         for shard in ("0/2", "1/2"):
             self.run_all(parts, "--shard", shard)
         self.assertEqual(self.tokens(parts), self.tokens(whole))
-        self.assertEqual(run("report", parts).stderr, "")
+        # A busy machine may be told, and nothing else.
+        self.assertEqual([line for line in
+                          run("report", parts).stderr.splitlines()
+                          if "the load was" not in line], [])
 
     def test_what_cannot_be_asked_is_told(self):
         alone = run("check", self.file, "--set", "workload="

@@ -315,7 +315,7 @@ matrix:""")
         weights.write_bytes(changed)
         done = run("run", self.file, "--out", out, "--threads", "1")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("other weights under the same names", done.stderr)
+        self.assertIn("target/model.safetensors", done.stderr)
 
     def test_an_empty_file_of_a_run_that_begins_is_left_to_it(self):
         out = self.folder / "out"
