@@ -104,10 +104,14 @@ class Maker {
   // out of names: those stand elsewhere.
   std::string RowName(const CellRecords& cell) const {
     std::string name = cell.cell->method();
-    for (const records::Axis& axis : cell.cell->axes())
-      if (Varies(axis.name()))
+    for (const records::Axis& axis : cell.cell->axes()) {
+      if (!Varies(axis.name())) continue;
+      if (axis.name() == "machine")  // first: ends of long names are cut off
+        name = absl::StrCat("machine ", axis.value(), ", ", name);
+      else
         absl::StrAppend(&name, ", ", ShortAxis(axis.name(), *cell.cell), "=",
                         axis.value());
+    }
     return name;
   }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "core/base/counted.h"
 #include "experiments/records/claims.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
@@ -100,7 +101,7 @@ void AddTravel(const RecordSet& set, std::vector<std::string>& notes) {
     const records::Machine& machine = file.context.machine();
     machines.insert(absl::StrCat(ProcessorOf(machine), ", ",
                                  machine.instruction_set(), ", ",
-                                 machine.threads(), " threads"));
+                                 Counted(machine.threads(), "thread")));
   }
   notes.push_back(absl::StrCat(
       "Tokens per pass travel to other machines; speedups and verdicts do not. "
@@ -161,8 +162,8 @@ void AddHopeless(const Answer& answer, std::vector<std::string>& notes) {
       "%s be faster than plain decoding here: a drafted level costs "
       "%.2f "
       "plain passes%s. On a larger target a pass costs more (banyan grow).",
-      nothing ? "No method can" : absl::StrCat(Names(hopeless), " cannot"), least,
-      nothing || hopeless.size() > 1 ? " or more" : ""));
+      nothing ? "No method can" : absl::StrCat(Names(hopeless), " cannot"),
+      least, nothing || hopeless.size() > 1 ? " or more" : ""));
 }
 
 void AddUnexplained(const Answer& answer, std::vector<std::string>& notes) {

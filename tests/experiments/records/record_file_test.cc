@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "experiments/records/record.pb.h"
 #include "tests/experiments/test_files.h"
 #include "tests/support/few_bytes.h"

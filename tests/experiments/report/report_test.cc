@@ -336,8 +336,8 @@ TEST_F(MachinesTest, AreEachReportedByThemselves) {
 TEST_F(MachinesTest, AreEachAnswered) {
   const Outcome answer = Report("");
   EXPECT_EQ(answer.code, 0) << answer.err;
-  EXPECT_THAT(answer.out, AllOf(HasSubstr("lossy_merged, machine=1"),
-                                HasSubstr("lossy_merged, machine=2"),
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("machine 1, chain"),
+                                HasSubstr("machine 2, chain"),
                                 Not(HasSubstr("UNFINISHED"))));
 }
 

@@ -54,11 +54,16 @@ def with_space(path):
     path.write_text(path.read_text() + " ")
 
 
-def flip(path):
-    """One bit of its last byte."""
+def flip(path, place=-1):
+    """One bit of a byte, the last."""
     data = bytearray(path.read_bytes())
-    data[-1] ^= 1
+    data[place] ^= 1
     path.write_bytes(data)
+
+
+def flip_middle(path):
+    """One bit of a weight."""
+    flip(path, path.stat().st_size // 2)
 
 
 # What is changed, and how.
@@ -69,10 +74,10 @@ CHANGES = {
     "target/chat_template.jinja": lambda path: path.write_text("{{ x }}"),
     "target/model.safetensors": flip,
     "head/config.json": with_space,
-    "head/model.safetensors": flip,
+    "head/model.safetensors": flip_middle,
     "other/tokenizer.json": with_space,
     "library/index.json": with_space,
-    "library/00000.suffixes": flip,
+    "library/000.suffixes": flip,
     "text.txt": with_space,
     "pattern.txt": lambda path: path.write_text("a+b"),
     "counts.safetensors": flip,
