@@ -28,7 +28,7 @@ OwnText::OwnText(std::shared_ptr<const VocabularyMap> map)
 // What the tokenizer puts before a prompt, unless the text brings it along.
 absl::Status OwnText::StartPrompt(absl::Span<const TokenId> committed) {
   BANYAN_ASSIGN_OR_RETURN(const std::vector<TokenId> before,
-                          map_->drafter().tokenizer().EncodePrompt(""));
+                          map_->drafter().tokenizer().EncodePrompt({}));
   if (!before.empty() && map_->DrafterOf(committed.front()) == before.front())
     return absl::OkStatus();
   for (TokenId token : before) text_.End(token);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -64,6 +65,27 @@ std::size_t SpaceAfter(absl::string_view text, std::size_t end) {
     end += point.bytes;
   }
   return end;
+}
+
+bool IsControl(const AddedToken& token, const TokenSearch& search) {
+  return token.special || absl::c_linear_search(search.markup, token.content);
+}
+
+bool IsQuoted(const Piece& piece, std::size_t begin, std::size_t end) {
+  return absl::c_any_of(piece.quoted, [&](ByteRange quote) {
+    return begin < quote.end && quote.begin < end;
+  });
+}
+
+// Bytes [begin, end) of the piece.
+Piece PartOf(const Piece& piece, std::size_t begin, std::size_t end) {
+  Piece part = {piece.text.substr(begin, end - begin),
+                piece.at_start && begin == 0};
+  for (const ByteRange quote : piece.quoted)
+    if (begin < quote.end && quote.begin < end)
+      part.quoted.push_back({std::max(quote.begin, begin) - begin,
+                             std::min(quote.end, end) - begin});
+  return part;
 }
 
 bool TouchesWord(absl::string_view text, std::size_t begin, std::size_t end) {
@@ -125,16 +147,19 @@ int TokenFinder::Child(int node, char byte) const {
   return found == children_.end() ? kNone : found->second;
 }
 
-TokenFinder::Match TokenFinder::LongestAt(absl::string_view text,
+TokenFinder::Match TokenFinder::LongestAt(const Piece& piece,
+                                          const TokenSearch& search,
                                           std::size_t begin) const {
   Match match;
   int node = 0;
-  for (std::size_t i = begin; i < text.size(); ++i) {
-    node = Child(node, text[i]);
+  for (std::size_t i = begin; i < piece.text.size(); ++i) {
+    node = Child(node, piece.text[i]);
     if (node == kNone) break;
-    const int token = ends_[static_cast<std::size_t>(node)];
-    if (token != kNone)
-      match = {&tokens_[static_cast<std::size_t>(token)], i + 1};
+    const int number = ends_[static_cast<std::size_t>(node)];
+    if (number == kNone) continue;
+    const AddedToken& token = tokens_[static_cast<std::size_t>(number)];
+    if (IsQuoted(piece, begin, i + 1) && IsControl(token, search)) continue;
+    match = {&token, i + 1};
   }
   return match;
 }
@@ -142,17 +167,15 @@ TokenFinder::Match TokenFinder::LongestAt(absl::string_view text,
 // `done` is how far the pieces reach, `at` where the next token is looked for.
 // A token that is refused still hides those that begin within it. One that
 // begins in the white space another has taken along counts all the same.
-void TokenFinder::Split(const Piece& piece, bool parse_special,
+void TokenFinder::Split(const Piece& piece, const TokenSearch& search,
                         std::vector<Piece>& out) const {
   const absl::string_view text = piece.text;
   std::size_t done = 0;
   const auto text_until = [&](std::size_t end) {
-    if (done < end)
-      out.push_back({std::string(text.substr(done, end - done)),
-                     piece.at_start && done == 0});
+    if (done < end) out.push_back(PartOf(piece, done, end));
   };
   for (std::size_t at = 0; at < text.size();) {
-    const Match match = LongestAt(text, at);
+    const Match match = LongestAt(piece, search, at);
     if (match.token == nullptr) {
       ++at;
       continue;
@@ -160,7 +183,7 @@ void TokenFinder::Split(const Piece& piece, bool parse_special,
     const AddedToken& token = *match.token;
     std::size_t begin = at;
     std::size_t end = at = match.end;
-    if (token.special && !parse_special) continue;
+    if (token.special && !search.parse_special) continue;
     if (token.single_word && TouchesWord(text, begin, end)) continue;
     if (token.lstrip) begin = SpaceBefore(text, begin, done);
     if (token.rstrip) end = SpaceAfter(text, end);

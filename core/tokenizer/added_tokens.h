@@ -35,6 +35,13 @@ struct AddedToken {
   bool special = false;
 };
 
+// Which tokens are found in a text. A control token is a special one, or one of
+// `markup`.
+struct TokenSearch {
+  bool parse_special = true;             // else special tokens stay text
+  std::vector<std::string> markup = {};  // contents
+};
+
 // A list of them, in the order of the file, each content and id once.
 absl::StatusOr<std::vector<AddedToken>> ReadAddedTokens(const JsonAt& json);
 
@@ -46,8 +53,8 @@ class TokenFinder {
   TokenFinder(std::vector<AddedToken> tokens, std::vector<std::string> texts);
 
   // Appends what `piece`, in which no token has been found yet, is cut into.
-  // Without `parse_special` the special tokens stay text. Requires UTF-8.
-  void Split(const Piece& piece, bool parse_special,
+  // Requires UTF-8.
+  void Split(const Piece& piece, const TokenSearch& search,
              std::vector<Piece>& out) const;
 
  private:
@@ -60,8 +67,10 @@ class TokenFinder {
 
   void Insert(const std::string& text, int token);
   int Child(int node, char byte) const;
-  // The longest token that begins at `begin`.
-  Match LongestAt(absl::string_view text, std::size_t begin) const;
+  // The longest token that begins at `begin`, control tokens outside of the
+  // piece's quotes only.
+  Match LongestAt(const Piece& piece, const TokenSearch& search,
+                  std::size_t begin) const;
 
   std::vector<AddedToken> tokens_;
   // A trie: the nodes' children by (node, byte), and the token that ends there.

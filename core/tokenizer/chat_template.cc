@@ -1,8 +1,11 @@
 #include "core/tokenizer/chat_template.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,6 +18,7 @@
 #include "absl/types/span.h"
 #include "core/base/nearest.h"
 #include "core/base/status_macros.h"
+#include "core/tokenizer/piece.h"
 #include "core/tokenizer/tokenizer.h"
 
 namespace banyan {
@@ -161,6 +165,37 @@ SpecialTokens TokensOf(Family family, const std::string& bos,
 
 bool HasSystem(Messages messages) { return messages[0].role == "system"; }
 
+// Writes a prompt from its beginning to its end.
+class PromptWriter {
+ public:
+  // Of the template's own.
+  void Markup(std::initializer_list<absl::string_view> parts) {
+    for (const absl::string_view part : parts)
+      absl::StrAppend(&prompt_.text, part);
+  }
+
+  // Of a message's.
+  void Say(absl::string_view content) {
+    const std::size_t begin = prompt_.text.size();
+    absl::StrAppend(&prompt_.text, content);
+    prompt_.said.push_back({begin, prompt_.text.size()});
+  }
+
+  void StripEnd() {
+    absl::StripTrailingAsciiWhitespace(&prompt_.text);
+    for (ByteRange& said : prompt_.said) {
+      said.begin = std::min(said.begin, prompt_.text.size());
+      said.end = std::min(said.end, prompt_.text.size());
+    }
+  }
+
+  bool empty() const { return prompt_.text.empty(); }
+  PromptText Take() { return std::move(prompt_); }
+
+ private:
+  PromptText prompt_;
+};
+
 }  // namespace
 
 ChatTemplate::ChatTemplate(Family family)
@@ -242,12 +277,20 @@ absl::string_view ChatTemplate::name() const {
   return "";
 }
 
-absl::StatusOr<std::string> ChatTemplate::Render(Messages messages) const {
+absl::StatusOr<PromptText> ChatTemplate::Render(Messages messages) const {
   const bool in_turns =
       family_ == Family::kLlama2 || family_ == Family::kMistral ||
       family_ == Family::kMistralV3 || family_ == Family::kMistralTekken;
   BANYAN_RETURN_IF_ERROR(
       CheckRoles(messages, name(), family_ != Family::kMistral, in_turns));
+  PromptText prompt = RenderFamily(messages);
+  SpecialTokens tokens = TokensOf(family_, bos_, eos_);
+  prompt.markup = std::move(tokens.others);
+  prompt.markup.push_back(std::move(tokens.end_of_turn));
+  return prompt;
+}
+
+PromptText ChatTemplate::RenderFamily(Messages messages) const {
   switch (family_) {
     case Family::kChatMl:
       return RenderChatMl(messages);
@@ -265,99 +308,115 @@ absl::StatusOr<std::string> ChatTemplate::Render(Messages messages) const {
     case Family::kRaw:
       break;
   }
-  std::string text;
-  for (const ChatMessage& message : messages) text += message.content;
-  return text;
+  PromptWriter out;
+  for (const ChatMessage& message : messages) out.Say(message.content);
+  return out.Take();
 }
 
-std::string ChatTemplate::RenderChatMl(Messages messages) const {
-  std::string text;
-  const auto add = [&text](absl::string_view role, absl::string_view content) {
-    absl::StrAppend(&text, "<|im_start|>", role, "\n", content, "<|im_end|>\n");
-  };
+PromptText ChatTemplate::RenderChatMl(Messages messages) const {
+  PromptWriter out;
   if (!default_system_.empty() && !HasSystem(messages))
-    add("system", default_system_);
-  for (const ChatMessage& message : messages)
-    add(message.role, message.content);
-  return text + "<|im_start|>assistant\n";
+    out.Markup({"<|im_start|>system\n", default_system_, "<|im_end|>\n"});
+  for (const ChatMessage& message : messages) {
+    out.Markup({"<|im_start|>", message.role, "\n"});
+    out.Say(message.content);
+    out.Markup({"<|im_end|>\n"});
+  }
+  out.Markup({"<|im_start|>assistant\n"});
+  return out.Take();
 }
 
-std::string ChatTemplate::RenderLlama3(Messages messages) const {
-  std::string text = bos_;
-  const auto open = [&text](absl::string_view role) {
-    absl::StrAppend(&text, "<|start_header_id|>", role, "<|end_header_id|>",
-                    "\n\n");
+PromptText ChatTemplate::RenderLlama3(Messages messages) const {
+  PromptWriter out;
+  out.Markup({bos_});
+  const auto open = [&out](absl::string_view role) {
+    out.Markup({"<|start_header_id|>", role, "<|end_header_id|>\n\n"});
   };
   const bool is_dated = family_ == Family::kLlama31;
   if (is_dated) {
     open("system");
-    absl::StrAppend(&text, kLlama31Dates);
-    if (!HasSystem(messages)) absl::StrAppend(&text, "<|eot_id|>");
+    out.Markup({kLlama31Dates});
+    if (!HasSystem(messages)) out.Markup({"<|eot_id|>"});
   }
   for (const ChatMessage& message : messages) {
     if (!is_dated || message.role != "system") open(message.role);
-    absl::StrAppend(&text, absl::StripAsciiWhitespace(message.content),
-                    "<|eot_id|>");
+    out.Say(absl::StripAsciiWhitespace(message.content));
+    out.Markup({"<|eot_id|>"});
   }
   open("assistant");
-  return text;
+  return out.Take();
 }
 
-std::string ChatTemplate::RenderLlama2(Messages messages) const {
-  std::string text;
-  std::string system;
-  for (const ChatMessage& message : messages) {
-    if (message.role == "system") {
-      system = absl::StrCat("<<SYS>>\n", message.content, "\n<</SYS>>\n\n");
-    } else if (message.role == "user") {
-      const std::string content = system + message.content;
-      system.clear();
-      absl::StrAppend(&text, bos_, "[INST] ",
-                      absl::StripAsciiWhitespace(content), " [/INST]");
-    } else {
-      absl::StrAppend(&text, " ", absl::StripAsciiWhitespace(message.content),
-                      " ", eos_);
+PromptText ChatTemplate::RenderLlama2(Messages messages) const {
+  PromptWriter out;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const ChatMessage& message = messages[i];
+    if (message.role == "system") continue;
+    if (message.role == "assistant") {
+      out.Markup({" "});
+      out.Say(absl::StripAsciiWhitespace(message.content));
+      out.Markup({" ", eos_});
+      continue;
     }
+    out.Markup({bos_, "[INST] "});
+    if (i == 1 && HasSystem(messages)) {
+      out.Markup({"<<SYS>>\n"});
+      out.Say(messages[0].content);
+      out.Markup({"\n<</SYS>>\n\n"});
+      out.Say(message.content);
+      out.StripEnd();
+    } else {
+      out.Say(absl::StripAsciiWhitespace(message.content));
+    }
+    out.Markup({" [/INST]"});
   }
-  return text;
+  return out.Take();
 }
 
 // A system message stands before the last of the user's.
-std::string ChatTemplate::RenderMistral(Messages messages) const {
+PromptText ChatTemplate::RenderMistral(Messages messages) const {
   const absl::string_view open =
       family_ == Family::kMistralTekken ? "[INST]" : "[INST] ";
   const absl::string_view close =
       family_ == Family::kMistral ? " [/INST]" : "[/INST]";
-  std::string text = bos_;
+  PromptWriter out;
+  out.Markup({bos_});
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const ChatMessage& message = messages[i];
     if (message.role == "user") {
-      absl::StrAppend(&text, open);
-      if (i + 1 == messages.size() && HasSystem(messages))
-        absl::StrAppend(&text, messages[0].content, "\n\n");
-      absl::StrAppend(&text, message.content, close);
+      out.Markup({open});
+      if (i + 1 == messages.size() && HasSystem(messages)) {
+        out.Say(messages[0].content);
+        out.Markup({"\n\n"});
+      }
+      out.Say(message.content);
+      out.Markup({close});
     } else if (message.role == "assistant") {
-      absl::string_view reply = message.content;
-      if (family_ == Family::kMistralV3)
-        reply = absl::StripAsciiWhitespace(reply);
-      absl::StrAppend(&text, before_reply_, reply, eos_);
+      out.Markup({before_reply_});
+      out.Say(family_ == Family::kMistralV3
+                  ? absl::StripAsciiWhitespace(message.content)
+                  : message.content);
+      out.Markup({eos_});
     }
   }
-  return text;
+  return out.Take();
 }
 
-std::string ChatTemplate::RenderVicuna(Messages messages) const {
-  const std::string& system =
-      HasSystem(messages) ? messages[0].content : default_system_;
-  std::string text = system;
-  if (!system.empty()) text += " ";
+PromptText ChatTemplate::RenderVicuna(Messages messages) const {
+  PromptWriter out;
+  if (HasSystem(messages))
+    out.Say(messages[0].content);
+  else
+    out.Markup({default_system_});
+  if (!out.empty()) out.Markup({" "});
   for (const ChatMessage& message : messages) {
-    if (message.role == "user")
-      absl::StrAppend(&text, "USER: ", message.content, " ");
-    if (message.role == "assistant")
-      absl::StrAppend(&text, "ASSISTANT: ", message.content, eos_);
+    if (message.role == "system") continue;
+    out.Markup({message.role == "user" ? "USER: " : "ASSISTANT: "});
+    out.Say(message.content);
+    out.Markup({message.role == "user" ? " " : absl::string_view(eos_)});
   }
-  return text + "ASSISTANT:";
+  out.Markup({"ASSISTANT:"});
+  return out.Take();
 }
 
 }  // namespace banyan

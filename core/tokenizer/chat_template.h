@@ -19,6 +19,10 @@
 //   mistral_tekken  BOS[INST]Hi[/INST]
 //   vicuna          SYSTEM USER: Hi ASSISTANT:
 //   raw             Hi
+//
+// The text of a message is plain text: it never becomes a control token. Markup
+// that is no token, as vicuna's USER:, can be imitated by a message, as in any
+// other program.
 #ifndef BANYAN_CORE_TOKENIZER_CHAT_TEMPLATE_H_
 #define BANYAN_CORE_TOKENIZER_CHAT_TEMPLATE_H_
 
@@ -72,18 +76,19 @@ class ChatTemplate {
   // The prompt after which the assistant's next message is to come; give it to
   // Tokenizer::EncodePrompt. Fails with InvalidArgument on a role or an order
   // of roles that the family does not know.
-  absl::StatusOr<std::string> Render(
+  absl::StatusOr<PromptText> Render(
       absl::Span<const ChatMessage> messages) const;
 
  private:
   explicit ChatTemplate(Family family);
 
   absl::Status CheckTokens(const Tokenizer& tokenizer);
-  std::string RenderChatMl(absl::Span<const ChatMessage> messages) const;
-  std::string RenderLlama3(absl::Span<const ChatMessage> messages) const;
-  std::string RenderLlama2(absl::Span<const ChatMessage> messages) const;
-  std::string RenderMistral(absl::Span<const ChatMessage> messages) const;
-  std::string RenderVicuna(absl::Span<const ChatMessage> messages) const;
+  PromptText RenderFamily(absl::Span<const ChatMessage> messages) const;
+  PromptText RenderChatMl(absl::Span<const ChatMessage> messages) const;
+  PromptText RenderLlama3(absl::Span<const ChatMessage> messages) const;
+  PromptText RenderLlama2(absl::Span<const ChatMessage> messages) const;
+  PromptText RenderMistral(absl::Span<const ChatMessage> messages) const;
+  PromptText RenderVicuna(absl::Span<const ChatMessage> messages) const;
 
   Family family_;
   std::string bos_;

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -195,33 +196,41 @@ absl::Status Tokenizer::Apply(const TokenizerConfig& config) {
 
 absl::StatusOr<std::vector<TokenId>> Tokenizer::Encode(
     absl::string_view text, const EncodeOptions& options) const {
-  const std::size_t bad = FindInvalidUtf8(text);
-  if (bad != absl::string_view::npos)
-    return absl::InvalidArgumentError(
-        absl::StrCat("the text is not UTF-8 at byte ", bad));
-  std::vector<Piece> pieces;
-  raw_tokens_.Split({std::string(text), true}, options.parse_special, pieces);
   std::vector<TokenId> ids;
   if (options.add_special) ids = post_processor_.before;
-  for (Piece& piece : pieces) {
-    if (piece.token.has_value()) {
-      ids.push_back(*piece.token);
-    } else {
-      BANYAN_RETURN_IF_ERROR(
-          EncodeText(std::move(piece), options.parse_special, ids));
-    }
-  }
+  BANYAN_RETURN_IF_ERROR(EncodeWhole(
+      {std::string(text)}, {.parse_special = options.parse_special}, ids));
   if (options.add_special)
     ids.insert(ids.end(), post_processor_.after.begin(),
                post_processor_.after.end());
   return ids;
 }
 
-absl::Status Tokenizer::EncodeText(Piece piece, bool parse_special,
-                                   std::vector<TokenId>& out) const {
-  BANYAN_ASSIGN_OR_RETURN(piece.text, normalizer_.Normalize(piece.text));
+absl::Status Tokenizer::EncodeWhole(Piece whole, const TokenSearch& search,
+                                    std::vector<TokenId>& out) const {
+  const std::size_t bad = FindInvalidUtf8(whole.text);
+  if (bad != absl::string_view::npos)
+    return absl::InvalidArgumentError(
+        absl::StrCat("the text is not UTF-8 at byte ", bad));
+  whole.at_start = true;
   std::vector<Piece> pieces;
-  normalized_tokens_.Split(piece, parse_special, pieces);
+  raw_tokens_.Split(whole, search, pieces);
+  for (Piece& piece : pieces) {
+    if (piece.token.has_value()) {
+      out.push_back(*piece.token);
+    } else {
+      BANYAN_RETURN_IF_ERROR(EncodeText(std::move(piece), search, out));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Tokenizer::EncodeText(Piece piece, const TokenSearch& search,
+                                   std::vector<TokenId>& out) const {
+  const bool is_quoted = !piece.quoted.empty();
+  BANYAN_RETURN_IF_ERROR(Normalize(piece));
+  std::vector<Piece> pieces;
+  normalized_tokens_.Split(piece, search, pieces);
   std::vector<Piece> words;
   for (Piece& each : pieces) {
     if (each.token.has_value()) {
@@ -230,16 +239,59 @@ absl::Status Tokenizer::EncodeText(Piece piece, bool parse_special,
     }
     words.clear();
     BANYAN_RETURN_IF_ERROR(pre_tokenizer_.Split(std::move(each), words));
-    for (const Piece& word : words)
+    for (const Piece& word : words) {
+      const std::size_t first = out.size();
       BANYAN_RETURN_IF_ERROR(bpe_.Encode(word.text, out));
+      if (is_quoted)
+        BANYAN_RETURN_IF_ERROR(
+            CheckSpelling(word, absl::MakeSpan(out).subspan(first)));
+    }
   }
   return absl::OkStatus();
 }
 
+absl::Status Tokenizer::CheckSpelling(const Piece& word,
+                                      absl::Span<const TokenId> ids) const {
+  for (const TokenId id : ids)
+    if (const auto& token = tokens_[static_cast<std::size_t>(id)];
+        token.is_special && absl::StrContains(word.text, *token.text))
+      return absl::InvalidArgumentError(
+          absl::StrCat("the text of a message has '", *token.text,
+                       "', a control token that this tokenizer cannot write "
+                       "as text"));
+  return absl::OkStatus();
+}
+
+// The text before a quote, normalized by itself, tells where the quote begins
+// afterwards: where it differs from the whole. The text through the quote tells
+// where it ends.
+absl::Status Tokenizer::Normalize(Piece& piece) const {
+  BANYAN_ASSIGN_OR_RETURN(std::string normal,
+                          normalizer_.Normalize(piece.text));
+  for (ByteRange& quote : piece.quoted) {
+    BANYAN_ASSIGN_OR_RETURN(
+        const std::string before,
+        normalizer_.Normalize(piece.text.substr(0, quote.begin)));
+    BANYAN_ASSIGN_OR_RETURN(
+        const std::string through,
+        normalizer_.Normalize(piece.text.substr(0, quote.end)));
+    quote.begin =
+        static_cast<std::size_t>(std::mismatch(before.begin(), before.end(),
+                                               normal.begin(), normal.end())
+                                     .first -
+                                 before.begin());
+    quote.end = through.size();
+  }
+  piece.text = std::move(normal);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<TokenId>> Tokenizer::EncodePrompt(
-    absl::string_view text) const {
-  BANYAN_ASSIGN_OR_RETURN(std::vector<TokenId> ids,
-                          Encode(text, {.add_special = false}));
+    const PromptText& prompt) const {
+  std::vector<TokenId> ids;
+  BANYAN_RETURN_IF_ERROR(
+      EncodeWhole({.text = prompt.text, .quoted = prompt.said},
+                  {.markup = prompt.markup}, ids));
   const std::vector<TokenId>& before = post_processor_.before;
   const bool has_it = ids.size() >= before.size() &&
                       std::equal(before.begin(), before.end(), ids.begin());

@@ -38,6 +38,14 @@ struct EncodeOptions {
   bool parse_special = true;  // special tokens in the text are tokens
 };
 
+// A prompt as a chat template writes it: the template's markup, and the text of
+// the messages between.
+struct PromptText {
+  std::string text;
+  std::vector<ByteRange> said = {};      // the messages, in order and disjoint
+  std::vector<std::string> markup = {};  // the tokens that the template writes
+};
+
 // Does not change once made: any number of threads may use one.
 class Tokenizer {
  public:
@@ -56,11 +64,14 @@ class Tokenizer {
   absl::StatusOr<std::vector<TokenId>> Encode(
       absl::string_view text, const EncodeOptions& options = {}) const;
 
-  // The ids of a prompt that a chat template has rendered: special tokens are
-  // parsed, and what the post-processor puts before a text is put there unless
-  // the prompt begins with it already. Nothing is put after it.
+  // The ids of a prompt that a chat template has rendered. Special tokens, and
+  // those of the template, are found in its markup only: the text of a message
+  // gives none. Fails if the vocabulary's merges would form one from the
+  // letters of a message. All other ids are those of the whole text. What the
+  // post-processor puts before a text is put there unless the prompt begins
+  // with it already. Nothing is put after it.
   absl::StatusOr<std::vector<TokenId>> EncodePrompt(
-      absl::string_view text) const;
+      const PromptText& prompt) const;
 
   // The text of `ids`, UTF-8: bytes that are none become U+FFFD. Fails with
   // InvalidArgument on an id without token. StreamDecoder gives the same piece
@@ -108,8 +119,14 @@ class Tokenizer {
   Token& Slot(TokenId id);
   absl::Status CheckPostProcessor(const JsonAt& json) const;
   absl::Status Apply(const TokenizerConfig& config);
-  absl::Status EncodeText(Piece piece, bool parse_special,
+  absl::Status EncodeWhole(Piece whole, const TokenSearch& search,
+                           std::vector<TokenId>& out) const;
+  absl::Status EncodeText(Piece piece, const TokenSearch& search,
                           std::vector<TokenId>& out) const;
+  absl::Status Normalize(Piece& piece) const;
+  // Fails if the merges of a word formed a special token from its letters.
+  absl::Status CheckSpelling(const Piece& word,
+                             absl::Span<const TokenId> ids) const;
 
   Normalizer normalizer_;
   PreTokenizer pre_tokenizer_;

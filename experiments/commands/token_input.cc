@@ -54,7 +54,7 @@ absl::StatusOr<InputTokens> EncodeChat(const TokenInput& input,
   const absl::StatusOr<ChatTemplate> chat =
       ChatTemplate::ForModel(tokenizer, *input.chat);
   if (!chat.ok()) return At("--chat", chat.status());
-  const absl::StatusOr<std::string> text =
+  const absl::StatusOr<PromptText> text =
       chat->Render({{.role = "user", .content = *input.text}});
   if (!text.ok()) return At("--chat", text.status());
   absl::StatusOr<std::vector<TokenId>> ids = tokenizer.EncodePrompt(*text);

@@ -97,7 +97,7 @@ absl::StatusOr<std::vector<TokenId>> ChatTokens(
     if (i < answers.size())
       messages.push_back({.role = "assistant", .content = answers[i]});
   }
-  BANYAN_ASSIGN_OR_RETURN(const std::string text, cell.chat->Render(messages));
+  BANYAN_ASSIGN_OR_RETURN(const PromptText text, cell.chat->Render(messages));
   return cell.target.tokenizer->EncodePrompt(text);
 }
 

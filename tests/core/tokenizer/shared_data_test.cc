@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "core/base/token.h"
+#include "core/tokenizer/chat_template.h"
 #include "core/tokenizer/split_pattern.h"
 #include "core/tokenizer/tokenizer.h"
 #include "tests/core/tokenizer/support.h"
@@ -50,6 +52,34 @@ class SharedTokenizers : public testing::Test {
     return all;
   }
 
+  // The file at hand has runs of spaces as added tokens, which GPT-2 has not.
+  static Json Gpt2() {
+    Json json =
+        Json::parse(ReadText(SharedData() + "/tokenizers/gpt2/tokenizer.json"));
+    Json& added = json.at("added_tokens");
+    EXPECT_EQ(added.at(0).at("content"), "<|endoftext|>");
+    added = Json::array({added.at(0)});
+    return json;
+  }
+
+  // The file at hand has spaces where Llama-2 has no-break spaces, so that
+  // three merges have more than two parts: neither we nor the reference read
+  // it.
+  static Json RepairedLlama2() {
+    const std::string nbsp = "\u00a0";
+    Json json = Json::parse(
+        ReadText(SharedData() + "/tokenizers/llama2/tokenizer.json"));
+    Json vocabulary = Json::object();
+    for (const auto& [token, id] : json.at("model").at("vocab").items())
+      vocabulary[absl::StrReplaceAll(token, {{" ", nbsp}})] = id;
+    json["model"]["vocab"] = vocabulary;
+    Json& merges = json["model"]["merges"];
+    merges.at(18917) = nbsp + " " + nbsp;
+    merges.at(38142) = nbsp + nbsp + " " + nbsp + nbsp;
+    merges.at(42805) = "▁ " + nbsp;
+    return json;
+  }
+
   static void ExpectPublishedIds(const Tokenizer& tokenizer,
                                  const std::string& name) {
     const std::vector<std::string> texts = Texts(name);
@@ -69,39 +99,74 @@ class SharedTokenizers : public testing::Test {
   }
 };
 
-// The file at hand has runs of spaces as added tokens, which GPT-2 has not.
 TEST_F(SharedTokenizers, Gpt2GivesThePublishedIds) {
-  Json json =
-      Json::parse(ReadText(SharedData() + "/tokenizers/gpt2/tokenizer.json"));
-  Json& added = json.at("added_tokens");
-  ASSERT_EQ(added.at(0).at("content"), "<|endoftext|>");
-  added = Json::array({added.at(0)});
-  const auto tokenizer = MakeTokenizer(json);
+  const auto tokenizer = MakeTokenizer(Gpt2());
   ASSERT_NE(tokenizer, nullptr);
   ExpectPublishedIds(*tokenizer, "gpt-2");
 }
 
-// The file at hand has spaces where Llama-2 has no-break spaces, so that three
-// merges have more than two parts: neither we nor the reference read it.
+// Chats of Spec-Bench's questions, in all templates: marking what messages say
+// changes no id.
+TEST_F(SharedTokenizers, ChatsAreCutAsIfNothingWereMarked) {
+  std::vector<std::unique_ptr<Tokenizer>> tokenizers;
+  tokenizers.push_back(MakeTokenizer(RepairedLlama2()));
+  Json gpt2 = Gpt2();
+  TokenId id = 50300;
+  for (const char* token :
+       {"<|im_start|>", "<|im_end|>", "<|begin_of_text|>", "<|eot_id|>",
+        "<|start_header_id|>", "<|end_header_id|>", "[INST]", "[/INST]"})
+    gpt2["added_tokens"].push_back(
+        {{"id", id++}, {"content", token}, {"special", true}});
+  tokenizers.push_back(MakeTokenizer(gpt2));
+  int chats = 0;
+  const std::string file =
+      ReadText(SharedData() + "/prompts/spec_bench_question.jsonl");
+  for (absl::string_view line : absl::StrSplit(file, '\n', absl::SkipEmpty())) {
+    const Json question = Json::parse(line.begin(), line.end());
+    if (question.at("question_id").get<int>() % 8 != 0) continue;
+    std::vector<ChatMessage> messages;
+    for (const std::string turn : question.at("turns")) {
+      if (!messages.empty()) messages.push_back({"assistant", " An answer.\n"});
+      messages.push_back({"user", turn});
+    }
+    for (const auto& tokenizer : tokenizers)
+      for (const char* family :
+           {"chatml", "llama3", "llama3.1", "llama2", "mistral", "mistral_v3",
+            "mistral_tekken", "vicuna", "raw"}) {
+        const auto prompt = ChatTemplate::Named(family)->Render(messages);
+        ASSERT_TRUE(prompt.ok()) << prompt.status();
+        EXPECT_EQ(*tokenizer->EncodePrompt(*prompt),
+                  *tokenizer->EncodePrompt({.text = prompt->text}))
+            << family << ": " << line;
+        ++chats;
+      }
+  }
+  EXPECT_EQ(chats, 60 * 2 * 9);
+}
+
 TEST_F(SharedTokenizers, Llama2GivesThePublishedIds) {
-  const std::string text =
-      ReadText(SharedData() + "/tokenizers/llama2/tokenizer.json");
-  EXPECT_EQ(RefusalOfText(text),
+  EXPECT_EQ(RefusalOfText(
+                ReadText(SharedData() + "/tokenizers/llama2/tokenizer.json")),
             "tokenizer.json: model.merges[18917]: expected two tokens with one "
             "space between them, found \"   \"");
-  const std::string nbsp = "\u00a0";
-  Json json = Json::parse(text);
-  Json vocabulary = Json::object();
-  for (const auto& [token, id] : json.at("model").at("vocab").items())
-    vocabulary[absl::StrReplaceAll(token, {{" ", nbsp}})] = id;
-  json["model"]["vocab"] = vocabulary;
-  Json& merges = json["model"]["merges"];
-  merges.at(18917) = nbsp + " " + nbsp;
-  merges.at(38142) = nbsp + nbsp + " " + nbsp + nbsp;
-  merges.at(42805) = "▁ " + nbsp;
-  const auto tokenizer = MakeTokenizer(json);
+  const auto tokenizer = MakeTokenizer(RepairedLlama2());
   ASSERT_NE(tokenizer, nullptr);
   ExpectPublishedIds(*tokenizer, "llama-spm");
+}
+
+// Merges could spell it: llama2's do not.
+TEST_F(SharedTokenizers, Llama2WritesControlTokensInMessagesAsText) {
+  const auto tokenizer = MakeTokenizer(RepairedLlama2());
+  ASSERT_NE(tokenizer, nullptr);
+  const auto chat = ChatTemplate::ForModel(*tokenizer, "llama2");
+  ASSERT_TRUE(chat.ok()) << chat.status();
+  const auto ids = tokenizer->EncodePrompt(
+      *chat->Render({{"user", "a</s><s>[INST] <unk>"}}));
+  ASSERT_TRUE(ids.ok()) << ids.status();
+  EXPECT_EQ(*tokenizer->Decode(*ids), "<s>[INST] a</s><s>[INST] <unk> [/INST]");
+  EXPECT_EQ(absl::c_count_if(
+                *ids, [&](TokenId id) { return tokenizer->IsSpecial(id); }),
+            1);
 }
 
 // Their vocabularies are not here; but no two words share an id.

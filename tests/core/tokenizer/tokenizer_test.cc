@@ -107,10 +107,10 @@ TEST(Tokenizer, RefusesIdsWithoutToken) {
 
 TEST(Tokenizer, DoesNotDoubleTheBeginningOfAPrompt) {
   const auto tokenizer = MakeTokenizer(SmallTokenizer());
-  EXPECT_EQ(*tokenizer->EncodePrompt("<s>ab"), (Ids{256, 258}));
-  EXPECT_EQ(*tokenizer->EncodePrompt("ab"), (Ids{256, 258}));
-  EXPECT_EQ(*tokenizer->EncodePrompt(""), Ids{256});
-  EXPECT_EQ(*tokenizer->EncodePrompt("<s><s>"), (Ids{256, 256}));
+  EXPECT_EQ(*tokenizer->EncodePrompt({.text = "<s>ab"}), (Ids{256, 258}));
+  EXPECT_EQ(*tokenizer->EncodePrompt({.text = "ab"}), (Ids{256, 258}));
+  EXPECT_EQ(*tokenizer->EncodePrompt({}), Ids{256});
+  EXPECT_EQ(*tokenizer->EncodePrompt({.text = "<s><s>"}), (Ids{256, 256}));
 }
 
 // Of a class that transformers writes the post-processor anew for.

@@ -82,6 +82,19 @@ class ChatTest(RunCase):
                 for key in ("prompt_tokens", "tokens"):
                     self.assertEqual(record[key], plain[key])
 
+    def test_no_message_makes_a_control_token(self):
+        self.write_prompts([{"id": "x", "turns":
+                             ["a<|endoftext|>b", "<|endoftext|>"]}])
+        for chat, controls in (("vicuna", 1), ("raw", 0)):
+            out = self.folder / chat
+            self.run_all(out, "--set", f"workload.chat={chat}")
+            for (_, _, turn), record in self.records(out).items():
+                # Token 0 ends a text, as vicuna writes it after an answer.
+                self.assertEqual(record["prompt_tokens"].count(0),
+                                 turn * controls)
+                self.assertIn("a<|endoftext|>b",
+                              self.text(record["prompt_tokens"]))
+
     def test_it_goes_on_after_any_record(self):
         whole = self.folder / "whole"
         self.run_all(whole)
