@@ -1,13 +1,10 @@
 #include "experiments/commands/command_line.h"
 
-#include <exception>
 #include <functional>
 #include <iostream>
 #include <limits>
 #include <memory>
-#include <new>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
@@ -33,10 +30,6 @@ namespace {
 constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
 constexpr int kRefuted = 3;  // a claim, by what was recorded
-
-constexpr char kOutOfMemory[] =
-    "out of memory: expected more than the system gives; whole files and "
-    "records are as they were";
 
 // True if the first argument is no subcommand; says which one is nearest.
 bool UnknownCommand(const CLI::App& app, int argc, char** argv) {
@@ -204,18 +197,10 @@ int CommandLine::Run(int argc, char** argv) {
     argv[1] = renamed->second.data();
   }
   if (UnknownCommand(*app_, argc, argv)) return kBadInput;
-  try {  // libraries throw
+  try {  // the library throws
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app_->exit(error) == 0 ? 0 : kBadInput;
-  } catch (const std::bad_alloc&) {
-    outcome_ = absl::InternalError(kOutOfMemory);
-  } catch (const std::length_error&) {
-    outcome_ = absl::InternalError(kOutOfMemory);
-  } catch (const std::exception& error) {
-    // Of the standard library: the system has no more threads.
-    outcome_ = absl::InternalError(
-        absl::StrCat("the system refused a resource: ", error.what()));
   }
   return ExitCode(outcome_);
 }

@@ -66,6 +66,14 @@ struct Opened {
   PreparedRun run;
 };
 
+// Many cells take a while.
+void ShowPreparing(int done, int all) {
+  constexpr int kSoonDone = 100;
+  if (all <= kSoonDone || isatty(STDERR_FILENO) != 1) return;
+  std::cerr << "\rpreparing cell " << done + 1 << " of " << all << std::flush;
+  if (done + 1 == all) std::cerr << "\r\033[K";
+}
+
 // `outline`: models without their weights.
 absl::StatusOr<Opened> Open(const Options& options,
                             const std::shared_ptr<const Clock>& clock,
@@ -90,8 +98,8 @@ absl::StatusOr<Opened> Open(const Options& options,
   outline |= !errors.empty();
   ModelShelf shelf(outline ? OutlineOf(opened.backend) : opened.backend,
                    PrintWarning);
-  absl::StatusOr<PreparedRun> run =
-      PrepareRun(opened.experiment, opened.workload, shelf, clock);
+  absl::StatusOr<PreparedRun> run = PrepareRun(
+      opened.experiment, opened.workload, shelf, clock, ShowPreparing);
   errors.Add(run.status());
   BANYAN_RETURN_IF_ERROR(errors.status());
   opened.run = *std::move(run);

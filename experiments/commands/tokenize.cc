@@ -26,7 +26,7 @@
 namespace banyan {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 28;
+constexpr std::size_t kMostBytes = std::size_t{1} << 26;
 
 struct Options {
   std::string model;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -44,10 +45,10 @@ int PreparedRun::turns() const {
   return all;
 }
 
-absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
-                                       const Workload& workload,
-                                       ModelShelf& shelf,
-                                       std::shared_ptr<const Clock> clock) {
+absl::StatusOr<PreparedRun> PrepareRun(
+    const Experiment& experiment, const Workload& workload, ModelShelf& shelf,
+    std::shared_ptr<const Clock> clock,
+    const std::function<void(int done, int all)>& progress) {
   PreparedRun run;
   run.workload_prompts = static_cast<int>(workload.prompts.size());
   Errors errors;
@@ -58,7 +59,9 @@ absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
     errors.Add(choice.status());
     if (choice.ok()) chosen = *std::move(choice);
   }
+  int done = 0;
   for (const ExperimentCell& cell : experiment.cells) {
+    if (progress) progress(done++, static_cast<int>(experiment.cells.size()));
     if (cell.target.directory.empty()) {
       if (cell.method != kPlainMethod)
         errors.Add(CheckMethodFile(cell.section, cell.sampling));

@@ -3,6 +3,7 @@
 #define BANYAN_EXPERIMENTS_RUN_PREPARED_RUN_H_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,10 +42,11 @@ struct PreparedRun {
 // is wrong with any cell or prompt is told at once, one line each: what a
 // method file can get wrong, prompts that do not fit a context with the tokens
 // wanted, targets that cut the workload into different tokens.
-absl::StatusOr<PreparedRun> PrepareRun(const Experiment& experiment,
-                                       const Workload& workload,
-                                       ModelShelf& shelf,
-                                       std::shared_ptr<const Clock> clock);
+// `progress`, if there is one, is called before each cell.
+absl::StatusOr<PreparedRun> PrepareRun(
+    const Experiment& experiment, const Workload& workload, ModelShelf& shelf,
+    std::shared_ptr<const Clock> clock,
+    const std::function<void(int done, int all)>& progress = nullptr);
 
 }  // namespace banyan
 

@@ -30,7 +30,7 @@ TEST_F(Inputs, WithoutEndAreRefused) {
   for (const char* lines : {"", " --lines"})
     ExpectRefused(absl::StrCat("tokenize --model models/pycode-target", lines,
                                " < /dev/zero"),
-                  "standard input: expected a text of at most 268435456 bytes");
+                  "standard input: expected a text of at most 67108864 bytes");
   ExpectRefused(
       absl::StrCat("search --model models/pycode-target --method "
                    "configs/methods/early_exit.yaml --workload "
