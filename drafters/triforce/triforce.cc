@@ -45,20 +45,21 @@ absl::StatusOr<std::unique_ptr<Drafter>> Triforce::Build(ParamsReader& in,
   in.Ensure(seen.chunks >= 0, "chunks", "expected at least 0");
   in.Ensure(seen.chunk >= 1, "chunk", "expected at least 1");
   in.Ensure(choose_every >= 0, "choose_every", "expected at least 0");
-  // No text is longer, so more would be seen no further.
-  const int limit = bench.target().context_limit();
-  seen.first = std::min(seen.first, limit);
-  seen.latest = std::min(seen.latest, limit);
-  if (seen.chunk >= 1) {
-    seen.chunk = std::min(seen.chunk, limit);
-    seen.chunks = std::min(seen.chunks, limit / seen.chunk + 1);
-  }
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
+  seen = Within(bench.target().context_limit(), seen);
   BANYAN_RETURN_IF_ERROR(
       CheckView(in.section(), bench, ViewOf(seen, bench.target().layers())));
   return std::make_unique<Triforce>(bench.shared_target(), seen, choose_every,
                                     std::move(rule));
+}
+
+SeenText Triforce::Within(int limit, SeenText seen) {
+  seen.first = std::min(seen.first, limit);
+  seen.latest = std::min(seen.latest, limit);
+  seen.chunk = std::min(seen.chunk, limit);
+  seen.chunks = std::min(seen.chunks, limit / seen.chunk + 1);
+  return seen;
 }
 
 Triforce::Triforce(std::shared_ptr<const Model> target, const SeenText& seen,

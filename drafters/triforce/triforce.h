@@ -41,6 +41,10 @@ class Triforce : public ViewDrafter {
   Triforce(std::shared_ptr<const Model> target, const SeenText& seen,
            int choose_every, SamplingRule rule);
 
+  // The same part of every text of at most `limit` tokens, in numbers that are
+  // no larger than that.
+  static SeenText Within(int limit, SeenText seen);
+
   std::unique_ptr<Drafter> Clone() const override;
   absl::Status TakeViews(Session& target) override;
   absl::Status Observe(const Context& context,

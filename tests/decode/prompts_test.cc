@@ -2,6 +2,7 @@
 // should not.
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,9 +10,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/table_model.h"
+#include "core/prob/distribution.h"
+#include "core/prob/logits.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/seeded_source.h"
 #include "decode/decoder.h"
@@ -28,6 +32,7 @@
 #include "tests/support/decoding.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -195,6 +200,36 @@ TEST(Prompts, TeachOnceWhenTheyEnd) {
   EXPECT_EQ(absorbed, 2);
   EXPECT_EQ(decoder.Absorb({.text = {1}, .learnt = {}}).message(),
             "what a prompt taught 0 trunks, of which this method has 1");
+}
+
+// Its weights are so large that its logits overflow.
+class Overflowing : public TableDrafter {
+ public:
+  using TableDrafter::TableDrafter;
+
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Overflowing>(*this);
+  }
+  absl::StatusOr<std::vector<Distribution>> Propose(
+      const Context& /*context*/, const TrunkTree& /*tree*/,
+      absl::Span<const int> /*nodes*/) override {
+    return NoLogit(0, std::numeric_limits<double>::quiet_NaN());
+  }
+};
+
+TEST(Prompts, OfADrafterThatOverflowsFailByItsName) {
+  const auto target = Toy({.vocab_size = 5});
+  std::vector<Trunk> trunks;
+  trunks.push_back(
+      TrunkOf(std::make_unique<Overflowing>(target), "chain {gamma: 1}"));
+  Decoder decoder =
+      WithTrunks(*target, "multi_round", std::move(trunks)).value();
+  SeededSource random(1);
+  auto sequence = decoder.Begin({.tokens = {5, 2}}, {.max_new_tokens = 9});
+  ASSERT_TRUE(sequence.ok()) << sequence.status();
+  EXPECT_EQ(decoder.Step(*sequence, random).status().message(),
+            "drafter test drafter: the logit of token 0 is nan, expected a "
+            "number");
 }
 
 // A lesson that one trunk cannot read is taken over by none.

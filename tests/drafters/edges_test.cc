@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -222,13 +223,18 @@ std::vector<Case> Cases() {
 
 // Longer than the context is as long as it: the view takes no more work.
 TEST(Triforce, SeesNoMoreThanTheContextHolds) {
-  const auto drafter = MustBuild(
-      "triforce {first: 2147483647, latest: 10000000, chunk: 2147483647}");
-  const SeenText& seen = static_cast<const Triforce&>(*drafter).options().seen;
-  const int limit = Toy({.vocab_size = 8})->context_limit();
-  EXPECT_EQ(seen.first, limit);
-  EXPECT_EQ(seen.latest, limit);
-  EXPECT_EQ(seen.chunk, limit);
+  constexpr int kHuge = std::numeric_limits<int>::max();
+  SeenText seen = Triforce::Within(
+      64, {.first = kHuge, .latest = kHuge, .chunks = kHuge, .chunk = 5});
+  EXPECT_EQ(seen.first, 64);
+  EXPECT_EQ(seen.latest, 64);
+  EXPECT_EQ(seen.chunks, 13);
+  EXPECT_EQ(seen.chunk, 5);
+  seen.chunk = kHuge;
+  EXPECT_EQ(Triforce::Within(64, seen).chunk, 64);
+  EXPECT_EQ(Triforce::Within(64, seen).chunks, 2);
+  const SeenText small = {.first = 2, .latest = 4, .chunks = 1, .chunk = 2};
+  EXPECT_EQ(Triforce::Within(64, small).latest, 4);
 }
 
 // A model that counts on, with the target's tokens in another order.
