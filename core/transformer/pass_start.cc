@@ -179,8 +179,9 @@ absl::Status TransformerPass::BeginOnDevice() {
                            /*add=*/true});
   BANYAN_ASSIGN_OR_RETURN(angles_, workspace_->Matrix(Workspace::kAngles, rows_,
                                                       architecture_.head_dim));
-  BANYAN_ASSIGN_OR_RETURN(const Weight* angles, model_.Angles());
-  return backend_.Embed({on_device_->positions, angles, angles_});
+  BANYAN_ASSIGN_OR_RETURN(const Tensor angles, model_.Angles());
+  return backend_.Copy(
+      {.x = angles, .y = angles_, .rows = on_device_->positions});
 }
 
 absl::Status TransformerPass::MakeStream() {

@@ -18,6 +18,8 @@
 #include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
+#include "core/ops/owned_tensor.h"
+#include "core/ops/tensor.h"
 #include "core/transformer/device_drafter.h"
 #include "core/transformer/pass.h"
 #include "core/transformer/session.h"
@@ -114,21 +116,20 @@ ModelFacts Transformer::facts() const {
           .device_peak_bytes = backend_->peak_bytes()};
 }
 
-absl::StatusOr<const Weight*> Transformer::Angles() const {
+absl::StatusOr<Tensor> Transformer::Angles() const {
   const std::lock_guard<std::mutex> lock(angles_turn_);
-  if (angles_ == nullptr) {
-    BANYAN_ASSIGN_OR_RETURN(
-        angles_,
-        backend_->Pack(
-            WeightFormat::kF32, architecture_.context_limit,
-            architecture_.head_dim, [this](int first, int count, float* out) {
-              for (int i = 0; i < count; ++i)
-                rotation_->Write(first + i, out + std::ptrdiff_t{i} *
-                                                      architecture_.head_dim);
-              return absl::OkStatus();
-            }));
-  }
-  return angles_.get();
+  if (angles_.has_value()) return angles_->view;
+  const auto width = static_cast<std::size_t>(architecture_.head_dim);
+  std::vector<float> angles(
+      static_cast<std::size_t>(architecture_.context_limit) * width);
+  for (int i = 0; i < architecture_.context_limit; ++i)
+    rotation_->Write(i, &angles[static_cast<std::size_t>(i) * width]);
+  BANYAN_ASSIGN_OR_RETURN(OwnedTensor tensor,
+                          OwnedTensor::New(architecture_.context_limit,
+                                           architecture_.head_dim, *backend_));
+  BANYAN_RETURN_IF_ERROR(tensor.Upload(angles, *backend_));
+  angles_ = std::move(tensor);
+  return angles_->view;
 }
 
 std::unique_ptr<Session> Transformer::NewSession() const {

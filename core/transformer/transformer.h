@@ -19,7 +19,8 @@
 #include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
-#include "core/ops/weight.h"
+#include "core/ops/owned_tensor.h"
+#include "core/ops/tensor.h"
 #include "core/prob/round_plan.h"
 #include "core/transformer/rotation.h"
 #include "core/transformer/weights.h"
@@ -74,8 +75,9 @@ class Transformer : public Model {
   friend class TransformerPass;
 
   // The rotation of every position, a row each, made when first asked for. On
-  // the device, so that rows there find their own.
-  absl::StatusOr<const Weight*> Angles() const;
+  // the device, so that rows there find their own. No weight, which the device
+  // may round.
+  absl::StatusOr<Tensor> Angles() const;
 
   Transformer(Architecture architecture, TransformerOptions options,
               TransformerWeights weights, std::shared_ptr<Backend> backend);
@@ -87,7 +89,7 @@ class Transformer : public Model {
   std::optional<Rotation> rotation_;
   std::shared_ptr<Workspaces> workspaces_;
   mutable std::mutex angles_turn_;
-  mutable std::unique_ptr<Weight> angles_;
+  mutable std::optional<OwnedTensor> angles_;
 };
 
 }  // namespace banyan

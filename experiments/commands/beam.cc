@@ -124,6 +124,8 @@ absl::Status CheckOptions(const Options& options) {
     return absl::InvalidArgumentError(what);
   };
   const TokenInput& prompt = options.prompt;
+  if (prompt.texts.size() > 1)
+    return wrong("--prompt: expected one text, also with --chat");
   if (options.drafter.empty() && options.check)
     return wrong("--check holds a search with --drafter against plain search");
   if (options.drafter.empty() && options.draft_width > 0)
@@ -131,10 +133,10 @@ absl::Status CheckOptions(const Options& options) {
   if (options.workload.empty() && options.prompts > 0)
     return wrong("--prompts goes with --workload");
   if (options.workload.empty()) return absl::OkStatus();
-  if (prompt.text.has_value() || prompt.ids.has_value())
+  if (!prompt.texts.empty() || prompt.ids.has_value())
     return wrong("give either --workload or a prompt, not both");
-  if (prompt.no_special || prompt.chat.has_value())
-    return wrong("--no-special and --chat go with --prompt");
+  if (prompt.no_special || prompt.chat.has_value() || prompt.system.has_value())
+    return wrong("--no-special, --chat and --system go with --prompt");
   return absl::OkStatus();
 }
 

@@ -26,7 +26,11 @@ constexpr Example kExamples[] = {
     {"generate",
      "  banyan generate --model models/pycode-target --prompt 'def add(a, b):' "
      "\\\n"
-     "      --method configs/methods/specinfer_2.yaml --max-new-tokens 48"},
+     "      --method configs/methods/specinfer_2.yaml --max-new-tokens 48\n"
+     "  banyan generate --model models/pycode-target --chat vicuna "
+     "--max-new-tokens 24 \\\n"
+     "      --system 'Be brief.' --prompt 'def add(a, b):' --prompt 'class "
+     "Tree:'"},
     {"beam",
      "  banyan beam --model models/pycode-target --prompt 'def add(a, b):' \\\n"
      "      --drafter models/pycode-draft-2 --check --max-new-tokens 32"},

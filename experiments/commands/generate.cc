@@ -22,6 +22,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/prob/sampling_rule.h"
+#include "core/random/random_source.h"
 #include "core/random/seeded_source.h"
 #include "decode/sequence.h"
 #include "experiments/commands/command_line.h"
@@ -92,11 +93,12 @@ bool Colours(const std::string& color) {
   return isatty(STDOUT_FILENO) != 0 && (refused == nullptr || *refused == '\0');
 }
 
-std::string Legend() {
-  return absl::StrCat("banyan: ", Painted("prompt", Ink::kPrompt), ", ",
-                      Painted("accepted", Ink::kAccepted), ", ",
-                      Painted("corrected", Ink::kCorrected), ", ",
-                      Painted("bonus", Ink::kBonus));
+std::string Legend(bool has_prompt) {
+  return absl::StrCat(
+      "banyan: ", has_prompt ? Painted("prompt", Ink::kPrompt) + ", " : "",
+      Painted("accepted", Ink::kAccepted), ", ",
+      Painted("corrected", Ink::kCorrected), ", ",
+      Painted("bonus", Ink::kBonus));
 }
 
 absl::StatusOr<LoadedMethod> OpenMethod(const std::string& path,
@@ -104,6 +106,88 @@ absl::StatusOr<LoadedMethod> OpenMethod(const std::string& path,
   if (path.empty()) return PlainMethod(context);
   BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
   return ReadMethodFile(file, context);
+}
+
+// What texts are generated with.
+struct Generator {
+  const GenerateOptions& options;
+  const TokenInput& input;
+  const LoadedModel& model;
+  const LoadedMethod& loaded;
+  const Clock& clock;
+
+  bool is_chat() const { return input.chat.has_value(); }
+};
+
+// What the user is told before the first text.
+void TellBefore(const Generator& generator, const InputTokens& prompt) {
+  const GenerateOptions& options = generator.options;
+  if (!prompt.warning.empty()) PrintWarning(prompt.warning);
+  const int longest =
+      static_cast<int>(prompt.ids.size()) + options.max_new_tokens;
+  for (const std::string& note :
+       NotesOn(generator.loaded,
+               std::min(longest, generator.model.model->context_limit())))
+    std::cerr << "banyan: " << note << "\n";
+  const Method& method = generator.loaded.decoder->method();
+  if (!options.json && Colours(options.color) && !method.trunks.empty())
+    std::cerr << Legend(!generator.is_chat()) << "\n";
+}
+
+absl::StatusOr<Generation> GenerateOne(const Generator& generator,
+                                       Prompt prompt, RandomSource& random) {
+  const GenerateOptions& options = generator.options;
+  StopRule stop = {.max_new_tokens = options.max_new_tokens};
+  if (!options.ignore_eos)
+    stop.end_of_text = generator.model.model->facts().end_of_text;
+  TokenStream stream({.tokenizer = generator.model.tokenizer.get(),
+                      .out = options.json ? nullptr : &std::cout,
+                      .colour = !options.json && Colours(options.color),
+                      .writes_prompt = !generator.is_chat()});
+  return Generate(*generator.loaded.decoder,
+                  {.prompt = std::move(prompt),
+                   .stop = std::move(stop),
+                   .random = random,
+                   .clock = generator.clock},
+                  stream);
+}
+
+// The text, or the answers of a chat, each after those before it.
+absl::Status GenerateAll(const Generator& generator, std::uint64_t seed) {
+  const GenerateOptions& options = generator.options;
+  GenerationSetting setting = {
+      .target = *generator.model.model,
+      .method = generator.loaded.decoder->method(),
+      .method_name =
+          options.method.empty()
+              ? "plain"
+              : std::filesystem::path(options.method).stem().string(),
+      .seed = seed,
+      .has_text = generator.model.tokenizer != nullptr};
+  if (generator.is_chat()) setting.messages = generator.input.texts;
+  SeededSource random(seed);
+  std::vector<std::string> answers;
+  std::vector<Generation> turns;
+  do {
+    BANYAN_ASSIGN_OR_RETURN(
+        InputTokens prompt,
+        ReadTokens(generator.input, generator.model, answers));
+    if (turns.empty()) TellBefore(generator, prompt);
+    if (!turns.empty() && !options.json) std::cout << "\n";
+    setting.chat = prompt.chat;
+    BANYAN_ASSIGN_OR_RETURN(
+        Generation turn,
+        GenerateOne(generator,
+                    {.id = static_cast<std::uint32_t>(turns.size()),
+                     .tokens = std::move(prompt.ids)},
+                    random));
+    if (!options.json)
+      std::cerr << "banyan: " << Summary(turn, setting) << "\n";
+    answers.push_back(turn.text);
+    turns.push_back(std::move(turn));
+  } while (turns.size() < setting.messages.size());
+  if (options.json) std::cout << ToJson(turns, setting).Text(2) << "\n";
+  return absl::OkStatus();
 }
 
 absl::Status RunGenerate(const GenerateOptions& options) {
@@ -120,45 +204,12 @@ absl::Status RunGenerate(const GenerateOptions& options) {
                           OpenMethod(options.method, context));
   TokenInput input = options.prompt;
   if (input.chat == "") input.chat = loaded.chat_template;
-  BANYAN_ASSIGN_OR_RETURN(InputTokens prompt, ReadTokens(input, model));
-  if (!prompt.warning.empty()) PrintWarning(prompt.warning);
-  StopRule stop = {.max_new_tokens = options.max_new_tokens};
-  if (!options.ignore_eos) stop.end_of_text = model.model->facts().end_of_text;
-
-  const int longest =
-      static_cast<int>(prompt.ids.size()) + options.max_new_tokens;
-  for (const std::string& note :
-       NotesOn(loaded, std::min(longest, model.model->context_limit())))
-    std::cerr << "banyan: " << note << "\n";
-  const Method& method = loaded.decoder->method();
-  const bool colour = !options.json && Colours(options.color);
-  if (colour && !method.trunks.empty()) std::cerr << Legend() << "\n";
-  TokenStream stream({.tokenizer = model.tokenizer.get(),
-                      .out = options.json ? nullptr : &std::cout,
-                      .colour = colour});
-  SeededSource random(seed);
-  BANYAN_ASSIGN_OR_RETURN(const Generation generation,
-                          Generate(*loaded.decoder,
-                                   {.prompt = {.tokens = std::move(prompt.ids)},
-                                    .stop = std::move(stop),
-                                    .random = random,
-                                    .clock = *context.clock},
-                                   stream));
-  const GenerationSetting setting = {
-      .target = *model.model,
-      .method = method,
-      .method_name =
-          options.method.empty()
-              ? "plain"
-              : std::filesystem::path(options.method).stem().string(),
-      .chat = prompt.chat,
-      .seed = seed,
-      .has_text = model.tokenizer != nullptr};
-  if (options.json)
-    std::cout << ToJson(generation, setting).Text(2) << "\n";
-  else
-    std::cerr << "banyan: " << Summary(generation, setting) << "\n";
-  return absl::OkStatus();
+  return GenerateAll({.options = options,
+                      .input = input,
+                      .model = model,
+                      .loaded = loaded,
+                      .clock = *context.clock},
+                     seed);
 }
 
 }  // namespace
@@ -167,7 +218,9 @@ void AddGenerateCommand(CommandLine& line) {
   Command command = line.Add(
       "generate",
       "Generates a text by plain decoding, or by a speculative method. Text "
-      "goes to standard output as it comes, a summary to standard error.");
+      "goes to standard output as it comes, a summary to standard error. With "
+      "--chat it is the answers alone: --prompt given again is the user's next "
+      "message, answered after the messages and answers before it.");
   const auto options = std::make_shared<GenerateOptions>();
   AddModelOptions(command, options->model);
   AddTokenInput(command, "--prompt", options->prompt);

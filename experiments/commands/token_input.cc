@@ -1,5 +1,6 @@
 #include "experiments/commands/token_input.h"
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/tokenizer/chat_template.h"
@@ -45,8 +47,20 @@ absl::Status At(absl::string_view option, const absl::Status& status) {
       absl::StrCat(option, ": ", status.message()));
 }
 
+std::vector<ChatMessage> MessagesOf(const TokenInput& input,
+                                    absl::Span<const std::string> answers) {
+  std::vector<ChatMessage> messages;
+  if (input.system.has_value()) messages.push_back({"system", *input.system});
+  for (std::size_t i = 0; i <= answers.size(); ++i) {
+    messages.push_back({"user", input.texts[i]});
+    if (i < answers.size()) messages.push_back({"assistant", answers[i]});
+  }
+  return messages;
+}
+
 absl::StatusOr<InputTokens> EncodeChat(const TokenInput& input,
-                                       const Tokenizer& tokenizer) {
+                                       const Tokenizer& tokenizer,
+                                       absl::Span<const std::string> answers) {
   if (input.no_special)
     return absl::InvalidArgumentError(
         "--no-special does not go with --chat, whose special tokens make it a "
@@ -55,7 +69,7 @@ absl::StatusOr<InputTokens> EncodeChat(const TokenInput& input,
       ChatTemplate::ForModel(tokenizer, *input.chat);
   if (!chat.ok()) return At("--chat", chat.status());
   const absl::StatusOr<PromptText> text =
-      chat->Render({{.role = "user", .content = *input.text}});
+      chat->Render(MessagesOf(input, answers));
   if (!text.ok()) return At("--chat", text.status());
   absl::StatusOr<std::vector<TokenId>> ids = tokenizer.EncodePrompt(*text);
   if (!ids.ok()) return At(input.text_option, ids.status());
@@ -67,23 +81,28 @@ absl::StatusOr<InputTokens> EncodeChat(const TokenInput& input,
 }
 
 absl::StatusOr<InputTokens> Encode(const TokenInput& input,
-                                   const Tokenizer* tokenizer) {
+                                   const Tokenizer* tokenizer,
+                                   absl::Span<const std::string> answers) {
   if (tokenizer == nullptr)
     return absl::InvalidArgumentError(absl::StrCat(
         input.text_option,
         ": the model's directory has no tokenizer.json; give --ids"));
-  if (input.chat.has_value()) return EncodeChat(input, *tokenizer);
+  if (input.chat.has_value()) return EncodeChat(input, *tokenizer, answers);
+  if (input.texts.size() > 1)
+    return absl::InvalidArgumentError(absl::StrCat(
+        input.text_option, ": expected one text, found ", input.texts.size()));
+  const std::string& text = input.texts.front();
   absl::StatusOr<std::vector<TokenId>> ids = tokenizer->Encode(
-      *input.text,
+      text,
       {.add_special = !input.no_special, .parse_special = !input.no_special});
   if (!ids.ok()) return At(input.text_option, ids.status());
   if (ids->empty())
     return absl::InvalidArgumentError(absl::StrCat(
         input.text_option, ": the text ",
-        !input.text->empty() ? "gives no token"
-        : input.no_special   ? "is empty, and --no-special adds nothing to it"
-                             : "is empty, and the tokenizer adds no token to "
-                               "it"));
+        !text.empty()      ? "gives no token"
+        : input.no_special ? "is empty, and --no-special adds nothing to it"
+                           : "is empty, and the tokenizer adds no token to "
+                             "it"));
   return InputTokens{.ids = *std::move(ids)};
 }
 
@@ -92,8 +111,10 @@ absl::StatusOr<InputTokens> Encode(const TokenInput& input,
 void AddTokenInput(Command& command, const std::string& text_option,
                    TokenInput& input) {
   input.text_option = text_option;
-  command.Option(text_option, &input.text,
-                 "The text; special tokens in it are tokens.");
+  command
+      .Option(text_option, &input.texts,
+              "The text; special tokens in it are tokens.")
+      .OneEachTime();
   command.Option("--ids", &input.ids,
                  "Token ids instead, as in 1,2,3; nothing is added.");
   command.Flag("--no-special", &input.no_special,
@@ -105,17 +126,25 @@ void AddChatOption(Command& command, TokenInput& input) {
   command
       .Option("--chat", &input.chat,
               "The text is a user's message in a chat: in the template "
-              "named, or without a name in the model's own.")
+              "named, or without a name in the model's own. Special tokens in "
+              "a message are text.")
       .ValueOptional();
+  command.Option("--system", &input.system,
+                 "With --chat: the system's message, before the user's.");
 }
 
 absl::StatusOr<InputTokens> ReadTokens(const TokenInput& input,
-                                       const LoadedModel& model) {
-  if (input.text.has_value() == input.ids.has_value())
+                                       const LoadedModel& model,
+                                       absl::Span<const std::string> answers) {
+  const bool is_text = !input.texts.empty();
+  if (is_text == input.ids.has_value())
     return absl::InvalidArgumentError(
         absl::StrCat("give either ", input.text_option, " or --ids",
-                     input.text.has_value() ? ", not both" : ""));
-  if (input.text.has_value()) return Encode(input, model.tokenizer.get());
+                     is_text ? ", not both" : ""));
+  if (input.system.has_value() && !input.chat.has_value())
+    return absl::InvalidArgumentError(
+        "--system goes with --chat: without a chat there is no system");
+  if (is_text) return Encode(input, model.tokenizer.get(), answers);
   if (input.no_special || input.chat.has_value())
     return absl::InvalidArgumentError(
         absl::StrCat(input.no_special ? "--no-special" : "--chat",

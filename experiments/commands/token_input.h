@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "core/base/token.h"
 #include "experiments/commands/command_line.h"
 #include "experiments/run/loaded_model.h"
@@ -14,20 +15,21 @@
 namespace banyan {
 
 struct TokenInput {
-  std::string text_option;  // "--text" or "--prompt"
-  std::optional<std::string> text;
+  std::string text_option;         // "--text" or "--prompt"
+  std::vector<std::string> texts;  // several: the user's messages of a chat
   std::optional<std::string> ids;
   bool no_special = false;
-  // The text is a user's message in a chat, in the template of this name or, if
-  // it is empty, in the model's own.
+  // The texts are a user's messages in a chat, in the template of this name or,
+  // if it is empty, in the model's own.
   std::optional<std::string> chat;
+  std::optional<std::string> system;  // the chat's first message
 };
 
 // `input` must outlive the parse.
 void AddTokenInput(Command& command, const std::string& text_option,
                    TokenInput& input);
 
-// The option `--chat`.
+// The options `--chat` and `--system`.
 void AddChatOption(Command& command, TokenInput& input);
 
 struct InputTokens {
@@ -38,10 +40,12 @@ struct InputTokens {
   std::string warning;  // for the user; empty: none
 };
 
+// Of a chat, the prompt of the turn after these answers to the messages before.
 // Fails unless exactly one of text and ids is given, and on options that do not
 // go with it.
-absl::StatusOr<InputTokens> ReadTokens(const TokenInput& input,
-                                       const LoadedModel& model);
+absl::StatusOr<InputTokens> ReadTokens(
+    const TokenInput& input, const LoadedModel& model,
+    absl::Span<const std::string> answers = {});
 
 }  // namespace banyan
 

@@ -1,5 +1,6 @@
 #include "experiments/run/generation_text.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "core/base/counted.h"
 #include "core/json/json_value.h"
 #include "core/model/model.h"
@@ -47,10 +49,7 @@ std::string StopText(StopReason reason, const GenerationSetting& setting) {
   return "not stopped";
 }
 
-}  // namespace
-
-JsonValue ToJson(const Generation& generation,
-                 const GenerationSetting& setting) {
+JsonValue TurnToJson(const Generation& generation, bool has_text) {
   JsonValue rounds = JsonValue::List();
   for (const RoundFacts& round : generation.rounds)
     rounds.Add({{"nodes", round.nodes},
@@ -60,9 +59,31 @@ JsonValue ToJson(const Generation& generation,
   JsonValue out;
   out["prompt_ids"] = generation.prompt;
   out["ids"] = generation.ids;
-  out["text"] = setting.has_text ? JsonValue(generation.text) : JsonValue();
-  out["chat"] = NullIfEmpty(setting.chat);
+  out["text"] = has_text ? JsonValue(generation.text) : JsonValue();
   out["stop_reason"] = std::string(Name(generation.stopped));
+  out["round_count"] = generation.rounds.size();
+  out["rounds"] = std::move(rounds);
+  out["tokens_per_target_pass"] = generation.TokensPerPass();
+  out["ms_per_token"] = generation.MsPerToken();
+  for (const auto& [phase, ms] : PhasesMs(generation.times))
+    out["phases_ms"][phase] = ms;
+  return out;
+}
+
+}  // namespace
+
+JsonValue ToJson(absl::Span<const Generation> turns,
+                 const GenerationSetting& setting) {
+  JsonValue earlier = JsonValue::List();
+  JsonValue out;
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    out = TurnToJson(turns[i], setting.has_text);
+    out["message"] =
+        setting.messages.empty() ? JsonValue() : JsonValue(setting.messages[i]);
+    if (i + 1 < turns.size()) earlier.Add(out);
+  }
+  out["earlier_turns"] = std::move(earlier);
+  out["chat"] = NullIfEmpty(setting.chat);
   out["seed"] = setting.seed;
   out["method"] = {{"name", setting.method_name},
                    {"verifier", setting.method.verifier_name},
@@ -70,12 +91,6 @@ JsonValue ToJson(const Generation& generation,
                    {"score", std::string(Name(setting.method.scoring))}};
   out["lossless"] = IsLossless(setting.method);
   out["proven"] = IsProven(setting.method);
-  out["round_count"] = generation.rounds.size();
-  out["rounds"] = std::move(rounds);
-  out["tokens_per_target_pass"] = generation.TokensPerPass();
-  out["ms_per_token"] = generation.MsPerToken();
-  for (const auto& [phase, ms] : PhasesMs(generation.times))
-    out["phases_ms"][phase] = ms;
   const absl::string_view origin = setting.target.grown_from();
   out["grown_from"] = NullIfEmpty(origin);
   const ModelFacts facts = setting.target.facts();

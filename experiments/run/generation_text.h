@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "absl/types/span.h"
 #include "core/json/json_value.h"
 #include "core/model/model.h"
 #include "decode/method.h"
@@ -17,12 +19,14 @@ struct GenerationSetting {
   const Model& target;
   const Method& method;
   std::string method_name;
-  std::string chat;  // the template's name; empty: no chat
+  std::string chat;                   // the template's name; empty: no chat
+  std::vector<std::string> messages;  // the user's, of a chat
   std::uint64_t seed = 0;
   bool has_text = false;  // there is a tokenizer
 };
 
-JsonValue ToJson(const Generation& generation,
+// One text, or the answers of a chat in order: at least one.
+JsonValue ToJson(absl::Span<const Generation> turns,
                  const GenerationSetting& setting);
 
 // One line, without its end. Requires a round and a token.

@@ -97,6 +97,7 @@ void TokenStream::Write(absl::string_view piece, Ink ink) {
   if (decoder_.has_value() && ink != Ink::kPrompt)
     absl::StrAppend(&text_, piece);
   if (options_.out == nullptr) return;
+  if (ink == Ink::kPrompt && !options_.writes_prompt) return;
   *options_.out << (options_.colour ? Painted(piece, ink) : std::string(piece));
 }
 

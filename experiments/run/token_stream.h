@@ -43,6 +43,7 @@ class TokenStream {
     const Tokenizer* tokenizer = nullptr;  // must outlive the stream
     std::ostream* out = nullptr;           // null: nothing is written
     bool colour = false;
+    bool writes_prompt = true;
   };
 
   explicit TokenStream(const Options& options);

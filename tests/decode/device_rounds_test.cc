@@ -17,7 +17,10 @@
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/device/cuda/host_device.h"
 #include "core/ops/backend.h"
+#include "core/ops/cuda/cuda_backend.h"
+#include "core/ops/cuda/op_kernels.h"
 #include "core/ops/weight.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
@@ -76,8 +79,9 @@ const char* const kLayouts[] = {
 
 // A target, a drafter of its kind and heads, on one device.
 struct Models {
-  explicit Models(const std::string& family)
-      : backend(HostDeviceBackend()),
+  explicit Models(const std::string& family,
+                  std::shared_ptr<Backend> on = HostDeviceBackend())
+      : backend(std::move(on)),
         target(LoadGolden(family, backend, WeightFormat::kBf16)),
         draft(LoadGolden(family, backend, WeightFormat::kQ8)) {
     WriteHeads(MakeHeads(*target).tensors, folder);
@@ -295,6 +299,31 @@ TEST(DeviceRounds, DecodePlainly) {
     EXPECT_EQ(device.tokens,
               MustDecodePlainly(*models.target, SamplingRule(sampling), prompt,
                                 {.end_of_text = {17}, .max_new_tokens = 8}, 3));
+  }
+}
+
+// With a device's library, which takes weights as bfloat16s: nothing else of
+// theirs is rounded, as the angles of rotations.
+TEST(DeviceRounds, AreTheHostsWithFastProducts) {
+  auto fast =
+      CudaBackend::Create(std::make_shared<HostDevice>(HostDeviceOptions{}),
+                          on_host::kOpKernels, "host", /*fast=*/true);
+  ASSERT_TRUE(fast.ok()) << fast.status();
+  const Models models("llama", *std::move(fast));
+  for (const char* drafter : {"", "small_model"}) {
+    auto decoder = DecoderOf(models, {drafter,
+                                      "expansion {branching: [3, 2]}",
+                                      *drafter == 0 ? "match" : "multi_round",
+                                      DraftLaw::kIndependent,
+                                      {.temperature = 1}});
+    ASSERT_TRUE(decoder.ok()) << decoder.status();
+    decoder->KeepFacts();
+    const Prompt prompt = {.id = 1, .tokens = {1, 20, 5}};
+    SeededSource seeded(3);
+    Seedless seedless(3);
+    const Rounds device = RoundsOf(*decoder, prompt, 12, seeded);
+    ExpectSameRounds(device, RoundsOf(*decoder, prompt, 12, seedless), true);
+    EXPECT_EQ(device.on_device, static_cast<int>(device.rounds.size()));
   }
 }
 

@@ -70,8 +70,9 @@ class CudaDevice {
 
   virtual absl::Status Finish() = 0;
 
-  // What `work` asks for is kept and not done. It frees and finishes nothing;
-  // Allocate fails.
+  // What `work` asks for is kept and not done. It finishes nothing; Allocate
+  // fails, and what anybody frees meanwhile is freed after it, once: what is
+  // kept must not use it.
   virtual absl::StatusOr<std::unique_ptr<CudaGraph>> Capture(
       absl::FunctionRef<void()> work) = 0;
   virtual void Replay(const CudaGraph& graph) = 0;

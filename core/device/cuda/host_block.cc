@@ -136,8 +136,8 @@ void HostThread::Together(const WarpWork& work, std::uint32_t mask,
   if (state_ == State::kInWarp) block_->Yield(*this);
 }
 
-void HostThread::WarpBarrier(std::uint32_t mask) {
-  Together({"warp barrier", nullptr}, mask, nullptr, nullptr);
+void HostThread::WarpBarrier(std::uint32_t mask, int line) {
+  Together({"warp barrier", nullptr, line}, mask, nullptr, nullptr);
 }
 
 HostBlock::HostBlock(std::uint64_t seed)
@@ -221,11 +221,14 @@ void HostBlock::TryWarp(const HostThread& last) {
   auto own = gatherings.end();
   for (auto some = gatherings.begin(); some != gatherings.end(); ++some) {
     if ((some->here & mask) == 0) continue;
-    if (some->mask != mask || some->work.work != last.work_.work)
+    if (some->mask != mask || some->work.work != last.work_.work ||
+        some->work.line != last.work_.line)
       HostThread::Fault(absl::StrCat(
-          last.work_.name, " of lanes ", absl::Hex(mask), ": thread ",
+          last.work_.name, " of lanes ", absl::Hex(mask), " in line ",
+          last.work_.line, ": thread ",
           first + static_cast<std::size_t>(std::countr_zero(some->here & mask)),
-          " is at ", some->work.name, " of lanes ", absl::Hex(some->mask)));
+          " is at ", some->work.name, " of lanes ", absl::Hex(some->mask),
+          " in line ", some->work.line));
     own = some;
   }
   if (own == gatherings.end())

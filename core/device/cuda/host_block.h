@@ -23,6 +23,9 @@ struct WarpWork {
   // Lane i's of both at [i]; null where it takes no part.
   void (*work)(const void* const* in, void* const* out,
                std::uint32_t mask) = nullptr;
+  // Of the call, which is one instruction to the lanes. (Clang 14 has no
+  // std::source_location, so two calls in a line are one place.)
+  int line = 0;
 };
 
 // What a kernel's thread asks its block for.
@@ -38,7 +41,7 @@ class HostThread {
   // barrier between them.
   void Together(const WarpWork& work, std::uint32_t mask, const void* in,
                 void* out);
-  void WarpBarrier(std::uint32_t mask);
+  void WarpBarrier(std::uint32_t mask, int line);
   // Ends the block.
   [[noreturn]] static void Fault(std::string what);
   [[noreturn]] static void FaultOutside(std::int64_t first, std::int64_t count,

@@ -114,6 +114,13 @@ void HostDevice::Ask(Work work) {
 
 void HostDevice::Free(DeviceSpan span) {
   if (span.data == nullptr) return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (captured_ != nullptr) {
+      freed_.push_back(span);
+      return;
+    }
+  }
   Ask({.name = "free", .run = [this, span] {
          used_ -= memories_.at(span.data)->bytes();
          memories_.erase(span.data);
@@ -285,6 +292,7 @@ absl::StatusOr<std::unique_ptr<CudaGraph>> HostDevice::Capture(
   keep(&graph->works);
   work();
   keep(nullptr);
+  for (const DeviceSpan span : std::exchange(freed_, {})) Free(span);
   return graph;
 }
 

@@ -99,6 +99,7 @@ class HostDevice final : public CudaDevice {
   std::map<const std::byte*, std::vector<std::byte>> pinned_;
   std::vector<Work> asked_;
   std::vector<Work>* captured_ = nullptr;  // while capturing
+  std::vector<DeviceSpan> freed_;          // meanwhile
   absl::Status status_;
   HostBlock block_;
   std::uint32_t launches_ = 0;

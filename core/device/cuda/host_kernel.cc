@@ -72,19 +72,19 @@ void Product(const void* const* in, void* const* /*out*/,
 
 void Thread::Multiply(const std::array<std::uint32_t, 4>& a,
                       const std::array<std::uint32_t, 2>& b,
-                      std::array<float, 4>& c) const {
+                      std::array<float, 4>& c, int line) const {
   const Lane<float> lane = {&a, &b, &c};
-  thread_->Together({"matrix product", Product<Bf16, double, float>}, kAllLanes,
-                    &lane, &c);
+  thread_->Together({"matrix product", Product<Bf16, double, float>, line},
+                    kAllLanes, &lane, &c);
 }
 
 void Thread::MultiplyBytes(const std::array<std::uint32_t, 4>& a,
                            const std::array<std::uint32_t, 2>& b,
-                           std::array<std::int32_t, 4>& c) const {
+                           std::array<std::int32_t, 4>& c, int line) const {
   const Lane<std::int32_t> lane = {&a, &b, &c};
-  thread_->Together(
-      {"matrix product of bytes", Product<Byte, std::int32_t, std::int32_t>},
-      kAllLanes, &lane, &c);
+  thread_->Together({"matrix product of bytes",
+                     Product<Byte, std::int32_t, std::int32_t>, line},
+                    kAllLanes, &lane, &c);
 }
 
 }  // namespace banyan::on_host

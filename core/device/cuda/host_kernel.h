@@ -117,8 +117,10 @@ class Thread {
   int blocks() const { return thread_->block().launch().blocks; }
 
   void Sync() const { thread_->Barrier(); }
-  void SyncWarp(std::uint32_t mask = kAllLanes) const {
-    thread_->WarpBarrier(mask);
+  // The line is the caller's: lanes do their warp's work at one place.
+  void SyncWarp(std::uint32_t mask = kAllLanes,
+                int line = __builtin_LINE()) const {
+    thread_->WarpBarrier(mask, line);
   }
 
   template <typename T>
@@ -133,11 +135,13 @@ class Thread {
   }
 
   template <typename T>
-  T ShuffleXor(T value, int lanes, std::uint32_t mask = kAllLanes) const {
-    return ShuffleFrom(value, lane() ^ lanes, mask);
+  T ShuffleXor(T value, int lanes, std::uint32_t mask = kAllLanes,
+               int line = __builtin_LINE()) const {
+    return ShuffleFrom(value, lane() ^ lanes, mask, line);
   }
   template <typename T>
-  T ShuffleFrom(T value, int lane, std::uint32_t mask = kAllLanes) const {
+  T ShuffleFrom(T value, int lane, std::uint32_t mask = kAllLanes,
+                int line = __builtin_LINE()) const {
     struct Bring {
       T value;
       int from;
@@ -155,11 +159,13 @@ class Thread {
              *static_cast<T*>(out[i]) =
                  static_cast<const Bring*>(in[from])->value;
            }
-         }},
+         },
+         line},
         mask, &bring, &got);
     return got;
   }
-  std::uint32_t Ballot(bool vote, std::uint32_t mask = kAllLanes) const {
+  std::uint32_t Ballot(bool vote, std::uint32_t mask = kAllLanes,
+                       int line = __builtin_LINE()) const {
     std::uint32_t votes = 0;
     thread_->Together(
         {"ballot",
@@ -170,19 +176,21 @@ class Thread {
                all |= std::uint32_t{1} << i;
            for (int i = 0; i < 32; ++i)
              if (out[i] != nullptr) *static_cast<std::uint32_t*>(out[i]) = all;
-         }},
+         },
+         line},
         mask, &vote, &votes);
     return votes;
   }
 
   // c += a b: 16 x 16 by 16 x 8, bfloat16 pairs, sums in float.
   void Multiply(const std::array<std::uint32_t, 4>& a,
-                const std::array<std::uint32_t, 2>& b,
-                std::array<float, 4>& c) const;
+                const std::array<std::uint32_t, 2>& b, std::array<float, 4>& c,
+                int line = __builtin_LINE()) const;
   // c += a b: 16 x 32 by 32 x 8, signed bytes, exact.
   void MultiplyBytes(const std::array<std::uint32_t, 4>& a,
                      const std::array<std::uint32_t, 2>& b,
-                     std::array<std::int32_t, 4>& c) const;
+                     std::array<std::int32_t, 4>& c,
+                     int line = __builtin_LINE()) const;
 
  private:
   HostThread* thread_;

@@ -12,6 +12,7 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -129,11 +130,11 @@ class NvidiaDevice final : public CudaDevice {
   void Free(DeviceSpan span) override {
     if (span.data == nullptr) return;
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = sizes_.find(span.data);
-    Check(found != sizes_.end(), "memory of this device");
-    used_ -= found->second;
-    sizes_.erase(found);
-    Keep(cudaFreeAsync(span.data, stream_), "free");
+    // Each replay of the graph would free it once more.
+    if (capturing_)
+      freed_.push_back(span.data);
+    else
+      FreeNow(span.data);
   }
 
   absl::StatusOr<void*> AllocatePinned(std::size_t bytes) override {
@@ -193,15 +194,11 @@ class NvidiaDevice final : public CudaDevice {
 
   absl::StatusOr<std::unique_ptr<CudaGraph>> Capture(
       absl::FunctionRef<void()> work) override {
-    BANYAN_RETURN_IF_ERROR(
-        Error(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
-              "capture"));
-    SetCapturing(true);
+    BANYAN_RETURN_IF_ERROR(Error(BeginCapturing(), "capture"));
     work();
-    SetCapturing(false);
     cudaGraph_t graph = nullptr;
-    BANYAN_RETURN_IF_ERROR(
-        Error(cudaStreamEndCapture(stream_, &graph), "capture"));
+    const cudaError_t ended = EndCapturing(graph);
+    BANYAN_RETURN_IF_ERROR(Error(ended, "capture"));
     cudaGraphExec_t exec = nullptr;
     const absl::Status made =
         Error(cudaGraphInstantiate(&exec, graph, 0), "a graph");
@@ -235,9 +232,27 @@ class NvidiaDevice final : public CudaDevice {
   void Keep(cudaError_t error, absl::string_view what) {
     if (status_.ok()) status_ = Error(error, what);
   }
-  void SetCapturing(bool capturing) {
+  void FreeNow(void* data) {
+    const auto found = sizes_.find(data);
+    Check(found != sizes_.end(), "memory of this device");
+    used_ -= found->second;
+    sizes_.erase(found);
+    Keep(cudaFreeAsync(data, stream_), "free");
+  }
+  cudaError_t BeginCapturing() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    capturing_ = capturing;
+    const cudaError_t begun =
+        cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal);
+    capturing_ = begun == cudaSuccess;
+    return begun;
+  }
+  cudaError_t EndCapturing(cudaGraph_t& graph) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
+    capturing_ = false;
+    for (void* const data : freed_) FreeNow(data);
+    freed_.clear();
+    return ended;
   }
 
   const CudaDeviceFacts facts_;
@@ -247,6 +262,7 @@ class NvidiaDevice final : public CudaDevice {
   DeviceSpan workspace_;
   mutable std::mutex mutex_;
   bool capturing_ = false;
+  std::vector<void*> freed_;  // while capturing
   std::size_t used_ = 0;
   std::size_t peak_ = 0;
   std::unordered_map<void*, std::size_t> sizes_;

@@ -131,7 +131,7 @@ TEST(Beam, RefusesWhatMakesNoSense) {
   expect(
       "beam --model models/pycode-target --chat chatml --workload "
       "experiments/workloads/pycode.jsonl",
-      "--no-special and --chat go with --prompt");
+      "--no-special, --chat and --system go with --prompt");
   expect("beam --model models/pycode-target", "give either --prompt or --ids");
   expect(shipped + "--drafter no/such/folder", "no/such/folder");
   // Of another size; of the same, with other tokens.

@@ -208,6 +208,24 @@ TEST_F(HostDeviceTest, ReplaysWhatWasCaptured) {
   EXPECT_EQ(Take<float>(x), (std::vector<float>{36, 72, 108}));
 }
 
+// Once, however often what was captured is replayed.
+TEST_F(HostDeviceTest, FreesAfterACaptureWhatIsFreedMeanwhile) {
+  const DeviceSpan x = Put<float>({1, 2, 3});
+  const DeviceSpan dies = Fresh(400);
+  ASSERT_TRUE(device_.Finish().ok());
+  const std::size_t used = device_.used_bytes();
+  const auto graph = device_.Capture([&] {
+    Launch(device_, {}, Scale{On<float>(x), 2});
+    device_.Free(dies);
+  });
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(Take<float>(x), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(device_.used_bytes(), used - 400);
+  device_.Replay(**graph);
+  device_.Replay(**graph);
+  EXPECT_EQ(Take<float>(x), (std::vector<float>{4, 8, 12}));
+}
+
 TEST(HostDeviceMemoryTest, SaysWhatIsFreeWhenThereIsNotEnough) {
   HostDevice device({.memory_bytes = 1000});
   const absl::StatusOr<DeviceSpan> first = device.Allocate(600, "weights");

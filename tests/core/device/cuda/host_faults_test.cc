@@ -173,6 +173,30 @@ TEST_F(HostDeviceFault, LanesDoDifferentWork) {
               AllOf(HasSubstr("ballot"), HasSubstr("warp barrier")));
 }
 
+// To the GPU each is an instruction of its own. A macro's argument is one line.
+TEST_F(HostDeviceFault, LanesDoTheSameWorkAtDifferentPlaces) {
+  const auto ballots = [](const Thread& t) {
+    if (t.lane() < 20)
+      t.Ballot(true);
+    else
+      t.Ballot(false);
+  };
+  EXPECT_THAT(Says({}, ballots),
+              AllOf(HasSubstr("ballot of lanes ffffffff in line "),
+                    HasSubstr(" is at ballot of lanes ffffffff in line ")));
+  const auto products = [](const Thread& t) {
+    std::array<float, 4> c = {};
+    if (t.lane() < 20)
+      t.Multiply({}, {}, c);
+    else
+      t.Multiply({}, {}, c);
+  };
+  HostDevice device({});
+  Launch(device, {}, Free{products});
+  EXPECT_THAT(std::string(device.Finish().message()),
+              HasSubstr(" is at matrix product of lanes ffffffff in line "));
+}
+
 TEST_F(HostDeviceFault, ALaneThatTakesNoPartIsAsked) {
   EXPECT_THAT(Says({},
                    [](const Thread& t) {
