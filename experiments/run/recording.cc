@@ -120,9 +120,6 @@ absl::Status TakeOver(PreparedCell& cell, const records::PromptRecord& record) {
   lesson.text.insert(lesson.text.end(), record.tokens().begin(),
                      record.tokens().end());
   lesson.learnt.assign(record.learnt().begin(), record.learnt().end());
-  // Records of when texts were all there was to learn have none.
-  if (lesson.learnt.empty())
-    lesson.learnt.resize(cell.method.decoder->method().trunks.size());
   return cell.method.decoder->Absorb(lesson);
 }
 

@@ -31,11 +31,10 @@ struct RunTask {
 using RunSink = absl::FunctionRef<void(const records::PromptRecord& record,
                                        int done, int all)>;
 
-// Decodes what is not there yet, appending a record each. Cells whose drafters
-// carry state from prompt to prompt decode what was recorded before once more,
-// unrecorded. Before the first record every cell decodes a
-// few tokens to warm up. Fails as decoding and the file do; what was appended
-// stays.
+// Decodes what is not there yet, appending a record each. Drafters that carry
+// state from prompt to prompt take over what the records before it hold. Before
+// the first record every cell decodes a few tokens to warm up. Fails as
+// decoding and the file do; what was appended stays.
 absl::Status RunCells(const RunTask& task, RunSink sink);
 
 }  // namespace banyan

@@ -80,7 +80,7 @@ class SearchSpace {
   // The method with this candidate.
   absl::StatusOr<Params> Put(const Candidate& candidate,
                              const Params& method) const;
-  // "exits 2", "attention 1 2, feed_forward 0".
+  // "exit 2", "attention 1 2; feed_forward 0".
   std::string ToText(const Candidate& candidate) const;
   absl::StatusOr<Candidate> FromText(const std::string& text) const;
 
