@@ -44,6 +44,7 @@ struct PassPart {
   int visible_words = 0;
 };
 
+// One pass of a transformer over the rows of some requests.
 //
 // Where views have computed some rows, it goes on from these: a pass of the
 // first layers computes the others, then all run the rest of the layers. Keys

@@ -152,6 +152,45 @@ TEST(PolicyKeys, ACalibrationStandsForWhatItMeasured) {
     EXPECT_THAT(std::string(Build(spec).message()), testing::HasSubstr(named));
 }
 
+// Also what no policy reads: the file is then not what it says.
+TEST(PolicyKeys, ACalibrationSaysWhatCalibrateWrites) {
+  const auto told = [](const std::string& keys) {
+    return std::string(Build("sequoia {calibration: {acceptance: [0.5], " +
+                             keys + "}, budget: 1}")
+                           .message());
+  };
+  EXPECT_EQ(told("drafter: d, verifier: v, law: deterministic, temperature: 0, "
+                 "tokens: 9, nodes: 2, accepted: [1], acceptance_low: [0.1], "
+                 "acceptance_high: [1], draft_ms: 0.1, positions: [2], "
+                 "hits: [[1, 1]], accuracies: [[0.5, 0.5]]"),
+            "");
+  const struct {
+    const char* keys;
+    const char* named;
+  } kCases[] = {
+      {"drafter: [a]", "expected"},
+      {"verifier: ''", "'verifier' must be a name"},
+      {"law: lawless", "'law' must be one of independent, "},
+      {"temperature: -1", "'temperature' must not be negative"},
+      {"tokens: many", "many"},
+      {"tokens: -1", "'tokens' must not be negative"},
+      {"nodes: 1.5", "1.5"},
+      {"accepted: [-1]", "'accepted' must be numbers that are not negative"},
+      {"positions: 3", "3"},
+      {"hits: [3]", "3"},
+      {"accuracies: [a]", "a"},
+      {"acceptance_low: [1.5]", "'acceptance_low' must be shares from 0 to 1"},
+      {"acceptance_high: [.nan]", "acceptance_high"},
+      {"acceptance_high: [0.5, 0.5]",
+       "'acceptance_high' must have 1 number, as acceptance has"},
+      {"draft_ms: fast", "fast"},
+  };
+  for (const auto& [keys, named] : kCases)
+    EXPECT_THAT(told(keys), testing::AllOf(testing::HasSubstr(named),
+                                           testing::HasSubstr(":1:")))
+        << keys;
+}
+
 // A level that costs a hundred passes is not drafted.
 TEST(PolicyKeys, DraftTimesOfACalibrationGiveWayToTheSectionsOwn) {
   const std::string target = "budget: 1, target_ms: {1: 1, 2: 1}";

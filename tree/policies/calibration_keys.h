@@ -3,7 +3,9 @@
 #ifndef BANYAN_TREE_POLICIES_CALIBRATION_KEYS_H_
 #define BANYAN_TREE_POLICIES_CALIBRATION_KEYS_H_
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "core/base/params.h"
 
 namespace banyan {
 
@@ -29,6 +31,10 @@ inline constexpr CalibrationKey kCalibrationKeys[] = {
     {"positions", "By head, then by rank, of so many positions."},
     {"hits"},
     {"accuracies"}};
+
+// Fails at the key whose value is not what `banyan calibrate` writes there, or
+// that it does not write; any may be absent.
+absl::Status CheckCalibration(const Params& calibration);
 
 }  // namespace banyan
 

@@ -28,9 +28,7 @@ template <typename T>
 bool TakeMeasured(ParamsReader& in, const char* key, std::vector<T>& out) {
   const Params* calibration = in.Take("calibration");
   if (calibration == nullptr) return in.Optional(key, out);
-  ParamsReader keys(*calibration, "calibration");
-  for (const CalibrationKey& known : kCalibrationKeys) keys.Take(known.name);
-  in.Note(keys.Finish());
+  in.Note(CheckCalibration(*calibration));
   const Params* measured = calibration->Find(key);
   in.Ensure(measured != nullptr, "calibration",
             absl::StrCat("has no '", key, "'"));
