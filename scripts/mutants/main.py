@@ -5,10 +5,11 @@
 
 Mistakes of a seeded sample are compiled together into a copy of the tree in
 build/mutate, each asleep until an environment variable names it when a test
-starts. Tests are traced; then each mistake meets those that reach it, cheapest
-first, until one fails. Mistakes that cannot change behaviour stand
-in docs/mutants.md, each with its reason, and are counted apart. Fails if fewer
-than 95 of 100 of the others die.
+starts. Tests, those of GoogleTest and the scripts that start `banyan`, are
+traced; then each mistake meets those that reach it, cheapest first, until one
+fails. Mistakes that cannot change behaviour stand in docs/mutants.md, each with
+its reason, and are counted apart. Fails if fewer than 95 of 100 of the others
+die.
 
   --sample N    how many, alike from every path (300)
   --seed S      which (1)

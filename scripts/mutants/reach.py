@@ -16,8 +16,9 @@ class Coverage:
     """Traces tests. What a program's tests reach is kept in `path` until the
     program is another."""
 
-    def __init__(self, path, workers):
+    def __init__(self, path, workers, banyan):
         self.path = path
+        self.banyan = banyan  # the program
         self.workers = workers
         self.known = {}
         if path.exists():
@@ -29,7 +30,10 @@ class Coverage:
         programs = {}
         for test in tests:
             programs.setdefault(test.program, []).append(test)
-        self.digests = {program: digest(program) for program in programs}
+        # A test may start `banyan`, whose mutants it then reaches.
+        banyan = (digest(self.banyan),) if self.banyan.exists() else ()
+        self.digests = {program: "".join((digest(program), *banyan))
+                        for program in programs}
         present = set(self.digests.values())
         self.known = {key: value for key, value in self.known.items()
                       if key in present}

@@ -159,7 +159,8 @@ class Run:
                 yield number
 
     def try_all(self, planted, numbers, known):
-        coverage = Coverage(self.folder / "coverage.json", self.options.jobs)
+        coverage = Coverage(self.folder / "coverage.json", self.options.jobs,
+                            self.copy.build_folder / "banyan")
         tests = trial.list_tests(self.copy.build_folder)
         if self.options.targets:  # others may be left from an earlier build
             tests = [test for test in tests if pathlib.Path(

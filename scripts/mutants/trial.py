@@ -24,10 +24,12 @@ WAIT_SECONDS = 1200  # of the clock: for a process that only waits
 
 
 class Test:
-    """One test case of one program."""
+    """One test case of one program, or a script's test as a whole."""
 
-    def __init__(self, program, name, folder):
+    def __init__(self, program, name, folder, command=()):
+        """`command`: of a test that is not GoogleTest's."""
         self.program = program
+        self.command = list(command)
         self.name = name
         self.folder = folder
         self.seconds = 0.0
@@ -45,20 +47,24 @@ class Interrupted(Exception):
 class Outcome:
     """How a process of tests ended."""
 
-    def __init__(self, status, output, seconds):
+    def __init__(self, status, output, seconds, script=None):
+        """`script`: the test's name if it is a script's."""
         self.passed = status == 0
         self.seconds = seconds
         failed = FAILED.search(output) or None
         running = RUNNING.findall(output)
-        self.test = (failed.group(1) if failed else
-                     running[-1] if running else "before the first test")
+        self.test = script or (failed.group(1) if failed else
+                               running[-1] if running else
+                               "before the first test")
         self.out_of_time = status in (-signal.SIGXCPU, -signal.SIGKILL)
         self.how = ("failed" if failed else
                     f"signal {-status}" if status < 0 else f"exit {status}")
 
 
 def list_tests(build_folder):
-    """Every case of the GoogleTest programs that ctest knows."""
+    """Every case of the GoogleTest programs that ctest knows, and every script
+    that is given the program `banyan`."""
+    banyan = str(pathlib.Path(build_folder) / "banyan")
     shown = subprocess.run(
         ["ctest", "--test-dir", build_folder, "--show-only=json-v1"],
         check=True, capture_output=True, text=True).stdout
@@ -67,11 +73,15 @@ def list_tests(build_folder):
         command = entry.get("command", [])
         names = [word[len(FILTER):] for word in command
                  if word.startswith(FILTER)]
-        if not names:
+        if not names and banyan not in command:
             continue
         folder = next((p["value"] for p in entry["properties"]
                        if p["name"] == "WORKING_DIRECTORY"), build_folder)
-        tests.append(Test(command[0], names[0], folder))
+        if names:
+            tests.append(Test(command[0], names[0], folder))
+        else:
+            script = next(word for word in command if word.endswith(".py"))
+            tests.append(Test(script, entry["name"], folder, command))
     return tests
 
 
@@ -91,8 +101,9 @@ def run_tests(tests, limit, mutant=None, trace=None, names=None):
     if trace is not None:
         environment["BANYAN_MUTANT_TRACE"] = str(trace)
     chosen = names or ":".join(test.name for test in tests)
-    command = [tests[0].program, FILTER + chosen, "--gtest_fail_fast",
-               "--gtest_also_run_disabled_tests"]
+    script = tests[0].command
+    command = script or [tests[0].program, FILTER + chosen, "--gtest_fail_fast",
+                         "--gtest_also_run_disabled_tests"]
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             within_limits(command, limit), cwd=tests[0].folder,
@@ -105,7 +116,7 @@ def run_tests(tests, limit, mutant=None, trace=None, names=None):
                               "so far is kept")
         output.seek(0)
         text = output.read().decode("utf-8", "replace")
-    return Outcome(status, text, used)
+    return Outcome(status, text, used, tests[0].name if script else None)
 
 
 def wait(process, wall_seconds):

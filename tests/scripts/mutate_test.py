@@ -202,6 +202,22 @@ class TrialTest(unittest.TestCase):
             return trial.run_tests(
                 [trial.Test(str(program), "A.Test", folder)], 1)
 
+    def test_a_script_that_starts_the_program_is_a_test(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "CTestTestfile.cmake").write_text(
+                f"add_test(Uses python3 {folder}/uses.py {folder}/banyan)\n"
+                f"add_test(Other python3 {folder}/other.py)\n")
+            (folder / "uses.py").write_text(
+                "import os, sys\nsys.exit(os.environ.get('BANYAN_MUTANT'))\n")
+            uses, = trial.list_tests(folder)
+            self.assertTrue(trial.run_tests([uses], 1).passed)
+            ended = trial.run_tests([uses], 1, mutant=7)
+        self.assertEqual((uses.name, pathlib.Path(uses.program).name),
+                         ("Uses", "uses.py"))
+        self.assertEqual((ended.passed, ended.test, ended.how),
+                         (False, "Uses", "exit 1"))
+
     def test_a_crash_is_a_finding_and_an_end_from_outside_is_none(self):
         self.assertEqual(self.ended_by("exit 3").how, "exit 3")
         self.assertEqual(self.ended_by("kill -SEGV $$").how, "signal 11")

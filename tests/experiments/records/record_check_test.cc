@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "absl/status/status.h"
 #include "experiments/records/record.pb.h"
 #include "tests/support/made_records.h"
 
@@ -42,6 +43,15 @@ TEST(RecordCheck, AcceptsWhatIsMadeUp) {
   for (int prompt = 0; prompt < options.prompts; ++prompt)
     for (int cell = 0; cell < context.cells_size(); ++cell)
       EXPECT_TRUE(CheckRecord(MadePrompt(options, cell, prompt), context).ok());
+}
+
+TEST(RecordCheck, AcceptsABatchOfOnePrompt) {
+  const MadeOptions options = {.batches = true};
+  records::PromptRecord record = MadePrompt(options, kMergedCell, 0);
+  record.set_batch_prompts(1);
+  for (records::Round& round : *record.mutable_rounds()) round.set_sequences(1);
+  const absl::Status checked = CheckRecord(record, MadeContext(options));
+  EXPECT_TRUE(checked.ok()) << checked;
 }
 
 TEST(RecordCheck, RefusesTreesThatAreNone) {
@@ -215,6 +225,10 @@ TEST(RecordCheck, RefusesCellsWithoutNamesOrBaselines) {
   context.mutable_cells(1)->set_baseline(2);  // which drafts
   EXPECT_THAT(std::string(CheckContext(context).message()),
               HasSubstr("cell 'chain': the baseline 2"));
+  context = MadeContext({});
+  context.mutable_cells(kMergedCell)->set_baseline(1);  // which drafts too
+  EXPECT_THAT(std::string(CheckContext(context).message()),
+              HasSubstr("the baseline 1"));
   context.mutable_cells(1)->set_baseline(9);
   EXPECT_FALSE(CheckContext(context).ok());
 }

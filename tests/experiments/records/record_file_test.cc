@@ -3,10 +3,14 @@
 #include "experiments/records/record_file.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/unknown_field_set.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -51,26 +55,39 @@ records::PromptRecord Record(int cell) {
 
 std::string Path() { return OwnFolder() + "/run.banyan"; }
 
-// A file of a context and two records, and where its entries end.
-struct ThreeEntries {
+// A file's bytes, and where its entries end: the context, then the prompts.
+struct Entries {
   std::string bytes;
   std::vector<std::size_t> ends;
 };
 
-ThreeEntries WriteThreeEntries() {
-  ThreeEntries file;
+Entries WriteEntries(const records::Context& context,
+                     const std::vector<records::PromptRecord>& prompts) {
+  Entries file;
   const auto note_end = [&file] {
     file.bytes = FileText(Path());
     file.ends.push_back(file.bytes.size());
   };
-  auto writer = RecordWriter::Create(Path(), SmallContext());
+  auto writer = RecordWriter::Create(Path(), context);
   EXPECT_TRUE(writer.ok()) << writer.status();
   note_end();
-  for (const int cell : {0, 1}) {
-    EXPECT_TRUE((*writer)->Append(Record(cell)).ok());
+  for (const records::PromptRecord& prompt : prompts) {
+    EXPECT_TRUE((*writer)->Append(prompt).ok());
     note_end();
   }
   return file;
+}
+
+Entries WriteThreeEntries() {
+  return WriteEntries(SmallContext(), {Record(0), Record(1)});
+}
+
+// The same message with a field that cannot be read.
+template <typename Message>
+Message WithUnreadable(int field, Message message) {
+  message.GetReflection()->MutableUnknownFields(&message)->AddLengthDelimited(
+      field, "\xff");
+  return message;
 }
 
 absl::StatusOr<RecordFile> ReadBytes(const std::string& bytes) {
@@ -89,7 +106,7 @@ bool HoldsRecords(const RecordFile& file, std::size_t count) {
 }
 
 TEST_F(RecordFileTest, GivesBackWhatWasWritten) {
-  const ThreeEntries written = WriteThreeEntries();
+  const Entries written = WriteThreeEntries();
   const auto file = ReadRecordFile(Path());
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_TRUE(HoldsRecords(*file, 2));
@@ -99,7 +116,7 @@ TEST_F(RecordFileTest, GivesBackWhatWasWritten) {
 }
 
 TEST_F(RecordFileTest, IsReadToItsLastWholeEntryWhereverItWasCut) {
-  const ThreeEntries whole = WriteThreeEntries();
+  const Entries whole = WriteThreeEntries();
   for (std::size_t length = 0; length < whole.bytes.size(); ++length) {
     const auto file = ReadBytes(whole.bytes.substr(0, length));
     std::size_t entries = 0;
@@ -120,7 +137,7 @@ TEST_F(RecordFileTest, IsReadToItsLastWholeEntryWhereverItWasCut) {
 }
 
 TEST_F(RecordFileTest, IsRefusedIfAnyOneByteIsAnother) {
-  const ThreeEntries whole = WriteThreeEntries();
+  const Entries whole = WriteThreeEntries();
   for (std::size_t place = 0; place < whole.bytes.size(); ++place)
     for (const int flip : {0x01, 0x80}) {
       std::string bytes = whole.bytes;
@@ -136,7 +153,7 @@ TEST_F(RecordFileTest, IsRefusedIfAnyOneByteIsAnother) {
 
 // In a torn tail nothing is whole, and nothing of it may count.
 TEST_F(RecordFileTest, GivesNothingOfATornTailWhateverItsBytes) {
-  const ThreeEntries whole = WriteThreeEntries();
+  const Entries whole = WriteThreeEntries();
   const std::string torn = whole.bytes.substr(0, whole.bytes.size() - 1);
   for (std::size_t place = whole.ends[1]; place < torn.size(); ++place) {
     std::string bytes = torn;
@@ -150,7 +167,7 @@ TEST_F(RecordFileTest, GivesNothingOfATornTailWhateverItsBytes) {
 }
 
 TEST_F(RecordFileTest, NamesTheByteOfADamagedEntry) {
-  const ThreeEntries whole = WriteThreeEntries();
+  const Entries whole = WriteThreeEntries();
   std::string bytes = whole.bytes;
   bytes[whole.ends[0] + 20] ^= 1;
   const auto file = ReadBytes(bytes);
@@ -182,7 +199,7 @@ TEST_F(RecordFileTest, RefusesARecordThatContradictsItself) {
 }
 
 TEST_F(RecordFileTest, RefusesARecordThatIsThereTwice) {
-  const ThreeEntries whole = WriteThreeEntries();
+  const Entries whole = WriteThreeEntries();
   const std::string again =
       whole.bytes +
       whole.bytes.substr(whole.ends[0], whole.ends[1] - whole.ends[0]);
@@ -192,8 +209,60 @@ TEST_F(RecordFileTest, RefusesARecordThatIsThereTwice) {
             HasSubstr("prompt 0 of cell 'plain' is recorded already")));
 }
 
+TEST_F(RecordFileTest, RefusesEntriesThatAreOtherMessages) {
+  WriteEntries(
+      SmallContext(),
+      {Record(0),
+       WithUnreadable(records::PromptRecord::kRoundsFieldNumber, Record(1))});
+  EXPECT_THAT(std::string(ReadRecordFile(Path()).status().message()),
+              HasSubstr("it is no prompt record"));
+  std::filesystem::remove(Path());
+  WriteEntries(
+      WithUnreadable(records::Context::kCellsFieldNumber, SmallContext()), {});
+  EXPECT_THAT(std::string(ReadRecordFile(Path()).status().message()),
+              HasSubstr("it is no context"));
+}
+
+// Prompts decoded in one batch count only if all of them are there.
+TEST_F(RecordFileTest, IsReadToItsLastWholeBatch) {
+  constexpr int kMergedCell = 2;  // two batches of three
+  const MadeOptions options = {.batches = true};
+  std::vector<records::PromptRecord> prompts;
+  for (int prompt = 0; prompt < options.prompts; ++prompt)
+    prompts.push_back(MadePrompt(options, kMergedCell, prompt));
+  // Another cell's batch of two, of which one is there.
+  prompts.push_back(MadePrompt(options, 0, 0));
+  prompts.back().set_batch(prompts[5].batch());
+  prompts.back().set_batch_prompts(2);
+  const Entries all = WriteEntries(MadeContext(options), prompts);
+  for (std::size_t count = 0; count <= prompts.size(); ++count) {
+    const auto file = ReadBytes(all.bytes.substr(0, all.ends[count]));
+    ASSERT_TRUE(file.ok()) << file.status();
+    const std::size_t whole = count / 3 * 3;
+    EXPECT_EQ(file->prompts.size(), whole) << count;
+    EXPECT_EQ(static_cast<std::size_t>(file->whole_bytes), all.ends[whole]);
+    EXPECT_EQ(static_cast<std::size_t>(file->torn_bytes),
+              all.ends[count] - all.ends[whole]);
+  }
+}
+
+// With the standard input closed a file gets descriptor 0.
+TEST_F(RecordWriterTest, WritesToTheFirstDescriptorToo) {
+  const auto write_and_go_on = [] {
+    close(STDIN_FILENO);
+    errno = EEXIST;  // of something else
+    auto writer = RecordWriter::Create(Path(), SmallContext());
+    if (!writer.ok()) return 1;
+    writer->reset();
+    const auto file = ReadRecordFile(Path());
+    if (!file.ok()) return 2;
+    return RecordWriter::Resume(*file).ok() ? 0 : 3;
+  };
+  EXPECT_EXIT(std::exit(write_and_go_on()), testing::ExitedWithCode(0), "");
+}
+
 TEST_F(RecordWriterTest, GoesOnAfterTheLastWholeEntry) {
-  const ThreeEntries whole = WriteThreeEntries();
+  const Entries whole = WriteThreeEntries();
   for (const std::size_t length :
        {whole.ends[0], whole.ends[0] + 1, whole.ends[1] - 1}) {
     const auto torn = ReadBytes(whole.bytes.substr(0, length));
@@ -233,7 +302,7 @@ TEST_F(RecordWriterTest, RefusesAFileThatIsThereOrHasChanged) {
 }
 
 TEST_F(RecordWriterTest, SaysThatTheDiskIsFullAndLeavesWholeEntries) {
-  const ThreeEntries whole = WriteThreeEntries();
+  const Entries whole = WriteThreeEntries();
   const auto begun = ReadBytes(whole.bytes.substr(0, whole.ends[1]));
   ASSERT_TRUE(begun.ok()) << begun.status();
   auto writer = RecordWriter::Resume(*begun);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -18,10 +19,16 @@
 #include "core/base/clock.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/base/weight_format.h"
+#include "core/model/model.h"
+#include "core/ops/gauge.h"
+#include "core/ops/reference/reference_backend.h"
 #include "core/prob/sampling_rule.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
+#include "experiments/run/estimate.h"
 #include "experiments/run/model_shelf.h"
+#include "experiments/run/prepared_cells.h"
 #include "tests/experiments/preset_files.h"
 #include "tests/experiments/run_program.h"
 
@@ -87,6 +94,67 @@ TEST(PreparedRun, GivesEveryCellABaselineLikeItselfInAllElse) {
     EXPECT_EQ(own.top_p, 0.9);
   }
   EXPECT_EQ(together, 64);
+}
+
+// Reads at once, and multiplies once a second.
+class SlowSums : public ReferenceBackend {
+ public:
+  absl::StatusOr<std::unique_ptr<Gauge>> NewGauge(
+      std::size_t /*bytes*/, const Clock& /*clock*/) override {
+    return std::make_unique<Limits>();
+  }
+
+ private:
+  struct Limits : Gauge {
+    absl::StatusOr<double> ReadBandwidth() override { return 1e30; }
+    absl::StatusOr<double> Peak(WeightFormat /*format*/) override { return 1; }
+  };
+};
+
+// Where nothing but sums takes time, an estimate counts tokens by hand.
+TEST(RunEstimate, CountsThePassesOfEveryCell) {
+  ModelShelf shelf(OneThread());
+  const auto estimate = [&](const std::string& method) {
+    const auto run = Prepare(
+        absl::StrCat(
+            "question: q\n"
+            "target: {directory: models/pycode-target}\n"
+            "workload: {file: experiments/workloads/pycode.jsonl, prompts: 1}\n"
+            "limits: {max_new_tokens: 5}\n"
+            "methods:\n"
+            "  own:\n"
+            "    models: {draft: {directory: models/pycode-draft-1}}\n"
+            "    drafters: [{name: small_model, model: draft}]\n"
+            "    verifier: {name: multi_round}\n",
+            method),
+        shelf);
+    EXPECT_TRUE(run.ok()) << run.status();
+    const PreparedCell& cell = run->cells.back();
+    const double target = cell.target.model->facts().operations_per_token;
+    const double draft =
+        cell.method.models.back().model->facts().operations_per_token;
+    const double read =
+        static_cast<double>(run->prompts[0].tokens.size()) * target;
+    SlowSums backend;
+    const auto seconds = EstimateRun(*run, backend, SteadyClock());
+    EXPECT_TRUE(seconds.ok()) << seconds.status();
+    // Without what plain decoding takes, and without reading the prompt.
+    const double plain = read + 5 * target;
+    return std::vector<double>{(seconds->least_s - plain - read) / 5,
+                               (seconds->most_s - plain - read) / 5, target,
+                               draft};
+  };
+  const auto expect = [&](const std::string& method, int rows, int levels) {
+    const std::vector<double> found = estimate(method);
+    const double round = (rows + 1) * found[2] + levels * found[3];
+    EXPECT_NEAR(found[1] / round, 1, 1e-9) << method;
+    EXPECT_NEAR(found[0] / round * (levels + 1), 1, 1e-9) << method;
+  };
+  expect("    policy: {name: chain, gamma: 3}\n", 3, 3);
+  const std::string tree = "    policy: {name: expansion, branching: [2, 2]}\n";
+  expect(tree, 6, 2);
+  // Of 6 nodes on 2 levels at most 5 paths of 3 rows.
+  expect(tree + "    score: unmerged\n", 15, 2);
 }
 
 TEST(PreparedRun, KnowsWhichCellsCarryState) {

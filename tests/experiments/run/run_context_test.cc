@@ -27,6 +27,7 @@ class Pretender : public ReferenceBackend {
  public:
   BackendFacts facts() const override {
     return {.device = "cuda",
+            .threads = 3,
             .faithful = false,
             .gpu = {.name = "NVIDIA H200",
                     .capability = "9.0",
@@ -52,6 +53,7 @@ TEST(RunContext, SaysWhichGpuAndHow) {
                          "580.65.06 for CUDA 13.0, built with CUDA 13.0), "
                          "beside ",
                          context->machine().cpu()));
+  EXPECT_EQ(context->machine().threads(), 3);
 }
 
 // Has memory for nothing but the run.
