@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "core/base/fnv1a.h"
 #include "core/base/token.h"
 #include "drafters/extent_sums.h"
 #include "gmock/gmock.h"
@@ -64,21 +65,6 @@ std::vector<MadeDocument> Sorted(std::vector<MadeDocument> documents) {
   return documents;
 }
 
-// All strings of up to `length` of the letters, the empty one first.
-std::vector<MadeDocument> Strings(const MadeDocument& letters,
-                                  std::size_t length) {
-  std::vector<MadeDocument> strings = {{}};
-  for (std::size_t i = 0; i < strings.size(); ++i) {
-    if (strings[i].size() == length) break;
-    for (const TokenId letter : letters) {
-      MadeDocument longer = strings[i];
-      longer.push_back(letter);
-      strings.push_back(std::move(longer));
-    }
-  }
-  return strings;
-}
-
 struct Case {
   std::string name;
   MadeDocument letters;
@@ -119,7 +105,7 @@ TEST_P(EveryIndex, FindsEveryShortStringWhereItStandsAndWhatComesAfterIt) {
   else
     ASSERT_GE(index_->manifest().shards.size(), GetParam().shards);
   int found = 0, missing = 0;
-  for (const MadeDocument& string : Strings(GetParam().letters, 4)) {
+  for (const MadeDocument& string : StringsOf(GetParam().letters, 4)) {
     SCOPED_TRACE(testing::PrintToString(string));
     const auto expected = PlainAfter(documents_, string, 3);
     const auto places = index_->Find(string);
@@ -223,7 +209,7 @@ TEST(CorpusIndex, CountsTheSameWhateverTheShards) {
                                   {.vocab_size = 2, .shard_tokens = 21});
   ASSERT_GT(cut->manifest().shards.size(), 20U);
   EXPECT_EQ(cut->manifest().tokens(), whole->manifest().tokens());
-  for (const MadeDocument& string : Strings({0, 1}, 6))
+  for (const MadeDocument& string : StringsOf({0, 1}, 6))
     EXPECT_EQ(cut->Find(string)->count(), whole->Find(string)->count());
 }
 

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "core/base/fnv1a.h"
 #include "core/base/token.h"
 #include "drafters/corpus_index.h"
 #include "drafters/extent_sums.h"
@@ -260,7 +261,7 @@ TEST_F(DamagedIndex, FailsWhereAnEntryIsNoPlaceOrATokenIsNone) {
     const auto index = CorpusIndex::Open(folder_.path());
     ASSERT_TRUE(index.ok()) << index.status();
     absl::Status failed;
-    for (const MadeDocument& string : Strings({0, 1, 2}, 2)) {
+    for (const MadeDocument& string : StringsOf({0, 1, 2}, 2)) {
       const auto places = (*index)->Find(string);
       failed.Update(places.status());
       if (!places.ok()) continue;

@@ -58,4 +58,18 @@ std::vector<MadeDocument> RandomDocuments(const MadeDocument& letters,
   return documents;
 }
 
+std::vector<MadeDocument> StringsOf(const MadeDocument& letters,
+                                    std::size_t length) {
+  std::vector<MadeDocument> strings = {{}};
+  for (std::size_t i = 0; i < strings.size(); ++i) {
+    if (strings[i].size() == length) break;
+    for (const TokenId letter : letters) {
+      MadeDocument longer = strings[i];
+      longer.push_back(letter);
+      strings.push_back(std::move(longer));
+    }
+  }
+  return strings;
+}
+
 }  // namespace banyan

@@ -2,6 +2,7 @@
 #ifndef BANYAN_TESTS_SUPPORT_MADE_INDEX_H_
 #define BANYAN_TESTS_SUPPORT_MADE_INDEX_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,10 @@ std::unique_ptr<CorpusIndex> MustBuildIndex(
 // Documents of 0 to `longest` of these tokens.
 std::vector<MadeDocument> RandomDocuments(const MadeDocument& letters,
                                           int count, int longest);
+
+// All strings of up to `length` of the letters, the empty one first.
+std::vector<MadeDocument> StringsOf(const MadeDocument& letters,
+                                    std::size_t length);
 
 }  // namespace banyan
 
