@@ -44,7 +44,11 @@ absl::StatusOr<std::unique_ptr<OutputFolder>> OutputFolder::Make(
   if (error || !usable)
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": expected an empty folder, or none"));
-  BANYAN_RETURN_IF_ERROR(folder->Begin());
+  const absl::Status begun = folder->Begin();
+  if (!begun.ok())
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": expected an empty folder that nothing else fills: ",
+        begun.message()));
   return folder;
 }
 

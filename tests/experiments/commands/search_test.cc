@@ -157,7 +157,7 @@ TEST_F(SearchCommand, SaysWhatItCannotSearch) {
   EXPECT_THAT(chain.err, HasSubstr("early_exit or skip"));
   const Outcome nowhere = Search(kExit, "--path /nowhere/path.csv");
   EXPECT_NE(nowhere.code, 0);
-  EXPECT_THAT(nowhere.err, HasSubstr("/nowhere/path.csv: the file cannot"));
+  EXPECT_THAT(nowhere.err, HasSubstr("/nowhere/path.csv: No such file"));
 }
 
 }  // namespace

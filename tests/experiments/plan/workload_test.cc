@@ -228,7 +228,8 @@ double TokensPerPass(const std::string& records, const std::string& kind) {
       RunProgram("report --format csv --metrics tokens_per_pass --kind " +
                  kind + " " + records);
   EXPECT_EQ(report.code, 0) << report.output;
-  constexpr absl::string_view kRow = "copy,tokens_per_pass,,";
+  constexpr absl::string_view kRow =
+      "copy,copy,pycode-target,0,true,tokens_per_pass,,";
   for (absl::string_view line : absl::StrSplit(report.out, '\n'))
     if (absl::ConsumePrefix(&line, kRow)) {
       double tokens = 0;
