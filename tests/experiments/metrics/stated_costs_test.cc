@@ -258,8 +258,8 @@ TEST_F(StatedCostsTest, AreRefusedAtTheirPlace) {
   EXPECT_THAT(Refusal(draft + "target_ms: 3\n"),
               HasSubstr("gpu.yaml:2:12: expected a map"));
   EXPECT_THAT(Refusal("target_ms: {1: 1}\ndraft_ms: -1\n"),
-              HasSubstr("gpu.yaml:2:11: expected milliseconds a level, 0 or "
-                        "more, found '-1'"));
+              HasSubstr("gpu.yaml:2:11: expected milliseconds a level, from 0 "
+                        "to 1e+09, found '-1'"));
   EXPECT_THAT(Refusal("target_ms: {1: 1}\ndraft_ms: {model: -0.1}\n"),
               HasSubstr("gpu.yaml:2:19: expected milliseconds a level"));
   EXPECT_THAT(Refusal("1: 0.5\n2: 0.6\n"),

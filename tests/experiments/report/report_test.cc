@@ -101,24 +101,25 @@ TEST_F(ReportTest, CanBeOfOneKindOfPrompts) {
 }
 
 TEST_F(ReportTest, SetsTheKindsOfPromptsBesideEachOther) {
-  const Outcome outcome =
-      Report("--group temperature,kind --reference plain --metrics alpha");
+  const Outcome outcome = Report(
+      "--group temperature,kind --reference plain --metrics accepted_per_pass");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  const Outcome beside = Report("--metrics alpha --format csv --group kind");
+  const Outcome beside =
+      Report("--metrics accepted_per_pass --format csv --group kind");
   EXPECT_EQ(beside.code, 0) << beside.err;
   for (const char* kind : {"continue", "edit"}) {
     // The numbers are those of the report of this kind alone.
-    const Outcome alone =
-        Report(absl::StrCat("--metrics alpha --format csv --kind ", kind));
+    const Outcome alone = Report(
+        absl::StrCat("--metrics accepted_per_pass --format csv --kind ", kind));
     int rows = 0;
     for (const absl::string_view line : absl::StrSplit(alone.out, '\n')) {
-      const auto numbers = line.find(",alpha,");
+      const auto numbers = line.find(",accepted_per_pass,");
       if (numbers == absl::string_view::npos) continue;
       EXPECT_THAT(beside.out, HasSubstr(absl::StrCat(
                                   ",", kind, line.substr(numbers), "\n")));
       ++rows;
     }
-    EXPECT_EQ(rows, 3) << "plain decoding has no alpha";
+    EXPECT_EQ(rows, 3) << "plain decoding has no accepted_per_pass";
     EXPECT_THAT(outcome.out,
                 HasSubstr(absl::StrCat("temperature 0, kind ", kind, "\n")));
     EXPECT_THAT(outcome.out,
@@ -329,8 +330,10 @@ TEST_F(MachinesTest, AreEachReportedByThemselves) {
                     HasSubstr("Differences are to merged, machine=1."),
                     HasSubstr("Differences are to merged, machine=2.")));
   const Outcome csv = Report("--format csv --metrics tokens_per_pass");
-  EXPECT_THAT(csv.out, AllOf(HasSubstr("cell,temperature,shape,machine,metric"),
-                             Not(HasSubstr("\nchain,"))));
+  EXPECT_THAT(
+      csv.out,
+      AllOf(HasSubstr("lossless,matrix.temperature,shape,machine,metric"),
+            Not(HasSubstr("\nchain,"))));
 }
 
 TEST_F(MachinesTest, AreEachAnswered) {
