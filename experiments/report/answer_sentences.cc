@@ -80,13 +80,12 @@ std::string OpeningAt(double temperature,
       Are(entries.size() - faster - slower));
 }
 
-// Every entry of the answer, with the row's name.
+// Every entry on a target, with the row's name.
 void ForEntries(
-    const Answer& answer,
+    const TargetAnswer& target,
     const std::function<void(const std::string&, const AnswerEntry&)>& visit) {
-  for (const TargetAnswer& target : answer.targets)
-    for (const AnswerRow& row : target.rows)
-      for (const auto& [temperature, entry] : row.at) visit(row.name, entry);
+  for (const AnswerRow& row : target.rows)
+    for (const auto& [temperature, entry] : row.at) visit(row.name, entry);
 }
 
 void AddReference(const RecordSet& set, std::vector<std::string>& notes) {
@@ -143,11 +142,11 @@ void AddEvidence(const RecordSet& set, std::vector<std::string>& notes) {
 }
 
 // Each level of a draft then costs more than the token it can save.
-void AddHopeless(const Answer& answer, std::vector<std::string>& notes) {
+void AddHopeless(const TargetAnswer& target, std::vector<std::string>& notes) {
   std::vector<std::string> hopeless;
   double least = 0;
   std::size_t all = 0;
-  ForEntries(answer, [&](const std::string& name, const AnswerEntry& entry) {
+  ForEntries(target, [&](const std::string& name, const AnswerEntry& entry) {
     ++all;
     if (!entry.level_cost.has_value() || *entry.level_cost < 1) return;
     least = hopeless.empty() ? *entry.level_cost
@@ -159,16 +158,18 @@ void AddHopeless(const Answer& answer, std::vector<std::string>& notes) {
   std::sort(hopeless.begin(), hopeless.end());
   hopeless.erase(std::unique(hopeless.begin(), hopeless.end()), hopeless.end());
   notes.push_back(absl::StrFormat(
-      "%s be faster than plain decoding here: a drafted level costs "
-      "%.2f "
-      "plain passes%s. On a larger target a pass costs more (banyan grow).",
-      nothing ? "No method can" : absl::StrCat(Names(hopeless), " cannot"),
+      "On %s %s be faster than plain decoding: a drafted level costs %.2f "
+      "plain "
+      "passes%s. On a larger target a pass costs more (banyan grow).",
+      target.name,
+      nothing ? "no method can" : absl::StrCat(Names(hopeless), " cannot"),
       least, nothing || hopeless.size() > 1 ? " or more" : ""));
 }
 
-void AddUnexplained(const Answer& answer, std::vector<std::string>& notes) {
+void AddUnexplained(const TargetAnswer& target,
+                    std::vector<std::string>& notes) {
   std::vector<std::string> names;
-  ForEntries(answer, [&](const std::string& name, const AnswerEntry& entry) {
+  ForEntries(target, [&](const std::string& name, const AnswerEntry& entry) {
     if (IsUnexplained(entry))
       names.push_back(absl::StrFormat("%s (%.2fx at %.2f)", name,
                                       entry.speed->value,
@@ -176,7 +177,8 @@ void AddUnexplained(const Answer& answer, std::vector<std::string>& notes) {
   });
   if (!names.empty())
     notes.push_back(absl::StrCat(
-        "Noise: a speedup above tokens per pass cannot come from the method: ",
+        "Noise on ", target.name,
+        ": a speedup above tokens per pass cannot come from the method: ",
         Names(names), "."));
 }
 
@@ -195,8 +197,10 @@ std::vector<std::string> Opening(const TargetAnswer& target) {
 
 std::vector<std::string> Notes(const RecordSet& set, const Answer& answer) {
   std::vector<std::string> notes = set.warnings;
-  AddHopeless(answer, notes);
-  AddUnexplained(answer, notes);
+  for (const TargetAnswer& target : answer.targets) {
+    AddHopeless(target, notes);
+    AddUnexplained(target, notes);
+  }
   AddEvidence(set, notes);
   AddReference(set, notes);
   AddTravel(set, notes);

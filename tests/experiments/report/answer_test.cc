@@ -367,11 +367,17 @@ TEST_F(AnswerTest, SaysWhereNothingCanWin) {
     const RecordSet set = SetOf(cells);
     return absl::StrJoin(MakeAnswer(set).notes, "\n");
   };
-  EXPECT_THAT(notes(), HasSubstr("No method can be faster"));
+  EXPECT_THAT(notes(), HasSubstr("On small no method can be faster"));
   cells[2].level_ms = 0.1;
-  EXPECT_THAT(notes(), HasSubstr("one cannot be faster"));
+  EXPECT_THAT(notes(), HasSubstr("On small one cannot be faster"));
   cells[1].level_ms = 0.1;
   EXPECT_THAT(notes(), Not(HasSubstr("cannot be faster")));
+  // A level that costs too much on one target may pay on another.
+  cells.push_back({"plain", 0, 1, {}, "large"});
+  cells.push_back({"one", 0, 0.4, {}, "large"});
+  cells[4].level_ms = 1.5;
+  EXPECT_THAT(notes(), AllOf(HasSubstr("On large no method can be faster"),
+                             Not(HasSubstr("On small"))));
 }
 
 TEST_F(AnswerTest, FlagsASpeedupThatTokensPerPassCannotExplain) {
