@@ -59,7 +59,7 @@ absl::Status ReadName(const JsonAt& value, std::string& out) {
   return ReadDigits(value, kDigitsOfName, "sixteen digits of base 16", out);
 }
 
-// The sums of a file of so many bytes.
+// The sums of a file of `bytes` bytes.
 absl::Status ReadExtents(const JsonAt& value, std::int64_t bytes,
                          std::string& out) {
   return ReadDigits(value, ExtentSumsSize(static_cast<std::size_t>(bytes)),

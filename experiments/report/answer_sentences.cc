@@ -159,8 +159,7 @@ void AddHopeless(const TargetAnswer& target, std::vector<std::string>& notes) {
   hopeless.erase(std::unique(hopeless.begin(), hopeless.end()), hopeless.end());
   notes.push_back(absl::StrFormat(
       "On %s %s be faster than plain decoding: a drafted level costs %.2f "
-      "plain "
-      "passes%s. On a larger target a pass costs more (banyan grow).",
+      "plain passes%s. On a larger target a pass costs more (banyan grow).",
       target.name,
       nothing ? "no method can" : absl::StrCat(Names(hopeless), " cannot"),
       least, nothing || hopeless.size() > 1 ? " or more" : ""));

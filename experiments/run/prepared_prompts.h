@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<TokenId>> TokensOf(const WorkloadPrompt& prompt,
 inline constexpr int kFewPrompts = 8;
 inline constexpr char kFewHelp[] = "8 if not given, or all if there are fewer.";
 
-// So many prompts of a workload file, evenly spaced, or all if `wanted` is 0,
+// `wanted` prompts of a workload file, evenly spaced, or all if it is 0,
 // by their numbers in it; kFewPrompts, or all if there are fewer, if there is
 // no `wanted`. Fails if there are not as many as are wanted.
 absl::StatusOr<std::vector<Prompt>> ReadPrompts(const std::string& workload,

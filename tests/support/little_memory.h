@@ -6,7 +6,7 @@
 
 namespace banyan {
 
-// While it lives, programs that are started have so many bytes of addresses.
+// While it exists, programs that are started have `bytes` bytes of addresses.
 // What allocates in this one may fail too.
 class LittleMemory {
  public:
