@@ -44,6 +44,7 @@ absl::StatusOr<std::unique_ptr<MappedFile>> OpenSized(const std::string& path,
     return absl::InvalidArgumentError(absl::StrCat(
         path, ": expected ", bytes, " bytes, as the index says, found ",
         file->bytes().size()));
+  file->GuardAgainstCuts();
   return file;
 }
 
@@ -121,12 +122,14 @@ absl::Status CorpusIndex::OpenShard(std::size_t number) {
   return absl::OkStatus();
 }
 
-absl::Status CorpusIndex::CheckLengths() const {
+// `read`, unless a file was cut short before or while it was read.
+template <typename Result>
+Result CorpusIndex::Whole(Result read) const {
   for (const Shard& shard : shards_) {
     BANYAN_RETURN_IF_ERROR(shard.tokens->CheckLength());
     BANYAN_RETURN_IF_ERROR(shard.suffixes->CheckLength());
   }
-  return absl::OkStatus();
+  return read;
 }
 
 absl::Status CorpusIndex::CheckFits(absl::string_view tokenizer,
@@ -147,8 +150,9 @@ absl::Status CorpusIndex::CheckFits(absl::string_view tokenizer,
                  absl::StrCat("the target's ", tokenizer));
 }
 
-absl::Status CorpusIndex::CheckSums() const {
-  BANYAN_RETURN_IF_ERROR(CheckLengths());
+absl::Status CorpusIndex::CheckSums() const { return Whole(ReadSums()); }
+
+absl::Status CorpusIndex::ReadSums() const {
   for (std::size_t i = 0; i < shards_.size(); ++i) {
     BANYAN_RETURN_IF_ERROR(
         CheckSum(*shards_[i].tokens, manifest_.shards[i].tokens_fnv1a));
@@ -257,7 +261,22 @@ absl::Status CorpusIndex::FindEnds(const Sought& sought,
 
 absl::StatusOr<CorpusPlaces> CorpusIndex::Find(
     absl::Span<const TokenId> string) const {
-  BANYAN_RETURN_IF_ERROR(CheckLengths());
+  return Whole(ReadPlaces(string));
+}
+
+absl::StatusOr<CorpusMatch> CorpusIndex::LongestMatch(
+    absl::Span<const TokenId> text, int shortest, int longest) const {
+  Check(shortest >= 1, "a match has a token");
+  return Whole(ReadLongestMatch(text, shortest, longest));
+}
+
+absl::StatusOr<CorpusPassages> CorpusIndex::After(const CorpusMatch& match,
+                                                  int depth, int most) const {
+  return Whole(ReadAfter(match, depth, most));
+}
+
+absl::StatusOr<CorpusPlaces> CorpusIndex::ReadPlaces(
+    absl::Span<const TokenId> string) const {
   CorpusPlaces places;
   Sought sought;
   if (!Key(string, sought.key)) {
@@ -269,10 +288,8 @@ absl::StatusOr<CorpusPlaces> CorpusIndex::Find(
   return places;
 }
 
-absl::StatusOr<CorpusMatch> CorpusIndex::LongestMatch(
+absl::StatusOr<CorpusMatch> CorpusIndex::ReadLongestMatch(
     absl::Span<const TokenId> text, int shortest, int longest) const {
-  Check(shortest >= 1, "a match has a token");
-  BANYAN_RETURN_IF_ERROR(CheckLengths());
   CorpusMatch match;
   Sought longest_sought, sought = {.key = {}, .followed = true};
   CorpusPlaces places;
@@ -327,9 +344,9 @@ absl::Status CorpusIndex::Append(std::size_t shard, std::size_t place,
 
 // A place is read only after it was called for with others: memory answers
 // several in the time of one.
-absl::StatusOr<CorpusPassages> CorpusIndex::After(const CorpusMatch& match,
-                                                  int depth, int most) const {
-  BANYAN_RETURN_IF_ERROR(CheckLengths());
+absl::StatusOr<CorpusPassages> CorpusIndex::ReadAfter(const CorpusMatch& match,
+                                                      int depth,
+                                                      int most) const {
   const std::int64_t all = match.places.count();
   const std::int64_t read = std::min<std::int64_t>(all, most);
   const auto width = static_cast<std::size_t>(manifest_.token_bytes);

@@ -72,9 +72,9 @@ struct CorpusPassages {
   double weight = 1;              // places that each stands for
 };
 
-// Any number of threads may use one at once. The files must not be changed or
-// cut short while it is open; Find, LongestMatch and After fail with DataLoss
-// where one was cut short before.
+// Any number of threads may use one at once. The files must not be changed
+// while it is open; where one was cut short, CheckSums, Find, LongestMatch and
+// After fail with DataLoss.
 class CorpusIndex {
  public:
   // NotFound if there is no index, or only one that is being built;
@@ -126,7 +126,16 @@ class CorpusIndex {
       : folder_(std::move(folder)), manifest_(std::move(manifest)) {}
 
   absl::Status OpenShard(std::size_t number);
-  absl::Status CheckLengths() const;
+  template <typename Result>
+  Result Whole(Result read) const;
+  // What the public functions return, of files that may be cut short.
+  absl::Status ReadSums() const;
+  absl::StatusOr<CorpusPlaces> ReadPlaces(
+      absl::Span<const TokenId> string) const;
+  absl::StatusOr<CorpusMatch> ReadLongestMatch(absl::Span<const TokenId> text,
+                                               int shortest, int longest) const;
+  absl::StatusOr<CorpusPassages> ReadAfter(const CorpusMatch& match, int depth,
+                                           int most) const;
   // Of a shard, from 0: the place in its text that an entry of its array says.
   absl::StatusOr<std::size_t> PlaceAt(std::size_t shard,
                                       std::int64_t entry) const;

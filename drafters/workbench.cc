@@ -74,7 +74,11 @@ void Workbench::AddFolder(const std::string& name, absl::string_view key,
 absl::StatusOr<SamplingRule> Workbench::TakeRule(ParamsReader& in) const {
   const Params* sampling = in.Take("sampling");
   if (sampling == nullptr) return rule_;
-  return SamplingRule::FromParams(*sampling);
+  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule,
+                          SamplingRule::FromParams(*sampling));
+  const absl::Status fits = rule.CheckFits(target_->vocab_size());
+  if (!fits.ok()) return sampling->Find("banned")->Error(fits.message());
+  return rule;
 }
 
 absl::StatusOr<std::shared_ptr<const Model>> Workbench::Open(

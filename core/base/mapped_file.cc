@@ -57,19 +57,24 @@ absl::StatusOr<std::unique_ptr<MappedFile>> MappedFile::Open(
 }
 
 MappedFile::~MappedFile() {
+  guard_.reset();  // before another mapping may lie there
   if (!bytes_.empty())
     munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
 absl::Status MappedFile::CheckLength() const {
   struct stat about = {};
-  if (stat(path_.c_str(), &about) != 0 || about.st_dev != place_.device ||
-      about.st_ino != place_.inode ||
-      static_cast<std::size_t>(about.st_size) >= bytes_.size())
-    return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(
-      path_, ": expected ", bytes_.size(), " bytes, as when it was opened, ",
-      "found ", about.st_size, ": it was cut short since"));
+  if (stat(path_.c_str(), &about) == 0 && about.st_dev == place_.device &&
+      about.st_ino == place_.inode &&
+      static_cast<std::size_t>(about.st_size) < bytes_.size())
+    return absl::DataLossError(absl::StrCat(
+        path_, ": expected ", bytes_.size(), " bytes, as when it was opened, ",
+        "found ", about.st_size, ": it was cut short since"));
+  if (guard_.has_value() && guard_->was_hit())
+    return absl::DataLossError(absl::StrCat(
+        path_, ": expected ", bytes_.size(),
+        " bytes, as when it was opened, found fewer while it was read"));
+  return absl::OkStatus();
 }
 
 void MappedFile::Release(absl::Span<const std::byte> part) const {

@@ -5,19 +5,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/cut_guard.h"
 
 namespace banyan {
 
-// Any number of threads may use one at once. The file must not be changed or
-// cut short while it is open: the system ends a program that reads what is no
-// longer there. CheckLength() before a reading tells of that in time, unless
-// the file is cut short within the reading.
+// Any number of threads may use one at once. The file must not be changed while
+// it is open. A program that reads what was cut off is ended by the system, but
+// where GuardAgainstCuts() was called reads zeros: CheckLength() after a
+// reading tells of them.
 class MappedFile {
  public:
   // NotFound ("path: No such file or directory") if there is none;
@@ -33,8 +35,12 @@ class MappedFile {
   absl::Span<const std::byte> bytes() const { return bytes_; }
 
   // DataLoss, "path: expected N bytes ..., found M", if the file was cut short
-  // since it was opened. One that was replaced or removed is still read whole.
+  // since it was opened, or zeros were read because it was. One that was
+  // replaced or removed is still read whole.
   absl::Status CheckLength() const;
+
+  // Before other threads read.
+  void GuardAgainstCuts() { guard_.emplace(bytes_); }
 
   // Gives the memory that holds `part`, some of bytes(), back to the system, as
   // far as nothing else shares its pages. It is read from the file again.
@@ -56,6 +62,7 @@ class MappedFile {
   std::string path_;
   absl::Span<const std::byte> bytes_;  // the mapping, owned
   Place place_;
+  std::optional<CutGuard> guard_;
 };
 
 }  // namespace banyan

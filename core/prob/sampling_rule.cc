@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/checked_sum.h"
@@ -174,6 +175,15 @@ absl::StatusOr<SamplingRule> SamplingRule::FromParams(const Params& section) {
             "banned", "must list token ids, which are not negative");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return SamplingRule(std::move(options));
+}
+
+absl::Status SamplingRule::CheckFits(int vocab_size) const {
+  for (const TokenId token : options_.banned)
+    if (token >= vocab_size)
+      return absl::InvalidArgumentError(
+          absl::StrCat("sampling: banned: expected tokens from 0 to ",
+                       vocab_size - 1, ", the target's, found ", token));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Distribution> SamplingRule::Apply(

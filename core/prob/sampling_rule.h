@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/params.h"
@@ -39,6 +40,10 @@ class SamplingRule {
   // Reads `temperature`, `top_k`, ... from a section; an absent key keeps its
   // default.
   static absl::StatusOr<SamplingRule> FromParams(const Params& section);
+
+  // InvalidArgument, "sampling: banned: ...", if a token that it bans is none of
+  // the target's `vocab_size`.
+  absl::Status CheckFits(int vocab_size) const;
 
   const SamplingOptions& options() const { return options_; }
   bool greedy() const { return options_.temperature == 0; }

@@ -120,17 +120,10 @@ absl::StatusOr<SamplingRule> Override(const MethodSections& sections,
 }
 
 // `stated` is where the rule's key `banned` stands, if it does.
-absl::Status CheckBanned(const SamplingRule& rule, const Params* stated,
-                         int vocab_size) {
-  for (const TokenId token : rule.options().banned)
-    if (token >= vocab_size) {
-      const std::string wrong =
-          absl::StrCat("sampling: banned: expected tokens from 0 to ",
-                       vocab_size - 1, ", the target's, found ", token);
-      return stated == nullptr ? absl::InvalidArgumentError(wrong)
-                               : stated->Error(wrong);
-    }
-  return absl::OkStatus();
+absl::Status CheckFits(const SamplingRule& rule, const Params* stated,
+                       int vocab_size) {
+  const absl::Status fits = rule.CheckFits(vocab_size);
+  return fits.ok() || stated == nullptr ? fits : stated->Error(fits.message());
 }
 
 // Of `overrides` or, without it there, of the file.
@@ -203,8 +196,8 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
   const absl::StatusOr<LoadedModel> target = context.shelf.Open(context.target);
   errors.Add(target.status());
   if (!target.ok()) return errors.status();
-  errors.Add(CheckBanned(stated.rule, FindBanned(sections, context.sampling),
-                         target->model->vocab_size()));
+  errors.Add(CheckFits(stated.rule, FindBanned(sections, context.sampling),
+                       target->model->vocab_size()));
   LoadedMethod loaded;
   loaded.chat_template = stated.chat_template;
   loaded.policy_files = stated.policy_files;

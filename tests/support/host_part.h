@@ -5,21 +5,13 @@
 #include <iostream>
 #include <string>
 
+#include "tests/support/sanitized.h"
+
 namespace banyan {
 
 // Under sanitizers the host device, slow as it is, takes five times as long.
 // There only the cases of one family and of two presets run on it.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kHostInPart = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-inline constexpr bool kHostInPart = true;
-#else
-inline constexpr bool kHostInPart = false;
-#endif
-#else
-inline constexpr bool kHostInPart = false;
-#endif
+inline constexpr bool kHostInPart = kSanitized;
 
 inline constexpr char kHostLeftOut[] =
     "on the host device, which sanitizers make slower still";

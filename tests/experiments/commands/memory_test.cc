@@ -9,6 +9,7 @@
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/run_program.h"
 #include "tests/support/little_memory.h"
+#include "tests/support/sanitized.h"
 
 namespace banyan {
 namespace {
@@ -24,9 +25,8 @@ constexpr rlim_t kMegabyte = rlim_t{1} << 20;
 class Memory : public testing::Test {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__)
-    GTEST_SKIP() << "the sanitizer takes all addresses for itself";
-#endif
+    if (kSanitized)
+      GTEST_SKIP() << "the sanitizer takes all addresses for itself";
   }
 
   const TestFolder folder_;

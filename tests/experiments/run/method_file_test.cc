@@ -52,6 +52,9 @@ void ExpectRefused(const std::string& text, const std::string& place,
 TEST(MethodFile, BansTokensOfTheTargetAlone) {
   ExpectRefused(With("{temperature: 0}", "{temperature: 0, banned: [1, 5000]}"),
                 "6:36", "sampling: banned: expected tokens from 0 to ");
+  ExpectRefused(
+      With("model: copy}", "model: copy, sampling: {banned: [5000]}}"), "3:64",
+      "sampling: banned: expected tokens from 0 to ");
 }
 
 TEST(MethodFile, SkipsALayerOnce) {
