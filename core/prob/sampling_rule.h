@@ -41,8 +41,8 @@ class SamplingRule {
   // default.
   static absl::StatusOr<SamplingRule> FromParams(const Params& section);
 
-  // InvalidArgument, "sampling: banned: ...", if a token that it bans is none of
-  // the target's `vocab_size`.
+  // InvalidArgument, "sampling: banned: ...", if a token that it bans is none
+  // of the target's `vocab_size`.
   absl::Status CheckFits(int vocab_size) const;
 
   const SamplingOptions& options() const { return options_; }

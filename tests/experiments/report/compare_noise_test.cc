@@ -1,5 +1,5 @@
 // banyan compare on recorded times: one program, run under different loads.
-// recorded_times.txt says how it was recorded.
+// recorded_times.txt and recorded_loads.txt say how they were recorded.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,17 +25,19 @@
 namespace banyan {
 namespace {
 
-constexpr char kTimes[] = "tests/experiments/report/recorded_times.txt";
+constexpr char kFolder[] = "tests/experiments/report/";
+constexpr char kBuilds[] = "recorded_times.txt";  // six runs
+constexpr char kLoads[] = "recorded_loads.txt";   // ten
 
 using Times = std::vector<std::int64_t>;  // microseconds, by prompt
 using CellTimes =
     std::vector<std::pair<std::string, Times>>;  // by cell, plain first
 
 // A line a run and cell: "RUN CELL TIME TIME ...", beside comments.
-std::map<int, CellTimes> ReadRuns() {
+std::map<int, CellTimes> ReadRuns(const char* file) {
   std::map<int, CellTimes> runs;
-  const std::vector<std::string> lines =
-      absl::StrSplit(FileText(kTimes), '\n', absl::SkipEmpty());
+  const std::vector<std::string> lines = absl::StrSplit(
+      FileText(absl::StrCat(kFolder, file)), '\n', absl::SkipEmpty());
   for (const std::string& line : lines) {
     if (line.front() == '#') continue;
     const std::vector<std::string> words = absl::StrSplit(line, ' ');
@@ -58,25 +59,6 @@ double Mean(const Times& times) {
   double sum = 0;
   for (const std::int64_t time : times) sum += static_cast<double>(time);
   return sum / static_cast<double>(times.size());
-}
-
-// A run whose prompts take as long as sixteen recorded ones each, drawn with
-// what all cells took for them, on a machine that is slower by a factor.
-CellTimes Longer(const CellTimes& run, double slower, std::uint64_t seed) {
-  constexpr int kTogether = 16;
-  const std::size_t prompts = run.front().second.size();
-  std::mt19937_64 dice(seed);
-  std::vector<std::size_t> drawn(prompts * kTogether);
-  for (std::size_t& prompt : drawn) prompt = dice() % prompts;
-  CellTimes longer;
-  for (const auto& [name, times] : run) {
-    Times sums(prompts, 0);
-    for (std::size_t i = 0; i < drawn.size(); ++i)
-      sums[i / kTogether] +=
-          std::llround(slower * static_cast<double>(times[drawn[i]]));
-    longer.emplace_back(name, std::move(sums));
-  }
-  return longer;
 }
 
 class CompareNoiseTest : public FolderTest {
@@ -121,9 +103,9 @@ class CompareNoiseTest : public FolderTest {
     }
   }
 
-  // Of all pairs of recorded runs.
-  void CountRecorded(const NoiseOptions& options) {
-    const std::map<int, CellTimes> runs = ReadRuns();
+  // Of all pairs of the six runs.
+  void CountBuilds(const NoiseOptions& options) {
+    const std::map<int, CellTimes> runs = ReadRuns(kBuilds);
     for (auto a = runs.begin(); a != runs.end(); ++a)
       for (auto b = std::next(a); b != runs.end(); ++b) {
         const double drift =
@@ -133,13 +115,14 @@ class CompareNoiseTest : public FolderTest {
       }
   }
 
-  // Of two made runs for each recorded one, the second on a machine that is
-  // slower by a quarter.
-  void CountLonger(const NoiseOptions& options) {
-    std::uint64_t seed = 1;
-    for (const auto& [number, run] : ReadRuns()) {
-      const CellTimes a = Longer(run, 1, ++seed);
-      Count(a, Longer(run, 1.25, ++seed), options);
+  // Of the ten runs as five pairs, each of two loads, and each way round.
+  void CountLoads(const NoiseOptions& options) {
+    const std::map<int, CellTimes> runs = ReadRuns(kLoads);
+    for (int pair = 0; pair < 5; ++pair) {
+      const CellTimes& a = runs.at(2 * pair + 1);
+      const CellTimes& b = runs.at(2 * pair + 2);
+      Count(a, b, options);
+      Count(b, a, options);
     }
   }
 
@@ -164,36 +147,38 @@ class CompareNoiseTest : public FolderTest {
 
 // Six methods in fifteen pairs, between which plain decoding drifts by up to a
 // factor of 6.7.
-TEST_F(CompareNoiseTest, OneProgramUnderDifferentLoadsIsNotCalledDifferent) {
-  CountRecorded({});
+TEST_F(CompareNoiseTest, OneProgramBesideBuildsIsNotCalledDifferent) {
+  CountBuilds({});
   EXPECT_EQ(all_, 6 * 15);
   EXPECT_LE(verdicts_["faster"] + verdicts_["slower"], all_ / 20);
 }
 
-// As they are, the runs can show a third.
-TEST_F(CompareNoiseTest, AThirdMoreTimeIsSeen) {
-  CountRecorded({.slower_b = 1.33, .most_drift = 1.5});
-  EXPECT_GE(all_, 6 * 3);
-  EXPECT_GE(10 * verdicts_["slower"], 8 * all_);
-}
-
-// Prompts of a third of a second instead of 20 ms show a tenth.
-TEST_F(CompareNoiseTest, LongerPromptsOfOneProgramAreNotCalledDifferent) {
-  CountLonger({});
-  EXPECT_EQ(all_, 6 * 6);
+// Between a load of 0 and of 1 plain decoding hardly drifts, and speedups
+// differ by up to a quarter.
+TEST_F(CompareNoiseTest, OneProgramUnderDifferentLoadsIsNotCalledDifferent) {
+  CountLoads({});
+  EXPECT_EQ(all_, 6 * 10);
   EXPECT_LE(verdicts_["faster"] + verdicts_["slower"], all_ / 20);
 }
 
-TEST_F(CompareNoiseTest, ATenthMoreTimeIsSeenOnLongerPrompts) {
-  CountLonger({.slower_b = 1.1});
-  EXPECT_EQ(all_, 6 * 6);
+// What two runs of one program differ by hides a tenth, but not a third.
+TEST_F(CompareNoiseTest, AThirdMoreTimeIsSeenUnderDifferentLoads) {
+  CountLoads({.slower_b = 1.33});
+  EXPECT_EQ(all_, 6 * 10);
   EXPECT_GE(10 * verdicts_["slower"], 8 * all_);
 }
 
-TEST_F(CompareNoiseTest, ATenthLessTimeIsSeenOnLongerPrompts) {
-  CountLonger({.slower_a = 1.1});
-  EXPECT_EQ(all_, 6 * 6);
+TEST_F(CompareNoiseTest, AThirdLessTimeIsSeenUnderDifferentLoads) {
+  CountLoads({.slower_a = 1.33});
+  EXPECT_EQ(all_, 6 * 10);
   EXPECT_GE(10 * verdicts_["faster"], 8 * all_);
+}
+
+// Of the six runs those that drift less from one another.
+TEST_F(CompareNoiseTest, AThirdMoreTimeIsSeenBesideBuilds) {
+  CountBuilds({.slower_b = 1.33, .most_drift = 1.5});
+  EXPECT_GE(all_, 6 * 3);
+  EXPECT_GE(10 * verdicts_["slower"], 8 * all_);
 }
 
 }  // namespace
