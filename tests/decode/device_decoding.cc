@@ -1,0 +1,97 @@
+#include "tests/decode/device_decoding.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/check.h"
+#include "core/base/status_macros.h"
+#include "core/ops/backend.h"
+#include "core/ops/weight.h"
+#include "core/prob/sampling_rule.h"
+#include "core/random/random_source.h"
+#include "decode/decoder.h"
+#include "decode/method.h"
+#include "decode/sequence.h"
+#include "drafters/drafter.h"
+#include "drafters/eagle/eagle.h"
+#include "drafters/eagle/head.h"
+#include "drafters/medusa/heads.h"
+#include "drafters/medusa/medusa.h"
+#include "drafters/small_model/small_model.h"
+#include "tests/decode/same_rounds.h"
+#include "tests/drafters/made_heads.h"
+#include "tests/support/decoding.h"
+#include "tests/support/golden_model.h"
+
+namespace banyan {
+namespace {
+
+constexpr char kEagles[] = "tests/goldens/eagle/";
+
+}  // namespace
+
+Models::Models(const std::string& family, std::shared_ptr<Backend> on)
+    : backend(std::move(on)),
+      target(LoadGolden(family, backend, WeightFormat::kBf16)),
+      draft(LoadGolden(family, backend, WeightFormat::kQ8)) {
+  WriteHeads(MakeHeads(*target).tensors, folder);
+  auto loaded = LoadMedusaHeads(folder.path(), *target);
+  Check(loaded.ok(), loaded.status().message());
+  heads = *std::move(loaded);
+}
+
+void Models::TakeEagleTarget() {
+  target =
+      LoadModel(absl::StrCat(kEagles, "target"), backend, WeightFormat::kBf16);
+}
+
+std::string Setting::name() const {
+  return absl::StrCat(drafter, ", ", policy, ", ", verifier, ", ", Name(law),
+                      ", temperature ", sampling.temperature, ", top_k ",
+                      sampling.top_k, ", top_p ", sampling.top_p);
+}
+
+absl::StatusOr<Decoder> DecoderOf(const Models& models,
+                                  const Setting& setting) {
+  std::vector<Trunk> trunks;
+  if (!setting.drafter.empty()) {
+    const SamplingRule rule(setting.sampling);
+    std::unique_ptr<Drafter> drafter;
+    if (setting.drafter == "medusa") {
+      drafter = std::make_unique<Medusa>(models.heads, rule);
+    } else if (setting.drafter == "small_model") {
+      drafter = std::make_unique<SmallModel>(models.draft, rule);
+    } else {
+      BANYAN_ASSIGN_OR_RETURN(
+          std::shared_ptr<const EagleHead> head,
+          LoadEagleHead(absl::StrCat(kEagles, setting.drafter),
+                        *models.target));
+      drafter = std::make_unique<Eagle>(std::move(head), rule);
+    }
+    trunks.push_back(TrunkOf(std::move(drafter), setting.policy, setting.law));
+  }
+  return WithTrunks(*models.target, setting.verifier, std::move(trunks),
+                    setting.sampling);
+}
+
+Rounds RoundsOf(Decoder& decoder, const Prompt& prompt, int tokens,
+                RandomSource& random) {
+  const StopRule stop = {.end_of_text = {17}, .max_new_tokens = tokens};
+  auto sequence = decoder.Begin(prompt, stop);
+  Check(sequence.ok(), sequence.status().message());
+  Rounds run;
+  while (sequence->stopped == StopReason::kNone) {
+    auto record = decoder.Step(*sequence, random);
+    Check(record.ok(), record.status().message());
+    if (sequence->stands_on_device) ++run.on_device;
+    run.tokens.insert(run.tokens.end(), record->emitted.begin(),
+                      record->emitted.end());
+    run.rounds.push_back(*std::move(record));
+  }
+  return run;
+}
+
+}  // namespace banyan

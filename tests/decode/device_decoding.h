@@ -1,0 +1,74 @@
+// What tests of rounds on a device decode with.
+#ifndef BANYAN_TESTS_DECODE_DEVICE_DECODING_H_
+#define BANYAN_TESTS_DECODE_DEVICE_DECODING_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/ops/backend.h"
+#include "core/prob/sampling_rule.h"
+#include "core/random/random_source.h"
+#include "core/random/seeded_source.h"
+#include "core/transformer/transformer.h"
+#include "decode/decoder.h"
+#include "decode/sequence.h"
+#include "drafters/medusa/heads.h"
+#include "tests/core/checkpoint/files.h"
+#include "tests/core/transformer/walk.h"
+#include "tests/decode/same_rounds.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+
+// A seeded source that does not tell its seed: whoever uses it asks the host.
+class Seedless : public RandomSource {
+ public:
+  explicit Seedless(std::uint64_t seed) : source_(seed) {}
+  bool Accept(double probability, const ChoiceKey& key) override {
+    return source_.Accept(probability, key);
+  }
+  int Draw(const Weights& weights, const ChoiceKey& key) override {
+    return source_.Draw(weights, key);
+  }
+
+ private:
+  SeededSource source_;
+};
+
+// A target, a drafter of its kind and heads, on one device.
+struct Models {
+  explicit Models(const std::string& family,
+                  std::shared_ptr<Backend> on = HostDeviceBackend());
+
+  // The target of the EAGLE heads takes the other one's place.
+  void TakeEagleTarget();
+
+  TestFolder folder;
+  std::shared_ptr<Backend> backend;
+  std::shared_ptr<Transformer> target;
+  std::shared_ptr<Transformer> draft;
+  std::shared_ptr<const MedusaHeads> heads;
+};
+
+struct Setting {
+  // None, small_model, medusa, or an EAGLE head of tests/goldens/eagle.py.
+  std::string drafter;
+  std::string policy;
+  std::string verifier;
+  DraftLaw law;
+  SamplingOptions sampling;
+
+  std::string name() const;
+};
+
+absl::StatusOr<Decoder> DecoderOf(const Models& models, const Setting& setting);
+
+// All rounds of a prompt.
+Rounds RoundsOf(Decoder& decoder, const Prompt& prompt, int tokens,
+                RandomSource& random);
+
+}  // namespace banyan
+
+#endif  // BANYAN_TESTS_DECODE_DEVICE_DECODING_H_
