@@ -40,10 +40,10 @@ void PutZeros(int signal, siginfo_t* about, void* /*context*/) {
        range = range->next) {
     if (address < range->begin || address >= range->end) continue;
     const std::uintptr_t page = address / page_bytes * page_bytes;
+    range->was_hit = true;  // before another thread may read zeros
     if (mmap(reinterpret_cast<void*>(page), page_bytes, PROT_READ,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
       break;
-    range->was_hit = true;
     return;
   }
   // The instruction is tried again, and this signal is as it was.
