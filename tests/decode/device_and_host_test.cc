@@ -91,11 +91,11 @@ TEST(DeviceAndHost, TakeTurnsWithTheHosts) {
   for (const char* drafter :
        {"small_model", "medusa", "eagle1", "eagle31_fc_norm", "mtp_mimo"}) {
     if (std::string(drafter) == "eagle1") models.TakeEagleTarget();
-    const Setting setting = {drafter,
-                             "expansion {branching: [2, 2]}",
-                             "without_replacement",
-                             DraftLaw::kWithoutReplacement,
-                             {.temperature = 1}};
+    const DecodedSetting setting = {drafter,
+                                    "expansion {branching: [2, 2]}",
+                                    "without_replacement",
+                                    DraftLaw::kWithoutReplacement,
+                                    {.temperature = 1}};
     auto decoder = DecoderOf(models, setting);
     ASSERT_TRUE(decoder.ok()) << decoder.status();
     const StopRule stop = {.max_new_tokens = 24};
@@ -176,15 +176,15 @@ TEST(DeviceAndHost, AreTheHostsWhereNotAllPartsHaveTwins) {
 // A round that fails changes nothing, however often it is tried.
 TEST(DeviceAndHost, ThatFailChangeNothing) {
   const Models models("llama");
-  const Setting setting = {"small_model",
-                           "chain {gamma: 2}",
-                           "multi_round",
-                           DraftLaw::kIndependent,
-                           {.banned = {}, .temperature = 1}};
+  const DecodedSetting setting = {"small_model",
+                                  "chain {gamma: 2}",
+                                  "multi_round",
+                                  DraftLaw::kIndependent,
+                                  {.banned = {}, .temperature = 1}};
   std::vector<TokenId> all;
   for (TokenId token = 0; token < models.target->vocab_size(); ++token)
     all.push_back(token);
-  Setting nothing = setting;
+  DecodedSetting nothing = setting;
   nothing.sampling.banned = all;
   auto decoder = DecoderOf(models, nothing);
   ASSERT_TRUE(decoder.ok()) << decoder.status();

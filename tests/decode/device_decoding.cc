@@ -48,14 +48,14 @@ void Models::TakeEagleTarget() {
       LoadModel(absl::StrCat(kEagles, "target"), backend, WeightFormat::kBf16);
 }
 
-std::string Setting::name() const {
+std::string DecodedSetting::name() const {
   return absl::StrCat(drafter, ", ", policy, ", ", verifier, ", ", Name(law),
                       ", temperature ", sampling.temperature, ", top_k ",
                       sampling.top_k, ", top_p ", sampling.top_p);
 }
 
 absl::StatusOr<Decoder> DecoderOf(const Models& models,
-                                  const Setting& setting) {
+                                  const DecodedSetting& setting) {
   std::vector<Trunk> trunks;
   if (!setting.drafter.empty()) {
     const SamplingRule rule(setting.sampling);

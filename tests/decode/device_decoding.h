@@ -52,7 +52,7 @@ struct Models {
   std::shared_ptr<const MedusaHeads> heads;
 };
 
-struct Setting {
+struct DecodedSetting {
   // None, small_model, medusa, or an EAGLE head of tests/goldens/eagle.py.
   std::string drafter;
   std::string policy;
@@ -63,7 +63,8 @@ struct Setting {
   std::string name() const;
 };
 
-absl::StatusOr<Decoder> DecoderOf(const Models& models, const Setting& setting);
+absl::StatusOr<Decoder> DecoderOf(const Models& models,
+                                  const DecodedSetting& setting);
 
 // All rounds of a prompt.
 Rounds RoundsOf(Decoder& decoder, const Prompt& prompt, int tokens,

@@ -71,7 +71,7 @@ TEST_P(DeviceRounds, AreTheHostsToTheLastBit) {
     for (const char* verifier : {"greedy", "match", "point_mass", "multi_round",
                                  "without_replacement"})
       for (DraftLaw law : kEveryLaw) {
-        Setting setting = {
+        DecodedSetting setting = {
             eagle ? kLayouts[number % std::size(kLayouts)] : GetParam(), policy,
             verifier, law, kSamplings[number % std::size(kSamplings)]};
         if (std::string(verifier) == "greedy" || number % 4 == 3)
@@ -119,11 +119,11 @@ TEST(DeviceRounds, ReadAgainWhatWasKeptOfLongPaths) {
   models.TakeEagleTarget();
   std::size_t longest_of_all = 0;
   for (const char* layout : kLayouts) {
-    const Setting setting = {layout,
-                             "chain {gamma: 4}",
-                             "multi_round",
-                             DraftLaw::kIndependent,
-                             {.temperature = 12}};
+    const DecodedSetting setting = {layout,
+                                    "chain {gamma: 4}",
+                                    "multi_round",
+                                    DraftLaw::kIndependent,
+                                    {.temperature = 12}};
     SCOPED_TRACE(setting.name());
     auto decoder = DecoderOf(models, setting);
     ASSERT_TRUE(decoder.ok()) << decoder.status();
@@ -146,7 +146,8 @@ TEST(DeviceRounds, ReadAgainWhatWasKeptOfLongPaths) {
 TEST(DeviceRounds, DecodePlainly) {
   const Models models("qwen3");
   for (const SamplingOptions& sampling : kSamplings) {
-    const Setting setting = {"", "", "match", DraftLaw::kIndependent, sampling};
+    const DecodedSetting setting = {"", "", "match", DraftLaw::kIndependent,
+                                    sampling};
     auto decoder = DecoderOf(models, setting);
     ASSERT_TRUE(decoder.ok()) << decoder.status();
     SeededSource seeded(3);
