@@ -40,18 +40,31 @@ endfunction()
 # A test calls what is optimised more than it computes.
 set(BANYAN_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
 
-# banyan_test(NAME SOURCES a_test.cc DEPS ... LABEL l): one GoogleTest program. CTest
-# gives its tests the label, if there is one.
+# banyan_label(PROGRAM l ...): what the targets l_tests build.
+function(banyan_label program)
+  foreach(label IN LISTS ARGN)
+    if(NOT TARGET ${label}_tests)
+      add_custom_target(${label}_tests)
+    endif()
+    add_dependencies(${label}_tests ${program})
+  endforeach()
+endfunction()
+
+# banyan_test(NAME SOURCES a_test.cc DEPS ... LABELS l ...): one GoogleTest program.
+# CTest gives its tests the labels, joined by + (discovered tests take one alone), and
+# the target l_tests builds the programs of each.
 function(banyan_test name)
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE banyan_warnings ${ARG_DEPS}
                                         GTest::gmock_main)
   target_compile_options(${name} PRIVATE ${BANYAN_TEST_OPTIONS})
   banyan_precompile(${name} banyan_common_tests)
   set(properties "")
-  if(ARG_LABEL)
-    set(properties PROPERTIES LABELS ${ARG_LABEL})
+  if(ARG_LABELS)
+    banyan_label(${name} ${ARG_LABELS})
+    list(JOIN ARG_LABELS "+" labels)
+    set(properties PROPERTIES LABELS "${labels}")
   endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
                        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} ${properties})

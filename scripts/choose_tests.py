@@ -17,8 +17,9 @@ import zlib
 
 
 def is_proof(test):
-    return any(property_["name"] == "LABELS" and "proof" in property_["value"]
-               for property_ in test.get("properties", []))
+    return any("proof" in label.split("+")
+               for property_ in test.get("properties", [])
+               if property_["name"] == "LABELS" for label in property_["value"])
 
 
 def share_of(name, shares):

@@ -25,6 +25,7 @@
 #include "tests/decode/device_decoding.h"
 #include "tests/decode/same_rounds.h"
 #include "tests/support/decoding.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/tally.h"
 #include "tree/draft_tree.h"
 
@@ -59,13 +60,15 @@ const char* const kPolicies[] = {
 
 class DeviceRounds : public testing::TestWithParam<std::string> {};
 
-// Every twin with every other that it goes with, at one sampling after another.
+// Every twin with every other that it goes with, at one sampling after another;
+// under sanitizers, which take ten times as long, one in three.
 TEST_P(DeviceRounds, AreTheHostsToTheLastBit) {
   const bool eagle = GetParam() == "eagle";
   Models models("llama");
   if (eagle) models.TakeEagleTarget();
   Tally tally;
   std::size_t number = 0;
+  std::size_t pairing = 0;
   int accepted = 0;
   for (const char* policy : kPolicies)
     for (const char* verifier : {"greedy", "match", "point_mass", "multi_round",
@@ -76,6 +79,7 @@ TEST_P(DeviceRounds, AreTheHostsToTheLastBit) {
             verifier, law, kSamplings[number % std::size(kSamplings)]};
         if (std::string(verifier) == "greedy" || number % 4 == 3)
           setting.sampling.temperature = 0;
+        if (kSanitized && pairing++ % 3 != 0) continue;
         SCOPED_TRACE(setting.name());
         auto decoder = DecoderOf(models, setting);
         const bool shares =
@@ -104,8 +108,9 @@ TEST_P(DeviceRounds, AreTheHostsToTheLastBit) {
         ++number;
       }
   // Else nothing was kept that was drafted. Heads are made up.
-  EXPECT_GT(accepted, GetParam() == "small_model" ? 100 : 10);
-  ExpectCounts(tally, kProgram);
+  EXPECT_GT(accepted,
+            (GetParam() == "small_model" ? 100 : 10) / (kSanitized ? 3 : 1));
+  if (!kSanitized) ExpectCounts(tally, kProgram);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceRounds,

@@ -22,7 +22,8 @@ def test(name, *labels):
 class ChooseTest(unittest.TestCase):
 
     def test_every_proof_is_in_one_share_and_all_else_in_each(self):
-        tests = [test(f"Proof.{i}", "proof") for i in range(200)]
+        tests = [test(f"Proof.{i}", "proof+released" if i % 2 else "proof")
+                 for i in range(200)]
         tests[50:50] = [test("Plain.1"), test("Plain.2", "install"),
                         {"name": "Plain.3"}]
         met = []
@@ -56,6 +57,14 @@ class ShareTest(unittest.TestCase):
             self.assertEqual(done.returncode, 2, which)
             self.assertIn(f"--proofs needs a share, as 1/4 to 4/4, got "
                           f"'{which}'", done.stderr)
+
+    def test_a_label_that_no_test_has_is_refused(self):
+        done = subprocess.run(
+            [PROJECT / "scripts/test", "--label", "proofs"],
+            check=False, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--label needs 'proof' or 'released', got 'proofs'",
+                      done.stderr)
 
 
 class CtestTest(unittest.TestCase):

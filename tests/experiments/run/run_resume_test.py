@@ -1,8 +1,9 @@
 """banyan run: killed, continued, in shards, refused; always the same tokens.
 
-    run_resume_test.py PROGRAM
+    run_resume_test.py PROGRAM KILLS
 
-PROGRAM is the built banyan; the working directory is the project's root.
+PROGRAM is the built banyan, which is killed KILLS times; the working directory is
+the project's root.
 """
 
 import fcntl
@@ -23,7 +24,7 @@ sys.dont_write_bytecode = True
 from run_case import PROGRAM, RunCase, in_yaml, run  # noqa: E402
 
 TARGET = pathlib.Path("tests/goldens/checkpoints/llama").resolve()
-KILLS = 20
+KILLS = int(sys.argv.pop(1))
 
 
 def copy_model(model, folder):
