@@ -117,9 +117,31 @@ TEST(Proofs, AMethodNeedsThoseOfAllItsParts) {
                           ProofPair{"multi_round", "trunks", "merged"}));
 }
 
+class Carrying : public SmallModel {
+ public:
+  using SmallModel::SmallModel;
+  bool carries_state() const override { return true; }
+};
+
+TEST(Proofs, ADrafterThatCarriesStateNeedsTheProofOfThatToo) {
+  Method method = MethodOf("multi_round", "ngram", 1);
+  method.trunks[0].drafter =
+      std::make_unique<Carrying>(Toy({}), SamplingRule(SamplingOptions()));
+  EXPECT_THAT(PairsOf(method),
+              ElementsAre(ProofPair{"multi_round", "policy", "chain"},
+                          ProofPair{"multi_round", "drafter", "ngram"},
+                          ProofPair{"multi_round", "carried", "ngram"}));
+  method.trunks[0].drafter_name = "";
+  EXPECT_THAT(PairsOf(method),
+              ElementsAre(ProofPair{"multi_round", "policy", "chain"}));
+}
+
 TEST(Proofs, AMethodIsProvenIfAllItsPairsAre) {
   EXPECT_TRUE(IsProven(MethodOf("multi_round", "small_model", 2)));
   EXPECT_FALSE(IsProven(MethodOf("multi_round", "of_my_own", 1)));
+  // A chain's verifier, of which no proof has two trunks.
+  EXPECT_TRUE(IsProven(MethodOf("leviathan", "small_model", 1)));
+  EXPECT_FALSE(IsProven(MethodOf("leviathan", "small_model", 2)));
   EXPECT_FALSE(IsProven(MethodOf("lenience", "small_model", 1)));
 }
 

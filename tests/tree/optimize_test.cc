@@ -225,6 +225,9 @@ TEST(Sequoia, SaysWhatIsImpossible) {
   const std::vector<double> many(100, 0.01);
   EXPECT_THAT(SequoiaError({many, 1 << 16, 100, 0}),
               HasSubstr("lower budget, max_depth or max_branching"));
+  const std::vector<double> more(1030, 0.0005);  // one layer of them too
+  EXPECT_THAT(SequoiaError({more, 1 << 16, 0, 0}),
+              HasSubstr("lower budget, max_depth or max_branching"));
 }
 
 }  // namespace

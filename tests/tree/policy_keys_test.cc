@@ -164,6 +164,8 @@ TEST(PolicyKeys, ACalibrationSaysWhatCalibrateWrites) {
                  "acceptance_high: [1], draft_ms: 0.1, positions: [2], "
                  "hits: [[1, 1]], accuracies: [[0.5, 0.5]]"),
             "");
+  // A rank that was never accepted, a calibration of no text.
+  EXPECT_EQ(told("tokens: 0, nodes: 0, accepted: [0], positions: [0]"), "");
   const struct {
     const char* keys;
     const char* named;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -96,6 +97,10 @@ TEST(MethodFile, FindsDirectoriesRelativeToItself) {
   EXPECT_EQ(run(folder).out, outcome.out);
   ExpectRefused(With("directory: target", "directory: no_such_folder"), "2:21",
                 "no_such_folder' is not a directory");
+  // That its drafter has no model then is no second mistake.
+  const Outcome refused = run("no_such_folder");
+  EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1)
+      << refused.err;
 }
 
 TEST(MethodFile, SaysOfALossyMethodThatItIsLossy) {

@@ -36,8 +36,10 @@ namespace banyan {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::SizeIs;
 
 // An experiment's cells, ready to decode on the models of `shelf`.
 absl::StatusOr<PreparedRun> Prepare(const std::string& text,
@@ -172,6 +174,30 @@ TEST(PreparedRun, KnowsWhichCellsCarryState) {
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_FALSE(run->cells[0].carries_state);
   EXPECT_TRUE(run->cells[1].carries_state);
+}
+
+TEST(PreparedRun, NeedsPromptsOfTheKindsWanted) {
+  ModelShelf shelf(OneThread());
+  const auto run = Prepare(
+      "question: q\n"
+      "target: {directory: models/pycode-target}\n"
+      "workload: {file: experiments/workloads/pycode.jsonl, kinds: [poems]}\n"
+      "methods: {}\n",
+      shelf);
+  EXPECT_EQ(run.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(run.status().message()),
+              HasSubstr("unknown kind of prompt 'poems'"));
+}
+
+TEST(PreparedRun, DecodesUpToTwiceABatchInOneGo) {
+  PreparedRun run;
+  run.prompts.resize(9);
+  run.cells.resize(2);
+  EXPECT_THAT(run.Units(), SizeIs(9));
+  run.cells[1].batch = 2;
+  EXPECT_THAT(run.Units(),
+              ElementsAre(ElementsAre(0, 1, 2), ElementsAre(3, 4, 5),
+                          ElementsAre(6, 7, 8)));
 }
 
 // What the file says wrongly, and what is found wrong where it points to, with
