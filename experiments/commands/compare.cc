@@ -58,7 +58,7 @@ void AddCompareCommand(CommandLine& line) {
   command.Option("--cell", &options->compare.cell, "Only this cell");
   command.Flag("--mixed", &options->compare.mixed,
                "Even if workloads, chat templates, devices or instruction "
-               "sets differ");
+               "sets differ, or a run is of several machines");
   command.Flag("--json", &options->json, "Print JSON.");
   command.OnCall([options] { return CompareRuns(*options); });
 }

@@ -48,7 +48,7 @@ absl::StatusOr<Table> ReportTable(const RecordSet& set,
   BANYAN_ASSIGN_OR_RETURN(const Summary summary, Summarise(set, options));
   Table table = MakeTable(
       summary, asked.metrics.empty() ? Detail::kBrief : Detail::kFull);
-  table.warnings = RefutedClaims(set);
+  table.warnings = set.refuted;
   return table;
 }
 

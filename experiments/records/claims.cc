@@ -27,10 +27,6 @@ bool SamePrompt(const PromptPair& pair) {
   return std::equal(own.begin(), own.end(), plain.begin(), plain.end());
 }
 
-bool IsRefuted(const CellRecords& cell) {
-  return cell.cell->evidence() == records::REFUTED;
-}
-
 }  // namespace
 
 std::optional<std::size_t> FirstDifference(const PromptPair& pair) {
@@ -73,6 +69,12 @@ void WithdrawRefutedClaims(RecordSet& set) {
     if (!cell.cell->lossless() ||
         !refuted.contains({cell.context, cell.cell->method()}))
       continue;
+    const TextCheck check = CompareTexts(cell.pairs);
+    if (check.differing > 0)
+      set.refuted.push_back(
+          absl::StrCat("NOT LOSSLESS: ", cell.name, " claims to be, but ",
+                       check.differing, " of its ", check.compared,
+                       " texts at temperature 0 differ from plain decoding's"));
     auto without = std::make_unique<records::Cell>(*cell.cell);
     without->set_lossless(false);
     without->set_evidence(records::REFUTED);
@@ -82,24 +84,9 @@ void WithdrawRefutedClaims(RecordSet& set) {
   }
 }
 
-std::vector<std::string> RefutedClaims(const RecordSet& set) {
-  std::vector<std::string> sentences;
-  for (const CellRecords& cell : set.cells) {
-    if (!IsRefuted(cell)) continue;
-    const TextCheck check = CompareTexts(cell.pairs);
-    if (check.differing == 0) continue;
-    sentences.push_back(
-        absl::StrCat("NOT LOSSLESS: ", cell.name, " claims to be, but ",
-                     check.differing, " of its ", check.compared,
-                     " texts at temperature 0 differ from plain decoding's"));
-  }
-  return sentences;
-}
-
 absl::Status CheckClaims(const RecordSet& set) {
-  const std::vector<std::string> refuted = RefutedClaims(set);
-  if (refuted.empty()) return absl::OkStatus();
-  return absl::AbortedError(absl::StrJoin(refuted, "\nbanyan: "));
+  if (set.refuted.empty()) return absl::OkStatus();
+  return absl::AbortedError(absl::StrJoin(set.refuted, "\nbanyan: "));
 }
 
 }  // namespace banyan

@@ -33,14 +33,12 @@ struct TextCheck {
 TextCheck CompareTexts(absl::Span<const PromptPair> pairs);
 
 // Takes the word from every cell that claims to be lossless and has a text that
-// differs, and from the method's other cells in its experiment. Runs of --fast
-// are left alone: there rounding may tell texts apart.
+// differs, and from the method's other cells in its experiment; says so in
+// set.refuted. Runs of --fast are left alone: there rounding may tell texts
+// apart.
 void WithdrawRefutedClaims(RecordSet& set);
 
-// A sentence for each cell that lost the word by its own texts.
-std::vector<std::string> RefutedClaims(const RecordSet& set);
-
-// Aborted, with those sentences, if there are any; the program then ends
+// Aborted, with what set.refuted says, if anything; the program then ends
 // with 3.
 absl::Status CheckClaims(const RecordSet& set);
 

@@ -233,6 +233,17 @@ void WarnOfShards(const Experiment& experiment,
                                       " is not among the files"));
 }
 
+// The first of what is true of files, and of how many more it is.
+void WarnOnce(const std::vector<std::string>& of_files,
+              std::vector<std::string>& warnings) {
+  if (of_files.empty()) return;
+  warnings.push_back(of_files.front());
+  if (of_files.size() > 1)
+    absl::StrAppend(
+        &warnings.back(), "; so it is with ",
+        Counted(static_cast<std::int64_t>(of_files.size() - 1), "more file"));
+}
+
 void WarnOfMachines(const RecordSet& set, std::vector<std::string>& warnings) {
   const auto text = [](const MachineFiles& machine) {
     return absl::StrCat(absl::StrJoin(machine.paths, ", "), " (machine ",
@@ -245,16 +256,20 @@ void WarnOfMachines(const RecordSet& set, std::vector<std::string>& warnings) {
         absl::StrJoin(
             MachineDifferences(*set.machines[i].context, *first.context), "; "),
         ")"));
+  std::vector<std::string> busy;
+  std::vector<std::string> fast;
   for (const RecordFile& file : set.files) {
     const records::Machine& machine = file.context.machine();
     if (IsOverloaded(machine))
-      warnings.push_back(absl::StrCat(file.path, ": ", OverloadText(machine)));
+      busy.push_back(absl::StrCat(file.path, ": ", OverloadText(machine)));
     if (machine.fast())
-      warnings.push_back(absl::StrCat(
+      fast.push_back(absl::StrCat(
           file.path,
           ": was made with --fast: what shares a pass changes last bits, so "
           "greedy texts of a method may differ from plain decoding's"));
   }
+  WarnOnce(busy, warnings);
+  WarnOnce(fast, warnings);
 }
 
 void WarnOfPrompts(const Experiment& experiment,

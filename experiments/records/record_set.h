@@ -50,6 +50,9 @@ struct RecordSet {
   // A sentence for each thing a reader of the numbers should know: torn tails,
   // shards and prompts that are missing, machines that differ or were busy.
   std::vector<std::string> warnings;
+  // A sentence for each cell that claims to be lossless and lost the word by
+  // its own texts, whatever is left out of the set later.
+  std::vector<std::string> refuted;
 
   // The cell of this name, or null.
   const CellRecords* Find(const std::string& name) const;

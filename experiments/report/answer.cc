@@ -76,7 +76,7 @@ class Maker {
                      });
     for (TargetAnswer& target : answer.targets)
       target.opening = Opening(target);
-    answer.refuted = RefutedClaims(set_);
+    answer.refuted = set_.refuted;
     answer.notes = Notes(set_, answer);
     return answer;
   }

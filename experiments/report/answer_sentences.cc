@@ -115,8 +115,9 @@ void AddEvidence(const RecordSet& set, std::vector<std::string>& notes) {
   std::vector<std::string> claimed;
   for (const CellRecords& cell : set.cells) {
     if (!cell.cell->lossless() || cell.cell->trunks_size() == 0) continue;
+    const TextCheck texts = CompareTexts(cell.pairs);
     if (cell.cell->temperature() == 0)
-      same += CompareTexts(cell.pairs).compared;
+      same += texts.compared - texts.differing;  // some may under --fast
     else if (cell.cell->evidence() == records::PROVEN)
       ++proven;
     else if (std::find(claimed.begin(), claimed.end(), cell.cell->method()) ==
@@ -195,7 +196,7 @@ std::vector<std::string> Opening(const TargetAnswer& target) {
 }
 
 std::vector<std::string> Notes(const RecordSet& set, const Answer& answer) {
-  std::vector<std::string> notes = set.warnings;
+  std::vector<std::string> notes;
   for (const TargetAnswer& target : answer.targets) {
     AddHopeless(target, notes);
     AddUnexplained(target, notes);
@@ -203,6 +204,8 @@ std::vector<std::string> Notes(const RecordSet& set, const Answer& answer) {
   AddEvidence(set, notes);
   AddReference(set, notes);
   AddTravel(set, notes);
+  // Last: a terminal has room for few.
+  notes.insert(notes.end(), set.warnings.begin(), set.warnings.end());
   return notes;
 }
 

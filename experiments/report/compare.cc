@@ -40,7 +40,18 @@ constexpr absl::string_view kUndecided = "machine or method";
 constexpr double kOwnShare = 0.12;
 constexpr double kShareOfDrift = 0.1;  // of its logarithm
 
+absl::Status CheckOneMachine(const RecordSet& set) {
+  if (set.machines.size() == 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      set.machines[1].paths.front(), " and ", set.machines[0].paths.front(),
+      ": one run of ", set.machines.size(),
+      " machines, whose times cannot be added up; --mixed adds them all the "
+      "same"));
+}
+
 absl::Status CheckAlike(const RecordSet& a, const RecordSet& b) {
+  BANYAN_RETURN_IF_ERROR(CheckOneMachine(a));
+  BANYAN_RETURN_IF_ERROR(CheckOneMachine(b));
   const RecordFile& file_a = a.files.front();
   const RecordFile& file_b = b.files.front();
   const auto check = [&](absl::string_view what, absl::string_view value_a,

@@ -1,6 +1,8 @@
 #include "experiments/report/summary.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
+#include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/cell_text.h"
@@ -128,6 +131,27 @@ const CellRecords* BaselineOf(const RecordSet& set, const CellRecords& cell,
                                                                    : nullptr;
 }
 
+std::set<std::size_t> MachinesOf(const CellRecords& cell) {
+  std::set<std::size_t> machines;
+  for (const PromptPair& pair : cell.pairs) machines.insert(pair.machine);
+  return machines;
+}
+
+// Times of two machines are not held against each other.
+absl::Status CheckMachines(const RecordSet& set, const CellRecords& cell,
+                           const CellRecords& reference) {
+  const std::set<std::size_t> own = MachinesOf(cell);
+  const std::set<std::size_t> others = MachinesOf(reference);
+  if (own.empty() || others.empty() || own == others) return absl::OkStatus();
+  const auto label = [&set](const std::set<std::size_t>& machines) {
+    return set.machines[*machines.begin()].label;
+  };
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--reference: '", reference.name, "' was recorded on machine ",
+      label(others), " and '", cell.name, "' on machine ", label(own),
+      ", whose times are not alike: expected a cell of the same machine"));
+}
+
 absl::Status ChooseReferences(const RecordSet& set, const std::string& name,
                               Summary& summary) {
   if (name.empty()) return absl::OkStatus();
@@ -149,6 +173,8 @@ absl::Status ChooseReferences(const RecordSet& set, const std::string& name,
         row.reference = BaselineOf(set, *row.cell, name);
       found = found || row.reference != nullptr;
       if (row.reference == row.cell) row.reference = nullptr;
+      if (row.reference != nullptr)
+        BANYAN_RETURN_IF_ERROR(CheckMachines(set, *row.cell, *row.reference));
     }
   }
   return found ? absl::OkStatus() : UnknownReference(set, name);

@@ -57,6 +57,7 @@ Table VisibleTable(Table table) {
     for (Row& row : section.rows) row = Escaped(row, Visible);
   }
   for (std::string& note : table.notes) note = VisibleLines(note);
+  for (std::string& warning : table.warnings) warning = VisibleLines(warning);
   return table;
 }
 

@@ -1,6 +1,7 @@
 #include "experiments/run/fingerprint.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/fnv1a.h"
 #include "experiments/records/record.pb.h"
@@ -19,26 +21,48 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kWhole = std::uint64_t{1} << 24;
 constexpr std::uint64_t kParts = 1024;
 constexpr std::uint64_t kBlock = 4096;
+constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
 
-std::string Sample(const fs::path& path, std::uint64_t size) {
+// Reads `count` bytes at a place, or fewer where the file ends.
+absl::string_view Read(std::ifstream& file, std::uint64_t at,
+                       std::uint64_t count, std::string& buffer) {
+  buffer.resize(count);
+  file.clear();
+  file.seekg(static_cast<std::streamoff>(at));
+  file.read(buffer.data(), static_cast<std::streamsize>(count));
+  return {buffer.data(), static_cast<std::size_t>(file.gcount())};
+}
+
+// Of all bytes.
+std::uint64_t NameOfWhole(const fs::path& path, std::uint64_t size) {
   std::ifstream file(path, std::ios::binary);
-  std::string bytes;
-  const auto read = [&](std::uint64_t at, std::uint64_t count) {
-    std::string block(count, '\0');
-    file.seekg(static_cast<std::streamoff>(at));
-    file.read(block.data(), static_cast<std::streamsize>(count));
-    bytes += block;
-  };
-  if (size <= kWhole) {
-    read(0, size);
-  } else {
-    for (std::uint64_t part = 0; part < kParts; ++part)
-      read((size - kBlock) / (kParts - 1) * part, kBlock);
-  }
-  return bytes;
+  std::string buffer;
+  std::uint64_t name = kFnv1aStart;
+  for (std::uint64_t at = 0; at < size; at += kPiece)
+    name = Fnv1a(BytesOf(Read(file, at, kPiece, buffer)), name);
+  return name;
+}
+
+// Of blocks spread over the file.
+std::uint64_t NameOfSample(const fs::path& path, std::uint64_t size) {
+  std::ifstream file(path, std::ios::binary);
+  std::string buffer;
+  std::uint64_t name = kFnv1aStart;
+  for (std::uint64_t part = 0; part < kParts; ++part)
+    name = Fnv1a(BytesOf(Read(file, (size - kBlock) / (kParts - 1) * part,
+                              kBlock, buffer)),
+                 name);
+  return name;
+}
+
+// The shards of an index, which may be larger than memory, have sums of their
+// own (drafters/corpus_index.h): a look at them is enough beside index.json.
+bool IsOfAnIndex(const fs::path& path, std::uint64_t size) {
+  std::error_code error;
+  return size > kParts * kBlock &&
+         fs::exists(path.parent_path() / "index.json", error);
 }
 
 // What a folder holds beside what is read from it.
@@ -66,7 +90,10 @@ std::vector<records::File> FilesAt(const std::string& path) {
     const std::uint64_t size = fs::file_size(each, error);
     records::File& file = files.emplace_back();
     file.set_path(each.lexically_normal().string());
-    file.set_fingerprint(absl::StrCat(size, " ", Fnv1a(Sample(each, size))));
+    file.set_fingerprint(absl::StrCat(size, " ",
+                                      IsOfAnIndex(each, size)
+                                          ? NameOfSample(each, size)
+                                          : NameOfWhole(each, size)));
   }
   return files;
 }

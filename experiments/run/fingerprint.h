@@ -13,8 +13,8 @@ namespace banyan {
 // The file at a path or, of a folder, its ordinary files in the order of their
 // names: all but hidden ones, those for people (.md, .txt) and those that are
 // written there later (.banyan, .partial). Each has its size and a hash of its
-// bytes: of all up to 16 MiB, beyond that of 4 KiB of every 1,024th part.
-// Nothing for a path where there is nothing to read.
+// bytes; of the shards of an index, which have sums of their own, of 4 KiB of
+// every 1,024th part. Nothing for a path where there is nothing to read.
 std::vector<records::File> FilesAt(const std::string& path);
 
 // Of the weights among a folder's files: *.safetensors, and index.json, which

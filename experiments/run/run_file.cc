@@ -15,6 +15,7 @@
 #include "experiments/records/read_files.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
+#include "experiments/records/record_set.h"
 
 namespace banyan {
 namespace {
@@ -59,6 +60,39 @@ std::string Difference(const records::Context& found,
   return "";
 }
 
+// What keeps a file of another shard from being reported with the run's.
+std::string ShardDifference(const records::Context& found,
+                            const records::Context& wanted) {
+  if (found.experiment_hash() != wanted.experiment_hash())
+    return absl::StrCat("another experiment (", found.experiment_hash(),
+                        ", not ", wanted.experiment_hash(), ")");
+  if (found.shards() != wanted.shards())
+    return absl::StrCat("shard ", found.shard(), " of ", found.shards(),
+                        ", not of ", wanted.shards());
+  const std::string file = FirstDifferingFile(found, wanted);
+  return file.empty() ? "" : absl::StrCat("a run with another ", file);
+}
+
+// A folder of records is of one run: what is not would be found when all is
+// decoded and reported.
+absl::Status CheckOtherShards(const std::string& directory,
+                              const std::string& own,
+                              const records::Context& context) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(directory, error), end;
+       !error && it != end; it.increment(error)) {
+    const std::string path = it->path().string();
+    if (it->path().extension() != kRecordEnding || path == own) continue;
+    const absl::StatusOr<RecordFile> other = ReadRecordFile(path);
+    if (!other.ok()) continue;  // one that another process begins, or no record
+    const std::string difference = ShardDifference(other->context, context);
+    if (!difference.empty())
+      return absl::FailedPreconditionError(absl::StrCat(
+          path, " holds ", difference, ": give another --out, or remove it"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Shard> ReadShard(const std::string& text) {
@@ -90,6 +124,7 @@ absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
   const std::string path = RecordPath(
       directory,
       {static_cast<int>(context.shard()), static_cast<int>(context.shards())});
+  BANYAN_RETURN_IF_ERROR(CheckOtherShards(directory, path, context));
   RunFile file;
   if (!std::filesystem::exists(path, error)) {
     BANYAN_ASSIGN_OR_RETURN(file.writer, RecordWriter::Create(path, context));

@@ -29,11 +29,12 @@ std::string TestPath(const std::string& ending) {
 
 }  // namespace
 
-Outcome RunProgram(const std::string& arguments) {
+Outcome RunProgram(const std::string& arguments, const std::string& folder) {
   Outcome outcome;
   const std::string errors = TestPath(".stderr");
-  const std::string command =
-      ShellWord(BANYAN_PROGRAM) + " 2>" + ShellWord(errors) + " " + arguments;
+  const std::string command = "cd " + ShellWord(folder) + " && " +
+                              ShellWord(BANYAN_PROGRAM) + " 2>" +
+                              ShellWord(errors) + " " + arguments;
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return outcome;
   std::array<char, 4096> buffer;

@@ -15,8 +15,10 @@ struct Outcome {
   std::string output;  // standard output, then standard error
 };
 
-// `arguments` may redirect; what it redirects is not in the outcome.
-Outcome RunProgram(const std::string& arguments);
+// In a folder, unless it is the test's own. `arguments` may redirect; what it
+// redirects is not in the outcome.
+Outcome RunProgram(const std::string& arguments,
+                   const std::string& folder = ".");
 
 // Its standard output as JSON. Fails the test, and gives null, unless the exit
 // code is 0 and standard error is empty.

@@ -110,7 +110,9 @@ function drawAnswer() {
   }
   byId("refuted").replaceChildren(...(answer?.refuted ?? []).map(
       (claim) => element("p", {}, claim)));
-  byId("opening").textContent = (answer?.targets[0]?.opening ?? []).join(" ");
+  byId("opening").textContent = targets.map((target) =>
+      (targets.length === 1 ? "" : `On ${target.target}: `) +
+      target.opening.join(" ")).join(" ");
   byId("notes").replaceChildren(...(answer?.notes ?? []).map(
       (note) => element("li", {}, note)));
   byId("beside-chains").hidden = !targets.some((target) => target.rows.some(

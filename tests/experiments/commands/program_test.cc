@@ -145,6 +145,43 @@ TEST(Program, GivesTheLawOfUnmergedTrees) {
     EXPECT_EQ(unmerged.at(key), merged.at(key)) << key;
 }
 
+// In the record of the folder where it is called.
+TEST(Program, RecordsWhatItProved) {
+  const std::filesystem::path root =
+      std::filesystem::path(testing::TempDir()) / "Program_Records";
+  std::filesystem::remove_all(root);
+  std::filesystem::create_directories(root / "decode");
+  const std::string file =
+      std::filesystem::absolute(WriteTestFile(Good())).string();
+  const auto record = [&](const std::string& path) {
+    return RunProgram("exact --record " + path, root.string());
+  };
+  EXPECT_THAT(record(file).output,
+              HasSubstr("decode/proofs.txt: No such file or directory"));
+  const auto read = [&] {
+    std::ifstream in(root / "decode/proofs.txt");
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const auto write = [&](const std::string& text) {
+    std::ofstream(root / "decode/proofs.txt") << text;
+  };
+  write("# head\nmatch policy chain 64 0a.0b.0c the test suite\n");
+  EXPECT_EQ(record(file).code, 0) << record(file).output;
+  const std::string once = read();
+  EXPECT_THAT(once, AllOf(HasSubstr("# head\nmatch policy chain 64 0a.0b.0c"),
+                          HasSubstr("banyan exact " + file)));
+  EXPECT_THAT(record(file).output, testing::Not(HasSubstr("recorded ")));
+  EXPECT_EQ(read(), once);
+  // A line of other sources gives way.
+  write("leviathan policy chain 64 0a.0b.0c the test suite\n");
+  EXPECT_EQ(record(file).code, 0);
+  EXPECT_THAT(read(), testing::Not(HasSubstr("leviathan policy chain 64")));
+  const std::string lossy =
+      WriteTestFile(With("leviathan", "typical"), ".lossy.yaml");
+  EXPECT_THAT(record(std::filesystem::absolute(lossy).string()).output,
+              HasSubstr("expected a method that claims to be lossless"));
+}
+
 TEST(Program, GivesTheLawAsJson) {
   const Outcome outcome = RunOn("exact --json", Good());
   ASSERT_EQ(outcome.code, 0) << outcome.output;

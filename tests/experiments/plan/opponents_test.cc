@@ -188,6 +188,22 @@ TEST(Opponents, WithoutChainsTheReferenceIsPlainDecoding) {
               ElementsAre("reference plain, sampling.temperature=1"));
 }
 
+TEST(Opponents, TheExperimentSaysWhyTheReferenceIsOne) {
+  const auto choice = [](const std::string& compare) {
+    const auto experiment =
+        Read(absl::StrCat(kMethods, "compare: {", compare, "}"));
+    EXPECT_TRUE(experiment.ok()) << experiment.status();
+    return experiment.ok() ? experiment->reference_choice : "";
+  };
+  EXPECT_EQ(choice(""), "plain decoding, since the experiment names no other");
+  EXPECT_EQ(choice("reference: line"),
+            "the method that the experiment names (compare.reference)");
+  EXPECT_THAT(choice("chains: [{target: large, drafter: line, temperature: 0, "
+                     "length: 2, speed: 1}]"),
+              testing::StartsWith("the chain of a rival's drafter that was "
+                                  "fastest on other prompts"));
+}
+
 TEST(Opponents, WhatCannotBeComparedIsRefused) {
   const struct {
     std::string compare;

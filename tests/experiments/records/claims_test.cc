@@ -45,7 +45,7 @@ TEST_F(ClaimsTest, ACellWhoseTextsDifferLosesTheWord) {
   for (const PromptPair& pair : merged.pairs)
     EXPECT_FALSE(pair.cell->lossless());
   EXPECT_THAT(
-      RefutedClaims(set),
+      set.refuted,
       ElementsAre("NOT LOSSLESS: merged claims to be, but 1 of its 6 texts at "
                   "temperature 0 differ from plain decoding's"));
   const absl::Status status = CheckClaims(set);
@@ -61,7 +61,7 @@ TEST_F(ClaimsTest, TheSameMethodIsNotBelievedAtOtherTemperatures) {
   sampled.set_lossless(true);
   const RecordSet set = SetOf(options, context);
   EXPECT_EQ(set.Find(sampled.name())->cell->evidence(), records::REFUTED);
-  EXPECT_EQ(RefutedClaims(set).size(), 1u);
+  EXPECT_EQ(set.refuted.size(), 1u);
 }
 
 TEST_F(ClaimsTest, OthersKeepIt) {
@@ -74,7 +74,7 @@ TEST_F(ClaimsTest, OthersKeepIt) {
 
 TEST_F(ClaimsTest, ALossyCellHasNoClaimToRefute) {
   const RecordSet set = SetOf({});
-  EXPECT_THAT(RefutedClaims(set), IsEmpty());
+  EXPECT_THAT(set.refuted, IsEmpty());
   EXPECT_TRUE(CheckClaims(set).ok());
   EXPECT_EQ(CompareTexts(set.Find("merged")->pairs).differing, 1);
   EXPECT_EQ(CompareTexts(set.Find("chain")->pairs).compared, 6);
@@ -89,7 +89,7 @@ TEST_F(ClaimsTest, ARunOfFastPassesIsNotJudgedByItsTexts) {
   context.mutable_machine()->set_fast(true);
   const RecordSet set = SetOf(options, context);
   EXPECT_TRUE(set.Find("merged")->cell->lossless());
-  EXPECT_THAT(RefutedClaims(set), IsEmpty());
+  EXPECT_THAT(set.refuted, IsEmpty());
 }
 
 TEST_F(ClaimsTest, ATextThatEndsEarlyDiffers) {

@@ -288,6 +288,21 @@ TEST_F(RecordSetTest, TellsABusyMachine) {
   EXPECT_THAT(
       set->warnings,
       ElementsAre(HasSubstr("run.banyan: the load was 3.2 on 2 cores when")));
+  // Of many files it is one line.
+  for (const std::uint32_t shard : {0U, 1U, 2U}) {
+    const MadeOptions options = {.shard = shard, .shards = 3};
+    records::Context busy = MadeContext(options);
+    busy.mutable_machine()->set_cores(2);
+    busy.mutable_machine()->set_load(3.2);
+    busy.mutable_machine()->set_fast(true);
+    WriteMadeRecords(Path(absl::StrCat("shard", shard)), options, busy);
+  }
+  const auto shards =
+      ReadRecordSet({Path("shard0"), Path("shard1"), Path("shard2")}, false);
+  ASSERT_TRUE(shards.ok()) << shards.status();
+  EXPECT_THAT(shards->warnings,
+              ElementsAre(HasSubstr("; so it is with 2 more files"),
+                          HasSubstr("; so it is with 2 more files")));
 }
 
 // Cells point into the files: moving the set must not leave them behind.

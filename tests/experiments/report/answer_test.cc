@@ -66,6 +66,8 @@ class AnswerTest : public FolderTest {
     context.mutable_workload()->set_prompts(
         static_cast<std::uint32_t>(prompts));
     context.set_shards(1);
+    context.set_reference_choice(reference_choice_);
+    context.mutable_machine()->set_fast(fast_);
     for (std::size_t i = 0; i < cells.size(); ++i)
       *context.add_cells() = Described(cells, i);
     const std::string path = absl::StrCat(OwnFolder(), "/", ++sets_, ".banyan");
@@ -81,6 +83,9 @@ class AnswerTest : public FolderTest {
     Check(set.ok(), set.status().ToString());
     return *std::move(set);
   }
+
+  std::string reference_choice_;
+  bool fast_ = false;
 
  private:
   static records::Cell Described(const std::vector<MadeCell>& cells,
@@ -217,7 +222,9 @@ TEST_F(AnswerTest, SetsTemperaturesSideBySideAndTargetsBelow) {
   ASSERT_THAT(answer.targets, SizeIs(2));
   EXPECT_EQ(answer.targets[0].name, "large");  // by bytes, not by order
   const std::string text = AnswerText(answer, "");
-  EXPECT_THAT(text, AllOf(HasSubstr("large, 8 prompts."),
+  EXPECT_THAT(text, AllOf(ContainsRegex("\nOn large: At T = 0, .*\n"),
+                          ContainsRegex("\nOn small: At T = 1, .*\n"),
+                          HasSubstr("large, 8 prompts."),
                           HasSubstr("On small the fastest: at T = 0 "
                                     "chain-8 strong"),
                           HasSubstr("; at T = 1 chain-8")));
@@ -357,6 +364,30 @@ TEST_F(AnswerTest, SaysWhatLosslessRestsOn) {
   EXPECT_THAT(text, HasSubstr("three is\n  claimed, not proven"));
   EXPECT_THAT(text, HasSubstr("at T = 1 two, 1.98x"));
   EXPECT_THAT(text, HasSubstr("(proven\n  by enumeration)"));
+}
+
+// Under --fast texts may differ without refuting a claim.
+TEST_F(AnswerTest, CountsOnlyTextsThatAreEqual) {
+  std::vector<MadeCell> cells = {{"plain"}, {"one", 0, 2}};
+  cells[1].differs = 4;
+  fast_ = true;
+  const RecordSet set = SetOf(cells);
+  EXPECT_THAT(AnswerText(MakeAnswer(set), ""),
+              HasSubstr("at T = 0, 7 texts equal plain decoding's"));
+}
+
+// Whatever else there is to tell.
+TEST_F(AnswerTest, SaysWhatItRestsOnBeforeItWarns) {
+  reference_choice_ = "the fastest chain";
+  RecordSet set = SetOf({{"plain"}, {"one", 0, 2}});
+  for (int i = 0; i < 12; ++i)
+    set.warnings.push_back(absl::StrCat("warning ", i));
+  EXPECT_THAT(
+      AnswerText(MakeAnswer(set), ""),
+      AllOf(HasSubstr("Lossless: at T = 0, 8 texts"),
+            HasSubstr("The reference is the fastest chain."),
+            HasSubstr("Tokens per pass travel to other machines"),
+            HasSubstr("warning 0\n"), HasSubstr("more notes, on the page)")));
 }
 
 TEST_F(AnswerTest, SaysWhereNothingCanWin) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -75,6 +76,19 @@ TEST_F(ReportTest, EndsWithThreeWhereTextsRefuteAClaim) {
   const Outcome page = Report("--format html");
   EXPECT_EQ(page.code, 3);
   EXPECT_THAT(page.out, AllOf(HasSubstr(claim), HasSubstr("\"refuted\":true")));
+}
+
+// What is left out of a report takes nothing back.
+TEST_F(ReportTest, EndsWithThreeWhateverKindIsAskedFor) {
+  MadeOptions options;
+  options.lies = true;
+  WriteMadeRecords(OwnFolder() + "/lying.banyan", options);
+  for (const char* kind : {"edit", "continue"}) {
+    const Outcome outcome = RunProgram("report " + OwnFolder() +
+                                       "/lying.banyan --all --kind " + kind);
+    EXPECT_EQ(outcome.code, 3) << kind << outcome.output;
+    EXPECT_THAT(outcome.out, HasSubstr("NOT LOSSLESS: merged")) << kind;
+  }
 }
 
 TEST_F(ReportTest, GivesDifferencesToAReferenceCell) {
@@ -349,6 +363,32 @@ TEST_F(MachinesTest, HaveNoFastestChainInCommon) {
   EXPECT_EQ(fastest.code, 2);
   EXPECT_THAT(fastest.err,
               HasSubstr("expected records of one machine, found 2"));
+}
+
+// Another experiment, made on another machine.
+TEST_F(MachinesTest, AreNotHeldAgainstEachOther) {
+  records::Context context = MadeContext({});
+  context.set_experiment_hash("aabbccddeeff");
+  context.mutable_machine()->set_threads(4);
+  const std::string other = OwnFolder() + "/other";
+  std::filesystem::create_directories(other);
+  WriteMadeRecords(other + "/one.banyan", {}, context);
+  const std::string both =
+      other + " " + OwnFolder() + "/shard0.banyan --mixed --all --reference ";
+  const Outcome refused = RunProgram("report " + both + "plain@aabbccdd");
+  EXPECT_EQ(refused.code, 2) << refused.out;
+  EXPECT_THAT(refused.err,
+              AllOf(HasSubstr("--reference: 'plain@aabbccdd' was recorded on "
+                              "machine "),
+                    HasSubstr("expected a cell of the same machine")));
+}
+
+TEST_F(MachinesTest, AreNoOneRunToCompare) {
+  const std::string command = "compare " + OwnFolder() + " " + OwnFolder();
+  const Outcome refused = RunProgram(command);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("one run of 2 machines"));
+  EXPECT_EQ(RunProgram(command + " --mixed").code, 0);
 }
 
 TEST_F(ReportTest, PutsDifferentExperimentsSideBySideOnlyIfTold) {

@@ -117,6 +117,21 @@ TEST(Fingerprint, NamesEveryFileOfAFolderButThoseBeside) {
   EXPECT_TRUE(FilesAt(folder.path() + "/none").empty());
 }
 
+// A weight changed anywhere is another model, whatever the file's size.
+TEST(Fingerprint, IsOfEveryByte) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/model.safetensors";
+  std::string bytes(std::size_t{17} << 20, 'a');
+  folder.Write("model.safetensors", bytes);
+  const std::string before = FilesAt(path)[0].fingerprint();
+  for (const std::size_t place : {std::size_t{5000}, bytes.size() - 1}) {
+    bytes[place] = 'b';
+    folder.Write("model.safetensors", bytes);
+    EXPECT_NE(FilesAt(path)[0].fingerprint(), before) << place;
+    bytes[place] = 'a';
+  }
+}
+
 TEST(ModelShelf, SaysThatADirectoryIsMissing) {
   ModelShelf shelf = Shelf();
   for (const char* none : {"no_such_folder", "CMakeLists.txt", ""}) {

@@ -200,6 +200,39 @@ TEST(PreparedRun, DecodesUpToTwiceABatchInOneGo) {
                           ElementsAre(6, 7, 8)));
 }
 
+// A drafter larger than its target, and one that costs next to nothing.
+TEST(Check, WarnsWhereADraftedLevelCostsMoreThanAPass) {
+  const std::string models = std::filesystem::absolute("models").string();
+  const auto warning = [&](const std::string& drafter) {
+    const Outcome outcome = RunProgram(
+        "check " +
+        WriteTestFile(absl::StrCat(
+            "question: q\n"
+            "target: {directory: ",
+            models,
+            "/pycode-draft-1}\n"
+            "workload: {file: ",
+            std::filesystem::absolute("experiments/workloads/pycode.jsonl")
+                .string(),
+            ", prompts: 1}\n"
+            "methods:\n"
+            "  a:\n",
+            drafter,
+            "    policy: {name: chain, gamma: 2}\n"
+            "    verifier: {name: multi_round}\n")));
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    return outcome.err;
+  };
+  EXPECT_THAT(warning(absl::StrCat("    models: {large: {directory: ", models,
+                                   "/pycode-target}}\n"
+                                   "    drafters: [{name: small_model, model: "
+                                   "large}]\n")),
+              HasSubstr("no method can be faster than plain decoding here: a "
+                        "drafted level costs "));
+  EXPECT_THAT(warning("    drafters: [{name: ngram}]\n"),
+              Not(HasSubstr("no method can be faster")));
+}
+
 // What the file says wrongly, and what is found wrong where it points to, with
 // models opened or without.
 TEST(PreparedRun, ChecksAllOfItAtOnce) {

@@ -122,6 +122,19 @@ class RunTest(RunCase):
             self.run_all(out)
             self.assertEqual(self.tokens(out), expected)
 
+    def test_a_folder_of_another_run_is_refused_before_it_decodes(self):
+        out = self.folder / "out"
+        self.run_all(out, "--shard", "0/2")
+        whole = run("run", self.file, "--out", out)
+        self.assertEqual(whole.returncode, 2)
+        self.assertIn("holds shard 0 of 2, not of 1", whole.stderr)
+        self.file.write_text(EXPERIMENT.replace("survive", "last"))
+        other = run("run", self.file, "--out", out, "--shard", "1/2")
+        self.assertEqual(other.returncode, 2)
+        self.assertIn("records-0-of-2.banyan holds another experiment",
+                      other.stderr)
+        self.assertEqual(len(list(out.glob("*.banyan"))), 1)
+
     def test_shards_of_batches_are_one_run(self):
         self.file.write_text(EXPERIMENT + "batch: 2\n")
         whole = self.folder / "whole"

@@ -1,0 +1,80 @@
+"""Tests of scripts/run, with a program and a build that are made up."""
+
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = """\
+#!/bin/sh
+echo "$1" >>"$0.called"
+while [ $# -gt 1 ]; do
+  [ "$1" != --out ] || out=$2
+  shift
+done
+case $(tail -n 1 "$0.called") in
+  run) mkdir -p "$out"; exit RUN ;;
+  report) echo page >"$out"; exit REPORT ;;
+esac
+"""
+
+
+class RunTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for name in "common.sh", "run":
+            self.put(f"scripts/{name}",
+                     (PROJECT / "scripts" / name).read_text())
+        self.put("scripts/setup", "#!/bin/sh\n")
+        self.put("bin/cmake", "#!/bin/sh\n")
+        self.put("configs/specinfer_vs_chain.yaml", "question: q\n")
+        for name in ("pycode-110m", "pycode-medusa-110m", "pycode-eagle1-110m",
+                     "pycode-eagle3-110m", "pycode-index"):
+            (self.root / "build/cache" / name).mkdir(parents=True)
+        for name in ("curve_2m.yaml", "curve_110m.yaml", "draft_2m.yaml",
+                     "draft_110m.yaml", "pycode-index/index.json"):
+            (self.root / "build/cache" / name).touch()
+
+    def put(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def run_script(self, run, report):
+        self.put("build/release/banyan", PROGRAM.replace(
+            "RUN", str(run)).replace("REPORT", str(report)))
+        return subprocess.run(
+            [self.root / "scripts/run"], check=False, capture_output=True,
+            text=True, env={"PATH": f"{self.root}/bin:/usr/bin:/bin"})
+
+    def page(self):
+        return self.root / "out/specinfer_vs_chain/report.html"
+
+    def test_a_refuted_claim_ends_it_with_3_after_the_page(self):
+        done = self.run_script(run=3, report=3)
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertTrue(self.page().exists())
+        self.assertIn("report.html", done.stdout)
+
+    def test_records_that_refute_it_are_enough(self):
+        self.assertEqual(self.run_script(run=0, report=3).returncode, 3)
+
+    def test_without_one_it_ends_well(self):
+        done = self.run_script(run=0, report=0)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertTrue(self.page().exists())
+
+    def test_what_fails_otherwise_ends_it_at_once(self):
+        done = self.run_script(run=1, report=0)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertFalse(self.page().exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
