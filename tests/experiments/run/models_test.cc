@@ -132,6 +132,26 @@ TEST(Fingerprint, IsOfEveryByte) {
   }
 }
 
+// An index's shards have sums of their own, and may be larger than memory.
+TEST(Fingerprint, IsOfPartsOfAnIndexsShard) {
+  const TestFolder folder;
+  folder.Write("index.json", "{}");
+  const std::string path = folder.path() + "/00000.tokens";
+  std::string bytes(std::size_t{9} << 20, 'a');
+  const auto changed = [&](std::size_t place) {
+    folder.Write("00000.tokens", bytes);
+    const std::string before = FilesAt(path)[0].fingerprint();
+    bytes[place] = 'b';
+    folder.Write("00000.tokens", bytes);
+    bytes[place] = 'a';
+    return FilesAt(path)[0].fingerprint() != before;
+  };
+  const std::size_t apart = (bytes.size() - 4096) / 1023;
+  for (const std::size_t part : {0, 1, 500, 1023})
+    EXPECT_TRUE(changed(part * apart + 4095)) << part;
+  EXPECT_FALSE(changed(4096));
+}
+
 TEST(ModelShelf, SaysThatADirectoryIsMissing) {
   ModelShelf shelf = Shelf();
   for (const char* none : {"no_such_folder", "CMakeLists.txt", ""}) {
