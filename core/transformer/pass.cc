@@ -108,8 +108,8 @@ TransformerPass::TransformerPass(const Transformer& model,
       workspace_(std::move(workspace)) {}
 
 absl::StatusOr<std::vector<std::unique_ptr<Scores>>> TransformerPass::Run() {
-  BANYAN_RETURN_IF_ERROR(Begin());
   const std::size_t start = StartOf(*parts_.front().request);
+  BANYAN_RETURN_IF_ERROR(Begin(/*embeds=*/start == 0));
   if (start > 0) BANYAN_RETURN_IF_ERROR(GoOn(start));
   BANYAN_RETURN_IF_ERROR(RunLayers(start));
   BANYAN_RETURN_IF_ERROR(Head());

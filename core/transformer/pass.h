@@ -77,7 +77,8 @@ class TransformerPass {
   TransformerPass(const Transformer& model, std::vector<PassPart> parts,
                   std::size_t end);
 
-  absl::Status Begin();
+  // `embeds`: the rows start from their tokens, not from what views have kept.
+  absl::Status Begin(bool embeds);
   absl::Status BeginOnDevice();
   // The stream behind the first layers, of rows that views have computed and of
   // the others; and what a view has of a part in the caches.

@@ -111,15 +111,15 @@ absl::StatusOr<Tensor> TransformerPass::RunOthers(
     }
   if (runs.empty()) return Tensor{};
   TransformerPass first(model_, std::move(runs), start);
-  BANYAN_RETURN_IF_ERROR(first.Begin());
+  BANYAN_RETURN_IF_ERROR(first.Begin(/*embeds=*/true));
   BANYAN_RETURN_IF_ERROR(first.RunLayers(0));
   // Its numbers stay until this pass has read them.
   others_ = first.workspace_;
   return first.stream_;
 }
 
-// Room in the caches, tokens, positions, who sees whom, and the embedding.
-absl::Status TransformerPass::Begin() {
+// Makes room in the caches, and uploads tokens, positions and who sees whom.
+absl::Status TransformerPass::Begin(bool embeds) {
   std::vector<int> ids;
   std::vector<int> positions;
   std::vector<int> visible;
@@ -148,15 +148,13 @@ absl::Status TransformerPass::Begin() {
   for (PassPart& part : parts_) part.visible.buffer = bits.buffer;
 
   BANYAN_RETURN_IF_ERROR(MakeStream());
-  const bool goes_on = StartOf(*parts_.front().request) > 0 &&
-                       end_ == parts_.front().session->layers().size();
-  if (!goes_on) {
+  if (embeds) {
     BANYAN_ASSIGN_OR_RETURN(Ints tokens,
                             workspace_->List(Workspace::kIds, ids));
     BANYAN_RETURN_IF_ERROR(Embed(tokens));
   }
   if (model_.weights_.positions != nullptr) {
-    if (goes_on) return absl::OkStatus();
+    if (!embeds) return absl::OkStatus();
     BANYAN_ASSIGN_OR_RETURN(Ints places,
                             workspace_->List(Workspace::kPositions, positions));
     return backend_.Embed(

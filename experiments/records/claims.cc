@@ -61,20 +61,20 @@ void WithdrawRefutedClaims(RecordSet& set) {
   // Methods, by experiment: what lies at temperature 0 is not believed above
   // it.
   std::set<std::pair<const records::Context*, std::string>> refuted;
-  for (const CellRecords& cell : set.cells)
-    if (cell.cell->lossless() && !cell.context->machine().fast() &&
-        CompareTexts(cell.pairs).differing > 0)
-      refuted.emplace(cell.context, cell.cell->method());
+  for (const CellRecords& cell : set.cells) {
+    if (!cell.cell->lossless() || cell.context->machine().fast()) continue;
+    const TextCheck check = CompareTexts(cell.pairs);
+    if (check.differing == 0) continue;
+    refuted.emplace(cell.context, cell.cell->method());
+    set.refuted.push_back(
+        absl::StrCat("NOT LOSSLESS: ", cell.name, " claims to be, but ",
+                     check.differing, " of its ", check.compared,
+                     " texts at temperature 0 differ from plain decoding's"));
+  }
   for (CellRecords& cell : set.cells) {
     if (!cell.cell->lossless() ||
         !refuted.contains({cell.context, cell.cell->method()}))
       continue;
-    const TextCheck check = CompareTexts(cell.pairs);
-    if (check.differing > 0)
-      set.refuted.push_back(
-          absl::StrCat("NOT LOSSLESS: ", cell.name, " claims to be, but ",
-                       check.differing, " of its ", check.compared,
-                       " texts at temperature 0 differ from plain decoding's"));
     auto without = std::make_unique<records::Cell>(*cell.cell);
     without->set_lossless(false);
     without->set_evidence(records::REFUTED);

@@ -233,14 +233,14 @@ void WarnOfShards(const Experiment& experiment,
                                       " is not among the files"));
 }
 
-// The first of what is true of files, and of how many more it is.
+// Warns of the first file, and counts the others of the same kind.
 void WarnOnce(const std::vector<std::string>& of_files,
               std::vector<std::string>& warnings) {
   if (of_files.empty()) return;
   warnings.push_back(of_files.front());
   if (of_files.size() > 1)
     absl::StrAppend(
-        &warnings.back(), "; so it is with ",
+        &warnings.back(), "; the same holds for ",
         Counted(static_cast<std::int64_t>(of_files.size() - 1), "more file"));
 }
 

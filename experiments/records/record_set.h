@@ -50,8 +50,8 @@ struct RecordSet {
   // A sentence for each thing a reader of the numbers should know: torn tails,
   // shards and prompts that are missing, machines that differ or were busy.
   std::vector<std::string> warnings;
-  // A sentence for each cell that claims to be lossless and lost the word by
-  // its own texts, whatever is left out of the set later.
+  // A sentence for each cell whose texts refute its claim to be lossless. Cells
+  // and prompts left out of the set later do not change these.
   std::vector<std::string> refuted;
 
   // The cell of this name, or null.

@@ -75,7 +75,7 @@ class Maker {
                        return bytes_.at(a.name) > bytes_.at(b.name);
                      });
     for (TargetAnswer& target : answer.targets)
-      target.opening = Opening(target);
+      target.opening = Opening(target, answer.targets.size() > 1);
     answer.refuted = set_.refuted;
     answer.notes = Notes(set_, answer);
     return answer;

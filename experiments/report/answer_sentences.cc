@@ -74,7 +74,7 @@ std::string OpeningAt(double temperature,
     slower += entry->reference.verdict == SpeedVerdict::kSlower ? 1 : 0;
   }
   return absl::StrFormat(
-      "At T = %g, %d of %d %s %s faster than %s, %s slower, %s open.",
+      " T = %g, %d of %d %s %s faster than %s, %s slower, %s open.",
       temperature, faster, entries.size(), Noun(entries),
       faster == 1 ? "is" : "are", References(entries), Are(slower),
       Are(entries.size() - faster - slower));
@@ -184,14 +184,16 @@ void AddUnexplained(const TargetAnswer& target,
 
 }  // namespace
 
-std::vector<std::string> Opening(const TargetAnswer& target) {
+std::vector<std::string> Opening(const TargetAnswer& target, bool named) {
   std::map<double, std::vector<const AnswerEntry*>> entries;
   for (const AnswerRow& row : target.rows)
     for (const auto& [temperature, entry] : row.at)
       entries[temperature].push_back(&entry);
   std::vector<std::string> sentences;
   for (const auto& [temperature, at] : entries)
-    sentences.push_back(OpeningAt(temperature, at));
+    sentences.push_back(
+        absl::StrCat(named ? absl::StrCat("On ", target.name, " at") : "At",
+                     OpeningAt(temperature, at)));
   return sentences;
 }
 

@@ -10,9 +10,10 @@
 
 namespace banyan {
 
-// Answers the question, a sentence a temperature: "At T = 0, 1 of 9 trees is
-// faster than chain-4 draft-2, 5 are slower, 3 are open."
-std::vector<std::string> Opening(const TargetAnswer& target);
+// Answers the question, one sentence per temperature: "At T = 0, 1 of 9 trees
+// is faster than chain-4 draft-2, 5 are slower, 3 are open." If `named`, each
+// names the target: "On small at T = 0, ...".
+std::vector<std::string> Opening(const TargetAnswer& target, bool named);
 
 // What a reader should know of the numbers: what the reference is and why,
 // which numbers travel to other machines, what "lossless" rests on, rivals that

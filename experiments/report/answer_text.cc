@@ -72,14 +72,6 @@ std::string Difference(const Estimate& difference) {
   return absl::StrFormat("%+.2f", difference.value);
 }
 
-// Where there are several targets it says of which it speaks.
-std::string OpeningOf(const Answer& answer, std::size_t target,
-                      const std::string& sentence) {
-  return answer.targets.size() == 1
-             ? sentence
-             : absl::StrCat("On ", answer.targets[target].name, ": ", sentence);
-}
-
 class TextMaker {
  public:
   TextMaker(const Answer& answer, const std::string& more)
@@ -107,9 +99,8 @@ class TextMaker {
     if (answer_.records < answer_.expected)
       lines_.push_back(absl::StrCat("UNFINISHED: ", answer_.records, " of ",
                                     answer_.expected, " records so far."));
-    for (std::size_t i = 0; i < answer_.targets.size(); ++i)
-      for (const std::string& sentence : answer_.targets[i].opening)
-        Add(Wrapped(OpeningOf(answer_, i, sentence)));
+    for (const TargetAnswer& target : answer_.targets)
+      for (const std::string& sentence : target.opening) Add(Wrapped(sentence));
   }
 
   void Add(std::vector<std::string> lines) {

@@ -20,15 +20,29 @@
 namespace banyan {
 namespace {
 
-// What differs between a file that is there and the run that wants it.
-std::string Difference(const records::Context& found,
-                       const records::Context& wanted) {
+// Shards of one run have these in common.
+std::string ExperimentDifference(const records::Context& found,
+                                 const records::Context& wanted) {
   if (found.experiment_hash() != wanted.experiment_hash())
     return absl::StrCat("another experiment (", found.experiment_hash(),
                         ", not ", wanted.experiment_hash(), ")");
   if (found.workload().hash() != wanted.workload().hash())
     return absl::StrCat("another workload (", found.workload().hash(), ", not ",
                         wanted.workload().hash(), ")");
+  return "";
+}
+
+std::string FileDifference(const records::Context& found,
+                           const records::Context& wanted) {
+  const std::string file = FirstDifferingFile(found, wanted);
+  return file.empty() ? "" : absl::StrCat("a run with another ", file);
+}
+
+// What differs between a file that is there and the run that wants it.
+std::string Difference(const records::Context& found,
+                       const records::Context& wanted) {
+  if (std::string other = ExperimentDifference(found, wanted); !other.empty())
+    return other;
   if (found.shard() != wanted.shard() || found.shards() != wanted.shards())
     return absl::StrCat("shard ", found.shard(), " of ", found.shards());
   if (DeviceOf(found.machine()) != DeviceOf(wanted.machine()))
@@ -54,27 +68,25 @@ std::string Difference(const records::Context& found,
   if (found.cells_size() != wanted.cells_size())
     return absl::StrCat("a run of ", found.cells_size(), " cells, not ",
                         wanted.cells_size());
-  const std::string file = FirstDifferingFile(found, wanted);
-  if (!file.empty()) return absl::StrCat("a run with another ", file);
+  if (std::string file = FileDifference(found, wanted); !file.empty())
+    return file;
   if (!NamesFiles(found)) return "a run that does not name the files it read";
   return "";
 }
 
-// What keeps a file of another shard from being reported with the run's.
+// Returns why a report would refuse the file of another shard beside the run's.
 std::string ShardDifference(const records::Context& found,
                             const records::Context& wanted) {
-  if (found.experiment_hash() != wanted.experiment_hash())
-    return absl::StrCat("another experiment (", found.experiment_hash(),
-                        ", not ", wanted.experiment_hash(), ")");
+  if (std::string other = ExperimentDifference(found, wanted); !other.empty())
+    return other;
   if (found.shards() != wanted.shards())
     return absl::StrCat("shard ", found.shard(), " of ", found.shards(),
                         ", not of ", wanted.shards());
-  const std::string file = FirstDifferingFile(found, wanted);
-  return file.empty() ? "" : absl::StrCat("a run with another ", file);
+  return FileDifference(found, wanted);
 }
 
-// A folder of records is of one run: what is not would be found when all is
-// decoded and reported.
+// Fails if the folder has records of another run: a report would refuse them
+// when everything is decoded.
 absl::Status CheckOtherShards(const std::string& directory,
                               const std::string& own,
                               const records::Context& context) {

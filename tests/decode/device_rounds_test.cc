@@ -60,8 +60,9 @@ const char* const kPolicies[] = {
 
 class DeviceRounds : public testing::TestWithParam<std::string> {};
 
-// Every twin with every other that it goes with, at one sampling after another;
-// under sanitizers, which take ten times as long, one in three.
+// Compares every device drafter with every compatible policy and verifier, each
+// pairing under the next sampling options. Under sanitizers, which take ten
+// times as long, every third pairing.
 TEST_P(DeviceRounds, AreTheHostsToTheLastBit) {
   const bool eagle = GetParam() == "eagle";
   Models models("llama");

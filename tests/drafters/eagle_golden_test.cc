@@ -221,6 +221,37 @@ TEST_P(EagleGolden, ComputesWhatComesOutOfTruePairs) {
   }
 }
 
+// A view has run the first pair, whose token some layouts hide, and the pass
+// runs the others.
+TEST_P(EagleGolden, GoesOnFromTheFirstPair) {
+  const Context text = Text();
+  const Model& network = head_->network();
+  std::vector<float> vectors;
+  ASSERT_TRUE(
+      head_->VectorsOf(text.features.values, text.features.rows, vectors).ok());
+  const auto tokens = absl::MakeConstSpan(text.tokens).subspan(1);
+  const TokenBatch batch = TokenBatch::Chain(tokens, 0);
+  const TokenBatch first = TokenBatch::Chain(tokens.first(1), 0);
+  const auto session = network.NewSession();
+  const auto apart = network.NewSession();
+  ViewOptions options = ViewOptions::Layers({0});
+  options.keeps_rows = true;
+  const auto view = MustView(*apart, options);
+  LogitsOf(network, {.session = view.get(),
+                     .batch = &first,
+                     .vectors = absl::MakeConstSpan(vectors).first(
+                         vectors.size() / tokens.size())});
+  std::vector<int> done(tokens.size(), -1);
+  done[0] = 0;
+  ExpectSame(LogitsOf(network, {.session = apart.get(),
+                                .batch = &batch,
+                                .vectors = vectors,
+                                .done = {view.get(), done}}),
+             LogitsOf(network, {.session = session.get(),
+                                .batch = &batch,
+                                .vectors = vectors}));
+}
+
 // The drafter grows the tree level by level, then commits a path of it.
 TEST_P(EagleGolden, DraftsTreesAndFollowsWhatIsAccepted) {
   const std::vector<int> tokens = golden_.Ints("tree_tokens");

@@ -110,9 +110,8 @@ function drawAnswer() {
   }
   byId("refuted").replaceChildren(...(answer?.refuted ?? []).map(
       (claim) => element("p", {}, claim)));
-  byId("opening").textContent = targets.map((target) =>
-      (targets.length === 1 ? "" : `On ${target.target}: `) +
-      target.opening.join(" ")).join(" ");
+  byId("opening").textContent =
+      targets.flatMap((target) => target.opening).join(" ");
   byId("notes").replaceChildren(...(answer?.notes ?? []).map(
       (note) => element("li", {}, note)));
   byId("beside-chains").hidden = !targets.some((target) => target.rows.some(

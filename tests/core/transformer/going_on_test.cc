@@ -35,13 +35,6 @@ std::vector<int> UpTo(int count) {
   return all;
 }
 
-std::unique_ptr<Session> MustView(Session& session,
-                                  const ViewOptions& options) {
-  auto view = session.View(options);
-  Check(view.ok(), view.status().message());
-  return *std::move(view);
-}
-
 ViewOptions FirstLayers(int count) {
   ViewOptions options = ViewOptions::Layers(UpTo(count));
   options.keeps_rows = true;
@@ -73,15 +66,6 @@ Part SomeOf(const TokenBatch& whole, Dice& dice) {
   Part part;
   while (part.batch.size() == 0) part = PartOf(whole, dice);
   return part;
-}
-
-std::vector<Logits> LogitsOf(const Model& model, const ScoreRequest& request) {
-  auto scores = model.Score({&request, 1});
-  Check(scores.ok(), scores.status().message());
-  std::vector<Logits> rows;
-  for (int row = 0; row < request.batch->size(); ++row)
-    rows.push_back(MustRead(*scores->front(), row));
-  return rows;
 }
 
 class GoingOn : public testing::TestWithParam<GoldenOnDevice> {

@@ -97,6 +97,22 @@ std::vector<GoldenOnDevice> GoldensOnDevices() {
   return all;
 }
 
+std::unique_ptr<Session> MustView(Session& session,
+                                  const ViewOptions& options) {
+  auto view = session.View(options);
+  Check(view.ok(), view.status().message());
+  return *std::move(view);
+}
+
+std::vector<Logits> LogitsOf(const Model& model, const ScoreRequest& request) {
+  auto scores = model.Score({&request, 1});
+  Check(scores.ok(), scores.status().message());
+  std::vector<Logits> rows;
+  for (int row = 0; row < request.batch->size(); ++row)
+    rows.push_back(MustRead(*scores->front(), row));
+  return rows;
+}
+
 std::vector<TokenId> RandomText(const Model& model, int size, Dice& dice) {
   std::vector<TokenId> text;
   for (int i = 0; i < size; ++i) text.push_back(RandomToken(model, dice));

@@ -44,6 +44,11 @@ struct GoldenOnDevice {
 // Every one on every device.
 std::vector<GoldenOnDevice> GoldensOnDevices();
 
+// A view of the session. A failure ends the program, as in the next one.
+std::unique_ptr<Session> MustView(Session& session, const ViewOptions& options);
+// The logits of every row of the request's batch.
+std::vector<Logits> LogitsOf(const Model& model, const ScoreRequest& request);
+
 // Random ids of the model's vocabulary.
 std::vector<TokenId> RandomText(const Model& model, int size, Dice& dice);
 

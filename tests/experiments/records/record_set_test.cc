@@ -301,8 +301,8 @@ TEST_F(RecordSetTest, TellsABusyMachine) {
       ReadRecordSet({Path("shard0"), Path("shard1"), Path("shard2")}, false);
   ASSERT_TRUE(shards.ok()) << shards.status();
   EXPECT_THAT(shards->warnings,
-              ElementsAre(HasSubstr("; so it is with 2 more files"),
-                          HasSubstr("; so it is with 2 more files")));
+              ElementsAre(HasSubstr("; the same holds for 2 more files"),
+                          HasSubstr("; the same holds for 2 more files")));
 }
 
 // Cells point into the files: moving the set must not leave them behind.

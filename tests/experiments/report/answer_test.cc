@@ -222,8 +222,8 @@ TEST_F(AnswerTest, SetsTemperaturesSideBySideAndTargetsBelow) {
   ASSERT_THAT(answer.targets, SizeIs(2));
   EXPECT_EQ(answer.targets[0].name, "large");  // by bytes, not by order
   const std::string text = AnswerText(answer, "");
-  EXPECT_THAT(text, AllOf(ContainsRegex("\nOn large: At T = 0, .*\n"),
-                          ContainsRegex("\nOn small: At T = 1, .*\n"),
+  EXPECT_THAT(text, AllOf(ContainsRegex("\nOn large at T = 0, .*\n"),
+                          ContainsRegex("\nOn small at T = 1, .*\n"),
                           HasSubstr("large, 8 prompts."),
                           HasSubstr("On small the fastest: at T = 0 "
                                     "chain-8 strong"),

@@ -41,6 +41,16 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
+// Begins an experiment on the shipped target; `prompts` are keys of its
+// workload.
+std::string Head(const std::string& prompts) {
+  return absl::StrCat(
+      "question: q\n"
+      "target: {directory: models/pycode-target}\n"
+      "workload: {file: experiments/workloads/pycode.jsonl, ",
+      prompts, "}\n");
+}
+
 // An experiment's cells, ready to decode on the models of `shelf`.
 absl::StatusOr<PreparedRun> Prepare(const std::string& text,
                                     ModelShelf& shelf) {
@@ -57,22 +67,20 @@ absl::StatusOr<PreparedRun> Prepare(const std::string& text,
 TEST(PreparedRun, GivesEveryCellABaselineLikeItselfInAllElse) {
   ModelShelf shelf(OneThread());
   const auto run = Prepare(
-      "question: q\n"
-      "target: {directory: models/pycode-target}\n"
-      "workload: {file: experiments/workloads/pycode.jsonl, prompts: 2}\n"
-      "sampling: {top_p: 0.9}\n"
-      "methods:\n"
-      "  ngram:\n"
-      "    drafters: [{name: ngram, sampling: {temperature: 0.5}}]\n"
-      "    policy: {name: chain, gamma: 3}\n"
-      "    verifier: {name: multi_round}\n"
-      "matrix:\n"
-      "  sampling.temperature: [0, 1]\n"
-      "  target.weights: [f32, q8]\n"
-      "  limits.max_new_tokens: [3, 5]\n"
-      "  seeds: [[1], [2]]\n"
-      "  limits.ignore_eos: [true, false]\n"
-      "  batch: [1, 2]\n",
+      Head("prompts: 2") +
+          "sampling: {top_p: 0.9}\n"
+          "methods:\n"
+          "  ngram:\n"
+          "    drafters: [{name: ngram, sampling: {temperature: 0.5}}]\n"
+          "    policy: {name: chain, gamma: 3}\n"
+          "    verifier: {name: multi_round}\n"
+          "matrix:\n"
+          "  sampling.temperature: [0, 1]\n"
+          "  target.weights: [f32, q8]\n"
+          "  limits.max_new_tokens: [3, 5]\n"
+          "  seeds: [[1], [2]]\n"
+          "  limits.ignore_eos: [true, false]\n"
+          "  batch: [1, 2]\n",
       shelf);
   ASSERT_TRUE(run.ok()) << run.status();
   ASSERT_EQ(run->cells.size(), 128U);
@@ -118,17 +126,14 @@ TEST(RunEstimate, CountsThePassesOfEveryCell) {
   ModelShelf shelf(OneThread());
   const auto estimate = [&](const std::string& method) {
     const auto run = Prepare(
-        absl::StrCat(
-            "question: q\n"
-            "target: {directory: models/pycode-target}\n"
-            "workload: {file: experiments/workloads/pycode.jsonl, prompts: 1}\n"
-            "limits: {max_new_tokens: 5}\n"
-            "methods:\n"
-            "  own:\n"
-            "    models: {draft: {directory: models/pycode-draft-1}}\n"
-            "    drafters: [{name: small_model, model: draft}]\n"
-            "    verifier: {name: multi_round}\n",
-            method),
+        absl::StrCat(Head("prompts: 1"),
+                     "limits: {max_new_tokens: 5}\n"
+                     "methods:\n"
+                     "  own:\n"
+                     "    models: {draft: {directory: models/pycode-draft-1}}\n"
+                     "    drafters: [{name: small_model, model: draft}]\n"
+                     "    verifier: {name: multi_round}\n",
+                     method),
         shelf);
     EXPECT_TRUE(run.ok()) << run.status();
     const PreparedCell& cell = run->cells.back();
@@ -160,17 +165,14 @@ TEST(RunEstimate, CountsThePassesOfEveryCell) {
 }
 
 TEST(PreparedRun, KnowsWhichCellsCarryState) {
-  constexpr char kLearning[] =
-      "question: q\n"
-      "target: {directory: models/pycode-target}\n"
-      "workload: {file: experiments/workloads/pycode.jsonl, prompts: 1}\n"
-      "methods:\n"
-      "  ngram:\n"
-      "    drafters: [{name: ngram, reset: never}]\n"
-      "    policy: {name: chain, gamma: 3}\n"
-      "    verifier: {name: multi_round}\n";
+  const std::string learning = Head("prompts: 1") +
+                               "methods:\n"
+                               "  ngram:\n"
+                               "    drafters: [{name: ngram, reset: never}]\n"
+                               "    policy: {name: chain, gamma: 3}\n"
+                               "    verifier: {name: multi_round}\n";
   ModelShelf shelf(OneThread());
-  const auto run = Prepare(kLearning, shelf);
+  const auto run = Prepare(learning, shelf);
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_FALSE(run->cells[0].carries_state);
   EXPECT_TRUE(run->cells[1].carries_state);
@@ -178,12 +180,7 @@ TEST(PreparedRun, KnowsWhichCellsCarryState) {
 
 TEST(PreparedRun, NeedsPromptsOfTheKindsWanted) {
   ModelShelf shelf(OneThread());
-  const auto run = Prepare(
-      "question: q\n"
-      "target: {directory: models/pycode-target}\n"
-      "workload: {file: experiments/workloads/pycode.jsonl, kinds: [poems]}\n"
-      "methods: {}\n",
-      shelf);
+  const auto run = Prepare(Head("kinds: [poems]") + "methods: {}\n", shelf);
   EXPECT_EQ(run.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(run.status().message()),
               HasSubstr("unknown kind of prompt 'poems'"));
