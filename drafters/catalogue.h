@@ -11,8 +11,8 @@
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "drafters/drafter.h"
-#include "drafters/head_doctor.h"
-#include "drafters/head_growth.h"
+#include "drafters/heads/head_doctor.h"
+#include "drafters/heads/head_growth.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 

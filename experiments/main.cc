@@ -4,8 +4,8 @@
 #include <new>
 #include <stdexcept>
 
-#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/shared/command_line.h"
 
 namespace {
 

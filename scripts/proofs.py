@@ -32,7 +32,7 @@ COMMON = ("decode/decoder.cc", "decode/batch_decoder.cc", "decode/round.cc",
           "decode/method.cc", "core/random/enumerating_source.cc")
 # The proofs of verifiers with policies draft with this, and those of drafters
 # draw trees of these (tests/conformance).
-PROOF_DRAFTER = "drafters/small_model"
+PROOF_DRAFTER = "drafters/*/small_model"
 PROOF_POLICIES = ("tree/policies/plans.cc", "tree/policies/sequences.cc",
                   "tree/policies/best_first.cc",
                   "tree/policies/adaptive_chain.cc",
@@ -87,8 +87,9 @@ class Sources:
         return digest.hexdigest()[:8]
 
     def folder(self, folder):
+        """The .cc files of the folders that a pattern names."""
         return [str(path.relative_to(self.root))
-                for path in sorted((self.root / folder).glob("*.cc"))]
+                for path in sorted(self.root.glob(f"{folder}/*.cc"))]
 
     def defining(self, folder, function):
         """The .cc files of a folder that define `function`."""
@@ -120,9 +121,9 @@ def parts_of(sources):
     parts.append(("trunks", "merged",
                   sources.hash(list(PROOF_POLICIES) + small_model)))
     for name, row in sources.rows("drafters/catalogue.cc"):
-        files = list(PROOF_POLICIES) + sources.folder(f"drafters/{name}")
+        files = list(PROOF_POLICIES) + sources.folder(f"drafters/*/{name}")
         for inner in re.findall(r"name: (\w+)", row):
-            files += sources.folder(f"drafters/{inner}")
+            files += sources.folder(f"drafters/*/{inner}")
         for kind in ("drafter", "carried"):
             parts.append((kind, name, sources.hash(files)))
     return parts

@@ -32,7 +32,7 @@ def is_eagle(tensors):
 
 
 def layout_of(config, tensors):
-    """The name of the layout, as drafters/eagle/layouts.cc tells them apart."""
+    """The name of the layout, as drafters/heads/eagle/layouts.cc tells them apart."""
     if config.get("speculators_model_type"):
         return SPECULATORS
     if "midlayer.self_attn.q_proj.weight" in tensors:

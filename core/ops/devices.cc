@@ -17,7 +17,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/cpu/cpu_backend.h"
 #include "core/ops/cuda/cuda_backend.h"
-#include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/reference/reference_backend.h"
 
 namespace banyan {

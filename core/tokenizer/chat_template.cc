@@ -18,7 +18,7 @@
 #include "absl/types/span.h"
 #include "core/base/nearest.h"
 #include "core/base/status_macros.h"
-#include "core/tokenizer/piece.h"
+#include "core/tokenizer/steps/piece.h"
 #include "core/tokenizer/tokenizer.h"
 
 namespace banyan {

@@ -15,9 +15,9 @@
 #include "absl/types/span.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/tokenizer/patterns/unicode.h"
 #include "core/tokenizer/spellings.h"
 #include "core/tokenizer/tokenizer.h"
-#include "core/tokenizer/unicode.h"
 
 namespace banyan {
 namespace {

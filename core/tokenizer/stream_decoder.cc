@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
-#include "core/tokenizer/decoder.h"
+#include "core/tokenizer/steps/decoder.h"
 #include "core/tokenizer/tokenizer.h"
 
 namespace banyan {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/token.h"
-#include "core/tokenizer/decoder.h"
+#include "core/tokenizer/steps/decoder.h"
 #include "core/tokenizer/tokenizer.h"
 
 namespace banyan {

@@ -2,7 +2,7 @@
 #ifndef BANYAN_EXPERIMENTS_COMMANDS_COMMANDS_H_
 #define BANYAN_EXPERIMENTS_COMMANDS_COMMANDS_H_
 
-#include "experiments/commands/command_line.h"
+#include "experiments/commands/shared/command_line.h"
 
 namespace banyan {
 

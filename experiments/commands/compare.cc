@@ -7,9 +7,9 @@
 
 #include "absl/status/status.h"
 #include "core/base/status_macros.h"
-#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
-#include "experiments/commands/warnings.h"
+#include "experiments/commands/shared/command_line.h"
+#include "experiments/commands/shared/warnings.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/table.h"
 

@@ -23,16 +23,16 @@
 #include "core/json/json_value.h"
 #include "core/model/model.h"
 #include "decode/sequence.h"
-#include "drafters/agreement.h"
 #include "drafters/catalogue.h"
-#include "drafters/head_doctor.h"
-#include "experiments/commands/command_line.h"
+#include "drafters/heads/agreement.h"
+#include "drafters/heads/head_doctor.h"
 #include "experiments/commands/commands.h"
-#include "experiments/commands/model_options.h"
-#include "experiments/run/drafter_fit.h"
-#include "experiments/run/loaded_model.h"
-#include "experiments/run/model_shelf.h"
+#include "experiments/commands/shared/command_line.h"
+#include "experiments/commands/shared/model_options.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/model_shelf.h"
 #include "experiments/run/prepared_prompts.h"
+#include "experiments/single/drafter_fit.h"
 
 namespace banyan {
 namespace {

@@ -12,12 +12,12 @@
 #include "absl/strings/string_view.h"
 #include "core/base/nearest.h"
 #include "core/base/status_macros.h"
-#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
-#include "experiments/commands/output.h"
-#include "experiments/commands/warnings.h"
+#include "experiments/commands/shared/command_line.h"
+#include "experiments/commands/shared/output.h"
+#include "experiments/commands/shared/warnings.h"
 #include "experiments/records/record_set.h"
-#include "experiments/report/token_texts.h"
+#include "experiments/report/page/token_texts.h"
 
 namespace banyan {
 namespace {

@@ -5,13 +5,13 @@
 
 #include "absl/status/status.h"
 #include "core/base/status_macros.h"
-#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
-#include "experiments/commands/output.h"
-#include "experiments/commands/warnings.h"
+#include "experiments/commands/shared/command_line.h"
+#include "experiments/commands/shared/output.h"
+#include "experiments/commands/shared/warnings.h"
 #include "experiments/plan/opponents.h"
 #include "experiments/records/record_set.h"
-#include "experiments/report/chain_lengths.h"
+#include "experiments/report/answer/chain_lengths.h"
 
 namespace banyan {
 namespace {

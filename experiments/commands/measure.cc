@@ -21,13 +21,13 @@
 #include "core/base/status_macros.h"
 #include "core/json/json_value.h"
 #include "core/model/model.h"
-#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
-#include "experiments/commands/model_options.h"
-#include "experiments/commands/output.h"
+#include "experiments/commands/shared/command_line.h"
+#include "experiments/commands/shared/model_options.h"
+#include "experiments/commands/shared/output.h"
 #include "experiments/metrics/median.h"
-#include "experiments/run/loaded_model.h"
-#include "experiments/run/model_shelf.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/model_shelf.h"
 #include "experiments/tools/pass_timing.h"
 
 namespace banyan {

@@ -21,14 +21,14 @@
 #include "core/model/model.h"
 #include "core/prob/logits.h"
 #include "core/text/columns.h"
-#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
-#include "experiments/commands/model_options.h"
-#include "experiments/commands/token_input.h"
-#include "experiments/run/loaded_model.h"
-#include "experiments/run/model_shelf.h"
-#include "experiments/run/scoring.h"
-#include "experiments/run/token_text.h"
+#include "experiments/commands/shared/command_line.h"
+#include "experiments/commands/shared/model_options.h"
+#include "experiments/commands/shared/token_input.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/model_shelf.h"
+#include "experiments/single/scoring.h"
+#include "experiments/single/token_text.h"
 
 namespace banyan {
 namespace {

@@ -24,12 +24,12 @@
 #include "core/base/counted.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
-#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
-#include "experiments/commands/model_options.h"
-#include "experiments/commands/output.h"
-#include "experiments/run/loaded_model.h"
-#include "experiments/run/model_shelf.h"
+#include "experiments/commands/shared/command_line.h"
+#include "experiments/commands/shared/model_options.h"
+#include "experiments/commands/shared/output.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/model_shelf.h"
 #include "experiments/run/prepared_prompts.h"
 
 namespace banyan {

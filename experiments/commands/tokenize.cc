@@ -20,8 +20,8 @@
 #include "core/base/token.h"
 #include "core/json/json_value.h"
 #include "core/tokenizer/tokenizer.h"
-#include "experiments/commands/command_line.h"
 #include "experiments/commands/commands.h"
+#include "experiments/commands/shared/command_line.h"
 
 namespace banyan {
 namespace {

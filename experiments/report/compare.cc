@@ -24,9 +24,9 @@
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/read_files.h"
 #include "experiments/records/record_set.h"
+#include "experiments/report/answer/speed_verdict.h"
 #include "experiments/report/context_differences.h"
 #include "experiments/report/numbers.h"
-#include "experiments/report/speed_verdict.h"
 #include "experiments/report/table.h"
 
 namespace banyan {

@@ -18,7 +18,7 @@
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "experiments/records/record_set.h"
-#include "experiments/report/token_texts.h"
+#include "experiments/report/page/token_texts.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/util/json_util.h"
 

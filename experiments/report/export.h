@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "experiments/records/record_set.h"
-#include "experiments/report/token_texts.h"
+#include "experiments/report/page/token_texts.h"
 
 namespace banyan {
 

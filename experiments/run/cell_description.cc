@@ -20,11 +20,11 @@
 #include "decode/method.h"
 #include "decode/proofs.h"
 #include "drafters/assets.h"
+#include "experiments/models/method_file.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/model_spec.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/fingerprint.h"
-#include "experiments/run/method_file.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/to_record.h"
 

@@ -15,7 +15,7 @@
 #include "core/ops/gauge.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
-#include "experiments/run/method_file.h"
+#include "experiments/models/method_file.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_prompts.h"
 #include "experiments/run/prepared_run.h"

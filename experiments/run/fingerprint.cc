@@ -58,7 +58,8 @@ std::uint64_t NameOfSample(const fs::path& path, std::uint64_t size) {
 }
 
 // The shards of an index, which may be larger than memory, have sums of their
-// own (drafters/corpus_index.h): a look at them is enough beside index.json.
+// own (drafters/text/corpus_index.h): a look at them is enough beside
+// index.json.
 bool IsOfAnIndex(const fs::path& path, std::uint64_t size) {
   std::error_code error;
   return size > kParts * kBlock &&

@@ -13,11 +13,11 @@
 #include "core/model/model.h"
 #include "core/tokenizer/chat_template.h"
 #include "decode/method.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/method_file.h"
+#include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/run/cell_description.h"
-#include "experiments/run/loaded_model.h"
-#include "experiments/run/method_file.h"
-#include "experiments/run/model_shelf.h"
 
 namespace banyan {
 namespace {

@@ -10,11 +10,11 @@
 #include "core/base/clock.h"
 #include "core/tokenizer/chat_template.h"
 #include "decode/sequence.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/method_file.h"
+#include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/records/record.pb.h"
-#include "experiments/run/loaded_model.h"
-#include "experiments/run/method_file.h"
-#include "experiments/run/model_shelf.h"
 
 namespace banyan {
 

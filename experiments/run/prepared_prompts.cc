@@ -13,10 +13,10 @@
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/tokenizer/chat_template.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/method_file.h"
 #include "experiments/plan/choose_prompts.h"
 #include "experiments/plan/workload.h"
-#include "experiments/run/loaded_model.h"
-#include "experiments/run/method_file.h"
 #include "experiments/run/prepared_cells.h"
 
 namespace banyan {

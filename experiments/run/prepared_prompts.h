@@ -10,8 +10,8 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "decode/sequence.h"
+#include "experiments/models/loaded_model.h"
 #include "experiments/plan/workload.h"
-#include "experiments/run/loaded_model.h"
 #include "experiments/run/prepared_cells.h"
 
 namespace banyan {

@@ -15,11 +15,11 @@
 #include "core/base/clock.h"
 #include "core/base/errors.h"
 #include "core/base/status_macros.h"
+#include "experiments/models/method_file.h"
+#include "experiments/models/model_shelf.h"
 #include "experiments/plan/choose_prompts.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
-#include "experiments/run/method_file.h"
-#include "experiments/run/model_shelf.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_prompts.h"
 

@@ -10,9 +10,9 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
+#include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
-#include "experiments/run/model_shelf.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_prompts.h"
 

@@ -27,8 +27,8 @@
 #include "decode/method.h"
 #include "decode/round.h"
 #include "experiments/metrics/median.h"
+#include "experiments/models/method_file.h"
 #include "experiments/plan/params_edit.h"
-#include "experiments/run/method_file.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/calibration_keys.h"
 

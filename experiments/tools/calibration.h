@@ -25,7 +25,7 @@
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "decode/sequence.h"
-#include "experiments/run/method_file.h"
+#include "experiments/models/method_file.h"
 
 namespace banyan {
 

@@ -27,8 +27,8 @@
 #include "decode/decoder.h"
 #include "decode/round.h"
 #include "experiments/metrics/median.h"
+#include "experiments/models/method_file.h"
 #include "experiments/plan/params_edit.h"
-#include "experiments/run/method_file.h"
 
 namespace banyan {
 namespace {

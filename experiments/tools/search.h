@@ -34,7 +34,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "decode/sequence.h"
-#include "experiments/run/method_file.h"
+#include "experiments/models/method_file.h"
 
 namespace banyan {
 

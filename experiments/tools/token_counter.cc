@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
-#include "drafters/token_counts.h"
+#include "drafters/text/token_counts.h"
 
 namespace banyan {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
-#include "drafters/token_counts.h"
+#include "drafters/text/token_counts.h"
 
 namespace banyan {
 

@@ -27,7 +27,7 @@
 #include "core/ops/attention.h"
 #include "core/ops/backend.h"
 #include "core/ops/cuda/cuda_backend.h"
-#include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/linear.h"
 #include "core/ops/norm.h"

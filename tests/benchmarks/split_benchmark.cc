@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
-#include "core/tokenizer/regex.h"
-#include "core/tokenizer/split_pattern.h"
+#include "core/tokenizer/patterns/regex.h"
+#include "core/tokenizer/patterns/split_pattern.h"
 #include "tests/benchmarks/benchmarks.h"
 
 namespace banyan {

@@ -15,7 +15,7 @@
 #include "core/prob/sampling_rule.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
-#include "drafters/small_model/small_model.h"
+#include "drafters/models/small_model/small_model.h"
 #include "tree/draft_tree.h"
 #include "verifiers/catalogue.h"
 #include "verifiers/verifier.h"

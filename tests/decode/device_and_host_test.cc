@@ -23,8 +23,8 @@
 #include "tests/decode/device_decoding.h"
 #include "tests/decode/same_rounds.h"
 #include "tests/support/dice.h"
-#include "tests/support/edited_model.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/edited_model.h"
+#include "tests/support/made/golden_model.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {

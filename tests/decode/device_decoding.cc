@@ -16,15 +16,15 @@
 #include "decode/method.h"
 #include "decode/sequence.h"
 #include "drafters/drafter.h"
-#include "drafters/eagle/eagle.h"
-#include "drafters/eagle/head.h"
-#include "drafters/medusa/heads.h"
-#include "drafters/medusa/medusa.h"
-#include "drafters/small_model/small_model.h"
+#include "drafters/heads/eagle/eagle.h"
+#include "drafters/heads/eagle/head.h"
+#include "drafters/heads/medusa/heads.h"
+#include "drafters/heads/medusa/medusa.h"
+#include "drafters/models/small_model/small_model.h"
 #include "tests/decode/same_rounds.h"
-#include "tests/drafters/made_heads.h"
+#include "tests/drafters/heads/made_heads.h"
 #include "tests/support/decoding.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/golden_model.h"
 
 namespace banyan {
 namespace {

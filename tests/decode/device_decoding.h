@@ -14,7 +14,7 @@
 #include "core/transformer/transformer.h"
 #include "decode/decoder.h"
 #include "decode/sequence.h"
-#include "drafters/medusa/heads.h"
+#include "drafters/heads/medusa/heads.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/core/transformer/walk.h"
 #include "tests/decode/same_rounds.h"

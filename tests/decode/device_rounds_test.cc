@@ -15,7 +15,7 @@
 #include "core/base/token.h"
 #include "core/device/cuda/host_device.h"
 #include "core/ops/cuda/cuda_backend.h"
-#include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/seeded_source.h"
 #include "decode/decoder.h"

@@ -27,7 +27,7 @@
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
-#include "drafters/small_model/small_model.h"
+#include "drafters/models/small_model/small_model.h"
 #include "tests/conformance/toys.h"
 #include "tests/core/transformer/made_model.h"
 #include "tests/core/transformer/walk.h"

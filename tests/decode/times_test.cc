@@ -24,9 +24,9 @@
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
-#include "drafters/small_model/small_model.h"
-#include "experiments/run/generation.h"
-#include "experiments/run/token_stream.h"
+#include "drafters/models/small_model/small_model.h"
+#include "experiments/single/generation.h"
+#include "experiments/single/token_stream.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
 

@@ -21,9 +21,9 @@
 #include "decode/method.h"
 #include "decode/round.h"
 #include "decode/sequence.h"
-#include "drafters/small_model/small_model.h"
+#include "drafters/models/small_model/small_model.h"
 #include "tests/support/decoding.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/golden_model.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {

@@ -25,7 +25,7 @@
 #include "decode/sequence.h"
 #include "decode/target_rows.h"
 #include "tests/support/decoding.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/golden_model.h"
 #include "tests/support/models.h"
 #include "tests/support/tree_text.h"
 #include "tree/derive.h"

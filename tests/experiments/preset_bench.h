@@ -12,8 +12,8 @@
 #include "core/ops/backend.h"
 #include "decode/decoder.h"
 #include "decode/sequence.h"
-#include "experiments/run/method_file.h"
-#include "experiments/run/model_shelf.h"
+#include "experiments/models/method_file.h"
+#include "experiments/models/model_shelf.h"
 
 namespace banyan {
 

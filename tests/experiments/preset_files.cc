@@ -12,7 +12,7 @@
 #include "core/base/params.h"
 #include "core/ops/cpu/cpu_backend.h"
 #include "experiments/plan/params_edit.h"
-#include "tests/support/shipped_index.h"
+#include "tests/support/made/shipped_index.h"
 
 namespace banyan {
 

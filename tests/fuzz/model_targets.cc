@@ -23,7 +23,7 @@
 #include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
-#include "core/tokenizer/unicode.h"
+#include "core/tokenizer/patterns/unicode.h"
 
 namespace banyan {
 namespace {

@@ -15,9 +15,9 @@
 #include "core/base/check.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
+#include "core/tokenizer/patterns/unicode.h"
 #include "core/tokenizer/stream_decoder.h"
 #include "core/tokenizer/tokenizer.h"
-#include "core/tokenizer/unicode.h"
 #include "tree/paths_json.h"
 
 namespace banyan {

@@ -21,7 +21,8 @@ CORE = {"core/base", "core/json", "core/text", "core/random", "core/prob",
 METHOD = {"decode", "drafters", "verifiers", "tree", "core/model",
           "core/random", "core/prob", "core/base"}
 ROOMS = {f"experiments/{room}" for room in (
-    "records", "plan", "metrics", "report", "run", "proof", "tools")}
+    "records", "plan", "metrics", "report", "models", "single", "run",
+    "proof", "tools")}
 
 # Who may use whom, spelled out folder by folder, as docs/ says it.
 MAY_USE = {
@@ -50,12 +51,18 @@ MAY_USE = {
                            "experiments/records", "configs/loader", "tree",
                            "core/json", "core/tokenizer", "core/text",
                            "core/base"},
+    "experiments/models": (METHOD - {"verifiers", "core/random"}) | {
+        "experiments/plan", "configs/loader", "core/checkpoint", "core/ops",
+        "core/tokenizer", "core/transformer"},
+    "experiments/single": (METHOD - {"verifiers"}) | {
+        "experiments/models", "experiments/plan", "core/json",
+        "core/tokenizer"},
     "experiments/run": METHOD | CORE | {
-        "experiments/plan", "experiments/records", "experiments/metrics",
+        "experiments/models", "experiments/plan", "experiments/records", "experiments/metrics",
         "configs/loader"},
     "experiments/proof": METHOD | {"experiments/plan"},
     "experiments/tools": (METHOD - {"verifiers"}) | {
-        "experiments/run", "experiments/plan", "experiments/metrics",
+        "experiments/models", "experiments/plan", "experiments/metrics",
         "configs/loader", "core/checkpoint", "core/json", "core/ops"},
     "experiments/commands": METHOD | ROOMS | {
         "configs/loader", "core/checkpoint", "core/json", "core/tokenizer",
@@ -143,31 +150,42 @@ class FoldersTest(unittest.TestCase):
 
 class AloneTest(unittest.TestCase):
 
-    def found(self, path, header="drafters/eagle/heads.h"):
+    def found(self, path, header="drafters/heads/eagle/heads.h"):
         return breaches({path: include(header), header: ""})
 
     def test_drafters_folder_is_used_by_itself_its_catalogue_and_tests(self):
-        for path in ("drafters/eagle/heads.cc", "drafters/eagle/deep/a.cc",
+        for path in ("drafters/heads/eagle/heads.cc", "drafters/heads/eagle/deep/a.cc",
                      "drafters/catalogue.cc", "tests/drafters/a.cc"):
             with self.subTest(path=path):
                 self.assertEqual([], self.found(path))
-        for path in ("drafters/ngram/ngram.cc", "drafters/eagle_two/a.cc",
+        for path in ("drafters/text/ngram/ngram.cc", "drafters/heads/eagle_two/a.cc",
                      "drafters/catalogue.h", "drafters/workbench.cc",
                      "decode/round.cc", "experiments/tools/grow/grow_heads.cc"):
             with self.subTest(path=path):
                 self.assertEqual([
-                    f'{path}:1: drafters/eagle stands alone '
-                    '("drafters/eagle/heads.h"); scripts/layers.txt lets only '
+                    f'{path}:1: drafters/heads/eagle stands alone '
+                    '("drafters/heads/eagle/heads.h"); scripts/layers.txt lets only '
                     'drafters/catalogue.cc, tests use it'], self.found(path))
 
     def test_folder_below_one_that_stands_alone_is_part_of_it(self):
-        header = "drafters/eagle/deep/a.h"
-        self.assertEqual([], self.found("drafters/eagle/heads.cc", header))
-        self.assertEqual(1, len(self.found("drafters/ngram/a.cc", header)))
+        header = "drafters/heads/eagle/deep/a.h"
+        self.assertEqual([], self.found("drafters/heads/eagle/heads.cc", header))
+        self.assertEqual(1, len(self.found("drafters/text/ngram/a.cc", header)))
 
     def test_what_lies_beside_them_is_open(self):
-        self.assertEqual([], self.found("drafters/eagle/a.cc",
+        self.assertEqual([], self.found("drafters/heads/eagle/a.cc",
                                         "drafters/workbench.h"))
+
+    def test_wing_is_used_by_itself_the_catalogue_and_who_is_above(self):
+        header = "drafters/heads/agreement.h"
+        for path in ("drafters/heads/pickles.cc", "drafters/heads/eagle/a.cc",
+                     "drafters/catalogue.h", "experiments/tools/a.cc"):
+            with self.subTest(path=path):
+                self.assertEqual([], self.found(path, header))
+        for path in ("drafters/text/a.cc", "drafters/text/ngram/a.cc",
+                     "drafters/workbench.cc", "decode/round.cc"):
+            with self.subTest(path=path):
+                self.assertEqual(1, len(self.found(path, header)))
 
 
 class HeadersTest(unittest.TestCase):
@@ -194,7 +212,7 @@ class HeadersTest(unittest.TestCase):
                              "experiments/report/a.cc",
                              "experiments/commands/a.cc",
                              "core/tokenizer/a.h", "tree/a.cc",
-                             "drafters/eagle/a.cc", "configs/loader/a.cc"])
+                             "drafters/heads/eagle/a.cc", "configs/loader/a.cc"])
 
     def test_protobuf_is_for_records(self):
         self.assert_only_in("google/protobuf/message.h",
@@ -239,7 +257,7 @@ class HeadersTest(unittest.TestCase):
         for header in ("core/transformer/transformer.h",
                        "core/transformer/weights.h"):
             self.assert_ours_only_in(
-                header, ["core/transformer/a.cc", "drafters/eagle/a.cc",
+                header, ["core/transformer/a.cc", "drafters/heads/eagle/a.cc",
                          "experiments/run/a.cc", "tests/decode/a.cc"],
                 ["decode/a.cc", "core/model/a.cc", "experiments/tools/a.cc",
                  "experiments/commands/a.cc"])
@@ -252,7 +270,7 @@ class HeadersTest(unittest.TestCase):
 
     def test_command_line_library_stays_in_one_file(self):
         self.assert_only_in("CLI/CLI.hpp",
-                            ["experiments/commands/command_line.cc"],
+                            ["experiments/commands/shared/command_line.cc"],
                             ["experiments/main.cc", "experiments/commands/a.cc",
                              "configs/loader/a.cc", "tests/a.cc"])
 

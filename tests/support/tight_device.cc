@@ -14,7 +14,7 @@
 #include "core/device/cuda/span.h"
 #include "core/ops/backend.h"
 #include "core/ops/cuda/cuda_backend.h"
-#include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
 
 namespace banyan {
 TightDevice::TightDevice()

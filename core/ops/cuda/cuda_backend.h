@@ -25,7 +25,7 @@
 #include "core/device/buffer.h"
 #include "core/device/cuda/device.h"
 #include "core/ops/backend.h"
-#include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/cuda/staging.h"
 #include "core/ops/round_tables.h"
 #include "core/prob/distribution.h"

@@ -12,7 +12,7 @@
 #include "core/base/status_macros.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/span.h"
-#include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/gauge.h"
 
 namespace banyan {

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
 #include "core/device/cuda/device.h"
-#include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/gauge.h"
 
 namespace banyan {

@@ -15,7 +15,7 @@
 #include "core/device/buffer.h"
 #include "core/device/cuda/device.h"
 #include "core/ops/cuda/cuda_buffer.h"
-#include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/cuda/pack_weight.h"
 #include "core/ops/host/host_weight.h"
 #include "core/ops/weight.h"

@@ -10,7 +10,7 @@
 #include "core/ops/attention.h"
 #include "core/ops/attention_mass.h"
 #include "core/ops/cuda/cuda_buffer.h"
-#include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/norm.h"
 #include "core/ops/rotate.h"

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "core/base/status_macros.h"
 #include "core/base/weight_format.h"
-#include "core/ops/cuda/fragments.h"
+#include "core/ops/cuda/device/fragments.h"
 #include "core/ops/host/host_weight.h"
 #include "core/ops/weight.h"
 

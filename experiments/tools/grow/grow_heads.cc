@@ -20,7 +20,7 @@
 #include "core/json/json_at.h"
 #include "core/json/json_value.h"
 #include "drafters/catalogue.h"
-#include "drafters/head_growth.h"
+#include "drafters/heads/head_growth.h"
 #include "experiments/tools/grow/grow_model.h"
 #include "experiments/tools/grow/output_folder.h"
 #include "experiments/tools/grow/tensor_plan.h"

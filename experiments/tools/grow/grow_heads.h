@@ -1,6 +1,7 @@
 // Heads grown with their target: the same proposals from the larger hidden
 // state. Whose heads they are and how their tensors follow the target, the
-// drafters say (drafters/head_growth.h, which also says why nothing changes).
+// drafters say (drafters/heads/head_growth.h, which also says why nothing
+// changes).
 #ifndef BANYAN_EXPERIMENTS_TOOLS_GROW_GROW_HEADS_H_
 #define BANYAN_EXPERIMENTS_TOOLS_GROW_GROW_HEADS_H_
 
@@ -11,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "drafters/catalogue.h"
-#include "drafters/head_growth.h"
+#include "drafters/heads/head_growth.h"
 #include "experiments/tools/grow/output_folder.h"
 #include "experiments/tools/grow/write_tensors.h"
 

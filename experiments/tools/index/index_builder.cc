@@ -28,9 +28,9 @@
 #include "core/base/fnv1a.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
-#include "drafters/corpus_index.h"
-#include "drafters/extent_sums.h"
-#include "drafters/index_manifest.h"
+#include "drafters/text/corpus_index.h"
+#include "drafters/text/extent_sums.h"
+#include "drafters/text/index_manifest.h"
 #include "experiments/tools/index/sort_suffixes.h"
 #include "experiments/tools/index/write_synced.h"
 

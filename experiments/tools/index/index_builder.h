@@ -1,4 +1,4 @@
-// Building a corpus index (drafters/index_manifest.h), shard by shard.
+// Building a corpus index (drafters/text/index_manifest.h), shard by shard.
 //
 //   BANYAN_ASSIGN_OR_RETURN(auto builder, IndexBuilder::Open(folder, options));
 //   BANYAN_RETURN_IF_ERROR(builder->Add(text, tokenize));  // each document
@@ -27,7 +27,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
-#include "drafters/index_manifest.h"
+#include "drafters/text/index_manifest.h"
 
 namespace banyan {
 

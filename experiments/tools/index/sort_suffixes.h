@@ -26,8 +26,9 @@ struct SortedSuffixes {
 inline constexpr std::int64_t kSortBytes = sizeof(std::int32_t);
 
 // Of a text of whole tokens of `width` bytes, which ends with a separator;
-// those that begin with a separator are left out (drafters/index_manifest.h).
-// Requires less than 2 GiB of text. ResourceExhausted without the memory.
+// those that begin with a separator are left out
+// (drafters/text/index_manifest.h). Requires less than 2 GiB of text.
+// ResourceExhausted without the memory.
 absl::StatusOr<SortedSuffixes> SortSuffixes(absl::Span<const std::byte> text,
                                             std::size_t width);
 

@@ -15,7 +15,7 @@
 #include "core/checkpoint/stored_tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/golden_model.h"
 
 namespace banyan {
 namespace {

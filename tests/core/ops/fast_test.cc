@@ -21,7 +21,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/cuda/cuda_backend.h"
 #include "core/ops/cuda/cuda_gauge.h"
-#include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/devices.h"
 #include "core/ops/reference/reference_backend.h"
 #include "tests/core/ops/twins.h"

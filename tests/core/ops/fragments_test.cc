@@ -2,7 +2,7 @@
 // source: CUTLASS's include/cute/atom/mma_traits_sm80.hpp, where the traits
 // SM80_16x8x16_F32BF16BF16F32_TN and SM80_16x8x32_S32S8S8S32_TN state the
 // layouts of a, b and c as shapes and strides.
-#include "core/ops/cuda/fragments.h"
+#include "core/ops/cuda/device/fragments.h"
 
 #include <gtest/gtest.h>
 

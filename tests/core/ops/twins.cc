@@ -20,7 +20,7 @@
 #include "core/device/cuda/host_device.h"
 #include "core/ops/backend.h"
 #include "core/ops/cuda/cuda_backend.h"
-#include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/devices.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"

@@ -18,11 +18,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "core/base/token.h"
+#include "core/tokenizer/patterns/unicode.h"
 #include "core/tokenizer/spellings.h"
 #include "core/tokenizer/tokenizer.h"
-#include "core/tokenizer/unicode.h"
 #include "tests/core/tokenizer/support.h"
-#include "tests/support/toy_tokenizer.h"
+#include "tests/support/made/toy_tokenizer.h"
 
 namespace banyan {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/tokenizer/regex.h"
+#include "core/tokenizer/patterns/regex.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "core/tokenizer/unicode.h"
+#include "core/tokenizer/patterns/unicode.h"
 #include "gmock/gmock.h"
 
 namespace banyan {

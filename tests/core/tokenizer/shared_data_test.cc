@@ -15,7 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/token.h"
 #include "core/tokenizer/chat_template.h"
-#include "core/tokenizer/split_pattern.h"
+#include "core/tokenizer/patterns/split_pattern.h"
 #include "core/tokenizer/tokenizer.h"
 #include "tests/core/tokenizer/support.h"
 

@@ -1,4 +1,4 @@
-#include "core/tokenizer/split_pattern.h"
+#include "core/tokenizer/patterns/split_pattern.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/tokenizer/regex.h"
-#include "core/tokenizer/unicode.h"
+#include "core/tokenizer/patterns/regex.h"
+#include "core/tokenizer/patterns/unicode.h"
 #include "tests/core/tokenizer/support.h"
 
 namespace banyan {

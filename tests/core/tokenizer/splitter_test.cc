@@ -1,6 +1,6 @@
 // What patterns cut texts into, against what the reference library gave
 // (tests/goldens/split_patterns.py).
-#include "core/tokenizer/splitter.h"
+#include "core/tokenizer/steps/splitter.h"
 
 #include <gtest/gtest.h>
 

@@ -12,10 +12,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "core/base/token.h"
-#include "core/tokenizer/byte_level.h"
+#include "core/tokenizer/patterns/unicode.h"
+#include "core/tokenizer/steps/byte_level.h"
 #include "core/tokenizer/stream_decoder.h"
 #include "core/tokenizer/tokenizer.h"
-#include "core/tokenizer/unicode.h"
 
 namespace banyan {
 

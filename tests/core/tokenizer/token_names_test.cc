@@ -7,7 +7,7 @@
 
 #include "core/tokenizer/tokenizer.h"
 #include "tests/core/tokenizer/support.h"
-#include "tests/support/toy_tokenizer.h"
+#include "tests/support/made/toy_tokenizer.h"
 
 namespace banyan {
 namespace {

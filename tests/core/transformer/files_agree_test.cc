@@ -21,8 +21,8 @@
 #include "core/transformer/transformer.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"
-#include "tests/support/edited_model.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/edited_model.h"
+#include "tests/support/made/golden_model.h"
 
 namespace banyan {
 namespace {

@@ -15,7 +15,7 @@
 #include "tests/core/transformer/made_model.h"
 #include "tests/core/transformer/walk.h"
 #include "tests/support/dice.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/golden_model.h"
 #include "tests/support/must_read.h"
 
 namespace banyan {

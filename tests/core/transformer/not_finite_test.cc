@@ -28,8 +28,8 @@
 #include "core/transformer/transformer.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/support/dice.h"
-#include "tests/support/edited_model.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/edited_model.h"
+#include "tests/support/made/golden_model.h"
 #include "tests/support/tally.h"
 
 namespace banyan {

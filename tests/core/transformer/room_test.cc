@@ -13,11 +13,11 @@
 #include "core/checkpoint/checkpoint.h"
 #include "core/device/cuda/host_device.h"
 #include "core/ops/cuda/cuda_backend.h"
-#include "core/ops/cuda/op_kernels.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/outline.h"
 #include "core/transformer/transformer.h"
 #include "core/transformer/weights.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/golden_model.h"
 
 namespace banyan {
 namespace {

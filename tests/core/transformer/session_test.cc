@@ -23,9 +23,9 @@
 #include "core/transformer/transformer.h"
 #include "tests/core/transformer/walk.h"
 #include "tests/support/dice.h"
-#include "tests/support/edited_model.h"
-#include "tests/support/golden_model.h"
 #include "tests/support/host_part.h"
+#include "tests/support/made/edited_model.h"
+#include "tests/support/made/golden_model.h"
 #include "tests/support/must_read.h"
 #include "tests/support/tight_device.h"
 

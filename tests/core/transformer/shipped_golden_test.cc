@@ -13,7 +13,7 @@
 #include "core/ops/cpu/cpu_backend.h"
 #include "core/transformer/transformer.h"
 #include "tests/support/close_logits.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/golden_model.h"
 #include "tests/support/must_read.h"
 
 namespace banyan {

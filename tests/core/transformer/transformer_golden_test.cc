@@ -17,7 +17,7 @@
 #include "core/ops/devices.h"
 #include "core/ops/weight.h"
 #include "core/transformer/transformer.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/golden_model.h"
 #include "tests/support/must_read.h"
 
 namespace banyan {

@@ -18,7 +18,7 @@
 #include "core/transformer/transformer.h"
 #include "tests/core/transformer/walk.h"
 #include "tests/support/dice.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/golden_model.h"
 #include "tests/support/must_read.h"
 
 namespace banyan {

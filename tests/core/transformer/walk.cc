@@ -20,8 +20,8 @@
 #include "core/ops/cpu/cpu_backend.h"
 #include "core/ops/devices.h"
 #include "tests/support/dice.h"
-#include "tests/support/golden_model.h"
 #include "tests/support/host_part.h"
+#include "tests/support/made/golden_model.h"
 #include "tests/support/must_read.h"
 
 namespace banyan {

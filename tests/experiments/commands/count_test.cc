@@ -17,7 +17,7 @@
 #include "core/base/token.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/tokenizer/tokenizer.h"
-#include "drafters/token_counts.h"
+#include "drafters/text/token_counts.h"
 #include "experiments/tools/token_counter.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"

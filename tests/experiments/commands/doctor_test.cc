@@ -17,7 +17,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/run_program.h"
-#include "tests/support/edited_model.h"
+#include "tests/support/made/edited_model.h"
 
 namespace banyan {
 namespace {

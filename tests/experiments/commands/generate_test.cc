@@ -15,8 +15,8 @@
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/run_program.h"
-#include "tests/support/edited_model.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/edited_model.h"
+#include "tests/support/made/golden_model.h"
 
 namespace banyan {
 namespace {

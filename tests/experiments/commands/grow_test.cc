@@ -11,7 +11,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/run_program.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/golden_model.h"
 
 namespace banyan {
 namespace {

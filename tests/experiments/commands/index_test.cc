@@ -15,7 +15,7 @@
 #include "core/base/token.h"
 #include "core/tokenizer/token_names.h"
 #include "core/tokenizer/tokenizer.h"
-#include "drafters/corpus_index.h"
+#include "drafters/text/corpus_index.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/run_program.h"

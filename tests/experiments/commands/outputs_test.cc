@@ -13,7 +13,7 @@
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/run_program.h"
 #include "tests/support/few_bytes.h"
-#include "tests/support/made_records.h"
+#include "tests/support/made/made_records.h"
 
 namespace banyan {
 namespace {

@@ -14,7 +14,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/experiments/run_program.h"
 #include "tests/experiments/test_files.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/golden_model.h"
 
 namespace banyan {
 namespace {

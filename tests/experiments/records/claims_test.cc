@@ -14,7 +14,7 @@
 #include "experiments/records/record_file.h"
 #include "experiments/records/record_set.h"
 #include "tests/experiments/test_files.h"
-#include "tests/support/made_records.h"
+#include "tests/support/made/made_records.h"
 
 namespace banyan {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "tests/support/made_records.h"
+#include "tests/support/made/made_records.h"
 
 int main(int argc, char** argv) {
   if (argc != 2 && argc != 4) {

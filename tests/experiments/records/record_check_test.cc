@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "experiments/records/record.pb.h"
-#include "tests/support/made_records.h"
+#include "tests/support/made/made_records.h"
 
 namespace banyan {
 namespace {

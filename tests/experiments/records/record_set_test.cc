@@ -15,7 +15,7 @@
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "tests/experiments/test_files.h"
-#include "tests/support/made_records.h"
+#include "tests/support/made/made_records.h"
 
 namespace banyan {
 namespace {

@@ -1,5 +1,5 @@
 // The answer that ends a run and begins its page.
-#include "experiments/report/answer.h"
+#include "experiments/report/answer/answer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "experiments/records/record_set.h"
-#include "experiments/report/speed_verdict.h"
+#include "experiments/report/answer/speed_verdict.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/metrics/hand_made.h"
 #include "tests/experiments/test_files.h"

@@ -1,5 +1,5 @@
 // The document that the page shows.
-#include "experiments/report/page_json.h"
+#include "experiments/report/page/page_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,11 +12,11 @@
 #include "experiments/metrics/catalogue.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_set.h"
+#include "experiments/report/page/token_texts.h"
 #include "experiments/report/summary.h"
-#include "experiments/report/token_texts.h"
 #include "nlohmann/json.hpp"
 #include "tests/experiments/test_files.h"
-#include "tests/support/made_records.h"
+#include "tests/support/made/made_records.h"
 
 namespace banyan {
 namespace {

@@ -16,8 +16,8 @@
 #include "core/json/json_value.h"
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/metric.h"
-#include "experiments/report/html_page.h"
-#include "experiments/report/page_files.h"
+#include "experiments/report/page/html_page.h"
+#include "experiments/report/page/page_files.h"
 #include "nlohmann/json.hpp"
 
 namespace banyan {

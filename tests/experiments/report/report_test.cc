@@ -12,7 +12,7 @@
 #include "experiments/records/record.pb.h"
 #include "tests/experiments/run_program.h"
 #include "tests/experiments/test_files.h"
-#include "tests/support/made_records.h"
+#include "tests/support/made/made_records.h"
 
 namespace banyan {
 namespace {

@@ -19,16 +19,16 @@
 #include "core/base/check.h"
 #include "core/base/clock.h"
 #include "core/base/token.h"
+#include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
-#include "experiments/run/model_shelf.h"
 #include "experiments/run/prepared_run.h"
 #include "experiments/run/run_context.h"
 #include "experiments/run/run_file.h"
 #include "experiments/run/runner.h"
 #include "tests/core/checkpoint/files.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/golden_model.h"
 #include "tests/support/tight_device.h"
 
 namespace banyan {

@@ -24,12 +24,12 @@
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
 #include "drafters/catalogue.h"
-#include "drafters/head_growth.h"
+#include "drafters/heads/head_growth.h"
 #include "experiments/tools/grow/output_folder.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"
 #include "tests/support/dice.h"
-#include "tests/support/edited_model.h"
+#include "tests/support/made/edited_model.h"
 
 namespace banyan {
 namespace {

@@ -32,9 +32,9 @@
 #include "tests/core/transformer/walk.h"
 #include "tests/experiments/tools/growing.h"
 #include "tests/support/dice.h"
-#include "tests/support/edited_model.h"
-#include "tests/support/golden_model.h"
 #include "tests/support/host_part.h"
+#include "tests/support/made/edited_model.h"
+#include "tests/support/made/golden_model.h"
 #include "tests/support/must_read.h"
 
 namespace banyan {

@@ -25,7 +25,7 @@
 #include "experiments/tools/grow/tensor_plan.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/tools/growing.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/golden_model.h"
 
 namespace banyan {
 namespace {

@@ -19,15 +19,15 @@
 #include "absl/strings/str_join.h"
 #include "core/base/fnv1a.h"
 #include "core/base/token.h"
-#include "drafters/corpus_index.h"
-#include "drafters/index_manifest.h"
+#include "drafters/text/corpus_index.h"
+#include "drafters/text/index_manifest.h"
 #include "experiments/tools/index/sort_suffixes.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/checkpoint/files.h"
 #include "tests/support/few_bytes.h"
-#include "tests/support/made_index.h"
+#include "tests/support/made/made_index.h"
 
 namespace banyan {
 namespace {

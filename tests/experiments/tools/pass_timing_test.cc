@@ -9,7 +9,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
 #include "tests/core/transformer/walk.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/golden_model.h"
 
 namespace banyan {
 namespace {

@@ -18,14 +18,14 @@
 #include "core/ops/backend.h"
 #include "core/tokenizer/tokenizer.h"
 #include "core/transformer/transformer.h"
-#include "drafters/medusa/heads.h"
+#include "drafters/heads/medusa/heads.h"
 #include "experiments/tools/grow/grow_heads.h"
 #include "experiments/tools/grow/output_folder.h"
 #include "nlohmann/json.hpp"
 #include "tests/core/transformer/walk.h"
 #include "tests/experiments/run_program.h"
 #include "tests/experiments/tools/growing.h"
-#include "tests/support/golden_model.h"
+#include "tests/support/made/golden_model.h"
 #include "tests/support/must_read.h"
 
 namespace banyan {

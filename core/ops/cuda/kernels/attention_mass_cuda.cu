@@ -1,0 +1,226 @@
+// AttentionMass, in three launches.
+//
+// A warp has up to 16 queries of one key head (rows, and the heads that share
+// keys) and a stretch of whole chunks. It goes along each chunk 16 slots at a
+// time, as attention does along positions, and leaves of every query and chunk
+// the largest score and the sum of the weights below it. Then a warp puts the
+// chunks of a query together, lanes taking them in turn and being added by
+// halves; then a thread adds up the heads' parts of a chunk, in order. Nothing
+// of that depends on the rows beside one.
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/device/cuda/kernel.h"
+#include "core/ops/cuda/device/kv_layout.h"
+#include "core/ops/cuda/device/matrix.h"
+#include "core/ops/cuda/device/numbers.h"
+#include "core/ops/cuda/device/scores.h"
+#include "core/ops/cuda/kernels/launches.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
+
+namespace banyan::BANYAN_MAKER {
+namespace {
+
+constexpr int kWarps = 4;
+// What a warp reads its queries for, about.
+constexpr int kSlotsOfAWarp = 128;
+
+// How rows, heads and chunks are shared out, and where results stand.
+struct Chunks {
+  Chunks() = default;
+  explicit Chunks(const AttentionMassLaunch& launch)
+      : rows(launch.queries.rows),
+        heads(launch.heads),
+        group(launch.heads / launch.prefix.kv_heads),
+        tiles((rows * group + kQueriesOfAWarp - 1) / kQueriesOfAWarp),
+        slots(launch.committed),
+        chunk(launch.chunk),
+        chunks(launch.y.columns),
+        of_a_warp(chunk < kSlotsOfAWarp ? kSlotsOfAWarp / chunk : 1),
+        stretches((chunks + of_a_warp - 1) / of_a_warp) {}
+
+  std::int64_t queries() const { return std::int64_t{rows} * heads; }
+  // Of all queries: a Softmax of each chunk, and one of all.
+  std::size_t Numbers() const {
+    return static_cast<std::size_t>(queries() * (chunks + 1) * 2);
+  }
+  // `chunk` may be chunks: of all.
+  BANYAN_DEVICE std::int64_t At(int row, int head, int of_chunk) const {
+    return ((std::int64_t{row} * heads + head) * (chunks + 1) + of_chunk) * 2;
+  }
+
+  int rows = 0;
+  int heads = 0;
+  int group = 1;  // heads that share keys
+  int tiles = 0;  // of queries, of one key head
+  int slots = 0;
+  int chunk = 1;  // slots
+  int chunks = 0;
+  int of_a_warp = 1;  // chunks
+  int stretches = 0;
+};
+
+template <typename T>
+BANYAN_DEVICE Softmax ReadSoftmax(const Global<T>& results, std::int64_t at) {
+  return {results.Read(at), results.Read(at + 1)};
+}
+BANYAN_DEVICE void WriteSoftmax(const Global<float>& results, std::int64_t at,
+                                const Softmax& softmax) {
+  results.Write(at, softmax.largest);
+  results.Write(at + 1, softmax.sum);
+}
+// The sum of weights that are measured by a larger score.
+BANYAN_DEVICE float Below(const Softmax& part, float largest) {
+  return part.largest == largest ? part.sum
+                                 : part.sum * Exp(part.largest - largest);
+}
+
+template <int kWidth>
+struct ChunkKernel {
+  static constexpr const char* kName = "attention_chunks";
+  static constexpr int kMostThreads = kWarps * 32;
+  Chunks of;
+  Matrix<const float> queries;
+  KvCacheOf<const std::uint32_t> prefix;
+  Global<float> results;
+
+  // The keys of slots [first, end), at most 16.
+  BANYAN_DEVICE void Look(const Thread& t, int kv_head, int first, int end,
+                          const LaneQueries<kWidth>& asked,
+                          Softmax (&softmax)[2]) const {
+    const int group = t.lane() / 4;
+    std::array<float, 4> scores[2] = {};
+    asked.Multiply(
+        t,
+        [&](int half, int word) -> Pack<std::uint32_t, 2> {
+          const int slot = first + half * 8 + group;
+          if (slot >= end) return {{0, 0}};
+          return prefix.keys.template ReadPack<2>(
+              prefix.Row(kv_head, slot) / 2 + word);
+        },
+        scores);
+    bool seen[4];
+    BANYAN_UNROLL for (int i = 0; i < 4; ++i) seen[i] =
+        first + SlotOfLane(t, i) < end;
+    BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
+      float own[4];
+      BANYAN_UNROLL for (int i = 0; i < 4; ++i) own[i] =
+          scores[i / 2][q * 2 + i % 2];
+      softmax[q].Add(t, seen, own);
+    }
+  }
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    // The tiles that look at one stretch stand together.
+    const std::int64_t item = std::int64_t{t.block()} * kWarps + t.warp();
+    const auto tile = static_cast<int>(item % of.tiles);
+    const auto stretch = static_cast<int>(item / of.tiles % of.stretches);
+    const auto kv_head = static_cast<int>(item / of.tiles / of.stretches);
+    if (kv_head >= prefix.kv_heads) return;
+    LaneQueries<kWidth> asked = {};
+    int row[2];
+    int head[2];
+    BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
+      const int query = tile * kQueriesOfAWarp + t.lane() / 4 + q * 8;
+      row[q] = query / of.group;
+      head[q] = kv_head * of.group + query % of.group;
+      if (row[q] < of.rows)
+        asked.Read(t, queries, row[q], head[q] * prefix.head_dim,
+                   prefix.head_dim, q);
+    }
+    for (int i = 0; i < of.of_a_warp; ++i) {
+      const int chunk = stretch * of.of_a_warp + i;
+      if (chunk >= of.chunks) break;
+      const int begin = chunk * of.chunk;
+      const int end = begin + of.chunk < of.slots ? begin + of.chunk : of.slots;
+      Softmax softmax[2];
+      for (int first = begin; first < end; first += 16)
+        Look(t, kv_head, first, end, asked, softmax);
+      BANYAN_UNROLL for (int q = 0; q < 2; ++q) {
+        if (t.lane() % 4 == 0 && row[q] < of.rows)
+          WriteSoftmax(results, of.At(row[q], head[q], chunk), softmax[q]);
+      }
+    }
+  }
+};
+
+// A warp a query.
+struct TotalKernel {
+  static constexpr const char* kName = "attention_totals";
+  Chunks of;
+  Global<float> results;
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const std::int64_t query = std::int64_t{t.block()} * kWarps + t.warp();
+    const auto row = static_cast<int>(query / of.heads);
+    const auto head = static_cast<int>(query % of.heads);
+    if (row >= of.rows) return;
+    Softmax all;
+    for (int chunk = t.lane(); chunk < of.chunks; chunk += 32)
+      all.largest = fmaxf(all.largest, results.Read(of.At(row, head, chunk)));
+    for (int lanes = 16; lanes > 0; lanes /= 2)
+      all.largest = fmaxf(all.largest, t.ShuffleXor(all.largest, lanes));
+    for (int chunk = t.lane(); chunk < of.chunks; chunk += 32)
+      all.sum +=
+          Below(ReadSoftmax(results, of.At(row, head, chunk)), all.largest);
+    for (int lanes = 16; lanes > 0; lanes /= 2)
+      all.sum += t.ShuffleXor(all.sum, lanes);
+    if (t.lane() == 0) WriteSoftmax(results, of.At(row, head, of.chunks), all);
+  }
+};
+
+// A thread a number.
+struct MassKernel {
+  static constexpr const char* kName = "attention_mass";
+  Chunks of;
+  Global<const float> results;
+  Matrix<float> y;
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const auto [row, chunk] = PlaceOf(t, y.columns);
+    if (row >= y.rows) return;
+    float mass = 0;
+    for (int head = 0; head < of.heads; ++head) {
+      const Softmax all = ReadSoftmax(results, of.At(row, head, of.chunks));
+      const Softmax part = ReadSoftmax(results, of.At(row, head, chunk));
+      mass += Below(part, all.largest) / all.sum;
+    }
+    y.Write(row, chunk, mass);
+  }
+};
+
+template <int kWidth>
+void LaunchChunks(CudaDevice& device, const AttentionMassLaunch& launch) {
+  const Chunks of(launch);
+  const int items = launch.prefix.kv_heads * of.tiles * of.stretches;
+  Launch(device,
+         {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
+         ChunkKernel<kWidth>{of,
+                             {device, launch.queries},
+                             {device, launch.prefix},
+                             {device, launch.scratch}});
+}
+
+}  // namespace
+
+std::size_t AttentionMassScratch(const AttentionMassLaunch& launch) {
+  return Chunks(launch).Numbers() * sizeof(float);
+}
+
+void LaunchAttentionMass(CudaDevice& device,
+                         const AttentionMassLaunch& launch) {
+  if (launch.queries.rows == 0) return;
+  AtKvWidth(launch.prefix.head_dim,
+            [&]<int kWidth>() { LaunchChunks<kWidth>(device, launch); });
+  const Chunks of(launch);
+  Launch(device,
+         {.blocks = static_cast<int>((of.queries() + kWarps - 1) / kWarps),
+          .threads = kWarps * 32},
+         TotalKernel{of, {device, launch.scratch}});
+  Launch(device, ForEachNumber(launch.y),
+         MassKernel{of, {device, launch.scratch}, {device, launch.y}});
+}
+
+}  // namespace banyan::BANYAN_MAKER

@@ -1,0 +1,35 @@
+// The functions that a maker's table of kernels holds (op_kernels.h).
+#ifndef BANYAN_CORE_OPS_CUDA_KERNELS_LAUNCHES_H_
+#define BANYAN_CORE_OPS_CUDA_KERNELS_LAUNCHES_H_
+
+#include <cstddef>
+
+#include "core/device/cuda/kernel.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
+
+namespace banyan::BANYAN_MAKER {
+
+void LaunchNorm(CudaDevice& device, const NormLaunch& launch);
+void LaunchRotate(CudaDevice& device, const RotateLaunch& launch);
+void LaunchRotateStore(CudaDevice& device, const RotateStoreLaunch& launch);
+void LaunchActivate(CudaDevice& device, const ActivateLaunch& launch);
+void LaunchCopy(CudaDevice& device, const CopyLaunch& launch);
+void LaunchEmbed(CudaDevice& device, const EmbedLaunch& launch);
+void LaunchLinear(CudaDevice& device, const LinearLaunch& launch);
+void LaunchStoreKv(CudaDevice& device, const StoreKvLaunch& launch);
+void LaunchMoveKv(CudaDevice& device, const MoveKvLaunch& launch);
+void LaunchAttention(CudaDevice& device, const AttentionLaunch& launch);
+void LaunchAttentionMass(CudaDevice& device, const AttentionMassLaunch& launch);
+void LaunchRoundRows(CudaDevice& device, const RoundRowsLaunch& launch);
+void LaunchStartRows(CudaDevice& device, const StartRowsLaunch& launch);
+void LaunchBest(CudaDevice& device, const BestLaunch& launch);
+void LaunchReadAll(CudaDevice& device, const ReadAllLaunch& launch);
+void LaunchMultiplyAll(CudaDevice& device, const MultiplyAllLaunch& launch);
+double OperationsOfMultiplyAll(const MultiplyAllLaunch& launch);
+std::size_t LinearScratch(const LinearLaunch& launch);
+std::size_t AttentionScratch(const AttentionLaunch& launch);
+std::size_t AttentionMassScratch(const AttentionMassLaunch& launch);
+
+}  // namespace banyan::BANYAN_MAKER
+
+#endif  // BANYAN_CORE_OPS_CUDA_KERNELS_LAUNCHES_H_

@@ -1,0 +1,35 @@
+// Norm: a block a row.
+#include "core/device/cuda/kernel.h"
+#include "core/ops/cuda/device/matrix.h"
+#include "core/ops/cuda/device/normed_rows.h"
+#include "core/ops/cuda/kernels/launches.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
+
+namespace banyan::BANYAN_MAKER {
+namespace {
+
+struct NormKernel {
+  static constexpr const char* kName = "norm";
+  NormedRows rows;
+  Matrix<float> y;
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const int row = t.block();
+    const NormedRows::Size size = rows.SizeOf(t, row);
+    for (int i = t.index(); i < rows.x.columns; i += kNormThreads)
+      y.Write(row, i, rows.Value(size, row, i));
+  }
+};
+
+}  // namespace
+
+void LaunchNorm(CudaDevice& device, const NormLaunch& launch) {
+  if (launch.x.rows == 0) return;
+  Launch(device,
+         {.blocks = launch.x.rows,
+          .threads = kNormThreads,
+          .shared_bytes = kNormSharedBytes},
+         NormKernel{{device, launch}, {device, launch.y}});
+}
+
+}  // namespace banyan::BANYAN_MAKER

@@ -1,0 +1,178 @@
+// Rotate: a warp a head of a row. A lane has every 32nd pair of numbers;
+// squares are added pair by pair, then along lanes by halves.
+#include <cmath>
+#include <cstdint>
+
+#include "core/device/cuda/kernel.h"
+#include "core/ops/cuda/device/kv_layout.h"
+#include "core/ops/cuda/device/matrix.h"
+#include "core/ops/cuda/device/numbers.h"
+#include "core/ops/cuda/kernels/launches.h"
+#include "core/ops/cuda/kernels/op_kernels.h"
+
+namespace banyan::BANYAN_MAKER {
+namespace {
+
+constexpr int kWarps = 4;
+
+// One head of a row, turned. All lanes of a warp come along.
+struct Turned {
+  Turned(CudaDevice& device, const RotateLaunch& launch)
+      : x(device, launch.x),
+        head_dim(launch.head_dim),
+        angles(device, launch.angles),
+        norm_weight(device, launch.norm_weight),
+        epsilon(launch.epsilon),
+        scale(launch.scale) {}
+
+  BANYAN_DEVICE int heads() const { return x.columns / head_dim; }
+
+  // What the head is multiplied by for its norm.
+  BANYAN_DEVICE float SizeOf(const Thread& t, int row, int first) const {
+    if (norm_weight.empty()) return 1;
+    float squares = 0;
+    for (int i = t.lane(); i < head_dim; i += 32) {
+      const float number = x.Read(row, first + i);
+      squares = fmaf(number, number, squares);
+    }
+    for (int lanes = 16; lanes > 0; lanes /= 2)
+      squares += t.ShuffleXor(squares, lanes);
+    t.SyncWarp();  // all have read what may be written now
+    squares /= static_cast<float>(head_dim);
+    return IsFinite(squares) ? 1.0F / sqrtf(squares + epsilon)
+                             : squares - squares;
+  }
+
+  struct Pair {
+    float a;
+    float b;
+  };
+  // Numbers i and i + head_dim / 2.
+  BANYAN_DEVICE Pair At(int row, int first, int i, float by) const {
+    const int half = head_dim / 2;
+    Pair pair = {x.Read(row, first + i), x.Read(row, first + half + i)};
+    if (!norm_weight.empty()) {
+      pair.a = pair.a * by * norm_weight.Read(0, i);
+      pair.b = pair.b * by * norm_weight.Read(0, half + i);
+    }
+    if (!angles.empty()) {
+      const float cosine = angles.Read(row, i);
+      const float sine = angles.Read(row, half + i);
+      const float turned = fmaf(pair.a, cosine, -(pair.b * sine));
+      pair.b = fmaf(pair.b, cosine, pair.a * sine);
+      pair.a = turned;
+    }
+    return {pair.a * scale, pair.b * scale};
+  }
+  BANYAN_DEVICE void Turn(const Thread& t, int row, int head) const {
+    const int first = head * head_dim;
+    const float by = SizeOf(t, row, first);
+    for (int i = t.lane(); i < head_dim / 2; i += 32) {
+      const Pair pair = At(row, first, i, by);
+      x.Write(row, first + i, pair.a);
+      x.Write(row, first + head_dim / 2 + i, pair.b);
+    }
+  }
+
+  Matrix<float> x;
+  int head_dim;
+  Matrix<const float> angles;
+  Matrix<const float> norm_weight;
+  float epsilon;
+  float scale;
+};
+
+struct RotateKernel {
+  static constexpr const char* kName = "rotate";
+  Turned turned;
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const int item = t.block() * kWarps + t.warp();
+    if (item >= turned.x.rows * turned.heads()) return;  // a whole warp
+    turned.Turn(t, item / turned.heads(), item % turned.heads());
+  }
+};
+
+// A warp a head of a row: queries are turned in place, keys on their way into
+// the cache, values go there. Half a head is an even number of numbers.
+struct RotateStoreKernel {
+  static constexpr const char* kName = "rotate_store";
+  Turned queries;
+  Turned keys;
+  Matrix<const float> values;
+  KvCacheOf<std::uint32_t> cache;
+  int first_slot;
+  Global<const std::int32_t> length;
+
+  BANYAN_DEVICE void operator()(const Thread& t) const {
+    const int heads = queries.heads() + 2 * cache.kv_heads;
+    const int item = t.block() * kWarps + t.warp();
+    if (item >= queries.x.rows * heads) return;
+    const int row = item / heads;
+    int head = item % heads;
+    if (head < queries.heads()) return queries.Turn(t, row, head);
+    head -= queries.heads();
+    const int slot = first_slot + row + LiveNumber(length);
+    if (head < cache.kv_heads)
+      StoreKey(t, row, head, cache.Row(head, slot) / 2);
+    else
+      StoreValue(t, row, head - cache.kv_heads,
+                 cache.Row(head - cache.kv_heads, slot) / 2);
+  }
+
+  BANYAN_DEVICE static std::uint32_t Word(float low, float high) {
+    return ToBf16(low) | ToBf16(high) << 16;
+  }
+  BANYAN_DEVICE void StoreKey(const Thread& t, int row, int head,
+                              std::int64_t at) const {
+    const int half = cache.head_dim / 2;
+    const int first = head * cache.head_dim;
+    const float by = keys.SizeOf(t, row, first);
+    for (int i = t.lane() * 2; i < half; i += 64) {
+      const Turned::Pair low = keys.At(row, first, i, by);
+      const Turned::Pair high = keys.At(row, first, i + 1, by);
+      cache.keys.Write(at + i / 2, Word(low.a, high.a));
+      cache.keys.Write(at + (half + i) / 2, Word(low.b, high.b));
+    }
+    for (int word = cache.head_dim / 2 + t.lane(); word < cache.width / 2;
+         word += 32)
+      cache.keys.Write(at + word, 0);
+  }
+  BANYAN_DEVICE void StoreValue(const Thread& t, int row, int head,
+                                std::int64_t at) const {
+    const int first = head * cache.head_dim;
+    for (int word = t.lane(); word < cache.width / 2; word += 32) {
+      const int i = word * 2;
+      cache.values.Write(at + word, i < cache.head_dim
+                                        ? Word(values.Read(row, first + i),
+                                               values.Read(row, first + i + 1))
+                                        : 0U);
+    }
+  }
+};
+
+}  // namespace
+
+void LaunchRotate(CudaDevice& device, const RotateLaunch& launch) {
+  const int items = launch.x.rows * (launch.x.columns / launch.head_dim);
+  if (items == 0) return;
+  Launch(device,
+         {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
+         RotateKernel{{device, launch}});
+}
+
+void LaunchRotateStore(CudaDevice& device, const RotateStoreLaunch& launch) {
+  const RotateStoreKernel kernel = {
+      {device, launch.queries},      {device, launch.keys},
+      {device, launch.store.values}, {device, launch.store.cache},
+      launch.store.first_slot,       {device, launch.store.length}};
+  const int items = launch.queries.x.rows *
+                    (launch.queries.x.columns / launch.queries.head_dim +
+                     2 * launch.store.cache.kv_heads);
+  if (items == 0) return;
+  Launch(device,
+         {.blocks = (items + kWarps - 1) / kWarps, .threads = kWarps * 32},
+         kernel);
+}
+
+}  // namespace banyan::BANYAN_MAKER

@@ -1,0 +1,67 @@
+// Reads the parts of a regular expression in Oniguruma's language that stand
+// for one character: escapes and classes.
+#ifndef BANYAN_CORE_TOKENIZER_PATTERNS_PATTERN_READER_H_
+#define BANYAN_CORE_TOKENIZER_PATTERNS_PATTERN_READER_H_
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/tokenizer/patterns/character_class.h"
+
+namespace banyan {
+
+// InvalidArgument "byte 12, at 'what stands there': message".
+absl::Status PatternError(absl::string_view pattern, std::size_t offset,
+                          absl::string_view message);
+
+// Fails with PatternError. The pattern, UTF-8, must outlive it.
+class PatternReader {
+ public:
+  // One character, or if it is not empty any of a class.
+  struct Member {
+    CharacterClass any_of;
+    char32_t value = 0;
+  };
+
+  explicit PatternReader(absl::string_view pattern) : pattern_(pattern) {}
+
+  std::size_t offset() const { return offset_; }
+  bool AtEnd() const { return offset_ == pattern_.size(); }
+  absl::string_view rest() const { return pattern_.substr(offset_); }
+  // A byte that stands so far ahead, NUL behind the end.
+  char Peek(std::size_t ahead = 0) const;
+
+  void Skip(std::size_t bytes) { offset_ += bytes; }
+  // Skips `text` if it stands here.
+  bool Take(absl::string_view text);
+  // Requires a character.
+  char32_t TakeCharacter();
+  // Skips "name>" for the end '>' and gives the name; fails, and names the byte
+  // at `begin`, unless it is letters, digits, spaces, - and _.
+  absl::StatusOr<absl::string_view> TakeName(char end, std::size_t begin,
+                                             absl::string_view expected);
+
+  // Requires a \ here.
+  absl::StatusOr<Member> ReadEscape();
+  // Requires a [ here.
+  absl::StatusOr<CharacterClass> ReadClass(int depth = 0);
+
+  absl::Status Error(std::size_t offset, absl::string_view message) const {
+    return PatternError(pattern_, offset, message);
+  }
+
+ private:
+  absl::StatusOr<char32_t> ReadNumber(std::size_t begin);
+  absl::StatusOr<Member> ReadMember();
+  absl::Status ReadItem(int depth, CharacterClass& out);
+  absl::Status ReadPosix(CharacterClass& out, bool& is_found);
+
+  absl::string_view pattern_;
+  std::size_t offset_ = 0;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_TOKENIZER_PATTERNS_PATTERN_READER_H_

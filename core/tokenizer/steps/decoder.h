@@ -1,0 +1,76 @@
+// The section `decoder` of tokenizer.json: how the texts of tokens become text
+// again. Known: null (the texts with a space between them), Sequence,
+// ByteLevel, Replace of a text, ByteFallback, Fuse, Strip (of the beginning),
+// Metaspace.
+//
+// A decoder is a row of stages that turn a list of tokens into another. Here
+// they work as a stream: a token may arrive in parts, so that a stage that
+// makes one token of all still gives what it has.
+#ifndef BANYAN_CORE_TOKENIZER_STEPS_DECODER_H_
+#define BANYAN_CORE_TOKENIZER_STEPS_DECODER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/json/json_at.h"
+
+namespace banyan {
+
+// A part of a token's text: its first, or one that follows the part before.
+struct Fragment {
+  std::string text;
+  bool begins_token = true;
+};
+
+// One stage at work on one stream.
+class DecodeStage {
+ public:
+  virtual ~DecodeStage() = default;
+
+  // Takes the next fragment; appends what can be given by now, whole
+  // characters.
+  virtual void Push(Fragment fragment, std::vector<Fragment>& out) = 0;
+  // Appends what has been held back. The last call.
+  virtual void Finish(std::vector<Fragment>& out);
+};
+
+class TextDecoder {
+ public:
+  // Refuses what it does not know.
+  static absl::StatusOr<TextDecoder> FromJson(const JsonAt& json);
+
+  // New stages, in order, for one stream.
+  std::vector<std::unique_ptr<DecodeStage>> MakeStages() const;
+
+  // What a token adds to a text, as bytes, which need not be whole characters:
+  // at the text's start, or somewhere behind it.
+  std::string BytesOf(absl::string_view token, bool at_start) const;
+
+ private:
+  using Maker = std::function<std::unique_ptr<DecodeStage>()>;
+  // What a stage makes of one token, whose bytes may be no character.
+  using Speller = std::function<std::string(std::string token, bool at_start)>;
+  struct Stage {
+    Maker make;
+    Speller spell;
+  };
+
+  absl::Status Add(const JsonAt& json);
+  absl::Status AddReplace(const JsonAt& json);
+  absl::Status AddStrip(const JsonAt& json);
+  absl::Status AddMetaspace(const JsonAt& json);
+  absl::Status AddPlain(const std::string& type, const JsonAt& json);
+
+  std::vector<Stage> stages_;
+  bool is_fused_ = false;  // a stage has made one token of all
+  double growth_ = 1;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_TOKENIZER_STEPS_DECODER_H_

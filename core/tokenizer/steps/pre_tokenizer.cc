@@ -1,0 +1,176 @@
+#include "core/tokenizer/steps/pre_tokenizer.h"
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/status_macros.h"
+#include "core/json/json_at.h"
+#include "core/tokenizer/patterns/split_pattern.h"
+#include "core/tokenizer/patterns/unicode.h"
+#include "core/tokenizer/steps/byte_level.h"
+#include "core/tokenizer/steps/metaspace.h"
+#include "core/tokenizer/steps/piece.h"
+#include "core/tokenizer/steps/splitter.h"
+
+namespace banyan {
+namespace {
+
+// Real files have two or three. Each step may lengthen what another cuts again.
+constexpr std::size_t kMaxSteps = 8;
+
+// Appends bytes [begin, end) of `whole` as a piece, unless there are none.
+void Append(const Piece& whole, std::size_t begin, std::size_t end,
+            std::vector<Piece>& out) {
+  if (begin < end)
+    out.push_back(
+        {whole.text.substr(begin, end - begin), whole.at_start && begin == 0});
+}
+
+// A piece begins at each occurrence of `text`.
+void SplitBefore(absl::string_view text, const Piece& whole,
+                 std::vector<Piece>& out) {
+  std::size_t begin = 0;
+  while (begin < whole.text.size()) {
+    const std::size_t next =
+        whole.text.find(text.data(), begin + 1, text.size());
+    const std::size_t end =
+        next == std::string::npos ? whole.text.size() : next;
+    Append(whole, begin, end, out);
+    begin = end;
+  }
+}
+
+// Numbers apart from the rest, one by one or in runs.
+void SplitNumbers(bool one_by_one, const Piece& whole,
+                  std::vector<Piece>& out) {
+  std::size_t begin = 0;
+  bool was_number = false;
+  for (std::size_t at = 0; at < whole.text.size();) {
+    const CodePoint point = CodePointAt(whole.text, at);
+    const bool is_number = IsNumber(point.value);
+    if (is_number != was_number || (is_number && one_by_one)) {
+      Append(whole, begin, at, out);
+      begin = at;
+    }
+    was_number = is_number;
+    at += point.bytes;
+  }
+  Append(whole, begin, whole.text.size(), out);
+}
+
+}  // namespace
+
+absl::StatusOr<PreTokenizer> PreTokenizer::FromJson(const JsonAt& json) {
+  PreTokenizer result;
+  if (!json.is_null()) BANYAN_RETURN_IF_ERROR(result.Add(json));
+  return result;
+}
+
+absl::Status PreTokenizer::Add(const JsonAt& json) {
+  if (steps_.size() >= kMaxSteps)
+    return json.Error(
+        absl::StrCat("expected at most ", kMaxSteps, " pre-tokenizers"));
+  BANYAN_ASSIGN_OR_RETURN(const std::string type, json.At("type").String());
+  if (type == "ByteLevel") return AddByteLevel(json);
+  if (type == "Split") return AddSplit(json);
+  if (type == "Metaspace") return AddMetaspace(json);
+  if (type == "Digits") return AddDigits(json);
+  if (type != "Sequence")
+    return json.At("type").Expected(
+        "Sequence, ByteLevel, Split, Metaspace or Digits");
+  BANYAN_RETURN_IF_ERROR(json.HasOnly({"type", "pretokenizers"}));
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<JsonAt> items,
+                          json.At("pretokenizers").Items());
+  for (const JsonAt& item : items) BANYAN_RETURN_IF_ERROR(Add(item));
+  return absl::OkStatus();
+}
+
+absl::Status PreTokenizer::AddByteLevel(const JsonAt& json) {
+  BANYAN_RETURN_IF_ERROR(
+      json.HasOnly({"type", "add_prefix_space", "trim_offsets", "use_regex"}));
+  if (has_byte_level_)
+    return json.Error("expected one ByteLevel: a second would map its output");
+  has_byte_level_ = true;
+  BANYAN_ASSIGN_OR_RETURN(const bool adds_prefix,
+                          json.At("add_prefix_space").Bool());
+  BANYAN_ASSIGN_OR_RETURN(const bool uses_regex,
+                          json.At("use_regex").BoolOr(true));
+  steps_.push_back([adds_prefix, uses_regex](Piece piece,
+                                             std::vector<Piece>& out) {
+    if (adds_prefix && !absl::StartsWith(piece.text, " "))
+      piece.text = absl::StrCat(" ", piece.text);
+    const std::size_t first = out.size();
+    if (uses_regex) {
+      BANYAN_RETURN_IF_ERROR(Splitter(SplitPattern::kGpt2).Split(piece, out));
+    } else {
+      out.push_back(std::move(piece));
+    }
+    for (std::size_t i = first; i < out.size(); ++i)
+      out[i].text = BytesToCharacters(out[i].text);
+    return absl::OkStatus();
+  });
+  return absl::OkStatus();
+}
+
+absl::Status PreTokenizer::AddSplit(const JsonAt& json) {
+  BANYAN_ASSIGN_OR_RETURN(Splitter splitter, Splitter::FromJson(json));
+  steps_.push_back([splitter = std::move(splitter)](const Piece& piece,
+                                                    std::vector<Piece>& out) {
+    return splitter.Split(piece, out);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status PreTokenizer::AddMetaspace(const JsonAt& json) {
+  BANYAN_ASSIGN_OR_RETURN(Metaspace meta, ReadMetaspace(json));
+  steps_.push_back(
+      [meta = std::move(meta)](Piece piece, std::vector<Piece>& out) {
+        const std::string& mark = meta.replacement;
+        piece.text = ReplaceAll(piece.text, " ", mark);
+        const bool prepends =
+            meta.prepend == Metaspace::Prepend::kAlways ||
+            (meta.prepend == Metaspace::Prepend::kFirst && piece.at_start);
+        if (prepends && !absl::StartsWith(piece.text, mark))
+          piece.text = absl::StrCat(mark, piece.text);
+        if (meta.splits) {
+          SplitBefore(mark, piece, out);
+        } else {
+          out.push_back(std::move(piece));
+        }
+        return absl::OkStatus();
+      });
+  return absl::OkStatus();
+}
+
+absl::Status PreTokenizer::AddDigits(const JsonAt& json) {
+  BANYAN_RETURN_IF_ERROR(json.HasOnly({"type", "individual_digits"}));
+  BANYAN_ASSIGN_OR_RETURN(const bool one_by_one,
+                          json.At("individual_digits").BoolOr(false));
+  steps_.push_back([one_by_one](const Piece& piece, std::vector<Piece>& out) {
+    SplitNumbers(one_by_one, piece, out);
+    return absl::OkStatus();
+  });
+  return absl::OkStatus();
+}
+
+absl::Status PreTokenizer::Split(Piece piece, std::vector<Piece>& out) const {
+  std::vector<Piece> pieces;
+  pieces.push_back(std::move(piece));
+  for (const Step& step : steps_) {
+    std::vector<Piece> next;
+    for (Piece& each : pieces)
+      BANYAN_RETURN_IF_ERROR(step(std::move(each), next));
+    pieces = std::move(next);
+  }
+  for (Piece& each : pieces) out.push_back(std::move(each));
+  return absl::OkStatus();
+}
+
+}  // namespace banyan

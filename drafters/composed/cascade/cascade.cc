@@ -1,0 +1,162 @@
+#include "drafters/composed/cascade/cascade.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/context.h"
+#include "core/prob/distribution.h"
+#include "drafters/composed/inner_drafter.h"
+#include "drafters/composed/inner_drafters.h"
+#include "drafters/drafter.h"
+#include "drafters/workbench.h"
+#include "tree/draft_tree.h"
+#include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
+
+namespace banyan {
+namespace {
+
+// As many as a policy may draw.
+constexpr int kMostGuesses = kMaxDraws;
+
+double GuessesBelowANode(const CascadeOptions& options) {
+  double guesses = 0;
+  for (int level = 1; level <= std::min(options.ahead, kMostGuesses); ++level)
+    guesses += std::pow(options.width, level);
+  return guesses;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Drafter>> Cascade::Build(ParamsReader& in,
+                                                        Workbench& bench) {
+  CascadeOptions options = {.context_limit = bench.target().context_limit()};
+  Params upper;
+  Params lower;
+  in.Required("upper", upper);
+  in.Required("lower", lower);
+  in.Optional("ahead", options.ahead);
+  in.Ensure(options.ahead >= 1 && options.ahead <= kMostGuesses, "ahead",
+            absl::StrCat("must lie between 1 and ", kMostGuesses));
+  in.Optional("width", options.width);
+  in.Ensure(options.width >= 1 && GuessesBelowANode(options) <= kMostGuesses,
+            "width",
+            absl::StrCat("must be at least 1, and make at most ", kMostGuesses,
+                         " guesses below a node"));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  BANYAN_ASSIGN_OR_RETURN(InnerDrafters parts,
+                          InnerDrafters::Build({upper, lower}, bench));
+  if (!parts[0].drafter().proposes_ahead())
+    return upper.Error(
+        absl::StrCat("cascade: drafter ", upper.Find("name")->text(),
+                     " proposes level by level, so no guess of drafter ",
+                     lower.Find("name")->text(), " can save it a pass"));
+  return std::make_unique<Cascade>(std::move(parts), options);
+}
+
+Cascade::Cascade(InnerDrafters parts, const CascadeOptions& options)
+    : DrafterOfDrafters(std::move(parts)), options_(options) {}
+
+absl::StatusOr<std::vector<std::vector<Distribution>>> Cascade::ProposeAll(
+    absl::Span<const DraftRequest> requests) {
+  std::vector<Asking> asking;
+  for (const DraftRequest& request : requests)
+    asking.push_back(static_cast<Cascade&>(*request.drafter).Ask(request));
+  for (int level = 0; level < options_.ahead; ++level)
+    BANYAN_RETURN_IF_ERROR(GuessLevel(requests, asking));
+  std::vector<InnerDrafter::Question> questions;
+  for (const Asking& one : asking) questions.push_back(one.upper);
+  BANYAN_RETURN_IF_ERROR(InnerDrafter::AskAll(questions));
+  std::vector<std::vector<Distribution>> all;
+  for (const DraftRequest& request : requests) {
+    InnerDrafter& upper = static_cast<Cascade&>(*request.drafter).upper();
+    all.emplace_back();
+    for (int node : request.nodes)
+      all.back().push_back(*upper.answer(upper.Find(*request.tree, node)));
+  }
+  return all;
+}
+
+// What is not known is asked for, and guessed below.
+Cascade::Asking Cascade::Ask(const DraftRequest& request) {
+  if (request.nodes.front() == 0) {  // every drafting begins there
+    upper().Start(*request.tree, request.tree->law());
+    // Ranked, it has more than one candidate at temperature 0 too.
+    lower().Start(*request.tree, lower().Gives(DraftLaw::kDeterministic)
+                                     ? DraftLaw::kDeterministic
+                                     : lower().drafter().laws().front());
+  }
+  Asking asking = {.upper = {&upper(), request.context, {}}, .edge = {}};
+  for (int node : request.nodes) {
+    const int own = upper().Find(*request.tree, node);
+    if (upper().answer(own) == nullptr) asking.upper.nodes.push_back(own);
+  }
+  asking.edge = asking.upper.nodes;
+  return asking;
+}
+
+// Whether anything below a node can be asked for.
+bool Cascade::MayGuess(const Context& context, int node) const {
+  const int depth = parts()[0].tree().node(node).depth;
+  return parts()[1].Reaches(context, depth) &&
+         parts()[0].Reaches(context, depth + 1) &&
+         static_cast<std::int64_t>(context.tokens.size()) + depth + 1 <
+             options_.context_limit;
+}
+
+std::vector<int> Cascade::Guess(int node, const Distribution& law) {
+  std::vector<int> guessed;
+  Distribution left = law;
+  for (int i = 0; i < options_.width && !left.empty(); ++i) {
+    const TokenId token = left.Argmax();
+    guessed.push_back(upper().Child(node, token));
+    left = left.Without(token);
+  }
+  return guessed;
+}
+
+// One level more for all of them, in one pass of the lower drafters.
+absl::Status Cascade::GuessLevel(absl::Span<const DraftRequest> requests,
+                                 std::vector<Asking>& asking) {
+  std::vector<InnerDrafter::Question> questions;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto& own = static_cast<Cascade&>(*requests[i].drafter);
+    const Context& context = *requests[i].context;
+    std::vector<int>& edge = asking[i].edge;
+    edge.erase(
+        std::remove_if(edge.begin(), edge.end(),
+                       [&](int node) { return !own.MayGuess(context, node); }),
+        edge.end());
+    questions.push_back({&own.lower(), &context, {}});
+    for (int node : edge)
+      questions.back().nodes.push_back(
+          own.lower().Find(own.upper().tree(), node));
+  }
+  BANYAN_RETURN_IF_ERROR(InnerDrafter::AskAll(questions));
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto& own = static_cast<Cascade&>(*requests[i].drafter);
+    std::vector<int> next;
+    for (std::size_t j = 0; j < asking[i].edge.size(); ++j)
+      for (int guess : own.Guess(asking[i].edge[j],
+                                 *own.lower().answer(questions[i].nodes[j])))
+        next.push_back(guess);
+    asking[i].edge = std::move(next);
+    std::vector<int>& asked = asking[i].upper.nodes;
+    asked.insert(asked.end(), asking[i].edge.begin(), asking[i].edge.end());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace banyan

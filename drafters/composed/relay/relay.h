@@ -1,0 +1,63 @@
+// Horizontal cascade: another drafter for each span of a tree's levels (Cascade
+// Speculative Drafting, Chen et al., arXiv:2312.11462; Staged speculation,
+// Spector and Re, arXiv:2308.04623).
+//
+// Claim. The best drafter is worth its cost where its tokens are likely to be
+// reached, near the root; a token far from it is seldom reached, so a cheaper
+// drafter may guess it.
+//
+// Rule. Spans of so many levels follow one another, the last one has the rest.
+// A node at depth d is proposed for by the drafter whose span has level d + 1.
+//
+// A drafter of a later span was not asked for the nodes above it, which it must
+// know. It is asked for them together with the first nodes of its span, or
+// before them, level by level, if it does not propose ahead: those are passes
+// that it makes for what another one drafted.
+//
+// Laws are those that all can draw by: a tree has one. Where a drafter cannot
+// be asked for a node, at the end of what it holds, it proposes nothing there.
+#ifndef BANYAN_DRAFTERS_COMPOSED_RELAY_RELAY_H_
+#define BANYAN_DRAFTERS_COMPOSED_RELAY_RELAY_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/params.h"
+#include "core/prob/distribution.h"
+#include "drafters/composed/drafter_of_drafters.h"
+#include "drafters/composed/inner_drafters.h"
+#include "drafters/drafter.h"
+#include "drafters/workbench.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+
+class Relay : public DrafterOfDrafters {
+ public:
+  // Keys: `spans`, a list of `levels` and `drafter`; the last has no `levels`.
+  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                                        Workbench& bench);
+
+  // `ends`: by part, but for the last, how many levels have been drafted when
+  // its span ends; ascending.
+  Relay(InnerDrafters parts, std::vector<int> ends);
+
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Relay>(parts().Clone(), ends_);
+  }
+  std::vector<DraftLaw> laws() const override;
+  absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
+      absl::Span<const DraftRequest> requests) override;
+
+ private:
+  int PartAt(int depth) const;
+
+  std::vector<int> ends_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_COMPOSED_RELAY_RELAY_H_

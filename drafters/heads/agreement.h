@@ -1,0 +1,43 @@
+// How much a drafter's laws agree with its target's, as `banyan doctor` tells
+// it.
+#ifndef BANYAN_DRAFTERS_HEADS_AGREEMENT_H_
+#define BANYAN_DRAFTERS_HEADS_AGREEMENT_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/prob/distribution.h"
+
+namespace banyan {
+
+// Below this a drafter says little: two laws of chance over a small vocabulary
+// overlap by less.
+inline constexpr double kWeakOverlap = 0.25;
+
+// Over places of a text: the mean of sum(min(p, q)), and the share of places
+// where both laws have the same largest mass. 0 if there are none.
+class Agreement {
+ public:
+  // Requires laws over one vocabulary.
+  void Count(const Distribution& target, const Distribution& draft);
+
+  int places() const { return places_; }
+  double overlap() const { return places_ == 0 ? 0 : overlap_ / places_; }
+  double same() const { return places_ == 0 ? 0 : same_ / places_; }
+
+ private:
+  int places_ = 0;
+  double overlap_ = 0;
+  double same_ = 0;
+};
+
+// The model's laws after each token of a text, read in one pass, at temperature
+// 1. Fails as Model::Score.
+absl::StatusOr<std::vector<Distribution>> LawsAfter(
+    const Model& model, const std::vector<TokenId>& tokens);
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_HEADS_AGREEMENT_H_

@@ -1,0 +1,202 @@
+#include "drafters/heads/eagle/doctor.h"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/checkpoint/architecture.h"
+#include "core/model/model.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "core/transformer/transformer.h"
+#include "drafters/heads/agreement.h"
+#include "drafters/heads/eagle/head.h"
+#include "drafters/heads/eagle/layouts.h"
+#include "drafters/heads/eagle/turns.h"
+#include "drafters/heads/head_doctor.h"
+
+namespace banyan {
+namespace {
+
+// A text, with the target's laws after its tokens.
+struct Text {
+  std::vector<TokenId> tokens;
+  std::vector<Distribution> laws;
+};
+
+absl::StatusOr<std::vector<float>> ReadStates(const Scores& scores, int tap,
+                                              int row, int size) {
+  std::vector<float> state(static_cast<std::size_t>(size));
+  BANYAN_RETURN_IF_ERROR(scores.ReadHidden(tap, row, absl::MakeSpan(state)));
+  return state;
+}
+
+// The target's states at all tokens but the last, by token, then tap.
+absl::StatusOr<std::vector<float>> StatesOf(const Model& target,
+                                            const std::vector<TokenId>& tokens,
+                                            const std::vector<int>& taps) {
+  std::vector<float> states;
+  const auto keep = [&](const Scores& piece, int rows) -> absl::Status {
+    for (int row = 0; row < rows; ++row)
+      for (std::size_t tap = 0; tap < taps.size(); ++tap) {
+        BANYAN_ASSIGN_OR_RETURN(const std::vector<float> state,
+                                ReadStates(piece, static_cast<int>(tap), row,
+                                           target.hidden_size()));
+        states.insert(states.end(), state.begin(), state.end());
+      }
+    return absl::OkStatus();
+  };
+  const std::unique_ptr<Session> session = target.NewSession();
+  BANYAN_RETURN_IF_ERROR(session->Prefill(
+      absl::MakeConstSpan(tokens).first(tokens.size() - 1), taps, keep));
+  return states;
+}
+
+using BySteps = std::vector<Agreement>;
+
+// The pairs of a text, all at once; then for each of them, step by step, the
+// pair that follows it with what came out of the one before.
+absl::Status CountText(const Model& target, const EagleHead& head,
+                       const Text& text, const EagleTurn& turn,
+                       BySteps& steps) {
+  const Model& network = head.network();
+  const int count = static_cast<int>(text.tokens.size());
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<float> states,
+                          StatesOf(target, text.tokens, head.taps()));
+  std::vector<float> vectors;
+  BANYAN_RETURN_IF_ERROR(head.VectorsOf(states, count - 1, vectors));
+  const auto token_at = [&](int place) {
+    return text
+        .tokens[static_cast<std::size_t>(place - (turn.same_token ? 1 : 0))];
+  };
+  const std::unique_ptr<Session> session = network.NewSession();
+  const auto size = static_cast<std::size_t>(network.hidden_size());
+  std::vector<int> rows;  // of the last step, by first pair
+  TokenBatch batch;
+  for (int step = 0; step < kDoctorSteps; ++step) {
+    const int first = session->pending();
+    batch = {};
+    batch.shift = step == 1 ? turn.drafted_shift : 0;
+    const int shift = step == 0 ? 0 : turn.drafted_shift;
+    for (int i = 0; i + step + 1 < count; ++i)
+      batch.Add(token_at(i + step + 1), i + step + shift,
+                step == 0 ? i - 1 : rows[static_cast<std::size_t>(i)]);
+    if (batch.size() == 0) break;
+    const ScoreRequest request = {
+        .session = session.get(),
+        .batch = &batch,
+        .taps = {head.output_tap()},
+        .vectors = absl::MakeConstSpan(vectors).first(
+            static_cast<std::size_t>(batch.size()) * size)};
+    BANYAN_ASSIGN_OR_RETURN(const auto all, network.Score({&request, 1}));
+    vectors.clear();
+    rows.clear();
+    for (int i = 0; i < batch.size(); ++i) {
+      BANYAN_ASSIGN_OR_RETURN(
+          const Distribution law,
+          head.Law(*all.front(), i, SamplingRule(), {}, {}));
+      // After the pair's token, which stands one place on.
+      steps[static_cast<std::size_t>(step)].Count(
+          text.laws[static_cast<std::size_t>(i + step + 1)], law);
+      BANYAN_ASSIGN_OR_RETURN(
+          const std::vector<float> out,
+          ReadStates(*all.front(), 0, i, network.hidden_size()));
+      vectors.insert(vectors.end(), out.begin(), out.end());
+      rows.push_back(first + i);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<BySteps> Measure(const Model& target,
+                                const std::string& directory,
+                                const std::vector<Text>& texts,
+                                const EagleTurn& turn) {
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<EagleHead> head,
+                          LoadEagleHead(directory, target, turn.turn));
+  BySteps steps(kDoctorSteps);
+  for (const Text& text : texts)
+    BANYAN_RETURN_IF_ERROR(CountText(target, *head, text, turn, steps));
+  return steps;
+}
+
+std::string AboutOf(const EagleSpec& spec) {
+  std::vector<std::string> states;
+  for (int tap : spec.taps)
+    states.push_back(tap == kAfterFinalNorm ? "the final norm"
+                                            : absl::StrCat("layer ", tap));
+  return absl::StrCat(spec.layout, "; reads the target's states after ",
+                      absl::StrJoin(states, ", "),
+                      spec.tap_shift < 0
+                          ? ""
+                          : absl::StrCat(" (counted from 1; the file counts ",
+                                         spec.tap_count, ")"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> DescribeEagle(const Model& target,
+                                          const std::string& directory) {
+  BANYAN_ASSIGN_OR_RETURN(
+      const EagleFile file,
+      OpenEagleFile(directory, {.hidden_size = target.hidden_size(),
+                                .layers = target.layers(),
+                                .vocab_size = target.vocab_size()}));
+  return AboutOf(file.spec);
+}
+
+absl::StatusOr<Examination> ExamineEagle(
+    const Model& target, const std::string& directory,
+    const std::vector<std::vector<TokenId>>& texts,
+    absl::FunctionRef<void(int done, int all)> progress) {
+  std::vector<Text> known;
+  for (const std::vector<TokenId>& tokens : texts) {
+    BANYAN_ASSIGN_OR_RETURN(std::vector<Distribution> laws,
+                            LawsAfter(target, tokens));
+    known.push_back({tokens, std::move(laws)});
+  }
+  EagleSpec spec;
+  std::vector<EagleTurn> turns = {
+      {"as the files say", [&spec](EagleSpec& of) { spec = of; }}};
+  // Read once for what it says, even where its map leads nowhere.
+  const absl::Status read =
+      LoadEagleHead(directory, target, turns[0].turn).status();
+  if (spec.layout.empty()) return read;
+  const auto* transformer = dynamic_cast<const Transformer*>(&target);
+  const std::optional<Rope>& rope = transformer->architecture().rope;
+  const std::vector<EagleTurn> others =
+      TurnsOf(spec, target.layers(), rope ? rope->theta : 0);
+  turns.insert(turns.end(), others.begin(), others.end());
+  Examination result = {.about = AboutOf(spec)};
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    progress(static_cast<int>(i), static_cast<int>(turns.size()));
+    Reading reading = {.name = turns[i].name};
+    const absl::StatusOr<BySteps> steps =
+        Measure(target, directory, known, turns[i]);
+    if (!steps.ok()) {
+      reading.error = std::string(steps.status().message());
+    } else {
+      for (const Agreement& step : *steps) {
+        reading.overlap.push_back(step.overlap());
+        reading.same.push_back(step.same());
+      }
+      result.places = steps->front().places();
+    }
+    result.readings.push_back(std::move(reading));
+  }
+  progress(static_cast<int>(turns.size()), static_cast<int>(turns.size()));
+  return result;
+}
+
+}  // namespace banyan

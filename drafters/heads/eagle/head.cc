@@ -1,0 +1,167 @@
+#include "drafters/heads/eagle/head.h"
+
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/model/device_round.h"
+#include "core/model/model.h"
+#include "core/ops/backend.h"
+#include "core/ops/owned_tensor.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "core/transformer/session.h"
+#include "core/transformer/transformer.h"
+#include "drafters/heads/eagle/device_head.h"
+#include "drafters/heads/eagle/layouts.h"
+#include "drafters/heads/eagle/reduction.h"
+
+namespace banyan {
+namespace {
+
+class TransformerHead : public EagleHead {
+ public:
+  TransformerHead(EagleSpec spec, std::vector<TokenId> token_of,
+                  const Transformer& target)
+      : spec_(std::move(spec)),
+        token_of_(std::move(token_of)),
+        target_(target) {}
+
+  absl::Status Load(const Checkpoint& checkpoint);
+
+  const Model& network() const override { return *network_; }
+  std::vector<int> taps() const override { return spec_.taps; }
+  int output_tap() const override {
+    return spec_.feeds_back_normed ? kAfterFinalNorm : network_->layers();
+  }
+  absl::Status VectorsOf(absl::Span<const float> states, int rows,
+                         std::vector<float>& vectors) const override;
+  absl::StatusOr<Distribution> Law(
+      const Scores& scores, int row, const SamplingRule& rule,
+      absl::Span<const TokenId> history,
+      absl::Span<const TokenId> path) const override;
+
+  std::unique_ptr<DeviceDrafter> OnDevice(
+      Session& session, std::function<absl::Status()> read_all) const override {
+    return NewDeviceHead({.spec = spec_,
+                          .reduction = reduction_,
+                          .token_of = token_of_,
+                          .target = target_,
+                          .output_tap = output_tap()},
+                         static_cast<TransformerSession&>(session),
+                         std::move(read_all));
+  }
+
+ private:
+  const EagleSpec spec_;
+  std::vector<TokenId> token_of_;  // by logit; empty: the target's tokens
+  const Transformer& target_;
+  std::unique_ptr<Transformer> network_;
+  EagleReduction reduction_;
+};
+
+absl::Status TransformerHead::Load(const Checkpoint& checkpoint) {
+  TransformerOptions options = {.format = target_.options().format};
+  // Tokens that only pad the target's vocabulary have no logit here either.
+  const int used = target_.options().used_vocab;
+  if (token_of_.empty()) options.used_vocab = used;
+  for (TokenId& token : token_of_)
+    if (token >= used) token = -1;
+  BANYAN_ASSIGN_OR_RETURN(
+      network_, Transformer::Load(checkpoint, options, target_.shared_backend(),
+                                  target_.weights().Lend()));
+  BANYAN_ASSIGN_OR_RETURN(
+      reduction_, EagleReduction::Load(spec_, checkpoint, options.format,
+                                       network_->backend()));
+  return absl::OkStatus();
+}
+
+absl::Status TransformerHead::VectorsOf(absl::Span<const float> states,
+                                        int rows,
+                                        std::vector<float>& vectors) const {
+  // Of each state as many numbers as the head reads.
+  const auto whole = static_cast<std::size_t>(target_.hidden_size());
+  const auto read = static_cast<std::size_t>(spec_.state_size);
+  std::vector<float> parts;
+  for (std::size_t at = 0; at < states.size(); at += whole)
+    parts.insert(parts.end(), states.begin() + static_cast<std::ptrdiff_t>(at),
+                 states.begin() + static_cast<std::ptrdiff_t>(at + read));
+  if (!reduction_.present()) return EagleHead::VectorsOf(parts, rows, vectors);
+  Backend& backend = network_->backend();
+  BANYAN_ASSIGN_OR_RETURN(
+      OwnedTensor all, OwnedTensor::New(rows, reduction_.columns(), backend));
+  BANYAN_ASSIGN_OR_RETURN(OwnedTensor out,
+                          OwnedTensor::New(rows, reduction_.rows(), backend));
+  BANYAN_RETURN_IF_ERROR(all.Upload(parts, backend));
+  BANYAN_RETURN_IF_ERROR(reduction_.Run(all.view, all.view, out.view, backend));
+  return out.Download(vectors, backend);
+}
+
+absl::StatusOr<Distribution> TransformerHead::Law(
+    const Scores& scores, int row, const SamplingRule& rule,
+    absl::Span<const TokenId> history, absl::Span<const TokenId> path) const {
+  if (token_of_.empty())
+    return EagleHead::Law(scores, row, rule, history, path);
+  std::vector<double> own;
+  BANYAN_RETURN_IF_ERROR(scores.Read(row, own));
+  std::vector<double> logits(static_cast<std::size_t>(target_.vocab_size()),
+                             -std::numeric_limits<double>::infinity());
+  for (std::size_t i = 0; i < token_of_.size(); ++i)
+    if (token_of_[i] >= 0)
+      logits[static_cast<std::size_t>(token_of_[i])] = own[i];
+  return rule.ApplyTo(std::move(logits), history, path);
+}
+
+}  // namespace
+
+absl::Status EagleHead::VectorsOf(absl::Span<const float> states, int /*rows*/,
+                                  std::vector<float>& vectors) const {
+  vectors.assign(states.begin(), states.end());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Distribution> EagleHead::Law(
+    const Scores& scores, int row, const SamplingRule& rule,
+    absl::Span<const TokenId> history, absl::Span<const TokenId> path) const {
+  return scores.Law(row, rule, history, path);
+}
+
+std::unique_ptr<DeviceDrafter> EagleHead::OnDevice(
+    Session& /*session*/, std::function<absl::Status()> /*read_all*/) const {
+  return nullptr;
+}
+
+absl::StatusOr<std::unique_ptr<EagleHead>> LoadEagleHead(
+    const std::string& directory, const Model& target) {
+  return LoadEagleHead(directory, target, [](EagleSpec& /*spec*/) {});
+}
+
+absl::StatusOr<std::unique_ptr<EagleHead>> LoadEagleHead(
+    const std::string& directory, const Model& target, TurnEagle turn) {
+  const auto* transformer = dynamic_cast<const Transformer*>(&target);
+  if (transformer == nullptr)
+    return absl::InvalidArgumentError("a head needs a transformer as target");
+  BANYAN_ASSIGN_OR_RETURN(EagleFile file,
+                          OpenEagleFile(directory,
+                                        {.hidden_size = target.hidden_size(),
+                                         .layers = target.layers(),
+                                         .vocab_size = target.vocab_size()},
+                                        turn));
+  auto head = std::make_unique<TransformerHead>(
+      std::move(file.spec), std::move(file.token_of), *transformer);
+  BANYAN_RETURN_IF_ERROR(head->Load(*file.checkpoint));
+  return head;
+}
+
+}  // namespace banyan

@@ -1,0 +1,29 @@
+// What may be wrong with how a head's files are read: each assumption turned
+// into its other, for `banyan doctor`.
+#ifndef BANYAN_DRAFTERS_HEADS_EAGLE_TURNS_H_
+#define BANYAN_DRAFTERS_HEADS_EAGLE_TURNS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "drafters/heads/eagle/layouts.h"
+
+namespace banyan {
+
+struct EagleTurn {
+  std::string name;  // "the states one layer later"
+  std::function<void(EagleSpec& spec)> turn;
+  // Pairs have the token of the states' own place, not the one after it.
+  bool same_token = false;
+  // So much further than the pairs that they follow stand the drafted ones.
+  int drafted_shift = 0;
+};
+
+// Those that such a head, read as its files say, can be turned by; `layers` and
+// `theta` are the target's, the latter 0 if it has no rotary positions.
+std::vector<EagleTurn> TurnsOf(const EagleSpec& spec, int layers, double theta);
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_HEADS_EAGLE_TURNS_H_

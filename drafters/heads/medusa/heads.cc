@@ -1,0 +1,297 @@
+#include "drafters/heads/medusa/heads.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/status_macros.h"
+#include "core/checkpoint/architecture.h"
+#include "core/model/context.h"
+#include "core/model/device_round.h"
+#include "core/model/model.h"
+#include "core/ops/activate.h"
+#include "core/ops/backend.h"
+#include "core/ops/linear.h"
+#include "core/ops/owned_tensor.h"
+#include "core/ops/round_tables.h"
+#include "core/ops/tensor.h"
+#include "core/ops/weight.h"
+#include "core/prob/logits.h"
+#include "core/transformer/device_drafter.h"
+#include "core/transformer/pass.h"
+#include "core/transformer/transformer.h"
+#include "core/transformer/weights.h"
+#include "drafters/heads/medusa/heads_file.h"
+
+namespace banyan {
+namespace {
+
+absl::Span<std::byte> AsBytes(std::vector<float>& numbers) {
+  return {reinterpret_cast<std::byte*>(numbers.data()),
+          numbers.size() * sizeof(float)};
+}
+
+absl::StatusOr<RowVector> NewRow(int size, Backend& backend) {
+  RowVector row;
+  BANYAN_ASSIGN_OR_RETURN(
+      row.buffer, backend.Allocate(static_cast<std::size_t>(PadToLane(size)) *
+                                   sizeof(float)));
+  row.size = size;
+  return row;
+}
+
+absl::StatusOr<std::unique_ptr<Weight>> PackSource(const MedusaFile& file,
+                                                   const WeightSource& source,
+                                                   WeightFormat format,
+                                                   Backend& backend) {
+  auto weight =
+      backend.Pack(format, source.rows, source.columns,
+                   [&](int first, int count, float* out) {
+                     return file.ReadRows(source, {first, count, format}, out);
+                   });
+  file.file()->Release(file.Tensor(source));
+  return weight;
+}
+
+// Run by the target's backend, with its output matrix unless they have their
+// own.
+class TransformerHeads : public MedusaHeads {
+ public:
+  explicit TransformerHeads(const Transformer& target) : target_(target) {}
+
+  absl::Status LoadHead(const MedusaFile& file, int number);
+
+  int count() const override { return static_cast<int>(heads_.size()); }
+  absl::Status Score(absl::Span<const float> hidden,
+                     std::vector<std::vector<double>>& logits) const override;
+  absl::Status ScoreAll(
+      absl::Span<const absl::Span<const float>> hidden,
+      std::vector<std::vector<std::vector<double>>>& logits) const override;
+  absl::StatusOr<std::unique_ptr<DeviceDrafter>> OnDevice() const override;
+
+ private:
+  struct Block {
+    std::unique_ptr<Weight> weight;
+    RowVector bias;
+  };
+  struct Head {
+    std::vector<Block> blocks;
+    std::unique_ptr<Weight> own_output;  // null: the target's
+  };
+
+  friend class HeadsDrafter;
+
+  // The logits of a head for the rows of x, which become x + SiLU(W x + b) for
+  // every block; y is room for that.
+  absl::Status RunHead(const Head& head, const Tensor& x, const Tensor& y,
+                       const Tensor& logits) const;
+  absl::StatusOr<std::vector<double>> Logits(absl::Span<const float> row) const;
+
+  const Transformer& target_;
+  std::vector<Head> heads_;
+};
+
+absl::Status TransformerHeads::LoadHead(const MedusaFile& file, int number) {
+  Backend& backend = target_.backend();
+  const WeightFormat format = target_.options().format;
+  Head head;
+  for (int i = 0; i < file.blocks(); ++i) {
+    Block block;
+    BANYAN_ASSIGN_OR_RETURN(
+        block.weight,
+        PackSource(file, file.Linear(number, i), format, backend));
+    const WeightSource source = file.Bias(number, i);
+    std::vector<float> bias(static_cast<std::size_t>(source.rows));
+    BANYAN_RETURN_IF_ERROR(
+        file.ReadRows(source, {0, source.rows}, bias.data()));
+    BANYAN_ASSIGN_OR_RETURN(block.bias, NewRow(source.rows, backend));
+    BANYAN_RETURN_IF_ERROR(
+        backend.Upload(AsBytes(bias), *block.bias.buffer, 0));
+    head.blocks.push_back(std::move(block));
+  }
+  if (file.own_outputs()) {
+    BANYAN_ASSIGN_OR_RETURN(
+        head.own_output,
+        PackSource(file, file.Output(number), format, backend));
+  }
+  heads_.push_back(std::move(head));
+  return absl::OkStatus();
+}
+
+absl::Status TransformerHeads::Score(
+    absl::Span<const float> hidden,
+    std::vector<std::vector<double>>& logits) const {
+  std::vector<std::vector<std::vector<double>>> all;
+  BANYAN_RETURN_IF_ERROR(ScoreAll({&hidden, 1}, all));
+  logits = std::move(all.front());
+  return absl::OkStatus();
+}
+
+absl::Status TransformerHeads::ScoreAll(
+    absl::Span<const absl::Span<const float>> hidden,
+    std::vector<std::vector<std::vector<double>>>& logits) const {
+  Backend& backend = target_.backend();
+  const int rows = static_cast<int>(hidden.size());
+  BANYAN_ASSIGN_OR_RETURN(
+      OwnedTensor x, OwnedTensor::New(rows, target_.hidden_size(), backend));
+  BANYAN_ASSIGN_OR_RETURN(
+      const OwnedTensor y,
+      OwnedTensor::New(rows, target_.hidden_size(), backend));
+  BANYAN_ASSIGN_OR_RETURN(
+      const OwnedTensor scores,
+      OwnedTensor::New(rows, target_.vocab_size(), backend));
+  std::vector<float> states;
+  for (absl::Span<const float> state : hidden)
+    states.insert(states.end(), state.begin(), state.end());
+  logits.assign(hidden.size(), {});
+  std::vector<float> numbers;
+  const auto vocab = static_cast<std::size_t>(target_.vocab_size());
+  for (const Head& head : heads_) {
+    BANYAN_RETURN_IF_ERROR(x.Upload(states, backend));
+    BANYAN_RETURN_IF_ERROR(RunHead(head, x.view, y.view, scores.view));
+    BANYAN_RETURN_IF_ERROR(scores.Download(numbers, backend));
+    for (std::size_t row = 0; row < hidden.size(); ++row) {
+      BANYAN_ASSIGN_OR_RETURN(
+          std::vector<double> own,
+          Logits(absl::MakeConstSpan(numbers).subspan(row * vocab, vocab)));
+      logits[row].push_back(std::move(own));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// One row of a head's logits.
+absl::StatusOr<std::vector<double>> TransformerHeads::Logits(
+    absl::Span<const float> row) const {
+  const int used = target_.options().used_vocab;
+  BANYAN_RETURN_IF_ERROR(
+      CheckFinite(row.first(static_cast<std::size_t>(used))));
+  std::vector<double> logits(row.begin(), row.end());
+  std::fill(logits.begin() + used, logits.end(),
+            -std::numeric_limits<double>::infinity());
+  return logits;
+}
+
+absl::Status TransformerHeads::RunHead(const Head& head, const Tensor& x,
+                                       const Tensor& y,
+                                       const Tensor& logits) const {
+  Backend& backend = target_.backend();
+  for (const Block& block : head.blocks) {
+    BANYAN_RETURN_IF_ERROR(backend.Linear({.x = x,
+                                           .weight = block.weight.get(),
+                                           .bias = block.bias.view(),
+                                           .y = y}));
+    BANYAN_RETURN_IF_ERROR(backend.Activate({.function = Nonlinearity::kSilu,
+                                             .x = y,
+                                             .up = {},
+                                             .y = x,
+                                             .add = true}));
+  }
+  const Weight* output =
+      head.own_output ? head.own_output.get() : &target_.weights().head();
+  return backend.Linear({.x = x, .weight = output, .bias = {}, .y = logits});
+}
+
+// The heads of one sequence, on the device that runs its rounds: a head a
+// level.
+class HeadsDrafter : public TransformerDrafter {
+ public:
+  static absl::StatusOr<std::unique_ptr<DeviceDrafter>> Create(
+      const TransformerHeads& heads) {
+    auto drafter = absl::WrapUnique(new HeadsDrafter(heads));
+    const Transformer& target = heads.target_;
+    for (OwnedTensor* matrix : {&drafter->state_, &drafter->x_, &drafter->y_}) {
+      BANYAN_ASSIGN_OR_RETURN(
+          *matrix, OwnedTensor::New(1, target.hidden_size(), target.backend()));
+    }
+    BANYAN_ASSIGN_OR_RETURN(
+        drafter->logits_,
+        OwnedTensor::New(1, target.vocab_size(), target.backend()));
+    return drafter;
+  }
+
+  const Backend& backend() const override { return heads_.target_.backend(); }
+  int used_vocab() const override {
+    return heads_.target_.options().used_vocab;
+  }
+  bool law_by_depth() const override { return true; }
+  int most_levels() const override { return heads_.count(); }
+  int longest_text() const override { return heads_.target_.context_limit(); }
+  int shortest_text() const override { return 2; }  // else there is no state
+  absl::Status Begin(const Context& context) override {
+    const absl::Span<const float> state =
+        context.features.At(kAfterFinalNorm, context.features.rows - 1);
+    return state_.Upload(state, heads_.target_.backend());
+  }
+  absl::Status Reserve(int /*length*/, int /*rows*/) override {
+    return absl::OkStatus();
+  }
+  absl::StatusOr<Tensor> Logits(int level, const DeviceRows& /*rows*/,
+                                int /*longest*/) override {
+    BANYAN_RETURN_IF_ERROR(
+        heads_.target_.backend().Copy({state_.view, x_.view}));
+    BANYAN_RETURN_IF_ERROR(
+        heads_.RunHead(heads_.heads_[static_cast<std::size_t>(level)], x_.view,
+                       y_.view, logits_.view));
+    return logits_.view;
+  }
+  std::vector<int> taps() const override { return {kAfterFinalNorm}; }
+  absl::Status Take(const TransformerPass& target,
+                    const Ints& kept_rows) override {
+    const auto before = static_cast<std::size_t>(kept_rows.size) - 1;
+    return heads_.target_.backend().Copy(
+        {.x = target.states(kAfterFinalNorm),
+         .y = state_.view,
+         .rows = {kept_rows.buffer, kept_rows.offset + before, 1}});
+  }
+
+ private:
+  explicit HeadsDrafter(const TransformerHeads& heads) : heads_(heads) {}
+
+  const TransformerHeads& heads_;
+  OwnedTensor state_, x_, y_, logits_;
+};
+
+absl::StatusOr<std::unique_ptr<DeviceDrafter>> TransformerHeads::OnDevice()
+    const {
+  return HeadsDrafter::Create(*this);
+}
+
+}  // namespace
+
+absl::Status MedusaHeads::ScoreAll(
+    absl::Span<const absl::Span<const float>> hidden,
+    std::vector<std::vector<std::vector<double>>>& logits) const {
+  logits.resize(hidden.size());
+  for (std::size_t i = 0; i < hidden.size(); ++i)
+    BANYAN_RETURN_IF_ERROR(Score(hidden[i], logits[i]));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<DeviceDrafter>> MedusaHeads::OnDevice() const {
+  return nullptr;
+}
+
+absl::StatusOr<std::unique_ptr<MedusaHeads>> LoadMedusaHeads(
+    const std::string& directory, const Model& target) {
+  const auto* transformer = dynamic_cast<const Transformer*>(&target);
+  if (transformer == nullptr)
+    return absl::InvalidArgumentError("heads need a transformer as target");
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::unique_ptr<MedusaFile> file,
+      MedusaFile::Open(directory, target.hidden_size(), target.vocab_size()));
+  auto heads = std::make_unique<TransformerHeads>(*transformer);
+  for (int number = 0; number < file->heads(); ++number)
+    BANYAN_RETURN_IF_ERROR(heads->LoadHead(*file, number));
+  return heads;
+}
+
+}  // namespace banyan

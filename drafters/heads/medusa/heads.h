@@ -1,0 +1,47 @@
+// The heads of Medusa: laws of tokens further ahead from one hidden state.
+#ifndef BANYAN_DRAFTERS_HEADS_MEDUSA_HEADS_H_
+#define BANYAN_DRAFTERS_HEADS_MEDUSA_HEADS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/model/device_round.h"
+#include "core/model/model.h"
+
+namespace banyan {
+
+// Immutable; safe for concurrent use.
+class MedusaHeads {
+ public:
+  virtual ~MedusaHeads() = default;
+
+  virtual int count() const = 0;
+
+  // `hidden` is the target's hidden state after the final norm at some token.
+  // logits[i] becomes head i's for the token i + 2 places on: one number per
+  // token of the vocabulary, -infinity where the target never emits one.
+  virtual absl::Status Score(
+      absl::Span<const float> hidden,
+      std::vector<std::vector<double>>& logits) const = 0;
+  // Score() for several states, in their order, with the same numbers. Unless
+  // overridden one after the other.
+  virtual absl::Status ScoreAll(
+      absl::Span<const absl::Span<const float>> hidden,
+      std::vector<std::vector<std::vector<double>>>& logits) const;
+  // For rounds that the target's device runs; null if they are not on it.
+  virtual absl::StatusOr<std::unique_ptr<DeviceDrafter>> OnDevice() const;
+};
+
+// The heads of `directory` (heads_file.h), kept in the target's format and run
+// by its backend. The target outlives them. Fails with InvalidArgument if it is
+// no transformer, as MedusaFile::Open does, or if there is no memory.
+absl::StatusOr<std::unique_ptr<MedusaHeads>> LoadMedusaHeads(
+    const std::string& directory, const Model& target);
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_HEADS_MEDUSA_HEADS_H_

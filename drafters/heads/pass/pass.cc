@@ -1,0 +1,154 @@
+#include "drafters/heads/pass/pass.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "core/base/check.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/model/context.h"
+#include "core/model/model.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/drafter.h"
+#include "drafters/heads/depth_laws.h"
+#include "drafters/heads/pass/chain.h"
+#include "drafters/ranking_rule.h"
+#include "drafters/workbench.h"
+#include "tree/draft_tree.h"
+#include "tree/tree_policy.h"
+#include "tree/trunk_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+namespace {
+
+using SharedChain = std::shared_ptr<const LookaheadChain>;
+
+absl::StatusOr<SharedChain> TokenChain(const Params& list, int vocab_size) {
+  auto chain = std::make_shared<LookaheadChain>();
+  std::vector<int> tokens;
+  BANYAN_RETURN_IF_ERROR(Convert(list, tokens));
+  if (tokens.empty()) return list.Expected("the tokens of the chain, some");
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] < 0 || tokens[i] >= vocab_size)
+      return list.items()[i].Expected(
+          absl::StrCat("a token of the target, below ", vocab_size));
+    chain->push_back({.token = tokens[i]});
+  }
+  return SharedChain(std::move(chain));
+}
+
+// Of the one of both keys that is there.
+absl::StatusOr<SharedChain> TakeChain(ParamsReader& in, Workbench& bench) {
+  const Params* name = in.Take("embeddings");
+  const Params* tokens = in.Take("tokens");
+  if ((name == nullptr) == (tokens == nullptr))
+    return in.section().Error(
+        "drafter pass needs either embeddings, the name of trained vectors, or "
+        "tokens in their place");
+  if (tokens != nullptr)
+    return TokenChain(*tokens, bench.target().vocab_size());
+  return bench.OpenFolder<LookaheadChain>(
+      "embeddings", *name, [&](const std::string& folder) {
+        return LoadLookaheadChain(folder, bench.target());
+      });
+}
+
+// The nodes with the most path mass, the earlier one in a tie.
+std::vector<int> MostLikely(const TrunkTree& tree, int count) {
+  std::vector<int> nodes;
+  for (int node = 0; node < tree.size(); ++node)
+    if (!tree.node(node).probe()) nodes.push_back(node);
+  std::stable_sort(nodes.begin(), nodes.end(), [&tree](int a, int b) {
+    return tree.path_mass(a) > tree.path_mass(b);
+  });
+  if (static_cast<int>(nodes.size()) > count)
+    nodes.resize(static_cast<std::size_t>(count));
+  return nodes;
+}
+
+// The probe of `trunk` below a node; -1: there is none.
+int NextLink(const DraftTree& tree, int node, int trunk) {
+  for (const int child : tree.node(node).children)
+    if (tree.node(child).probe_of == trunk) return child;
+  return -1;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Drafter>> Pass::Build(ParamsReader& in,
+                                                     Workbench& bench) {
+  BANYAN_ASSIGN_OR_RETURN(const SharedChain chain, TakeChain(in, bench));
+  const int links = static_cast<int>(chain->size());
+  const char* source =
+      in.section().Find("tokens") != nullptr ? "tokens" : "embeddings";
+  in.Ensure(links < bench.target().context_limit(), source,
+            absl::StrCat("must leave room for the text: a chain has ", links,
+                         " links, and the target's context is ",
+                         bench.target().context_limit()));
+  int after = links + 1;  // all nodes of a chain that was drafted
+  in.Optional("after", after);
+  in.Ensure(after >= 1 && after <= kMaxDraws / links, "after",
+            absl::StrCat("must lie between 1 and ", kMaxDraws / links,
+                         " nodes, with a chain of ", links, " rows each"));
+  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  return std::make_unique<Pass>(chain, after, std::move(rule));
+}
+
+Pass::Pass(std::shared_ptr<const LookaheadChain> chain, int after,
+           SamplingRule rule)
+    : chain_(std::move(chain)),
+      after_(after),
+      rule_(std::move(rule)),
+      ranking_(RankingRule(rule_)) {
+  Check(after_ >= 1 && !chain_->empty(), "a chain after one node at least");
+}
+
+std::vector<DraftLaw> Pass::laws() const {
+  return {kEveryLaw.begin(), kEveryLaw.end()};
+}
+
+absl::Status Pass::Begin(const Context& /*context*/) {
+  logits_.clear();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Distribution>> Pass::Propose(
+    const Context& context, const TrunkTree& tree,
+    absl::Span<const int> nodes) {
+  const bool ranked = tree.law() == DraftLaw::kDeterministic;
+  return DepthLaws(logits_, ranked ? ranking_ : rule_, context.tokens, tree,
+                   nodes);
+}
+
+void Pass::Plant(const Context& /*context*/, int max_depth, TrunkTree& tree) {
+  for (int node : MostLikely(tree, after_))
+    for (const LookaheadLink& link : *chain_) {
+      if (tree.node(node).depth >= max_depth) break;
+      node = tree.AddProbe(node, link.token, link.vector);
+    }
+}
+
+absl::Status Pass::Observe(const Context& context,
+                           const RoundOutcome& outcome) {
+  logits_.clear();
+  const std::vector<int>& path = outcome.verdict.path;
+  int node = path.empty() ? 0 : path.back();
+  while ((node = NextLink(outcome.tree, node, outcome.trunk)) >= 0) {
+    logits_.emplace_back();
+    BANYAN_RETURN_IF_ERROR(context.scored->Read(node, logits_.back()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace banyan

@@ -1,0 +1,87 @@
+// PaSS: trained vectors in the place of the tokens to come.
+//
+// A chain of L links stands behind nodes of the tree as probes: each link's row
+// starts from a vector that was trained for the target, and reads the node's
+// text and the links before it. So in the pass that judges this round's tree,
+// the target also guesses what comes later. Let n be the last accepted node,
+// and t the token the target gave after it, which is the next root. The row of
+// link i stands i places after n, where t is the first, and gives the law of
+// the token after that place: those of the next tree's nodes at depth i,
+// whatever their path.
+//
+// Proposals are the sampling rule's laws of these rows' logits, drawn from
+// independently or without replacement; for deterministic drafting their masses
+// rank the candidates. Nothing is drafted in the round after the prompt, and
+// after one whose last accepted node had no chain: it was not among the `after`
+// nodes of its tree with the largest product of drafter's masses along the
+// path, the earlier one in a tie, or the context ended.
+//
+// Cases. With `tokens` in the place of trained vectors the links are ordinary
+// tokens, padding or a mask: what came before there was anything to train.
+// Where the context ends within a chain, its first links are planted and give
+// the first depths. Not covered: vectors that the target's layers were trained
+// along with, and rows that keep a chain of their own from round to round.
+//
+// Reference: Monea, Joulin, Grave, "PaSS: Parallel Speculative Sampling"
+// (arXiv:2311.13581).
+#ifndef BANYAN_DRAFTERS_HEADS_PASS_PASS_H_
+#define BANYAN_DRAFTERS_HEADS_PASS_PASS_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/params.h"
+#include "core/model/context.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/drafter.h"
+#include "drafters/heads/pass/chain.h"
+#include "drafters/workbench.h"
+#include "tree/draft_tree.h"
+#include "tree/trunk_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+
+class Pass : public Drafter {
+ public:
+  // Keys: `embeddings` or `tokens`, `after`, and `sampling` for a rule of its
+  // own.
+  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                                        Workbench& bench);
+
+  // `after` nodes of a tree have the chain, at least 1.
+  Pass(std::shared_ptr<const LookaheadChain> chain, int after,
+       SamplingRule rule);
+
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Pass>(*this);
+  }
+  std::vector<DraftLaw> laws() const override;
+  bool proposes_ahead() const override { return true; }
+  int heads() const override { return static_cast<int>(chain_->size()); }
+  absl::Status Begin(const Context& context) override;
+  absl::StatusOr<std::vector<Distribution>> Propose(
+      const Context& context, const TrunkTree& tree,
+      absl::Span<const int> nodes) override;
+  void Plant(const Context& context, int max_depth, TrunkTree& tree) override;
+  int probes() const override { return after_ * heads(); }
+  bool reads_rows() const override { return true; }
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override;
+
+ private:
+  std::shared_ptr<const LookaheadChain> chain_;
+  int after_;
+  SamplingRule rule_;
+  SamplingRule ranking_;  // for deterministic draws
+  // By link, of the chain that stood after the last accepted node.
+  std::vector<std::vector<double>> logits_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_HEADS_PASS_PASS_H_

@@ -1,0 +1,181 @@
+#include "drafters/models/common_tokens/common_tokens.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/context.h"
+#include "core/model/model.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "core/tokenizer/vocabulary_map.h"
+#include "drafters/drafter.h"
+#include "drafters/ranking_rule.h"
+#include "drafters/workbench.h"
+#include "tree/derive.h"
+#include "tree/draft_tree.h"
+#include "tree/trunk_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+
+absl::StatusOr<std::unique_ptr<Drafter>> CommonTokens::Build(ParamsReader& in,
+                                                             Workbench& bench) {
+  Params name;
+  in.Required("model", name);
+  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  BANYAN_ASSIGN_OR_RETURN(OtherModel model, bench.OpenOther(name));
+  if (model.map->common().empty())
+    return name.Error(
+        "no token of this model is one of the target's: by the tokens both "
+        "have it drafts nothing");
+  return std::make_unique<CommonTokens>(bench.target().vocab_size(),
+                                        std::move(model), std::move(rule));
+}
+
+CommonTokens::CommonTokens(int vocab_size, OtherModel model, SamplingRule rule)
+    : vocab_size_(vocab_size),
+      model_(std::move(model)),
+      rule_(std::move(rule)),
+      ranking_(RankingRule(rule_)),
+      reader_(model_.model, model_.map) {
+  const std::vector<TokenId>& banned = rule_.options().banned;
+  for (const VocabularyMap::Pair& pair : model_.map->common())
+    if (std::find(banned.begin(), banned.end(), pair.target) == banned.end())
+      drafted_.push_back(pair);
+}
+
+std::unique_ptr<Drafter> CommonTokens::Clone() const {
+  return std::make_unique<CommonTokens>(vocab_size_, model_, rule_);
+}
+
+std::vector<DraftLaw> CommonTokens::laws() const {
+  return {kEveryLaw.begin(), kEveryLaw.end()};
+}
+
+absl::Status CommonTokens::Begin(const Context& context) {
+  return reader_.Begin(context.tokens);
+}
+
+absl::Status CommonTokens::Observe(const Context& context,
+                                   const RoundOutcome& /*outcome*/) {
+  return reader_.Follow(context.tokens);
+}
+
+absl::StatusOr<std::vector<std::vector<Distribution>>> CommonTokens::ProposeAll(
+    absl::Span<const DraftRequest> requests) {
+  std::vector<Asked> asked(requests.size());
+  std::vector<ScoreRequest> wanted;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto& own = static_cast<CommonTokens&>(*requests[i].drafter);
+    BANYAN_ASSIGN_OR_RETURN(asked[i], own.Ask(requests[i]));
+    if (asked[i].nodes.empty()) continue;
+    wanted.push_back({.session = &own.reader_.session(),
+                      .batch = &asked[i].batch,
+                      .logits_from = asked[i].batch.size() -
+                                     static_cast<int>(asked[i].nodes.size())});
+  }
+  std::vector<std::unique_ptr<Scores>> scores;
+  if (!wanted.empty()) {
+    BANYAN_ASSIGN_OR_RETURN(scores, model_.model->Score(wanted));
+  }
+  std::vector<std::vector<Distribution>> all;
+  std::size_t scored = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto& own = static_cast<CommonTokens&>(*requests[i].drafter);
+    const Scores* rows =
+        asked[i].nodes.empty() ? nullptr : scores[scored++].get();
+    BANYAN_ASSIGN_OR_RETURN(std::vector<Distribution> laws,
+                            own.Answer(requests[i], asked[i], rows));
+    all.push_back(std::move(laws));
+  }
+  return all;
+}
+
+absl::StatusOr<CommonTokens::Asked> CommonTokens::Ask(
+    const DraftRequest& request) {
+  Asked asked;
+  for (int node : request.nodes)
+    if (CanScore(*request.tree, node, asked.nodes)) asked.nodes.push_back(node);
+  if (asked.nodes.empty()) return asked;
+  const int text = static_cast<int>(reader_.tokens().size());
+  // Every drafting proposes for its root first.
+  if (asked.nodes.front() == 0) {
+    BANYAN_ASSIGN_OR_RETURN(asked.batch, reader_.StartRound());
+    // The text's last token is the root's, which the tree adds.
+    asked.batch.tokens.pop_back();
+    asked.batch.positions.pop_back();
+    asked.batch.parents.pop_back();
+  }
+  reader_.pending().AddTo(
+      asked.batch, *request.tree, asked.nodes, text - 1, [&](int node) {
+        return node == 0
+                   ? reader_.tokens().back()
+                   : *model_.map->DrafterOf(request.tree->node(node).token);
+      });
+  return asked;
+}
+
+// Whether the node has a row: it fits, its token is a common one, and so are
+// those above it.
+bool CommonTokens::CanScore(const TrunkTree& tree, int node,
+                            absl::Span<const int> asked) const {
+  const Node& own = tree.node(node);
+  if (!reader_.Fits(own.depth)) return false;
+  if (node == 0) return true;
+  const bool above =
+      std::find(asked.begin(), asked.end(), own.parent) != asked.end() ||
+      reader_.pending().Has(own.parent);
+  return above && model_.map->DrafterOf(own.token).has_value();
+}
+
+absl::StatusOr<std::vector<Distribution>> CommonTokens::Answer(
+    const DraftRequest& request, const Asked& asked, const Scores* scores) {
+  if (scores != nullptr) reader_.pending().Scored(asked.batch, asked.nodes);
+  const int before = asked.batch.size() - static_cast<int>(asked.nodes.size());
+  std::vector<Distribution> laws;
+  std::vector<double> own;
+  for (int node : request.nodes) {
+    const auto found = std::find(asked.nodes.begin(), asked.nodes.end(), node);
+    if (found == asked.nodes.end()) {
+      laws.push_back(Distribution::Sparse(vocab_size_, {}, {}));
+      continue;
+    }
+    const int row = before + static_cast<int>(found - asked.nodes.begin());
+    BANYAN_RETURN_IF_ERROR(scores->Read(row, own));
+    BANYAN_ASSIGN_OR_RETURN(Distribution law, LawOf(request, node, own));
+    laws.push_back(std::move(law));
+  }
+  return laws;
+}
+
+absl::StatusOr<Distribution> CommonTokens::LawOf(
+    const DraftRequest& request, int node, absl::Span<const double> own) const {
+  std::vector<double> logits(static_cast<std::size_t>(vocab_size_),
+                             -std::numeric_limits<double>::infinity());
+  bool is_left = false;
+  for (const VocabularyMap::Pair& pair : drafted_) {
+    const double logit = own[static_cast<std::size_t>(pair.drafter)];
+    logits[static_cast<std::size_t>(pair.target)] = logit;
+    // A logit that is none is told by the rule.
+    is_left = is_left || logit != -std::numeric_limits<double>::infinity();
+  }
+  if (!is_left) return Distribution::Sparse(vocab_size_, {}, {});
+  const TrunkTree& tree = *request.tree;
+  const SamplingRule& rule =
+      tree.law() == DraftLaw::kDeterministic ? ranking_ : rule_;
+  return rule.ApplyTo(std::move(logits), request.context->tokens,
+                      TokensTo(tree, node));
+}
+
+}  // namespace banyan

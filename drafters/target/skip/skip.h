@@ -1,0 +1,29 @@
+// Skipping: the target without some of its blocks drafts for the whole (Draft &
+// Verify, Zhang et al., arXiv:2309.08168). Attention and feed-forward of a
+// layer are two blocks, each of which only adds to what flows past it.
+//
+// Drafting takes no cache of its own, and no weights unless it is told to run
+// with the same model's in another format: then it is the target in less
+// detail, whether blocks are skipped or none. Which blocks are worth skipping
+// `banyan search` finds.
+#ifndef BANYAN_DRAFTERS_TARGET_SKIP_SKIP_H_
+#define BANYAN_DRAFTERS_TARGET_SKIP_SKIP_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "drafters/drafter.h"
+#include "drafters/workbench.h"
+
+namespace banyan {
+
+// Keys: `attention` and `feed_forward`, the layers whose block is skipped;
+// `weights`, a model of the same shape on the same device, with whose weights
+// the rest is run; and `sampling` for a rule of its own.
+absl::StatusOr<std::unique_ptr<Drafter>> BuildSkip(ParamsReader& in,
+                                                   Workbench& bench);
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_TARGET_SKIP_SKIP_H_

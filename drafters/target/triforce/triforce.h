@@ -1,0 +1,61 @@
+// The target over a part of its cache drafts for the whole (TriForce, Sun et
+// al., arXiv:2404.11912): where the text is long the cache, not the weights, is
+// what a pass takes long to read.
+//
+// The view sees the first tokens and the latest (StreamingLLM's part) and,
+// between them, the chunks that the text's last token attends to most, layer by
+// layer, chosen when the prompt begins and again after so many tokens. Its own
+// passes are what a smaller model saves: the drafter `cascade` over this one.
+//
+// What differs from the published program. It chooses chunks for each head of
+// keys and values, by the product of query and mean key, always keeps chunk 0,
+// and chooses once, after the prompt. Here a layer has one choice, by the
+// attention mass of all its heads together, beside a window of the latest
+// tokens. Its small model drafts over a StreamingLLM cache, without an end;
+// `small_model` here sees all of the text, and stops at its own context.
+#ifndef BANYAN_DRAFTERS_TARGET_TRIFORCE_TRIFORCE_H_
+#define BANYAN_DRAFTERS_TARGET_TRIFORCE_TRIFORCE_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "core/model/context.h"
+#include "core/model/model.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/drafter.h"
+#include "drafters/target/view_drafter.h"
+#include "drafters/workbench.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+
+class Triforce : public ViewDrafter {
+ public:
+  // Keys: `first`, `latest`, `chunks`, `chunk` (tokens in one), `choose_every`
+  // (tokens; 0: once a prompt), and `sampling` for a rule of its own.
+  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                                        Workbench& bench);
+
+  Triforce(std::shared_ptr<const Model> target, const SeenText& seen,
+           int choose_every, SamplingRule rule);
+
+  // The same part of every text of at most `limit` tokens, in numbers that are
+  // no larger than that.
+  static SeenText Within(int limit, SeenText seen);
+
+  std::unique_ptr<Drafter> Clone() const override;
+  absl::Status TakeViews(Session& target) override;
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override;
+
+ private:
+  int choose_every_;
+  Session* target_ = nullptr;
+  int chosen_at_ = 0;  // the length of the text
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_TARGET_TRIFORCE_TRIFORCE_H_

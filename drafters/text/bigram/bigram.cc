@@ -1,0 +1,95 @@
+#include "drafters/text/bigram/bigram.h"
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/context.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/drafter.h"
+#include "drafters/propose_each.h"
+#include "drafters/text/count_rule.h"
+#include "drafters/text/token_counts.h"
+#include "drafters/text/unigram_law.h"
+#include "drafters/workbench.h"
+#include "tree/draft_tree.h"
+#include "tree/trunk_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Bigram::Build(ParamsReader& in,
+                                                       Workbench& bench) {
+  Params file;
+  in.Required("counts", file);
+  BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const TokenCounts> counts,
+                          OpenCounts(file, bench));
+  return std::make_unique<Bigram>(std::move(counts), rule);
+}
+
+Bigram::Bigram(std::shared_ptr<const TokenCounts> counts,
+               const SamplingRule& rule)
+    : counts_(std::move(counts)), rule_(rule), unigram_(counts_, rule) {}
+
+std::vector<DraftLaw> Bigram::laws() const {
+  return {kEveryLaw.begin(), kEveryLaw.end()};
+}
+
+absl::Status Bigram::Begin(const Context& /*context*/) {
+  return absl::OkStatus();
+}
+
+// Empty after a token that is none of the vocabulary, as a begin token may be.
+CountRow Bigram::RowOf(TokenId token) const {
+  CountRow row = {.vocab_size = static_cast<int>(counts_->unigram.size())};
+  if (token < 0 || token >= row.vocab_size) return row;
+  const auto at = static_cast<std::size_t>(token);
+  const auto begin = static_cast<std::ptrdiff_t>(counts_->offsets[at]);
+  const auto end = static_cast<std::ptrdiff_t>(counts_->offsets[at + 1]);
+  row.tokens.assign(counts_->tokens.begin() + begin,
+                    counts_->tokens.begin() + end);
+  row.values.assign(counts_->counts.begin() + begin,
+                    counts_->counts.begin() + end);
+  return row;
+}
+
+absl::StatusOr<Distribution> Bigram::ProposalAfter(
+    TokenId token, DraftLaw law, absl::Span<const TokenId> history,
+    absl::Span<const TokenId> path) {
+  Rows& rows = law == DraftLaw::kDeterministic ? scores_ : laws_;
+  if (const auto made = rows.find(token); made != rows.end())
+    return made->second;
+  CountRow row = RowOf(token);
+  if (row.tokens.empty()) return unigram_.After(law, history, path);
+  BANYAN_ASSIGN_OR_RETURN(const Distribution proposal,
+                          rule_.Apply(law, std::move(row), history, path));
+  if (!rule_.reads_text()) rows.emplace(token, proposal);
+  return proposal;
+}
+
+absl::StatusOr<std::vector<Distribution>> Bigram::Propose(
+    const Context& context, const TrunkTree& tree,
+    absl::Span<const int> nodes) {
+  return ProposeEach(tree, nodes,
+                     [&](int node, const std::vector<TokenId>& path) {
+                       return ProposalAfter(tree.node(node).token, tree.law(),
+                                            context.tokens, path);
+                     });
+}
+
+absl::Status Bigram::Observe(const Context& /*context*/,
+                             const RoundOutcome& /*outcome*/) {
+  return absl::OkStatus();
+}
+
+}  // namespace banyan

@@ -1,0 +1,99 @@
+#include "drafters/text/plan_drafter.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/context.h"
+#include "core/prob/distribution.h"
+#include "drafters/propose_each.h"
+#include "drafters/text/count_rule.h"
+#include "drafters/text/draft_plan.h"
+#include "tree/draft_tree.h"
+#include "tree/trunk_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+namespace {
+
+// The children of a node of the plan, by rising token.
+CountRow RowOf(const DraftPlan& plan, int node, int vocab_size) {
+  std::vector<std::pair<TokenId, double>> entries;
+  for (int child = plan.node(node).first_child; child >= 0;
+       child = plan.node(child).next_sibling) {
+    const TokenId token = plan.node(child).token;
+    if (token >= 0 && token < vocab_size)
+      entries.emplace_back(token, plan.node(child).score);
+  }
+  std::sort(entries.begin(), entries.end());
+  CountRow row = {.vocab_size = vocab_size};
+  for (const auto& [token, score] : entries) {
+    row.tokens.push_back(token);
+    row.values.push_back(score);
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<DraftLaw> PlanDrafter::laws() const {
+  if (rule_.has_value()) return {kEveryLaw.begin(), kEveryLaw.end()};
+  return {DraftLaw::kDeterministic};
+}
+
+absl::Status PlanDrafter::Begin(const Context& context) {
+  BANYAN_RETURN_IF_ERROR(Start(context));
+  BANYAN_RETURN_IF_ERROR(Follow(context));
+  plan_ = Plan(context);
+  return absl::OkStatus();
+}
+
+absl::Status PlanDrafter::Observe(const Context& context,
+                                  const RoundOutcome& /*outcome*/) {
+  BANYAN_RETURN_IF_ERROR(Follow(context));
+  plan_ = Plan(context);
+  return absl::OkStatus();
+}
+
+std::optional<double> PlanDrafter::Promise(const Context& /*context*/) const {
+  std::vector<double> totals(static_cast<std::size_t>(plan_.size()), 0.0);
+  for (int node = 1; node < plan_.size(); ++node)
+    totals[static_cast<std::size_t>(plan_.node(node).parent)] +=
+        plan_.node(node).score;
+  std::vector<double> on_way = {1};
+  double promise = 0;
+  for (int node = 1; node < plan_.size(); ++node) {
+    const auto above = static_cast<std::size_t>(plan_.node(node).parent);
+    // Counts add up to more than 1, shares of what was left out to less.
+    on_way.push_back(on_way[above] * plan_.node(node).score /
+                     std::max(totals[above], 1.0));
+    promise += on_way.back();
+  }
+  return promise;
+}
+
+absl::StatusOr<std::vector<Distribution>> PlanDrafter::Propose(
+    const Context& context, const TrunkTree& tree,
+    absl::Span<const int> nodes) {
+  return ProposeEach(
+      tree, nodes,
+      [&](int /*node*/,
+          const std::vector<TokenId>& path) -> absl::StatusOr<Distribution> {
+        const int at = plan_.Find(path);
+        CountRow row = {.vocab_size = vocab_size_};
+        if (at >= 0) row = RowOf(plan_, at, vocab_size_);
+        if (rule_.has_value())
+          return rule_->Apply(tree.law(), std::move(row), context.tokens, path);
+        return Distribution::Sparse(vocab_size_, std::move(row.tokens),
+                                    std::move(row.values));
+      });
+}
+
+}  // namespace banyan

@@ -1,0 +1,113 @@
+// Token Recycling: what the target thought of in passing is the next draft.
+//
+// Claim. Every node of a tree that the target scores, refused ones too, tells
+// what the target ranks first behind its token; the candidates that were not
+// taken are mostly taken soon, and they cost nothing but a table.
+//
+// Rule. Let top_k(r) be the k tokens of largest logits of a row r, best first,
+// and M a table of one such list a token. After each pass, for every node n of
+// the tree, the root too, in depth-first order,
+//
+//   M[token(n)] <- top_k(row(n)),
+//
+// so of two nodes with one token the later one stays. At a node the candidates
+// are M[its token], in their order, with scores that halve with the rank: the
+// table knows an order alone, and masses would be those of another context.
+// A static tree takes them by rank, as published.
+//
+// Why the law is kept. The table is written from committed rounds before the
+// draft is made, so the draws are fixed by the context and are judged as such
+// (docs/losslessness.md), at any sampling rule. Published for greedy text only.
+//
+// Cases. Logits are read as the target gives them, before temperature and bans:
+// at temperature 0 without penalties the first candidate is what the target
+// said there. Probes are no text and are not read. What nothing is known of
+// proposes nothing; as published the table begins with zeros, which drafts
+// token 0 in those places. The prompt's own rows are not seen (nor are they as
+// published). Which of two nodes with one token stays is left open on a GPU as
+// published.
+//
+// With `reset: never` the table goes from prompt to prompt, as published: a
+// prompt begins with what was taken over and hands back the rows that it wrote,
+// the later prompt's in the place of the earlier one's. It has one row a token,
+// so it never drops any.
+//
+// Cost. A round reads the best of one row of V logits for each distinct token
+// of its tree: O(V) each, whatever the length of the text, and all that remains
+// is a few copies of k numbers.
+//
+// Reference: Luo et al., "Turning Trash into Treasure: Accelerating Inference
+// of Large Language Models with Token Recycling" (arXiv:2408.08696), whose k is
+// 8; its program's tree of 80 nodes is configs/tree/token_recycling.json.
+#ifndef BANYAN_DRAFTERS_TEXT_RECYCLING_RECYCLING_H_
+#define BANYAN_DRAFTERS_TEXT_RECYCLING_RECYCLING_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/model/context.h"
+#include "core/prob/distribution.h"
+#include "drafters/drafter.h"
+#include "drafters/text/copy_on_write.h"
+#include "drafters/text/recycling/successor_table.h"
+#include "drafters/workbench.h"
+#include "tree/draft_tree.h"
+#include "tree/trunk_tree.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+
+struct RecyclingOptions {
+  int successors = 8;  // of each token; at most kMostCandidates
+  // What was seen in one prompt stays for the next.
+  bool keep_table = false;
+};
+
+class Recycling : public Drafter {
+ public:
+  // Keys: `successors`, `reset` (prompt or never).
+  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                                        Workbench& bench);
+
+  Recycling(int vocab_size, const RecyclingOptions& options);
+
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Recycling>(*this);
+  }
+  std::vector<DraftLaw> laws() const override;
+  bool proposes_ahead() const override { return true; }
+  bool carries_state() const override { return keep_table_; }
+  std::string End() override;
+  absl::Status Absorb(absl::Span<const TokenId> text,
+                      absl::string_view learnt) override;
+  absl::Status CheckLesson(absl::Span<const TokenId> text,
+                           absl::string_view learnt) const override;
+  std::vector<Carried> carried() const override;
+  absl::Status Begin(const Context& context) override;
+  absl::StatusOr<std::vector<Distribution>> Propose(
+      const Context& context, const TrunkTree& tree,
+      absl::Span<const int> nodes) override;
+  bool reads_rows() const override { return true; }
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override;
+
+ private:
+  int vocab_size_;
+  bool keep_table_;
+  // What was taken over, and that with this prompt's rows.
+  CopyOnWrite<SuccessorTable> kept_;
+  CopyOnWrite<SuccessorTable> table_;
+  absl::flat_hash_set<TokenId> written_;  // in this prompt
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_TEXT_RECYCLING_RECYCLING_H_

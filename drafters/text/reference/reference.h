@@ -1,0 +1,111 @@
+// Drafting from a given text (LLMA, Yang et al., "Inference with Reference",
+// arXiv:2304.04487; input-guided aggressive decoding, Sun et al.,
+// arXiv:2106.04970).
+//
+// Claim. Who answers from a text, or rewrites one, says long spans of it.
+//
+// Rule. The reference is a text of its own or the prompt. While what is emitted
+// goes along with it, the draft is its next `span` tokens. Where it stops to,
+// the last `match` committed tokens are looked for in it, and the draft is what
+// follows them there:
+//   quote:   at the first such place behind the one copied last, else at the
+//            first of all (LLMA looks for any);
+//   rewrite: at the only such place; several, and nothing is drafted until the
+//            text is less ambiguous. And the first draft is the reference from
+//            its beginning: the answer is expected to be nearly that.
+//
+// What it promises is as many tokens as went along so far, `span` at most.
+//
+// A reference proves nothing about the law of what follows: the draws are
+// deterministic.
+//
+// What differs from LLMA. It matches tokens that were generated, not those of
+// the prompt, and tries matches of 5 down to 1 tokens, the longest first. Here
+// the match is of one length, `match`, in all of the text; `quote` and
+// `rewrite` settle which place is taken where several match.
+//
+// A token costs a look-up, however long the reference is, but for a search
+// among the places of what stands there often; a prompt is indexed when it
+// begins.
+#ifndef BANYAN_DRAFTERS_TEXT_REFERENCE_REFERENCE_H_
+#define BANYAN_DRAFTERS_TEXT_REFERENCE_REFERENCE_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/model/context.h"
+#include "drafters/drafter.h"
+#include "drafters/text/draft_plan.h"
+#include "drafters/text/plan_drafter.h"
+#include "drafters/workbench.h"
+
+namespace banyan {
+
+// A text in which the places behind each gram of `match` tokens are known.
+class ReferenceText {
+ public:
+  ReferenceText(std::vector<TokenId> tokens, int match);
+
+  absl::Span<const TokenId> tokens() const { return tokens_; }
+  // Where a token follows these, ascending.
+  absl::Span<const std::size_t> After(absl::Span<const TokenId> gram) const;
+
+ private:
+  using Gram = absl::InlinedVector<TokenId, 4>;
+
+  std::vector<TokenId> tokens_;
+  absl::flat_hash_map<Gram, std::vector<std::size_t>> places_;
+};
+
+struct ReferenceOptions {
+  int match = 2;
+  int span = 16;
+  bool rewrite = false;
+};
+
+class Reference : public PlanDrafter {
+ public:
+  // Keys: `file`, a text; without it the prompt. `mode` (quote or rewrite),
+  // `match`, `span`.
+  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                                        Workbench& bench);
+
+  // `given` null: the prompt. Its grams are of options.match tokens.
+  Reference(int vocab_size, const ReferenceOptions& options,
+            std::shared_ptr<const ReferenceText> given);
+
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Reference>(*this);
+  }
+  std::optional<double> Promise(const Context& context) const override;
+
+ protected:
+  absl::Status Start(const Context& context) override;
+  absl::Status Follow(const Context& context) override;
+  DraftPlan Plan(const Context& context) override;
+
+ private:
+  // Where the reference goes on after the text's end, if it does.
+  std::optional<std::size_t> Look(absl::Span<const TokenId> text) const;
+
+  ReferenceOptions options_;
+  std::shared_ptr<const ReferenceText> given_;
+  std::shared_ptr<const ReferenceText> text_;
+  std::size_t read_ = 0;           // of the committed text
+  std::optional<std::size_t> at_;  // in the reference, after what was read
+  std::size_t last_ = 0;           // the last such place
+  int along_ = 0;                  // tokens that went along up to it
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_TEXT_REFERENCE_REFERENCE_H_

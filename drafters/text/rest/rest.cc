@@ -1,0 +1,181 @@
+#include "drafters/text/rest/rest.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <numeric>
+#include <queue>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/context.h"
+#include "core/prob/sampling_rule.h"
+#include "core/tokenizer/token_names.h"
+#include "drafters/drafter.h"
+#include "drafters/text/corpus_index.h"
+#include "drafters/text/count_rule.h"
+#include "drafters/text/draft_plan.h"
+#include "drafters/text/plan_drafter.h"
+#include "drafters/workbench.h"
+
+namespace banyan {
+namespace {
+
+constexpr char kFolder[] = "index";
+
+// What a round costs grows with each of these.
+constexpr int kMostMatch = 64;
+constexpr int kMostNodes = 1024;
+constexpr int kMostDepth = 64;
+constexpr int kMostSamples = 8192;
+
+void ReadSize(ParamsReader& in, const char* key, int most, int& out) {
+  in.Optional(key, out);
+  in.Ensure(out >= 1 && out <= most, key,
+            absl::StrCat("must lie between 1 and ", most));
+}
+
+// Passages that begin alike, among those in order: a node of their trie.
+struct Group {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t depth = 0;  // of the node; what begins alike are as many tokens
+  int parent = 0;         // in the plan
+  TokenId token = 0;
+  int number = 0;  // of those that were met, parents and tokens in their order
+};
+
+struct ComesLater {
+  bool operator()(const Group& a, const Group& b) const {
+    const std::size_t count_a = a.end - a.begin;
+    const std::size_t count_b = b.end - b.begin;
+    return std::tie(count_a, b.depth, b.number) <
+           std::tie(count_b, a.depth, a.number);
+  }
+};
+
+// The trie of some passages, its largest counts first.
+class Trie {
+ public:
+  explicit Trie(const CorpusPassages& passages) : weight_(passages.weight) {
+    std::size_t begin = 0;
+    for (const std::size_t end : passages.ends) {
+      sorted_.push_back(
+          absl::MakeConstSpan(passages.tokens).subspan(begin, end - begin));
+      begin = end;
+    }
+    // Those of one shard are sorted so far.
+    std::sort(sorted_.begin(), sorted_.end());
+  }
+
+  DraftPlan Largest(int nodes) {
+    DraftPlan plan;
+    Split({.begin = 0, .end = sorted_.size()}, 0);
+    while (!waiting_.empty() && plan.size() <= nodes) {
+      const Group group = waiting_.top();
+      waiting_.pop();
+      const int node =
+          plan.Add(group.parent, group.token,
+                   weight_ * static_cast<double>(group.end - group.begin));
+      Split(group, node);
+    }
+    return plan;
+  }
+
+ private:
+  // The groups one token longer, below the node of the plan.
+  void Split(const Group& group, int node) {
+    std::size_t begin = group.begin;
+    while (begin < group.end) {
+      if (sorted_[begin].size() == group.depth) {  // it has ended
+        ++begin;
+        continue;
+      }
+      const TokenId token = sorted_[begin][group.depth];
+      std::size_t end = begin + 1;
+      while (end < group.end && sorted_[end][group.depth] == token) ++end;
+      waiting_.push({.begin = begin,
+                     .end = end,
+                     .depth = group.depth + 1,
+                     .parent = node,
+                     .token = token,
+                     .number = met_++});
+      begin = end;
+    }
+  }
+
+  std::vector<absl::Span<const TokenId>> sorted_;
+  double weight_;
+  std::priority_queue<Group, std::vector<Group>, ComesLater> waiting_;
+  int met_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Drafter>> Rest::Build(ParamsReader& in,
+                                                     Workbench& bench) {
+  Params name;
+  RestOptions options;
+  in.Required(kFolder, name);
+  ReadSize(in, "max_match", kMostMatch, options.max_match);
+  in.Optional("min_match", options.min_match);
+  in.Ensure(options.min_match >= 1 && options.min_match <= options.max_match,
+            "min_match",
+            absl::StrCat("must lie between 1 and max_match, which is ",
+                         options.max_match));
+  ReadSize(in, "nodes", kMostNodes, options.nodes);
+  ReadSize(in, "depth", kMostDepth, options.depth);
+  ReadSize(in, "samples", kMostSamples, options.samples);
+  BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  const auto open = [&bench](const std::string& folder)
+      -> absl::StatusOr<std::shared_ptr<const CorpusIndex>> {
+    BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const CorpusIndex> index,
+                            CorpusIndex::Open(folder));
+    const std::string names = bench.tokenizer() == nullptr
+                                  ? std::string()
+                                  : NameOfTokens(*bench.tokenizer());
+    BANYAN_RETURN_IF_ERROR(
+        index->CheckFits(names, bench.target().vocab_size()));
+    return index;
+  };
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const CorpusIndex> index,
+                          bench.OpenFolder<CorpusIndex>(kFolder, name, open));
+  return std::make_unique<Rest>(std::move(index), bench.target().vocab_size(),
+                                options, rule);
+}
+
+Rest::Rest(std::shared_ptr<const CorpusIndex> index, int vocab_size,
+           const RestOptions& options, const SamplingRule& rule)
+    : PlanDrafter(vocab_size, CountRule(rule)),
+      index_(std::move(index)),
+      options_(options) {}
+
+absl::Status Rest::Start(const Context& /*context*/) {
+  return absl::OkStatus();
+}
+
+absl::Status Rest::Follow(const Context& context) {
+  BANYAN_ASSIGN_OR_RETURN(
+      const CorpusMatch match,
+      index_->LongestMatch(context.tokens, options_.min_match,
+                           options_.max_match));
+  BANYAN_ASSIGN_OR_RETURN(
+      passages_, index_->After(match, options_.depth, options_.samples));
+  return absl::OkStatus();
+}
+
+DraftPlan Rest::Plan(const Context& /*context*/) {
+  return Trie(passages_).Largest(options_.nodes);
+}
+
+}  // namespace banyan

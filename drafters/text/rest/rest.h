@@ -1,0 +1,90 @@
+// Drafting from a corpus on disk (REST).
+//
+// Rule. When a round begins, the longest suffix of the committed text, of
+// min_match to max_match tokens, after which anything stands in the corpus is
+// looked up (drafters/text/corpus_index.h). What comes after it there, `depth`
+// tokens at no more than `samples` evenly spaced places, is merged into a trie;
+// a node's count is the number of places it stands for. Of the trie the `nodes`
+// nodes of the largest counts are the draft; no child has a larger count than
+// its parent. Equal counts go by the lesser depth, then by the order of the
+// tokens.
+//
+// Why the law is kept. The draft is made from the committed text before
+// anything is drawn (PlanDrafter), and whatever rule draws from its counts
+// (CountRule) is the law that verifiers are told.
+//
+// Cases. A text of which not even the last min_match tokens stand in the corpus
+// has no draft. Continuations end where documents do. Several shards' counts
+// are added.
+//
+// Cost. No part of a round hangs on how often a match stands in the corpus, and
+// none grows faster than the logarithm of the corpus.
+//
+// Reference: He et al., "REST: Retrieval-based speculative decoding", NAACL
+// 2024, and its program: matches of 16 to 2 tokens, longest first, the next 10
+// tokens of at most 5,000 of them. What differs: the program takes the matches
+// that come first, whatever they continue with, and counts them alone; evenly
+// spaced ones are a fair share of all. Its limit of 64 is no number of nodes:
+// it drops paths, longest first, until the distinct tokens of all their
+// prefixes sum up to 64, which leaves about 20 nodes; `nodes: 20` drafts as
+// much. Paths of one count it keeps in no stated order. It judges each path by
+// draws of its own, which does not keep the target's law (docs/losslessness.md
+// has those that do); here any verifier judges the tree.
+#ifndef BANYAN_DRAFTERS_TEXT_REST_REST_H_
+#define BANYAN_DRAFTERS_TEXT_REST_REST_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "core/model/context.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/drafter.h"
+#include "drafters/text/corpus_index.h"
+#include "drafters/text/draft_plan.h"
+#include "drafters/text/plan_drafter.h"
+#include "drafters/workbench.h"
+
+namespace banyan {
+
+struct RestOptions {
+  int max_match = 16;
+  int min_match = 2;
+  int nodes = 64;
+  int depth = 10;
+  int samples = 512;
+};
+
+class Rest : public PlanDrafter {
+ public:
+  // Keys: `index`, the name of a folder that `models` names under `index`;
+  // `max_match`, `min_match`, `nodes`, `depth`, `samples`; `sampling` for a
+  // rule of its own.
+  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                                        Workbench& bench);
+
+  // Requires an index whose tokens are of the vocabulary (CheckFits), and
+  // options that are at least 1, min_match no more than max_match.
+  Rest(std::shared_ptr<const CorpusIndex> index, int vocab_size,
+       const RestOptions& options, const SamplingRule& rule);
+
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Rest>(*this);
+  }
+
+ protected:
+  absl::Status Start(const Context& context) override;
+  // Looks the text up. Fails where the index's files are not what was written.
+  absl::Status Follow(const Context& context) override;
+  DraftPlan Plan(const Context& context) override;
+
+ private:
+  std::shared_ptr<const CorpusIndex> index_;
+  RestOptions options_;
+  CorpusPassages passages_;  // what came after the match
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_TEXT_REST_REST_H_

@@ -1,0 +1,139 @@
+// SuffixDecoding: what followed, and how often, wherever the end of the text
+// stood before (Oliaro et al., arXiv:2411.04975).
+//
+// Claim. Where a model says again what it or its prompt said, counts tell which
+// way it will go and how far it is worth going: as far as a match is long and
+// as its continuations agree.
+//
+// Rule. Two suffix trees (suffix_tree.h) count passages: one those of the text
+// so far, one those said in earlier prompts and in this one. For each length m
+// of a match, the last m tokens stand in a tree with what followed them there:
+//
+//   budget(m) = min(max_tokens, floor(factor m + offset)) tokens are drafted,
+//   score(m)  = the sum of their path products (follow_on.h),
+//
+// by path or as a tree, no passage below `min_probability` of the match's own
+// count. The largest score is drafted: of equal ones the longest match, and of
+// the two trees the text's own. It is what the drafter promises, too.
+//
+// A passage at the end of a text is counted though nothing follows it; in the
+// text's own tree the match itself is one. So a match that stood once before
+// has half the mass. Match and draft together are at most `depth` long. 64 is
+// the authors' default, vLLM's is 24: that halves the work, but no draft is
+// then longer than 12 tokens at a factor of 1, and repetitions are.
+//
+// Why the law is kept. The plan is made when a round is committed, from
+// committed text and from texts of prompts that ended before this one began.
+// The children of a node are a law by their counts, as CountRule says.
+//
+// State. The second tree is empty unless `reset` is never. Then it takes over
+// what was emitted in each prompt, in their order, up to `texts` of them; from
+// then on each one that comes takes the oldest away, count by count. A clone
+// sees the tree as it was when it was made, and reads into it what its own
+// prompt emits: who changes a tree that others read copies it first, which is
+// one copy a prompt.
+//
+// A round costs `depth` steps a token in each tree and a walk of the draft for
+// each match, whatever is held. Matches that reach into the prompt are looked
+// up anew, `depth` steps each, for the second tree does not hold prompts.
+//
+// What differs: prompts under way do not see each other's output, so that what
+// one gets does not depend on the batch; equal counts rank by the later
+// occurrence, where the authors' order is that of a hash table; in a tree
+// policy's hands the plan is what may be drawn from, not what is drawn.
+#ifndef BANYAN_DRAFTERS_TEXT_SUFFIX_SUFFIX_H_
+#define BANYAN_DRAFTERS_TEXT_SUFFIX_SUFFIX_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/model/context.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/drafter.h"
+#include "drafters/text/copy_on_write.h"
+#include "drafters/text/draft_plan.h"
+#include "drafters/text/plan_drafter.h"
+#include "drafters/text/suffix/follow_on.h"
+#include "drafters/text/suffix/suffix_tree.h"
+#include "drafters/workbench.h"
+
+namespace banyan {
+
+struct SuffixOptions {
+  int depth = 64;
+  int max_tokens = 64;
+  double factor = 1;
+  double offset = 0;
+  double min_probability = 0.1;
+  bool as_tree = false;
+  bool keep_texts = false;
+  int texts = 10'000;  // vLLM's
+};
+
+class Suffix : public PlanDrafter {
+ public:
+  // Keys: `depth`, `max_tokens`, `factor`, `offset`, `min_probability`, `mode`
+  // (path or tree), `reset` (prompt or never), `texts`, and `sampling` for a
+  // rule of its own.
+  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                                        Workbench& bench);
+
+  // depth >= 2, min_probability > 0.
+  Suffix(int vocab_size, const SuffixOptions& options,
+         const SamplingRule& rule);
+
+  std::unique_ptr<Drafter> Clone() const override {
+    return std::make_unique<Suffix>(*this);
+  }
+  bool carries_state() const override { return options_.keep_texts; }
+  std::string End() override;
+  absl::Status Absorb(absl::Span<const TokenId> text,
+                      absl::string_view learnt) override;
+  absl::Status CheckLesson(absl::Span<const TokenId> text,
+                           absl::string_view learnt) const override;
+  std::vector<Carried> carried() const override;
+
+ protected:
+  absl::Status Start(const Context& context) override;
+  absl::Status Follow(const Context& context) override;
+  DraftPlan Plan(const Context& context) override;
+
+ private:
+  struct PastTexts {
+    SuffixTree tree;
+    std::int64_t dropped = 0;
+  };
+  // A place to draft from, and what that is worth.
+  struct Choice {
+    SuffixTree::Place place;
+    int budget = 0;
+    double score = 0;
+  };
+
+  int Budget(int match) const;
+  // In the second tree, of the text's last 1, 2, .. tokens.
+  std::vector<SuffixTree::Place> PastPlaces(
+      absl::Span<const TokenId> text) const;
+  // Of the places of ever longer matches in a tree.
+  Choice Best(const SuffixTree& tree,
+              absl::Span<const SuffixTree::Place> places);
+
+  SuffixOptions options_;
+  SuffixTree own_;
+  CopyOnWrite<PastTexts> past_;
+  int prompt_length_ = 0;
+  std::size_t followed_ = 0;  // tokens of the text
+  FollowOn follow_on_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_TEXT_SUFFIX_SUFFIX_H_

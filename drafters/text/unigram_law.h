@@ -1,0 +1,52 @@
+// How often tokens stand in some texts, as a law: what the drafters that read a
+// file of counts (`banyan count`) say where they know nothing of the token
+// before. A token that was never seen has no mass. The rule applies as
+// CountRule says.
+#ifndef BANYAN_DRAFTERS_TEXT_UNIGRAM_LAW_H_
+#define BANYAN_DRAFTERS_TEXT_UNIGRAM_LAW_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/text/count_rule.h"
+#include "drafters/text/token_counts.h"
+#include "drafters/workbench.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+
+class UnigramLaw {
+ public:
+  // Requires counts as token_counts.h has them.
+  UnigramLaw(std::shared_ptr<const TokenCounts> counts,
+             const SamplingRule& rule);
+
+  // The proposal anywhere after `history` and `path`. Made once for each law,
+  // unless the rule looks at the text.
+  absl::StatusOr<Distribution> After(DraftLaw law,
+                                     absl::Span<const TokenId> history,
+                                     absl::Span<const TokenId> path);
+
+ private:
+  const CountRow& Seen();
+
+  std::shared_ptr<const TokenCounts> counts_;
+  CountRule rule_;
+  CountRow seen_;        // no vocabulary: not made yet
+  Distribution law_;     // likewise
+  Distribution scores_;  // likewise; for deterministic draws
+};
+
+// The file whose path stands at `file`, for the bench's target; opened once.
+// What is wrong with it is an error at that place.
+absl::StatusOr<std::shared_ptr<const TokenCounts>> OpenCounts(
+    const Params& file, Workbench& bench);
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_TEXT_UNIGRAM_LAW_H_

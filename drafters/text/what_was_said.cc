@@ -1,0 +1,35 @@
+#include "drafters/text/what_was_said.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/bytes.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+
+namespace banyan {
+
+std::string PromptOfLength(int prompt_length) {
+  ByteWriter out;
+  out.Put(static_cast<std::uint32_t>(prompt_length));
+  return out.Take();
+}
+
+absl::StatusOr<absl::Span<const TokenId>> WhatWasSaid(
+    absl::Span<const TokenId> text, absl::string_view learnt) {
+  ByteReader in(learnt);
+  const std::uint32_t prompt_length = in.Number();
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  if (prompt_length > text.size())
+    return absl::DataLossError(absl::StrCat(
+        "a prompt of ", prompt_length, " tokens in a text of ", text.size()));
+  return text.subspan(prompt_length);
+}
+
+}  // namespace banyan

@@ -1,0 +1,67 @@
+#include "experiments/commands/shared/model_options.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/ops/backend.h"
+#include "core/prob/sampling_rule.h"
+#include "experiments/commands/shared/command_line.h"
+#include "experiments/commands/shared/device_options.h"
+#include "experiments/commands/shared/warnings.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/model_shelf.h"
+
+namespace banyan {
+
+void AddModelOptions(Command& command, ModelOptions& options) {
+  command
+      .Option("--model", &options.spec.directory,
+              "The model's directory: config.json, *.safetensors and, for "
+              "text, tokenizer.json.")
+      .Required();
+  command.Option(
+      "--weights", &options.spec.weights,
+      absl::StrCat("How weights are kept in memory: ", kWeightsNames,
+                   ". auto, the default, loses nothing: bf16 if every matrix "
+                   "is stored so, else f32."));
+  AddDeviceOptions(command, options.device);
+}
+
+absl::StatusOr<ModelShelf> OpenShelf(const ModelOptions& options) {
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<Backend> backend,
+                          OpenDevice(options.device));
+  return ModelShelf(std::move(backend), PrintWarning);
+}
+
+absl::StatusOr<std::uint64_t> ReadSeed(const std::string& text) {
+  std::uint64_t seed = 0;
+  if (!absl::SimpleAtoi(text, &seed))
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--seed: expected a whole number from 0 to 2^64 - 1, found '", text,
+        "'"));
+  return seed;
+}
+
+absl::StatusOr<std::vector<Params::Entry>> TemperatureOnly(
+    const std::string& temperature) {
+  std::vector<Params::Entry> entries;
+  if (temperature.empty()) return entries;
+  entries = {{"temperature", {}, Params::Scalar(temperature)}};
+  const absl::Status known =
+      SamplingRule::FromParams(Params::Map(entries)).status();
+  if (!known.ok())
+    return absl::InvalidArgumentError(
+        absl::StrCat("--temperature: ", known.message()));
+  return entries;
+}
+
+}  // namespace banyan

@@ -1,0 +1,163 @@
+#include "experiments/commands/shared/token_input.h"
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/tokenizer/chat_template.h"
+#include "core/tokenizer/tokenizer.h"
+#include "experiments/commands/shared/command_line.h"
+#include "experiments/models/loaded_model.h"
+
+namespace banyan {
+namespace {
+
+absl::StatusOr<std::vector<TokenId>> ParseIds(const std::string& text,
+                                              int vocab_size) {
+  std::vector<TokenId> ids;
+  for (absl::string_view item : absl::StrSplit(text, ',')) {
+    item = absl::StripAsciiWhitespace(item);
+    TokenId id = 0;
+    if (!absl::SimpleAtoi(item, &id))
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--ids: expected token ids as in 1,2,3, found '", item, "'"));
+    if (id < 0 || id >= vocab_size)
+      return absl::InvalidArgumentError(
+          absl::StrCat("--ids: expected ids from 0 to ", vocab_size - 1,
+                       ", the model's vocabulary, found ", id));
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+// `status` said of `option`.
+absl::Status At(absl::string_view option, const absl::Status& status) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(option, ": ", status.message()));
+}
+
+std::vector<ChatMessage> MessagesOf(const TokenInput& input,
+                                    absl::Span<const std::string> answers) {
+  std::vector<ChatMessage> messages;
+  if (input.system.has_value()) messages.push_back({"system", *input.system});
+  for (std::size_t i = 0; i <= answers.size(); ++i) {
+    messages.push_back({"user", input.texts[i]});
+    if (i < answers.size()) messages.push_back({"assistant", answers[i]});
+  }
+  return messages;
+}
+
+absl::StatusOr<InputTokens> EncodeChat(const TokenInput& input,
+                                       const Tokenizer& tokenizer,
+                                       absl::Span<const std::string> answers) {
+  if (input.no_special)
+    return absl::InvalidArgumentError(
+        "--no-special does not go with --chat, whose special tokens make it a "
+        "chat");
+  const absl::StatusOr<ChatTemplate> chat =
+      ChatTemplate::ForModel(tokenizer, *input.chat);
+  if (!chat.ok()) return At("--chat", chat.status());
+  const absl::StatusOr<PromptText> text =
+      chat->Render(MessagesOf(input, answers));
+  if (!text.ok()) return At("--chat", text.status());
+  absl::StatusOr<std::vector<TokenId>> ids = tokenizer.EncodePrompt(*text);
+  if (!ids.ok()) return At(input.text_option, ids.status());
+  InputTokens tokens = {.ids = *std::move(ids),
+                        .chat = std::string(chat->name())};
+  if (!chat->warning().empty())
+    tokens.warning = absl::StrCat("--chat: ", chat->warning());
+  return tokens;
+}
+
+absl::StatusOr<InputTokens> Encode(const TokenInput& input,
+                                   const Tokenizer* tokenizer,
+                                   absl::Span<const std::string> answers) {
+  if (tokenizer == nullptr)
+    return absl::InvalidArgumentError(absl::StrCat(
+        input.text_option,
+        ": the model's directory has no tokenizer.json; give --ids"));
+  if (input.chat.has_value()) return EncodeChat(input, *tokenizer, answers);
+  if (input.texts.size() > 1)
+    return absl::InvalidArgumentError(absl::StrCat(
+        input.text_option, ": expected one text, found ", input.texts.size()));
+  const std::string& text = input.texts.front();
+  absl::StatusOr<std::vector<TokenId>> ids = tokenizer->Encode(
+      text,
+      {.add_special = !input.no_special, .parse_special = !input.no_special});
+  if (!ids.ok()) return At(input.text_option, ids.status());
+  if (ids->empty())
+    return absl::InvalidArgumentError(absl::StrCat(
+        input.text_option, ": the text ",
+        !text.empty()      ? "gives no token"
+        : input.no_special ? "is empty, and --no-special adds nothing to it"
+                           : "is empty, and the tokenizer adds no token to "
+                             "it"));
+  return InputTokens{.ids = *std::move(ids)};
+}
+
+}  // namespace
+
+void AddTokenInput(Command& command, const std::string& text_option,
+                   TokenInput& input) {
+  input.text_option = text_option;
+  command
+      .Option(text_option, &input.texts,
+              "The text; special tokens in it are tokens.")
+      .OneEachTime();
+  command.Option("--ids", &input.ids,
+                 "Token ids instead, as in 1,2,3; nothing is added.");
+  command.Flag("--no-special", &input.no_special,
+               "Neither add special tokens, such as one for the begin, nor "
+               "look for them in the text.");
+}
+
+void AddChatOption(Command& command, TokenInput& input) {
+  command
+      .Option("--chat", &input.chat,
+              "The text is a user's message in a chat: in the template "
+              "named, or without a name in the model's own. Special tokens in "
+              "a message are text.")
+      .ValueOptional();
+  command.Option("--system", &input.system,
+                 "With --chat: the system's message, before the user's.");
+}
+
+absl::StatusOr<InputTokens> ReadTokens(const TokenInput& input,
+                                       const LoadedModel& model,
+                                       absl::Span<const std::string> answers) {
+  const bool is_text = !input.texts.empty();
+  if (is_text == input.ids.has_value())
+    return absl::InvalidArgumentError(
+        absl::StrCat("give either ", input.text_option, " or --ids",
+                     is_text ? ", not both" : ""));
+  if (input.system.has_value() && !input.chat.has_value())
+    return absl::InvalidArgumentError(
+        "--system goes with --chat: without a chat there is no system");
+  if (is_text) return Encode(input, model.tokenizer.get(), answers);
+  if (input.no_special || input.chat.has_value())
+    return absl::InvalidArgumentError(
+        absl::StrCat(input.no_special ? "--no-special" : "--chat",
+                     " goes with ", input.text_option, ", not with --ids"));
+  InputTokens read;
+  BANYAN_ASSIGN_OR_RETURN(read.ids,
+                          ParseIds(*input.ids, model.model->vocab_size()));
+  if (model.tokenizer == nullptr) return read;
+  for (TokenId id : read.ids) {
+    const absl::Status known = model.tokenizer->TokenText(id).status();
+    if (!known.ok()) return At("--ids", known);
+  }
+  return read;
+}
+
+}  // namespace banyan

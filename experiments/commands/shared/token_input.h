@@ -1,0 +1,52 @@
+// Tokens as a user gives them: a text, or ids.
+#ifndef BANYAN_EXPERIMENTS_COMMANDS_SHARED_TOKEN_INPUT_H_
+#define BANYAN_EXPERIMENTS_COMMANDS_SHARED_TOKEN_INPUT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
+#include "experiments/commands/shared/command_line.h"
+#include "experiments/models/loaded_model.h"
+
+namespace banyan {
+
+struct TokenInput {
+  std::string text_option;         // "--text" or "--prompt"
+  std::vector<std::string> texts;  // several: the user's messages of a chat
+  std::optional<std::string> ids;
+  bool no_special = false;
+  // The texts are a user's messages in a chat, in the template of this name or,
+  // if it is empty, in the model's own.
+  std::optional<std::string> chat;
+  std::optional<std::string> system;  // the chat's first message
+};
+
+// `input` must outlive the parse.
+void AddTokenInput(Command& command, const std::string& text_option,
+                   TokenInput& input);
+
+// The options `--chat` and `--system`.
+void AddChatOption(Command& command, TokenInput& input);
+
+struct InputTokens {
+  // At least one, all of the model's vocabulary and with a token if there is a
+  // tokenizer.
+  std::vector<TokenId> ids;
+  std::string chat;     // the template's name; empty: no chat
+  std::string warning;  // for the user; empty: none
+};
+
+// Of a chat, the prompt of the turn after these answers to the messages before.
+// Fails unless exactly one of text and ids is given, and on options that do not
+// go with it.
+absl::StatusOr<InputTokens> ReadTokens(
+    const TokenInput& input, const LoadedModel& model,
+    absl::Span<const std::string> answers = {});
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_COMMANDS_SHARED_TOKEN_INPUT_H_

@@ -1,0 +1,87 @@
+#include "experiments/models/loaded_model.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/base/weight_format.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/checkpoint/stored_tensor.h"
+#include "core/model/model.h"
+#include "core/ops/backend.h"
+#include "core/tokenizer/tokenizer.h"
+#include "core/transformer/transformer.h"
+#include "experiments/plan/model_spec.h"
+
+namespace banyan {
+namespace {
+
+// Whether every matrix is stored as BF16.
+absl::StatusOr<bool> AllBf16(const Checkpoint& checkpoint) {
+  bool all = true;
+  absl::Status status;
+  ForEachSource(checkpoint.architecture(), [&](const WeightSource& source) {
+    if (source.columns == 1) return;  // vectors stay 32-bit anyway
+    const absl::StatusOr<StoredTensor> tensor = checkpoint.Tensor(source);
+    if (!tensor.ok())
+      status.Update(tensor.status());
+    else if (tensor->dtype != DType::kBf16)
+      all = false;
+  });
+  BANYAN_RETURN_IF_ERROR(status);
+  return all;
+}
+
+absl::StatusOr<WeightFormat> ReadFormat(const std::string& name,
+                                        const Checkpoint& checkpoint) {
+  if (!IsWeightsName(name))
+    return absl::InvalidArgumentError(absl::StrCat(
+        "weights: expected ", kWeightsNames, ", found '", name, "'"));
+  if (const auto format = FindFormat(name); format.has_value()) return *format;
+  BANYAN_ASSIGN_OR_RETURN(const bool all_bf16, AllBf16(checkpoint));
+  return all_bf16 ? WeightFormat::kBf16 : WeightFormat::kF32;
+}
+
+}  // namespace
+
+std::string GrownNote(const Model& model) {
+  if (model.grown_from().empty()) return "";
+  // The name stands in a file and may be anything.
+  return absl::StrCat(" (grown from ",
+                      absl::Utf8SafeCHexEscape(model.grown_from()), ")");
+}
+
+absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec) {
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
+                          Checkpoint::Open(spec.directory));
+  return ReadFormat(spec.weights, *checkpoint);
+}
+
+absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
+                                      std::shared_ptr<Backend> backend) {
+  LoadedModel loaded;
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
+                          Checkpoint::Open(spec.directory));
+  loaded.warnings = checkpoint->warnings();
+  TransformerOptions options;
+  BANYAN_ASSIGN_OR_RETURN(options.format,
+                          ReadFormat(spec.weights, *checkpoint));
+  std::error_code none;
+  if (std::filesystem::exists(
+          std::filesystem::path(spec.directory) / "tokenizer.json", none)) {
+    BANYAN_ASSIGN_OR_RETURN(loaded.tokenizer, Tokenizer::Load(spec.directory));
+    options.used_vocab = loaded.tokenizer->vocab_size();
+  }
+  BANYAN_ASSIGN_OR_RETURN(loaded.model, Transformer::Load(*checkpoint, options,
+                                                          std::move(backend)));
+  return loaded;
+}
+
+}  // namespace banyan

@@ -1,0 +1,40 @@
+// A model's directory, ready to run: weights behind Model, and its tokenizer.
+#ifndef BANYAN_EXPERIMENTS_MODELS_LOADED_MODEL_H_
+#define BANYAN_EXPERIMENTS_MODELS_LOADED_MODEL_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/weight_format.h"
+#include "core/model/model.h"
+#include "core/ops/backend.h"
+#include "core/tokenizer/tokenizer.h"
+#include "experiments/plan/model_spec.h"
+
+namespace banyan {
+
+struct LoadedModel {
+  std::shared_ptr<const Model> model;
+  std::shared_ptr<const Tokenizer> tokenizer;  // null: no tokenizer.json
+  std::vector<std::string> warnings;           // Checkpoint::warnings
+};
+
+// " (grown from NAME)" for a grown model, else nothing: what every report says
+// after the model it names.
+std::string GrownNote(const Model& model);
+
+// The format that `spec` asks for, without reading the weights. Fails if it is
+// none of ModelSpec's, and as Checkpoint::Open.
+absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec);
+
+// Fails if the format is none of ModelSpec's, as Checkpoint::Open, Tokenizer's
+// Load and Transformer::Load do, and if the tokenizer has more tokens than the
+// model.
+absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
+                                      std::shared_ptr<Backend> backend);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_MODELS_LOADED_MODEL_H_

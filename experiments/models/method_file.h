@@ -1,0 +1,70 @@
+// A method file: a speculative method on neural models, or plain decoding.
+// docs/formats.md describes it, configs/methods has examples.
+#ifndef BANYAN_EXPERIMENTS_MODELS_METHOD_FILE_H_
+#define BANYAN_EXPERIMENTS_MODELS_METHOD_FILE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "core/base/params.h"
+#include "core/model/model.h"
+#include "decode/decoder.h"
+#include "drafters/workbench.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/model_shelf.h"
+
+namespace banyan {
+
+// What a method needs of the one who runs it.
+struct MethodContext {
+  ModelSpec target;   // where the target was opened
+  ModelShelf& shelf;  // and with what; the file's models come from it too
+  // Keys of `sampling` that override the file's; FromParams checks them.
+  std::vector<Params::Entry> sampling = {};
+  std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>();
+};
+
+// A name of the file's `models`.
+struct MethodModel {
+  std::string name;
+  std::string directory;
+  std::shared_ptr<const Model> model = nullptr;  // null: a drafter's folder
+  std::string about = {};                        // DrafterRow::describe
+};
+
+// A method with what it stands on.
+struct LoadedMethod {
+  // How chats are written for the target; empty: as the target's own directory
+  // says. Methods do not look at it.
+  std::string chat_template;
+  std::shared_ptr<const Model> target;
+  std::vector<MethodModel> models;
+  std::vector<std::string> policy_files;  // that its policies were read from
+  std::unique_ptr<Workbench> bench;
+  std::unique_ptr<Decoder> decoder;
+};
+
+// Everything the outside can get wrong is an error with file, line and column;
+// what is wrong with several sections is told together.
+absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
+                                            const MethodContext& context);
+
+// What can be known to be wrong with a method file before a model is opened.
+absl::Status CheckMethodFile(const Params& file,
+                             const std::vector<Params::Entry>& sampling);
+
+// What its user should know: of each drafting model that holds less than a text
+// of so many tokens, that it drafts nothing behind what it holds; of heads, how
+// their files are read.
+std::vector<std::string> NotesOn(const LoadedMethod& method, int longest);
+
+// The same engine without trunks: the baseline of every method.
+absl::StatusOr<LoadedMethod> PlainMethod(const MethodContext& context);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_MODELS_METHOD_FILE_H_

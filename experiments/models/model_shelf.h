@@ -1,0 +1,51 @@
+// ModelShelf: models with their tokenizers on one backend, and the cache of
+// everything opened beside them.
+#ifndef BANYAN_EXPERIMENTS_MODELS_MODEL_SHELF_H_
+#define BANYAN_EXPERIMENTS_MODELS_MODEL_SHELF_H_
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "core/ops/backend.h"
+#include "drafters/assets.h"
+#include "experiments/models/loaded_model.h"
+
+namespace banyan {
+
+// For one thread. The models outlive it.
+class ModelShelf {
+ public:
+  using Warn = std::function<void(const std::string& warning)>;
+
+  // `warn` is told what the user should know of the models that are loaded
+  // (LoadedModel::warnings), each sentence once.
+  explicit ModelShelf(
+      std::shared_ptr<Backend> backend,
+      Warn warn = [](const std::string& /*warning*/) {})
+      : backend_(std::move(backend)),
+        assets_(std::make_shared<Assets>()),
+        warn_(std::move(warn)) {}
+
+  // Gives what it gave before for the same directory, however spelt, and the
+  // same format, asked for by name or by `auto`. Fails as LoadModel, or with
+  // NotFound if there is no such directory.
+  absl::StatusOr<LoadedModel> Open(const ModelSpec& spec);
+
+  Backend& backend() const { return *backend_; }
+  // What the methods on these models share.
+  const std::shared_ptr<Assets>& assets() const { return assets_; }
+
+ private:
+  std::shared_ptr<Backend> backend_;
+  std::shared_ptr<Assets> assets_;
+  Warn warn_;
+  std::set<std::string> warned_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_MODELS_MODEL_SHELF_H_

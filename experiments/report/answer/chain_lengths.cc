@@ -1,0 +1,113 @@
+#include "experiments/report/answer/chain_lengths.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "configs/loader/writer.h"
+#include "core/base/counted.h"
+#include "core/base/params.h"
+#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/catalogue.h"
+#include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/round_figures.h"
+#include "experiments/plan/opponents.h"
+#include "experiments/records/machine.h"
+#include "experiments/records/prompt_pair.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/records/record_set.h"
+#include "experiments/report/cell_text.h"
+
+namespace banyan {
+namespace {
+
+// The tokens that its rounds drafted at most: near the end of a text it is
+// fewer.
+int LengthOf(const CellRecords& cell) {
+  int length = 0;
+  for (const PromptPair& pair : cell.pairs)
+    for (const records::Round& round : pair.record->rounds())
+      length = std::max(length, DraftedNodes(round));
+  return length;
+}
+
+bool IsChain(const records::Cell& cell) {
+  return cell.lossless() && cell.trunks_size() == 1 &&
+         cell.trunks(0).policy() == "chain";
+}
+
+std::string DrafterOf(const records::Cell& cell) {
+  const std::string& name = cell.trunks(0).drafter();
+  return cell.models_size() == 1
+             ? DrafterLabel(name, FolderName(cell.models(0).directory()))
+             : name;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ChainLength>> FastestChains(const RecordSet& set) {
+  // What it gives names no machine, and each may have another fastest length.
+  if (set.machines.size() > 1)
+    return absl::InvalidArgumentError(absl::StrCat(
+        set.machines[0].paths.front(), " and ", set.machines[1].paths.front(),
+        ": expected records of one machine, found ", set.machines.size()));
+  std::vector<ChainLength> fastest;
+  Bootstrap bootstrap;
+  for (const CellRecords& cell : set.cells) {
+    if (!IsChain(*cell.cell)) continue;
+    const KeyedEstimates speed =
+        EstimateAll(**FindMetric("speed"), cell.pairs, bootstrap);
+    const auto value = speed.find("");
+    ChainLength own = {.target = TargetName(*cell.cell),
+                       .drafter = DrafterOf(*cell.cell),
+                       .temperature = cell.cell->temperature(),
+                       .length = LengthOf(cell)};
+    if (value == speed.end() || own.length == 0) continue;
+    own.speed = value->second.value;
+    const auto same = std::find_if(
+        fastest.begin(), fastest.end(), [&](const ChainLength& other) {
+          return other.target == own.target && other.drafter == own.drafter &&
+                 other.temperature == own.temperature;
+        });
+    if (same == fastest.end())
+      fastest.push_back(std::move(own));
+    else if (own.speed > same->speed)
+      *same = std::move(own);
+  }
+  if (fastest.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat(set.files.front().path,
+                     ": no lossless cell is the chain of one drafter"));
+  return fastest;
+}
+
+std::string ToYaml(const std::vector<ChainLength>& lengths,
+                   const RecordSet& set) {
+  const records::Context& context = set.files.front().context;
+  std::vector<Params> items;
+  for (const ChainLength& length : lengths)
+    items.push_back(Params::Map(
+        {{"target", {}, Params::Scalar(length.target)},
+         {"drafter", {}, Params::Scalar(length.drafter)},
+         {"temperature", {}, Params::Scalar(absl::StrCat(length.temperature))},
+         {"length", {}, Params::Scalar(absl::StrCat(length.length))},
+         {"speed",
+          {},
+          Params::Scalar(absl::StrFormat("%.3f", length.speed))}}));
+  return absl::StrCat(
+      "# The fastest chain of each drafter (banyan fastest), in times plain "
+      "decoding, on\n# ",
+      Counted(context.workload().prompts(), "prompt"), " and ",
+      ProcessorOf(context.machine()), ", ",
+      Counted(context.machine().threads(), "thread"), "; experiment ",
+      context.experiment_hash(),
+      ".\n# An experiment reads it as `compare: {chains: !include FILE}`.\n",
+      ToYaml(Params::List(std::move(items))));
+}
+
+}  // namespace banyan

@@ -1,0 +1,141 @@
+#include "experiments/single/generation_text.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/counted.h"
+#include "core/json/json_value.h"
+#include "core/model/model.h"
+#include "decode/method.h"
+#include "decode/proofs.h"
+#include "decode/sequence.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/plan/method_json.h"
+#include "experiments/single/generation.h"
+
+namespace banyan {
+namespace {
+
+std::vector<std::pair<std::string, double>> PhasesMs(const PhaseTotals& times) {
+  const auto ms = [](std::int64_t ns) { return static_cast<double>(ns) / 1e6; };
+  std::vector<std::pair<std::string, double>> phases = {
+      {"prefill", ms(times.prefill_ns)}, {"draft", ms(times.draft_ns)},
+      {"derive", ms(times.derive_ns)},   {"target", ms(times.target_ns)},
+      {"verify", ms(times.verify_ns)},   {"commit", ms(times.commit_ns)}};
+  if (times.device_ns > 0) phases.emplace_back("device", ms(times.device_ns));
+  return phases;
+}
+
+std::string StopText(StopReason reason, const GenerationSetting& setting) {
+  switch (reason) {
+    case StopReason::kEndOfText:
+      return "stopped at the end of the text";
+    case StopReason::kLength:
+      return "stopped at --max-new-tokens";
+    case StopReason::kContext:
+      return absl::StrCat("stopped at the context limit of ",
+                          setting.target.context_limit(), " tokens");
+    case StopReason::kNone:
+      break;
+  }
+  return "not stopped";
+}
+
+JsonValue TurnToJson(const Generation& generation, bool has_text) {
+  JsonValue rounds = JsonValue::List();
+  for (const RoundFacts& round : generation.rounds)
+    rounds.Add({{"nodes", round.nodes},
+                {"probes", round.probes},
+                {"accepted", round.accepted},
+                {"emitted", round.emitted}});
+  JsonValue out;
+  out["prompt_ids"] = generation.prompt;
+  out["ids"] = generation.ids;
+  out["text"] = has_text ? JsonValue(generation.text) : JsonValue();
+  out["stop_reason"] = std::string(Name(generation.stopped));
+  out["round_count"] = generation.rounds.size();
+  out["rounds"] = std::move(rounds);
+  out["tokens_per_target_pass"] = generation.TokensPerPass();
+  out["ms_per_token"] = generation.MsPerToken();
+  for (const auto& [phase, ms] : PhasesMs(generation.times))
+    out["phases_ms"][phase] = ms;
+  return out;
+}
+
+}  // namespace
+
+JsonValue ToJson(absl::Span<const Generation> turns,
+                 const GenerationSetting& setting) {
+  JsonValue earlier = JsonValue::List();
+  JsonValue out;
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    out = TurnToJson(turns[i], setting.has_text);
+    out["message"] =
+        setting.messages.empty() ? JsonValue() : JsonValue(setting.messages[i]);
+    if (i + 1 < turns.size()) earlier.Add(out);
+  }
+  out["earlier_turns"] = std::move(earlier);
+  out["chat"] = NullIfEmpty(setting.chat);
+  out["seed"] = setting.seed;
+  out["method"] = {{"name", setting.method_name},
+                   {"verifier", setting.method.verifier_name},
+                   {"trunks", TrunksToJson(setting.method)},
+                   {"score", std::string(Name(setting.method.scoring))}};
+  out["lossless"] = IsLossless(setting.method);
+  out["proven"] = IsProven(setting.method);
+  const absl::string_view origin = setting.target.grown_from();
+  out["grown_from"] = NullIfEmpty(origin);
+  const ModelFacts facts = setting.target.facts();
+  out["weights"] = std::string(Name(facts.format));
+  out["device"] = facts.device;
+  out["backend"] = facts.backend;
+  out["device_peak_bytes"] = facts.device_peak_bytes;
+  return out;
+}
+
+namespace {
+
+absl::string_view Claim(const Method& method) {
+  if (!IsLossless(method))
+    return "LOSSY (the text does not follow the target's distribution)";
+  if (method.trunks.empty()) return "lossless";
+  return IsProven(method) ? "lossless (proven by enumeration)"
+                          : "lossless (claimed, not proven in this build)";
+}
+
+}  // namespace
+
+std::string Summary(const Generation& generation,
+                    const GenerationSetting& setting) {
+  const std::string phases = absl::StrJoin(
+      PhasesMs(generation.times), ", ",
+      [](std::string* out, const std::pair<std::string, double>& phase) {
+        absl::StrAppendFormat(out, "%s %.2f", phase.first, phase.second);
+      });
+  const ModelFacts facts = setting.target.facts();
+  return absl::StrCat(
+      absl::StrFormat(
+          "%s in %s, %.2f a target pass, %.3f ms a token (ms: %s); ",
+          Counted(static_cast<std::int64_t>(generation.ids.size()), "token"),
+          Counted(static_cast<std::int64_t>(generation.rounds.size()), "round"),
+          generation.TokensPerPass(), generation.MsPerToken(), phases),
+      StopText(generation.stopped, setting), "; method ", setting.method_name,
+      ", verifier ", setting.method.verifier_name, ", ", Claim(setting.method),
+      "; ", Name(facts.format), " weights", GrownNote(setting.target), " on ",
+      facts.backend,
+      facts.device_peak_bytes == 0
+          ? ""
+          : absl::StrFormat(
+                ", %.1f MB of its memory at most",
+                static_cast<double>(facts.device_peak_bytes) / 1e6));
+}
+
+}  // namespace banyan

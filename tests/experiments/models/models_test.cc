@@ -1,0 +1,217 @@
+// What the commands on models stand on: the shelf, and scoring.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
+#include "core/model/table_model.h"
+#include "core/ops/cpu/cpu_backend.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/models/model_shelf.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/run/fingerprint.h"
+#include "experiments/single/scoring.h"
+#include "tests/core/checkpoint/files.h"
+#include "tests/support/made/edited_model.h"
+#include "tests/support/made/golden_model.h"
+
+namespace banyan {
+namespace {
+
+ModelShelf Shelf() {
+  auto backend = CpuBackend::Create({.threads = 1});
+  EXPECT_TRUE(backend.ok()) << backend.status();
+  return ModelShelf(*std::move(backend));
+}
+
+TEST(ModelShelf, LoadsADirectoryAndFormatOnce) {
+  ModelShelf shelf = Shelf();
+  const auto open = [&](const std::string& directory,
+                        const std::string& weights) {
+    const auto loaded =
+        shelf.Open({.directory = directory, .weights = weights});
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    return loaded.ok() ? loaded->model : nullptr;
+  };
+  // Every matrix of this one is stored as BF16.
+  const std::string folder = GoldenFolder("llama");
+  const auto first = open(folder, "bf16");
+  EXPECT_EQ(first, open(folder, "auto"));
+  EXPECT_EQ(first, open(folder + "/../llama", "auto"));
+  EXPECT_NE(first, open(folder, "q8"));
+  EXPECT_EQ(open(folder, "q8"), open(folder, "q8"));
+  EXPECT_NE(first, open(GoldenFolder("qwen2"), "bf16"));
+}
+
+TEST(ModelShelf, TellsEachWarningOnce) {
+  EditedModel model(GoldenFolder("llama"));
+  model.files()["model.safetensors"]["unread"] = {"U8", {1}, "x"};
+  model.Write("model.safetensors");
+  std::vector<std::string> warnings;
+  auto backend = CpuBackend::Create({.threads = 1});
+  ModelShelf shelf(*std::move(backend), [&](const std::string& warning) {
+    warnings.push_back(warning);
+  });
+  for (const char* weights : {"bf16", "auto", "q8"})
+    EXPECT_TRUE(
+        shelf.Open({.directory = model.path(), .weights = weights}).ok());
+  EXPECT_TRUE(shelf.Open({.directory = GoldenFolder("qwen2")}).ok());
+  EXPECT_EQ(warnings, std::vector<std::string>{
+                          model.path() + ": 1 tensor is not read: 'unread'"});
+}
+
+std::string Fingerprint(const std::string& folder) {
+  return WeightsFingerprint(FilesAt(folder));
+}
+
+TEST(Fingerprint, IsThatOfOrdinaryFiles) {
+  alarm(60);  // where it waits for a pipe, it ends the program
+  const TestFolder folder;
+  folder.Write("a.safetensors", "a");
+  const std::string before = Fingerprint(folder.path());
+  ASSERT_EQ(mkfifo((folder.path() + "/b.safetensors").c_str(), 0600), 0);
+  EXPECT_EQ(Fingerprint(folder.path()), before);
+  folder.Write("c.safetensors", "c");
+  EXPECT_NE(Fingerprint(folder.path()), before);
+  alarm(0);
+}
+
+TEST(Fingerprint, IsThatOfTheListOfACorpusIndex) {
+  const TestFolder folder;
+  EXPECT_EQ(Fingerprint(folder.path()), "");
+  folder.Write("index.json", "a");
+  const std::string before = Fingerprint(folder.path());
+  folder.Write("index.json", "b");
+  EXPECT_NE(Fingerprint(folder.path()), before);
+  folder.Write("index.json", "a");
+  EXPECT_EQ(Fingerprint(folder.path()), before);
+}
+
+TEST(Fingerprint, NamesEveryFileOfAFolderButThoseBeside) {
+  const TestFolder folder;
+  for (const char* name : {"config.json", "chat_template.jinja",
+                           "counts.safetensors", "00000.tokens", "README.md",
+                           "notes.txt", ".hidden", "r.banyan", "w.partial"})
+    folder.Write(name, name);
+  std::vector<std::string> names;
+  for (const records::File& file : FilesAt(folder.path()))
+    names.push_back(file.path().substr(file.path().rfind('/') + 1));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"00000.tokens", "chat_template.jinja",
+                                      "config.json", "counts.safetensors"}));
+  const std::vector<records::File> file =
+      FilesAt(folder.path() + "/config.json");
+  ASSERT_EQ(file.size(), 1);
+  EXPECT_EQ(file[0].fingerprint(), FilesAt(folder.path())[2].fingerprint());
+  EXPECT_TRUE(FilesAt(folder.path() + "/none").empty());
+}
+
+// A weight changed anywhere is another model, whatever the file's size.
+TEST(Fingerprint, IsOfEveryByte) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/model.safetensors";
+  std::string bytes(std::size_t{17} << 20, 'a');
+  folder.Write("model.safetensors", bytes);
+  const std::string before = FilesAt(path)[0].fingerprint();
+  for (const std::size_t place : {std::size_t{5000}, bytes.size() - 1}) {
+    bytes[place] = 'b';
+    folder.Write("model.safetensors", bytes);
+    EXPECT_NE(FilesAt(path)[0].fingerprint(), before) << place;
+    bytes[place] = 'a';
+  }
+}
+
+// An index's shards have sums of their own, and may be larger than memory.
+TEST(Fingerprint, IsOfPartsOfAnIndexsShard) {
+  const TestFolder folder;
+  folder.Write("index.json", "{}");
+  const std::string path = folder.path() + "/00000.tokens";
+  std::string bytes(std::size_t{9} << 20, 'a');
+  const auto changed = [&](std::size_t place) {
+    folder.Write("00000.tokens", bytes);
+    const std::string before = FilesAt(path)[0].fingerprint();
+    bytes[place] = 'b';
+    folder.Write("00000.tokens", bytes);
+    bytes[place] = 'a';
+    return FilesAt(path)[0].fingerprint() != before;
+  };
+  const std::size_t apart = (bytes.size() - 4096) / 1023;
+  for (const std::size_t part : {0, 1, 500, 1023})
+    EXPECT_TRUE(changed(part * apart + 4095)) << part;
+  EXPECT_FALSE(changed(4096));
+}
+
+TEST(ModelShelf, SaysThatADirectoryIsMissing) {
+  ModelShelf shelf = Shelf();
+  for (const char* none : {"no_such_folder", "CMakeLists.txt", ""}) {
+    const absl::Status status = shelf.Open({.directory = none}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << none;
+    EXPECT_EQ(status.message(),
+              std::string("model: '") + none + "' is not a directory");
+  }
+}
+
+// The mass of the next token hangs on how many tokens there are, so that a
+// piece scored at the wrong place shows.
+std::vector<double> Masses(std::size_t length) {
+  const double first = 1.0 / static_cast<double>(length + 1);
+  return {first, 1 - first};
+}
+
+TEST(ScoreText, GoesOnAcrossPieces) {
+  const TableModel model(
+      2, [](absl::Span<const TokenId> text) { return Masses(text.size()); });
+  // Of one token, about one piece of 128, and over several.
+  for (std::size_t length : {1u, 2u, 127u, 128u, 129u, 256u, 300u}) {
+    std::vector<TokenId> text(length);
+    for (std::size_t i = 0; i < length; ++i)
+      text[i] = static_cast<TokenId>(i % 3 % 2);
+    const absl::StatusOr<TextScores> scores = ScoreText(model, text);
+    ASSERT_TRUE(scores.ok()) << scores.status();
+    ASSERT_EQ(scores->tokens.size(), length - 1);
+    for (std::size_t i = 1; i < length; ++i) {
+      const std::vector<double> masses = Masses(i);
+      const auto token = static_cast<std::size_t>(text[i]);
+      // Two logarithms and an exponential, each off by an ulp or so.
+      EXPECT_NEAR(scores->tokens[i - 1].log_probability,
+                  std::log(masses[token]), 1e-14)
+          << i << " of " << length;
+      // Equal masses, at i = 1: the lower id comes first.
+      EXPECT_EQ(
+          scores->tokens[i - 1].rank,
+          1 + (masses[1 - token] > masses[token] || (i == 1 && token == 1)))
+          << i << " of " << length;
+    }
+    EXPECT_EQ(scores->last_logits.size(), 2u);
+    EXPECT_NEAR(scores->last_logits[0], std::log(Masses(length)[0]), 1e-15);
+  }
+}
+
+TEST(ScoreText, RefusesWhatCannotBeScored) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const TableModel broken(
+      2,
+      [nan](absl::Span<const TokenId> /*text*/) {
+        return std::vector<double>{nan, 0.5};
+      },
+      4);
+  EXPECT_FALSE(ScoreText(broken, {}).ok());
+  EXPECT_EQ(ScoreText(broken, {0, 0, 0, 0, 0}).status().message(),
+            "the text has 5 tokens, the context holds 4");
+  EXPECT_EQ(ScoreText(broken, {0}).status().message(),
+            "the logit of token 0 is nan, expected a number");
+}
+
+}  // namespace
+}  // namespace banyan
