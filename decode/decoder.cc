@@ -17,8 +17,10 @@
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/random/random_source.h"
+#include "decode/commit.h"
 #include "decode/method.h"
 #include "decode/round.h"
+#include "decode/round_engine.h"
 #include "decode/sequence.h"
 #include "drafters/drafter.h"
 
@@ -32,10 +34,11 @@ absl::StatusOr<Decoder> Decoder::Create(const Model& target, Method method,
 
 Decoder::Decoder(const Model& target, Method method,
                  std::shared_ptr<const Clock> clock)
-    : target_(&target), method_(std::move(method)), clock_(std::move(clock)) {
+    : target_(&target), method_(std::move(method)), engine_(std::move(clock)) {
   std::set<int> taps;
   for (const Trunk& trunk : method_.trunks)
-    for (int tap : trunk.drafter->taps()) taps.insert(tap);
+    taps.insert(trunk.drafter->traits().taps.begin(),
+                trunk.drafter->traits().taps.end());
   taps_.assign(taps.begin(), taps.end());
 }
 
@@ -44,21 +47,22 @@ absl::StatusOr<Sequence> Decoder::Begin(const Prompt& prompt,
   BANYAN_ASSIGN_OR_RETURN(Sequence sequence,
                           Sequence::Start(*target_, prompt, stop, taps_));
   sequence.keep_facts = keep_facts_;
-  sequence.looked_for_device = stay_on_host_;  // and there is none
   for (const Trunk& trunk : method_.trunks) {
-    sequence.trunks.push_back({trunk.drafter->Clone(), trunk.policy->Clone()});
-    Drafter& drafter = *sequence.trunks.back().drafter;
-    BANYAN_RETURN_IF_ERROR(drafter.TakeViews(*sequence.session));
-    BANYAN_RETURN_IF_ERROR(drafter.Begin(sequence.context));
+    sequence.trunks.push_back({trunk.drafter.get(), trunk.drafter->NewSession(),
+                               trunk.policy->Clone()});
+    DraftSession& session = *sequence.trunks.back().session;
+    if (TargetPassPart* part = session.facets().in_target_pass)
+      BANYAN_RETURN_IF_ERROR(part->TakeViews(*sequence.session));
+    BANYAN_RETURN_IF_ERROR(session.Begin(sequence.context));
   }
   return sequence;
 }
 
-absl::StatusOr<std::vector<absl::StatusOr<RoundRecord>>> Decoder::StepAll(
+absl::StatusOr<RoundRecords> Decoder::StepAll(
     absl::Span<Sequence* const> sequences, RandomSource& random) {
   for (const Sequence* sequence : sequences)
     Check(sequence->stopped == StopReason::kNone, "a stopped sequence");
-  return RunRound(method_, sequences, random, *clock_);
+  return engine_.Run(method_, sequences, random);
 }
 
 absl::StatusOr<RoundRecord> Decoder::Step(Sequence& sequence,
@@ -72,7 +76,7 @@ Lesson Decoder::End(Sequence& sequence) {
   Check(sequence.stopped != StopReason::kNone, "a sequence that has stopped");
   Lesson lesson = {.text = sequence.context.tokens, .learnt = {}};
   for (SequenceTrunk& trunk : sequence.trunks)
-    lesson.learnt.push_back(trunk.drafter->End());
+    lesson.learnt.push_back(trunk.session->End());
   return lesson;
 }
 
@@ -84,7 +88,9 @@ absl::Status Decoder::Absorb(const Lesson& lesson) {
   const auto of_all = [&](auto step) {
     for (std::size_t i = 0; i < method_.trunks.size(); ++i) {
       const Trunk& trunk = method_.trunks[i];
-      const absl::Status status = step(*trunk.drafter, lesson.learnt[i]);
+      CarriedState* const carried = trunk.drafter->carried();
+      if (carried == nullptr) continue;
+      const absl::Status status = step(*carried, lesson.learnt[i]);
       if (!status.ok())
         return absl::Status(
             status.code(),
@@ -93,18 +99,18 @@ absl::Status Decoder::Absorb(const Lesson& lesson) {
     }
     return absl::OkStatus();
   };
-  BANYAN_RETURN_IF_ERROR(of_all([&](Drafter& drafter, const auto& learnt) {
-    return drafter.CheckLesson(lesson.text, learnt);
+  BANYAN_RETURN_IF_ERROR(of_all([&](CarriedState& state, const auto& learnt) {
+    return state.CheckLesson(lesson.text, learnt);
   }));
-  return of_all([&](Drafter& drafter, const auto& learnt) {
-    return drafter.Absorb(lesson.text, learnt);
+  return of_all([&](CarriedState& state, const auto& learnt) {
+    return state.Absorb(lesson.text, learnt);
   });
 }
 
 bool Decoder::carries_state() const {
   return std::any_of(
       method_.trunks.begin(), method_.trunks.end(),
-      [](const Trunk& trunk) { return trunk.drafter->carries_state(); });
+      [](const Trunk& trunk) { return trunk.drafter->carried() != nullptr; });
 }
 
 absl::StatusOr<std::vector<TokenId>> Decoder::Decode(const Prompt& prompt,

@@ -13,8 +13,10 @@
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/random/random_source.h"
+#include "decode/commit.h"
 #include "decode/method.h"
 #include "decode/round.h"
+#include "decode/round_engine.h"
 #include "decode/sequence.h"
 
 namespace banyan {
@@ -23,7 +25,7 @@ namespace banyan {
 using RoundSink = absl::FunctionRef<void(const RoundRecord&)>;
 
 // Decodes prompts with one method, one after another or several together. Every
-// sequence has drafters and policies of its own, clones of the method's as they
+// sequence has sessions of the drafters and clones of the policies, as they
 // were when it began; what drafters carry from prompt to prompt the method's
 // take over in Absorb, where who decodes prompts says in which order.
 class Decoder {
@@ -40,15 +42,15 @@ class Decoder {
 
   // One round of sequences begun here that have not stopped, their passes
   // shared; a record for each, in their order, as if it were alone but for the
-  // times. Fails as RunRound.
-  absl::StatusOr<std::vector<absl::StatusOr<RoundRecord>>> StepAll(
-      absl::Span<Sequence* const> sequences, RandomSource& random);
+  // times. Fails as RoundEngine::Run.
+  absl::StatusOr<RoundRecords> StepAll(absl::Span<Sequence* const> sequences,
+                                       RandomSource& random);
   absl::StatusOr<RoundRecord> Step(Sequence& sequence, RandomSource& random);
 
   // Ends a sequence that has stopped: its drafters are not asked any more.
   static Lesson End(Sequence& sequence);
   // Has the method's drafters take over what a prompt left them. Fails as
-  // Drafter::Absorb, and if the lesson is of other trunks.
+  // CarriedState::Absorb, and if the lesson is of other trunks.
   absl::Status Absorb(const Lesson& lesson);
   // Whether some drafter carries state from prompt to prompt.
   bool carries_state() const;
@@ -61,14 +63,14 @@ class Decoder {
 
   // From the next Begin on, rounds carry RoundRecord::facts.
   void KeepFacts() { keep_facts_ = true; }
-  // From the next Begin on, rounds are run here step by step, also where the
+  // From the next round on, rounds are run here step by step, also where the
   // target's device could run them alone: their phases then have times, and
   // their trees whole proposals.
-  void StayOnHost() { stay_on_host_ = true; }
+  void StayOnHost() { engine_.StayOnHost(); }
 
   Method& method() { return method_; }
   const Method& method() const { return method_; }
-  const Clock& clock() const { return *clock_; }
+  const Clock& clock() const { return engine_.clock(); }
 
  private:
   Decoder(const Model& target, Method method,
@@ -76,10 +78,9 @@ class Decoder {
 
   const Model* target_;
   Method method_;
-  std::shared_ptr<const Clock> clock_;
+  RoundEngine engine_;
   std::vector<int> taps_;  // that the drafters read
   bool keep_facts_ = false;
-  bool stay_on_host_ = false;
 };
 
 }  // namespace banyan

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,15 +13,17 @@
 #include "absl/status/statusor.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/model/context.h"
 #include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/law_kind.h"
 #include "core/prob/round_plan.h"
+#include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
+#include "decode/commit.h"
 #include "decode/lap.h"
 #include "decode/method.h"
-#include "decode/round.h"
 #include "decode/sequence.h"
 #include "decode/target_facts.h"
 #include "decode/target_rows.h"
@@ -29,9 +32,21 @@
 #include "tree/verdict.h"
 
 namespace banyan {
+
+// A sequence's rounds there.
+class DeviceSide {
+ public:
+  std::unique_ptr<DeviceRound> rounds;  // null: the host runs them
+  std::uint64_t seed = 0;               // of its draws
+  SamplingRule draft_rule = SamplingRule();
+  bool has_next_round = false;  // the state of the next round is there
+  // The rows that its last round kept; none before there was one.
+  std::vector<int> kept_rows;
+};
+
 namespace {
 
-// The round's parts, as far as all have twins.
+// The round's parts, as far as all have counterparts.
 struct Parts {
   RoundPlan plan;
   std::unique_ptr<DeviceDrafter> drafter;
@@ -69,13 +84,16 @@ absl::StatusOr<std::optional<Parts>> PartsOf(const Method& method,
   parts.plan.law = KindOf(law);
   if (parts.plan.shape.name.empty()) return std::nullopt;
   // Draws are shared where laws hang on the depth alone.
-  if (trunk.policy->traits().shares_draws && trunk.drafter->heads() == 0)
+  if (trunk.policy->traits().shares_draws &&
+      method.trunks.front().drafter->traits().depth_heads == 0)
     return std::nullopt;
-  BANYAN_ASSIGN_OR_RETURN(DrafterTwin twin, trunk.drafter->OnDevice(law));
-  if (twin.part == nullptr) return std::nullopt;
-  if (!sequence.taps.empty() && !twin.keeps_features) return std::nullopt;
-  parts.drafter = std::move(twin.part);
-  parts.plan.draft_rule = std::move(twin.rule);
+  DeviceCounterpart* const counterpart = trunk.session->facets().on_device;
+  if (counterpart == nullptr) return std::nullopt;
+  BANYAN_ASSIGN_OR_RETURN(DeviceDraft draft, counterpart->Make(law));
+  if (draft.part == nullptr) return std::nullopt;
+  if (!sequence.taps.empty() && !draft.keeps_features) return std::nullopt;
+  parts.drafter = std::move(draft.part);
+  parts.plan.draft_rule = std::move(draft.rule);
   return std::optional<Parts>(std::move(parts));
 }
 
@@ -139,9 +157,11 @@ absl::StatusOr<DraftTree> TreeOf(const Method& method, Sequence& sequence,
       drawn.resize(std::max(drawn.size(), std::size_t(node.depth) + 1), 0);
       ++drawn[static_cast<std::size_t>(node.depth)];
       if (sequence.keep_facts) {
-        BANYAN_ASSIGN_OR_RETURN(std::vector<double> masses,
-                                sequence.on_device->Proposal(draw.node));
-        remaining = LawOf(std::move(masses), sequence.draft_rule, law);
+        BANYAN_ASSIGN_OR_RETURN(
+            std::vector<double> masses,
+            sequence.device_side->rounds->Proposal(draw.node));
+        remaining =
+            LawOf(std::move(masses), sequence.device_side->draft_rule, law);
         node.lists.front().proposal = remaining;
       }
     }
@@ -164,33 +184,34 @@ absl::StatusOr<DraftTree> TreeOf(const Method& method, Sequence& sequence,
 
 absl::StatusOr<bool> PutOnDevice(const Method& method, Sequence& sequence,
                                  const RandomSource& random) {
-  if (!sequence.looked_for_device) {
+  if (sequence.device_side == nullptr) {
+    auto side = std::make_shared<DeviceSide>();
     BANYAN_ASSIGN_OR_RETURN(std::optional<Parts> parts,
                             PartsOf(method, sequence, random));
     if (parts) {
-      absl::StatusOr<std::unique_ptr<DeviceRound>> round =
+      absl::StatusOr<std::unique_ptr<DeviceRound>> rounds =
           sequence.target.NewDeviceRound(*sequence.session, parts->plan,
                                          std::move(parts->drafter));
-      if (round.ok())
-        sequence.on_device = *std::move(round);
-      else if (!absl::IsUnimplemented(round.status()))
-        return round.status();
-      sequence.draft_rule = parts->plan.draft_rule;
-      sequence.device_seed = parts->plan.seed;
+      if (rounds.ok())
+        side->rounds = *std::move(rounds);
+      else if (!absl::IsUnimplemented(rounds.status()))
+        return rounds.status();
+      side->draft_rule = parts->plan.draft_rule;
+      side->seed = parts->plan.seed;
     }
-    sequence.looked_for_device = true;  // and need not be again
+    sequence.device_side = std::move(side);  // and need not be looked for again
   }
-  if (sequence.on_device == nullptr || random.seed() != sequence.device_seed)
-    return false;
+  DeviceSide& side = *sequence.device_side;
+  if (side.rounds == nullptr || random.seed() != side.seed) return false;
   const Context& context = sequence.context;
   const int length = static_cast<int>(context.tokens.size());
-  if (length > sequence.on_device->longest_text() ||
-      length < sequence.on_device->shortest_text())
+  if (length > side.rounds->longest_text() ||
+      length < side.rounds->shortest_text())
     return false;
-  if (sequence.stands_on_device) return true;
-  BANYAN_RETURN_IF_ERROR(sequence.on_device->Begin(context));
-  sequence.kept_rows.clear();
-  sequence.stands_on_device = true;
+  if (side.has_next_round) return true;
+  BANYAN_RETURN_IF_ERROR(side.rounds->Begin(context));
+  side.kept_rows.clear();
+  side.has_next_round = true;
   return true;
 }
 
@@ -208,7 +229,7 @@ absl::StatusOr<Findings> FindingsOf(const Method& method, Sequence& sequence,
                                     RoundFindings found) {
   BANYAN_ASSIGN_OR_RETURN(DraftTree tree, TreeOf(method, sequence, found));
   Verdict verdict = {.path = std::move(found.path), .next = found.next};
-  const Scores& scores = sequence.on_device->scores();
+  const Scores& scores = sequence.device_side->rounds->scores();
   TargetFacts facts;
   if (sequence.keep_facts) {
     TargetRows rows(scores, method.rule, sequence.context, tree);
@@ -223,7 +244,7 @@ absl::StatusOr<Findings> FindingsOf(const Method& method, Sequence& sequence,
 absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
                                         Sequence& sequence, Lap& lap) {
   PhaseTimes times;
-  absl::StatusOr<RoundFindings> found = sequence.on_device->Run();
+  absl::StatusOr<RoundFindings> found = sequence.device_side->rounds->Run();
   if (!found.ok()) {
     // Where there is no room the device's state is as it was.
     if (!absl::IsResourceExhausted(found.status()))
@@ -240,7 +261,7 @@ absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
   auto& [tree, verdict, facts] = *findings;
   if (sequence.keep_facts) lap();  // they are no part of a round
   const Sequence::Kept kept = sequence.Cut(TokensOf(tree, verdict));
-  sequence.kept_rows = RowsOf(verdict, kept);
+  sequence.device_side->kept_rows = RowsOf(verdict, kept);
   BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
                           Conclude(sequence, kept, std::move(tree),
                                    std::move(verdict), std::move(facts),
@@ -253,14 +274,16 @@ absl::StatusOr<RoundRecord> RunOnDevice(const Method& method,
 }
 
 absl::Status TakeFromDevice(Sequence& sequence) {
-  if (!sequence.stands_on_device) return absl::OkStatus();
+  if (sequence.device_side == nullptr || !sequence.device_side->has_next_round)
+    return absl::OkStatus();
+  DeviceSide& side = *sequence.device_side;
   // Before the device's first round the features are the context's.
-  if (!sequence.taps.empty() && !sequence.kept_rows.empty())
-    BANYAN_RETURN_IF_ERROR(sequence.KeepFeatures(sequence.on_device->scores(),
-                                                 sequence.kept_rows));
-  sequence.stands_on_device = false;
+  if (!sequence.taps.empty() && !side.kept_rows.empty())
+    BANYAN_RETURN_IF_ERROR(
+        sequence.KeepFeatures(side.rounds->scores(), side.kept_rows));
+  side.has_next_round = false;
   for (const SequenceTrunk& trunk : sequence.trunks)
-    trunk.drafter->Resume(sequence.context);
+    trunk.session->facets().on_device->Resume(sequence.context);
   return absl::OkStatus();
 }
 

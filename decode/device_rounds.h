@@ -1,22 +1,22 @@
 // Rounds that the target's device runs alone, where all parts of a method have
-// a twin there. What comes out is what the host's round gives (round.h), to the
-// last bit: tree, verdict and text.
+// a counterpart there. Tree, verdict and text are bit-identical to those of a
+// round on the host (round.h).
 #ifndef BANYAN_DECODE_DEVICE_ROUNDS_H_
 #define BANYAN_DECODE_DEVICE_ROUNDS_H_
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/random/random_source.h"
+#include "decode/commit.h"
 #include "decode/lap.h"
 #include "decode/method.h"
-#include "decode/round.h"
 #include "decode/sequence.h"
 
 namespace banyan {
 
 // Whether the next round of this sequence can be run on the device: it then
-// stands there. A method, target or source without twins can not, nor a text so
-// long that the tree would be cut. Fails if the device does.
+// stands there. A method, target or source without counterparts can not, nor a
+// text so long that the tree would be cut. Fails if the device does.
 absl::StatusOr<bool> PutOnDevice(const Method& method, Sequence& sequence,
                                  const RandomSource& random);
 // Runs and commits it; `lap` was made, or called last, before it was put there.

@@ -52,10 +52,10 @@ absl::Status CheckTrunk(const Method& method, const Trunk& trunk) {
     return Refuse(
         method, name,
         absl::StrCat(law, "the policy grows by ", Names(policy.laws)));
-  if (!Has(trunk.drafter->laws(), trunk.law))
-    return Refuse(
-        method, absl::StrCat("drafter ", trunk.drafter_name),
-        absl::StrCat(law, "the drafter gives ", Names(trunk.drafter->laws())));
+  if (!trunk.drafter->Gives(trunk.law))
+    return Refuse(method, absl::StrCat("drafter ", trunk.drafter_name),
+                  absl::StrCat(law, "the drafter gives ",
+                               Names(trunk.drafter->traits().laws)));
   if (verifier.chain && !policy.chain)
     return Refuse(
         method, name,
@@ -103,13 +103,13 @@ absl::StatusOr<DraftLaw> PreferredLaw(const Trunk& trunk,
       return law == DraftLaw::kDeterministic;
     });
   const std::vector<DraftLaw> grown = trunk.policy->traits().laws;
-  const std::vector<DraftLaw> given = trunk.drafter->laws();
   for (DraftLaw law : wanted)
-    if (Has(grown, law) && Has(given, law)) return law;
-  return absl::FailedPreconditionError(absl::StrCat(
-      "verifier ", method.verifier_name, " takes ", Names(wanted), "; policy ",
-      trunk.policy_name, " grows by ", Names(grown), "; drafter ",
-      trunk.drafter_name, " gives ", Names(given), ": no law is common"));
+    if (Has(grown, law) && trunk.drafter->Gives(law)) return law;
+  return absl::FailedPreconditionError(
+      absl::StrCat("verifier ", method.verifier_name, " takes ", Names(wanted),
+                   "; policy ", trunk.policy_name, " grows by ", Names(grown),
+                   "; drafter ", trunk.drafter_name, " gives ",
+                   Names(trunk.drafter->traits().laws), ": no law is common"));
 }
 
 absl::Status CheckMethod(const Method& method) {

@@ -19,7 +19,7 @@
 
 namespace banyan {
 
-// Drafter and policy are what every sequence clones; neither is used itself.
+// The policy is what every sequence clones; it is not used itself.
 struct Trunk {
   std::string drafter_name;
   std::string policy_name;

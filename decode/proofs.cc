@@ -86,7 +86,7 @@ std::vector<ProofPair> PairsOf(const Method& method) {
     const Words drafters = absl::StrSplit(
         trunk.drafter_name, absl::ByAnyChar("(), "), absl::SkipEmpty());
     for (const std::string& drafter : drafters) add("drafter", drafter);
-    if (trunk.drafter->carries_state() && !drafters.empty())
+    if (trunk.drafter->carried() != nullptr && !drafters.empty())
       add("carried", drafters.front());
   }
   if (method.trunks.size() > 1) add("trunks", "merged");

@@ -1,9 +1,7 @@
 #include "decode/round.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -11,19 +9,18 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "core/base/clock.h"
 #include "core/base/status_macros.h"
-#include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/random/random_source.h"
-#include "decode/device_rounds.h"
+#include "decode/commit.h"
 #include "decode/lap.h"
 #include "decode/method.h"
 #include "decode/node_scores.h"
 #include "decode/sequence.h"
 #include "decode/target_facts.h"
 #include "decode/target_rows.h"
+#include "drafters/drafter.h"
 #include "drafters/drafting.h"
 #include "tree/draft_tree.h"
 #include "tree/merge.h"
@@ -70,8 +67,8 @@ absl::StatusOr<std::vector<Part>> Draft(const Method& method,
     for (Sequence* sequence : sequences) {
       const SequenceTrunk& trunk = sequence->trunks[t];
       draftings.emplace_back(
-          TrunkView{*trunk.drafter, *trunk.policy, method.trunks[t].law,
-                    static_cast<int>(t)},
+          TrunkView{*trunk.drafter, *trunk.session, *trunk.policy,
+                    method.trunks[t].law, static_cast<int>(t)},
           sequence->context, LimitsOf(*sequence),
           Chance(random, sequence->context.prompt, sequence->context.round));
     }
@@ -80,8 +77,10 @@ absl::StatusOr<std::vector<Part>> Draft(const Method& method,
     for (std::size_t i = 0; i < draftings.size(); ++i) {
       Sequence& sequence = *sequences[i];
       grown[i].push_back(std::move(draftings[i]).Take());
-      sequence.trunks[t].drafter->Plant(
-          sequence.context, LimitsOf(sequence).max_depth, grown[i].back());
+      if (TargetPassPart* part =
+              sequence.trunks[t].session->facets().in_target_pass)
+        part->Plant(sequence.context, LimitsOf(sequence).max_depth,
+                    grown[i].back());
     }
     // What was drafted has been read, so the work behind it is done.
     times.draft_ns.push_back(lap());
@@ -101,7 +100,9 @@ absl::StatusOr<std::vector<Part>> Draft(const Method& method,
 // What of the tree some view of the target has computed, by row of the pass.
 DoneRows ComputedOf(const Part& part) {
   for (const SequenceTrunk& trunk : part.sequence.trunks) {
-    DoneRows done = trunk.drafter->Computed(part.tree);
+    const TargetPassPart* own = trunk.session->facets().in_target_pass;
+    if (own == nullptr) continue;
+    DoneRows done = own->Computed(part.tree);
     if (done.view == nullptr) continue;
     if (part.rows.merged()) return done;
     std::vector<int> rows;
@@ -174,11 +175,10 @@ absl::StatusOr<RoundRecord> Commit(const Scores& scores, Part part) {
 }
 
 // Commits every part, whichever other one fails, and ends the round.
-std::vector<absl::StatusOr<RoundRecord>> CommitAll(
-    absl::Span<const std::unique_ptr<Scores>> scores, std::vector<Part> parts,
-    Lap& lap, PhaseTimes times) {
+RoundRecords CommitAll(absl::Span<const std::unique_ptr<Scores>> scores,
+                       std::vector<Part> parts, Lap& lap, PhaseTimes times) {
   const Model& target = parts.front().sequence.target;
-  std::vector<absl::StatusOr<RoundRecord>> records;
+  RoundRecords records;
   std::vector<Sequence*> sequences;
   int pass_tokens = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -205,74 +205,12 @@ std::vector<absl::StatusOr<RoundRecord>> CommitAll(
 
 }  // namespace
 
-std::int64_t PhaseTimes::TotalNs() const {
-  return std::accumulate(draft_ns.begin(), draft_ns.end(), std::int64_t{0}) +
-         derive_ns + target_ns + verify_ns + commit_ns + device_ns;
-}
-
-std::vector<TokenId> TokensOf(const DraftTree& tree, const Verdict& verdict) {
-  std::vector<TokenId> tokens;
-  for (int node : verdict.path) tokens.push_back(tree.node(node).token);
-  tokens.push_back(verdict.next);
-  return tokens;
-}
-
-std::vector<int> RowsOf(const Verdict& verdict, const Sequence::Kept& kept) {
-  std::vector<int> rows = {0};
-  rows.insert(rows.end(), verdict.path.begin(),
-              verdict.path.begin() +
-                  (static_cast<std::ptrdiff_t>(kept.tokens.size()) - 1));
-  return rows;
-}
-
-absl::StatusOr<RoundRecord> Conclude(Sequence& sequence,
-                                     const Sequence::Kept& kept, DraftTree tree,
-                                     Verdict verdict, TargetFacts facts,
-                                     const Scores* scores) {
-  sequence.Append(kept);
-  RoundRecord record = {.tree = std::move(tree),
-                        .verdict = std::move(verdict),
-                        .emitted = kept.tokens,
-                        .stopped = kept.stopped,
-                        .facts = std::move(facts)};
-  for (std::size_t i = 0; i < sequence.trunks.size(); ++i) {
-    const SequenceTrunk& trunk = sequence.trunks[i];
-    const RoundOutcome outcome = {record.tree, record.verdict,
-                                  static_cast<int>(i)};
-    trunk.policy->Observe(outcome);
-    if (sequence.stands_on_device) continue;
-    sequence.context.scored = trunk.drafter->reads_rows() ? scores : nullptr;
-    const absl::Status observed =
-        trunk.drafter->Observe(sequence.context, outcome);
-    sequence.context.scored = nullptr;
-    BANYAN_RETURN_IF_ERROR(observed);
-  }
-  return record;
-}
-
-absl::StatusOr<std::vector<absl::StatusOr<RoundRecord>>> RunRound(
-    const Method& method, absl::Span<Sequence* const> sequences,
-    RandomSource& random, const Clock& clock) {
-  for (const Sequence* sequence : sequences)
-    BANYAN_RETURN_IF_ERROR(sequence->failed);
-  Lap lap(clock);
-  if (sequences.size() == 1) {
-    BANYAN_ASSIGN_OR_RETURN(const bool on_device,
-                            PutOnDevice(method, *sequences.front(), random));
-    if (on_device) {
-      BANYAN_ASSIGN_OR_RETURN(RoundRecord record,
-                              RunOnDevice(method, *sequences.front(), lap));
-      std::vector<absl::StatusOr<RoundRecord>> records;
-      records.push_back(std::move(record));
-      return records;
-    }
-  }
-  for (Sequence* sequence : sequences)
-    BANYAN_RETURN_IF_ERROR(TakeFromDevice(*sequence));
+absl::StatusOr<RoundRecords> RunRound(const Method& method,
+                                      absl::Span<Sequence* const> sequences,
+                                      RandomSource& random, Lap& lap) {
   for (Sequence* sequence : sequences)  // what an abandoned round left
     BANYAN_RETURN_IF_ERROR(sequence->session->Commit({}));
   PhaseTimes times;
-
   BANYAN_ASSIGN_OR_RETURN(std::vector<Part> parts,
                           Draft(method, sequences, random, lap, times));
   BANYAN_ASSIGN_OR_RETURN(const auto scores, Score(method, parts, lap, times));

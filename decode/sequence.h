@@ -13,13 +13,13 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
-#include "core/model/device_round.h"
 #include "core/model/model.h"
-#include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
 #include "tree/tree_policy.h"
 
 namespace banyan {
+
+class DeviceSide;
 
 // What to decode after. `id` keys its randomness.
 struct Prompt {
@@ -37,16 +37,18 @@ struct StopRule {
 enum class StopReason { kNone, kEndOfText, kLength, kContext };
 absl::string_view Name(StopReason reason);
 
-// What a sequence drafts with: clones of a method's trunk.
+// What a sequence drafts with: a session of a trunk's drafter, a clone of its
+// policy.
 struct SequenceTrunk {
-  std::unique_ptr<Drafter> drafter;
+  Drafter* drafter;  // the method's
+  std::unique_ptr<DraftSession> session;
   std::unique_ptr<TreePolicy> policy;
 };
 
 // What a prompt that ended leaves to what drafters carry from prompt to prompt.
 struct Lesson {
   std::vector<TokenId> text;        // the prompt and what was emitted
-  std::vector<std::string> learnt;  // by trunk: what Drafter::End said
+  std::vector<std::string> learnt;  // by trunk: what DraftSession::End returned
 };
 
 // The session holds every token of the context but the last, which is the root
@@ -61,17 +63,10 @@ struct Sequence {
   bool keep_facts = false;                 // RoundRecord::facts are gathered
   std::vector<SequenceTrunk> trunks = {};  // in the order of the method's
 
-  // Rounds on the target's device (device_rounds.h): looked for in the first
-  // round; whether the next one's state is there; what drafts are drawn by; the
-  // rows that the last one kept, none before there was one.
-  bool looked_for_device = false;
-  bool stands_on_device = false;
-  std::uint64_t device_seed = 0;  // of its draws
   // Set if a step fails at or after the commit: no round can follow.
   absl::Status failed = absl::OkStatus();
-  std::unique_ptr<DeviceRound> on_device = nullptr;
-  SamplingRule draft_rule = SamplingRule();
-  std::vector<int> kept_rows = {};
+  // Its rounds on the target's device (device_rounds.h); null: not looked for.
+  std::shared_ptr<DeviceSide> device_side = nullptr;
 
   // Prefills a prompt. Fails if it is empty or longer than the context.
   static absl::StatusOr<Sequence> Start(const Model& target,

@@ -10,7 +10,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/purpose.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
@@ -28,7 +30,7 @@ namespace {
 // How many levels the drafter can draft: a node of depth d is proposed for
 // behind d tokens more than the context has.
 int DepthIn(const Context& context, const Drafter& drafter) {
-  const std::int64_t left = std::int64_t{drafter.longest_text()} + 1 -
+  const std::int64_t left = std::int64_t{drafter.traits().longest_text} + 1 -
                             static_cast<std::int64_t>(context.tokens.size());
   return static_cast<int>(
       std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
@@ -60,10 +62,10 @@ absl::Status Drafting::Advance() {
 }
 
 DraftRequest Drafting::Request() const {
-  return {&trunk_.drafter, &context_, &tree_, wanted_};
+  return {&trunk_.session, &context_, &tree_, wanted_};
 }
 
-absl::Status Drafting::Answer(std::vector<Distribution> proposals) {
+absl::Status Drafting::Answer(Proposals proposals) {
   Check(proposals.size() == wanted_.size(), "one proposal a node");
   const bool draws = trunk_.law != DraftLaw::kDeterministic;
   for (std::size_t i = 0; i < wanted_.size(); ++i) {
@@ -174,8 +176,8 @@ absl::Status DraftAll(absl::Span<Drafting> draftings) {
       requests.push_back(drafting.Request());
     }
     if (requests.empty()) return absl::OkStatus();
-    BANYAN_ASSIGN_OR_RETURN(std::vector<std::vector<Distribution>> answers,
-                            requests.front().drafter->ProposeAll(requests));
+    BANYAN_ASSIGN_OR_RETURN(std::vector<Proposals> answers,
+                            asking.front()->drafter().Propose(requests));
     Check(answers.size() == requests.size(), "one answer a sequence");
     for (std::size_t i = 0; i < asking.size(); ++i)
       BANYAN_RETURN_IF_ERROR(asking[i]->Answer(std::move(answers[i])));

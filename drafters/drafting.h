@@ -9,7 +9,6 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
-#include "core/prob/distribution.h"
 #include "core/random/random_source.h"
 #include "drafters/drafter.h"
 #include "tree/draft_tree.h"
@@ -18,9 +17,11 @@
 
 namespace banyan {
 
-// A drafter with the policy that shapes its tree and the law it draws by.
+// A drafter with a session of it, the policy that shapes its tree and the law
+// it draws by.
 struct TrunkView {
   Drafter& drafter;
+  DraftSession& session;
   const TreePolicy& policy;
   DraftLaw law;
   int trunk;  // its place among the trunks
@@ -59,8 +60,9 @@ class Drafting {
   // The nodes whose proposals are wanted; none: the tree is drafted.
   const std::vector<int>& wanted() const { return wanted_; }
   DraftRequest Request() const;
+  Drafter& drafter() const { return trunk_.drafter; }
   // Takes one proposal for each of wanted() and advances.
-  absl::Status Answer(std::vector<Distribution> proposals);
+  absl::Status Answer(Proposals proposals);
   // The tree. Requires that nothing is wanted.
   TrunkTree Take() &&;
 
@@ -80,9 +82,9 @@ class Drafting {
   std::vector<int> wanted_;
 };
 
-// Drafts them all, answering in one ProposeAll() whoever wants proposals.
-// Requires that the drafters are clones of one. Fails as drafter or drafting
-// does.
+// Drafts them all, answering all that want proposals in one call of the
+// drafter. Requires that the sessions are of one drafter. Fails as drafter or
+// drafting does.
 absl::Status DraftAll(absl::Span<Drafting> draftings);
 
 // Drafts one tree.

@@ -1,5 +1,6 @@
 #include "drafters/propose_each.h"
 
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -9,23 +10,25 @@
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
+#include "drafters/drafter.h"
 #include "tree/derive.h"
-#include "tree/trunk_tree.h"
 
 namespace banyan {
 
-absl::StatusOr<std::vector<Distribution>> ProposeEach(
-    const TrunkTree& tree, absl::Span<const int> nodes,
+absl::StatusOr<std::vector<Proposals>> ProposeEach(
+    absl::Span<const DraftRequest> requests,
     absl::FunctionRef<absl::StatusOr<Distribution>(
-        int node, const std::vector<TokenId>& path)>
+        const DraftRequest& request, int node, absl::Span<const TokenId> path)>
         propose) {
-  std::vector<Distribution> proposals;
-  for (int node : nodes) {
-    BANYAN_ASSIGN_OR_RETURN(Distribution proposal,
-                            propose(node, TokensTo(tree, node)));
-    proposals.push_back(std::move(proposal));
-  }
-  return proposals;
+  std::vector<Proposals> all(requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    for (int node : requests[i].nodes) {
+      BANYAN_ASSIGN_OR_RETURN(
+          Distribution proposal,
+          propose(requests[i], node, TokensTo(*requests[i].tree, node)));
+      all[i].push_back(std::move(proposal));
+    }
+  return all;
 }
 
 }  // namespace banyan

@@ -9,16 +9,16 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
-#include "tree/trunk_tree.h"
+#include "drafters/drafter.h"
 
 namespace banyan {
 
-// `propose` for each of `nodes`, in their order, given the tokens from the
-// root's child down to it. Stops at the first failure.
-absl::StatusOr<std::vector<Distribution>> ProposeEach(
-    const TrunkTree& tree, absl::Span<const int> nodes,
+// `propose` for each node of each request, in their order, given the tokens
+// from the root's child down to it. Stops at the first failure.
+absl::StatusOr<std::vector<Proposals>> ProposeEach(
+    absl::Span<const DraftRequest> requests,
     absl::FunctionRef<absl::StatusOr<Distribution>(
-        int node, const std::vector<TokenId>& path)>
+        const DraftRequest& request, int node, absl::Span<const TokenId> path)>
         propose);
 
 }  // namespace banyan

@@ -26,84 +26,46 @@ namespace banyan {
 
 SessionDrafter::SessionDrafter(std::shared_ptr<const Model> model,
                                SamplingRule rule)
-    : model_(std::move(model)),
+    : Drafter({.laws = EveryLaw(),
+               .longest_text = model->context_limit(),
+               .proposes_ahead = true},
+              /*carried=*/nullptr),
+      model_(std::move(model)),
       rule_(std::move(rule)),
       ranking_(RankingRule(rule_)) {}
 
-std::vector<DraftLaw> SessionDrafter::laws() const {
-  return {kEveryLaw.begin(), kEveryLaw.end()};
-}
-
-void SessionDrafter::SetSession(std::unique_ptr<Session> session) {
-  session_ = std::move(session);
-  pending_.Clear();
-}
-
-absl::StatusOr<std::vector<std::vector<Distribution>>>
-SessionDrafter::ProposeAll(absl::Span<const DraftRequest> requests) {
+absl::StatusOr<std::vector<Proposals>> SessionDrafter::Propose(
+    absl::Span<const DraftRequest> requests) {
   std::vector<TokenBatch> batches(requests.size());
   std::vector<ScoreRequest> asked;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto& own = static_cast<SessionDrafter&>(*requests[i].drafter);
+    auto& own = SessionOf<ModelSession>(requests[i]);
     BANYAN_ASSIGN_OR_RETURN(batches[i], own.BatchOf(requests[i]));
-    asked.push_back({.session = own.session_.get(),
+    asked.push_back({.session = &own.session(),
                      .batch = &batches[i],
                      .logits_from = batches[i].size() -
                                     static_cast<int>(requests[i].nodes.size()),
                      .done = own.DoneFor(requests[i].nodes)});
   }
   BANYAN_ASSIGN_OR_RETURN(const auto scores, model_->Score(asked));
-  std::vector<std::vector<Distribution>> all;
+  std::vector<Proposals> all;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto& own = static_cast<SessionDrafter&>(*requests[i].drafter);
-    BANYAN_ASSIGN_OR_RETURN(std::vector<Distribution> laws,
-                            own.LawsOf(requests[i], batches[i], *scores[i]));
+    BANYAN_ASSIGN_OR_RETURN(Proposals laws,
+                            LawsOf(requests[i], batches[i], *scores[i]));
     all.push_back(std::move(laws));
   }
   return all;
 }
 
-// The nodes' tokens, below the rows of their parents; at the root, whatever of
-// the committed text was not read yet stands before it.
-absl::StatusOr<TokenBatch> SessionDrafter::BatchOf(
-    const DraftRequest& request) {
-  TokenBatch batch;
-  // Every drafting proposes for its root first.
-  if (request.nodes.front() == 0) {
-    BANYAN_RETURN_IF_ERROR(StartRound(*request.context));
-    batch = TokenBatch::Chain(Unread(*request.context), session_->length());
-  }
-  pending_.AddTo(batch, *request.tree, request.nodes,
-                 static_cast<int>(request.context->tokens.size()) - 1);
-  return batch;
-}
-
-absl::Span<const TokenId> SessionDrafter::Unread(const Context& context) const {
-  const absl::Span<const TokenId> text =
-      absl::MakeConstSpan(context.tokens).first(context.tokens.size() - 1);
-  // A device's round may have read what a stop rule then cut.
-  return text.subspan(
-      std::min(text.size(), static_cast<std::size_t>(session_->length())));
-}
-
-// Drops what an abandoned round left, and reads what is long unread.
-absl::Status SessionDrafter::StartRound(const Context& context) {
-  BANYAN_RETURN_IF_ERROR(session_->Commit({}));
-  pending_.Clear();
-  const absl::Span<const TokenId> unread = Unread(context);
-  return unread.size() > kReadWithRoot ? session_->Prefill(unread)
-                                       : absl::OkStatus();
-}
-
-// The laws after the nodes of a batch that was scored; the last rows are
-// theirs.
-absl::StatusOr<std::vector<Distribution>> SessionDrafter::LawsOf(
-    const DraftRequest& request, const TokenBatch& batch,
-    const Scores& scores) {
+// The distributions after the nodes of a batch that was scored; the last rows
+// are theirs.
+absl::StatusOr<Proposals> SessionDrafter::LawsOf(const DraftRequest& request,
+                                                 const TokenBatch& batch,
+                                                 const Scores& scores) const {
   const TrunkTree& tree = *request.tree;
   const int before = batch.size() - static_cast<int>(request.nodes.size());
-  pending_.Scored(batch, request.nodes);
-  std::vector<Distribution> laws;
+  SessionOf<ModelSession>(request).pending().Scored(batch, request.nodes);
+  Proposals laws;
   for (std::size_t i = 0; i < request.nodes.size(); ++i) {
     BANYAN_ASSIGN_OR_RETURN(
         Distribution law,
@@ -112,6 +74,41 @@ absl::StatusOr<std::vector<Distribution>> SessionDrafter::LawsOf(
     laws.push_back(std::move(law));
   }
   return laws;
+}
+
+void ModelSession::SetSession(std::unique_ptr<Session> session) {
+  session_ = std::move(session);
+  pending_.Clear();
+}
+
+// The nodes' tokens, below the rows of their parents; at the root, after what
+// of the committed text was not read yet.
+absl::StatusOr<TokenBatch> ModelSession::BatchOf(const DraftRequest& request) {
+  TokenBatch batch;
+  if (request.nodes.front() == 0) {  // a drafting begins
+    BANYAN_RETURN_IF_ERROR(StartRound(*request.context));
+    batch = TokenBatch::Chain(Unread(*request.context), session_->length());
+  }
+  pending_.AddTo(batch, *request.tree, request.nodes,
+                 static_cast<int>(request.context->tokens.size()) - 1);
+  return batch;
+}
+
+absl::Span<const TokenId> ModelSession::Unread(const Context& context) const {
+  const absl::Span<const TokenId> text =
+      absl::MakeConstSpan(context.tokens).first(context.tokens.size() - 1);
+  // A device's round may have read what a stop rule then cut.
+  return text.subspan(
+      std::min(text.size(), static_cast<std::size_t>(session_->length())));
+}
+
+// Drops what an abandoned round left, and reads what is long unread.
+absl::Status ModelSession::StartRound(const Context& context) {
+  BANYAN_RETURN_IF_ERROR(session_->Commit({}));
+  pending_.Clear();
+  const absl::Span<const TokenId> unread = Unread(context);
+  return unread.size() > kReadWithRoot ? session_->Prefill(unread)
+                                       : absl::OkStatus();
 }
 
 }  // namespace banyan

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/base/check.h"
 #include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
@@ -18,6 +19,7 @@
 #include "core/tokenizer/token_difference.h"
 #include "core/tokenizer/tokenizer.h"
 #include "core/tokenizer/vocabulary_map.h"
+#include "drafters/drafter.h"
 
 namespace banyan {
 namespace {
@@ -54,6 +56,12 @@ OtherModel MakeOtherModel(const Model& target,
   return other;
 }
 
+absl::StatusOr<std::unique_ptr<Drafter>> Workbench::Build(
+    const Params& section) {
+  Check(builder_ != nullptr, "a bench that the catalogue has not seen");
+  return builder_(section, *this);
+}
+
 void Workbench::AddModel(const std::string& name,
                          std::shared_ptr<const Model> model,
                          std::shared_ptr<const Tokenizer> tokenizer) {
@@ -73,6 +81,8 @@ void Workbench::AddFolder(const std::string& name, absl::string_view key,
 
 absl::StatusOr<SamplingRule> Workbench::TakeRule(ParamsReader& in) const {
   const Params* sampling = in.Take("sampling");
+  in.Describe("sampling", "section",
+              "A sampling rule of its own; left out: the method's.");
   if (sampling == nullptr) return rule_;
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule,
                           SamplingRule::FromParams(*sampling));

@@ -34,6 +34,8 @@
 
 namespace banyan {
 
+class Drafter;
+
 // A model whose tokens need not be the target's.
 struct OtherModel {
   std::shared_ptr<const Model> model;
@@ -121,6 +123,13 @@ class Workbench {
     return OpenAt<T>(place, {.about = about}, open);
   }
 
+  // The drafter of a section, for one that is made of drafters. Requires
+  // SetBuilder(), which BuildDrafter (catalogue.h) calls.
+  absl::StatusOr<std::unique_ptr<Drafter>> Build(const Params& section);
+  using Builder = absl::StatusOr<std::unique_ptr<Drafter>> (*)(
+      const Params& section, Workbench& bench);
+  void SetBuilder(Builder builder) { builder_ = builder; }
+
   // Whether some drafter asked for the model or the folder of this name.
   bool opened(const std::string& name) const { return opened_.count(name) > 0; }
 
@@ -157,6 +166,7 @@ class Workbench {
   std::shared_ptr<Assets> assets_;
   std::map<std::string, Named> named_;
   std::set<std::string> opened_;
+  Builder builder_ = nullptr;
 };
 
 }  // namespace banyan

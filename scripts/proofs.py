@@ -91,37 +91,36 @@ class Sources:
         return [str(path.relative_to(self.root))
                 for path in sorted(self.root.glob(f"{folder}/*.cc"))]
 
-    def defining(self, folder, function):
-        """The .cc files of a folder that define `function`."""
-        pattern = re.compile(rf"\b{re.escape(function)}\s*\(")
-        return [path for path in self.folder(folder)
-                if "catalogue." not in path and pattern.search(self.text(path))]
-
-    def rows(self, catalogue):
-        """The rows of a catalogue: (name, text)."""
-        text = self.text(catalogue)
-        starts = list(re.finditer(r'^ {6}\{(?:\.name = )?"(\w+)"', text, re.M))
-        ends = [match.start() for match in starts[1:]] + [len(text)]
-        return [(match.group(1), text[match.start():end])
-                for match, end in zip(starts, ends)]
+    def rows(self, catalogue, folders):
+        """The rows that a catalogue lists, (name, text, file): each is the
+        function NAMERow of a file in one of the folders."""
+        files = self.folder(folders)
+        for listed in re.findall(r"\b(\w+Row)\(\)", self.text(catalogue)):
+            pattern = re.compile(rf"^\w+Row {listed}\(\) {{$.*?^}}$",
+                                 re.M | re.S)
+            found = [(path, match.group()) for path in files
+                     if (match := pattern.search(self.text(path)))]
+            if len(found) != 1:
+                sys.exit(f"proofs.py: {catalogue} lists {listed}, which "
+                         f"{len(found)} files of {folders} define; expected 1")
+            path, text = found[0]
+            yield re.search(r'\.name = "(\w+)"', text).group(1), text, path
 
 
 def parts_of(sources):
     """[(kind, part, hash)]."""
     parts = [("common", "-", sources.hash(COMMON))]
-    for name, row in sources.rows("verifiers/catalogue.cc"):
-        build = re.search(r"\bBuild\w+", row).group()
-        parts.append(("verifier", name,
-                      sources.hash(sources.defining("verifiers", build))))
+    for name, _, path in sources.rows("verifiers/catalogue.cc", "verifiers"):
+        parts.append(("verifier", name, sources.hash([path])))
     small_model = sources.folder(PROOF_DRAFTER)
-    for name, row in sources.rows("tree/policies/catalogue.cc"):
-        build = re.search(r"\b(?:Plan\w+|\w+::Build)\b", row).group()
-        parts.append(("policy", name, sources.hash(
-            sources.defining("tree/policies", build) + small_model)))
+    for name, _, path in sources.rows("tree/policies/catalogue.cc",
+                                      "tree/policies"):
+        parts.append(("policy", name, sources.hash([path] + small_model)))
     parts.append(("trunks", "merged",
                   sources.hash(list(PROOF_POLICIES) + small_model)))
-    for name, row in sources.rows("drafters/catalogue.cc"):
-        files = list(PROOF_POLICIES) + sources.folder(f"drafters/*/{name}")
+    for name, row, path in sources.rows("drafters/catalogue.cc",
+                                        "drafters/*/*"):
+        files = list(PROOF_POLICIES) + sources.folder(path.rpartition("/")[0])
         for inner in re.findall(r"name: (\w+)", row):
             files += sources.folder(f"drafters/*/{inner}")
         for kind in ("drafter", "carried"):

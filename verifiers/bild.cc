@@ -26,17 +26,31 @@
 #include "core/base/params.h"
 #include "core/prob/distribution.h"
 #include "verifiers/longest_path.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
 
-absl::StatusOr<std::unique_ptr<Verifier>> BuildBild(ParamsReader& in) {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& in) {
   double rollback = 3;
-  in.Optional("rollback", rollback);
+  in.Optional("rollback", rollback,
+              "How unlikely a kept token may be, in nats.");
   in.Ensure(rollback >= 0, "rollback", "must not be negative");
   const double least = std::exp(-rollback);
   return BuildLongestPath(
       in, AtLeast([least](const Distribution&) { return least; }));
+}
+
+}  // namespace
+
+VerifierRow BildRow() {
+  return {
+      .name = "bild",
+      .sentence = "LOSSY: take back what the target finds too unlikely (BiLD).",
+      .build = Build,
+      .variants = {"{next: argmax}"}};
 }
 
 }  // namespace banyan

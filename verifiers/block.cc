@@ -29,6 +29,7 @@
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -93,10 +94,16 @@ class Block : public Verifier {
   }
 };
 
+absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
+  return std::make_unique<Block>();
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Verifier>> BuildBlock(ParamsReader& /*in*/) {
-  return std::make_unique<Block>();
+VerifierRow BlockRow() {
+  return {.name = "block",
+          .sentence = "A chain judged as a whole, keeping the longest prefix.",
+          .build = Build};
 }
 
 }  // namespace banyan

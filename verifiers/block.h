@@ -2,16 +2,12 @@
 #ifndef BANYAN_VERIFIERS_BLOCK_H_
 #define BANYAN_VERIFIERS_BLOCK_H_
 
-#include <memory>
-
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
-#include "verifiers/verifier.h"
+#include "verifiers/row.h"
 
 namespace banyan {
 
 // No keys.
-absl::StatusOr<std::unique_ptr<Verifier>> BuildBlock(ParamsReader& in);
+VerifierRow BlockRow();
 
 }  // namespace banyan
 

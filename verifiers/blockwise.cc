@@ -41,14 +41,16 @@
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "verifiers/longest_path.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
 
+namespace {
+
 absl::StatusOr<std::unique_ptr<Verifier>> BuildBlockwiseTopK(ParamsReader& in) {
   int k = 2;
-  in.Optional("k", k);
-  in.Ensure(k >= 1, "k", "must be at least 1");
+  in.AtLeast("k", k, 1, "How many of the target's best are kept.");
   return BuildLongestPath(
       in, AtLeast([k](const Distribution& p) { return MassAtPlace(p, k); }));
 }
@@ -56,13 +58,34 @@ absl::StatusOr<std::unique_ptr<Verifier>> BuildBlockwiseTopK(ParamsReader& in) {
 absl::StatusOr<std::unique_ptr<Verifier>> BuildBlockwiseDistance(
     ParamsReader& in) {
   int epsilon = 1;
-  in.Optional("epsilon", epsilon);
+  in.Optional("epsilon", epsilon,
+              "The largest distance that is kept, in token ids.");
   in.Ensure(epsilon >= 0, "epsilon", "must not be negative");
   return BuildLongestPath(in, [epsilon](const Distribution& p) -> TokenTest {
     return [epsilon, best = p.Argmax()](TokenId token, double) {
       return std::abs(token - best) <= epsilon;
     };
   });
+}
+
+}  // namespace
+
+VerifierRow BlockwiseTopKRow() {
+  return {
+      .name = "blockwise_top_k",
+      .sentence =
+          "LOSSY: keep what is among the target's k best (blockwise decoding).",
+      .build = BuildBlockwiseTopK,
+      .variants = {"{next: argmax}"}};
+}
+
+VerifierRow BlockwiseDistanceRow() {
+  return {.name = "blockwise_distance",
+          .sentence =
+              "LOSSY: keep what lies within epsilon of the target's best, by "
+              "id (blockwise decoding).",
+          .build = BuildBlockwiseDistance,
+          .variants = {"{next: argmax}"}};
 }
 
 }  // namespace banyan

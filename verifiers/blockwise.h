@@ -2,21 +2,16 @@
 #ifndef BANYAN_VERIFIERS_BLOCKWISE_H_
 #define BANYAN_VERIFIERS_BLOCKWISE_H_
 
-#include <memory>
-
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
-#include "verifiers/verifier.h"
+#include "verifiers/row.h"
 
 namespace banyan {
 
 // Keys: `k`, `next` (sampled or argmax). By default a token of the best two.
-absl::StatusOr<std::unique_ptr<Verifier>> BuildBlockwiseTopK(ParamsReader& in);
+VerifierRow BlockwiseTopKRow();
 
 // Keys: `epsilon`, in token ids, `next` (sampled or argmax). By default the
 // best token and its neighbours.
-absl::StatusOr<std::unique_ptr<Verifier>> BuildBlockwiseDistance(
-    ParamsReader& in);
+VerifierRow BlockwiseDistanceRow();
 
 }  // namespace banyan
 

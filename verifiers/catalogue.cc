@@ -1,6 +1,7 @@
 #include "verifiers/catalogue.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,6 +21,7 @@
 #include "verifiers/multi_round.h"
 #include "verifiers/point_mass.h"
 #include "verifiers/rejection.h"
+#include "verifiers/row.h"
 #include "verifiers/top_beta.h"
 #include "verifiers/traversal.h"
 #include "verifiers/typical.h"
@@ -30,55 +32,24 @@ namespace banyan {
 
 absl::Span<const VerifierRow> VerifierCatalogue() {
   static const auto& rows = *new std::vector<VerifierRow>{
-      {"greedy", "Keep a token if it is the target's argmax.", BuildGreedy},
-      {"match", "Keep a token if a draw from the target gives it too.",
-       BuildMatch},
-      {"point_mass", "Judge every candidate as drawn from a one-hot law.",
-       BuildPointMass},
-      {"leviathan", "Speculative sampling on a chain, token by token.",
-       BuildLeviathan},
-      {"multi_round",
-       "Speculative sampling round by round on a tree.",
-       BuildMultiRound,
-       {"{order: shuffled}"}},
-      {"without_replacement",
-       "Multi-round verification of draws without replacement.",
-       BuildWithoutReplacement},
-      {"k_seq", "K independent draws judged together at each node.", BuildKSeq},
-      {"block", "A chain judged as a whole, keeping the longest prefix.",
-       BuildBlock},
-      {"traversal", "A tree judged from its leaves to its root.",
-       BuildTraversal},
-      {"typical",
-       "LOSSY: keep what is typical under the target (Medusa).",
-       BuildTypical,
-       {"{next: argmax}"}},
-      {"lenience",
-       "LOSSY: speculative sampling with the draft discounted.",
-       BuildLenience,
-       {"{form: argmax}"}},
-      {"bild",
-       "LOSSY: take back what the target finds too unlikely (BiLD).",
-       BuildBild,
-       {"{next: argmax}"}},
-      {"top_beta",
-       "LOSSY: keep what is among the target's best few (SpecDec).",
-       BuildTopBeta,
-       {"{next: argmax}"}},
-      {"rejection",
-       "Rejection sampling on a chain: accepts with p / (M q), M = max p / q.",
-       BuildRejection},
-      {"blockwise_top_k",
-       "LOSSY: keep what is among the target's k best (blockwise decoding).",
-       BuildBlockwiseTopK,
-       {"{next: argmax}"}},
-      {"blockwise_distance",
-       "LOSSY: keep what lies within epsilon of the target's best, by id "
-       "(blockwise decoding).",
-       BuildBlockwiseDistance,
-       {"{next: argmax}"}},
+      GreedyRow(),        MatchRow(),
+      PointMassRow(),     LeviathanRow(),
+      MultiRoundRow(),    WithoutReplacementRow(),
+      KSeqRow(),          BlockRow(),
+      TraversalRow(),     TypicalRow(),
+      LenienceRow(),      BildRow(),
+      TopBetaRow(),       RejectionRow(),
+      BlockwiseTopKRow(), BlockwiseDistanceRow(),
   };
   return rows;
+}
+
+std::vector<KeyRow> KeysOf(const VerifierRow& row) {
+  std::vector<KeyRow> keys;
+  const Params empty = Params::Map({});
+  ParamsReader in(empty, std::string(row.name), &keys);
+  row.build(in).IgnoreError();
+  return keys;
 }
 
 absl::StatusOr<std::unique_ptr<Verifier>> BuildVerifier(const Params& section) {

@@ -6,23 +6,17 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/params.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
 
-struct VerifierRow {
-  absl::string_view name;
-  absl::string_view sentence;
-  // Reads all keys but `name`; every key has a default.
-  absl::StatusOr<std::unique_ptr<Verifier>> (*build)(ParamsReader& in);
-  // Sections beside the default one that conformance proves, in YAML.
-  std::vector<absl::string_view> variants = {};
-};
-
 absl::Span<const VerifierRow> VerifierCatalogue();
+
+// The keys that a row's verifier reads, `name` aside.
+std::vector<KeyRow> KeysOf(const VerifierRow& row);
 
 // Builds the verifier a section describes: `name` and the verifier's own keys.
 absl::StatusOr<std::unique_ptr<Verifier>> BuildVerifier(const Params& section);

@@ -26,6 +26,7 @@
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -49,10 +50,16 @@ class Greedy : public Verifier {
   }
 };
 
+absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
+  return std::make_unique<Greedy>();
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Verifier>> BuildGreedy(ParamsReader& /*in*/) {
-  return std::make_unique<Greedy>();
+VerifierRow GreedyRow() {
+  return {.name = "greedy",
+          .sentence = "Keep a token if it is the target's argmax.",
+          .build = Build};
 }
 
 }  // namespace banyan

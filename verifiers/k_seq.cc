@@ -37,6 +37,7 @@
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -144,10 +145,16 @@ class KSeq : public Verifier {
   }
 };
 
+absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
+  return std::make_unique<KSeq>();
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Verifier>> BuildKSeq(ParamsReader& /*in*/) {
-  return std::make_unique<KSeq>();
+VerifierRow KSeqRow() {
+  return {.name = "k_seq",
+          .sentence = "K independent draws judged together at each node.",
+          .build = Build};
 }
 
 }  // namespace banyan

@@ -26,6 +26,7 @@
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -70,17 +71,23 @@ class Lenience : public Verifier {
   bool argmax_;
 };
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Verifier>> BuildLenience(ParamsReader& in) {
+absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& in) {
   double lenience = 0.5;
-  in.Optional("lenience", lenience);
+  in.Optional("lenience", lenience,
+              "The factor by which the draft's mass is discounted.");
   in.Ensure(lenience > 0 && lenience <= 1, "lenience", "must lie in (0, 1]");
   std::string form = "sampling";
-  in.Optional("form", form);
-  in.Ensure(form == "sampling" || form == "argmax", "form",
-            "must be sampling or argmax");
+  in.OneOf("form", form, {"sampling", "argmax"}, "How tokens are kept.");
   return std::make_unique<Lenience>(lenience, form == "argmax");
+}
+
+}  // namespace
+
+VerifierRow LenienceRow() {
+  return {.name = "lenience",
+          .sentence = "LOSSY: speculative sampling with the draft discounted.",
+          .build = Build,
+          .variants = {"{form: argmax}"}};
 }
 
 }  // namespace banyan

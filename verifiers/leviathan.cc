@@ -22,6 +22,7 @@
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -39,10 +40,16 @@ class Leviathan : public Verifier {
   }
 };
 
+absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
+  return std::make_unique<Leviathan>();
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Verifier>> BuildLeviathan(ParamsReader& /*in*/) {
-  return std::make_unique<Leviathan>();
+VerifierRow LeviathanRow() {
+  return {.name = "leviathan",
+          .sentence = "Speculative sampling on a chain, token by token.",
+          .build = Build};
 }
 
 }  // namespace banyan

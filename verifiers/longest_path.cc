@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -96,9 +95,8 @@ int LongestPath::Last(const DraftTree& tree, RowSource& target) const {
 absl::StatusOr<std::unique_ptr<Verifier>> BuildLongestPath(ParamsReader& in,
                                                            Standard standard) {
   std::string next = "sampled";
-  in.Optional("next", next);
-  in.Ensure(next == "sampled" || next == "argmax", "next",
-            "must be sampled or argmax");
+  in.OneOf("next", next, {"sampled", "argmax"},
+           "The token after the kept path.");
   return std::make_unique<LongestPath>(std::move(standard), next == "argmax");
 }
 

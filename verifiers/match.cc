@@ -22,6 +22,7 @@
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -44,10 +45,16 @@ class Match : public Verifier {
   }
 };
 
+absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
+  return std::make_unique<Match>();
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Verifier>> BuildMatch(ParamsReader& /*in*/) {
-  return std::make_unique<Match>();
+VerifierRow MatchRow() {
+  return {.name = "match",
+          .sentence = "Keep a token if a draw from the target gives it too.",
+          .build = Build};
 }
 
 }  // namespace banyan

@@ -32,11 +32,13 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
+#include "core/base/purpose.h"
 #include "core/prob/row_source.h"
 #include "core/random/random_source.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -78,14 +80,21 @@ class MultiRound : public Verifier {
   bool shuffled_;
 };
 
+absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& in) {
+  std::string order = "drawn";
+  in.OneOf("order", order, {"drawn", "shuffled"},
+           "The order in which draws are judged; shuffled takes no draws "
+           "without replacement.");
+  return std::make_unique<MultiRound>(order == "shuffled");
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Verifier>> BuildMultiRound(ParamsReader& in) {
-  std::string order = "drawn";
-  in.Optional("order", order);
-  in.Ensure(order == "drawn" || order == "shuffled", "order",
-            "must be drawn or shuffled");
-  return std::make_unique<MultiRound>(order == "shuffled");
+VerifierRow MultiRoundRow() {
+  return {.name = "multi_round",
+          .sentence = "Speculative sampling round by round on a tree.",
+          .build = Build,
+          .variants = {"{order: shuffled}"}};
 }
 
 }  // namespace banyan

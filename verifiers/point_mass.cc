@@ -22,6 +22,7 @@
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -55,10 +56,17 @@ class PointMass : public Verifier {
   }
 };
 
+absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
+  return std::make_unique<PointMass>();
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Verifier>> BuildPointMass(ParamsReader& /*in*/) {
-  return std::make_unique<PointMass>();
+VerifierRow PointMassRow() {
+  return {
+      .name = "point_mass",
+      .sentence = "Judge every candidate as drawn from a one-hot distribution.",
+      .build = Build};
 }
 
 }  // namespace banyan

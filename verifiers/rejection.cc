@@ -45,6 +45,7 @@
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -90,10 +91,18 @@ class Rejection : public Verifier {
   }
 };
 
+absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
+  return std::make_unique<Rejection>();
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Verifier>> BuildRejection(ParamsReader& /*in*/) {
-  return std::make_unique<Rejection>();
+VerifierRow RejectionRow() {
+  return {.name = "rejection",
+          .sentence =
+              "Rejection sampling on a chain: accepts with p / (M q), M = max "
+              "p / q.",
+          .build = Build};
 }
 
 }  // namespace banyan

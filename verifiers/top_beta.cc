@@ -24,22 +24,35 @@
 #include "core/base/params.h"
 #include "core/prob/distribution.h"
 #include "verifiers/longest_path.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
 
-absl::StatusOr<std::unique_ptr<Verifier>> BuildTopBeta(ParamsReader& in) {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& in) {
   int beta = 3;
   double tolerance = 1;
-  in.Optional("beta", beta);
-  in.Ensure(beta >= 1, "beta", "must be at least 1");
-  in.Optional("tolerance", tolerance);
+  in.AtLeast("beta", beta, 1, "How many of the target's best are kept.");
+  in.Optional("tolerance", tolerance,
+              "How far below the best a kept token may be, in nats.");
   in.Ensure(tolerance >= 0, "tolerance", "must not be negative");
   const double share = std::exp(-tolerance);
   return BuildLongestPath(in, AtLeast([beta, share](const Distribution& p) {
                             return std::max(MassAtPlace(p, beta),
                                             share * p.Mass(p.Argmax()));
                           }));
+}
+
+}  // namespace
+
+VerifierRow TopBetaRow() {
+  return {
+      .name = "top_beta",
+      .sentence = "LOSSY: keep what is among the target's best few (SpecDec).",
+      .build = Build,
+      .variants = {"{next: argmax}"}};
 }
 
 }  // namespace banyan

@@ -2,18 +2,14 @@
 #ifndef BANYAN_VERIFIERS_TOP_BETA_H_
 #define BANYAN_VERIFIERS_TOP_BETA_H_
 
-#include <memory>
-
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
-#include "verifiers/verifier.h"
+#include "verifiers/row.h"
 
 namespace banyan {
 
 // Keys: `beta`, `tolerance`, in nats, `next` (sampled or argmax). By default a
 // token among the best three, and at least e^-1 = .37 times as probable as the
 // best.
-absl::StatusOr<std::unique_ptr<Verifier>> BuildTopBeta(ParamsReader& in);
+VerifierRow TopBetaRow();
 
 }  // namespace banyan
 

@@ -33,6 +33,7 @@
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -93,10 +94,16 @@ class Traversal : public Verifier {
   }
 };
 
+absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
+  return std::make_unique<Traversal>();
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Verifier>> BuildTraversal(ParamsReader& /*in*/) {
-  return std::make_unique<Traversal>();
+VerifierRow TraversalRow() {
+  return {.name = "traversal",
+          .sentence = "A tree judged from its leaves to its root.",
+          .build = Build};
 }
 
 }  // namespace banyan

@@ -23,6 +23,7 @@
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "verifiers/longest_path.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -34,20 +35,27 @@ double Entropy(const Distribution& p) {
   return entropy;
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Verifier>> BuildTypical(ParamsReader& in) {
+absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& in) {
   double epsilon = 0.09;  // both as published with Medusa
   double delta = 0.3;
-  in.Optional("epsilon", epsilon);
+  in.Optional("epsilon", epsilon, "The largest share that is asked for.");
   in.Ensure(epsilon >= 0 && epsilon <= 1, "epsilon", "must lie in [0, 1]");
-  in.Optional("delta", delta);
+  in.Optional("delta", delta, "What the threshold is at no entropy.");
   in.Ensure(delta >= 0, "delta", "must not be negative");
   return BuildLongestPath(in, AtLeast([epsilon, delta](const Distribution& p) {
                             const double exceed = std::min(
                                 epsilon, delta * std::exp(-Entropy(p)));
                             return std::nextafter(exceed, 2.0);
                           }));
+}
+
+}  // namespace
+
+VerifierRow TypicalRow() {
+  return {.name = "typical",
+          .sentence = "LOSSY: keep what is typical under the target (Medusa).",
+          .build = Build,
+          .variants = {"{next: argmax}"}};
 }
 
 }  // namespace banyan

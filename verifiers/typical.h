@@ -2,16 +2,12 @@
 #ifndef BANYAN_VERIFIERS_TYPICAL_H_
 #define BANYAN_VERIFIERS_TYPICAL_H_
 
-#include <memory>
-
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
-#include "verifiers/verifier.h"
+#include "verifiers/row.h"
 
 namespace banyan {
 
 // Keys: `epsilon`, `delta`, `next` (sampled or argmax).
-absl::StatusOr<std::unique_ptr<Verifier>> BuildTypical(ParamsReader& in);
+VerifierRow TypicalRow();
 
 }  // namespace banyan
 

@@ -21,6 +21,7 @@
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 #include "verifiers/judging.h"
+#include "verifiers/row.h"
 #include "verifiers/verifier.h"
 
 namespace banyan {
@@ -40,11 +41,16 @@ class WithoutReplacement : public Verifier {
   }
 };
 
+absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
+  return std::make_unique<WithoutReplacement>();
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Verifier>> BuildWithoutReplacement(
-    ParamsReader& /*in*/) {
-  return std::make_unique<WithoutReplacement>();
+VerifierRow WithoutReplacementRow() {
+  return {.name = "without_replacement",
+          .sentence = "Multi-round verification of draws without replacement.",
+          .build = Build};
 }
 
 }  // namespace banyan

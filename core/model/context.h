@@ -19,12 +19,12 @@ struct Context {
   int prompt_length = 0;
   std::uint32_t prompt = 0;  // which prompt, which round: both key the chance
   std::uint32_t round = 0;
-  // What the drafters asked for (Drafter::taps), of the tokens that were
+  // What the drafters asked for (DrafterTraits::taps), of the tokens that were
   // committed last: the prompt's in Begin, a round's kept path in Observe. The
   // last row is that of the token before the root.
   Features features = {};
-  // In Observe, for drafters that ask (Drafter::reads_rows): what the target
-  // said of the round's tree, a row a node. Null elsewhere.
+  // In Observe, for drafters that ask (DrafterTraits::reads_scores): what the
+  // target said of the round's tree, a row a node. Null elsewhere.
   const Scores* scored = nullptr;
 
   TokenId root() const { return tokens.back(); }

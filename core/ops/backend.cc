@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <variant>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -39,22 +40,15 @@ absl::Status Backend::Replay(const Recording& /*recording*/) {
       absl::StrCat(description(), " records nothing"));
 }
 
-absl::Status Backend::NormLinear(const NormArgs& norm,
-                                 const LinearArgs& linear) {
-  BANYAN_RETURN_IF_ERROR(Norm(norm));
-  return Linear(linear);
-}
-
-absl::Status Backend::ActivateLinear(const ActivateArgs& activate,
-                                     const LinearArgs& linear) {
-  BANYAN_RETURN_IF_ERROR(Activate(activate));
-  return Linear(linear);
-}
-
-absl::Status Backend::AttentionLinear(absl::Span<const AttentionArgs> sequences,
-                                      const LinearArgs& linear) {
-  BANYAN_RETURN_IF_ERROR(Attention(sequences));
-  return Linear(linear);
+absl::Status MakeRows(Backend& backend, const LinearInput& source) {
+  if (const auto* norm = std::get_if<NormArgs>(&source))
+    return backend.Norm(*norm);
+  if (const auto* activate = std::get_if<ActivateArgs>(&source))
+    return backend.Activate(*activate);
+  if (const auto* attended =
+          std::get_if<absl::Span<const AttentionArgs>>(&source))
+    return backend.Attention(*attended);
+  return absl::OkStatus();
 }
 
 absl::Status Backend::RotateStore(const RotateArgs& queries,

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/clock.h"
+#include "core/base/weight_format.h"
 #include "core/device/buffer.h"
 #include "core/device/gpu_facts.h"
 #include "core/ops/activate.h"
@@ -29,7 +30,6 @@
 #include "core/ops/read_row.h"
 #include "core/ops/rotate.h"
 #include "core/ops/round_tables.h"
-#include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "core/prob/distribution.h"
 #include "core/prob/logits.h"
@@ -141,18 +141,8 @@ class Backend {
   virtual absl::Status Attention(absl::Span<const AttentionArgs> sequences) = 0;
   virtual absl::Status AttentionMass(const AttentionMassArgs& args) = 0;
 
-  // Ops that follow each other, the last a product of what those before it
-  // made: linear.x is their y, or where attention's y stand below each other.
-  // Unless overridden one after the other; a device makes the rows where it
-  // reads them, and their y is then not written.
-  virtual absl::Status NormLinear(const NormArgs& norm,
-                                  const LinearArgs& linear);
-  virtual absl::Status ActivateLinear(const ActivateArgs& activate,
-                                      const LinearArgs& linear);
-  virtual absl::Status AttentionLinear(
-      absl::Span<const AttentionArgs> sequences, const LinearArgs& linear);
-  // Queries and keys turned, then keys and values stored; keys need not be
-  // written but there.
+  // Queries and keys turned, then keys and values stored: unless overridden one
+  // after the other. Keys need not be written but in the cache.
   virtual absl::Status RotateStore(const RotateArgs& queries,
                                    const RotateArgs& keys,
                                    absl::Span<const StoreKvArgs> sequences);
@@ -161,6 +151,9 @@ class Backend {
   virtual absl::StatusOr<std::vector<TokenLogit>> Best(
       const BestArgs& args) = 0;
 };
+
+// Does the op that makes the rows of a product, if there is one.
+absl::Status MakeRows(Backend& backend, const LinearInput& source);
 
 }  // namespace banyan
 

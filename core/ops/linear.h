@@ -2,6 +2,12 @@
 #ifndef BANYAN_CORE_OPS_LINEAR_H_
 #define BANYAN_CORE_OPS_LINEAR_H_
 
+#include <variant>
+
+#include "absl/types/span.h"
+#include "core/ops/activate.h"
+#include "core/ops/attention.h"
+#include "core/ops/norm.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 
@@ -18,12 +24,18 @@ inline constexpr float kQ8Least = 0x1p-120F;
 // magnitude of a block, x = (m / 127) * q where q is x * (127 / m), in 32-bit
 // floats, rounded to the nearest, ties to even (all 0 if m is below kQ8Least).
 // If m is not finite, the whole row of y is NaN.
+//
+// A source is an op whose result x is: it is done first. A device may make the
+// rows where the product reads them, and then does not write x.
+using LinearInput = std::variant<std::monostate, NormArgs, ActivateArgs,
+                                 absl::Span<const AttentionArgs>>;
 struct LinearArgs {
   Tensor x;
   const Weight* weight;
   Tensor bias;  // one row; may be empty
   Tensor y;
   bool add = false;
+  LinearInput source = {};
 };
 
 }  // namespace banyan

@@ -3,6 +3,7 @@
 #define BANYAN_CORE_TRANSFORMER_DEVICE_DRAFTER_H_
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -10,7 +11,6 @@
 #include "core/model/context.h"
 #include "core/model/device_round.h"
 #include "core/ops/backend.h"
-#include "core/ops/kv_cache.h"
 #include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
 #include "core/transformer/pass.h"
@@ -18,50 +18,53 @@
 
 namespace banyan {
 
-// Its work is on the target's backend.
+struct TransformerDrafterTraits {
+  // The target's; its work is done there.
+  const Backend* backend;
+  // Tokens that it may emit, of the target's vocabulary.
+  int used_vocab;
+  // RoundTablesOptions::draft_columns.
+  std::vector<int> columns = {};
+  // Whether there is one distribution a level, whatever the path, and of how
+  // many levels at most.
+  bool law_by_depth = false;
+  int most_levels;
+  // The longest text that it may read, and the shortest.
+  int longest_text;
+  int shortest_text = 1;
+  // The target's states that it reads; ascending.
+  std::vector<int> taps = {};
+  // The session whose rows it runs; null: it runs none. And whether the
+  // session's tokens are pairs (RoundTablesOptions::draft_rereads).
+  TransformerSession* session = nullptr;
+  bool rereads = false;
+};
+
 class TransformerDrafter : public DeviceDrafter {
  public:
-  virtual const Backend& backend() const = 0;
-  // Tokens that it may emit, of the target's vocabulary.
-  virtual int used_vocab() const = 0;
-  // RoundTablesOptions::draft_columns.
-  virtual std::vector<int> columns() const { return {}; }
-  // One law a level, whatever the path, and of how many levels at most.
-  virtual bool law_by_depth() const { return false; }
-  virtual int most_levels() const = 0;
-  // The longest text that it may read, and the shortest.
-  virtual int longest_text() const = 0;
-  virtual int shortest_text() const { return 1; }
+  const TransformerDrafterTraits& traits() const { return traits_; }
 
-  // Once, before all else: the tables whose rounds it drafts in. They outlive
-  // it.
-  virtual absl::Status Join(const RoundTables& /*tables*/) {
-    return absl::OkStatus();
-  }
+  // Called once, before all else, with the tables whose rounds it drafts in.
+  // They outlive it.
+  virtual absl::Status Join(const RoundTables& tables) = 0;
   // Reads of the context what it has not read, the root aside, and what it
   // needs of its features.
   virtual absl::Status Begin(const Context& context) = 0;
-  // Makes room for a text of so many tokens and, behind it, the rows of a
-  // round.
-  virtual absl::Status Reserve(int length, int rows) = 0;
   // The logits of a level's nodes, a row each, with ops alone. `rows` are those
   // of the tables, whose length is at most `longest`.
   virtual absl::StatusOr<Tensor> Logits(int level, const DeviceRows& rows,
                                         int longest) = 0;
+  // Takes what it needs of the target's states at a round's kept rows, with ops
+  // alone.
+  virtual absl::Status Take(const TransformerPass& target,
+                            const Ints& kept_rows) = 0;
 
-  // Of a drafter that runs rows: its caches, and how many tokens they hold;
-  // whether these are pairs (RoundTablesOptions::draft_rereads).
-  virtual std::vector<KvCache*> caches() { return {}; }
-  virtual int length() const { return 0; }
-  virtual void Settle(int /*length*/) {}
-  virtual bool rereads() const { return false; }
-  // Of one that reads the target's states: which, ascending; and takes what it
-  // needs of a round's kept rows, with ops alone.
-  virtual std::vector<int> taps() const { return {}; }
-  virtual absl::Status Take(const TransformerPass& /*target*/,
-                            const Ints& /*kept_rows*/) {
-    return absl::OkStatus();
-  }
+ protected:
+  explicit TransformerDrafter(TransformerDrafterTraits traits)
+      : traits_(std::move(traits)) {}
+
+ private:
+  TransformerDrafterTraits traits_;
 };
 
 // A model of the target's vocabulary on the target's backend, with the session

@@ -1,17 +1,18 @@
+#include <cstddef>
 #include <memory>
-#include <vector>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
-#include "core/ops/backend.h"
-#include "core/ops/kv_cache.h"
+#include "core/model/device_round.h"
 #include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
 #include "core/transformer/device_drafter.h"
 #include "core/transformer/pass.h"
+#include "core/transformer/pass_input.h"
 #include "core/transformer/session.h"
 #include "core/transformer/transformer.h"
 #include "core/transformer/workspace.h"
@@ -19,42 +20,49 @@
 namespace banyan {
 namespace {
 
+TransformerDrafterTraits TraitsOf(TransformerSession& session) {
+  const Transformer& model = session.model();
+  return {.backend = &model.backend(),
+          .used_vocab = model.options().used_vocab,
+          .most_levels = model.context_limit(),
+          .longest_text = model.context_limit(),
+          .session = &session};
+}
+
 class ModelDrafter : public TransformerDrafter {
  public:
   explicit ModelDrafter(TransformerSession& session)
-      : session_(session),
-        workspace_(std::make_shared<Workspace>(model().backend())) {}
+      : TransformerDrafter(TraitsOf(session)),
+        session_(session),
+        workspace_(std::make_shared<Workspace>(session.model().backend())) {}
 
-  const Backend& backend() const override { return model().backend(); }
-  int used_vocab() const override { return model().options().used_vocab; }
-  int most_levels() const override { return model().context_limit(); }
-  int longest_text() const override { return model().context_limit(); }
-
+  absl::Status Join(const RoundTables& /*tables*/) override {
+    return absl::OkStatus();
+  }
   absl::Status Begin(const Context& context) override {
     BANYAN_RETURN_IF_ERROR(session_.Commit({}));
-    return session_.Prefill(absl::MakeConstSpan(context.tokens)
-                                .first(context.tokens.size() - 1)
-                                .subspan(static_cast<std::size_t>(length())));
-  }
-  absl::Status Reserve(int length, int rows) override {
-    return session_.Reserve(length - session_.length() + rows);
+    return session_.Prefill(
+        absl::MakeConstSpan(context.tokens)
+            .first(context.tokens.size() - 1)
+            .subspan(static_cast<std::size_t>(session_.length())));
   }
   absl::StatusOr<Tensor> Logits(int /*level*/, const DeviceRows& rows,
                                 int longest) override {
     DeviceRows here = rows;
     here.length.most = longest;
-    TransformerPass pass(model(), session_, here, {}, workspace_);
-    BANYAN_RETURN_IF_ERROR(pass.RunOnDevice());
+    BANYAN_ASSIGN_OR_RETURN(
+        PassInput input,
+        InputOnDevice(session_.model(), session_, here, {}, workspace_));
+    TransformerPass pass(session_.model(), std::move(input));
+    BANYAN_RETURN_IF_ERROR(pass.Run());
     return pass.logits().Rows(rows.logits_from, rows.rows - rows.logits_from);
   }
-
-  std::vector<KvCache*> caches() override { return session_.caches(); }
-  int length() const override { return session_.length(); }
-  void Settle(int length) override { session_.Settle(length); }
+  absl::Status Take(const TransformerPass& /*target*/,
+                    const Ints& /*kept_rows*/) override {
+    return absl::OkStatus();
+  }
 
  private:
-  const Transformer& model() const { return session_.model(); }
-
   TransformerSession& session_;
   const std::shared_ptr<Workspace> workspace_;
 };

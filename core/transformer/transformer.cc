@@ -14,14 +14,17 @@
 #include "core/base/check.h"
 #include "core/base/counted.h"
 #include "core/base/status_macros.h"
+#include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/ops/owned_tensor.h"
 #include "core/ops/tensor.h"
+#include "core/prob/round_plan.h"
 #include "core/transformer/device_drafter.h"
 #include "core/transformer/pass.h"
+#include "core/transformer/pass_input.h"
 #include "core/transformer/session.h"
 #include "core/transformer/transformer_round.h"
 #include "core/transformer/weights.h"
@@ -132,6 +135,13 @@ absl::StatusOr<Tensor> Transformer::Angles() const {
   return angles_->view;
 }
 
+std::shared_ptr<Workspace> Transformer::TakeWorkspace() const {
+  const std::shared_ptr<Workspaces> pool = workspaces_;
+  return {pool->Take(*backend_).release(), [pool](Workspace* workspace) {
+            pool->Return(std::unique_ptr<Workspace>(workspace));
+          }};
+}
+
 std::unique_ptr<Session> Transformer::NewSession() const {
   return std::make_unique<TransformerSession>(*this);
 }
@@ -181,11 +191,14 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Transformer::Score(
       places.push_back(j);
       together.push_back(&requests[j]);
     }
-    TransformerPass pass(*this, together);
-    BANYAN_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Scores>> part_scores,
-                            pass.Run());
+    BANYAN_ASSIGN_OR_RETURN(PassInput input,
+                            StartOf(requests[i]) > 0
+                                ? InputFromViews(*this, together)
+                                : InputOfBatch(*this, together));
+    TransformerPass pass(*this, std::move(input));
+    BANYAN_RETURN_IF_ERROR(pass.Run());
     for (std::size_t j = 0; j < places.size(); ++j)
-      scores[places[j]] = std::move(part_scores[j]);
+      scores[places[j]] = pass.ScoresOf(pass.input().parts[j]);
   }
   // Only now that nothing can fail.
   for (std::size_t i = 0; i < requests.size(); ++i)

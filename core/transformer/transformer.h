@@ -3,7 +3,6 @@
 #ifndef BANYAN_CORE_TRANSFORMER_TRANSFORMER_H_
 #define BANYAN_CORE_TRANSFORMER_TRANSFORMER_H_
 
-#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
+#include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/model/device_round.h"
@@ -70,15 +70,16 @@ class Transformer : public Model {
   const TransformerWeights& weights() const { return weights_; }
   Backend& backend() const { return *backend_; }
   const std::shared_ptr<Backend>& shared_backend() const { return backend_; }
-
- private:
-  friend class TransformerPass;
-
+  // Of a model whose positions are not learned.
+  const Rotation& rotation() const { return *rotation_; }
   // The rotation of every position, a row each, made when first asked for. On
   // the device, so that rows there find their own. No weight, which the device
   // may round.
   absl::StatusOr<Tensor> Angles() const;
+  // One that nobody else uses until it is let go of.
+  std::shared_ptr<Workspace> TakeWorkspace() const;
 
+ private:
   Transformer(Architecture architecture, TransformerOptions options,
               TransformerWeights weights, std::shared_ptr<Backend> backend);
 

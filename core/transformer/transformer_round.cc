@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -21,6 +19,7 @@
 #include "core/prob/round_plan.h"
 #include "core/transformer/device_drafter.h"
 #include "core/transformer/pass.h"
+#include "core/transformer/pass_input.h"
 #include "core/transformer/session.h"
 #include "core/transformer/transformer.h"
 #include "core/transformer/workspace.h"
@@ -37,7 +36,7 @@ absl::StatusOr<std::unique_ptr<DeviceRound>> TransformerRound::Create(
     TransformerSession& session, const RoundPlan& plan,
     std::unique_ptr<TransformerDrafter> drafter) {
   const Transformer& model = session.model();
-  if (drafter != nullptr && &drafter->backend() != &model.backend())
+  if (drafter != nullptr && drafter->traits().backend != &model.backend())
     return absl::UnimplementedError("a drafter on another device");
   auto round =
       absl::WrapUnique(new TransformerRound(session, std::move(drafter)));
@@ -45,11 +44,12 @@ absl::StatusOr<std::unique_ptr<DeviceRound>> TransformerRound::Create(
                                 .vocab_size = model.vocab_size(),
                                 .used_vocab = model.options().used_vocab};
   if (round->drafter_ != nullptr) {
-    options.draft_used_vocab = round->drafter_->used_vocab();
-    options.draft_columns = round->drafter_->columns();
-    options.draft_rereads = round->drafter_->rereads();
-    options.law_by_depth = round->drafter_->law_by_depth();
-    options.most_levels = round->drafter_->most_levels();
+    const TransformerDrafterTraits& traits = round->drafter_->traits();
+    options.draft_used_vocab = traits.used_vocab;
+    options.draft_columns = traits.columns;
+    options.draft_rereads = traits.rereads;
+    options.law_by_depth = traits.law_by_depth;
+    options.most_levels = traits.most_levels;
   }
   BANYAN_ASSIGN_OR_RETURN(round->tables_, model.backend().NewRound(options));
   if (round->drafter_ != nullptr)
@@ -59,26 +59,28 @@ absl::StatusOr<std::unique_ptr<DeviceRound>> TransformerRound::Create(
 
 TransformerRound::TransformerRound(TransformerSession& session,
                                    std::unique_ptr<TransformerDrafter> drafter)
-    : session_(session), drafter_(std::move(drafter)) {}
+    : session_(session),
+      drafter_(std::move(drafter)),
+      draft_session_(drafter_ == nullptr ? nullptr
+                                         : drafter_->traits().session) {}
 
 int TransformerRound::longest_text() const {
   const int levels = static_cast<int>(tables_->widths().size());
   int longest = session_.model().context_limit() - levels;
   if (drafter_ != nullptr)
-    longest = std::min(longest, drafter_->longest_text() + 1 - levels);
+    longest = std::min(longest, drafter_->traits().longest_text + 1 - levels);
   return longest;
 }
 
 int TransformerRound::shortest_text() const {
-  return drafter_ == nullptr ? 1 : drafter_->shortest_text();
+  return drafter_ == nullptr ? 1 : drafter_->traits().shortest_text;
 }
 
 absl::Status TransformerRound::Begin(const Context& context) {
   bucket_ = 0;  // rounds without it may have moved the caches
   BANYAN_RETURN_IF_ERROR(session_.Commit({}));
   if (drafter_ != nullptr) BANYAN_RETURN_IF_ERROR(drafter_->Begin(context));
-  const int draft =
-      drafter_ == nullptr || drafter_->law_by_depth() ? 0 : drafter_->length();
+  const int draft = draft_session_ == nullptr ? 0 : draft_session_->length();
   return tables_->Begin({.text = context.tokens,
                          .prompt = context.prompt,
                          .round = context.round},
@@ -99,9 +101,9 @@ absl::Status TransformerRound::GrowBucket() {
   const int longest = std::min(bucket, session_.model().context_limit());
   const int rows = tables_->target_rows().rows;
   BANYAN_RETURN_IF_ERROR(session_.Reserve(longest - session_.length() + rows));
-  if (drafter_ != nullptr)
-    BANYAN_RETURN_IF_ERROR(
-        drafter_->Reserve(longest, tables_->all_draft_rows()));
+  if (draft_session_ != nullptr)
+    BANYAN_RETURN_IF_ERROR(draft_session_->Reserve(
+        longest - draft_session_->length() + tables_->all_draft_rows()));
   bucket_ = longest;
   return absl::OkStatus();
 }
@@ -118,14 +120,18 @@ absl::Status TransformerRound::Ask() {
   BANYAN_RETURN_IF_ERROR(tables_->Select(levels));
   DeviceRows rows = tables_->target_rows();
   rows.length.most = bucket_;
-  TransformerPass pass(
-      session_.model(), session_, rows,
-      drafter_ == nullptr ? std::vector<int>() : drafter_->taps(), workspace_);
-  BANYAN_RETURN_IF_ERROR(pass.RunOnDevice());
-  scores_ = pass.ScoresOnDevice();
+  BANYAN_ASSIGN_OR_RETURN(
+      PassInput input,
+      InputOnDevice(
+          session_.model(), session_, rows,
+          drafter_ == nullptr ? std::vector<int>() : drafter_->traits().taps,
+          workspace_));
+  TransformerPass pass(session_.model(), std::move(input));
+  BANYAN_RETURN_IF_ERROR(pass.Run());
+  scores_ = pass.ScoresOf(pass.input().parts.front());
   BANYAN_RETURN_IF_ERROR(tables_->Verify(pass.logits()));
   std::vector<KvCache*> draft;
-  if (drafter_ != nullptr) draft = drafter_->caches();
+  if (draft_session_ != nullptr) draft = draft_session_->caches();
   BANYAN_RETURN_IF_ERROR(tables_->Keep(session_.caches(), draft));
   return drafter_ == nullptr ? absl::OkStatus()
                              : drafter_->Take(pass, tables_->kept_rows());
@@ -144,7 +150,8 @@ absl::StatusOr<RoundFindings> TransformerRound::Run() {
   asked_ = true;
   BANYAN_ASSIGN_OR_RETURN(RoundFindings findings, tables_->Read());
   session_.Settle(tables_->target_length());
-  if (drafter_ != nullptr) drafter_->Settle(tables_->draft_length());
+  if (draft_session_ != nullptr)
+    draft_session_->Settle(tables_->draft_length());
   return findings;
 }
 

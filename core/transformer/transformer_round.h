@@ -52,6 +52,7 @@ class TransformerRound : public DeviceRound {
 
   TransformerSession& session_;
   const std::unique_ptr<TransformerDrafter> drafter_;
+  TransformerSession* const draft_session_;  // null: it has none
   std::shared_ptr<Workspace> workspace_;
   std::unique_ptr<RoundTables> tables_;
   std::unique_ptr<Scores> scores_;

@@ -20,8 +20,7 @@
 #include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
-#include "drafters/catalogue.h"
-#include "drafters/composed/inner_drafter.h"
+#include "drafters/composed/inner_session.h"
 #include "drafters/drafter.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
@@ -29,6 +28,30 @@
 #include "tree/verdict.h"
 
 namespace banyan {
+namespace {
+
+// The state that each of the parts carries, and what was learnt for it; the
+// bytes of all parts follow one another, each after its length.
+struct Lesson {
+  CarriedState* state;
+  absl::string_view learnt;
+};
+
+absl::StatusOr<std::vector<Lesson>> LessonsOf(
+    absl::Span<const std::unique_ptr<Drafter>> parts,
+    absl::string_view learnt) {
+  ByteReader in(learnt);
+  std::vector<Lesson> lessons;
+  for (const auto& part : parts) {
+    const absl::string_view of_part = in.String();
+    if (part->carried() != nullptr)
+      lessons.push_back({part->carried(), of_part});
+  }
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  return lessons;
+}
+
+}  // namespace
 
 absl::StatusOr<InnerDrafters> InnerDrafters::Build(
     absl::Span<const Params> sections, Workbench& bench) {
@@ -36,8 +59,8 @@ absl::StatusOr<InnerDrafters> InnerDrafters::Build(
   const Params* planting = nullptr;
   for (const Params& section : sections) {
     BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Drafter> drafter,
-                            BuildDrafter(section, bench));
-    if (drafter->probes() > 0) {
+                            bench.Build(section));
+    if (drafter->traits().probes > 0) {
       if (planting != nullptr)
         return section.Error(absl::StrCat(
             "drafter ", section.Find("name")->text(), " plants probes, and so ",
@@ -50,23 +73,68 @@ absl::StatusOr<InnerDrafters> InnerDrafters::Build(
   return InnerDrafters(std::move(drafters));
 }
 
-InnerDrafters::InnerDrafters(std::vector<std::unique_ptr<Drafter>> drafters) {
-  for (std::unique_ptr<Drafter>& drafter : drafters)
-    parts_.emplace_back(std::move(drafter));
+DrafterTraits InnerDrafters::Traits() const {
+  DrafterTraits whole = {.longest_text = 0, .proposes_ahead = true};
+  std::set<int> taps;
+  for (const auto& part : parts_) {
+    const DrafterTraits& own = part->traits();
+    whole.longest_text = std::max(whole.longest_text, own.longest_text);
+    whole.proposes_ahead = whole.proposes_ahead && own.proposes_ahead;
+    taps.insert(own.taps.begin(), own.taps.end());
+    whole.reads_scores = whole.reads_scores || own.reads_scores;
+    whole.probes += own.probes;
+  }
+  whole.taps.assign(taps.begin(), taps.end());
+  for (DraftLaw law : kEveryLaw)
+    if (std::all_of(parts_.begin(), parts_.end(), [&](const auto& part) {
+          return part->Gives(law) || part->only_ranks();
+        }))
+      whole.laws.push_back(law);
+  return whole;
 }
 
-InnerDrafters InnerDrafters::Clone() const {
-  std::vector<std::unique_ptr<Drafter>> drafters;
-  for (const InnerDrafter& part : parts_)
-    drafters.push_back(part.drafter().Clone());
-  return InnerDrafters(std::move(drafters));
+bool InnerDrafters::carries() const {
+  return std::any_of(parts_.begin(), parts_.end(), [](const auto& part) {
+    return part->carried() != nullptr;
+  });
 }
 
-absl::StatusOr<std::vector<std::vector<Distribution>>> InnerDrafters::AnswerAll(
+absl::Status InnerDrafters::Absorb(absl::Span<const TokenId> text,
+                                   absl::string_view learnt) {
+  BANYAN_RETURN_IF_ERROR(CheckLesson(text, learnt));
+  BANYAN_ASSIGN_OR_RETURN(const auto lessons, LessonsOf(parts_, learnt));
+  for (const Lesson& lesson : lessons)
+    BANYAN_RETURN_IF_ERROR(lesson.state->Absorb(text, lesson.learnt));
+  return absl::OkStatus();
+}
+
+absl::Status InnerDrafters::CheckLesson(absl::Span<const TokenId> text,
+                                        absl::string_view learnt) const {
+  BANYAN_ASSIGN_OR_RETURN(const auto lessons, LessonsOf(parts_, learnt));
+  for (const Lesson& lesson : lessons)
+    BANYAN_RETURN_IF_ERROR(lesson.state->CheckLesson(text, lesson.learnt));
+  return absl::OkStatus();
+}
+
+std::vector<Carried> InnerDrafters::holdings() const {
+  std::vector<Carried> all;
+  for (const auto& part : parts_) {
+    if (part->carried() == nullptr) continue;
+    for (Carried& one : part->carried()->holdings())
+      all.push_back(std::move(one));
+  }
+  return all;
+}
+
+InnerSessions::InnerSessions(const InnerDrafters& drafters) {
+  for (int i = 0; i < drafters.count(); ++i) parts_.emplace_back(drafters[i]);
+}
+
+absl::StatusOr<std::vector<Proposals>> InnerSessions::AnswerAll(
     absl::Span<const Choice> choices) {
-  std::vector<std::vector<Distribution>> answers;
+  std::vector<Proposals> answers;
   for (const Choice& choice : choices) {
-    if (choice.request->nodes.front() == 0)  // every drafting begins there
+    if (choice.request->nodes.front() == 0)  // a drafting begins
       choice.parts->Start(*choice.request->tree);
     answers.emplace_back(choice.request->nodes.size());
   }
@@ -75,13 +143,13 @@ absl::StatusOr<std::vector<std::vector<Distribution>>> InnerDrafters::AnswerAll(
   return answers;
 }
 
-absl::Status InnerDrafters::AnswerWith(
-    int part, absl::Span<const Choice> choices,
-    std::vector<std::vector<Distribution>>& answers) {
-  std::vector<InnerDrafter::Question> questions;
+absl::Status InnerSessions::AnswerWith(int part,
+                                       absl::Span<const Choice> choices,
+                                       std::vector<Proposals>& answers) {
+  std::vector<InnerSession::Question> questions;
   std::vector<std::vector<std::size_t>> places;  // of its nodes in the request
   for (const Choice& choice : choices) {
-    InnerDrafter& own = (*choice.parts)[part];
+    InnerSession& own = (*choice.parts)[part];
     const TrunkTree& tree = *choice.request->tree;
     questions.push_back({&own, choice.request->context, {}});
     places.emplace_back();
@@ -94,150 +162,78 @@ absl::Status InnerDrafters::AnswerWith(
       places.back().push_back(i);
     }
   }
-  BANYAN_RETURN_IF_ERROR(InnerDrafter::AskAll(questions));
+  BANYAN_RETURN_IF_ERROR(InnerSession::AskAll(questions));
   for (std::size_t i = 0; i < choices.size(); ++i)
     for (std::size_t j = 0; j < places[i].size(); ++j) {
-      const InnerDrafter& own = *questions[i].part;
+      const InnerSession& own = *questions[i].part;
       const Distribution& said = *own.answer(questions[i].nodes[j]);
       answers[i][places[i][j]] =
-          said.empty() || own.Gives(choices[i].request->tree->law())
+          said.empty() || own.drafter().Gives(choices[i].request->tree->law())
               ? said
               : Distribution::OneHot(said.vocab_size(), said.Argmax());
     }
   return absl::OkStatus();
 }
 
-void InnerDrafters::Start(const TrunkTree& tree) {
-  for (InnerDrafter& part : parts_)
-    part.Start(tree,
-               part.Gives(tree.law()) ? tree.law() : DraftLaw::kDeterministic);
+void InnerSessions::Start(const TrunkTree& tree) {
+  for (InnerSession& part : parts_)
+    part.Start(tree, part.drafter().Gives(tree.law())
+                         ? tree.law()
+                         : DraftLaw::kDeterministic);
 }
 
-bool InnerDrafters::carries_state() const {
-  return std::any_of(
-      parts_.begin(), parts_.end(),
-      [](const InnerDrafter& part) { return part.drafter().carries_state(); });
+bool InnerSessions::in_target_pass() const {
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [](const InnerSession& part) {
+                       return part.session().facets().in_target_pass != nullptr;
+                     });
 }
 
-bool InnerDrafters::reads_rows() const {
-  return std::any_of(
-      parts_.begin(), parts_.end(),
-      [](const InnerDrafter& part) { return part.drafter().reads_rows(); });
+absl::Status InnerSessions::Begin(const Context& context) {
+  for (InnerSession& part : parts_)
+    BANYAN_RETURN_IF_ERROR(part.session().Begin(context));
+  return absl::OkStatus();
 }
 
-bool InnerDrafters::propose_ahead() const {
-  return std::all_of(
-      parts_.begin(), parts_.end(),
-      [](const InnerDrafter& part) { return part.drafter().proposes_ahead(); });
+absl::Status InnerSessions::Observe(const Context& context,
+                                    const RoundOutcome& outcome) {
+  for (InnerSession& part : parts_)
+    BANYAN_RETURN_IF_ERROR(part.session().Observe(context, outcome));
+  return absl::OkStatus();
 }
 
-bool InnerDrafters::AllGive(DraftLaw law) const {
-  return std::all_of(parts_.begin(), parts_.end(),
-                     [&](const InnerDrafter& part) { return part.Gives(law); });
-}
-
-std::vector<DraftLaw> InnerDrafters::LawsGivenOrMade() const {
-  std::vector<DraftLaw> laws;
-  for (DraftLaw law : kEveryLaw)
-    if (std::all_of(parts_.begin(), parts_.end(),
-                    [&](const InnerDrafter& part) {
-                      return part.Gives(law) || part.only_ranks();
-                    }))
-      laws.push_back(law);
-  return laws;
-}
-
-int InnerDrafters::longest_text() const {
-  int longest = 0;
-  for (const InnerDrafter& part : parts_)
-    longest = std::max(longest, part.drafter().longest_text());
-  return longest;
-}
-
-std::vector<int> InnerDrafters::taps() const {
-  std::set<int> taps;
-  for (const InnerDrafter& part : parts_)
-    for (int tap : part.drafter().taps()) taps.insert(tap);
-  return {taps.begin(), taps.end()};
-}
-
-int InnerDrafters::probes() const {
-  int probes = 0;
-  for (const InnerDrafter& part : parts_) probes += part.drafter().probes();
-  return probes;
-}
-
-// What the parts learnt stands one after the other, each behind its length.
-std::string InnerDrafters::End() {
+std::string InnerSessions::End() {
   ByteWriter learnt;
-  for (InnerDrafter& part : parts_) learnt.Put(part.drafter().End());
-  return learnt.Take();
+  bool carries = false;
+  for (InnerSession& part : parts_) {
+    learnt.Put(part.session().End());
+    carries = carries || part.drafter().carried() != nullptr;
+  }
+  return carries ? learnt.Take() : std::string();
 }
 
-absl::StatusOr<std::vector<absl::string_view>> InnerDrafters::OfParts(
-    absl::string_view learnt) const {
-  ByteReader in(learnt);
-  std::vector<absl::string_view> of_parts;
-  for (int i = 0; i < count(); ++i) of_parts.push_back(in.String());
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  return of_parts;
-}
-
-absl::Status InnerDrafters::Absorb(absl::Span<const TokenId> text,
-                                   absl::string_view learnt) {
-  BANYAN_RETURN_IF_ERROR(CheckLesson(text, learnt));
-  BANYAN_ASSIGN_OR_RETURN(const auto of_parts, OfParts(learnt));
-  for (std::size_t i = 0; i < parts_.size(); ++i)
-    BANYAN_RETURN_IF_ERROR(parts_[i].drafter().Absorb(text, of_parts[i]));
+absl::Status InnerSessions::TakeViews(Session& target) {
+  for (InnerSession& part : parts_)
+    if (TargetPassPart* own = part.session().facets().in_target_pass)
+      BANYAN_RETURN_IF_ERROR(own->TakeViews(target));
   return absl::OkStatus();
 }
 
-absl::Status InnerDrafters::CheckLesson(absl::Span<const TokenId> text,
-                                        absl::string_view learnt) const {
-  BANYAN_ASSIGN_OR_RETURN(const auto of_parts, OfParts(learnt));
-  for (std::size_t i = 0; i < parts_.size(); ++i)
-    BANYAN_RETURN_IF_ERROR(parts_[i].drafter().CheckLesson(text, of_parts[i]));
-  return absl::OkStatus();
-}
-
-std::vector<Carried> InnerDrafters::carried() const {
-  std::vector<Carried> all;
-  for (const InnerDrafter& part : parts_)
-    for (Carried& one : part.drafter().carried()) all.push_back(std::move(one));
-  return all;
-}
-
-absl::Status InnerDrafters::TakeViews(Session& target) {
-  for (InnerDrafter& part : parts_)
-    BANYAN_RETURN_IF_ERROR(part.drafter().TakeViews(target));
-  return absl::OkStatus();
-}
-
-absl::Status InnerDrafters::Begin(const Context& context) {
-  for (InnerDrafter& part : parts_)
-    BANYAN_RETURN_IF_ERROR(part.drafter().Begin(context));
-  return absl::OkStatus();
-}
-
-void InnerDrafters::Plant(const Context& context, int max_depth,
+void InnerSessions::Plant(const Context& context, int max_depth,
                           TrunkTree& tree) {
-  for (InnerDrafter& part : parts_)
-    part.drafter().Plant(context, max_depth, tree);
+  for (InnerSession& part : parts_)
+    if (TargetPassPart* own = part.session().facets().in_target_pass)
+      own->Plant(context, max_depth, tree);
 }
 
-DoneRows InnerDrafters::Computed(const DraftTree& tree) const {
-  for (const InnerDrafter& part : parts_) {
-    DoneRows done = part.drafter().Computed(tree);
+DoneRows InnerSessions::Computed(const DraftTree& tree) const {
+  for (const InnerSession& part : parts_) {
+    const TargetPassPart* own = part.session().facets().in_target_pass;
+    if (own == nullptr) continue;
+    DoneRows done = own->Computed(tree);
     if (done.view != nullptr) return done;
   }
   return {};
-}
-
-absl::Status InnerDrafters::Observe(const Context& context,
-                                    const RoundOutcome& outcome) {
-  for (InnerDrafter& part : parts_)
-    BANYAN_RETURN_IF_ERROR(part.drafter().Observe(context, outcome));
-  return absl::OkStatus();
 }
 
 }  // namespace banyan

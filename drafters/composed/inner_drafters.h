@@ -1,11 +1,12 @@
-// InnerDrafters: the drafters that a drafter is made of, in what they do alike:
-// all follow the text, whoever proposes.
+// InnerDrafters and InnerSessions: the drafters that a drafter is made of, and
+// a sequence's sessions of them. All follow the text, whichever proposes.
 #ifndef BANYAN_DRAFTERS_COMPOSED_INNER_DRAFTERS_H_
 #define BANYAN_DRAFTERS_COMPOSED_INNER_DRAFTERS_H_
 
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,8 +17,7 @@
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
-#include "core/prob/distribution.h"
-#include "drafters/composed/inner_drafter.h"
+#include "drafters/composed/inner_session.h"
 #include "drafters/drafter.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
@@ -26,24 +26,48 @@
 
 namespace banyan {
 
-// What a drafter made of parts says where Drafter has a function of the same
-// name. A device runs rounds of none, so there is no OnDevice() and no
-// Resume().
-class InnerDrafters {
+class InnerDrafters : public CarriedState {
  public:
   // The drafters of these sections. Refuses two that plant probes, which could
-  // not tell theirs apart; fails as BuildDrafter.
+  // not tell theirs apart; fails as Workbench::Build.
   static absl::StatusOr<InnerDrafters> Build(absl::Span<const Params> sections,
                                              Workbench& bench);
 
-  explicit InnerDrafters(std::vector<std::unique_ptr<Drafter>> drafters);
+  explicit InnerDrafters(std::vector<std::unique_ptr<Drafter>> drafters)
+      : parts_(std::move(drafters)) {}
 
-  InnerDrafters Clone() const;
   int count() const { return static_cast<int>(parts_.size()); }
-  InnerDrafter& operator[](int index) {
+  Drafter& operator[](int index) const {
+    return *parts_[static_cast<std::size_t>(index)];
+  }
+
+  // Those of a whole that asks each part only as far as it reaches: the longest
+  // text of any, the taps of any, all probes; it proposes ahead if all do. The
+  // laws are those that each part gives, or that InnerSessions::AnswerAll makes
+  // of its ranking.
+  DrafterTraits Traits() const;
+  // Whether some part carries state. Then the whole's is that of the parts.
+  bool carries() const;
+
+  absl::Status Absorb(absl::Span<const TokenId> text,
+                      absl::string_view learnt) override;
+  absl::Status CheckLesson(absl::Span<const TokenId> text,
+                           absl::string_view learnt) const override;
+  std::vector<Carried> holdings() const override;
+
+ private:
+  std::vector<std::unique_ptr<Drafter>> parts_;
+};
+
+class InnerSessions : public TargetPassPart {
+ public:
+  explicit InnerSessions(const InnerDrafters& drafters);
+
+  int count() const { return static_cast<int>(parts_.size()); }
+  InnerSession& operator[](int index) {
     return parts_[static_cast<std::size_t>(index)];
   }
-  const InnerDrafter& operator[](int index) const {
+  const InnerSession& operator[](int index) const {
     return parts_[static_cast<std::size_t>(index)];
   }
 
@@ -51,51 +75,35 @@ class InnerDrafters {
   // and nothing is proposed.
   struct Choice {
     const DraftRequest* request;
-    InnerDrafters* parts;
+    InnerSessions* parts;
     std::vector<int> part_of;
   };
-  // Answers as Drafter::ProposeAll, with a pass of each part that is chosen
+  // Answers as Drafter::Propose, with a pass of each part that is chosen
   // somewhere, or more where it was not asked for the nodes above
-  // (InnerDrafter). Nothing is proposed where a part does not reach. A part
+  // (InnerSession). Nothing is proposed where a part does not reach. A part
   // that does not give the tree's law ranks, and its best candidate is proposed
-  // for certain. Requires wholes of the same parts.
-  static absl::StatusOr<std::vector<std::vector<Distribution>>> AnswerAll(
+  // for certain. Requires sessions of the same drafters.
+  static absl::StatusOr<std::vector<Proposals>> AnswerAll(
       absl::Span<const Choice> choices);
 
-  // These hold if they hold for one.
-  bool carries_state() const;
-  bool reads_rows() const;
-  // These hold if they hold for all.
-  bool propose_ahead() const;
-  bool AllGive(DraftLaw law) const;
-  // The laws that each part gives, or that AnswerAll makes of its ranking.
-  std::vector<DraftLaw> LawsGivenOrMade() const;
-  // The longest of all: each part is asked only as far as it reaches.
-  int longest_text() const;
-  std::vector<int> taps() const;  // of any
-  int probes() const;             // of all together
+  // Whether some part takes part in the target's pass; then the whole does.
+  bool in_target_pass() const;
 
-  std::string End();
-  absl::Status Absorb(absl::Span<const TokenId> text, absl::string_view learnt);
-  absl::Status CheckLesson(absl::Span<const TokenId> text,
-                           absl::string_view learnt) const;
-  std::vector<Carried> carried() const;  // of all
-  absl::Status TakeViews(Session& target);
   absl::Status Begin(const Context& context);
-  void Plant(const Context& context, int max_depth, TrunkTree& tree);
-  DoneRows Computed(const DraftTree& tree) const;
   absl::Status Observe(const Context& context, const RoundOutcome& outcome);
+  // As CarriedState of the drafters reads it; empty if none carries state.
+  std::string End();
+
+  absl::Status TakeViews(Session& target) override;
+  void Plant(const Context& context, int max_depth, TrunkTree& tree) override;
+  DoneRows Computed(const DraftTree& tree) const override;
 
  private:
-  // What End() said of each part.
-  absl::StatusOr<std::vector<absl::string_view>> OfParts(
-      absl::string_view learnt) const;
   void Start(const TrunkTree& tree);
-  static absl::Status AnswerWith(
-      int part, absl::Span<const Choice> choices,
-      std::vector<std::vector<Distribution>>& answers);
+  static absl::Status AnswerWith(int part, absl::Span<const Choice> choices,
+                                 std::vector<Proposals>& answers);
 
-  std::vector<InnerDrafter> parts_;
+  std::vector<InnerSession> parts_;
 };
 
 }  // namespace banyan

@@ -5,6 +5,7 @@
 #define BANYAN_DRAFTERS_TARGET_VIEW_DRAFTER_H_
 
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -16,6 +17,7 @@
 #include "drafters/session_drafter.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
+#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -25,29 +27,46 @@ class ViewDrafter : public SessionDrafter {
   // `target` is the model of the sequences, or the one whose weights the view
   // runs with.
   ViewDrafter(std::shared_ptr<const Model> target, ViewOptions options,
-              SamplingRule rule);
+              SamplingRule rule)
+      : SessionDrafter(std::move(target), std::move(rule)),
+        options_(std::move(options)) {}
 
-  std::unique_ptr<Drafter> Clone() const override;
-  absl::Status TakeViews(Session& target) override;
-  absl::Status Begin(const Context& context) override;
-  // All that the view has scored, if it keeps its rows.
-  DoneRows Computed(const DraftTree& tree) const override;
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override;
+  std::unique_ptr<DraftSession> NewSession() const override;
 
   const ViewOptions& options() const { return options_; }
-  // Whether the view has scored a node of the tree under way.
-  bool Asked(int node) const { return pending().Has(node); }
-  // Its rows go on from those of a view with fewer of the first layers, which
-  // outlives it and has scored all that is asked of this one.
-  void GoOnFrom(const ViewDrafter* shallower) { shallower_ = shallower; }
-
- protected:
-  DoneRows DoneFor(absl::Span<const int> nodes) const override;
 
  private:
   ViewOptions options_;
-  const ViewDrafter* shallower_ = nullptr;
+};
+
+class ViewSession : public ModelSession, private TargetPassPart {
+ public:
+  // `shallower`: null, or a view with fewer of the first layers, whose rows
+  // this one's go on from. It outlives this one and has scored all that is
+  // asked of this one.
+  explicit ViewSession(const ViewDrafter& drafter,
+                       const ViewSession* shallower = nullptr)
+      : ModelSession({.in_target_pass = this}),
+        drafter_(drafter),
+        shallower_(shallower) {}
+
+  absl::Status Begin(const Context& context) override;
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override;
+
+  // What an abandoned round has scored is forgotten.
+  void DropRound() { pending().Clear(); }
+  DoneRows DoneFor(absl::Span<const int> nodes) const override;
+  // TargetPassPart, for sessions that are made of views.
+  absl::Status TakeViews(Session& target) override;
+  void Plant(const Context& /*context*/, int /*max_depth*/,
+             TrunkTree& /*tree*/) override {}
+  // All that the view has scored, if it keeps its rows.
+  DoneRows Computed(const DraftTree& tree) const override;
+
+ private:
+  const ViewDrafter& drafter_;
+  const ViewSession* shallower_;
 };
 
 // OK, or why the target has no such view: an error at `section`.

@@ -1,4 +1,4 @@
-// CopyOnWrite: a value that the clones of a drafter share until one changes it.
+// CopyOnWrite: a value that sessions share until one changes it.
 #ifndef BANYAN_DRAFTERS_TEXT_COPY_ON_WRITE_H_
 #define BANYAN_DRAFTERS_TEXT_COPY_ON_WRITE_H_
 

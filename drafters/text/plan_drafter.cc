@@ -13,6 +13,7 @@
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
+#include "drafters/drafter.h"
 #include "drafters/propose_each.h"
 #include "drafters/text/count_rule.h"
 #include "drafters/text/draft_plan.h"
@@ -43,26 +44,32 @@ CountRow RowOf(const DraftPlan& plan, int node, int vocab_size) {
 
 }  // namespace
 
-std::vector<DraftLaw> PlanDrafter::laws() const {
-  if (rule_.has_value()) return {kEveryLaw.begin(), kEveryLaw.end()};
-  return {DraftLaw::kDeterministic};
-}
+PlanDrafter::PlanDrafter(int vocab_size, const std::optional<CountRule>& rule,
+                         CarriedState* carried)
+    : Drafter({.laws = rule.has_value()
+                           ? EveryLaw()
+                           : std::vector<DraftLaw>{DraftLaw::kDeterministic},
+               .proposes_ahead = true},
+              carried),
+      vocab_size_(vocab_size),
+      rule_(rule) {}
 
-absl::Status PlanDrafter::Begin(const Context& context) {
-  BANYAN_RETURN_IF_ERROR(Start(context));
+absl::Status PlanSession::Begin(const Context& context) {
+  prompt_length_ = context.prompt_length;
+  Start(context);
   BANYAN_RETURN_IF_ERROR(Follow(context));
   plan_ = Plan(context);
   return absl::OkStatus();
 }
 
-absl::Status PlanDrafter::Observe(const Context& context,
+absl::Status PlanSession::Observe(const Context& context,
                                   const RoundOutcome& /*outcome*/) {
   BANYAN_RETURN_IF_ERROR(Follow(context));
   plan_ = Plan(context);
   return absl::OkStatus();
 }
 
-std::optional<double> PlanDrafter::Promise(const Context& /*context*/) const {
+std::optional<double> PlanSession::Promise(const Context& /*context*/) const {
   std::vector<double> totals(static_cast<std::size_t>(plan_.size()), 0.0);
   for (int node = 1; node < plan_.size(); ++node)
     totals[static_cast<std::size_t>(plan_.node(node).parent)] +=
@@ -79,18 +86,19 @@ std::optional<double> PlanDrafter::Promise(const Context& /*context*/) const {
   return promise;
 }
 
-absl::StatusOr<std::vector<Distribution>> PlanDrafter::Propose(
-    const Context& context, const TrunkTree& tree,
-    absl::Span<const int> nodes) {
+absl::StatusOr<std::vector<Proposals>> PlanDrafter::Propose(
+    absl::Span<const DraftRequest> requests) {
   return ProposeEach(
-      tree, nodes,
-      [&](int /*node*/,
-          const std::vector<TokenId>& path) -> absl::StatusOr<Distribution> {
-        const int at = plan_.Find(path);
+      requests,
+      [this](const DraftRequest& request, int /*node*/,
+             absl::Span<const TokenId> path) -> absl::StatusOr<Distribution> {
+        const DraftPlan& plan = SessionOf<PlanSession>(request).plan();
+        const int at = plan.Find(path);
         CountRow row = {.vocab_size = vocab_size_};
-        if (at >= 0) row = RowOf(plan_, at, vocab_size_);
+        if (at >= 0) row = RowOf(plan, at, vocab_size_);
         if (rule_.has_value())
-          return rule_->Apply(tree.law(), std::move(row), context.tokens, path);
+          return rule_->Apply(request.tree->law(), std::move(row),
+                              request.context->tokens, path);
         return Distribution::Sparse(vocab_size_, std::move(row.tokens),
                                     std::move(row.values));
       });

@@ -22,15 +22,18 @@
 #include "core/base/token.h"
 #include "core/json/json_value.h"
 #include "core/model/model.h"
+#include "core/tokenizer/token_difference.h"
 #include "decode/sequence.h"
 #include "drafters/catalogue.h"
 #include "drafters/heads/agreement.h"
 #include "drafters/heads/head_doctor.h"
+#include "drafters/row.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
+#include "experiments/plan/model_spec.h"
 #include "experiments/run/prepared_prompts.h"
 #include "experiments/single/drafter_fit.h"
 
@@ -72,9 +75,9 @@ absl::StatusOr<Examination> Examine(
     absl::FunctionRef<void(int done, int all)> progress) {
   absl::Status refused;
   for (const DrafterRow& row : DrafterCatalogue()) {
-    if (row.examine == nullptr) continue;
+    if (row.heads.examine == nullptr) continue;
     absl::StatusOr<Examination> found =
-        row.examine(target, head, texts, progress);
+        row.heads.examine(target, head, texts, progress);
     if (found.ok()) return found;
     refused.Update(found.status());
   }

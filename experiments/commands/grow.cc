@@ -6,11 +6,9 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -21,6 +19,7 @@
 #include "core/json/json_value.h"
 #include "drafters/catalogue.h"
 #include "drafters/heads/head_growth.h"
+#include "drafters/row.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
@@ -183,7 +182,7 @@ absl::Status Grow(Options options) {
 std::vector<absl::string_view> DraftersWithHeads() {
   std::vector<absl::string_view> names;
   for (const DrafterRow& row : DrafterCatalogue())
-    if (row.growable != nullptr) names.push_back(row.name);
+    if (row.heads.growable != nullptr) names.push_back(row.name);
   return names;
 }
 

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -11,13 +12,20 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "configs/loader/loader.h"
+#include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/families/catalogue.h"
 #include "core/json/json_value.h"
+#include "core/model/table_model.h"
 #include "core/ops/devices.h"
+#include "core/prob/sampling_rule.h"
+#include "drafters/assets.h"
 #include "drafters/catalogue.h"
+#include "drafters/row.h"
+#include "drafters/workbench.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/metrics/catalogue.h"
@@ -51,11 +59,34 @@ struct Row {
     if (value) facts.emplace_back(fact);
   }
 
+  void AddKeys(std::vector<KeyRow> rows);
+
   std::string name;
   std::string sentence;
   JsonValue json;
   std::vector<std::string> facts;
+  std::vector<KeyRow> keys;
+  std::vector<std::string> examples;  // sections, in YAML
 };
+
+void Row::AddKeys(std::vector<KeyRow> rows) {
+  keys = std::move(rows);
+  json["keys"] = JsonValue::List();
+  for (const KeyRow& key : keys) {
+    JsonValue entry = {{"name", key.name},
+                       {"type", key.type},
+                       {"required", key.required},
+                       {"sentence", key.sentence}};
+    if (!key.fallback.empty()) entry["default"] = key.fallback;
+    json["keys"].Add(std::move(entry));
+  }
+}
+
+// "{gamma: 2}" as a section of a part.
+std::string SectionOf(absl::string_view name, absl::string_view example) {
+  const bool empty = example == "{}";
+  return absl::StrCat("{name: ", name, empty ? "" : ", ", example.substr(1));
+}
 
 using Rows = std::vector<Row>;
 
@@ -75,15 +106,17 @@ absl::StatusOr<Rows> Policies() {
   Rows rows;
   for (const PolicyRow& row : PolicyCatalogue()) {
     // Traits belong to a built policy: the first example stands for the row.
-    const std::string section =
-        absl::StrCat("{name: ", row.name, ", ", row.examples.front().substr(1));
     BANYAN_ASSIGN_OR_RETURN(const Params params,
-                            ParseYaml(section, std::string(row.name)));
+                            ParseYaml(SectionOf(row.name, row.examples.front()),
+                                      std::string(row.name)));
     BANYAN_ASSIGN_OR_RETURN(PolicyChoice choice, BuildPolicy(params));
     AddLaws(choice.policy->traits().laws,
             rows.emplace_back(row.name, row.sentence));
     rows.back().Add("fixed_shape", row.plan != nullptr, "fixed shape");
     AddTwin(choice.policy->twin().name, rows.back());
+    rows.back().AddKeys(KeysOf(row));
+    for (absl::string_view example : row.examples)
+      rows.back().examples.push_back(SectionOf(row.name, example));
   }
   return rows;
 }
@@ -104,15 +137,33 @@ absl::StatusOr<Rows> Verifiers() {
     entry.Add("chains_only", traits.chain, "chains only");
     entry.Add("one_trunk_only", traits.one_list, "one trunk only");
     AddTwin(traits.twin, entry);
+    entry.AddKeys(KeysOf(row));
+    entry.examples.push_back(SectionOf(row.name, "{}"));
+    for (absl::string_view variant : row.variants)
+      entry.examples.push_back(SectionOf(row.name, variant));
   }
   return rows;
 }
 
+// A target to ask drafters for their keys with.
+Workbench AnyBench() {
+  return Workbench(
+      std::make_shared<TableModel>(2,
+                                   [](absl::Span<const TokenId> /*text*/) {
+                                     return std::vector<double>{0.5, 0.5};
+                                   }),
+      SamplingRule(), std::make_shared<Assets>());
+}
+
 Rows Drafters() {
   Rows rows;
+  Workbench bench = AnyBench();
   for (const DrafterRow& row : DrafterCatalogue()) {
     AddLaws(row.laws, rows.emplace_back(row.name, row.sentence));
     AddTwin(row.twin, rows.back());
+    rows.back().AddKeys(KeysOf(row, bench));
+    for (absl::string_view example : row.examples)
+      rows.back().examples.push_back(SectionOf(row.name, example));
   }
   return rows;
 }
@@ -154,9 +205,63 @@ Rows Controls() {
 
 struct Catalogue {
   std::string key;  // of --json
+  std::string kind;
   std::string note;
   Rows rows;
+  bool has_keys = false;
 };
+
+// Whether a key has to be given, or what it is if not.
+std::string DefaultOf(const KeyRow& key) {
+  if (key.required) return "required";
+  return key.fallback.empty() ? "optional" : key.fallback;
+}
+
+void PrintPart(const Catalogue& catalogue, const Row& row) {
+  std::cout << row.name << " (" << catalogue.kind << ")\n  " << row.sentence
+            << "\n";
+  for (const std::string& fact : row.facts) std::cout << "  " << fact << "\n";
+  int width = 0;
+  for (const KeyRow& key : row.keys)
+    width = std::max(width, static_cast<int>(key.name.size()) + 2);
+  if (!row.keys.empty()) std::cout << "\nkeys\n";
+  for (const KeyRow& key : row.keys)
+    std::cout << absl::StreamFormat("  %-*s%s [%s; %s]\n", width, key.name,
+                                    key.sentence, key.type, DefaultOf(key));
+  if (!row.examples.empty()) std::cout << "\nexamples\n";
+  for (const std::string& example : row.examples)
+    std::cout << "  " << example << "\n";
+}
+
+// The part's rows in all catalogues; an error if there are none.
+absl::Status ListPart(const std::vector<Catalogue>& catalogues,
+                      const std::string& name) {
+  std::vector<absl::string_view> known;
+  bool found = false;
+  for (const Catalogue& catalogue : catalogues)
+    for (const Row& row : catalogue.rows) {
+      known.push_back(row.name);
+      if (row.name != name) continue;
+      if (found) std::cout << "\n";
+      PrintPart(catalogue, row);
+      found = true;
+    }
+  return found ? absl::OkStatus()
+               : absl::InvalidArgumentError(UnknownName("part", name, known));
+}
+
+void PrintMarkdown(const Catalogue& catalogue) {
+  if (!catalogue.has_keys) return;
+  std::cout << "| " << catalogue.kind << " | key | type | default | meaning |\n"
+            << "| --- | --- | --- | --- | --- |\n";
+  for (const Row& row : catalogue.rows) {
+    if (row.keys.empty()) std::cout << "| " << row.name << " | none | | | |\n";
+    for (const KeyRow& key : row.keys)
+      std::cout << "| " << row.name << " | `" << key.name << "` | " << key.type
+                << " | " << DefaultOf(key) << " | " << key.sentence << " |\n";
+  }
+  std::cout << "\n";
+}
 
 void Print(const Catalogue& catalogue) {
   std::cout << catalogue.key << catalogue.note << "\n";
@@ -173,23 +278,33 @@ void Print(const Catalogue& catalogue) {
   std::cout << "\n";
 }
 
-absl::Status List(bool json) {
+struct ListOptions {
+  std::string name;
+  bool json = false;
+  bool markdown = false;
+};
+
+absl::Status List(const ListOptions& options) {
   BANYAN_ASSIGN_OR_RETURN(Rows policies, Policies());
   BANYAN_ASSIGN_OR_RETURN(Rows verifiers, Verifiers());
   const std::vector<Catalogue> catalogues = {
-      {"drafters", "", Drafters()},
-      {"policies", "", std::move(policies)},
-      {"verifiers", "", std::move(verifiers)},
-      {"model families", "", Families()},
-      {"devices", "", Devices()},
-      {"metrics", "", Metrics()},
-      {"controls", " (wrong on purpose)", Controls()}};
+      {"drafters", "drafter", "", Drafters(), true},
+      {"policies", "policy", "", std::move(policies), true},
+      {"verifiers", "verifier", "", std::move(verifiers), true},
+      {"model families", "model family", "", Families()},
+      {"devices", "device", "", Devices()},
+      {"metrics", "metric", "", Metrics()},
+      {"controls", "control", " (wrong on purpose)", Controls()}};
+  if (!options.name.empty()) return ListPart(catalogues, options.name);
   JsonValue all;
   for (const Catalogue& catalogue : catalogues) {
-    if (!json) Print(catalogue);
+    if (options.markdown)
+      PrintMarkdown(catalogue);
+    else if (!options.json)
+      Print(catalogue);
     for (const Row& row : catalogue.rows) all[catalogue.key].Add(row.json);
   }
-  if (json) std::cout << all.Text(2) << "\n";
+  if (options.json) std::cout << all.Text(2) << "\n";
   return absl::OkStatus();
 }
 
@@ -199,10 +314,13 @@ void AddListCommand(CommandLine& line) {
   Command command = line.Add(
       "list",
       "Lists drafters, tree policies, verifiers, model families, devices, "
-      "metrics and controls.");
-  const auto json = std::make_shared<bool>(false);
-  command.Flag("--json", json.get(), "Print JSON.");
-  command.OnCall([json] { return List(*json); });
+      "metrics and controls; or one part with its keys and examples.");
+  const auto options = std::make_shared<ListOptions>();
+  command.Option("name", &options->name, "A part, such as ngram.");
+  command.Flag("--json", &options->json, "Print JSON, of all parts.");
+  command.Flag("--markdown", &options->markdown,
+               "Print the tables of keys that docs/formats.md has.");
+  command.OnCall([options] { return List(*options); });
 }
 
 }  // namespace banyan

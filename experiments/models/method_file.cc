@@ -20,9 +20,11 @@
 #include "decode/method.h"
 #include "drafters/catalogue.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/plan/method_sections.h"
+#include "experiments/plan/model_spec.h"
 #include "tree/policies/catalogue.h"
 
 namespace banyan {
@@ -56,10 +58,10 @@ class ModelAdder {
     method_.bench->AddFolder(name, key, place);
     MethodModel folder = {.name = name, .directory = Beside(place, directory)};
     for (const DrafterRow& row : DrafterCatalogue()) {
-      if (row.folder_key != key || row.describe == nullptr) continue;
+      if (row.folder_key != key || row.heads.describe == nullptr) continue;
       // What fails is told where a drafter opens it.
       folder.about =
-          row.describe(*target_.model, folder.directory).value_or("");
+          row.heads.describe(*target_.model, folder.directory).value_or("");
     }
     method_.models.push_back(std::move(folder));
     return absl::OkStatus();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <utility>
@@ -19,9 +18,9 @@
 #include "core/prob/distribution.h"
 #include "core/random/enumerating_source.h"
 #include "core/random/random_source.h"
+#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
-#include "decode/round.h"
 #include "decode/sequence.h"
 #include "drafters/drafter.h"
 
@@ -47,7 +46,7 @@ class Enumeration {
 
   absl::StatusOr<ExactLaw> Run() {
     for (const Trunk& trunk : decoder_.method().trunks)
-      if (trunk.drafter->carries_state())
+      if (trunk.drafter->carried() != nullptr)
         return absl::FailedPreconditionError(
             absl::StrCat("drafter ", trunk.drafter_name,
                          " carries state from prompt to prompt: its runs "

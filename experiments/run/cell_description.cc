@@ -79,7 +79,7 @@ void DescribeMethod(const Method& method, records::Cell& out) {
     to.set_drafter(trunk.drafter_name);
     to.set_policy(trunk.policy_name);
     to.set_law(ToRecord(trunk.law));
-    to.set_carries_state(trunk.drafter->carries_state());
+    to.set_carries_state(trunk.drafter->carried() != nullptr);
   }
 }
 

@@ -83,7 +83,7 @@ absl::StatusOr<double> DraftSeconds(const PreparedCell& cell, int levels,
 // share none, a tree has the more rows the more leaves stand the deeper.
 int MostRows(const Trunk& trunk, Scoring scoring) {
   const PolicyTraits traits = trunk.policy->traits();
-  const int nodes = traits.nodes + trunk.drafter->probes();
+  const int nodes = traits.nodes + trunk.drafter->traits().probes;
   if (scoring == Scoring::kMerged || traits.chain) return nodes;
   const int level = std::min(traits.levels, nodes / 2);
   return (nodes - level + 1) * (level + 1);

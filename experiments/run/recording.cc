@@ -13,10 +13,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
 #include "core/random/seeded_source.h"
 #include "decode/batch_decoder.h"
+#include "decode/commit.h"
 #include "decode/method.h"
-#include "decode/round.h"
 #include "decode/sequence.h"
 #include "drafters/drafter.h"
 #include "experiments/records/record.pb.h"
@@ -84,14 +85,17 @@ class Recorder : public BatchListener {
 };
 
 void AddStores(const Method& method, records::PromptRecord& record) {
-  for (std::size_t i = 0; i < method.trunks.size(); ++i)
-    for (const Carried& carried : method.trunks[i].drafter->carried()) {
+  for (std::size_t i = 0; i < method.trunks.size(); ++i) {
+    const CarriedState* const state = method.trunks[i].drafter->carried();
+    if (state == nullptr) continue;
+    for (const Carried& carried : state->holdings()) {
       records::Store& store = *record.add_stores();
       store.set_trunk(static_cast<std::uint32_t>(i));
       store.set_unit(carried.unit);
       store.set_held(static_cast<std::uint64_t>(carried.held));
       store.set_dropped(static_cast<std::uint64_t>(carried.dropped));
     }
+  }
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "decode/round.h"
+#include "decode/commit.h"
 #include "decode/sequence.h"
 #include "decode/target_facts.h"
 #include "experiments/records/record.pb.h"

@@ -2,8 +2,8 @@
 #ifndef BANYAN_EXPERIMENTS_RUN_TO_RECORD_H_
 #define BANYAN_EXPERIMENTS_RUN_TO_RECORD_H_
 
+#include "decode/commit.h"
 #include "decode/method.h"
-#include "decode/round.h"
 #include "decode/sequence.h"
 #include "experiments/records/record.pb.h"
 

@@ -5,8 +5,8 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/status_macros.h"
+#include "decode/commit.h"
 #include "decode/decoder.h"
-#include "decode/round.h"
 #include "decode/sequence.h"
 #include "experiments/single/token_stream.h"
 

@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
-#include "decode/round.h"
+#include "decode/commit.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 

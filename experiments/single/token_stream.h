@@ -14,7 +14,7 @@
 #include "core/base/token.h"
 #include "core/tokenizer/stream_decoder.h"
 #include "core/tokenizer/tokenizer.h"
-#include "decode/round.h"
+#include "decode/commit.h"
 
 namespace banyan {
 

@@ -23,9 +23,9 @@
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/random/seeded_source.h"
+#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
-#include "decode/round.h"
 #include "experiments/metrics/median.h"
 #include "experiments/models/method_file.h"
 #include "experiments/plan/params_edit.h"
@@ -271,7 +271,7 @@ absl::StatusOr<Calibration> Calibrate(
                      .law = std::string(Name(trunk.law)),
                      .temperature = method.rule.options().temperature};
   LoadedMethod heads;
-  if (const int count = trunk.drafter->heads(); count > 0) {
+  if (const int count = trunk.drafter->traits().depth_heads; count > 0) {
     Params line = Named("chain", "gamma", Params::Scalar(absl::StrCat(count)));
     BANYAN_ASSIGN_OR_RETURN(
         line, WithValue(line, "law", Params::Scalar("deterministic")));

@@ -5,9 +5,9 @@
 // b-th draw is p_b as tree/optimize/sequoia.h uses it. Contexts are those of
 // the target's own output, which every lossless method has.
 //
-// Heads (Drafter::heads) do not depend on the path. For them, on the same
-// output, the share of positions at which the token that came is head i's r-th
-// candidate: what the policy `static` grows a tree by.
+// Heads (DrafterTraits::depth_heads) do not depend on the path. For them, on
+// the same output, the share of positions at which the token that came is head
+// i's r-th candidate: what the policy `static` grows a tree by.
 //
 // Timed, a third run drafts chains and takes the median, over rounds, of what a
 // drafted level costs beside the target's pass: drafting, and its share of
@@ -23,7 +23,6 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
-#include "core/base/token.h"
 #include "decode/sequence.h"
 #include "experiments/models/method_file.h"
 

@@ -24,8 +24,10 @@
 #include "core/base/purpose.h"
 #include "core/base/status_macros.h"
 #include "core/random/seeded_source.h"
+#include "decode/commit.h"
 #include "decode/decoder.h"
-#include "decode/round.h"
+#include "drafters/catalogue.h"
+#include "drafters/row.h"
 #include "experiments/metrics/median.h"
 #include "experiments/models/method_file.h"
 #include "experiments/plan/params_edit.h"
@@ -218,14 +220,18 @@ absl::StatusOr<SearchSpace> SearchSpace::Of(const Params& method, int layers) {
                            : nullptr;
   SearchSpace space;
   space.layers_ = layers;
-  space.exits_ = name != nullptr && name->text() == "early_exit";
-  if (space.exits_ || (name != nullptr && name->text() == "skip")) {
+  std::vector<absl::string_view> searched;
+  for (const DrafterRow& row : DrafterCatalogue()) {
+    if (row.search == SearchOver::kNothing) continue;
+    searched.push_back(row.name);
+    if (name == nullptr || name->text() != row.name) continue;
     if (layers < 2)
       return method.Error("the target has no two layers to choose from");
+    space.exits_ = row.search == SearchOver::kExits;
     return space;
   }
-  return method.Error(
-      "search takes a method with one drafter, early_exit or skip");
+  return method.Error(absl::StrCat("search takes a method with one drafter, ",
+                                   absl::StrJoin(searched, " or ")));
 }
 
 int SearchSpace::size() const {

@@ -1,6 +1,7 @@
 #include "tests/benchmarks/drafted.h"
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "core/model/context.h"
 #include "core/random/random_source.h"
 #include "core/random/seeded_source.h"
+#include "drafters/drafter.h"
 #include "drafters/drafting.h"
 #include "tests/benchmarks/made_up_laws.h"
 #include "tree/draft_tree.h"
@@ -36,11 +38,12 @@ TrunkTree DraftedTree(const MadeUpLaws& laws, bool dense,
                       std::uint32_t round) {
   constexpr int kNoLimit = 1 << 20;
   MadeUpDrafter drafter(laws, dense);
+  const std::unique_ptr<DraftSession> session = drafter.NewSession();
   SeededSource random(1);
   const Context context = RoundContext(round);
-  absl::StatusOr<TrunkTree> tree =
-      DraftTrunk({drafter, policy, law, 0}, context, {.max_depth = kNoLimit},
-                 Chance(random, context.prompt, context.round));
+  absl::StatusOr<TrunkTree> tree = DraftTrunk(
+      {drafter, *session, policy, law, 0}, context, {.max_depth = kNoLimit},
+      Chance(random, context.prompt, context.round));
   Check(tree.ok(), "a made-up drafter does not fail");
   return *std::move(tree);
 }

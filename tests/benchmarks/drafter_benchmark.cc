@@ -68,7 +68,8 @@ void TimeRound(benchmark::State& state, const Case& drafter_case, int history) {
   std::uint64_t length = 0;
   while (length < 2 * static_cast<std::uint64_t>(history))
     context.tokens.push_back(TextAt(length++));
-  Check(drafter->Begin(context).ok(), "a text can be begun");
+  const std::unique_ptr<DraftSession> session = drafter->NewSession();
+  Check(session->Begin(context).ok(), "a text can be begun");
   const TrunkTree bare(0, 0, drafter_case.law);
   const DraftTree tree_observed =
       Merge({&bare, 1});  // none of them looks at it
@@ -76,13 +77,13 @@ void TimeRound(benchmark::State& state, const Case& drafter_case, int history) {
   double drafted = 0;
   for (auto _ : state) {
     absl::StatusOr<TrunkTree> tree = DraftTrunk(
-        {*drafter, policy, drafter_case.law, 0}, context, {.max_depth = 100},
-        Chance(random, context.prompt, context.round));
+        {*drafter, *session, policy, drafter_case.law, 0}, context,
+        {.max_depth = 100}, Chance(random, context.prompt, context.round));
     Check(tree.ok(), "these drafters do not fail");
     drafted += tree->size() - 1;
     for (int i = 0; i < 3; ++i) context.tokens.push_back(TextAt(length++));
     ++context.round;
-    Check(drafter->Observe(context, {tree_observed, verdict, 0}).ok(),
+    Check(session->Observe(context, {tree_observed, verdict, 0}).ok(),
           "a round can be observed");
   }
   state.counters["drafted"] = {drafted, benchmark::Counter::kAvgIterations};

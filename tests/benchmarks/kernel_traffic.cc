@@ -99,9 +99,11 @@ class Layer {
     const auto floats = [&](double columns) { return 4.0 * rows_ * columns; };
     product("norm, qkv", projected.columns, shape_.hidden,
             floats(shape_.hidden), [&](const Weight& weight) {
-              return backend_->NormLinear(
-                  norm,
-                  {.x = normed, .weight = &weight, .bias = {}, .y = projected});
+              return backend_->Linear({.x = normed,
+                                       .weight = &weight,
+                                       .bias = {},
+                                       .y = projected,
+                                       .source = norm});
             });
     KvCache cache = {.kv_heads = shape_.kv_heads, .head_dim = shape_.head_dim};
     Must(backend_->ReserveKv(cache, kCommitted + rows_, 0));
@@ -144,31 +146,36 @@ class Layer {
     product("attention, output", shape_.hidden, queries,
             floats(queries) + 4.0 * (kCommitted + rows_) * keys,
             [&](const Weight& weight) {
-              return backend_->AttentionLinear({attention}, {.x = attended,
-                                                             .weight = &weight,
-                                                             .bias = {},
-                                                             .y = stream,
-                                                             .add = true});
+              return backend_->Linear(
+                  {.x = attended,
+                   .weight = &weight,
+                   .bias = {},
+                   .y = stream,
+                   .add = true,
+                   .source = absl::MakeConstSpan(&attention, 1)});
             });
     product("norm, gate and up", both.columns, shape_.hidden,
             floats(shape_.hidden), [&](const Weight& weight) {
-              return backend_->NormLinear(
-                  norm,
-                  {.x = normed, .weight = &weight, .bias = {}, .y = both});
+              return backend_->Linear({.x = normed,
+                                       .weight = &weight,
+                                       .bias = {},
+                                       .y = both,
+                                       .source = norm});
             });
     const Tensor gate = both.Columns(0, shape_.inner);
     product("activation, down", shape_.hidden, shape_.inner,
             floats(2.0 * shape_.inner), [&](const Weight& weight) {
-              return backend_->ActivateLinear(
-                  {.function = Nonlinearity::kSilu,
-                   .x = gate,
-                   .up = both.Columns(shape_.inner, shape_.inner),
-                   .y = gate},
-                  {.x = gate,
-                   .weight = &weight,
-                   .bias = {},
-                   .y = stream,
-                   .add = true});
+              const ActivateArgs activate = {
+                  .function = Nonlinearity::kSilu,
+                  .x = gate,
+                  .up = both.Columns(shape_.inner, shape_.inner),
+                  .y = gate};
+              return backend_->Linear({.x = gate,
+                                       .weight = &weight,
+                                       .bias = {},
+                                       .y = stream,
+                                       .add = true,
+                                       .source = activate});
             });
     product("logits", shape_.vocab, shape_.hidden, floats(shape_.hidden),
             [&](const Weight& weight) {

@@ -5,20 +5,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/propose_each.h"
 #include "tests/support/mix.h"
-#include "tree/derive.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 namespace {
@@ -77,29 +72,15 @@ int MadeUpLaws::Pick(absl::Span<const TokenId> path) {
   return static_cast<int>(state % kCount);
 }
 
-std::vector<DraftLaw> MadeUpDrafter::laws() const {
-  return {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
-          DraftLaw::kDeterministic};
-}
-
-absl::Status MadeUpDrafter::Begin(const Context& /*context*/) {
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<Distribution>> MadeUpDrafter::Propose(
-    const Context& /*context*/, const TrunkTree& tree,
-    absl::Span<const int> nodes) {
-  std::vector<Distribution> proposals;
-  for (int node : nodes) {
-    const int index = MadeUpLaws::Pick(TokensTo(tree, node));
-    proposals.push_back(dense_ ? laws_.dense(index) : laws_.sparse(index));
-  }
-  return proposals;
-}
-
-absl::Status MadeUpDrafter::Observe(const Context& /*context*/,
-                                    const RoundOutcome& /*outcome*/) {
-  return absl::OkStatus();
+absl::StatusOr<std::vector<Proposals>> MadeUpDrafter::Propose(
+    absl::Span<const DraftRequest> requests) {
+  return ProposeEach(
+      requests, [this](const DraftRequest& /*request*/, int /*node*/,
+                       absl::Span<const TokenId> path) {
+        const int index = MadeUpLaws::Pick(path);
+        return absl::StatusOr<Distribution>(dense_ ? laws_.dense(index)
+                                                   : laws_.sparse(index));
+      });
 }
 
 }  // namespace banyan

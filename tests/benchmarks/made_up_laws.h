@@ -7,16 +7,11 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
@@ -57,18 +52,15 @@ class MadeUpLaws {
 class MadeUpDrafter : public Drafter {
  public:
   MadeUpDrafter(const MadeUpLaws& laws, bool dense)
-      : laws_(laws), dense_(dense) {}
+      : Drafter({.laws = EveryLaw()}, /*carried=*/nullptr),
+        laws_(laws),
+        dense_(dense) {}
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<MadeUpDrafter>(*this);
+  std::unique_ptr<DraftSession> NewSession() const override {
+    return std::make_unique<BlankSession>();
   }
-  std::vector<DraftLaw> laws() const override;
-  absl::Status Begin(const Context& context) override;
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override;
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override;
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> requests) override;
 
  private:
   const MadeUpLaws& laws_;

@@ -25,6 +25,7 @@
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
 #include "core/random/seeded_source.h"
+#include "drafters/drafter.h"
 #include "drafters/drafting.h"
 #include "drafters/text/corpus_index.h"
 #include "drafters/text/rest/rest.h"
@@ -128,7 +129,8 @@ void TimeRound(benchmark::State& state, bool with_tree) {
   SeededSource random(1);
   Context context;
   context.tokens = texts.front();
-  Check(drafter.Begin(context).ok(), "a text can be begun");
+  const std::unique_ptr<DraftSession> session = drafter.NewSession();
+  Check(session->Begin(context).ok(), "a text can be begun");
   const TrunkTree bare(0, 0, law);
   const DraftTree observed = Merge({&bare, 1});  // it does not look at it
   const Verdict verdict;
@@ -137,12 +139,12 @@ void TimeRound(benchmark::State& state, bool with_tree) {
   for (auto _ : state) {
     context.tokens = texts[next++ % texts.size()];
     ++context.round;
-    Check(drafter.Observe(context, {observed, verdict, 0}).ok(),
+    Check(session->Observe(context, {observed, verdict, 0}).ok(),
           "a round can be observed");
     if (!with_tree) continue;
-    const absl::StatusOr<TrunkTree> tree =
-        DraftTrunk({drafter, policy, law, 0}, context, {.max_depth = 100},
-                   Chance(random, context.prompt, context.round));
+    const absl::StatusOr<TrunkTree> tree = DraftTrunk(
+        {drafter, *session, policy, law, 0}, context, {.max_depth = 100},
+        Chance(random, context.prompt, context.round));
     Check(tree.ok(), "a plan does not fail");
     drafted += tree->size() - 1;
   }

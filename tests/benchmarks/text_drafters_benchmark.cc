@@ -138,46 +138,46 @@ std::unique_ptr<Drafter> Make(const char* section) {
 class Rounds {
  public:
   Rounds(const Case& of, int size)
-      : prototype_(Make(of.drafter)),
+      : drafter_(Make(of.drafter)),
         policy_(std::move(BuildPolicy(Read(of.policy))->policy)),
-        length_(prototype_->carries_state() ? kPrompt : size) {
-    if (!prototype_->carries_state()) return;
+        length_(drafter_->carried() != nullptr ? kPrompt : size) {
+    if (drafter_->carried() == nullptr) return;
     for (int held = 0; held < size; held += kPrompt) {
-      const std::unique_ptr<Drafter> clone = prototype_->Clone();
+      const std::unique_ptr<DraftSession> earlier = drafter_->NewSession();
       Context context = {.tokens = {Next()}, .prompt_length = 1};
-      Check(clone->Begin(context).ok(), "a text can be begun");
+      Check(earlier->Begin(context).ok(), "a text can be begun");
       for (int i = 0; i < kPrompt; ++i) context.tokens.push_back(Next());
-      Check(prototype_->Absorb(context.tokens, clone->End()).ok(),
+      Check(drafter_->carried()->Absorb(context.tokens, earlier->End()).ok(),
             "a text can be taken over");
     }
   }
 
   // Whether the text has grown by a quarter, or there is none.
   bool spent() const {
-    return drafter_ == nullptr ||
+    return session_ == nullptr ||
            context_.tokens.size() >= static_cast<std::size_t>(length_ * 5 / 4);
   }
   void Begin() {
     context_ = {};
     for (int i = 0; i < length_; ++i) context_.tokens.push_back(Next());
     context_.prompt_length = length_;
-    drafter_ = prototype_->Clone();
-    Check(drafter_->Begin(context_).ok(), "a text can be begun");
+    session_ = drafter_->NewSession();
+    Check(session_->Begin(context_).ok(), "a text can be begun");
   }
 
   // How many tokens were drafted.
   int Run() {
     absl::StatusOr<TrunkTree> tree = DraftTrunk(
-        {*drafter_, *policy_, DraftLaw::kDeterministic, 0}, context_,
+        {*drafter_, *session_, *policy_, DraftLaw::kDeterministic, 0}, context_,
         {.max_depth = 100}, Chance(random_, context_.prompt, context_.round));
     Check(tree.ok(), "these drafters do not fail");
     for (int i = 0; i < kTokensOfRound; ++i) context_.tokens.push_back(Next());
     ++context_.round;
-    if (drafter_->reads_rows()) {
+    if (drafter_->traits().reads_scores) {
       context_.scored = &scores_;
       observed_ = Merge({&*tree, 1});
     }
-    Check(drafter_->Observe(context_, {observed_, verdict_, 0}).ok(),
+    Check(session_->Observe(context_, {observed_, verdict_, 0}).ok(),
           "a round can be observed");
     context_.scored = nullptr;
     return tree->size() - 1;
@@ -186,8 +186,8 @@ class Rounds {
  private:
   TokenId Next() { return TextAt(next_++); }
 
-  std::unique_ptr<Drafter> prototype_;
   std::unique_ptr<Drafter> drafter_;
+  std::unique_ptr<DraftSession> session_;
   std::unique_ptr<TreePolicy> policy_;
   int length_;
   std::uint64_t next_ = 0;

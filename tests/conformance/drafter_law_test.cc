@@ -16,12 +16,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/bytes.h"
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
-#include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
@@ -39,7 +37,6 @@
 #include "tests/support/models.h"
 #include "tests/support/tally.h"
 #include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -50,14 +47,6 @@ constexpr char kProgram[] = "drafter_law_test";
 constexpr const char* kPolicies[] = {
     "chain {gamma: 2}", "expansion {branching: [2, 1]}",
     "sequences {count: 2, gamma: 2}", "best_first {budget: 3}"};
-
-std::vector<std::string> DrafterSpecs() {
-  std::vector<std::string> specs;
-  for (const DrafterRow& row : DrafterCatalogue())
-    for (absl::string_view example : row.examples)
-      specs.push_back(absl::StrCat(row.name, " ", example));
-  return specs;
-}
 
 class EveryDrafter
     : public testing::TestWithParam<std::tuple<std::string, ProofSize>> {};
@@ -78,7 +67,8 @@ TEST_P(EveryDrafter, KeepsTheTargetLawUnderEveryLosslessVerifier) {
     const bool rewrites = absl::StrContains(drafter, "mode: rewrite") &&
                           (size.rounds == 1 || size.letters == 2);
     const bool silent =
-        rewrites || (size.rounds == 1 && proof.Make(drafter)->reads_rows());
+        rewrites ||
+        (size.rounds == 1 && proof.Make(drafter)->traits().reads_scores);
     EXPECT_TRUE(proof.accepted() > 0 || temperature == 0 || silent)
         << "no draft was ever accepted";
   }
@@ -91,28 +81,13 @@ TEST_P(EveryDrafter, GivesTheLawsOfItsRow) {
   int rows = 0;
   for (const DrafterRow& row : DrafterCatalogue())
     if (row.name == name) {
-      EXPECT_EQ(DrafterProof(size, 1).Make(drafter)->laws(), row.laws);
+      EXPECT_EQ(DrafterProof(size, 1).Make(drafter)->traits().laws, row.laws);
       ++rows;
     }
   EXPECT_EQ(rows, 1);
 }
 
-// Those that carry state, with something to carry.
-constexpr const char* kCarrying[] = {
-    "ngram {reset: never}",
-    "suffix {reset: never}",
-    "suffix {reset: never, mode: tree, factor: 2, depth: 5}",
-    "sam {reset: never, threshold: 1, bias: 0, tokens: 3}",
-    "sam {reset: never, threshold: 3, bias: 1,"
-    " fallback: {name: ngram, reset: never}}",
-    "trie {reset: never}",
-    "trie {reset: never, branch_length: 2, max_match: 2, nodes: 3}",
-    "recycling {reset: never}",
-    "recycling {reset: never, successors: 1}",
-    "hybrid {drafters: [{drafter: {name: trie, reset: never}, depth: 1},"
-    " {drafter: {name: suffix, reset: never}}]}"};
-
-// A row a token, as recycling learns them: behind 0 one token, 1, and behind 1
+// A row a token, as recycling learns them: after 0 one token, 1, and after 1
 // one, 0.
 std::string RecycledRows() {
   ByteWriter bytes;
@@ -120,51 +95,73 @@ std::string RecycledRows() {
   return bytes.Take();
 }
 
+// A session of a drafter of its own, which an earlier prompt taught.
+class TaughtSession : public QuietSession {
+ public:
+  TaughtSession(DrafterProof& proof, const std::string& spec)
+      : QuietSession(SessionFacets{}), drafter_(proof.Make(spec)) {}
+
+  absl::Status Begin(const Context& context) override {
+    Context earlier = ContextOf({1, 1, 0, 1, 0, 0});
+    earlier.prompt_length = 1;
+    const std::unique_ptr<DraftSession> before = drafter_->NewSession();
+    BANYAN_RETURN_IF_ERROR(before->Begin(earlier));
+    std::string learnt = before->End();
+    if (drafter_->traits().reads_scores) learnt = RecycledRows();
+    BANYAN_RETURN_IF_ERROR(drafter_->carried()->Absorb(earlier.tokens, learnt));
+    session_ = drafter_->NewSession();
+    return session_->Begin(context);
+  }
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override {
+    return session_->Observe(context, outcome);
+  }
+  absl::StatusOr<Proposals> Propose(DraftRequest request) {
+    request.session = session_.get();
+    BANYAN_ASSIGN_OR_RETURN(std::vector<Proposals> all,
+                            drafter_->Propose({&request, 1}));
+    return std::move(all.front());
+  }
+
+ private:
+  std::unique_ptr<Drafter> drafter_;
+  std::unique_ptr<DraftSession> session_;
+};
+
 // What it learnt from an earlier prompt is there again whenever a run begins,
 // as the enumeration asks; so it may carry state.
 class AfterAnEarlierPrompt : public Drafter {
  public:
   AfterAnEarlierPrompt(DrafterProof& proof, std::string spec)
-      : proof_(proof), spec_(std::move(spec)), inner_(proof.Make(spec_)) {}
+      : Drafter(proof.Make(spec)->traits(), /*carried=*/nullptr),
+        proof_(proof),
+        spec_(std::move(spec)) {}
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<AfterAnEarlierPrompt>(proof_, spec_);
+  std::unique_ptr<DraftSession> NewSession() const override {
+    return std::make_unique<TaughtSession>(proof_, spec_);
   }
-  std::vector<DraftLaw> laws() const override { return inner_->laws(); }
-  bool reads_rows() const override { return inner_->reads_rows(); }
-  absl::Status Begin(const Context& context) override {
-    const std::unique_ptr<Drafter> prototype = proof_.Make(spec_);
-    Context earlier = ContextOf({1, 1, 0, 1, 0, 0});
-    earlier.prompt_length = 1;
-    const std::unique_ptr<Drafter> before = prototype->Clone();
-    BANYAN_RETURN_IF_ERROR(before->Begin(earlier));
-    std::string learnt = before->End();
-    if (before->reads_rows()) learnt = RecycledRows();
-    BANYAN_RETURN_IF_ERROR(prototype->Absorb(earlier.tokens, learnt));
-    inner_ = prototype->Clone();
-    return inner_->Begin(context);
-  }
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override {
-    return inner_->Propose(context, tree, nodes);
-  }
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override {
-    return inner_->Observe(context, outcome);
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> requests) override {
+    std::vector<Proposals> all;
+    for (const DraftRequest& request : requests) {
+      BANYAN_ASSIGN_OR_RETURN(
+          Proposals proposals,
+          SessionOf<TaughtSession>(request).Propose(request));
+      all.push_back(std::move(proposals));
+    }
+    return all;
   }
 
  private:
   DrafterProof& proof_;
   std::string spec_;
-  std::unique_ptr<Drafter> inner_;
 };
 
 TEST(DrafterLaw, IsKeptWithWhatAnEarlierPromptLeft) {
   Tally tally;
-  for (const std::string spec : kCarrying) {
+  for (const std::string& spec : CarryingSpecs()) {
     DrafterProof proof({2, 1, 4, 200'000, true}, 1);
-    ASSERT_TRUE(proof.Make(spec)->carries_state());
+    ASSERT_NE(proof.Make(spec)->carried(), nullptr);
     for (const std::string& verifier : LosslessVerifiers(1))
       for (DraftLaw law : kEveryLaw)
         proof.Prove({spec, verifier, "expansion {branching: [2, 1]}", law,

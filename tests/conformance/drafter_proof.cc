@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "configs/loader/loader.h"
 #include "core/base/check.h"
@@ -136,6 +137,29 @@ void PutTokenizers(int letters, Workbench& bench) {
 }
 
 }  // namespace
+
+std::vector<std::string> DrafterSpecs() {
+  std::vector<std::string> specs;
+  for (const DrafterRow& row : DrafterCatalogue())
+    for (absl::string_view example : row.examples)
+      specs.push_back(absl::StrCat(row.name, " ", example));
+  return specs;
+}
+
+std::vector<std::string> CarryingSpecs() {
+  return {"ngram {reset: never}",
+          "suffix {reset: never}",
+          "suffix {reset: never, mode: tree, factor: 2, depth: 5}",
+          "sam {reset: never, threshold: 1, bias: 0, tokens: 3}",
+          "or_else {first: {name: sam, reset: never, threshold: 3, bias: 1},"
+          " second: {name: ngram, reset: never}}",
+          "trie {reset: never}",
+          "trie {reset: never, branch_length: 2, max_match: 2, nodes: 3}",
+          "recycling {reset: never}",
+          "recycling {reset: never, successors: 1}",
+          "hybrid {drafters: [{drafter: {name: trie, reset: never}, depth: 1},"
+          " {drafter: {name: suffix, reset: never}}]}"};
+}
 
 DrafterProof::DrafterProof(const ProofSize& size, double temperature)
     : size_(size),

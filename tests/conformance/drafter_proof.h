@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
@@ -15,6 +16,11 @@
 #include "tree/draft_tree.h"
 
 namespace banyan {
+
+// Every example of every drafter of the catalogue, as specs.
+std::vector<std::string> DrafterSpecs();
+// Those that carry state, with something to carry.
+std::vector<std::string> CarryingSpecs();
 
 // The drafter's spec is for messages.
 struct DrafterPairing {

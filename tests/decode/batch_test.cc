@@ -21,9 +21,9 @@
 #include "core/prob/sampling_rule.h"
 #include "core/random/seeded_source.h"
 #include "decode/batch_decoder.h"
+#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
-#include "decode/round.h"
 #include "decode/sequence.h"
 #include "drafters/drafter.h"
 #include "drafters/heads/medusa/heads.h"
@@ -32,10 +32,13 @@
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
+#include "tests/support/any_lesson.h"
 #include "tests/support/decoding.h"
+#include "tests/support/decorated.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
+#include "tree/verdict.h"
 
 namespace banyan {
 namespace {
@@ -308,26 +311,34 @@ TEST(Batch, SharesOneReadingOfMedusasHeads) {
   EXPECT_EQ(Sum(heads->states), Sum(rounds) - 1);
 }
 
-// Tells which prompts it had taken over whenever it was cloned, by their first
-// tokens after the begin token.
-class Learning : public TableDrafter {
+// Tells which prompts it had taken over whenever a session was made.
+class Learning : public TableDrafter, private AnyLesson {
  public:
   using Texts = std::vector<std::vector<TokenId>>;
   Learning(std::shared_ptr<TableModel> model, std::vector<Texts>& seen)
-      : TableDrafter(std::move(model)), seen_(seen) {}
+      : TableDrafter(std::move(model), this), seen_(seen) {}
 
-  std::unique_ptr<Drafter> Clone() const override {
+  std::unique_ptr<DraftSession> NewSession() const override {
     seen_.push_back(taught_);
-    return std::make_unique<Learning>(*this);
+    return std::make_unique<Teaching>();
   }
-  bool carries_state() const override { return true; }
-  absl::Status Begin(const Context& context) override {
-    prompt_ = context.tokens;
-    return TableDrafter::Begin(context);
-  }
-  std::string End() override {
-    return std::string(prompt_.begin(), prompt_.end());
-  }
+
+ private:
+  // Teaches its prompt.
+  class Teaching : public DecoratedSession {
+   public:
+    absl::Status Begin(const Context& context) override {
+      prompt_ = context.tokens;
+      return absl::OkStatus();
+    }
+    std::string End() override {
+      return std::string(prompt_.begin(), prompt_.end());
+    }
+
+   private:
+    std::vector<TokenId> prompt_;
+  };
+
   absl::Status Absorb(absl::Span<const TokenId> text,
                       absl::string_view learnt) override {
     taught_.emplace_back(learnt.begin(), learnt.end());
@@ -339,9 +350,7 @@ class Learning : public TableDrafter {
                                : absl::OkStatus();
   }
 
- private:
   std::vector<Texts>& seen_;
-  std::vector<TokenId> prompt_;
   Texts taught_;
 };
 
@@ -387,18 +396,23 @@ class Forgetful : public TableDrafter {
  public:
   using TableDrafter::TableDrafter;
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Forgetful>(*this);
-  }
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& /*outcome*/) override {
-    return context.prompt == 1 && ++rounds_ == 2
-               ? absl::DataLossError("a torn index")
-               : absl::OkStatus();
+  std::unique_ptr<DraftSession> NewSession() const override {
+    return std::make_unique<Forgetting>();
   }
 
  private:
-  int rounds_ = 0;
+  class Forgetting : public DecoratedSession {
+   public:
+    absl::Status Observe(const Context& context,
+                         const RoundOutcome& /*outcome*/) override {
+      return context.prompt == 1 && ++rounds_ == 2
+                 ? absl::DataLossError("a torn index")
+                 : absl::OkStatus();
+    }
+
+   private:
+    int rounds_ = 0;
+  };
 };
 
 Decoder ForgetfulDecoder(const std::shared_ptr<TableModel>& target) {

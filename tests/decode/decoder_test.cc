@@ -13,7 +13,7 @@
 #include "core/model/table_model.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/seeded_source.h"
-#include "decode/round.h"
+#include "decode/commit.h"
 #include "decode/sequence.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"

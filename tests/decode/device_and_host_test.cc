@@ -13,9 +13,9 @@
 #include "core/base/token.h"
 #include "core/ops/weight.h"
 #include "core/random/seeded_source.h"
+#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
-#include "decode/round.h"
 #include "decode/sequence.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/core/transformer/made_model.h"
@@ -126,7 +126,7 @@ TEST(DeviceAndHost, TakeTurnsWithTheHosts) {
       }
       const auto records = decoder->StepAll(going, seeded);
       ASSERT_TRUE(records.ok()) << records.status();
-      on_device += going.front()->stands_on_device ? 1 : 0;
+      on_device += RanOnDevice(*records->front()) ? 1 : 0;
     }
     EXPECT_GT(on_device, 4);
     const auto text = [](const Sequence& sequence, const Prompt& prompt) {

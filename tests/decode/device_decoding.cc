@@ -86,7 +86,7 @@ Rounds RoundsOf(Decoder& decoder, const Prompt& prompt, int tokens,
   while (sequence->stopped == StopReason::kNone) {
     auto record = decoder.Step(*sequence, random);
     Check(record.ok(), record.status().message());
-    if (sequence->stands_on_device) ++run.on_device;
+    if (RanOnDevice(*record)) ++run.on_device;
     run.tokens.insert(run.tokens.end(), record->emitted.begin(),
                       record->emitted.end());
     run.rounds.push_back(*std::move(record));

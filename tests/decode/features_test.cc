@@ -23,15 +23,17 @@
 #include "core/prob/sampling_rule.h"
 #include "core/random/seeded_source.h"
 #include "core/transformer/transformer.h"
+#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
-#include "decode/round.h"
 #include "decode/sequence.h"
+#include "drafters/drafter.h"
 #include "drafters/models/small_model/small_model.h"
 #include "tests/conformance/toys.h"
 #include "tests/core/transformer/made_model.h"
 #include "tests/core/transformer/walk.h"
 #include "tests/support/decoding.h"
+#include "tests/support/decorated.h"
 #include "tests/support/host_part.h"
 #include "tests/support/models.h"
 #include "tests/support/must_read.h"
@@ -63,40 +65,35 @@ std::vector<std::vector<float>> Fresh(const Model& target,
   return states;
 }
 
-// Drafts as a small model, and holds every feature it is given against a fresh
-// pass, to the bit.
-class Watcher : public SmallModel {
+// Holds every feature it is given against a fresh pass, to the bit.
+class WatchingSession : public DecoratedSession {
  public:
-  Watcher(std::shared_ptr<const Model> model, const Model& target, int* seen)
-      : SmallModel(model, SamplingRule({.temperature = 0})),
-        model_(std::move(model)),
+  WatchingSession(std::unique_ptr<DraftSession> inner,
+                  const std::vector<int>& taps, const Model& target, int* seen)
+      : DecoratedSession(std::move(inner)),
+        taps_(taps),
         target_(target),
         seen_(seen) {}
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Watcher>(model_, target_, seen_);
-  }
-
-  std::vector<int> taps() const override { return {kAfterFinalNorm, 1}; }
   absl::Status Begin(const Context& context) override {
     EXPECT_EQ(context.features.rows,
               static_cast<int>(context.tokens.size()) - 1);
     Compare(context);
-    return SmallModel::Begin(context);
+    return DecoratedSession::Begin(context);
   }
   absl::Status Observe(const Context& context,
                        const RoundOutcome& outcome) override {
     EXPECT_LE(context.features.rows,
               static_cast<int>(outcome.verdict.path.size()) + 1);
     Compare(context);
-    return SmallModel::Observe(context, outcome);
+    return DecoratedSession::Observe(context, outcome);
   }
 
  private:
   void Compare(const Context& context) {
     const absl::Span<const TokenId> text(context.tokens);
     if (text.size() == 1) return;  // nothing was read yet
-    for (int tap : taps()) {
+    for (int tap : taps_) {
       const auto fresh = Fresh(target_, text.first(text.size() - 1), tap);
       const int rows = context.features.rows;
       for (int row = 0; row < rows; ++row) {
@@ -109,7 +106,34 @@ class Watcher : public SmallModel {
     }
   }
 
-  std::shared_ptr<const Model> model_;
+  const std::vector<int>& taps_;
+  const Model& target_;
+  int* seen_;
+};
+
+// Drafts as a small model, with WatchingSessions.
+class Watcher : public Decorated {
+ public:
+  Watcher(std::shared_ptr<const Model> model, const Model& target, int* seen)
+      : Watcher(std::make_unique<SmallModel>(std::move(model),
+                                             SamplingRule({.temperature = 0})),
+                target, seen) {}
+
+  std::unique_ptr<DraftSession> NewSession() const override {
+    return std::make_unique<WatchingSession>(inner().NewSession(),
+                                             traits().taps, target_, seen_);
+  }
+
+ private:
+  Watcher(std::unique_ptr<Drafter> inner, const Model& target, int* seen)
+      : Decorated(WithTaps(inner->traits()), std::move(inner)),
+        target_(target),
+        seen_(seen) {}
+  static DrafterTraits WithTaps(DrafterTraits traits) {
+    traits.taps = {kAfterFinalNorm, 1};
+    return traits;
+  }
+
   const Model& target_;
   int* seen_;
 };

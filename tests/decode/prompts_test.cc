@@ -10,18 +10,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/table_model.h"
-#include "core/prob/distribution.h"
 #include "core/prob/logits.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/seeded_source.h"
+#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "decode/plain_decoder.h"
-#include "decode/round.h"
 #include "decode/sequence.h"
 #include "drafters/drafter.h"
 #include "drafters/text/ngram/ngram.h"
@@ -29,10 +29,12 @@
 #include "gtest/gtest.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
+#include "tests/support/any_lesson.h"
 #include "tests/support/decoding.h"
+#include "tests/support/decorated.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
-#include "tree/trunk_tree.h"
+#include "tree/draft_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
@@ -47,7 +49,7 @@ std::vector<std::string> Traces(const Decoded& decoded) {
   return traces;
 }
 
-// Remembers what it was told.
+// Remembers what its sessions were told.
 class Listener : public TableDrafter {
  public:
   struct Heard {
@@ -57,16 +59,24 @@ class Listener : public TableDrafter {
   Listener(std::shared_ptr<TableModel> model, std::vector<Heard>& heard)
       : TableDrafter(std::move(model)), heard_(heard) {}
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Listener>(*this);
-  }
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override {
-    heard_.push_back({outcome.trunk, context.tokens});
-    return absl::OkStatus();
+  std::unique_ptr<DraftSession> NewSession() const override {
+    return std::make_unique<Told>(heard_);
   }
 
  private:
+  class Told : public DecoratedSession {
+   public:
+    explicit Told(std::vector<Heard>& heard) : heard_(heard) {}
+    absl::Status Observe(const Context& context,
+                         const RoundOutcome& outcome) override {
+      heard_.push_back({outcome.trunk, context.tokens});
+      return absl::OkStatus();
+    }
+
+   private:
+    std::vector<Heard>& heard_;
+  };
+
   std::vector<Heard>& heard_;
 };
 
@@ -154,15 +164,21 @@ TEST(Prompts, TeachTheNextWhereADrafterCarriesState) {
 }
 
 // Counts how often it takes over what a prompt taught.
-class Absorbing : public TableDrafter {
+class Absorbing : public TableDrafter, private AnyLesson {
  public:
   Absorbing(std::shared_ptr<TableModel> model, int& absorbed)
-      : TableDrafter(std::move(model)), absorbed_(absorbed) {}
+      : TableDrafter(std::move(model), this), absorbed_(absorbed) {}
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Absorbing>(*this);
+  std::unique_ptr<DraftSession> NewSession() const override {
+    return std::make_unique<Teaching>();
   }
-  std::string End() override { return "learnt"; }
+
+ private:
+  class Teaching : public DecoratedSession {
+   public:
+    std::string End() override { return "learnt"; }
+  };
+
   absl::Status Absorb(absl::Span<const TokenId> text,
                       absl::string_view learnt) override {
     EXPECT_EQ(learnt, "learnt");
@@ -171,7 +187,6 @@ class Absorbing : public TableDrafter {
     return absl::OkStatus();
   }
 
- private:
   int& absorbed_;
 };
 
@@ -207,12 +222,8 @@ class Overflowing : public TableDrafter {
  public:
   using TableDrafter::TableDrafter;
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Overflowing>(*this);
-  }
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& /*context*/, const TrunkTree& /*tree*/,
-      absl::Span<const int> /*nodes*/) override {
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> /*requests*/) override {
     return NoLogit(0, std::numeric_limits<double>::quiet_NaN());
   }
 };
@@ -245,7 +256,8 @@ TEST(Prompts, TeachEveryTrunkOrNone) {
         TrunkOf(drafter(), "chain {gamma: 1}", DraftLaw::kDeterministic));
   Decoder decoder = WithTrunks(*target, "match", std::move(trunks)).value();
   const auto held = [&](std::size_t trunk) {
-    return decoder.method().trunks[trunk].drafter->carried().front().held;
+    const Drafter& taught = *decoder.method().trunks[trunk].drafter;
+    return taught.carried()->holdings().front().held;
   };
   const std::string good("\1\0\0\0", 4);
   EXPECT_EQ(decoder.Absorb({{5, 2, 1}, {good, "torn"}}).code(),

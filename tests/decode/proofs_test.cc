@@ -19,7 +19,9 @@
 #include "drafters/models/small_model/small_model.h"
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
+#include "tests/support/any_lesson.h"
 #include "tests/support/decoding.h"
+#include "tests/support/table_drafter.h"
 #include "tree/policies/catalogue.h"
 #include "verifiers/catalogue.h"
 
@@ -117,16 +119,10 @@ TEST(Proofs, AMethodNeedsThoseOfAllItsParts) {
                           ProofPair{"multi_round", "trunks", "merged"}));
 }
 
-class Carrying : public SmallModel {
- public:
-  using SmallModel::SmallModel;
-  bool carries_state() const override { return true; }
-};
-
 TEST(Proofs, ADrafterThatCarriesStateNeedsTheProofOfThatToo) {
+  AnyLesson state;
   Method method = MethodOf("multi_round", "ngram", 1);
-  method.trunks[0].drafter =
-      std::make_unique<Carrying>(Toy({}), SamplingRule(SamplingOptions()));
+  method.trunks[0].drafter = std::make_unique<TableDrafter>(Toy({}), &state);
   EXPECT_THAT(PairsOf(method),
               ElementsAre(ProofPair{"multi_round", "policy", "chain"},
                           ProofPair{"multi_round", "drafter", "ngram"},

@@ -14,6 +14,7 @@
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/decoding.h"
+#include "tests/support/decorated.h"
 #include "tests/support/fake_policy.h"
 #include "tests/support/table_drafter.h"
 #include "tree/draft_tree.h"
@@ -165,15 +166,11 @@ TEST(Refusal, SaysWhatDoesNotGoWithWhatAndWhy) {
        "node's own, and the policy shares draws between nodes");
 }
 
-class Ranker : public TableDrafter {
+class Ranker : public Decorated {
  public:
-  Ranker() : TableDrafter(Toy({})) {}
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Ranker>();
-  }
-  std::vector<DraftLaw> laws() const override {
-    return {DraftLaw::kDeterministic};
-  }
+  Ranker()
+      : Decorated({.laws = {DraftLaw::kDeterministic}},
+                  std::make_unique<TableDrafter>(Toy({}))) {}
 };
 
 TEST(Refusal, ADrafterThatOnlyRanksIsNeverDividedBy) {

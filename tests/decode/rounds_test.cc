@@ -9,16 +9,15 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/model/table_model.h"
-#include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/enumerating_source.h"
 #include "core/random/seeded_source.h"
+#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
-#include "decode/round.h"
 #include "decode/sequence.h"
+#include "drafters/drafter.h"
 #include "drafters/models/small_model/small_model.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -30,7 +29,6 @@
 #include "tests/support/table_drafter.h"
 #include "tests/support/tally.h"
 #include "tree/tree_policy.h"
-#include "tree/trunk_tree.h"
 #include "verifiers/catalogue.h"
 
 namespace banyan {
@@ -42,21 +40,15 @@ using ::testing::HasSubstr;
 class Flaky : public SmallModel {
  public:
   Flaky(std::shared_ptr<TableModel> model, int fails_at)
-      : SmallModel(model, SamplingRule()),
-        model_(std::move(model)),
-        fails_at_(fails_at) {}
+      : SmallModel(std::move(model), SamplingRule()), fails_at_(fails_at) {}
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Flaky>(model_, fails_at_);
-  }
-  absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
+  absl::StatusOr<std::vector<Proposals>> Propose(
       absl::Span<const DraftRequest> requests) override {
     if (--fails_at_ == 0) return absl::UnavailableError("away for a moment");
-    return SmallModel::ProposeAll(requests);
+    return SmallModel::Propose(requests);
   }
 
  private:
-  std::shared_ptr<TableModel> model_;
   int fails_at_;
 };
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
-#include "decode/round.h"
+#include "decode/commit.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {
@@ -51,6 +51,8 @@ void ExpectSameTree(const DraftTree& got, const DraftTree& expected,
 }
 
 }  // namespace
+
+bool RanOnDevice(const RoundRecord& round) { return round.times.device_ns > 0; }
 
 void ExpectSameRounds(const Rounds& got, const Rounds& expected, bool whole) {
   EXPECT_EQ(got.tokens, expected.tokens);

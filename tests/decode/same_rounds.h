@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/token.h"
-#include "decode/round.h"
+#include "decode/commit.h"
 
 namespace banyan {
 
@@ -15,6 +15,9 @@ struct Rounds {
   std::vector<RoundRecord> rounds;
   int on_device = 0;
 };
+
+// Whether the target's device ran it alone.
+bool RanOnDevice(const RoundRecord& round);
 
 // `whole`: proposals are the same too, not just what was drawn of them.
 void ExpectSameRounds(const Rounds& got, const Rounds& expected, bool whole);

@@ -23,12 +23,14 @@
 #include "tests/conformance/pairing.h"
 #include "tests/conformance/toys.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
+namespace {
 
 absl::StatusOr<std::unique_ptr<Drafter>> TryBuild(const std::string& spec,
                                                   const AskedFor& asked) {
@@ -39,6 +41,8 @@ absl::StatusOr<std::unique_ptr<Drafter>> TryBuild(const std::string& spec,
   return BuildDrafter(section, bench);
 }
 
+}  // namespace
+
 std::unique_ptr<Drafter> MustBuild(const std::string& spec,
                                    const AskedFor& asked) {
   absl::StatusOr<std::unique_ptr<Drafter>> drafter = TryBuild(spec, asked);
@@ -46,17 +50,27 @@ std::unique_ptr<Drafter> MustBuild(const std::string& spec,
   return *std::move(drafter);
 }
 
+std::unique_ptr<Solo> MustAsk(const std::string& spec, const AskedFor& asked) {
+  return std::make_unique<Solo>(MustBuild(spec, asked));
+}
+
 std::string Refusal(const std::string& spec, const AskedFor& asked) {
   return std::string(TryBuild(spec, asked).status().message());
 }
 
-Context BeginWith(Drafter& drafter, std::vector<TokenId> prompt) {
+Context BeginWith(Solo& drafter, std::vector<TokenId> prompt) {
   Context context = ContextOf(std::move(prompt));
   Check(drafter.Begin(context).ok(), "a prompt can be begun");
   return context;
 }
 
-void Commit(Drafter& drafter, std::vector<TokenId> tokens, Context& context) {
+Context BeginAsMade(const Solo& drafter, std::vector<TokenId> prompt) {
+  Context context = ContextOf(std::move(prompt));
+  Check(drafter.session().Begin(context).ok(), "a prompt can be begun");
+  return context;
+}
+
+void Commit(Solo& drafter, std::vector<TokenId> tokens, Context& context) {
   context.tokens.insert(context.tokens.end(), tokens.begin(), tokens.end());
   ++context.round;
   const DraftTree tree = ParseTree("0");
@@ -65,7 +79,22 @@ void Commit(Drafter& drafter, std::vector<TokenId> tokens, Context& context) {
         "a round can be observed");
 }
 
-Distribution AtRoot(Drafter& drafter, const Context& context, DraftLaw law) {
+void Finish(Solo& drafter, const Context& context) {
+  const std::string learnt = drafter.End();
+  Check(drafter.drafter().carried() == nullptr
+            ? learnt.empty()
+            : drafter.Absorb(context.tokens, learnt).ok(),
+        "what a prompt taught can be taken over");
+}
+
+void PlantProbes(const Solo& drafter, const Context& context, int max_depth,
+                 TrunkTree& tree) {
+  TargetPassPart* part = drafter.session().facets().in_target_pass;
+  Check(part != nullptr, "a part in the target's pass");
+  part->Plant(context, max_depth, tree);
+}
+
+Distribution AtRoot(Solo& drafter, const Context& context, DraftLaw law) {
   const TrunkTree tree(context.root(), 0, law);
   const std::vector<int> root = {0};
   absl::StatusOr<std::vector<Distribution>> proposals =

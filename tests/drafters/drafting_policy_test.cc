@@ -22,6 +22,7 @@
 #include "tests/support/drafting.h"
 #include "tests/support/fake_policy.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
@@ -89,10 +90,12 @@ TEST(Drafting, NoTwoDrawsOfARoundShareRandomness) {
   do {
     for (int trunk = 0; trunk < 2; ++trunk) {
       TableDrafter drafter(Toy({.vocab_size = 2, .seed = trunk}));
-      ASSERT_TRUE(DraftTrunk({drafter, *policy, DraftLaw::kIndependent, trunk},
-                             context, {.max_depth = 9},
-                             Chance(source, context.prompt, context.round))
-                      .ok());
+      BlankSession session;
+      ASSERT_TRUE(
+          DraftTrunk({drafter, session, *policy, DraftLaw::kIndependent, trunk},
+                     context, {.max_depth = 9},
+                     Chance(source, context.prompt, context.round))
+              .ok());
     }
   } while (source.Advance());
   EXPECT_FALSE(source.exhausted());
@@ -131,7 +134,7 @@ TEST(Drafting, SharedDrawsAreTheSameAndSaySo) {
 TEST(Drafting, DrawsAreNotSharedBetweenDifferentProposals) {
   for (DraftLaw law :
        {DraftLaw::kWithoutReplacement, DraftLaw::kDeterministic}) {
-    TableDrafter drafter(Toy({.vocab_size = 4}));
+    Solo drafter(std::make_unique<TableDrafter>(Toy({.vocab_size = 4})));
     const absl::StatusOr<TrunkTree> tree =
         TryDraft(drafter, Sharing(), {.law = law});
     EXPECT_EQ(tree.status().code(), absl::StatusCode::kFailedPrecondition)
@@ -144,10 +147,11 @@ TEST(Drafting, DrawsAreNotSharedBetweenDifferentProposals) {
 TEST(Drafting, ScoresAreSharedAsLawsAre) {
   // Scores: below a sum of 1, where the sum of minima says nothing by itself.
   const auto grown = [](double other) {
-    TableDrafter drafter([other](absl::Span<const TokenId> text) {
-      return text.back() == 1 ? Distribution::Dense({0.25, other, 0})
-                              : Distribution::Dense({0.25, 0.125, 0});
-    });
+    Solo drafter(
+        std::make_unique<TableDrafter>([other](absl::Span<const TokenId> text) {
+          return text.back() == 1 ? Distribution::Dense({0.25, other, 0})
+                                  : Distribution::Dense({0.25, 0.125, 0});
+        }));
     return TryDraft(drafter, Sharing(), {.law = DraftLaw::kDeterministic})
         .status();
   };
@@ -178,16 +182,16 @@ TEST(Drafting, TheRootsDrawsAreSharedAsAnyNodesAre) {
 class Failing : public TableDrafter {
  public:
   Failing() : TableDrafter(Toy({})) {}
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override {
-    if (nodes[0] > 0) return absl::ResourceExhaustedError("no room");
-    return TableDrafter::Propose(context, tree, nodes);
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> requests) override {
+    if (requests[0].nodes[0] > 0)
+      return absl::ResourceExhaustedError("no room");
+    return TableDrafter::Propose(requests);
   }
 };
 
 TEST(Drafting, FailsAsTheDrafterFails) {
-  Failing drafter;
+  Solo drafter(std::make_unique<Failing>());
   EXPECT_EQ(TryDraft(drafter, *PolicyOf("chain {gamma: 3}")).status(),
             absl::ResourceExhaustedError("no room"));
   EXPECT_TRUE(TryDraft(drafter, *PolicyOf("chain {gamma: 1}")).ok());
@@ -217,8 +221,9 @@ TEST(GrowthDeathTest, IsAnsweredWhatItAskedAndTakenWhenItEnded) {
   const auto policy = PolicyOf("chain {gamma: 1}");
   const Context context = ContextOf({0});
   EnumeratingSource source(1);
-  Drafting drafting({drafter, *policy, DraftLaw::kIndependent, 0}, context,
-                    {.max_depth = 9},
+  BlankSession session;
+  Drafting drafting({drafter, session, *policy, DraftLaw::kIndependent, 0},
+                    context, {.max_depth = 9},
                     Chance(source, context.prompt, context.round));
   ASSERT_TRUE(drafting.Advance().ok());
   ASSERT_EQ(drafting.wanted(), std::vector<int>({0}));

@@ -12,6 +12,7 @@
 #include "core/prob/distribution.h"
 #include "core/random/enumerating_source.h"
 #include "core/random/random_source.h"
+#include "drafters/drafter.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/toys.h"
@@ -42,13 +43,15 @@ TableDrafter Always(const Distribution& law) {
 std::map<std::vector<TokenId>, double> LawOfDraws(const Distribution& proposal,
                                                   DraftLaw law, int draws) {
   TableDrafter drafter = Always(proposal);
+  BlankSession session;
   const FakePolicy policy = FakePolicy::Once({.draws = draws});
   const Context context = ContextOf({0});
   std::map<std::vector<TokenId>, double> result;
   EnumeratingSource source(1000);
   do {
     const TrunkTree tree =
-        DraftTrunk({drafter, policy, law, 0}, context, {.max_depth = 9},
+        DraftTrunk({drafter, session, policy, law, 0}, context,
+                   {.max_depth = 9},
                    Chance(source, context.prompt, context.round))
             .value();
     std::vector<TokenId> tokens;

@@ -21,7 +21,6 @@
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/model/table_model.h"
 #include "core/prob/distribution.h"
@@ -38,6 +37,7 @@
 #include "drafters/models/common_tokens/common_tokens.h"
 #include "drafters/models/retokenized/retokenized.h"
 #include "drafters/models/small_model/small_model.h"
+#include "drafters/row.h"
 #include "drafters/target/early_exit/early_exit.h"
 #include "drafters/target/triforce/triforce.h"
 #include "drafters/target/view_drafter.h"
@@ -51,6 +51,7 @@
 #include "tests/drafters/asking.h"
 #include "tests/drafters/models/other_models.h"
 #include "tests/support/decoding.h"
+#include "tests/support/decorated.h"
 #include "tests/support/made/made_index.h"
 #include "tests/support/made/toy_head.h"
 #include "tests/support/made/toy_tokenizer.h"
@@ -58,7 +59,6 @@
 #include "tests/support/tally.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 namespace {
@@ -101,46 +101,27 @@ Prompt Said() {
 }
 
 // Says whatever another drafter says, but never the token that comes next.
-class Wrong : public Drafter {
+class Wrong : public Decorated {
  public:
-  explicit Wrong(std::unique_ptr<Drafter> right) : right_(std::move(right)) {}
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Wrong>(right_->Clone());
-  }
-  std::vector<DraftLaw> laws() const override { return right_->laws(); }
-  std::vector<int> taps() const override { return right_->taps(); }
-  absl::Status TakeViews(Session& target) override {
-    return right_->TakeViews(target);
-  }
-  void Plant(const Context& context, int max_depth, TrunkTree& tree) override {
-    right_->Plant(context, max_depth, tree);
-  }
-  bool reads_rows() const override { return right_->reads_rows(); }
-  absl::Status Begin(const Context& context) override {
-    return right_->Begin(context);
-  }
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override {
-    auto laws = right_->Propose(context, tree, nodes);
-    if (!laws.ok()) return laws;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const TokenId next = (tree.node(nodes[i]).token + 1) % 6;
-      std::vector<double> masses(kVocab, 0);
-      (*laws)[i].ForEach([&](TokenId token, double mass) {
-        masses[static_cast<std::size_t>(token == next ? kEnd : token)] += mass;
-      });
-      (*laws)[i] = Distribution::Dense(masses);
-    }
-    return laws;
-  }
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override {
-    return right_->Observe(context, outcome);
-  }
+  using Decorated::Decorated;
 
- private:
-  std::unique_ptr<Drafter> right_;
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> requests) override {
+    auto all = Decorated::Propose(requests);
+    if (!all.ok()) return all;
+    for (std::size_t i = 0; i < requests.size(); ++i)
+      for (std::size_t j = 0; j < requests[i].nodes.size(); ++j) {
+        const int node = requests[i].nodes[j];
+        const TokenId next = (requests[i].tree->node(node).token + 1) % 6;
+        std::vector<double> masses(kVocab, 0);
+        (*all)[i][j].ForEach([&](TokenId token, double mass) {
+          masses[static_cast<std::size_t>(token == next ? kEnd : token)] +=
+              mass;
+        });
+        (*all)[i][j] = Distribution::Dense(masses);
+      }
+    return all;
+  }
 };
 
 // The token after t is t + 1, rarely another one.
@@ -212,7 +193,8 @@ std::vector<Case> Cases() {
           {"grammar {pattern: (012345){400}}"},
           {"suffix {}"},
           {"sam {}"},
-          {"sam {threshold: 99, fallback: {name: copy}}"},
+          {"or_else {first: {name: sam, threshold: 99}, "
+           "second: {name: copy}}"},
           // Each of the six tokens was the root once.
           {.spec = "recycling {}", .silent = 6},
           {"trie {}"},

@@ -8,7 +8,6 @@
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
-#include "drafters/drafter.h"
 #include "drafters/text/bigram/bigram.h"
 #include "drafters/text/token_counts.h"
 #include "drafters/text/unigram/unigram.h"
@@ -18,6 +17,7 @@
 #include "tests/drafters/asking.h"
 #include "tests/support/drafting.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 
@@ -46,8 +46,13 @@ std::shared_ptr<const TokenCounts> SomeCounts() {
                                                    .counts = {3, 1, 2, 2}});
 }
 
+template <typename Table>
+Solo Asked(const SamplingOptions& sampling = {}) {
+  return Solo(std::make_unique<Table>(SomeCounts(), SamplingRule(sampling)));
+}
+
 TEST(Unigram, IsTheCountsWhateverCameBefore) {
-  Unigram drafter(SomeCounts(), SamplingRule());
+  Solo drafter = Asked<Unigram>();
   for (const std::vector<TokenId>& text :
        {std::vector<TokenId>{0}, {1, 2}, {3}, {4, 3}}) {
     const Context context = BeginWith(drafter, text);
@@ -55,23 +60,22 @@ TEST(Unigram, IsTheCountsWhateverCameBefore) {
       EXPECT_THAT(Masses(AtRoot(drafter, context, law)),
                   ElementsAre(6, 3, 1, 0));
   }
-  EXPECT_THAT(drafter.laws(), UnorderedElementsAreArray(kEveryLaw));
+  EXPECT_THAT(drafter.traits().laws, UnorderedElementsAreArray(kEveryLaw));
 }
 
 TEST(Unigram, FollowsItsRule) {
-  Unigram cold(SomeCounts(), SamplingRule({.temperature = 0.5}));
+  Solo cold = Asked<Unigram>({.temperature = 0.5});
   Context context = BeginWith(cold, {0});
   EXPECT_THAT(Masses(AtRoot(cold, context)),
               Near({36. / 46, 9. / 46, 1. / 46, 0}));
   EXPECT_THAT(Masses(AtRoot(cold, context, DraftLaw::kDeterministic)),
               ElementsAre(6, 3, 1, 0));
-  Unigram greedy(SomeCounts(), SamplingRule({.temperature = 0}));
+  Solo greedy = Asked<Unigram>({.temperature = 0});
   EXPECT_TRUE(Equal(AtRoot(greedy, context), Distribution::OneHot(4, 0)));
 }
 
 TEST(Unigram, PenalisesByTheTextOfEachNode) {
-  Unigram drafter(SomeCounts(),
-                  SamplingRule({.repetition_penalty = 3, .temperature = 0}));
+  Solo drafter = Asked<Unigram>({.repetition_penalty = 3, .temperature = 0});
   const auto grown = [&](std::vector<TokenId> text) {
     const Context context = BeginWith(drafter, std::move(text));
     return ToText(MustDraft(drafter, *PolicyOf("chain {gamma: 2}"),
@@ -82,7 +86,7 @@ TEST(Unigram, PenalisesByTheTextOfEachNode) {
 }
 
 TEST(Bigram, IsTheRowOfTheLastToken) {
-  Bigram drafter(SomeCounts(), SamplingRule());
+  Solo drafter = Asked<Bigram>();
   for (DraftLaw law : kEveryLaw) {
     for (int again = 0; again < 2; ++again) {  // made, then remembered
       EXPECT_THAT(Masses(AtRoot(drafter, BeginWith(drafter, {2, 0}), law)),
@@ -91,11 +95,11 @@ TEST(Bigram, IsTheRowOfTheLastToken) {
                   ElementsAre(2, 2, 0, 0));
     }
   }
-  EXPECT_THAT(drafter.laws(), UnorderedElementsAreArray(kEveryLaw));
+  EXPECT_THAT(drafter.traits().laws, UnorderedElementsAreArray(kEveryLaw));
 }
 
 TEST(Bigram, IsTheUnigramWhereNothingEverFollowed) {
-  Bigram drafter(SomeCounts(), SamplingRule());
+  Solo drafter = Asked<Bigram>();
   for (TokenId last : {2, 3, 4, -1})
     EXPECT_THAT(Masses(AtRoot(drafter, BeginWith(drafter, {0, last}))),
                 ElementsAre(6, 3, 1, 0))
@@ -103,12 +107,12 @@ TEST(Bigram, IsTheUnigramWhereNothingEverFollowed) {
 }
 
 TEST(Bigram, FollowsItsRule) {
-  Bigram cold(SomeCounts(), SamplingRule({.temperature = 0.5}));
+  Solo cold = Asked<Bigram>({.temperature = 0.5});
   EXPECT_THAT(Masses(AtRoot(cold, BeginWith(cold, {0}))),
               Near({0, 0.9, 0.1, 0}));
   EXPECT_THAT(Masses(AtRoot(cold, BeginWith(cold, {2}))),
               Near({36. / 46, 9. / 46, 1. / 46, 0}));
-  Bigram greedy(SomeCounts(), SamplingRule({.temperature = 0}));
+  Solo greedy = Asked<Bigram>({.temperature = 0});
   EXPECT_EQ(ToText(MustDraft(greedy, *PolicyOf("chain {gamma: 3}"),
                              {.context = BeginWith(greedy, {2})})),
             "2(0(1(0)))")
@@ -116,8 +120,7 @@ TEST(Bigram, FollowsItsRule) {
 }
 
 TEST(Bigram, PenalisesByTheTextOfEachNode) {
-  Bigram drafter(SomeCounts(),
-                 SamplingRule({.repetition_penalty = 9, .temperature = 0}));
+  Solo drafter = Asked<Bigram>({.repetition_penalty = 9, .temperature = 0});
   const auto grown = [&](std::vector<TokenId> text) {
     const Context context = BeginWith(drafter, std::move(text));
     return ToText(MustDraft(drafter, *PolicyOf("chain {gamma: 2}"),
@@ -128,11 +131,11 @@ TEST(Bigram, PenalisesByTheTextOfEachNode) {
 }
 
 TEST(Random, IsUniform) {
-  const auto drafter = MustBuild("random", {.vocab_size = 5});
+  const auto drafter = MustAsk("random", {.vocab_size = 5});
   const Context context = BeginWith(*drafter, {1, 2});
   for (DraftLaw law : kEveryLaw)
     EXPECT_THAT(Masses(AtRoot(*drafter, context, law)), Each(0.2));
-  EXPECT_THAT(drafter->laws(), UnorderedElementsAreArray(kEveryLaw));
+  EXPECT_THAT(drafter->traits().laws, UnorderedElementsAreArray(kEveryLaw));
   EXPECT_THAT(Refusal("random {seed: 3}"), HasSubstr("unknown key 'seed'"));
 }
 
@@ -143,18 +146,16 @@ TEST(Tables, AreFoundBesideTheFileThatNamesThem) {
   for (const char* name : {"unigram", "bigram"}) {
     for (const std::string& file : {std::string("c.safetensors"), path}) {
       const auto drafter =
-          TryBuild(std::string(name) + " {counts: " + file + "}",
-                   {.vocab_size = 4, .file = folder.path() + "/method.yaml"});
-      ASSERT_TRUE(drafter.ok()) << drafter.status();
-      EXPECT_THAT(Masses(AtRoot(**drafter, BeginWith(**drafter, {2}))),
+          MustAsk(std::string(name) + " {counts: " + file + "}",
+                  {.vocab_size = 4, .file = folder.path() + "/method.yaml"});
+      EXPECT_THAT(Masses(AtRoot(*drafter, BeginWith(*drafter, {2}))),
                   ElementsAre(6, 3, 1, 0));
     }
     const auto greedy =
-        TryBuild(std::string(name) + " {counts: " + path +
-                     ", sampling: {temperature: 0}}",
-                 {.vocab_size = 4, .sampling = {.temperature = 1}});
-    ASSERT_TRUE(greedy.ok()) << greedy.status();
-    EXPECT_TRUE(Equal(AtRoot(**greedy, BeginWith(**greedy, {2})),
+        MustAsk(std::string(name) + " {counts: " + path +
+                    ", sampling: {temperature: 0}}",
+                {.vocab_size = 4, .sampling = {.temperature = 1}});
+    EXPECT_TRUE(Equal(AtRoot(*greedy, BeginWith(*greedy, {2})),
                       Distribution::OneHot(4, 0)));
   }
 }

@@ -15,9 +15,9 @@
 #include "core/prob/distribution.h"
 #include "core/random/random_source.h"
 #include "core/random/seeded_source.h"
-#include "drafters/drafter.h"
 #include "drafters/drafting.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 #include "tree/merge.h"
@@ -43,7 +43,7 @@ void ExpectSameTree(const TrunkTree& tree, const TrunkTree& expected) {
 }
 
 void EndRound(const TrunkTree& drafted, int vocab_size, std::mt19937_64& bits,
-              const std::vector<Drafter*>& drafters, Context& context) {
+              const std::vector<Solo*>& drafters, Context& context) {
   const DraftTree tree = Merge({&drafted, 1});
   Verdict verdict;
   for (int node = 0; !tree.node(node).children.empty() && bits() % 4 != 0;) {
@@ -56,21 +56,22 @@ void EndRound(const TrunkTree& drafted, int vocab_size, std::mt19937_64& bits,
       static_cast<TokenId>(bits() % static_cast<unsigned>(vocab_size));
   context.tokens.push_back(verdict.next);
   ++context.round;
-  for (Drafter* drafter : drafters) {
+  for (Solo* drafter : drafters) {
     const absl::Status status = drafter->Observe(context, {tree, verdict, 0});
     ASSERT_TRUE(status.ok()) << status;
   }
 }
 
-std::vector<TrunkTree> DraftTogether(const std::vector<Drafter*>& drafters,
+std::vector<TrunkTree> DraftTogether(const std::vector<Solo*>& drafters,
                                      const std::vector<Context>& contexts,
                                      const TreePolicy& policy) {
   SeededSource random(3);
   std::vector<Drafting> draftings;
   for (std::size_t i = 0; i < drafters.size(); ++i)
     draftings.emplace_back(
-        TrunkView{*drafters[i], policy, DraftLaw::kIndependent, 0}, contexts[i],
-        DraftLimits{.max_depth = 100},
+        TrunkView{drafters[i]->drafter(), drafters[i]->session(), policy,
+                  DraftLaw::kIndependent, 0},
+        contexts[i], DraftLimits{.max_depth = 100},
         Chance(random, contexts[i].prompt, contexts[i].round));
   const absl::Status status = DraftAll(absl::MakeSpan(draftings));
   EXPECT_TRUE(status.ok()) << status;

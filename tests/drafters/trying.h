@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/model/context.h"
-#include "drafters/drafter.h"
+#include "tests/support/solo.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 
@@ -18,11 +18,11 @@ void ExpectSameTree(const TrunkTree& tree, const TrunkTree& expected);
 // Ends the round of a tree that was drafted with some verdict that it allows,
 // the next token one of `vocab_size`: the context grows, drafters observe it.
 void EndRound(const TrunkTree& drafted, int vocab_size, std::mt19937_64& bits,
-              const std::vector<Drafter*>& drafters, Context& context);
+              const std::vector<Solo*>& drafters, Context& context);
 
 // The trees of sequences that are drafted together, independently drawn; each
 // drafter has begun its context.
-std::vector<TrunkTree> DraftTogether(const std::vector<Drafter*>& drafters,
+std::vector<TrunkTree> DraftTogether(const std::vector<Solo*>& drafters,
                                      const std::vector<Context>& contexts,
                                      const TreePolicy& policy);
 

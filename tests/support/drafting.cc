@@ -12,6 +12,7 @@
 #include "drafters/drafter.h"
 #include "drafters/drafting.h"
 #include "tests/conformance/pairing.h"
+#include "tests/support/solo.h"
 #include "tree/policies/catalogue.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
@@ -25,19 +26,38 @@ std::unique_ptr<TreePolicy> PolicyOf(const std::string& spec) {
   return std::move(choice->policy);
 }
 
-absl::StatusOr<TrunkTree> TryDraft(Drafter& drafter, const TreePolicy& policy,
-                                   const DraftOptions& options) {
+namespace {
+
+absl::StatusOr<TrunkTree> Draft(Drafter& drafter, DraftSession& session,
+                                const TreePolicy& policy,
+                                const DraftOptions& options) {
   SeededSource random(options.seed);
   const Chance chance(random, options.context.prompt, options.context.round);
-  return DraftTrunk({drafter, policy, options.law, options.trunk},
+  return DraftTrunk({drafter, session, policy, options.law, options.trunk},
                     options.context, options.limits, chance);
+}
+
+TrunkTree Must(absl::StatusOr<TrunkTree> tree) {
+  Check(tree.ok(), tree.status().message());
+  return *std::move(tree);
+}
+
+}  // namespace
+
+absl::StatusOr<TrunkTree> TryDraft(Solo& drafter, const TreePolicy& policy,
+                                   const DraftOptions& options) {
+  return Draft(drafter.drafter(), drafter.session(), policy, options);
+}
+
+TrunkTree MustDraft(Solo& drafter, const TreePolicy& policy,
+                    const DraftOptions& options) {
+  return Must(TryDraft(drafter, policy, options));
 }
 
 TrunkTree MustDraft(Drafter& drafter, const TreePolicy& policy,
                     const DraftOptions& options) {
-  absl::StatusOr<TrunkTree> tree = TryDraft(drafter, policy, options);
-  Check(tree.ok(), tree.status().message());
-  return *std::move(tree);
+  const std::unique_ptr<DraftSession> session = drafter.NewSession();
+  return Must(Draft(drafter, *session, policy, options));
 }
 
 }  // namespace banyan

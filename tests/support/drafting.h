@@ -11,6 +11,7 @@
 #include "drafters/drafter.h"
 #include "drafters/drafting.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tree/draft_tree.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
@@ -27,9 +28,12 @@ struct DraftOptions {
   Context context = ContextOf({0});
   int trunk = 0;
 };
-absl::StatusOr<TrunkTree> TryDraft(Drafter& drafter, const TreePolicy& policy,
+absl::StatusOr<TrunkTree> TryDraft(Solo& drafter, const TreePolicy& policy,
                                    const DraftOptions& options = {});
 // A failure ends the program.
+TrunkTree MustDraft(Solo& drafter, const TreePolicy& policy,
+                    const DraftOptions& options = {});
+// By a new session.
 TrunkTree MustDraft(Drafter& drafter, const TreePolicy& policy,
                     const DraftOptions& options = {});
 

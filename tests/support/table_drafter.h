@@ -7,19 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/model/table_model.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
 #include "tests/support/models.h"
 #include "tree/derive.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
@@ -28,38 +23,33 @@ class TableDrafter : public Drafter {
   // The proposal after the context and the node's path.
   using Law = std::function<Distribution(absl::Span<const TokenId> text)>;
 
-  explicit TableDrafter(Law law) : law_(std::move(law)) {}
-  explicit TableDrafter(std::shared_ptr<TableModel> model)
-      : TableDrafter([model](absl::Span<const TokenId> text) {
-          return LawAfter(*model, text);
-        }) {}
+  explicit TableDrafter(Law law, CarriedState* carried = nullptr)
+      : Drafter({.laws = EveryLaw()}, carried), law_(std::move(law)) {}
+  explicit TableDrafter(std::shared_ptr<TableModel> model,
+                        CarriedState* carried = nullptr)
+      : TableDrafter(
+            [model](absl::Span<const TokenId> text) {
+              return LawAfter(*model, text);
+            },
+            carried) {}
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<TableDrafter>(*this);
+  std::unique_ptr<DraftSession> NewSession() const override {
+    return std::make_unique<BlankSession>();
   }
-  std::vector<DraftLaw> laws() const override {
-    return {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
-            DraftLaw::kDeterministic};
-  }
-  absl::Status Begin(const Context& /*context*/) override {
-    return absl::OkStatus();
-  }
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override {
-    passes_.emplace_back(nodes.begin(), nodes.end());
-    std::vector<Distribution> proposals;
-    for (int node : nodes) {
-      std::vector<TokenId> text = context.tokens;
-      const std::vector<TokenId> path = TokensTo(tree, node);
-      text.insert(text.end(), path.begin(), path.end());
-      proposals.push_back(law_(text));
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> requests) override {
+    std::vector<Proposals> all;
+    for (const DraftRequest& request : requests) {
+      passes_.push_back(request.nodes);
+      all.emplace_back();
+      for (int node : request.nodes) {
+        std::vector<TokenId> text = request.context->tokens;
+        const std::vector<TokenId> path = TokensTo(*request.tree, node);
+        text.insert(text.end(), path.begin(), path.end());
+        all.back().push_back(law_(text));
+      }
     }
-    return proposals;
-  }
-  absl::Status Observe(const Context& /*context*/,
-                       const RoundOutcome& /*outcome*/) override {
-    return absl::OkStatus();
+    return all;
   }
 
   // The nodes of each pass so far.

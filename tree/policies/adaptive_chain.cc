@@ -1,7 +1,6 @@
 #include "tree/policies/adaptive_chain.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "core/prob/distribution.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/bounds.h"
+#include "tree/policies/row.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
@@ -39,51 +39,31 @@ constexpr double kKept = 0.5;
 
 OnLow ReadOnLow(ParamsReader& in) {
   std::string on_low = "keep_and_stop";
-  in.Optional("on_low", on_low);
-  in.Ensure(
-      on_low == "keep_and_stop" || on_low == "drop" || on_low == "stop_before",
-      "on_low", "must be keep_and_stop, drop or stop_before");
+  in.OneOf("on_low", on_low, {"keep_and_stop", "drop", "stop_before"},
+           "What happens to a token of low confidence.");
   if (on_low == "drop") return OnLow::kDrop;
   if (on_low == "stop_before") return OnLow::kStopBefore;
   return OnLow::kKeepAndStop;
 }
 
 void ReadGoal(ParamsReader& in, AdaptiveChainOptions& options) {
-  if (in.Optional("goal", options.goal)) {
+  if (in.Optional("goal", options.goal,
+                  "The acceptance rate to which the threshold is refitted.")) {
     in.Ensure(options.goal > 0 && options.goal < 1, "goal",
               "must lie in (0, 1)");
     in.Ensure(options.on_low == OnLow::kKeepAndStop, "on_low",
               "must be keep_and_stop where there is a goal: a round without a "
               "drafted token teaches nothing");
   }
-  in.Ensure(!in.Optional("step", options.step) || options.goal > 0, "step",
-            "belongs to goal, and needs it");
+  in.Ensure(!in.Optional("step", options.step,
+                         "How far the threshold moves, with `goal`.") ||
+                options.goal > 0,
+            "step", "belongs to goal, and needs it");
   in.Ensure(options.step > 0 && options.step <= 1, "step",
             "must lie in (0, 1]");
 }
 
 }  // namespace
-
-absl::StatusOr<std::unique_ptr<TreePolicy>> AdaptiveChain::Build(
-    ParamsReader& in) {
-  AdaptiveChainOptions options;
-  in.Required("gamma", options.gamma);
-  in.Ensure(options.gamma >= 1, "gamma", "must be at least 1");
-  in.Optional("threshold", options.threshold);
-  in.Ensure(options.threshold >= 0 && options.threshold <= 1, "threshold",
-            "must lie in [0, 1]");
-  options.on_low = ReadOnLow(in);
-  ReadGoal(in, options);
-  in.Optional("adjust", options.adjust);
-  in.Ensure(!in.Optional("max_gamma", options.max_gamma) || options.adjust,
-            "max_gamma", "belongs to adjust, and needs it");
-  in.Ensure(options.max_gamma >= 1, "max_gamma", "must be at least 1");
-  in.Ensure(!options.adjust || options.gamma <= options.max_gamma, "max_gamma",
-            "must be at least gamma");
-  EnsureDraws(in, "gamma", options.gamma);
-  EnsureDraws(in, "max_gamma", options.max_gamma);
-  return std::make_unique<AdaptiveChain>(options);
-}
 
 PolicyTraits AdaptiveChain::traits() const {
   const int most = options_.adjust ? options_.max_gamma : options_.gamma;
@@ -153,6 +133,47 @@ void AdaptiveChain::SetState(const std::vector<double>& state) {
   length_ = static_cast<int>(state[0]);
   threshold_ = state[1];
   accepted_share_ = state[2];
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
+  AdaptiveChainOptions options;
+  in.Required("gamma", options.gamma, "The longest chain.");
+  in.Ensure(options.gamma >= 1, "gamma", "must be at least 1");
+  in.Optional("threshold", options.threshold,
+              "The mass below which confidence is low.");
+  in.Ensure(options.threshold >= 0 && options.threshold <= 1, "threshold",
+            "must lie in [0, 1]");
+  options.on_low = ReadOnLow(in);
+  ReadGoal(in, options);
+  in.Optional("adjust", options.adjust,
+              "Whether verdicts lengthen and shorten the chain.");
+  in.Ensure(!in.Optional("max_gamma", options.max_gamma,
+                         "The longest chain, with `adjust`.") ||
+                options.adjust,
+            "max_gamma", "belongs to adjust, and needs it");
+  in.Ensure(options.max_gamma >= 1, "max_gamma", "must be at least 1");
+  in.Ensure(!options.adjust || options.gamma <= options.max_gamma, "max_gamma",
+            "must be at least gamma");
+  EnsureDraws(in, "gamma", options.gamma);
+  EnsureDraws(in, "max_gamma", options.max_gamma);
+  return std::make_unique<AdaptiveChain>(options);
+}
+
+}  // namespace
+
+PolicyRow AdaptiveChainRow() {
+  return {.name = "adaptive_chain",
+          .sentence =
+              "A chain that stops on low confidence, or lengthens and "
+              "shortens by its verdicts, or refits its threshold.",
+          .build = Build,
+          .examples = {"{gamma: 2}", "{gamma: 2, on_low: drop}",
+                       "{gamma: 2, on_low: stop_before, threshold: 0.5}",
+                       "{gamma: 1, threshold: 0, adjust: true, max_gamma: 2}",
+                       "{gamma: 3, on_low: drop, threshold: 0.3}",
+                       "{gamma: 2, threshold: 0.5, goal: 0.4, step: 0.4}"}};
 }
 
 }  // namespace banyan

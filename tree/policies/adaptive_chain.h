@@ -7,8 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "tree/policies/row.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
@@ -49,10 +48,6 @@ struct AdaptiveChainOptions {
 
 class AdaptiveChain : public TreePolicy {
  public:
-  // Keys: `gamma`, `threshold`, `on_low`, `adjust`, `max_gamma`, `goal`,
-  // `step`.
-  static absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in);
-
   explicit AdaptiveChain(const AdaptiveChainOptions& options)
       : options_(options),
         length_(options.gamma),
@@ -77,6 +72,8 @@ class AdaptiveChain : public TreePolicy {
   double threshold_;
   double accepted_share_ = 0;  // the mean; from 0, as published
 };
+
+PolicyRow AdaptiveChainRow();
 
 }  // namespace banyan
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "tree/optimize/shape.h"
 #include "tree/policies/fixed_shape.h"
 #include "tree/policies/plans.h"
+#include "tree/policies/row.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
@@ -61,27 +63,6 @@ std::vector<double> Sums(absl::Span<const double> values) {
 }
 
 }  // namespace
-
-absl::StatusOr<std::unique_ptr<TreePolicy>> AutoShape::Build(ParamsReader& in) {
-  AutoOptions options;
-  const HardwareSection section = TakeHardware(in);
-  in.Ensure(section.limits.budget <= kMostBudget, "budget",
-            absl::StrCat("must be at most ", kMostBudget,
-                         ": every shape is searched for beforehand"));
-  in.Optional("memory", options.memory);
-  in.Ensure(options.memory >= 1, "memory", "must be at least 1");
-  in.Optional("trial", options.trial);
-  in.Ensure(options.trial >= 1, "trial", "must be at least 1");
-  in.Ensure(section.target_ms != nullptr, "target_ms",
-            "is missing: the measured milliseconds of a target pass");
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  BANYAN_ASSIGN_OR_RETURN(options.hardware, ReadHardware(section));
-  absl::StatusOr<std::unique_ptr<AutoShape>> policy = Make(options);
-  if (!policy.ok())
-    return in.section().Error(in.what() + ": " +
-                              std::string(policy.status().message()));
-  return std::unique_ptr<TreePolicy>(*std::move(policy));
-}
 
 AutoShape::AutoShape(const AutoOptions& options)
     : memory_(options.memory),
@@ -204,6 +185,44 @@ void AutoShape::SetState(const std::vector<double>& state) {
   wait_ = state[2];
   for (std::size_t i = 0; i < levels_.size(); ++i)
     levels_[i].expected = state[i + 3];
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
+  AutoOptions options;
+  const HardwareSection section = TakeHardware(in);
+  in.Ensure(section.limits.budget <= kMostBudget, "budget",
+            absl::StrCat("must be at most ", kMostBudget,
+                         ": every shape is searched for beforehand"));
+  in.AtLeast("memory", options.memory, decltype(options.memory){1},
+             "The rounds after which the past has faded.");
+  in.AtLeast("trial", options.trial, decltype(options.trial){1},
+             "The rounds after which a shape is tried again.");
+  in.Ensure(section.target_ms != nullptr, "target_ms",
+            "is missing: the measured milliseconds of a target pass");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  BANYAN_ASSIGN_OR_RETURN(options.hardware, ReadHardware(section));
+  absl::StatusOr<std::unique_ptr<AutoShape>> policy = AutoShape::Make(options);
+  if (!policy.ok())
+    return in.section().Error(in.what() + ": " +
+                              std::string(policy.status().message()));
+  return std::unique_ptr<TreePolicy>(*std::move(policy));
+}
+
+}  // namespace
+
+PolicyRow AutoShapeRow() {
+  return {
+      .name = "auto",
+      .sentence =
+          "Each round the fastest tree, down to none, by the running "
+          "acceptance and measured costs.",
+      .build = Build,
+      .examples = {"{acceptance: [0.6, 0.2], budget: 2, target_ms: {1: 1, 3: "
+                   "1.2}}",
+                   "{acceptance: [0.4, 0.3], budget: 3, max_depth: 2, "
+                   "target_ms: {1: 1, 4: 1.1}, memory: 1}"}};
 }
 
 }  // namespace banyan

@@ -30,9 +30,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/base/params.h"
 #include "tree/optimize/hardware.h"
+#include "tree/optimize/shape.h"
 #include "tree/policies/fixed_shape.h"
+#include "tree/policies/row.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
@@ -47,9 +48,6 @@ struct AutoOptions {
 
 class AutoShape : public TreePolicy {
  public:
-  // Keys: those of TakeHardware, `target_ms` required; `memory`, `trial`.
-  static absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in);
-
   // Fails as FastestTree.
   static absl::StatusOr<std::unique_ptr<AutoShape>> Make(
       const AutoOptions& options);
@@ -90,6 +88,8 @@ class AutoShape : public TreePolicy {
   double idle_ = 0;  // rounds in a row without a draft
   double wait_;      // so many, then a trial
 };
+
+PolicyRow AutoShapeRow();
 
 }  // namespace banyan
 

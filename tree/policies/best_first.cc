@@ -9,6 +9,7 @@
 #include "core/prob/distribution.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/bounds.h"
+#include "tree/policies/row.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 
@@ -31,20 +32,6 @@ double SlotValue(const TrunkTree& tree, int node) {
 }
 
 }  // namespace
-
-absl::StatusOr<std::unique_ptr<TreePolicy>> BestFirst::Build(ParamsReader& in) {
-  BestFirstOptions options;
-  in.Required("budget", options.budget);
-  in.Ensure(options.budget >= 0, "budget", "must not be negative");
-  EnsureDraws(in, "budget", options.budget);
-  in.Optional("max_depth", options.max_depth);
-  in.Ensure(options.max_depth >= 0, "max_depth",
-            "must not be negative (0 is unlimited)");
-  in.Optional("min_value", options.min_value);
-  in.Ensure(options.min_value >= 0 && options.min_value <= 1, "min_value",
-            "must lie in [0, 1]");
-  return std::make_unique<BestFirst>(options);
-}
 
 PolicyTraits BestFirst::traits() const {
   return {.laws = {DraftLaw::kWithoutReplacement, DraftLaw::kIndependent,
@@ -79,6 +66,34 @@ std::vector<Expansion> BestFirst::Next(const TrunkTree& tree) const {
   if (best < 0 || drawn >= options_.budget) return {};
   if (tree.proposal(best) == nullptr) return unproposed;
   return {{.node = best}};
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
+  BestFirstOptions options;
+  in.Required("budget", options.budget, "The most draws.");
+  in.Ensure(options.budget >= 0, "budget", "must not be negative");
+  EnsureDraws(in, "budget", options.budget);
+  in.Optional("max_depth", options.max_depth, "The most levels; 0: no limit.");
+  in.Ensure(options.max_depth >= 0, "max_depth",
+            "must not be negative (0 is unlimited)");
+  in.Optional("min_value", options.min_value,
+              "The least value of a draw that is made.");
+  in.Ensure(options.min_value >= 0 && options.min_value <= 1, "min_value",
+            "must lie in [0, 1]");
+  return std::make_unique<BestFirst>(options);
+}
+
+}  // namespace
+
+PolicyRow BestFirstRow() {
+  return {.name = "best_first",
+          .sentence =
+              "Each draw where the drafter deems acceptance likeliest "
+              "(DySpec; deterministic: OPT-Tree).",
+          .build = Build,
+          .examples = {"{budget: 2}", "{budget: 3, max_depth: 2}"}};
 }
 
 }  // namespace banyan

@@ -6,8 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "tree/policies/row.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 
@@ -27,9 +26,6 @@ struct BestFirstOptions {
 // all such nodes are proposed for in one pass.
 class BestFirst : public TreePolicy {
  public:
-  // Keys: `budget`, `max_depth`, `min_value`.
-  static absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in);
-
   explicit BestFirst(const BestFirstOptions& options) : options_(options) {}
 
   PolicyTraits traits() const override;
@@ -43,6 +39,8 @@ class BestFirst : public TreePolicy {
 
   BestFirstOptions options_;
 };
+
+PolicyRow BestFirstRow();
 
 }  // namespace banyan
 

@@ -1,9 +1,7 @@
 #include "tree/policies/catalogue.h"
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,7 +20,9 @@
 #include "tree/policies/expand_rerank.h"
 #include "tree/policies/fixed_shape.h"
 #include "tree/policies/plans.h"
+#include "tree/policies/row.h"
 #include "tree/policies/sequences.h"
+#include "tree/policies/shape_plan.h"
 #include "tree/tree_policy.h"
 
 namespace banyan {
@@ -56,64 +56,22 @@ absl::Status Build(const PolicyRow& row, ParamsReader& in,
 
 absl::Span<const PolicyRow> PolicyCatalogue() {
   static const auto& rows = *new std::vector<PolicyRow>{
-      {.name = "chain",
-       .sentence = "One token after another, gamma in all.",
-       .plan = PlanChain,
-       .examples = {"{gamma: 0}", "{gamma: 1}", "{gamma: 2}", "{gamma: 3}"}},
-      {.name = "sequences",
-       .sentence = "Several chains, each drawn on its own, merged where they "
-                   "agree.",
-       .build = Sequences::Build,
-       .examples = {"{count: 1, gamma: 2}", "{count: 2, gamma: 2}"}},
-      {.name = "expansion",
-       .sentence = "SpecInfer's <k1, ..., km>: every node of level i draws ki "
-                   "tokens.",
-       .plan = PlanExpansion,
-       .examples = {"{branching: [2]}", "{branching: [3]}",
-                    "{branching: [1, 2]}", "{branching: [2, 1]}",
-                    "{branching: [2, 2]}"}},
-      {.name = "static",
-       .sentence = "A stated tree: paths, a file of them, or grown greedily "
-                   "from head accuracies (Medusa).",
-       .plan = PlanStatic,
-       .examples = {"{paths: [[0], [1], [0, 0]]}",
-                    "{accuracies: [[0.6, 0.2], [0.5, 0.1]], budget: 3}"}},
-      {.name = "sequoia",
-       .sentence = "The best tree for a measured acceptance by rank, and on "
-                   "measured hardware its best size.",
-       .plan = PlanSequoia,
-       .examples = {"{acceptance: [0.6, 0.2], budget: 3}",
-                    "{acceptance: [0.6, 0.2], budget: 3, max_depth: 1}"}},
-      {.name = "best_first",
-       .sentence = "Each draw where the drafter deems acceptance likeliest "
-                   "(DySpec; deterministic: OPT-Tree).",
-       .build = BestFirst::Build,
-       .examples = {"{budget: 2}", "{budget: 3, max_depth: 2}"}},
-      {.name = "expand_rerank",
-       .sentence = "Expand the best nodes level by level, then keep the best "
-                   "of all (EAGLE-2).",
-       .build = ExpandRerank::Build,
-       .examples = {"{top_k: 2, depth: 2, total: 3}",
-                    "{top_k: 2, depth: 2, total: 5}"}},
-      {.name = "adaptive_chain",
-       .sentence = "A chain that stops on low confidence, or lengthens and "
-                   "shortens by its verdicts, or refits its threshold.",
-       .build = AdaptiveChain::Build,
-       .examples = {"{gamma: 2}", "{gamma: 2, on_low: drop}",
-                    "{gamma: 2, on_low: stop_before, threshold: 0.5}",
-                    "{gamma: 1, threshold: 0, adjust: true, max_gamma: 2}",
-                    "{gamma: 3, on_low: drop, threshold: 0.3}",
-                    "{gamma: 2, threshold: 0.5, goal: 0.4, step: 0.4}"}},
-      {.name = "auto",
-       .sentence = "Each round the fastest tree, down to none, by the running "
-                   "acceptance and measured costs.",
-       .build = AutoShape::Build,
-       .examples = {"{acceptance: [0.6, 0.2], budget: 2, target_ms: {1: 1, 3: "
-                    "1.2}}",
-                    "{acceptance: [0.4, 0.3], budget: 3, max_depth: 2, "
-                    "target_ms: {1: 1, 4: 1.1}, memory: 1}"}},
+      ChainRow(),        SequencesRow(),     ExpansionRow(),
+      StaticRow(),       SequoiaRow(),       BestFirstRow(),
+      ExpandRerankRow(), AdaptiveChainRow(), AutoShapeRow(),
   };
   return rows;
+}
+
+std::vector<KeyRow> KeysOf(const PolicyRow& row) {
+  std::vector<KeyRow> keys;
+  const Params empty = Params::Map({});
+  ParamsReader in(empty, std::string(row.name), &keys);
+  if (row.plan != nullptr)
+    row.plan(in).IgnoreError();
+  else
+    row.build(in).IgnoreError();
+  return keys;
 }
 
 absl::StatusOr<PolicyChoice> BuildPolicy(const Params& section) {

@@ -8,29 +8,19 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "tree/draft_tree.h"
-#include "tree/policies/plans.h"
+#include "tree/policies/row.h"
+#include "tree/policies/shape_plan.h"
 #include "tree/tree_policy.h"
 
 namespace banyan {
 
-struct PolicyRow {
-  absl::string_view name;
-  absl::string_view sentence;
-  // Exactly one of the two; each reads all keys but `name` and `law`. A plan is
-  // a shape known before anything is drawn, drafted by FixedShape.
-  absl::StatusOr<ShapePlan> (*plan)(ParamsReader& in) = nullptr;
-  absl::StatusOr<std::unique_ptr<TreePolicy>> (*build)(ParamsReader& in) =
-      nullptr;
-  // Small sections, in YAML, that conformance proves. Those with more than four
-  // draws are too large for two rounds and come last.
-  std::vector<absl::string_view> examples = {};
-};
-
 absl::Span<const PolicyRow> PolicyCatalogue();
+
+// The keys that a row's policy reads, `name` and `law` aside.
+std::vector<KeyRow> KeysOf(const PolicyRow& row);
 
 // What a policy section says: the policy, and the law if it names one. Only
 // plans read files (scripts/layers.txt keeps it so).

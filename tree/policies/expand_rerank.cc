@@ -9,6 +9,7 @@
 #include "core/base/params.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/bounds.h"
+#include "tree/policies/row.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 
@@ -34,19 +35,6 @@ double Draws(const ExpandRerankOptions& options) {
 }
 
 }  // namespace
-
-absl::StatusOr<std::unique_ptr<TreePolicy>> ExpandRerank::Build(
-    ParamsReader& in) {
-  ExpandRerankOptions options;
-  in.Required("top_k", options.top_k);
-  in.Ensure(options.top_k >= 1, "top_k", "must be at least 1");
-  in.Required("depth", options.depth);
-  in.Ensure(options.depth >= 0, "depth", "must not be negative");
-  in.Required("total", options.total);
-  in.Ensure(options.total >= 0, "total", "must not be negative");
-  EnsureDraws(in, "depth", Draws(options));
-  return std::make_unique<ExpandRerank>(options);
-}
 
 PolicyTraits ExpandRerank::traits() const {
   return {.laws = {DraftLaw::kDeterministic},
@@ -76,6 +64,33 @@ std::vector<int> ExpandRerank::Keep(const TrunkTree& tree) const {
   std::vector<int> keep = Best(tree, drafted, options_.total);
   keep.push_back(0);
   return keep;
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
+  ExpandRerankOptions options;
+  in.Required("top_k", options.top_k,
+              "The nodes that are expanded a level, and draws of each.");
+  in.Ensure(options.top_k >= 1, "top_k", "must be at least 1");
+  in.Required("depth", options.depth, "The levels.");
+  in.Ensure(options.depth >= 0, "depth", "must not be negative");
+  in.Required("total", options.total, "The nodes that are kept.");
+  in.Ensure(options.total >= 0, "total", "must not be negative");
+  EnsureDraws(in, "depth", Draws(options));
+  return std::make_unique<ExpandRerank>(options);
+}
+
+}  // namespace
+
+PolicyRow ExpandRerankRow() {
+  return {.name = "expand_rerank",
+          .sentence =
+              "Expand the best nodes level by level, then keep the best "
+              "of all (EAGLE-2).",
+          .build = Build,
+          .examples = {"{top_k: 2, depth: 2, total: 3}",
+                       "{top_k: 2, depth: 2, total: 5}"}};
 }
 
 }  // namespace banyan

@@ -6,9 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
 #include "core/prob/round_plan.h"
+#include "tree/policies/row.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 
@@ -27,9 +26,6 @@ struct ExpandRerankOptions {
 // Ranking after the fact makes the tree deterministic: that is its only law.
 class ExpandRerank : public TreePolicy {
  public:
-  // Keys: `top_k`, `depth`, `total`.
-  static absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in);
-
   explicit ExpandRerank(const ExpandRerankOptions& options)
       : options_(options) {
     options_.depth = std::min(options_.depth, options_.total);
@@ -48,6 +44,8 @@ class ExpandRerank : public TreePolicy {
  private:
   ExpandRerankOptions options_;
 };
+
+PolicyRow ExpandRerankRow();
 
 }  // namespace banyan
 

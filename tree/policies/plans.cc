@@ -7,7 +7,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "tree/optimize/cost_curve.h"
@@ -18,6 +17,8 @@
 #include "tree/paths_json.h"
 #include "tree/policies/bounds.h"
 #include "tree/policies/calibration_keys.h"
+#include "tree/policies/row.h"
+#include "tree/policies/shape_plan.h"
 
 namespace banyan {
 namespace {
@@ -81,11 +82,9 @@ absl::StatusOr<ShapePlan> ForHardware(const ParamsReader& in,
                    .choice = *choice};
 }
 
-}  // namespace
-
 absl::StatusOr<ShapePlan> PlanChain(ParamsReader& in) {
   int gamma = 0;
-  in.Required("gamma", gamma);
+  in.Required("gamma", gamma, "The tokens that are drafted.");
   in.Ensure(gamma >= 0, "gamma", "must not be negative");
   EnsureDraws(in, "gamma", gamma);
   BANYAN_RETURN_IF_ERROR(in.Finish());
@@ -95,8 +94,9 @@ absl::StatusOr<ShapePlan> PlanChain(ParamsReader& in) {
 absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in) {
   std::vector<int> branching;
   bool share_draws = false;
-  in.Required("branching", branching);
-  in.Optional("share_draws", share_draws);
+  in.Required("branching", branching, "The draws of a node, by level.");
+  in.Optional("share_draws", share_draws,
+              "Whether the nodes of a level use one set of draws.");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   absl::StatusOr<Shape> shape = Shape::FromBranching(branching);
   if (!shape.ok()) return At(in, shape.status());
@@ -107,12 +107,19 @@ absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in) {
   std::vector<std::vector<int>> paths;
   MedusaOptions medusa;
   std::string tree;
-  const bool has_paths = in.Optional("paths", paths);
+  const bool has_paths =
+      in.Optional("paths", paths, "Lists of child ranks from 0.");
   const Params* file = in.Take("file");
-  in.Ensure(!in.Optional("tree", tree) || file != nullptr, "tree",
-            "belongs to file, and needs it");
+  in.Describe("file", "text", "A JSON file of paths, beside this one.");
+  in.Ensure(!in.Optional("tree", tree, "Which of the file's trees.") ||
+                file != nullptr,
+            "tree", "belongs to file, and needs it");
   const bool has_accuracies = TakeMeasured(in, "accuracies", medusa.accuracies);
-  const bool has_budget = in.Optional("budget", medusa.budget);
+  in.Describe("accuracies", "list of lists of number",
+              "By head and rank, for a tree of `budget` nodes; or a "
+              "`calibration` that has them.");
+  const bool has_budget =
+      in.Optional("budget", medusa.budget, "The nodes, with `accuracies`.");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   if (has_paths + (file != nullptr) + has_accuracies != 1)
     return in.section().Error(
@@ -125,17 +132,28 @@ absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in) {
   return FromPaths(in, std::move(paths));
 }
 
+}  // namespace
+
 HardwareSection TakeHardware(ParamsReader& in) {
   HardwareSection section;
   SequoiaOptions& limits = section.limits;
+  in.Describe("calibration", "section",
+              "A file that `banyan calibrate` wrote, for `acceptance`.");
   if (!TakeMeasured(in, "acceptance", limits.acceptance))
-    in.Required("acceptance", limits.acceptance);
-  in.Required("budget", limits.budget);
+    in.Required("acceptance", limits.acceptance,
+                "The acceptance rate by rank, the first child first.");
+  in.Required("budget", limits.budget, "The most nodes that are drafted.");
   EnsureDraws(in, "budget", limits.budget);
-  in.Optional("max_depth", limits.max_depth);
-  in.Optional("max_branching", limits.max_branching);
+  in.Optional("max_depth", limits.max_depth, "The most levels; 0: no limit.");
+  in.Optional("max_branching", limits.max_branching,
+              "The most children of a node; 0: no limit.");
   section.target_ms = in.Take("target_ms");
   section.draft_ms = in.Take("draft_ms");
+  in.Describe("target_ms", "map from int to number",
+              "Milliseconds of a target pass, by its tokens: the tree of best "
+              "predicted speed is chosen.");
+  in.Describe("draft_ms", "number or map",
+              "Milliseconds of a drafted level, or a curve by its width.");
   const Params* calibration = in.section().Find("calibration");
   if (section.draft_ms == nullptr && section.target_ms != nullptr &&
       calibration != nullptr)
@@ -160,6 +178,8 @@ absl::StatusOr<HardwareOptions> ReadHardware(const HardwareSection& section) {
   return options;
 }
 
+namespace {
+
 absl::StatusOr<ShapePlan> PlanSequoia(ParamsReader& in) {
   const HardwareSection section = TakeHardware(in);
   BANYAN_RETURN_IF_ERROR(in.Finish());
@@ -167,6 +187,46 @@ absl::StatusOr<ShapePlan> PlanSequoia(ParamsReader& in) {
   if (section.draft_ms != nullptr)
     return section.draft_ms->Error(in.what() + ": draft_ms needs target_ms");
   return Rated(in, BestTree(section.limits));
+}
+
+}  // namespace
+
+PolicyRow ChainRow() {
+  return {.name = "chain",
+          .sentence = "One token after another, gamma in all.",
+          .plan = PlanChain,
+          .examples = {"{gamma: 0}", "{gamma: 1}", "{gamma: 2}", "{gamma: 3}"}};
+}
+
+PolicyRow ExpansionRow() {
+  return {.name = "expansion",
+          .sentence =
+              "SpecInfer's <k1, ..., km>: every node of level i draws ki "
+              "tokens.",
+          .plan = PlanExpansion,
+          .examples = {"{branching: [2]}", "{branching: [3]}",
+                       "{branching: [1, 2]}", "{branching: [2, 1]}",
+                       "{branching: [2, 2]}"}};
+}
+
+PolicyRow StaticRow() {
+  return {.name = "static",
+          .sentence =
+              "A stated tree: paths, a file of them, or grown greedily "
+              "from head accuracies (Medusa).",
+          .plan = PlanStatic,
+          .examples = {"{paths: [[0], [1], [0, 0]]}",
+                       "{accuracies: [[0.6, 0.2], [0.5, 0.1]], budget: 3}"}};
+}
+
+PolicyRow SequoiaRow() {
+  return {.name = "sequoia",
+          .sentence =
+              "The best tree for a measured acceptance by rank, and on "
+              "measured hardware its best size.",
+          .plan = PlanSequoia,
+          .examples = {"{acceptance: [0.6, 0.2], budget: 3}",
+                       "{acceptance: [0.6, 0.2], budget: 3, max_depth: 1}"}};
 }
 
 }  // namespace banyan

@@ -2,43 +2,27 @@
 #ifndef BANYAN_TREE_POLICIES_PLANS_H_
 #define BANYAN_TREE_POLICIES_PLANS_H_
 
-#include <optional>
-#include <string>
-
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "tree/optimize/hardware.h"
 #include "tree/optimize/sequoia.h"
-#include "tree/optimize/shape.h"
+#include "tree/policies/row.h"
 
 namespace banyan {
 
-struct ShapePlan {
-  Shape shape;
-  // The nodes of a level use one set of draws (FixedShape).
-  bool share_draws = false;
-  // What the optimiser expects of it, where it knows an acceptance.
-  std::optional<double> expected_tokens;
-  // The choice made on measured hardware, where there was one.
-  std::optional<HardwareChoice> choice;
-  // The file that it was read from; empty: none.
-  std::string file;
-};
-
-// `gamma` tokens in a line. Keys: `gamma`.
-absl::StatusOr<ShapePlan> PlanChain(ParamsReader& in);
+// `gamma` tokens in a line.
+PolicyRow ChainRow();
 
 // Every node of level i gets branching[i] draws (SpecInfer's <k1, ..., km>).
 // With `share_draws` the nodes of a level use one set of draws: for drafters
-// whose law does not depend on the path, such as heads. Keys: `branching`,
-// `share_draws`.
-absl::StatusOr<ShapePlan> PlanExpansion(ParamsReader& in);
+// whose distribution does not depend on the path, such as heads.
+PolicyRow ExpansionRow();
 
 // A stated tree: `paths`, lists of child ranks from 0; or `file`, a JSON file
 // of them beside the configuration, with `tree` if it holds several; or drawn
 // up greedily from `accuracies` by head and rank (or a `calibration` that has
 // them), to `budget` nodes (Medusa).
-absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in);
+PolicyRow StaticRow();
 
 // What sequoia and auto read: `acceptance` by rank, or `calibration`, a map
 // that has it; `budget`, `max_depth`, `max_branching`, `target_ms`, `draft_ms`
@@ -53,10 +37,9 @@ struct HardwareSection {
 HardwareSection TakeHardware(ParamsReader& in);
 absl::StatusOr<HardwareOptions> ReadHardware(const HardwareSection& section);
 
-// The best tree for an acceptance by rank. Keys: `acceptance`, `budget`,
-// `max_depth`, `max_branching`; with `target_ms` also the size and depth are
-// chosen, for speed, with `draft_ms` a level (a number or a curve by width).
-absl::StatusOr<ShapePlan> PlanSequoia(ParamsReader& in);
+// The best tree for an acceptance by rank; with `target_ms` also the size and
+// depth are chosen, for speed, with `draft_ms` a level.
+PolicyRow SequoiaRow();
 
 }  // namespace banyan
 

@@ -7,21 +7,11 @@
 #include "core/base/params.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/bounds.h"
+#include "tree/policies/row.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 
 namespace banyan {
-
-absl::StatusOr<std::unique_ptr<TreePolicy>> Sequences::Build(ParamsReader& in) {
-  int count = 1;
-  int gamma = 1;
-  in.Required("count", count);
-  in.Ensure(count >= 1, "count", "must be at least 1");
-  in.Required("gamma", gamma);
-  in.Ensure(gamma >= 0, "gamma", "must not be negative");
-  EnsureDraws(in, "count", static_cast<double>(count) * gamma);
-  return std::make_unique<Sequences>(count, gamma);
-}
 
 PolicyTraits Sequences::traits() const {
   return {.laws = {DraftLaw::kIndependent},
@@ -40,6 +30,30 @@ std::vector<Expansion> Sequences::Next(const TrunkTree& tree) const {
     next.push_back({.node = node, .draws = draws});
   }
   return next;
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
+  int count = 1;
+  int gamma = 1;
+  in.Required("count", count, "The chains.");
+  in.Ensure(count >= 1, "count", "must be at least 1");
+  in.Required("gamma", gamma, "The tokens of each.");
+  in.Ensure(gamma >= 0, "gamma", "must not be negative");
+  EnsureDraws(in, "count", static_cast<double>(count) * gamma);
+  return std::make_unique<Sequences>(count, gamma);
+}
+
+}  // namespace
+
+PolicyRow SequencesRow() {
+  return {.name = "sequences",
+          .sentence =
+              "Several chains, each drawn on its own, merged where they "
+              "agree.",
+          .build = Build,
+          .examples = {"{count: 1, gamma: 2}", "{count: 2, gamma: 2}"}};
 }
 
 }  // namespace banyan

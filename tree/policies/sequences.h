@@ -5,9 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
 #include "core/prob/round_plan.h"
+#include "tree/policies/row.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
 
@@ -18,9 +17,6 @@ namespace banyan {
 // gets as many draws as led to it.
 class Sequences : public TreePolicy {
  public:
-  // Keys: `count`, `gamma`.
-  static absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in);
-
   Sequences(int count, int gamma) : count_(count), gamma_(gamma) {}
 
   PolicyTraits traits() const override;
@@ -34,6 +30,8 @@ class Sequences : public TreePolicy {
   int count_;
   int gamma_;
 };
+
+PolicyRow SequencesRow();
 
 }  // namespace banyan
 

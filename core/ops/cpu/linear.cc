@@ -229,6 +229,7 @@ std::size_t RoundUp(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 }  // namespace
 
 absl::Status CpuBackend::Linear(const LinearArgs& args) {
+  BANYAN_RETURN_IF_ERROR(MakeRows(*this, args.source));
   const auto& weight = static_cast<const HostWeight&>(*args.weight);
   Check(args.x.columns == weight.columns() && args.y.columns == weight.rows() &&
             args.x.rows == args.y.rows,

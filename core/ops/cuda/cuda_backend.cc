@@ -1,13 +1,12 @@
 #include "core/ops/cuda/cuda_backend.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -21,10 +20,15 @@
 #include "core/base/check.h"
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
+#include "core/base/weight_format.h"
 #include "core/device/buffer.h"
 #include "core/device/cuda/device.h"
 #include "core/device/cuda/span.h"
 #include "core/device/gpu_facts.h"
+#include "core/ops/activate.h"
+#include "core/ops/attention.h"
+#include "core/ops/backend.h"
+#include "core/ops/copy.h"
 #include "core/ops/cuda/cuda_buffer.h"
 #include "core/ops/cuda/cuda_gauge.h"
 #include "core/ops/cuda/cuda_recording.h"
@@ -33,8 +37,14 @@
 #include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/cuda/launch_of.h"
 #include "core/ops/cuda/staging.h"
+#include "core/ops/embed.h"
 #include "core/ops/gauge.h"
 #include "core/ops/host/host.h"
+#include "core/ops/kv_cache.h"
+#include "core/ops/linear.h"
+#include "core/ops/norm.h"
+#include "core/ops/read_row.h"
+#include "core/ops/rotate.h"
 #include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
@@ -273,36 +283,33 @@ absl::Status CudaBackend::Multiply(const LinearArgs& args,
 
 absl::Status CudaBackend::Linear(const LinearArgs& args) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  if (PacksRows(*args.weight)) {
+    if (const auto* norm = std::get_if<NormArgs>(&args.source)) {
+      const NormLaunch launch = LaunchOf(*norm);
+      return Multiply(args, {.source = LinearSource::kNorm, .norm = &launch});
+    }
+    const auto* activate = std::get_if<ActivateArgs>(&args.source);
+    if (activate != nullptr && !activate->add) {
+      const ActivateLaunch launch = LaunchOf(*activate);
+      return Multiply(args,
+                      {.source = LinearSource::kActivate, .activate = &launch});
+    }
+    const auto* attended =
+        std::get_if<absl::Span<const AttentionArgs>>(&args.source);
+    // The rows of several sequences have no order yet that a product could
+    // read.
+    if (attended != nullptr && attended->size() == 1)
+      return MultiplyAttended(attended->front(), args);
+  }
+  BANYAN_RETURN_IF_ERROR(MakeRows(*this, args.source));
   return Multiply(args, {});
 }
 
-absl::Status CudaBackend::NormLinear(const NormArgs& norm,
-                                     const LinearArgs& linear) {
-  if (!PacksRows(*linear.weight)) return Backend::NormLinear(norm, linear);
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  const NormLaunch launch = LaunchOf(norm);
-  return Multiply(linear, {.source = LinearSource::kNorm, .norm = &launch});
-}
-
-absl::Status CudaBackend::ActivateLinear(const ActivateArgs& activate,
-                                         const LinearArgs& linear) {
-  if (!PacksRows(*linear.weight) || activate.add)
-    return Backend::ActivateLinear(activate, linear);
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  const ActivateLaunch launch = LaunchOf(activate);
-  return Multiply(linear,
-                  {.source = LinearSource::kActivate, .activate = &launch});
-}
-
-absl::Status CudaBackend::AttentionLinear(
-    absl::Span<const AttentionArgs> sequences, const LinearArgs& linear) {
-  // What several sequences made has no order yet that a product could read.
-  if (!PacksRows(*linear.weight) || sequences.size() != 1)
-    return Backend::AttentionLinear(sequences, linear);
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  AttentionLaunch launch = LaunchOf(sequences.front());
+absl::Status CudaBackend::MultiplyAttended(const AttentionArgs& attention,
+                                           const LinearArgs& linear) {
+  AttentionLaunch launch = LaunchOf(attention);
   launch.y = {};
-  // The product's scratch lies behind: both are read at once.
+  // The product's scratch follows: both are read at once.
   const LinearLaunch shape = {.x = MatrixOf(linear.x),
                               .weight = WeightOf(*linear.weight)};
   const std::size_t partials =

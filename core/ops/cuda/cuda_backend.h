@@ -22,12 +22,26 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/clock.h"
+#include "core/base/weight_format.h"
 #include "core/device/buffer.h"
 #include "core/device/cuda/device.h"
+#include "core/device/cuda/span.h"
+#include "core/ops/activate.h"
+#include "core/ops/attention.h"
+#include "core/ops/attention_mass.h"
 #include "core/ops/backend.h"
+#include "core/ops/copy.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/cuda/staging.h"
+#include "core/ops/embed.h"
+#include "core/ops/gauge.h"
+#include "core/ops/kv_cache.h"
+#include "core/ops/linear.h"
+#include "core/ops/norm.h"
+#include "core/ops/read_row.h"
+#include "core/ops/rotate.h"
 #include "core/ops/round_tables.h"
+#include "core/ops/weight.h"
 #include "core/prob/distribution.h"
 #include "core/prob/logits.h"
 
@@ -80,12 +94,6 @@ class CudaBackend : public Backend {
   absl::Status MoveKv(const MoveKvArgs& args) override;
   absl::Status Attention(absl::Span<const AttentionArgs> sequences) override;
   absl::Status AttentionMass(const AttentionMassArgs& args) override;
-  absl::Status NormLinear(const NormArgs& norm,
-                          const LinearArgs& linear) override;
-  absl::Status ActivateLinear(const ActivateArgs& activate,
-                              const LinearArgs& linear) override;
-  absl::Status AttentionLinear(absl::Span<const AttentionArgs> sequences,
-                               const LinearArgs& linear) override;
   absl::Status RotateStore(const RotateArgs& queries, const RotateArgs& keys,
                            absl::Span<const StoreKvArgs> sequences) override;
   absl::StatusOr<Distribution> Law(const LawArgs& args) override;
@@ -107,6 +115,9 @@ class CudaBackend : public Backend {
   absl::StatusOr<DeviceSpan> Scratch(std::size_t bytes);
   // A product whose rows are made as `launch` says.
   absl::Status Multiply(const LinearArgs& args, LinearLaunch launch);
+  // One whose rows are what a sequence's attention gives.
+  absl::Status MultiplyAttended(const AttentionArgs& attention,
+                                const LinearArgs& linear);
   // The row on this machine.
   absl::StatusOr<LogitRow> Fetch(const LogitRow& logits,
                                  std::unique_ptr<Buffer>& buffer);

@@ -11,9 +11,20 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/status_macros.h"
+#include "core/base/weight_format.h"
 #include "core/device/buffer.h"
+#include "core/ops/activate.h"
+#include "core/ops/attention.h"
+#include "core/ops/attention_mass.h"
+#include "core/ops/copy.h"
+#include "core/ops/embed.h"
 #include "core/ops/host/host.h"
 #include "core/ops/host/host_weight.h"
+#include "core/ops/kv_cache.h"
+#include "core/ops/linear.h"
+#include "core/ops/norm.h"
+#include "core/ops/read_row.h"
+#include "core/ops/rotate.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "core/prob/distribution.h"
@@ -197,6 +208,7 @@ absl::Status ReferenceBackend::Norm(const NormArgs& args) {
 }
 
 absl::Status ReferenceBackend::Linear(const LinearArgs& args) {
+  BANYAN_RETURN_IF_ERROR(MakeRows(*this, args.source));
   const auto& weight = static_cast<const HostWeight&>(*args.weight);
   std::vector<float> w(static_cast<std::size_t>(weight.columns()));
   for (int j = 0; j < weight.rows(); ++j) {

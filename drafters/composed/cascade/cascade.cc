@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,9 +18,11 @@
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
-#include "drafters/composed/inner_drafter.h"
+#include "drafters/composed/composed_drafter.h"
 #include "drafters/composed/inner_drafters.h"
+#include "drafters/composed/inner_session.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/tree_policy.h"
@@ -38,65 +41,50 @@ double GuessesBelowANode(const CascadeOptions& options) {
   return guesses;
 }
 
-}  // namespace
+class CascadeSession : public ComposedSession {
+ public:
+  // A request under way, in nodes of the upper part's tree.
+  struct Asking {
+    InnerSession::Question upper;
+    std::vector<int> edge;  // whose children are guessed next
+  };
 
-absl::StatusOr<std::unique_ptr<Drafter>> Cascade::Build(ParamsReader& in,
-                                                        Workbench& bench) {
-  CascadeOptions options = {.context_limit = bench.target().context_limit()};
-  Params upper;
-  Params lower;
-  in.Required("upper", upper);
-  in.Required("lower", lower);
-  in.Optional("ahead", options.ahead);
-  in.Ensure(options.ahead >= 1 && options.ahead <= kMostGuesses, "ahead",
-            absl::StrCat("must lie between 1 and ", kMostGuesses));
-  in.Optional("width", options.width);
-  in.Ensure(options.width >= 1 && GuessesBelowANode(options) <= kMostGuesses,
-            "width",
-            absl::StrCat("must be at least 1, and make at most ", kMostGuesses,
-                         " guesses below a node"));
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  BANYAN_ASSIGN_OR_RETURN(InnerDrafters parts,
-                          InnerDrafters::Build({upper, lower}, bench));
-  if (!parts[0].drafter().proposes_ahead())
-    return upper.Error(
-        absl::StrCat("cascade: drafter ", upper.Find("name")->text(),
-                     " proposes level by level, so no guess of drafter ",
-                     lower.Find("name")->text(), " can save it a pass"));
-  return std::make_unique<Cascade>(std::move(parts), options);
-}
+  CascadeSession(const InnerDrafters& drafters, const CascadeOptions& options)
+      : ComposedSession(drafters), options_(options) {}
 
-Cascade::Cascade(InnerDrafters parts, const CascadeOptions& options)
-    : DrafterOfDrafters(std::move(parts)), options_(options) {}
-
-absl::StatusOr<std::vector<std::vector<Distribution>>> Cascade::ProposeAll(
-    absl::Span<const DraftRequest> requests) {
-  std::vector<Asking> asking;
-  for (const DraftRequest& request : requests)
-    asking.push_back(static_cast<Cascade&>(*request.drafter).Ask(request));
-  for (int level = 0; level < options_.ahead; ++level)
-    BANYAN_RETURN_IF_ERROR(GuessLevel(requests, asking));
-  std::vector<InnerDrafter::Question> questions;
-  for (const Asking& one : asking) questions.push_back(one.upper);
-  BANYAN_RETURN_IF_ERROR(InnerDrafter::AskAll(questions));
-  std::vector<std::vector<Distribution>> all;
-  for (const DraftRequest& request : requests) {
-    InnerDrafter& upper = static_cast<Cascade&>(*request.drafter).upper();
-    all.emplace_back();
-    for (int node : request.nodes)
-      all.back().push_back(*upper.answer(upper.Find(*request.tree, node)));
+  std::optional<double> Promise(const Context& context) const override {
+    return parts()[0].session().Promise(context);
   }
-  return all;
+
+  InnerSession& upper() { return parts()[0]; }
+  InnerSession& lower() { return parts()[1]; }
+  Asking Ask(const DraftRequest& request);
+  bool MayGuess(const Context& context, int node) const;
+  std::vector<int> Guess(int node, const Distribution& law);
+
+ private:
+  CascadeOptions options_;
+};
+
+// The upper part's, but that guesses are asked for ahead.
+DrafterTraits TraitsOf(const InnerDrafters& parts) {
+  DrafterTraits traits = parts.Traits();
+  traits.laws = parts[0].traits().laws;
+  traits.depth_heads = parts[0].traits().depth_heads;
+  traits.longest_text = parts[0].traits().longest_text;
+  traits.proposes_ahead = true;
+  return traits;
 }
 
 // What is not known is asked for, and guessed below.
-Cascade::Asking Cascade::Ask(const DraftRequest& request) {
-  if (request.nodes.front() == 0) {  // every drafting begins there
+CascadeSession::Asking CascadeSession::Ask(const DraftRequest& request) {
+  if (request.nodes.front() == 0) {  // a drafting begins
     upper().Start(*request.tree, request.tree->law());
     // Ranked, it has more than one candidate at temperature 0 too.
-    lower().Start(*request.tree, lower().Gives(DraftLaw::kDeterministic)
-                                     ? DraftLaw::kDeterministic
-                                     : lower().drafter().laws().front());
+    lower().Start(*request.tree,
+                  lower().drafter().Gives(DraftLaw::kDeterministic)
+                      ? DraftLaw::kDeterministic
+                      : lower().drafter().traits().laws.front());
   }
   Asking asking = {.upper = {&upper(), request.context, {}}, .edge = {}};
   for (int node : request.nodes) {
@@ -108,7 +96,7 @@ Cascade::Asking Cascade::Ask(const DraftRequest& request) {
 }
 
 // Whether anything below a node can be asked for.
-bool Cascade::MayGuess(const Context& context, int node) const {
+bool CascadeSession::MayGuess(const Context& context, int node) const {
   const int depth = parts()[0].tree().node(node).depth;
   return parts()[1].Reaches(context, depth) &&
          parts()[0].Reaches(context, depth + 1) &&
@@ -116,7 +104,7 @@ bool Cascade::MayGuess(const Context& context, int node) const {
              options_.context_limit;
 }
 
-std::vector<int> Cascade::Guess(int node, const Distribution& law) {
+std::vector<int> CascadeSession::Guess(int node, const Distribution& law) {
   std::vector<int> guessed;
   Distribution left = law;
   for (int i = 0; i < options_.width && !left.empty(); ++i) {
@@ -128,11 +116,11 @@ std::vector<int> Cascade::Guess(int node, const Distribution& law) {
 }
 
 // One level more for all of them, in one pass of the lower drafters.
-absl::Status Cascade::GuessLevel(absl::Span<const DraftRequest> requests,
-                                 std::vector<Asking>& asking) {
-  std::vector<InnerDrafter::Question> questions;
+absl::Status GuessLevel(absl::Span<const DraftRequest> requests,
+                        std::vector<CascadeSession::Asking>& asking) {
+  std::vector<InnerSession::Question> questions;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto& own = static_cast<Cascade&>(*requests[i].drafter);
+    auto& own = SessionOf<CascadeSession>(requests[i]);
     const Context& context = *requests[i].context;
     std::vector<int>& edge = asking[i].edge;
     edge.erase(
@@ -144,9 +132,9 @@ absl::Status Cascade::GuessLevel(absl::Span<const DraftRequest> requests,
       questions.back().nodes.push_back(
           own.lower().Find(own.upper().tree(), node));
   }
-  BANYAN_RETURN_IF_ERROR(InnerDrafter::AskAll(questions));
+  BANYAN_RETURN_IF_ERROR(InnerSession::AskAll(questions));
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto& own = static_cast<Cascade&>(*requests[i].drafter);
+    auto& own = SessionOf<CascadeSession>(requests[i]);
     std::vector<int> next;
     for (std::size_t j = 0; j < asking[i].edge.size(); ++j)
       for (int guess : own.Guess(asking[i].edge[j],
@@ -157,6 +145,79 @@ absl::Status Cascade::GuessLevel(absl::Span<const DraftRequest> requests,
     asked.insert(asked.end(), asking[i].edge.begin(), asking[i].edge.end());
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+Cascade::Cascade(InnerDrafters parts, const CascadeOptions& options)
+    : ComposedDrafter(TraitsOf(parts), std::move(parts)), options_(options) {}
+
+std::unique_ptr<DraftSession> Cascade::NewSession() const {
+  return std::make_unique<CascadeSession>(parts(), options_);
+}
+
+absl::StatusOr<std::vector<Proposals>> Cascade::Propose(
+    absl::Span<const DraftRequest> requests) {
+  std::vector<CascadeSession::Asking> asking;
+  for (const DraftRequest& request : requests)
+    asking.push_back(SessionOf<CascadeSession>(request).Ask(request));
+  for (int level = 0; level < options_.ahead; ++level)
+    BANYAN_RETURN_IF_ERROR(GuessLevel(requests, asking));
+  std::vector<InnerSession::Question> questions;
+  for (const auto& one : asking) questions.push_back(one.upper);
+  BANYAN_RETURN_IF_ERROR(InnerSession::AskAll(questions));
+  std::vector<Proposals> all;
+  for (const DraftRequest& request : requests) {
+    InnerSession& upper = SessionOf<CascadeSession>(request).upper();
+    all.emplace_back();
+    for (int node : request.nodes)
+      all.back().push_back(*upper.answer(upper.Find(*request.tree, node)));
+  }
+  return all;
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  CascadeOptions options = {.context_limit = bench.target().context_limit()};
+  Params upper;
+  Params lower;
+  in.Required("upper", upper, "The drafter whose proposals are made.");
+  in.Required("lower", lower, "The drafter that guesses ahead.");
+  in.Between("ahead", options.ahead, 1, kMostGuesses,
+             "The levels that `lower` guesses for a pass of `upper`.");
+  in.Optional("width", options.width, "The guesses below a node, at least 1.");
+  in.Ensure(options.width >= 1 && GuessesBelowANode(options) <= kMostGuesses,
+            "width",
+            absl::StrCat("must be at least 1, and make at most ", kMostGuesses,
+                         " guesses below a node"));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  BANYAN_ASSIGN_OR_RETURN(InnerDrafters parts,
+                          InnerDrafters::Build({upper, lower}, bench));
+  if (!parts[0].traits().proposes_ahead)
+    return upper.Error(
+        absl::StrCat("cascade: drafter ", upper.Find("name")->text(),
+                     " proposes level by level, so no guess of drafter ",
+                     lower.Find("name")->text(), " can save it a pass"));
+  return std::make_unique<Cascade>(std::move(parts), options);
+}
+
+}  // namespace
+
+DrafterRow CascadeRow() {
+  return {.name = "cascade",
+          .sentence =
+              "A drafter in fewer passes: a cheaper one guesses what "
+              "it will be asked.",
+          .laws = EveryLaw(),
+          .build = Build,
+          .examples = {
+              "{upper: {name: medusa, heads: heads}, ahead: 2, width: 2,"
+              " lower: {name: bigram, counts: counts.safetensors}}",
+              "{upper: {name: small_model, model: draft}, lower: {name: "
+              "cascade, upper: {name: ngram}, lower: {name: copy, min_match: "
+              "1}}}"}};
 }
 
 }  // namespace banyan

@@ -12,7 +12,7 @@
 // without a pass.
 //
 // Why. A proposal depends on the text and the node's path alone, not on who is
-// asked for beside it (Drafter::ProposeAll). A guess is drawn by nobody: it
+// asked for beside it (Drafter::Propose). A guess is drawn by nobody: it
 // only decides what is computed early. Each pass answers a request that had to
 // be answered, so there are at most as many.
 //
@@ -29,21 +29,15 @@
 #define BANYAN_DRAFTERS_COMPOSED_CASCADE_CASCADE_H_
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
-#include "core/model/context.h"
-#include "core/prob/distribution.h"
-#include "drafters/composed/drafter_of_drafters.h"
-#include "drafters/composed/inner_drafter.h"
+#include "drafters/composed/composed_drafter.h"
 #include "drafters/composed/inner_drafters.h"
 #include "drafters/drafter.h"
-#include "drafters/workbench.h"
-#include "tree/draft_tree.h"
+#include "drafters/row.h"
 
 namespace banyan {
 
@@ -54,49 +48,20 @@ struct CascadeOptions {
   int context_limit = 0;
 };
 
-class Cascade : public DrafterOfDrafters {
+class Cascade : public ComposedDrafter {
  public:
-  // Keys: `upper`, `lower`, `ahead`, `width`.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   // Of two parts, the upper one first, which proposes ahead.
   Cascade(InnerDrafters parts, const CascadeOptions& options);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Cascade>(parts().Clone(), options_);
-  }
-  std::vector<DraftLaw> laws() const override {
-    return parts()[0].drafter().laws();
-  }
-  int heads() const override { return parts()[0].drafter().heads(); }
-  int longest_text() const override {
-    return parts()[0].drafter().longest_text();
-  }
-  std::optional<double> Promise(const Context& context) const override {
-    return parts()[0].drafter().Promise(context);
-  }
-  bool proposes_ahead() const override { return true; }
-  absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
+  std::unique_ptr<DraftSession> NewSession() const override;
+  absl::StatusOr<std::vector<Proposals>> Propose(
       absl::Span<const DraftRequest> requests) override;
 
  private:
-  // A request under way, in nodes of the upper part's tree.
-  struct Asking {
-    InnerDrafter::Question upper;
-    std::vector<int> edge;  // whose children are guessed next
-  };
-
-  InnerDrafter& upper() { return parts()[0]; }
-  InnerDrafter& lower() { return parts()[1]; }
-  Asking Ask(const DraftRequest& request);
-  bool MayGuess(const Context& context, int node) const;
-  std::vector<int> Guess(int node, const Distribution& law);
-  static absl::Status GuessLevel(absl::Span<const DraftRequest> requests,
-                                 std::vector<Asking>& asking);
-
   CascadeOptions options_;
 };
+
+DrafterRow CascadeRow();
 
 }  // namespace banyan
 

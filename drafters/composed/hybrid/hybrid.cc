@@ -3,20 +3,21 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
-#include "drafters/composed/inner_drafter.h"
+#include "drafters/composed/choosing.h"
 #include "drafters/composed/inner_drafters.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
@@ -42,17 +43,85 @@ int AcceptedOf(const RoundOutcome& outcome) {
   return accepted;
 }
 
+class HybridSession : public ChoosingSession {
+ public:
+  HybridSession(const InnerDrafters& drafters, const HybridOptions& options)
+      : ChoosingSession(drafters, options.depths),
+        memory_(options.memory),
+        start_(options.start),
+        sums_(static_cast<std::size_t>(drafters.count())) {}
+
+  std::optional<double> Promise(const Context& /*context*/) const override {
+    return std::nullopt;
+  }
+
+ protected:
+  int Choose(const Context& context) override;
+  void Learn(const RoundOutcome& outcome) override;
+
+ private:
+  // Of the rounds in which a part was chosen, faded.
+  struct Sums {
+    double accepted = 0;
+    double promised = 0;
+  };
+
+  double memory_;
+  double start_;
+  std::vector<Sums> sums_;  // by part
+  double promised_ = 0;     // by the chosen one
+};
+
+int HybridSession::Choose(const Context& context) {
+  double most = -1;
+  int chosen = this->chosen();
+  for (int part = 0; part < parts().count(); ++part) {
+    if (!parts()[part].Reaches(context, 0)) continue;
+    const Sums& sums = sums_[static_cast<std::size_t>(part)];
+    const double promise = *PromiseOf(part, context, start_);
+    const double value =
+        promise * (sums.accepted + start_) / (sums.promised + start_);
+    if (value <= most) continue;
+    most = value;
+    chosen = part;
+    promised_ = promise;
+  }
+  return chosen;
+}
+
+void HybridSession::Learn(const RoundOutcome& outcome) {
+  for (Sums& sums : sums_) {
+    sums.accepted *= 1 - 1 / memory_;
+    sums.promised *= 1 - 1 / memory_;
+  }
+  Sums& own = sums_[static_cast<std::size_t>(chosen())];
+  own.accepted += AcceptedOf(outcome);
+  own.promised += promised_;
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Drafter>> Hybrid::Build(ParamsReader& in,
-                                                       Workbench& bench) {
+Hybrid::Hybrid(InnerDrafters parts, const HybridOptions& options)
+    : ChoosingDrafter(std::move(parts), options.depths), options_(options) {}
+
+std::unique_ptr<DraftSession> Hybrid::NewSession() const {
+  return std::make_unique<HybridSession>(parts(), options_);
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
   std::vector<Params> list;
   HybridOptions options;
-  in.Required("drafters", list);
+  in.Required("drafters", list,
+              "A list of `drafter` and `depth`, the most levels that it "
+              "drafts; 0 or left out: no limit.");
   in.Ensure(!list.empty(), "drafters", "must name a drafter");
-  in.Optional("memory", options.memory);
-  in.Ensure(options.memory >= 1, "memory", "must be at least 1");
-  in.Optional("start", options.start);
+  in.AtLeast("memory", options.memory, 1.0,
+             "The rounds after which the past has faded.");
+  in.Optional("start", options.start,
+              "The accepted tokens with which each is credited at first.");
   in.Ensure(options.start > 0, "start", "must be more than 0");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   std::vector<Params> sections;
@@ -68,68 +137,22 @@ absl::StatusOr<std::unique_ptr<Drafter>> Hybrid::Build(ParamsReader& in,
   }
   BANYAN_ASSIGN_OR_RETURN(InnerDrafters parts,
                           InnerDrafters::Build(sections, bench));
-  return std::make_unique<Hybrid>(std::move(parts), std::move(options));
+  return std::make_unique<Hybrid>(std::move(parts), options);
 }
 
-Hybrid::Hybrid(InnerDrafters parts, HybridOptions options)
-    : DrafterOfDrafters(std::move(parts)), options_(std::move(options)) {}
+}  // namespace
 
-absl::Status Hybrid::Begin(const Context& context) {
-  BANYAN_RETURN_IF_ERROR(parts().Begin(context));
-  sums_.assign(static_cast<std::size_t>(parts().count()), {});
-  Choose(context);
-  return absl::OkStatus();
-}
-
-double Hybrid::PromiseOf(int part, const Context& context) const {
-  const double promise =
-      parts()[part].drafter().Promise(context).value_or(options_.start);
-  const int depth = options_.depths[static_cast<std::size_t>(part)];
-  return depth > 0 ? std::min<double>(promise, depth) : promise;
-}
-
-void Hybrid::Choose(const Context& context) {
-  double most = -1;
-  for (int part = 0; part < parts().count(); ++part) {
-    if (!parts()[part].Reaches(context, 0)) continue;
-    const Sums& sums = sums_[static_cast<std::size_t>(part)];
-    const double promise = PromiseOf(part, context);
-    const double value = promise * (sums.accepted + options_.start) /
-                         (sums.promised + options_.start);
-    if (value <= most) continue;
-    most = value;
-    chosen_ = part;
-    promised_ = promise;
-  }
-}
-
-absl::StatusOr<std::vector<std::vector<Distribution>>> Hybrid::ProposeAll(
-    absl::Span<const DraftRequest> requests) {
-  std::vector<InnerDrafters::Choice> choices;
-  for (const DraftRequest& request : requests) {
-    auto& own = static_cast<Hybrid&>(*request.drafter);
-    choices.push_back({&request, &own.parts(), {}});
-    const int depth = options_.depths[static_cast<std::size_t>(own.chosen_)];
-    for (int node : request.nodes) {
-      const bool drafts = depth == 0 || request.tree->node(node).depth < depth;
-      choices.back().part_of.push_back(drafts ? own.chosen_ : -1);
-    }
-  }
-  return InnerDrafters::AnswerAll(choices);
-}
-
-absl::Status Hybrid::Observe(const Context& context,
-                             const RoundOutcome& outcome) {
-  BANYAN_RETURN_IF_ERROR(parts().Observe(context, outcome));
-  for (Sums& sums : sums_) {
-    sums.accepted *= 1 - 1 / options_.memory;
-    sums.promised *= 1 - 1 / options_.memory;
-  }
-  Sums& own = sums_[static_cast<std::size_t>(chosen_)];
-  own.accepted += AcceptedOf(outcome);
-  own.promised += promised_;
-  Choose(context);
-  return absl::OkStatus();
+DrafterRow HybridRow() {
+  return {
+      .name = "hybrid",
+      .sentence = "Each round, of several drafters the one that promises most.",
+      .laws = EveryLaw(),
+      .build = Build,
+      .examples = {
+          "{drafters: [{drafter: {name: copy, min_match: 1}, depth: 1},"
+          " {drafter: {name: small_model, model: draft}}], start: 1}",
+          "{drafters: [{drafter: {name: ngram}},"
+          " {drafter: {name: eagle, head: head}}], start: 1, memory: 2}"}};
 }
 
 }  // namespace banyan

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,19 +13,74 @@
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/model/context.h"
 #include "core/prob/distribution.h"
+#include "drafters/composed/composed_drafter.h"
 #include "drafters/composed/inner_drafters.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/tree_policy.h"
 
 namespace banyan {
+namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Relay::Build(ParamsReader& in,
-                                                      Workbench& bench) {
+class RelaySession : public ComposedSession {
+ public:
+  explicit RelaySession(const InnerDrafters& drafters)
+      : ComposedSession(drafters) {}
+  std::optional<double> Promise(const Context& /*context*/) const override {
+    return std::nullopt;
+  }
+};
+
+DrafterTraits TraitsOf(const InnerDrafters& parts) {
+  DrafterTraits traits = parts.Traits();
+  traits.laws.clear();
+  for (DraftLaw law : kEveryLaw) {
+    bool all = true;
+    for (int i = 0; i < parts.count(); ++i) all = all && parts[i].Gives(law);
+    if (all) traits.laws.push_back(law);
+  }
+  return traits;
+}
+
+}  // namespace
+
+Relay::Relay(InnerDrafters parts, std::vector<int> ends)
+    : ComposedDrafter(TraitsOf(parts), std::move(parts)),
+      ends_(std::move(ends)) {}
+
+std::unique_ptr<DraftSession> Relay::NewSession() const {
+  return std::make_unique<RelaySession>(parts());
+}
+
+int Relay::PartAt(int depth) const {
+  return static_cast<int>(std::upper_bound(ends_.begin(), ends_.end(), depth) -
+                          ends_.begin());
+}
+
+absl::StatusOr<std::vector<Proposals>> Relay::Propose(
+    absl::Span<const DraftRequest> requests) {
+  std::vector<InnerSessions::Choice> choices;
+  for (const DraftRequest& request : requests) {
+    choices.push_back(
+        {&request, &SessionOf<RelaySession>(request).parts(), {}});
+    for (int node : request.nodes)
+      choices.back().part_of.push_back(PartAt(request.tree->node(node).depth));
+  }
+  return InnerSessions::AnswerAll(choices);
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
   std::vector<Params> spans;
-  in.Required("spans", spans);
+  in.Required("spans", spans,
+              "A list of `levels` and `drafter`: how many levels each drafts; "
+              "the last one has no `levels`.");
   in.Ensure(!spans.empty(), "spans", "must name a drafter");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   std::vector<Params> sections;
@@ -53,32 +109,18 @@ absl::StatusOr<std::unique_ptr<Drafter>> Relay::Build(ParamsReader& in,
   return std::make_unique<Relay>(std::move(parts), std::move(ends));
 }
 
-Relay::Relay(InnerDrafters parts, std::vector<int> ends)
-    : DrafterOfDrafters(std::move(parts)), ends_(std::move(ends)) {}
+}  // namespace
 
-std::vector<DraftLaw> Relay::laws() const {
-  std::vector<DraftLaw> laws;
-  for (DraftLaw law : kEveryLaw)
-    if (parts().AllGive(law)) laws.push_back(law);
-  return laws;
-}
-
-int Relay::PartAt(int depth) const {
-  return static_cast<int>(std::upper_bound(ends_.begin(), ends_.end(), depth) -
-                          ends_.begin());
-}
-
-absl::StatusOr<std::vector<std::vector<Distribution>>> Relay::ProposeAll(
-    absl::Span<const DraftRequest> requests) {
-  std::vector<InnerDrafters::Choice> choices;
-  for (const DraftRequest& request : requests) {
-    auto& own = static_cast<Relay&>(*request.drafter);
-    choices.push_back({&request, &own.parts(), {}});
-    for (int node : request.nodes)
-      choices.back().part_of.push_back(
-          own.PartAt(request.tree->node(node).depth));
-  }
-  return InnerDrafters::AnswerAll(choices);
+DrafterRow RelayRow() {
+  return {.name = "relay",
+          .sentence = "Another drafter for each span of a tree's levels.",
+          .laws = EveryLaw(),
+          .build = Build,
+          .examples = {
+              "{spans: [{levels: 1, drafter: {name: small_model, model: "
+              "draft}}, {drafter: {name: ngram}}]}",
+              "{spans: [{levels: 1, drafter: {name: bigram, counts: "
+              "counts.safetensors}}, {drafter: {name: eagle, head: head}}]}"}};
 }
 
 }  // namespace banyan

@@ -25,31 +25,21 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
-#include "core/prob/distribution.h"
-#include "drafters/composed/drafter_of_drafters.h"
+#include "drafters/composed/composed_drafter.h"
 #include "drafters/composed/inner_drafters.h"
 #include "drafters/drafter.h"
-#include "drafters/workbench.h"
-#include "tree/draft_tree.h"
+#include "drafters/row.h"
 
 namespace banyan {
 
-class Relay : public DrafterOfDrafters {
+class Relay : public ComposedDrafter {
  public:
-  // Keys: `spans`, a list of `levels` and `drafter`; the last has no `levels`.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   // `ends`: by part, but for the last, how many levels have been drafted when
   // its span ends; ascending.
   Relay(InnerDrafters parts, std::vector<int> ends);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Relay>(parts().Clone(), ends_);
-  }
-  std::vector<DraftLaw> laws() const override;
-  absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
+  std::unique_ptr<DraftSession> NewSession() const override;
+  absl::StatusOr<std::vector<Proposals>> Propose(
       absl::Span<const DraftRequest> requests) override;
 
  private:
@@ -57,6 +47,8 @@ class Relay : public DrafterOfDrafters {
 
   std::vector<int> ends_;
 };
+
+DrafterRow RelayRow();
 
 }  // namespace banyan
 

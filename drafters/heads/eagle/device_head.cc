@@ -15,12 +15,12 @@
 #include "core/model/context.h"
 #include "core/model/device_round.h"
 #include "core/ops/backend.h"
-#include "core/ops/kv_cache.h"
 #include "core/ops/owned_tensor.h"
 #include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
 #include "core/transformer/device_drafter.h"
 #include "core/transformer/pass.h"
+#include "core/transformer/pass_input.h"
 #include "core/transformer/session.h"
 #include "core/transformer/transformer.h"
 #include "core/transformer/workspace.h"
@@ -28,47 +28,53 @@
 namespace banyan {
 namespace {
 
+// By token of the target, its column of the head's logits.
+std::vector<int> ColumnsOf(const DeviceHeadSource& source) {
+  const std::vector<TokenId>& token_of = source.token_of;
+  if (token_of.empty()) return {};
+  std::vector<int> columns(static_cast<std::size_t>(source.target.vocab_size()),
+                           -1);
+  for (std::size_t i = 0; i < token_of.size(); ++i)
+    if (token_of[i] >= 0)
+      columns[static_cast<std::size_t>(token_of[i])] = static_cast<int>(i);
+  return columns;
+}
+
+TransformerDrafterTraits TraitsOf(const DeviceHeadSource& source,
+                                  TransformerSession& session) {
+  const Transformer& network = session.model();
+  std::vector<int> taps = source.spec.taps;
+  std::sort(taps.begin(), taps.end());
+  return {
+      .backend = &source.target.backend(),
+      .used_vocab = source.target.options().used_vocab,
+      .columns = ColumnsOf(source),
+      .most_levels = network.context_limit(),
+      // A text has a pair fewer than tokens.
+      .longest_text = network.context_limit() + 1,
+      // The first pair's token may be hidden, which the host does.
+      .shortest_text = network.architecture().input.hides_first_token ? 3 : 2,
+      .taps = std::move(taps),
+      .session = &session,
+      .rereads = true};
+}
+
 class DeviceHead : public TransformerDrafter {
  public:
   DeviceHead(const DeviceHeadSource& source, TransformerSession& session,
              std::function<absl::Status()> read_all)
-      : source_(source),
+      : TransformerDrafter(TraitsOf(source, session)),
+        source_(source),
         session_(session),
         read_all_(std::move(read_all)),
         workspace_(std::make_shared<Workspace>(session.model().backend())) {}
 
-  const Backend& backend() const override { return source_.target.backend(); }
-  int used_vocab() const override {
-    return source_.target.options().used_vocab;
-  }
-  std::vector<int> columns() const override;
-  int most_levels() const override { return network().context_limit(); }
-  // A text has a pair fewer than tokens.
-  int longest_text() const override { return network().context_limit() + 1; }
-  // The first pair's token may be hidden, which the host does.
-  int shortest_text() const override {
-    return network().architecture().input.hides_first_token ? 3 : 2;
-  }
-  bool rereads() const override { return true; }
-  std::vector<int> taps() const override {
-    std::vector<int> taps = source_.spec.taps;
-    std::sort(taps.begin(), taps.end());
-    return taps;
-  }
-
   absl::Status Join(const RoundTables& tables) override;
   absl::Status Begin(const Context& context) override;
-  absl::Status Reserve(int length, int rows) override {
-    return session_.Reserve(length - session_.length() + rows);
-  }
   absl::StatusOr<Tensor> Logits(int level, const DeviceRows& rows,
                                 int longest) override;
   absl::Status Take(const TransformerPass& target,
                     const Ints& kept_rows) override;
-
-  std::vector<KvCache*> caches() override { return session_.caches(); }
-  int length() const override { return session_.length(); }
-  void Settle(int length) override { session_.Settle(length); }
 
  private:
   const Transformer& network() const { return session_.model(); }
@@ -90,17 +96,6 @@ class DeviceHead : public TransformerDrafter {
   // all rows of the round.
   OwnedTensor states_, normed_, vectors_, outputs_;
 };
-
-std::vector<int> DeviceHead::columns() const {
-  const std::vector<TokenId>& token_of = source_.token_of;
-  if (token_of.empty()) return {};
-  std::vector<int> columns(
-      static_cast<std::size_t>(source_.target.vocab_size()), -1);
-  for (std::size_t i = 0; i < token_of.size(); ++i)
-    if (token_of[i] >= 0)
-      columns[static_cast<std::size_t>(token_of[i])] = static_cast<int>(i);
-  return columns;
-}
 
 absl::Status DeviceHead::Join(const RoundTables& tables) {
   const int kept = tables.kept_rows().size;
@@ -152,9 +147,11 @@ absl::StatusOr<Tensor> DeviceHead::Logits(int level, const DeviceRows& rows,
   DeviceRows here = rows;
   here.length.most = longest;
   BANYAN_ASSIGN_OR_RETURN(here.vectors, Vectors(level, rows));
-  TransformerPass pass(network(), session_, here, {source_.output_tap},
-                       workspace_);
-  BANYAN_RETURN_IF_ERROR(pass.RunOnDevice());
+  BANYAN_ASSIGN_OR_RETURN(PassInput input,
+                          InputOnDevice(network(), session_, here,
+                                        {source_.output_tap}, workspace_));
+  TransformerPass pass(network(), std::move(input));
+  BANYAN_RETURN_IF_ERROR(pass.Run());
   BANYAN_RETURN_IF_ERROR(
       ops().Copy({.x = pass.states(source_.output_tap),
                   .y = outputs_.view.Rows(rows.first_pending, rows.rows)}));

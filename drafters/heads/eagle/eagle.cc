@@ -20,9 +20,12 @@
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/heads/eagle/doctor.h"
+#include "drafters/heads/eagle/growth.h"
 #include "drafters/heads/eagle/head.h"
 #include "drafters/pending_tree.h"
 #include "drafters/ranking_rule.h"
+#include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
@@ -30,57 +33,136 @@
 #include "tree/verdict.h"
 
 namespace banyan {
+namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Eagle::Build(ParamsReader& in,
-                                                      Workbench& bench) {
-  Params name;
-  in.Required("head", name);
-  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const EagleHead> head,
-                          bench.OpenFolder<EagleHead>(
-                              "heads", name, [&](const std::string& folder) {
-                                return LoadEagleHead(folder, bench.target());
-                              }));
-  return std::make_unique<Eagle>(std::move(head), std::move(rule));
-}
-
-Eagle::Eagle(std::shared_ptr<const EagleHead> head, SamplingRule rule)
-    : head_(std::move(head)),
-      rule_(std::move(rule)),
-      ranking_(RankingRule(rule_)) {}
-
-std::unique_ptr<Drafter> Eagle::Clone() const {
-  return std::make_unique<Eagle>(head_, rule_);
-}
-
-std::vector<DraftLaw> Eagle::laws() const {
-  return {kEveryLaw.begin(), kEveryLaw.end()};
-}
-
-std::vector<int> Eagle::taps() const {
-  std::vector<int> taps = head_->taps();
+std::vector<int> Ascending(std::vector<int> taps) {
   std::sort(taps.begin(), taps.end());
   return taps;
 }
 
-// A text has a pair fewer than tokens.
-int Eagle::longest_text() const { return head_->network().context_limit() + 1; }
+}  // namespace
 
-absl::Status Eagle::Begin(const Context& context) {
-  session_ = head_->network().NewSession();
-  ForgetAll();
-  if (context.tokens.size() > static_cast<std::size_t>(longest_text()))
+Eagle::Eagle(std::shared_ptr<const EagleHead> head, SamplingRule rule)
+    // A text has a pair fewer than tokens.
+    : Drafter({.laws = EveryLaw(),
+               .longest_text = head->network().context_limit() + 1,
+               .taps = Ascending(head->taps())},
+              /*carried=*/nullptr),
+      head_(std::move(head)),
+      rule_(std::move(rule)),
+      ranking_(RankingRule(rule_)) {}
+
+class Eagle::Sequence : public QuietSession, private DeviceCounterpart {
+ public:
+  explicit Sequence(const Eagle& drafter)
+      : QuietSession({.on_device = this}),
+        drafter_(drafter),
+        head_(*drafter.head_) {}
+
+  absl::Status Begin(const Context& context) override;
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override;
+
+  // Rows to score: pairs, and the vectors that they start from.
+  struct Pairs {
+    TokenBatch batch;
+    std::vector<float> vectors;
+  };
+  absl::StatusOr<Pairs> PairsOf(const DraftRequest& request);
+  absl::StatusOr<Proposals> LawsOf(const DraftRequest& request,
+                                   const Pairs& pairs,
+                                   std::unique_ptr<Scores> scores);
+  Session& session() const { return *session_; }
+
+ private:
+  absl::StatusOr<DeviceDraft> Make(DraftLaw law) override;
+  void Resume(const Context& context) override;
+
+  // What came out of a node's pair: a row of one of the round's passes.
+  struct Output {
+    std::size_t pass = 0;
+    int row = 0;
+  };
+
+  // Takes up the pairs of the text's last `count` tokens, whose states are the
+  // features' last ones.
+  void Take(const Context& context, int count);
+  // The round under way; and with it all pairs.
+  void ForgetRound();
+  void ForgetAll();
+  // Ends what an abandoned round left, here and in the session.
+  absl::Status DropRound();
+  absl::Status MakeVectors();
+  absl::Status StartRound();
+  // Reads the first of the unread pairs for good, all but `left`.
+  absl::Status ReadAllBut(std::size_t left);
+
+  const Eagle& drafter_;
+  const EagleHead& head_;
+  std::unique_ptr<Session> session_;
+  // Pairs with the target's states that the session has not committed.
+  std::vector<TokenId> unread_;
+  std::vector<float> unread_vectors_;  // but of the last, which have states yet
+  std::vector<float> states_;          // the target's
+  bool read_ = false;  // they are pending, the first of the pending rows
+  PendingTree pending_;
+  std::vector<std::unique_ptr<Scores>> passes_;  // of this round
+  std::vector<Output> output_of_;                // by node
+};
+
+std::unique_ptr<DraftSession> Eagle::NewSession() const {
+  return std::make_unique<Sequence>(*this);
+}
+
+absl::StatusOr<std::vector<Proposals>> Eagle::Propose(
+    absl::Span<const DraftRequest> requests) {
+  std::vector<Sequence::Pairs> pairs(requests.size());
+  std::vector<ScoreRequest> asked;
+  std::vector<std::size_t> places;  // in `asked`, of those with something
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto& own = SessionOf<Sequence>(requests[i]);
+    BANYAN_ASSIGN_OR_RETURN(pairs[i], own.PairsOf(requests[i]));
+    places.push_back(asked.size());
+    if (pairs[i].batch.size() > 0)
+      asked.push_back(
+          {.session = &own.session(),
+           .batch = &pairs[i].batch,
+           .taps = {head_->output_tap()},
+           .logits_from = pairs[i].batch.size() -
+                          static_cast<int>(requests[i].nodes.size()),
+           .vectors = pairs[i].vectors});
+  }
+  std::vector<std::unique_ptr<Scores>> scores;
+  if (!asked.empty()) {
+    BANYAN_ASSIGN_OR_RETURN(scores, head_->network().Score(asked));
+  }
+  std::vector<Proposals> all(requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (pairs[i].batch.size() == 0) {
+      all[i].resize(requests[i].nodes.size());
+      continue;
+    }
+    BANYAN_ASSIGN_OR_RETURN(all[i], SessionOf<Sequence>(requests[i])
+                                        .LawsOf(requests[i], pairs[i],
+                                                std::move(scores[places[i]])));
+  }
+  return all;
+}
+
+absl::Status Eagle::Sequence::Begin(const Context& context) {
+  session_ = head_.network().NewSession();
+  if (context.tokens.size() >
+      static_cast<std::size_t>(drafter_.traits().longest_text))
     return absl::OkStatus();  // and nothing will be asked
   Take(context, context.features.rows);
   BANYAN_RETURN_IF_ERROR(MakeVectors());
   return unread_.empty() ? absl::OkStatus() : ReadAllBut(1);
 }
 
-void Eagle::Take(const Context& context, int count) {
+void Eagle::Sequence::Take(const Context& context, int count) {
   const Features& features = context.features;
   for (int row = features.rows - count; row < features.rows; ++row)
-    for (int tap : head_->taps()) {
+    for (int tap : head_.taps()) {
       const absl::Span<const float> state = features.At(tap, row);
       states_.insert(states_.end(), state.begin(), state.end());
     }
@@ -88,21 +170,21 @@ void Eagle::Take(const Context& context, int count) {
                  context.tokens.end());
 }
 
-absl::Status Eagle::MakeVectors() {
+absl::Status Eagle::Sequence::MakeVectors() {
   if (states_.empty()) return absl::OkStatus();
-  const auto size = static_cast<std::size_t>(head_->network().hidden_size());
+  const auto size = static_cast<std::size_t>(head_.network().hidden_size());
   const std::size_t rows = unread_.size() - unread_vectors_.size() / size;
   std::vector<float> vectors;
   BANYAN_RETURN_IF_ERROR(
-      head_->VectorsOf(states_, static_cast<int>(rows), vectors));
+      head_.VectorsOf(states_, static_cast<int>(rows), vectors));
   unread_vectors_.insert(unread_vectors_.end(), vectors.begin(), vectors.end());
   states_.clear();
   return absl::OkStatus();
 }
 
-absl::Status Eagle::ReadAllBut(std::size_t left) {
+absl::Status Eagle::Sequence::ReadAllBut(std::size_t left) {
   constexpr std::size_t kAtOnce = 256;  // rows that share a pass
-  const auto size = static_cast<std::size_t>(head_->network().hidden_size());
+  const auto size = static_cast<std::size_t>(head_.network().hidden_size());
   while (unread_.size() > left) {
     const std::size_t some = std::min(kAtOnce, unread_.size() - left);
     const TokenBatch batch = TokenBatch::Chain(
@@ -112,7 +194,7 @@ absl::Status Eagle::ReadAllBut(std::size_t left) {
         .batch = &batch,
         .logits_from = static_cast<int>(some),
         .vectors = absl::MakeConstSpan(unread_vectors_).first(some * size)};
-    BANYAN_RETURN_IF_ERROR(head_->network().Score({&request, 1}).status());
+    BANYAN_RETURN_IF_ERROR(head_.network().Score({&request, 1}).status());
     std::vector<int> path(some);
     std::iota(path.begin(), path.end(), 0);
     BANYAN_RETURN_IF_ERROR(session_->Commit(path));
@@ -125,47 +207,13 @@ absl::Status Eagle::ReadAllBut(std::size_t left) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::vector<Distribution>>> Eagle::ProposeAll(
-    absl::Span<const DraftRequest> requests) {
-  std::vector<Pairs> pairs(requests.size());
-  std::vector<ScoreRequest> asked;
-  std::vector<std::size_t> places;  // in `asked`, of those with something
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto& own = static_cast<Eagle&>(*requests[i].drafter);
-    BANYAN_ASSIGN_OR_RETURN(pairs[i], own.PairsOf(requests[i]));
-    places.push_back(asked.size());
-    if (pairs[i].batch.size() > 0)
-      asked.push_back(
-          {.session = own.session_.get(),
-           .batch = &pairs[i].batch,
-           .taps = {head_->output_tap()},
-           .logits_from = pairs[i].batch.size() -
-                          static_cast<int>(requests[i].nodes.size()),
-           .vectors = pairs[i].vectors});
-  }
-  std::vector<std::unique_ptr<Scores>> scores;
-  if (!asked.empty()) {
-    BANYAN_ASSIGN_OR_RETURN(scores, head_->network().Score(asked));
-  }
-  std::vector<std::vector<Distribution>> all(requests.size());
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto& own = static_cast<Eagle&>(*requests[i].drafter);
-    if (pairs[i].batch.size() == 0) {
-      all[i].resize(requests[i].nodes.size());
-      continue;
-    }
-    BANYAN_ASSIGN_OR_RETURN(all[i], own.LawsOf(requests[i], pairs[i],
-                                               std::move(scores[places[i]])));
-  }
-  return all;
-}
-
 // At the root all pairs that are not read yet, the last of which is the root's;
 // below, the nodes' tokens with what came out of their parents' pairs. Nothing
 // where there is nothing to read.
-absl::StatusOr<Eagle::Pairs> Eagle::PairsOf(const DraftRequest& request) {
+absl::StatusOr<Eagle::Sequence::Pairs> Eagle::Sequence::PairsOf(
+    const DraftRequest& request) {
   Pairs pairs;
-  if (request.nodes.front() == 0) {  // every drafting begins there
+  if (request.nodes.front() == 0) {  // a drafting begins
     BANYAN_RETURN_IF_ERROR(StartRound());
     if (unread_.empty()) return pairs;
     pairs.batch = TokenBatch::Chain(
@@ -177,7 +225,7 @@ absl::StatusOr<Eagle::Pairs> Eagle::PairsOf(const DraftRequest& request) {
   }
   pending_.AddTo(pairs.batch, *request.tree, request.nodes,
                  static_cast<int>(request.context->tokens.size()) - 2);
-  const auto size = static_cast<std::size_t>(head_->network().hidden_size());
+  const auto size = static_cast<std::size_t>(head_.network().hidden_size());
   for (int node : request.nodes) {
     if (node == 0) continue;
     const auto parent =
@@ -190,35 +238,35 @@ absl::StatusOr<Eagle::Pairs> Eagle::PairsOf(const DraftRequest& request) {
   return pairs;
 }
 
-void Eagle::ForgetRound() {
+void Eagle::Sequence::ForgetRound() {
   read_ = false;
   pending_.Clear();
   passes_.clear();
   output_of_.clear();
 }
 
-void Eagle::ForgetAll() {
+void Eagle::Sequence::ForgetAll() {
   ForgetRound();
   unread_.clear();
   unread_vectors_.clear();
   states_.clear();
 }
 
-absl::Status Eagle::DropRound() {
+absl::Status Eagle::Sequence::DropRound() {
   ForgetRound();
   return session_->Commit({});
 }
 
 // What is long unread is read first: every row of the root's pass gives logits,
 // which is more work than another pass once there are many.
-absl::Status Eagle::StartRound() {
+absl::Status Eagle::Sequence::StartRound() {
   constexpr std::size_t kReadWithRoot = 16;
   BANYAN_RETURN_IF_ERROR(DropRound());
   BANYAN_RETURN_IF_ERROR(MakeVectors());
   return unread_.size() > kReadWithRoot ? ReadAllBut(1) : absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Distribution>> Eagle::LawsOf(
+absl::StatusOr<Proposals> Eagle::Sequence::LawsOf(
     const DraftRequest& request, const Pairs& pairs,
     std::unique_ptr<Scores> scores) {
   const TrunkTree& tree = *request.tree;
@@ -226,8 +274,7 @@ absl::StatusOr<std::vector<Distribution>> Eagle::LawsOf(
       pairs.batch.size() - static_cast<int>(request.nodes.size());
   pending_.Scored(pairs.batch, request.nodes);
   read_ = true;
-  const bool ranked = tree.law() == DraftLaw::kDeterministic;
-  std::vector<Distribution> laws;
+  Proposals laws;
   for (std::size_t i = 0; i < request.nodes.size(); ++i) {
     const int row = before + static_cast<int>(i);
     const auto node = static_cast<std::size_t>(request.nodes[i]);
@@ -235,35 +282,35 @@ absl::StatusOr<std::vector<Distribution>> Eagle::LawsOf(
     output_of_[node] = {passes_.size(), row};
     BANYAN_ASSIGN_OR_RETURN(
         Distribution law,
-        head_->Law(*scores, row, ranked ? ranking_ : rule_,
-                   request.context->tokens, TokensTo(tree, request.nodes[i])));
+        head_.Law(*scores, row, drafter_.RuleOf(tree.law()),
+                  request.context->tokens, TokensTo(tree, request.nodes[i])));
     laws.push_back(std::move(law));
   }
   passes_.push_back(std::move(scores));
   return laws;
 }
 
-absl::StatusOr<DrafterTwin> Eagle::OnDevice(DraftLaw law) {
+absl::StatusOr<DeviceDraft> Eagle::Sequence::Make(DraftLaw law) {
   const auto read_all = [this]() -> absl::Status {
     BANYAN_RETURN_IF_ERROR(DropRound());
     BANYAN_RETURN_IF_ERROR(MakeVectors());
     return ReadAllBut(1);
   };
-  return DrafterTwin{head_->OnDevice(*session_, read_all),
-                     law == DraftLaw::kDeterministic ? ranking_ : rule_,
+  return DeviceDraft{head_.OnDevice(*session_, read_all), drafter_.RuleOf(law),
                      /*keeps_features=*/true};
 }
 
 // The session has read the pairs of all rounds but the last.
-void Eagle::Resume(const Context& context) {
+void Eagle::Sequence::Resume(const Context& context) {
   ForgetAll();
   Take(context,
        static_cast<int>(context.tokens.size()) - 1 - session_->length());
 }
 
-absl::Status Eagle::Observe(const Context& context,
-                            const RoundOutcome& /*outcome*/) {
-  if (context.tokens.size() > static_cast<std::size_t>(longest_text()))
+absl::Status Eagle::Sequence::Observe(const Context& context,
+                                      const RoundOutcome& /*outcome*/) {
+  if (context.tokens.size() >
+      static_cast<std::size_t>(drafter_.traits().longest_text))
     return absl::OkStatus();  // nothing will be asked any more
   std::vector<int> path;
   if (read_) {
@@ -275,6 +322,41 @@ absl::Status Eagle::Observe(const Context& context,
   ForgetRound();
   Take(context, context.features.rows);
   return session_->Commit(path);
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  Params name;
+  in.Required("head", name,
+              "A name of `models`: a directory of an EAGLE head.");
+  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const EagleHead> head,
+                          bench.OpenFolder<EagleHead>(
+                              "heads", name, [&](const std::string& folder) {
+                                return LoadEagleHead(folder, bench.target());
+                              }));
+  return std::make_unique<Eagle>(std::move(head), std::move(rule));
+}
+
+}  // namespace
+
+DrafterRow EagleRow() {
+  return {.name = "eagle",
+          .sentence =
+              "A network on the target's hidden states that feeds "
+              "itself: EAGLE of every version, and multi-token "
+              "prediction.",
+          .laws = EveryLaw(),
+          .build = Build,
+          .examples = {"{head: head}"},
+          .folder_key = "heads",
+          .heads = {.growable = OpenGrowableEagle,
+                    .examine = ExamineEagle,
+                    .describe = DescribeEagle},
+          .twin = "pairs"};
 }
 
 }  // namespace banyan

@@ -13,13 +13,13 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/status_macros.h"
+#include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/model/context.h"
 #include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/ops/activate.h"
 #include "core/ops/backend.h"
-#include "core/ops/linear.h"
 #include "core/ops/owned_tensor.h"
 #include "core/ops/round_tables.h"
 #include "core/ops/tensor.h"
@@ -218,21 +218,13 @@ class HeadsDrafter : public TransformerDrafter {
     return drafter;
   }
 
-  const Backend& backend() const override { return heads_.target_.backend(); }
-  int used_vocab() const override {
-    return heads_.target_.options().used_vocab;
+  absl::Status Join(const RoundTables& /*tables*/) override {
+    return absl::OkStatus();
   }
-  bool law_by_depth() const override { return true; }
-  int most_levels() const override { return heads_.count(); }
-  int longest_text() const override { return heads_.target_.context_limit(); }
-  int shortest_text() const override { return 2; }  // else there is no state
   absl::Status Begin(const Context& context) override {
     const absl::Span<const float> state =
         context.features.At(kAfterFinalNorm, context.features.rows - 1);
     return state_.Upload(state, heads_.target_.backend());
-  }
-  absl::Status Reserve(int /*length*/, int /*rows*/) override {
-    return absl::OkStatus();
   }
   absl::StatusOr<Tensor> Logits(int level, const DeviceRows& /*rows*/,
                                 int /*longest*/) override {
@@ -243,7 +235,6 @@ class HeadsDrafter : public TransformerDrafter {
                        y_.view, logits_.view));
     return logits_.view;
   }
-  std::vector<int> taps() const override { return {kAfterFinalNorm}; }
   absl::Status Take(const TransformerPass& target,
                     const Ints& kept_rows) override {
     const auto before = static_cast<std::size_t>(kept_rows.size) - 1;
@@ -254,7 +245,15 @@ class HeadsDrafter : public TransformerDrafter {
   }
 
  private:
-  explicit HeadsDrafter(const TransformerHeads& heads) : heads_(heads) {}
+  explicit HeadsDrafter(const TransformerHeads& heads)
+      : TransformerDrafter({.backend = &heads.target_.backend(),
+                            .used_vocab = heads.target_.options().used_vocab,
+                            .law_by_depth = true,
+                            .most_levels = heads.count(),
+                            .longest_text = heads.target_.context_limit(),
+                            .shortest_text = 2,  // else there is no state
+                            .taps = {kAfterFinalNorm}}),
+        heads_(heads) {}
 
   const TransformerHeads& heads_;
   OwnedTensor state_, x_, y_, logits_;

@@ -17,8 +17,10 @@
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
 #include "drafters/heads/depth_laws.h"
+#include "drafters/heads/medusa/growth.h"
 #include "drafters/heads/medusa/heads.h"
 #include "drafters/ranking_rule.h"
+#include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
@@ -34,10 +36,83 @@ absl::Span<const float> LastState(const Context& context) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Drafter>> Medusa::Build(ParamsReader& in,
-                                                       Workbench& bench) {
+Medusa::Medusa(std::shared_ptr<const MedusaHeads> heads, SamplingRule rule)
+    : Drafter({.laws = EveryLaw(),
+               .proposes_ahead = true,
+               .depth_heads = heads->count(),
+               .taps = {kAfterFinalNorm}},
+              /*carried=*/nullptr),
+      heads_(std::move(heads)),
+      rule_(std::move(rule)),
+      ranking_(RankingRule(rule_)) {}
+
+class Medusa::Sequence : public QuietSession, private DeviceCounterpart {
+ public:
+  explicit Sequence(const Medusa& drafter)
+      : QuietSession({.on_device = this}), drafter_(drafter) {}
+
+  absl::Status Begin(const Context& /*context*/) override {
+    return absl::OkStatus();
+  }
+  absl::Status Observe(const Context& /*context*/,
+                       const RoundOutcome& /*outcome*/) override {
+    logits.clear();
+    return absl::OkStatus();
+  }
+
+  // By head, of this round; empty until they were asked for.
+  std::vector<std::vector<double>> logits;
+
+ private:
+  absl::StatusOr<DeviceDraft> Make(DraftLaw law) override {
+    DeviceDraft draft = {nullptr, drafter_.RuleOf(law),
+                         /*keeps_features=*/true};
+    BANYAN_ASSIGN_OR_RETURN(draft.part, drafter_.heads_->OnDevice());
+    return draft;
+  }
+  void Resume(const Context& /*context*/) override { logits.clear(); }
+
+  const Medusa& drafter_;
+};
+
+std::unique_ptr<DraftSession> Medusa::NewSession() const {
+  return std::make_unique<Sequence>(*this);
+}
+
+absl::StatusOr<std::vector<Proposals>> Medusa::Propose(
+    absl::Span<const DraftRequest> requests) {
+  std::vector<Sequence*> unread;
+  std::vector<absl::Span<const float>> states;
+  for (const DraftRequest& request : requests) {
+    auto& own = SessionOf<Sequence>(request);
+    // Nothing is known before the first state.
+    if (!own.logits.empty() || request.context->features.rows == 0) continue;
+    unread.push_back(&own);
+    states.push_back(LastState(*request.context));
+  }
+  if (!unread.empty()) {  // one reading of the heads for all
+    std::vector<std::vector<std::vector<double>>> logits;
+    BANYAN_RETURN_IF_ERROR(heads_->ScoreAll(states, logits));
+    for (std::size_t i = 0; i < unread.size(); ++i)
+      unread[i]->logits = std::move(logits[i]);
+  }
+  std::vector<Proposals> all;
+  for (const DraftRequest& request : requests) {
+    BANYAN_ASSIGN_OR_RETURN(Proposals laws,
+                            DepthLaws(SessionOf<Sequence>(request).logits,
+                                      RuleOf(request.tree->law()), request));
+    all.push_back(std::move(laws));
+  }
+  return all;
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
   Params name;
-  in.Required("heads", name);
+  in.Required("heads", name,
+              "A name of `models`: a directory of Medusa heads.");
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const MedusaHeads> heads,
@@ -48,63 +123,19 @@ absl::StatusOr<std::unique_ptr<Drafter>> Medusa::Build(ParamsReader& in,
   return std::make_unique<Medusa>(std::move(heads), std::move(rule));
 }
 
-Medusa::Medusa(std::shared_ptr<const MedusaHeads> heads, SamplingRule rule)
-    : heads_(std::move(heads)),
-      rule_(std::move(rule)),
-      ranking_(RankingRule(rule_)) {}
+}  // namespace
 
-std::vector<DraftLaw> Medusa::laws() const {
-  return {kEveryLaw.begin(), kEveryLaw.end()};
-}
-
-std::vector<int> Medusa::taps() const { return {kAfterFinalNorm}; }
-
-absl::Status Medusa::Begin(const Context& /*context*/) {
-  logits_.clear();
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<std::vector<Distribution>>> Medusa::ProposeAll(
-    absl::Span<const DraftRequest> requests) {
-  std::vector<Medusa*> unread;
-  std::vector<absl::Span<const float>> states;
-  for (const DraftRequest& request : requests) {
-    auto& own = static_cast<Medusa&>(*request.drafter);
-    if (!own.Unread(*request.context)) continue;
-    unread.push_back(&own);
-    states.push_back(LastState(*request.context));
-  }
-  if (!unread.empty()) {  // one reading of the heads for all
-    std::vector<std::vector<std::vector<double>>> logits;
-    BANYAN_RETURN_IF_ERROR(heads_->ScoreAll(states, logits));
-    for (std::size_t i = 0; i < unread.size(); ++i)
-      unread[i]->logits_ = std::move(logits[i]);
-  }
-  return Drafter::ProposeAll(requests);
-}
-
-absl::StatusOr<std::vector<Distribution>> Medusa::Propose(
-    const Context& context, const TrunkTree& tree,
-    absl::Span<const int> nodes) {
-  if (Unread(context))
-    BANYAN_RETURN_IF_ERROR(heads_->Score(LastState(context), logits_));
-  const bool ranked = tree.law() == DraftLaw::kDeterministic;
-  return DepthLaws(logits_, ranked ? ranking_ : rule_, context.tokens, tree,
-                   nodes);
-}
-
-absl::StatusOr<DrafterTwin> Medusa::OnDevice(DraftLaw law) {
-  DrafterTwin twin = {nullptr,
-                      law == DraftLaw::kDeterministic ? ranking_ : rule_,
-                      /*keeps_features=*/true};
-  BANYAN_ASSIGN_OR_RETURN(twin.part, heads_->OnDevice());
-  return twin;
-}
-
-absl::Status Medusa::Observe(const Context& /*context*/,
-                             const RoundOutcome& /*outcome*/) {
-  logits_.clear();
-  return absl::OkStatus();
+DrafterRow MedusaRow() {
+  return {.name = "medusa",
+          .sentence =
+              "Heads on the target's last hidden state, one a depth; "
+              "no pass of its own.",
+          .laws = EveryLaw(),
+          .build = Build,
+          .examples = {"{heads: heads}"},
+          .folder_key = "heads",
+          .heads = {.growable = OpenGrowableMedusa},
+          .twin = "heads"};
 }
 
 }  // namespace banyan

@@ -19,57 +19,36 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
-#include "core/model/context.h"
-#include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
 #include "drafters/heads/medusa/heads.h"
-#include "drafters/workbench.h"
+#include "drafters/row.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
 class Medusa : public Drafter {
  public:
-  // Keys: `heads`, and `sampling` for a rule of its own.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   Medusa(std::shared_ptr<const MedusaHeads> heads, SamplingRule rule);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Medusa>(*this);
-  }
-  std::vector<DraftLaw> laws() const override;
-  bool proposes_ahead() const override { return true; }
-  std::vector<int> taps() const override;
-  int heads() const override { return heads_->count(); }
-  absl::Status Begin(const Context& context) override;
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override;
-  absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
+  std::unique_ptr<DraftSession> NewSession() const override;
+  absl::StatusOr<std::vector<Proposals>> Propose(
       absl::Span<const DraftRequest> requests) override;
-  absl::StatusOr<DrafterTwin> OnDevice(DraftLaw law) override;
-  void Resume(const Context& /*context*/) override { logits_.clear(); }
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override;
 
  private:
-  // Whether the heads have not been asked this round, and there is a state.
-  bool Unread(const Context& context) const {
-    return logits_.empty() && context.features.rows > 0;
+  class Sequence;
+
+  const SamplingRule& RuleOf(DraftLaw law) const {
+    return law == DraftLaw::kDeterministic ? ranking_ : rule_;
   }
 
   std::shared_ptr<const MedusaHeads> heads_;
   SamplingRule rule_;
   SamplingRule ranking_;  // for deterministic draws
-  // By head, of this round; empty until it was asked for.
-  std::vector<std::vector<double>> logits_;
 };
+
+DrafterRow MedusaRow();
 
 }  // namespace banyan
 

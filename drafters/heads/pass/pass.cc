@@ -22,6 +22,7 @@
 #include "drafters/heads/depth_laws.h"
 #include "drafters/heads/pass/chain.h"
 #include "drafters/ranking_rule.h"
+#include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/tree_policy.h"
@@ -83,10 +84,99 @@ int NextLink(const DraftTree& tree, int node, int trunk) {
   return -1;
 }
 
+class PassSession : public QuietSession, private TargetPassPart {
+ public:
+  PassSession(const LookaheadChain& chain, int after)
+      : QuietSession({.in_target_pass = this}), chain_(chain), after_(after) {}
+
+  absl::Status Begin(const Context& /*context*/) override {
+    return absl::OkStatus();
+  }
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override;
+
+  // By link, of the chain that stood after the last accepted node.
+  std::vector<std::vector<double>> logits;
+
+ private:
+  absl::Status TakeViews(Session& /*target*/) override {
+    return absl::OkStatus();
+  }
+  void Plant(const Context& context, int max_depth, TrunkTree& tree) override;
+  DoneRows Computed(const DraftTree& /*tree*/) const override { return {}; }
+
+  const LookaheadChain& chain_;
+  int after_;
+};
+
+void PassSession::Plant(const Context& /*context*/, int max_depth,
+                        TrunkTree& tree) {
+  for (int node : MostLikely(tree, after_))
+    for (const LookaheadLink& link : chain_) {
+      if (tree.node(node).depth >= max_depth) break;
+      node = tree.AddProbe(node, link.token, link.vector);
+    }
+}
+
+absl::Status PassSession::Observe(const Context& context,
+                                  const RoundOutcome& outcome) {
+  logits.clear();
+  const std::vector<int>& path = outcome.verdict.path;
+  int node = path.empty() ? 0 : path.back();
+  while ((node = NextLink(outcome.tree, node, outcome.trunk)) >= 0) {
+    logits.emplace_back();
+    BANYAN_RETURN_IF_ERROR(context.scored->Read(node, logits.back()));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Drafter>> Pass::Build(ParamsReader& in,
-                                                     Workbench& bench) {
+Pass::Pass(std::shared_ptr<const LookaheadChain> chain, int after,
+           SamplingRule rule)
+    : Drafter({.laws = EveryLaw(),
+               .proposes_ahead = true,
+               .depth_heads = static_cast<int>(chain->size()),
+               .reads_scores = true,
+               .probes = after * static_cast<int>(chain->size())},
+              /*carried=*/nullptr),
+      chain_(std::move(chain)),
+      after_(after),
+      rule_(std::move(rule)),
+      ranking_(RankingRule(rule_)) {
+  Check(after_ >= 1 && !chain_->empty(), "a chain after one node at least");
+}
+
+std::unique_ptr<DraftSession> Pass::NewSession() const {
+  return std::make_unique<PassSession>(*chain_, after_);
+}
+
+absl::StatusOr<std::vector<Proposals>> Pass::Propose(
+    absl::Span<const DraftRequest> requests) {
+  std::vector<Proposals> all;
+  for (const DraftRequest& request : requests) {
+    const bool ranked = request.tree->law() == DraftLaw::kDeterministic;
+    BANYAN_ASSIGN_OR_RETURN(Proposals laws,
+                            DepthLaws(SessionOf<PassSession>(request).logits,
+                                      ranked ? ranking_ : rule_, request));
+    all.push_back(std::move(laws));
+  }
+  return all;
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  in.Describe("embeddings", "a name of `models`",
+              "Trained vectors: a directory of look-ahead embeddings.");
+  in.Describe("tokens", "list of int", "Tokens in the place of `embeddings`.");
+  int after = 0;
+  const bool has_after =
+      in.Optional("after", after,
+                  "How many nodes of a tree have the chain. Left out: one more "
+                  "than the chain has links.");
+  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_ASSIGN_OR_RETURN(const SharedChain chain, TakeChain(in, bench));
   const int links = static_cast<int>(chain->size());
   const char* source =
@@ -95,60 +185,27 @@ absl::StatusOr<std::unique_ptr<Drafter>> Pass::Build(ParamsReader& in,
             absl::StrCat("must leave room for the text: a chain has ", links,
                          " links, and the target's context is ",
                          bench.target().context_limit()));
-  int after = links + 1;  // all nodes of a chain that was drafted
-  in.Optional("after", after);
+  if (!has_after) after = links + 1;  // all nodes of a chain that was drafted
   in.Ensure(after >= 1 && after <= kMaxDraws / links, "after",
             absl::StrCat("must lie between 1 and ", kMaxDraws / links,
                          " nodes, with a chain of ", links, " rows each"));
-  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return std::make_unique<Pass>(chain, after, std::move(rule));
 }
 
-Pass::Pass(std::shared_ptr<const LookaheadChain> chain, int after,
-           SamplingRule rule)
-    : chain_(std::move(chain)),
-      after_(after),
-      rule_(std::move(rule)),
-      ranking_(RankingRule(rule_)) {
-  Check(after_ >= 1 && !chain_->empty(), "a chain after one node at least");
-}
+}  // namespace
 
-std::vector<DraftLaw> Pass::laws() const {
-  return {kEveryLaw.begin(), kEveryLaw.end()};
-}
-
-absl::Status Pass::Begin(const Context& /*context*/) {
-  logits_.clear();
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<Distribution>> Pass::Propose(
-    const Context& context, const TrunkTree& tree,
-    absl::Span<const int> nodes) {
-  const bool ranked = tree.law() == DraftLaw::kDeterministic;
-  return DepthLaws(logits_, ranked ? ranking_ : rule_, context.tokens, tree,
-                   nodes);
-}
-
-void Pass::Plant(const Context& /*context*/, int max_depth, TrunkTree& tree) {
-  for (int node : MostLikely(tree, after_))
-    for (const LookaheadLink& link : *chain_) {
-      if (tree.node(node).depth >= max_depth) break;
-      node = tree.AddProbe(node, link.token, link.vector);
-    }
-}
-
-absl::Status Pass::Observe(const Context& context,
-                           const RoundOutcome& outcome) {
-  logits_.clear();
-  const std::vector<int>& path = outcome.verdict.path;
-  int node = path.empty() ? 0 : path.back();
-  while ((node = NextLink(outcome.tree, node, outcome.trunk)) >= 0) {
-    logits_.emplace_back();
-    BANYAN_RETURN_IF_ERROR(context.scored->Read(node, logits_.back()));
-  }
-  return absl::OkStatus();
+DrafterRow PassRow() {
+  return {
+      .name = "pass",
+      .sentence =
+          "Trained vectors, or tokens, in the place of those to "
+          "come, from whose rows the target guesses what follows "
+          "them.",
+      .laws = EveryLaw(),
+      .build = Build,
+      .examples = {"{embeddings: embeddings}", "{tokens: [0, 1], after: 1}"},
+      .folder_key = "embeddings"};
 }
 
 }  // namespace banyan

@@ -33,54 +33,31 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
-#include "core/model/context.h"
-#include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
 #include "drafters/heads/pass/chain.h"
-#include "drafters/workbench.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
-#include "tree/verdict.h"
+#include "drafters/row.h"
 
 namespace banyan {
 
 class Pass : public Drafter {
  public:
-  // Keys: `embeddings` or `tokens`, `after`, and `sampling` for a rule of its
-  // own.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   // `after` nodes of a tree have the chain, at least 1.
   Pass(std::shared_ptr<const LookaheadChain> chain, int after,
        SamplingRule rule);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Pass>(*this);
-  }
-  std::vector<DraftLaw> laws() const override;
-  bool proposes_ahead() const override { return true; }
-  int heads() const override { return static_cast<int>(chain_->size()); }
-  absl::Status Begin(const Context& context) override;
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override;
-  void Plant(const Context& context, int max_depth, TrunkTree& tree) override;
-  int probes() const override { return after_ * heads(); }
-  bool reads_rows() const override { return true; }
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override;
+  std::unique_ptr<DraftSession> NewSession() const override;
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> requests) override;
 
  private:
   std::shared_ptr<const LookaheadChain> chain_;
   int after_;
   SamplingRule rule_;
   SamplingRule ranking_;  // for deterministic draws
-  // By link, of the chain that stood after the last accepted node.
-  std::vector<std::vector<double>> logits_;
 };
+
+DrafterRow PassRow();
 
 }  // namespace banyan
 

@@ -19,7 +19,9 @@
 #include "core/prob/sampling_rule.h"
 #include "core/tokenizer/vocabulary_map.h"
 #include "drafters/drafter.h"
+#include "drafters/models/own_reader.h"
 #include "drafters/ranking_rule.h"
+#include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
@@ -28,59 +30,65 @@
 
 namespace banyan {
 
-absl::StatusOr<std::unique_ptr<Drafter>> CommonTokens::Build(ParamsReader& in,
-                                                             Workbench& bench) {
-  Params name;
-  in.Required("model", name);
-  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  BANYAN_ASSIGN_OR_RETURN(OtherModel model, bench.OpenOther(name));
-  if (model.map->common().empty())
-    return name.Error(
-        "no token of this model is one of the target's: by the tokens both "
-        "have it drafts nothing");
-  return std::make_unique<CommonTokens>(bench.target().vocab_size(),
-                                        std::move(model), std::move(rule));
-}
-
 CommonTokens::CommonTokens(int vocab_size, OtherModel model, SamplingRule rule)
-    : vocab_size_(vocab_size),
+    : Drafter({.laws = EveryLaw(), .proposes_ahead = true},
+              /*carried=*/nullptr),
+      vocab_size_(vocab_size),
       model_(std::move(model)),
       rule_(std::move(rule)),
-      ranking_(RankingRule(rule_)),
-      reader_(model_.model, model_.map) {
+      ranking_(RankingRule(rule_)) {
   const std::vector<TokenId>& banned = rule_.options().banned;
   for (const VocabularyMap::Pair& pair : model_.map->common())
     if (std::find(banned.begin(), banned.end(), pair.target) == banned.end())
       drafted_.push_back(pair);
 }
 
-std::unique_ptr<Drafter> CommonTokens::Clone() const {
-  return std::make_unique<CommonTokens>(vocab_size_, model_, rule_);
+class CommonTokens::Sequence : public QuietSession {
+ public:
+  explicit Sequence(const CommonTokens& drafter)
+      : QuietSession(SessionFacets{}),
+        drafter_(drafter),
+        reader_(drafter.model_.model, drafter.model_.map) {}
+
+  absl::Status Begin(const Context& context) override {
+    return reader_.Begin(context.tokens);
+  }
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& /*outcome*/) override {
+    return reader_.Follow(context.tokens);
+  }
+
+  // What is scored for one sequence: the rows of those nodes that can be, last.
+  struct Asked {
+    TokenBatch batch;
+    std::vector<int> nodes;
+  };
+  absl::StatusOr<Asked> Ask(const DraftRequest& request);
+  absl::StatusOr<Proposals> Answer(const DraftRequest& request,
+                                   const Asked& asked, const Scores* scores);
+  Session& session() const { return reader_.session(); }
+
+ private:
+  bool CanScore(const TrunkTree& tree, int node,
+                absl::Span<const int> asked) const;
+
+  const CommonTokens& drafter_;
+  OwnReader reader_;
+};
+
+std::unique_ptr<DraftSession> CommonTokens::NewSession() const {
+  return std::make_unique<Sequence>(*this);
 }
 
-std::vector<DraftLaw> CommonTokens::laws() const {
-  return {kEveryLaw.begin(), kEveryLaw.end()};
-}
-
-absl::Status CommonTokens::Begin(const Context& context) {
-  return reader_.Begin(context.tokens);
-}
-
-absl::Status CommonTokens::Observe(const Context& context,
-                                   const RoundOutcome& /*outcome*/) {
-  return reader_.Follow(context.tokens);
-}
-
-absl::StatusOr<std::vector<std::vector<Distribution>>> CommonTokens::ProposeAll(
+absl::StatusOr<std::vector<Proposals>> CommonTokens::Propose(
     absl::Span<const DraftRequest> requests) {
-  std::vector<Asked> asked(requests.size());
+  std::vector<Sequence::Asked> asked(requests.size());
   std::vector<ScoreRequest> wanted;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto& own = static_cast<CommonTokens&>(*requests[i].drafter);
+    auto& own = SessionOf<Sequence>(requests[i]);
     BANYAN_ASSIGN_OR_RETURN(asked[i], own.Ask(requests[i]));
     if (asked[i].nodes.empty()) continue;
-    wanted.push_back({.session = &own.reader_.session(),
+    wanted.push_back({.session = &own.session(),
                       .batch = &asked[i].batch,
                       .logits_from = asked[i].batch.size() -
                                      static_cast<int>(asked[i].nodes.size())});
@@ -89,27 +97,27 @@ absl::StatusOr<std::vector<std::vector<Distribution>>> CommonTokens::ProposeAll(
   if (!wanted.empty()) {
     BANYAN_ASSIGN_OR_RETURN(scores, model_.model->Score(wanted));
   }
-  std::vector<std::vector<Distribution>> all;
+  std::vector<Proposals> all;
   std::size_t scored = 0;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto& own = static_cast<CommonTokens&>(*requests[i].drafter);
     const Scores* rows =
         asked[i].nodes.empty() ? nullptr : scores[scored++].get();
-    BANYAN_ASSIGN_OR_RETURN(std::vector<Distribution> laws,
-                            own.Answer(requests[i], asked[i], rows));
+    BANYAN_ASSIGN_OR_RETURN(
+        Proposals laws,
+        SessionOf<Sequence>(requests[i]).Answer(requests[i], asked[i], rows));
     all.push_back(std::move(laws));
   }
   return all;
 }
 
-absl::StatusOr<CommonTokens::Asked> CommonTokens::Ask(
+absl::StatusOr<CommonTokens::Sequence::Asked> CommonTokens::Sequence::Ask(
     const DraftRequest& request) {
   Asked asked;
   for (int node : request.nodes)
     if (CanScore(*request.tree, node, asked.nodes)) asked.nodes.push_back(node);
   if (asked.nodes.empty()) return asked;
   const int text = static_cast<int>(reader_.tokens().size());
-  // Every drafting proposes for its root first.
+  // A drafting begins.
   if (asked.nodes.front() == 0) {
     BANYAN_ASSIGN_OR_RETURN(asked.batch, reader_.StartRound());
     // The text's last token is the root's, which the tree adds.
@@ -119,41 +127,42 @@ absl::StatusOr<CommonTokens::Asked> CommonTokens::Ask(
   }
   reader_.pending().AddTo(
       asked.batch, *request.tree, asked.nodes, text - 1, [&](int node) {
-        return node == 0
-                   ? reader_.tokens().back()
-                   : *model_.map->DrafterOf(request.tree->node(node).token);
+        return node == 0 ? reader_.tokens().back()
+                         : *drafter_.model_.map->DrafterOf(
+                               request.tree->node(node).token);
       });
   return asked;
 }
 
 // Whether the node has a row: it fits, its token is a common one, and so are
 // those above it.
-bool CommonTokens::CanScore(const TrunkTree& tree, int node,
-                            absl::Span<const int> asked) const {
+bool CommonTokens::Sequence::CanScore(const TrunkTree& tree, int node,
+                                      absl::Span<const int> asked) const {
   const Node& own = tree.node(node);
   if (!reader_.Fits(own.depth)) return false;
   if (node == 0) return true;
   const bool above =
       std::find(asked.begin(), asked.end(), own.parent) != asked.end() ||
       reader_.pending().Has(own.parent);
-  return above && model_.map->DrafterOf(own.token).has_value();
+  return above && drafter_.model_.map->DrafterOf(own.token).has_value();
 }
 
-absl::StatusOr<std::vector<Distribution>> CommonTokens::Answer(
+absl::StatusOr<Proposals> CommonTokens::Sequence::Answer(
     const DraftRequest& request, const Asked& asked, const Scores* scores) {
   if (scores != nullptr) reader_.pending().Scored(asked.batch, asked.nodes);
   const int before = asked.batch.size() - static_cast<int>(asked.nodes.size());
-  std::vector<Distribution> laws;
+  Proposals laws;
   std::vector<double> own;
   for (int node : request.nodes) {
     const auto found = std::find(asked.nodes.begin(), asked.nodes.end(), node);
     if (found == asked.nodes.end()) {
-      laws.push_back(Distribution::Sparse(vocab_size_, {}, {}));
+      laws.push_back(Distribution::Sparse(drafter_.vocab_size_, {}, {}));
       continue;
     }
     const int row = before + static_cast<int>(found - asked.nodes.begin());
     BANYAN_RETURN_IF_ERROR(scores->Read(row, own));
-    BANYAN_ASSIGN_OR_RETURN(Distribution law, LawOf(request, node, own));
+    BANYAN_ASSIGN_OR_RETURN(Distribution law,
+                            drafter_.LawOf(request, node, own));
     laws.push_back(std::move(law));
   }
   return laws;
@@ -176,6 +185,37 @@ absl::StatusOr<Distribution> CommonTokens::LawOf(
       tree.law() == DraftLaw::kDeterministic ? ranking_ : rule_;
   return rule.ApplyTo(std::move(logits), request.context->tokens,
                       TokensTo(tree, node));
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  Params name;
+  in.Required("model", name,
+              "A name of `models`, with a tokenizer of its own.");
+  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  BANYAN_ASSIGN_OR_RETURN(OtherModel model, bench.OpenOther(name));
+  if (model.map->common().empty())
+    return name.Error(
+        "no token of this model is one of the target's: by the tokens both "
+        "have it drafts nothing");
+  return std::make_unique<CommonTokens>(bench.target().vocab_size(),
+                                        std::move(model), std::move(rule));
+}
+
+}  // namespace
+
+DrafterRow CommonTokensRow() {
+  return {.name = "common_tokens",
+          .sentence =
+              "A language model of another vocabulary, by the tokens "
+              "that it and the target have.",
+          .laws = EveryLaw(),
+          .build = Build,
+          .examples = {"{model: fewer}", "{model: more}",
+                       "{model: others, sampling: {temperature: 0.5}}"}};
 }
 
 }  // namespace banyan

@@ -31,58 +31,31 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
-#include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "core/tokenizer/vocabulary_map.h"
 #include "drafters/drafter.h"
 #include "drafters/models/own_reader.h"
+#include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
 class CommonTokens : public Drafter {
  public:
-  // Keys: `model`, and `sampling` for a rule of its own.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   // `vocab_size` is the target's. There may be no common token.
   CommonTokens(int vocab_size, OtherModel model, SamplingRule rule);
 
-  std::unique_ptr<Drafter> Clone() const override;
-  std::vector<DraftLaw> laws() const override;
-  bool proposes_ahead() const override { return true; }
-  absl::Status Begin(const Context& context) override;
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override {
-    return ProposeAlone(context, tree, nodes);
-  }
-  absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
+  std::unique_ptr<DraftSession> NewSession() const override;
+  absl::StatusOr<std::vector<Proposals>> Propose(
       absl::Span<const DraftRequest> requests) override;
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override;
 
  private:
-  // What is scored for one sequence: the rows of those nodes that can be, last.
-  struct Asked {
-    TokenBatch batch;
-    std::vector<int> nodes;
-  };
+  class Sequence;
 
-  absl::StatusOr<Asked> Ask(const DraftRequest& request);
-  bool CanScore(const TrunkTree& tree, int node,
-                absl::Span<const int> asked) const;
-  absl::StatusOr<std::vector<Distribution>> Answer(const DraftRequest& request,
-                                                   const Asked& asked,
-                                                   const Scores* scores);
   absl::StatusOr<Distribution> LawOf(const DraftRequest& request, int node,
                                      absl::Span<const double> own) const;
 
@@ -92,8 +65,9 @@ class CommonTokens : public Drafter {
   SamplingRule ranking_;  // for deterministic draws
   // The common tokens that the rule lets be emitted.
   std::vector<VocabularyMap::Pair> drafted_;
-  OwnReader reader_;
 };
+
+DrafterRow CommonTokensRow();
 
 }  // namespace banyan
 

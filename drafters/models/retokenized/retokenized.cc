@@ -10,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
@@ -23,6 +22,8 @@
 #include "core/tokenizer/patterns/unicode.h"
 #include "core/tokenizer/vocabulary_map.h"
 #include "drafters/drafter.h"
+#include "drafters/models/own_reader.h"
+#include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
@@ -37,82 +38,95 @@ constexpr int kMostWritten = 256;
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Drafter>> Retokenized::Build(ParamsReader& in,
-                                                            Workbench& bench) {
-  Params name;
-  int write = 32;
-  in.Required("model", name);
-  in.Optional("write", write);
-  in.Ensure(write >= 1 && write <= kMostWritten, "write",
-            absl::StrCat("must lie between 1 and ", kMostWritten));
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  BANYAN_ASSIGN_OR_RETURN(OtherModel model, bench.OpenOther(name));
-  return std::make_unique<Retokenized>(bench.target().vocab_size(),
-                                       std::move(model), write);
-}
-
 Retokenized::Retokenized(int vocab_size, OtherModel model, int write)
-    : vocab_size_(vocab_size),
+    : Drafter({.laws = {DraftLaw::kDeterministic}, .proposes_ahead = true},
+              /*carried=*/nullptr),
+      vocab_size_(vocab_size),
       parts_(std::move(model)),
-      write_(write),
-      reader_(parts_.model, parts_.map),
-      target_text_(parts_.of_target) {}
+      write_(write) {}
 
-std::unique_ptr<Drafter> Retokenized::Clone() const {
-  return std::make_unique<Retokenized>(vocab_size_, parts_, write_);
-}
+class Retokenized::Sequence : public QuietSession {
+ public:
+  explicit Sequence(const Retokenized& drafter)
+      : QuietSession(SessionFacets{}),
+        drafter_(drafter),
+        reader_(drafter.parts_.model, drafter.parts_.map),
+        target_text_(drafter.parts_.of_target) {}
 
-std::vector<DraftLaw> Retokenized::laws() const {
-  return {DraftLaw::kDeterministic};
-}
+  absl::Status Begin(const Context& context) override {
+    BANYAN_RETURN_IF_ERROR(target_text_.Follow(context.tokens));
+    return reader_.Begin(context.tokens);
+  }
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& /*outcome*/) override {
+    BANYAN_RETURN_IF_ERROR(target_text_.Follow(context.tokens));
+    return reader_.Follow(context.tokens);
+  }
 
-absl::Status Retokenized::Begin(const Context& context) {
-  target_text_ = OwnText(parts_.of_target);
-  BANYAN_RETURN_IF_ERROR(target_text_.Follow(context.tokens));
-  return reader_.Begin(context.tokens);
-}
+  void StartRound();
+  // Whether another token is to be written before the request can be answered.
+  bool WritesFor(const DraftRequest& request) const;
+  // The rows whose last gives the next token.
+  absl::StatusOr<TokenBatch> NextBatch();
+  absl::Status Write(const TokenBatch& batch, const Scores& scores);
+  Proposals Answer(const DraftRequest& request) const;
+  Session& session() const { return reader_.session(); }
 
-absl::Status Retokenized::Observe(const Context& context,
-                                  const RoundOutcome& /*outcome*/) {
-  BANYAN_RETURN_IF_ERROR(target_text_.Follow(context.tokens));
-  return reader_.Follow(context.tokens);
+ private:
+  absl::Status Cut(TokenId token);
+  bool IsDrafted(absl::Span<const TokenId> path) const;
+
+  const Retokenized& drafter_;
+  OwnReader reader_;
+  OwnText target_text_;  // the committed text as the target's tokenizer cuts it
+  // Of the round:
+  std::vector<TokenId> written_;
+  std::string written_bytes_;  // those that are no whole character yet
+  bool is_done_ = false;       // nothing more is written
+  // The committed text and what is written after it, in the target's tokens;
+  // those of the committed text, some of the last; and z.
+  std::optional<GrowingText> growing_;
+  std::vector<TokenId> committed_;
+  std::vector<TokenId> drafted_;
+};
+
+std::unique_ptr<DraftSession> Retokenized::NewSession() const {
+  return std::make_unique<Sequence>(*this);
 }
 
 // One pass a token, for all that write.
-absl::StatusOr<std::vector<std::vector<Distribution>>> Retokenized::ProposeAll(
+absl::StatusOr<std::vector<Proposals>> Retokenized::Propose(
     absl::Span<const DraftRequest> requests) {
-  const auto own = [&](std::size_t i) {
-    return static_cast<Retokenized*>(requests[i].drafter);
-  };
-  // Every drafting proposes for its root first.
-  for (std::size_t i = 0; i < requests.size(); ++i)
-    if (requests[i].nodes.front() == 0) own(i)->StartRound();
+  for (const DraftRequest& request : requests)
+    if (request.nodes.front() == 0)  // a drafting begins
+      SessionOf<Sequence>(request).StartRound();
   while (true) {
-    std::vector<Retokenized*> writing;
-    for (std::size_t i = 0; i < requests.size(); ++i)
-      if (own(i)->WritesFor(requests[i])) writing.push_back(own(i));
+    std::vector<Sequence*> writing;
+    for (const DraftRequest& request : requests)
+      if (auto& own = SessionOf<Sequence>(request); own.WritesFor(request))
+        writing.push_back(&own);
     if (writing.empty()) break;
     std::vector<TokenBatch> batches;
-    for (Retokenized* each : writing) {
+    for (Sequence* each : writing) {
       BANYAN_ASSIGN_OR_RETURN(TokenBatch batch, each->NextBatch());
       batches.push_back(std::move(batch));
     }
     std::vector<ScoreRequest> wanted;
     for (std::size_t i = 0; i < writing.size(); ++i)
-      wanted.push_back({.session = &writing[i]->reader_.session(),
+      wanted.push_back({.session = &writing[i]->session(),
                         .batch = &batches[i],
                         .logits_from = batches[i].size() - 1});
     BANYAN_ASSIGN_OR_RETURN(const auto scores, parts_.model->Score(wanted));
     for (std::size_t i = 0; i < writing.size(); ++i)
       BANYAN_RETURN_IF_ERROR(writing[i]->Write(batches[i], *scores[i]));
   }
-  std::vector<std::vector<Distribution>> all;
-  for (std::size_t i = 0; i < requests.size(); ++i)
-    all.push_back(own(i)->Answer(requests[i]));
+  std::vector<Proposals> all;
+  for (const DraftRequest& request : requests)
+    all.push_back(SessionOf<Sequence>(request).Answer(request));
   return all;
 }
 
-void Retokenized::StartRound() {
+void Retokenized::Sequence::StartRound() {
   written_.clear();
   drafted_.clear();
   written_bytes_ = target_text_.cut_bytes();
@@ -123,8 +137,8 @@ void Retokenized::StartRound() {
   is_done_ = false;
 }
 
-bool Retokenized::WritesFor(const DraftRequest& request) const {
-  if (is_done_ || static_cast<int>(written_.size()) >= write_ ||
+bool Retokenized::Sequence::WritesFor(const DraftRequest& request) const {
+  if (is_done_ || static_cast<int>(written_.size()) >= drafter_.write_ ||
       !reader_.Fits(static_cast<int>(written_.size())))
     return false;
   return std::any_of(request.nodes.begin(), request.nodes.end(), [&](int node) {
@@ -134,14 +148,14 @@ bool Retokenized::WritesFor(const DraftRequest& request) const {
 }
 
 // As far as it is drafted: what is to come may be the rest.
-bool Retokenized::IsDrafted(absl::Span<const TokenId> path) const {
+bool Retokenized::Sequence::IsDrafted(absl::Span<const TokenId> path) const {
   const std::size_t known = std::min(path.size(), drafted_.size());
   return std::equal(path.begin(),
                     path.begin() + static_cast<std::ptrdiff_t>(known),
                     drafted_.begin());
 }
 
-absl::StatusOr<TokenBatch> Retokenized::NextBatch() {
+absl::StatusOr<TokenBatch> Retokenized::Sequence::NextBatch() {
   if (written_.empty()) return reader_.StartRound();
   TokenBatch batch;
   const int position =
@@ -150,7 +164,8 @@ absl::StatusOr<TokenBatch> Retokenized::NextBatch() {
   return batch;
 }
 
-absl::Status Retokenized::Write(const TokenBatch& batch, const Scores& scores) {
+absl::Status Retokenized::Sequence::Write(const TokenBatch& batch,
+                                          const Scores& scores) {
   reader_.pending().Scored(batch, {});
   BANYAN_ASSIGN_OR_RETURN(const std::vector<TokenLogit> best,
                           scores.Best(batch.size() - 1, 1));
@@ -162,12 +177,12 @@ absl::Status Retokenized::Write(const TokenBatch& batch, const Scores& scores) {
 }
 
 // Takes the token as written, and drafts what stays.
-absl::Status Retokenized::Cut(TokenId token) {
-  const std::string& bytes = parts_.map->drafter().BytesOf(token);
-  const std::vector<TokenId>& ends = parts_.ends;
+absl::Status Retokenized::Sequence::Cut(TokenId token) {
+  const std::string& bytes = drafter_.parts_.map->drafter().BytesOf(token);
+  const std::vector<TokenId>& ends = drafter_.parts_.ends;
   if (std::find(ends.begin(), ends.end(), token) != ends.end()) {
     is_done_ = true;
-    growing_->End(parts_.end_of_target);
+    growing_->End(drafter_.parts_.end_of_target);
   } else if (bytes.empty()) {
     is_done_ = true;
     return absl::OkStatus();
@@ -193,17 +208,45 @@ absl::Status Retokenized::Cut(TokenId token) {
   return absl::OkStatus();
 }
 
-std::vector<Distribution> Retokenized::Answer(
-    const DraftRequest& request) const {
-  std::vector<Distribution> answers;
+Proposals Retokenized::Sequence::Answer(const DraftRequest& request) const {
+  Proposals answers;
   for (int node : request.nodes) {
     const std::vector<TokenId> path = TokensTo(*request.tree, node);
     answers.push_back(
         path.size() < drafted_.size() && IsDrafted(path)
-            ? Distribution::OneHot(vocab_size_, drafted_[path.size()])
-            : Distribution::Sparse(vocab_size_, {}, {}));
+            ? Distribution::OneHot(drafter_.vocab_size_, drafted_[path.size()])
+            : Distribution::Sparse(drafter_.vocab_size_, {}, {}));
   }
   return answers;
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  Params name;
+  int write = 32;
+  in.Required("model", name,
+              "A name of `models`, with a tokenizer of its own.");
+  in.Between("write", write, 1, kMostWritten,
+             "The most tokens that it writes a round.");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  BANYAN_ASSIGN_OR_RETURN(OtherModel model, bench.OpenOther(name));
+  return std::make_unique<Retokenized>(bench.target().vocab_size(),
+                                       std::move(model), write);
+}
+
+}  // namespace
+
+DrafterRow RetokenizedRow() {
+  return {.name = "retokenized",
+          .sentence =
+              "The text that a language model of another vocabulary "
+              "writes, in the target's tokens.",
+          .laws = {DraftLaw::kDeterministic},
+          .build = Build,
+          .examples = {"{model: fewer}", "{model: more, write: 6}",
+                       "{model: others}"}};
 }
 
 }  // namespace banyan

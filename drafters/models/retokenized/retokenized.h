@@ -31,80 +31,39 @@
 #ifndef BANYAN_DRAFTERS_MODELS_RETOKENIZED_RETOKENIZED_H_
 #define BANYAN_DRAFTERS_MODELS_RETOKENIZED_RETOKENIZED_H_
 
-#include <cstddef>
 #include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
-#include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
-#include "core/tokenizer/growing_text.h"
-#include "core/tokenizer/vocabulary_map.h"
 #include "drafters/drafter.h"
 #include "drafters/models/own_reader.h"
+#include "drafters/row.h"
 #include "drafters/workbench.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
 class Retokenized : public Drafter {
  public:
-  // Keys: `model`, `write`.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   // `vocab_size` is the target's; `write` at least 1.
   Retokenized(int vocab_size, OtherModel model, int write);
 
-  std::unique_ptr<Drafter> Clone() const override;
-  std::vector<DraftLaw> laws() const override;
-  bool proposes_ahead() const override { return true; }
-  absl::Status Begin(const Context& context) override;
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override {
-    return ProposeAlone(context, tree, nodes);
-  }
-  absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
+  std::unique_ptr<DraftSession> NewSession() const override;
+  absl::StatusOr<std::vector<Proposals>> Propose(
       absl::Span<const DraftRequest> requests) override;
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override;
 
  private:
-  void StartRound();
-  // Whether another token is to be written before the request can be answered.
-  bool WritesFor(const DraftRequest& request) const;
-  // The rows whose last gives the next token.
-  absl::StatusOr<TokenBatch> NextBatch();
-  absl::Status Write(const TokenBatch& batch, const Scores& scores);
-  absl::Status Cut(TokenId token);
-  std::vector<Distribution> Answer(const DraftRequest& request) const;
-  bool IsDrafted(absl::Span<const TokenId> path) const;
+  class Sequence;
 
   int vocab_size_;
   OtherModel parts_;
   int write_;
-  OwnReader reader_;
-  OwnText target_text_;  // the committed text as the target's tokenizer cuts it
-  // Of the round:
-  std::vector<TokenId> written_;
-  std::string written_bytes_;  // those that are no whole character yet
-  bool is_done_ = false;       // nothing more is written
-  // The committed text and what is written behind it, in the target's tokens;
-  // those of the committed text, some of the last; and z.
-  std::optional<GrowingText> growing_;
-  std::vector<TokenId> committed_;
-  std::vector<TokenId> drafted_;
 };
+
+DrafterRow RetokenizedRow();
 
 }  // namespace banyan
 

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,51 +16,79 @@
 #include "core/transformer/device_drafter.h"
 #include "core/transformer/session.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/session_drafter.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/verdict.h"
 
 namespace banyan {
+namespace {
 
-absl::StatusOr<std::unique_ptr<Drafter>> SmallModel::Build(ParamsReader& in,
-                                                           Workbench& bench) {
+class SmallModelSession : public ModelSession, private DeviceCounterpart {
+ public:
+  explicit SmallModelSession(const SmallModel& drafter)
+      : ModelSession({.on_device = this}), drafter_(drafter) {}
+
+  absl::Status Begin(const Context& context) override {
+    SetSession(drafter_.model()->NewSession());
+    if (context.tokens.size() >
+        static_cast<std::size_t>(drafter_.traits().longest_text))
+      return absl::OkStatus();  // and nothing will be asked
+    return session().Prefill(
+        absl::MakeConstSpan(context.tokens).first(context.tokens.size() - 1));
+  }
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& /*outcome*/) override {
+    if (session().pending() == 0) pending().Clear();  // of an abandoned round
+    // The root of the next round stays out: it is scored with its tree.
+    const std::vector<int> path = pending().PathOf(Unread(context));
+    pending().Clear();
+    return session().Commit(path);
+  }
+
+ private:
+  absl::StatusOr<DeviceDraft> Make(DraftLaw law) override {
+    auto* own = dynamic_cast<TransformerSession*>(&session());
+    if (own == nullptr) return DeviceDraft();
+    return DeviceDraft{NewModelDrafter(*own), drafter_.RuleOf(law)};
+  }
+  void Resume(const Context& /*context*/) override { pending().Clear(); }
+
+  const SmallModel& drafter_;
+};
+
+}  // namespace
+
+SmallModel::SmallModel(std::shared_ptr<const Model> model, SamplingRule rule)
+    : SessionDrafter(std::move(model), std::move(rule)) {}
+
+std::unique_ptr<DraftSession> SmallModel::NewSession() const {
+  return std::make_unique<SmallModelSession>(*this);
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
   Params name;
-  in.Required("model", name);
+  in.Required("model", name, "A name of `models`.");
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, bench.Open(name));
   return std::make_unique<SmallModel>(std::move(model), std::move(rule));
 }
 
-SmallModel::SmallModel(std::shared_ptr<const Model> model, SamplingRule rule)
-    : SessionDrafter(std::move(model), std::move(rule)) {}
+}  // namespace
 
-std::unique_ptr<Drafter> SmallModel::Clone() const {
-  return std::make_unique<SmallModel>(model(), rule());
-}
-
-absl::Status SmallModel::Begin(const Context& context) {
-  SetSession(model()->NewSession());
-  if (context.tokens.size() > static_cast<std::size_t>(longest_text()))
-    return absl::OkStatus();  // and nothing will be asked
-  return session().Prefill(
-      absl::MakeConstSpan(context.tokens).first(context.tokens.size() - 1));
-}
-
-absl::StatusOr<DrafterTwin> SmallModel::OnDevice(DraftLaw law) {
-  auto* own = dynamic_cast<TransformerSession*>(&session());
-  if (own == nullptr) return DrafterTwin();
-  return DrafterTwin{NewModelDrafter(*own), RuleOf(law)};
-}
-
-absl::Status SmallModel::Observe(const Context& context,
-                                 const RoundOutcome& /*outcome*/) {
-  if (session().pending() == 0) pending().Clear();  // of an abandoned round
-  // The root of the next round stays out: it is scored with its tree.
-  const std::vector<int> path = pending().PathOf(Unread(context));
-  pending().Clear();
-  return session().Commit(path);
+DrafterRow SmallModelRow() {
+  return {.name = "small_model",
+          .sentence =
+              "A language model of the target's vocabulary with its own cache.",
+          .laws = EveryLaw(),
+          .build = Build,
+          .examples = {"{model: draft}"},
+          .twin = "model"};
 }
 
 }  // namespace banyan

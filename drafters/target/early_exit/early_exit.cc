@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -22,6 +21,7 @@
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/target/view_drafter.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
@@ -62,71 +62,78 @@ bool Settled(const Distribution& law, double settled) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Drafter>> EarlyExit::Build(ParamsReader& in,
-                                                          Workbench& bench) {
-  std::vector<int> exits;
-  double settled = 0.8;
-  in.Required("exits", exits);
-  const std::string fault = FaultOf(exits, bench.target().layers());
-  in.Ensure(fault.empty(), "exits", fault);
-  in.Optional("settled", settled);
-  in.Ensure(settled > 0 && settled <= 1, "settled",
-            "expected a mass above 0 and at most 1");
-  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  for (int exit : exits)
-    BANYAN_RETURN_IF_ERROR(CheckView(in.section(), bench, ViewOf(exit)));
-  return std::make_unique<EarlyExit>(bench.shared_target(), std::move(exits),
-                                     settled, std::move(rule));
-}
-
 EarlyExit::EarlyExit(std::shared_ptr<const Model> target,
                      std::vector<int> exits, double settled, SamplingRule rule)
-    : settled_(settled) {
-  for (int exit : exits) {
-    auto stage = std::make_unique<ViewDrafter>(target, ViewOf(exit), rule);
-    if (!stages_.empty()) stage->GoOnFrom(stages_.back().get());
-    stages_.push_back(std::move(stage));
+    : Drafter({.laws = EveryLaw(),
+               .longest_text = target->context_limit(),
+               .proposes_ahead = true},
+              /*carried=*/nullptr),
+      settled_(settled) {
+  for (int exit : exits)
+    stages_.push_back(
+        std::make_unique<ViewDrafter>(target, ViewOf(exit), rule));
+}
+
+// A view an exit, each of which goes on from the one before.
+class EarlyExit::Sequence : public QuietSession, private TargetPassPart {
+ public:
+  Sequence(absl::Span<const std::unique_ptr<ViewDrafter>> stages,
+           double settled)
+      : QuietSession({.in_target_pass = this}), settled_(settled) {
+    for (const auto& stage : stages)
+      stages_.push_back(std::make_unique<ViewSession>(
+          *stage, stages_.empty() ? nullptr : stages_.back().get()));
   }
+
+  absl::Status Begin(const Context& context) override {
+    for (const auto& stage : stages_)
+      BANYAN_RETURN_IF_ERROR(stage->Begin(context));
+    return absl::OkStatus();
+  }
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override {
+    for (const auto& stage : stages_)
+      BANYAN_RETURN_IF_ERROR(stage->Observe(context, outcome));
+    return absl::OkStatus();
+  }
+
+  void DropRound() {
+    for (const auto& stage : stages_) stage->DropRound();
+  }
+  // The same request, of a stage's session.
+  DraftRequest AtStage(std::size_t stage, DraftRequest request) const {
+    request.session = stages_[stage].get();
+    return request;
+  }
+  // Of a stage's session, for the nodes whose distributions have not settled,
+  // each after those of its ancestors that this stage has not scored.
+  DraftRequest Unsettled(std::size_t stage, const DraftRequest& request,
+                         absl::Span<const Distribution> laws) const;
+
+ private:
+  absl::Status TakeViews(Session& target) override {
+    for (const auto& stage : stages_)
+      BANYAN_RETURN_IF_ERROR(stage->TakeViews(target));
+    return absl::OkStatus();
+  }
+  void Plant(const Context& /*context*/, int /*max_depth*/,
+             TrunkTree& /*tree*/) override {}
+  DoneRows Computed(const DraftTree& tree) const override {
+    return stages_.front()->Computed(tree);
+  }
+
+  std::vector<std::unique_ptr<ViewSession>> stages_;
+  double settled_;
+};
+
+std::unique_ptr<DraftSession> EarlyExit::NewSession() const {
+  return std::make_unique<Sequence>(stages_, settled_);
 }
 
-std::unique_ptr<Drafter> EarlyExit::Clone() const {
-  std::vector<int> exits;
-  for (const auto& stage : stages_)
-    exits.push_back(static_cast<int>(stage->options().attention.size()));
-  return std::make_unique<EarlyExit>(first().model(), std::move(exits),
-                                     settled_, first().rule());
-}
-
-absl::Status EarlyExit::TakeViews(Session& target) {
-  for (const auto& stage : stages_)
-    BANYAN_RETURN_IF_ERROR(stage->TakeViews(target));
-  return absl::OkStatus();
-}
-
-absl::Status EarlyExit::Begin(const Context& context) {
-  for (const auto& stage : stages_)
-    BANYAN_RETURN_IF_ERROR(stage->Begin(context));
-  return absl::OkStatus();
-}
-
-// The same requests, of the drafters of a stage.
-std::vector<DraftRequest> EarlyExit::AtStage(
-    std::size_t stage, absl::Span<const DraftRequest> requests) const {
-  std::vector<DraftRequest> at(requests.begin(), requests.end());
-  for (DraftRequest& request : at)
-    request.drafter =
-        static_cast<EarlyExit*>(request.drafter)->stages_[stage].get();
-  return at;
-}
-
-// Asks for the nodes whose laws have not settled, each behind those of its
-// ancestors that this stage has not scored.
-DraftRequest EarlyExit::Unsettled(std::size_t stage,
-                                  const DraftRequest& request,
-                                  absl::Span<const Distribution> laws) const {
-  const auto& own = static_cast<const EarlyExit&>(*request.drafter);
-  DraftRequest asked = request;
+DraftRequest EarlyExit::Sequence::Unsettled(
+    std::size_t stage, const DraftRequest& request,
+    absl::Span<const Distribution> laws) const {
+  DraftRequest asked = AtStage(stage, request);
   asked.nodes.clear();
   for (std::size_t i = 0; i < request.nodes.size(); ++i) {
     if (Settled(laws[i], settled_)) continue;
@@ -134,7 +141,7 @@ DraftRequest EarlyExit::Unsettled(std::size_t stage,
     for (int node = request.nodes[i]; node != Node::kNoParent;
          node = request.tree->node(node).parent) {
       if (absl::c_linear_search(asked.nodes, node) ||
-          own.stages_[stage]->Asked(node))
+          stages_[stage]->pending().Has(node))
         break;
       path.push_back(node);
     }
@@ -143,29 +150,29 @@ DraftRequest EarlyExit::Unsettled(std::size_t stage,
   return asked;
 }
 
-absl::StatusOr<std::vector<std::vector<Distribution>>> EarlyExit::ProposeAll(
+absl::StatusOr<std::vector<Proposals>> EarlyExit::Propose(
     absl::Span<const DraftRequest> requests) {
+  std::vector<DraftRequest> earliest;
   for (const DraftRequest& request : requests) {
-    if (request.nodes.front() != 0) continue;
-    // A drafting begins: what deeper stages scored was an abandoned round's.
-    for (const auto& stage : static_cast<EarlyExit*>(request.drafter)->stages_)
-      stage->Resume(*request.context);
+    auto& own = SessionOf<Sequence>(request);
+    if (request.nodes.front() == 0) own.DropRound();  // a drafting begins
+    earliest.push_back(own.AtStage(0, request));
   }
-  BANYAN_ASSIGN_OR_RETURN(std::vector<std::vector<Distribution>> all,
-                          stages_.front()->ProposeAll(AtStage(0, requests)));
+  BANYAN_ASSIGN_OR_RETURN(std::vector<Proposals> all,
+                          stages_.front()->Propose(earliest));
   for (std::size_t stage = 1; stage < stages_.size(); ++stage) {
     std::vector<std::size_t> whose;
     std::vector<DraftRequest> unsettled;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      DraftRequest request = Unsettled(stage, requests[i], all[i]);
+      DraftRequest request = SessionOf<Sequence>(requests[i])
+                                 .Unsettled(stage, requests[i], all[i]);
       if (request.nodes.empty()) continue;
       whose.push_back(i);
       unsettled.push_back(std::move(request));
     }
     if (unsettled.empty()) break;
-    BANYAN_ASSIGN_OR_RETURN(
-        std::vector<std::vector<Distribution>> deeper,
-        stages_[stage]->ProposeAll(AtStage(stage, unsettled)));
+    BANYAN_ASSIGN_OR_RETURN(std::vector<Proposals> deeper,
+                            stages_[stage]->Propose(unsettled));
     for (std::size_t i = 0; i < whose.size(); ++i)
       for (std::size_t j = 0; j < unsettled[i].nodes.size(); ++j) {
         const std::vector<int>& nodes = requests[whose[i]].nodes;
@@ -178,11 +185,41 @@ absl::StatusOr<std::vector<std::vector<Distribution>>> EarlyExit::ProposeAll(
   return all;
 }
 
-absl::Status EarlyExit::Observe(const Context& context,
-                                const RoundOutcome& outcome) {
-  for (const auto& stage : stages_)
-    BANYAN_RETURN_IF_ERROR(stage->Observe(context, outcome));
-  return absl::OkStatus();
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  std::vector<int> exits;
+  double settled = 0.8;
+  in.Required("exits", exits,
+              "The numbers of first layers after which it may draft, "
+              "ascending.");
+  const std::string fault = FaultOf(exits, bench.target().layers());
+  in.Ensure(fault.empty(), "exits", fault);
+  in.Optional("settled", settled,
+              "With several exits: the mass of the likeliest token from which "
+              "an exit's distribution is taken.");
+  in.Ensure(settled > 0 && settled <= 1, "settled",
+            "expected a mass above 0 and at most 1");
+  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  for (int exit : exits)
+    BANYAN_RETURN_IF_ERROR(CheckView(in.section(), bench, ViewOf(exit)));
+  return std::make_unique<EarlyExit>(bench.shared_target(), std::move(exits),
+                                     settled, std::move(rule));
+}
+
+}  // namespace
+
+DrafterRow EarlyExitRow() {
+  return {.name = "early_exit",
+          .sentence =
+              "The target's first layers, up to an exit; its pass goes "
+              "on from them.",
+          .laws = EveryLaw(),
+          .build = Build,
+          .examples = {"{exits: [1]}", "{exits: [1, 2], settled: 0.6}"},
+          .search = SearchOver::kExits};
 }
 
 }  // namespace banyan

@@ -21,6 +21,8 @@
 #include "drafters/drafter.h"
 #include "drafters/halving.h"
 #include "drafters/propose_each.h"
+#include "drafters/row.h"
+#include "drafters/target/lookahead/gram_pool.h"
 #include "drafters/target/lookahead/window.h"
 #include "drafters/target/planted.h"
 #include "drafters/workbench.h"
@@ -35,12 +37,9 @@ namespace {
 constexpr int kMostGuesses = static_cast<int>(kMostCandidates);
 
 void ReadWindow(ParamsReader& in, int context_limit, WindowSize& window) {
-  in.Optional("level", window.level);
-  in.Ensure(window.level >= 2 && window.level <= kMaxDraws, "level",
-            absl::StrCat("must lie between 2 and ", kMaxDraws));
-  in.Optional("window", window.columns);
-  in.Ensure(window.columns >= 1 && window.columns <= kMaxDraws, "window",
-            absl::StrCat("must lie between 1 and ", kMaxDraws));
+  in.Between("level", window.level, 2, kMaxDraws, "The tokens of a gram.");
+  in.Between("window", window.columns, 1, kMaxDraws,
+             "The places to come that are guessed at once.");
   if (!in.ok()) return;
   in.Ensure(window.Depth() < context_limit, "window",
             absl::StrCat("must leave room for the text: with level ",
@@ -53,40 +52,45 @@ void ReadWindow(ParamsReader& in, int context_limit, WindowSize& window) {
                          " it takes ", window.MostRows()));
 }
 
-}  // namespace
+class LookaheadSession : public QuietSession, private TargetPassPart {
+ public:
+  LookaheadSession(int vocab_size, const LookaheadOptions& options)
+      : QuietSession({.in_target_pass = this}),
+        vocab_size_(vocab_size),
+        options_(options),
+        window_(options.window),
+        pool_(static_cast<std::size_t>(options.guesses)) {}
 
-absl::StatusOr<std::unique_ptr<Drafter>> Lookahead::Build(ParamsReader& in,
-                                                          Workbench& bench) {
-  LookaheadOptions options;
-  ReadWindow(in, bench.target().context_limit(), options.window);
-  in.Optional("guesses", options.guesses);
-  in.Ensure(options.guesses >= 1 && options.guesses <= kMostGuesses, "guesses",
-            absl::StrCat("must lie between 1 and ", kMostGuesses));
-  in.Optional("pool_from_prompt", options.pool_from_prompt);
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  return std::make_unique<Lookahead>(bench.target().vocab_size(), options);
-}
+  absl::Status Begin(const Context& context) override;
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override;
 
-Lookahead::Lookahead(int vocab_size, const LookaheadOptions& options)
-    : vocab_size_(vocab_size),
-      options_(options),
-      window_(options.window),
-      pool_(static_cast<std::size_t>(options.guesses)) {
-  Check(options.guesses <= kMostGuesses, "more guesses than scores tell");
-}
+  const GramPool& pool() const { return pool_; }
 
-std::vector<DraftLaw> Lookahead::laws() const {
-  return {DraftLaw::kDeterministic};
-}
+ private:
+  absl::Status TakeViews(Session& /*target*/) override {
+    return absl::OkStatus();
+  }
+  void Plant(const Context& context, int max_depth, TrunkTree& tree) override;
+  DoneRows Computed(const DraftTree& /*tree*/) const override { return {}; }
 
-absl::Status Lookahead::Begin(const Context& context) {
+  bool InVocabulary(TokenId token) const {
+    return token >= 0 && token < vocab_size_;
+  }
+
+  int vocab_size_;
+  LookaheadOptions options_;
+  JacobiWindow window_;
+  GramPool pool_;
+};
+
+absl::Status LookaheadSession::Begin(const Context& context) {
   std::vector<TokenId> tokens;
   std::copy_if(context.tokens.begin(), context.tokens.end(),
                std::back_inserter(tokens),
                [&](TokenId token) { return InVocabulary(token); });
   if (tokens.empty()) tokens = {0};  // a begin token alone
   window_.Begin(tokens);
-  pool_.Clear();
   if (!options_.pool_from_prompt) return absl::OkStatus();
   const auto level = static_cast<std::size_t>(options_.window.level);
   for (std::size_t i = 0; i + level <= tokens.size(); ++i)
@@ -94,24 +98,13 @@ absl::Status Lookahead::Begin(const Context& context) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Distribution>> Lookahead::Propose(
-    const Context& context, const TrunkTree& tree,
-    absl::Span<const int> nodes) {
-  return ProposeEach(
-      tree, nodes,
-      [&](int /*node*/,
-          const std::vector<TokenId>& path) -> absl::StatusOr<Distribution> {
-        return Halving(vocab_size_, pool_.After(context.root(), path));
-      });
-}
-
-void Lookahead::Plant(const Context& /*context*/, int max_depth,
-                      TrunkTree& tree) {
+void LookaheadSession::Plant(const Context& /*context*/, int max_depth,
+                             TrunkTree& tree) {
   if (options_.window.Depth() <= max_depth) window_.Plant(tree);
 }
 
-absl::Status Lookahead::Observe(const Context& context,
-                                const RoundOutcome& outcome) {
+absl::Status LookaheadSession::Observe(const Context& context,
+                                       const RoundOutcome& outcome) {
   const std::vector<int> planted = PlantedBy(outcome.trunk, outcome.tree);
   if (static_cast<int>(planted.size()) != window_.rows())
     return absl::OkStatus();  // there was no room for it
@@ -126,6 +119,63 @@ absl::Status Lookahead::Observe(const Context& context,
        window_.Advance(outcome.tree.node(0).token, next))
     pool_.Add(gram);
   return absl::OkStatus();
+}
+
+}  // namespace
+
+Lookahead::Lookahead(int vocab_size, const LookaheadOptions& options)
+    : Drafter({.laws = {DraftLaw::kDeterministic},
+               .proposes_ahead = true,
+               .reads_scores = true,
+               .probes = options.window.MostRows()},
+              /*carried=*/nullptr),
+      vocab_size_(vocab_size),
+      options_(options) {
+  Check(options.guesses <= kMostGuesses, "more guesses than scores tell");
+}
+
+std::unique_ptr<DraftSession> Lookahead::NewSession() const {
+  return std::make_unique<LookaheadSession>(vocab_size_, options_);
+}
+
+absl::StatusOr<std::vector<Proposals>> Lookahead::Propose(
+    absl::Span<const DraftRequest> requests) {
+  return ProposeEach(
+      requests,
+      [this](const DraftRequest& request, int /*node*/,
+             absl::Span<const TokenId> path) -> absl::StatusOr<Distribution> {
+        return Halving(vocab_size_,
+                       SessionOf<LookaheadSession>(request).pool().After(
+                           request.context->root(), path));
+      });
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  LookaheadOptions options;
+  ReadWindow(in, bench.target().context_limit(), options.window);
+  in.Between("guesses", options.guesses, 1, kMostGuesses,
+             "The grams that its pool keeps of each first token.");
+  in.Optional("pool_from_prompt", options.pool_from_prompt,
+              "Whether the pool begins with the prompt's grams.");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  return std::make_unique<Lookahead>(bench.target().vocab_size(), options);
+}
+
+}  // namespace
+
+DrafterRow LookaheadRow() {
+  return {.name = "lookahead",
+          .sentence =
+              "The target's own guesses of what is to come, iterated "
+              "beside the tree in the pass that judges it.",
+          .laws = {DraftLaw::kDeterministic},
+          .build = Build,
+          .examples = {"{level: 2, window: 3, guesses: 2}",
+                       "{level: 3, window: 2, guesses: 2,"
+                       " pool_from_prompt: true}"}};
 }
 
 }  // namespace banyan

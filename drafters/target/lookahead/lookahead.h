@@ -28,16 +28,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
-#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
-#include "drafters/target/lookahead/gram_pool.h"
+#include "drafters/row.h"
 #include "drafters/target/lookahead/window.h"
-#include "drafters/workbench.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
@@ -49,38 +43,19 @@ struct LookaheadOptions {
 
 class Lookahead : public Drafter {
  public:
-  // Keys: `level`, `window`, `guesses`, `pool_from_prompt`.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   // At most kMostCandidates guesses.
   Lookahead(int vocab_size, const LookaheadOptions& options);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Lookahead>(*this);
-  }
-  std::vector<DraftLaw> laws() const override;
-  bool proposes_ahead() const override { return true; }
-  absl::Status Begin(const Context& context) override;
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override;
-  void Plant(const Context& context, int max_depth, TrunkTree& tree) override;
-  int probes() const override { return options_.window.MostRows(); }
-  bool reads_rows() const override { return true; }
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override;
+  std::unique_ptr<DraftSession> NewSession() const override;
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> requests) override;
 
  private:
-  bool InVocabulary(TokenId token) const {
-    return token >= 0 && token < vocab_size_;
-  }
-
   int vocab_size_;
   LookaheadOptions options_;
-  JacobiWindow window_;
-  GramPool pool_;
 };
+
+DrafterRow LookaheadRow();
 
 }  // namespace banyan
 

@@ -1,8 +1,8 @@
 #include "drafters/target/skip/skip.h"
 
+#include <cstddef>
 #include <memory>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +15,7 @@
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/target/view_drafter.h"
 #include "drafters/workbench.h"
 
@@ -24,7 +25,7 @@ namespace {
 // The layers whose block is run; those that are skipped stand under `key`.
 std::vector<int> TakeKept(ParamsReader& in, absl::string_view key, int layers) {
   std::vector<int> skipped;
-  in.Optional(key, skipped);
+  in.Optional(key, skipped, "The layers whose block of this kind is skipped.");
   in.Ensure(
       absl::c_all_of(
           skipped,
@@ -40,16 +41,16 @@ std::vector<int> TakeKept(ParamsReader& in, absl::string_view key, int layers) {
   return kept;
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Drafter>> BuildSkip(ParamsReader& in,
-                                                   Workbench& bench) {
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
   const int layers = bench.target().layers();
   ViewOptions options;
   options.attention = TakeKept(in, "attention", layers);
   options.feed_forward = TakeKept(in, "feed_forward", layers);
   Params weights;
-  const bool lent = in.Optional("weights", weights);
+  const bool lent = in.Optional(
+      "weights", weights,
+      "A name of `models`: the target in another format, over its cache.");
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   if (options.attention.empty() && options.feed_forward.empty())
@@ -68,6 +69,19 @@ absl::StatusOr<std::unique_ptr<Drafter>> BuildSkip(ParamsReader& in,
   BANYAN_RETURN_IF_ERROR(CheckView(in.section(), bench, options));
   return std::make_unique<ViewDrafter>(std::move(model), std::move(options),
                                        std::move(rule));
+}
+
+}  // namespace
+
+DrafterRow SkipRow() {
+  return {.name = "skip",
+          .sentence =
+              "The target without some of its attention and "
+              "feed-forward blocks.",
+          .laws = EveryLaw(),
+          .build = Build,
+          .examples = {"{attention: [1], feed_forward: [0, 1]}"},
+          .search = SearchOver::kBlocks};
 }
 
 }  // namespace banyan

@@ -9,20 +9,11 @@
 #ifndef BANYAN_DRAFTERS_TARGET_SKIP_SKIP_H_
 #define BANYAN_DRAFTERS_TARGET_SKIP_SKIP_H_
 
-#include <memory>
-
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
-#include "drafters/drafter.h"
-#include "drafters/workbench.h"
+#include "drafters/row.h"
 
 namespace banyan {
 
-// Keys: `attention` and `feed_forward`, the layers whose block is skipped;
-// `weights`, a model of the same shape on the same device, with whose weights
-// the rest is run; and `sampling` for a rule of its own.
-absl::StatusOr<std::unique_ptr<Drafter>> BuildSkip(ParamsReader& in,
-                                                   Workbench& bench);
+DrafterRow SkipRow();
 
 }  // namespace banyan
 

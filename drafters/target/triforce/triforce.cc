@@ -1,6 +1,7 @@
 #include "drafters/target/triforce/triforce.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -12,8 +13,10 @@
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
+#include "core/model/seen_text.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/target/view_drafter.h"
 #include "drafters/workbench.h"
 #include "tree/verdict.h"
@@ -29,30 +32,33 @@ ViewOptions ViewOf(const SeenText& seen, int layers) {
   return options;
 }
 
-}  // namespace
+class TriforceSession : public ViewSession {
+ public:
+  explicit TriforceSession(const Triforce& drafter)
+      : ViewSession(drafter),
+        choose_every_(drafter.options().seen.chunks > 0 ? drafter.choose_every()
+                                                        : 0) {}
 
-absl::StatusOr<std::unique_ptr<Drafter>> Triforce::Build(ParamsReader& in,
-                                                         Workbench& bench) {
-  SeenText seen = {.first = 16, .latest = 256, .chunks = 0, .chunk = 16};
-  int choose_every = 0;
-  in.Optional("first", seen.first);
-  in.Optional("latest", seen.latest);
-  in.Optional("chunks", seen.chunks);
-  in.Optional("chunk", seen.chunk);
-  in.Optional("choose_every", choose_every);
-  in.Ensure(seen.first >= 0, "first", "expected at least 0");
-  in.Ensure(seen.latest >= 1, "latest", "expected at least 1");
-  in.Ensure(seen.chunks >= 0, "chunks", "expected at least 0");
-  in.Ensure(seen.chunk >= 1, "chunk", "expected at least 1");
-  in.Ensure(choose_every >= 0, "choose_every", "expected at least 0");
-  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  seen = Within(bench.target().context_limit(), seen);
-  BANYAN_RETURN_IF_ERROR(
-      CheckView(in.section(), bench, ViewOf(seen, bench.target().layers())));
-  return std::make_unique<Triforce>(bench.shared_target(), seen, choose_every,
-                                    std::move(rule));
-}
+  absl::Status TakeViews(Session& target) override {
+    target_ = &target;
+    chosen_at_ = target.length();
+    return ViewSession::TakeViews(target);
+  }
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override {
+    BANYAN_RETURN_IF_ERROR(ViewSession::Observe(context, outcome));
+    const bool due =
+        choose_every_ > 0 && target_->length() - chosen_at_ >= choose_every_;
+    return due ? TakeViews(*target_) : absl::OkStatus();
+  }
+
+ private:
+  int choose_every_;
+  Session* target_ = nullptr;
+  int chosen_at_ = 0;  // the length of the text
+};
+
+}  // namespace
 
 SeenText Triforce::Within(int limit, SeenText seen) {
   seen.first = std::min(seen.first, limit);
@@ -67,23 +73,45 @@ Triforce::Triforce(std::shared_ptr<const Model> target, const SeenText& seen,
     : ViewDrafter(target, ViewOf(seen, target->layers()), std::move(rule)),
       choose_every_(choose_every) {}
 
-std::unique_ptr<Drafter> Triforce::Clone() const {
-  return std::make_unique<Triforce>(model(), options().seen, choose_every_,
-                                    rule());
+std::unique_ptr<DraftSession> Triforce::NewSession() const {
+  return std::make_unique<TriforceSession>(*this);
 }
 
-absl::Status Triforce::TakeViews(Session& target) {
-  target_ = &target;
-  chosen_at_ = target.length();
-  return ViewDrafter::TakeViews(target);
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  SeenText seen = {.first = 16, .latest = 256, .chunks = 0, .chunk = 16};
+  int choose_every = 0;
+  in.AtLeast("first", seen.first, 0, "The first tokens that are seen.");
+  in.AtLeast("latest", seen.latest, 1, "The latest tokens that are seen.");
+  in.AtLeast("chunks", seen.chunks, 0,
+             "Chunks between them that are seen, by attention.");
+  in.AtLeast("chunk", seen.chunk, 1, "The tokens of a chunk.");
+  in.AtLeast("choose_every", choose_every, 0,
+             "The tokens after which chunks are chosen again; 0: once a "
+             "prompt.");
+  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  seen = Triforce::Within(bench.target().context_limit(), seen);
+  BANYAN_RETURN_IF_ERROR(
+      CheckView(in.section(), bench, ViewOf(seen, bench.target().layers())));
+  return std::make_unique<Triforce>(bench.shared_target(), seen, choose_every,
+                                    std::move(rule));
 }
 
-absl::Status Triforce::Observe(const Context& context,
-                               const RoundOutcome& outcome) {
-  BANYAN_RETURN_IF_ERROR(ViewDrafter::Observe(context, outcome));
-  const bool due = choose_every_ > 0 && options().seen.chunks > 0 &&
-                   target_->length() - chosen_at_ >= choose_every_;
-  return due ? TakeViews(*target_) : absl::OkStatus();
+}  // namespace
+
+DrafterRow TriforceRow() {
+  return {.name = "triforce",
+          .sentence =
+              "The target over a part of its cache: the first tokens, "
+              "the latest, and chunks by attention.",
+          .laws = EveryLaw(),
+          .build = Build,
+          .examples = {"{first: 1, latest: 1}",
+                       "{first: 0, latest: 1, chunks: 1, chunk: 2,"
+                       " choose_every: 1}"}};
 }
 
 }  // namespace banyan

@@ -18,26 +18,17 @@
 
 #include <memory>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
-#include "core/model/context.h"
 #include "core/model/model.h"
+#include "core/model/seen_text.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/target/view_drafter.h"
-#include "drafters/workbench.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
 class Triforce : public ViewDrafter {
  public:
-  // Keys: `first`, `latest`, `chunks`, `chunk` (tokens in one), `choose_every`
-  // (tokens; 0: once a prompt), and `sampling` for a rule of its own.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   Triforce(std::shared_ptr<const Model> target, const SeenText& seen,
            int choose_every, SamplingRule rule);
 
@@ -45,16 +36,16 @@ class Triforce : public ViewDrafter {
   // no larger than that.
   static SeenText Within(int limit, SeenText seen);
 
-  std::unique_ptr<Drafter> Clone() const override;
-  absl::Status TakeViews(Session& target) override;
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override;
+  std::unique_ptr<DraftSession> NewSession() const override;
+
+  // In tokens; 0: once a prompt.
+  int choose_every() const { return choose_every_; }
 
  private:
   int choose_every_;
-  Session* target_ = nullptr;
-  int chosen_at_ = 0;  // the length of the text
 };
+
+DrafterRow TriforceRow();
 
 }  // namespace banyan
 

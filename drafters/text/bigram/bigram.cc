@@ -11,43 +11,27 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
 #include "drafters/propose_each.h"
+#include "drafters/row.h"
 #include "drafters/text/count_rule.h"
 #include "drafters/text/token_counts.h"
 #include "drafters/text/unigram_law.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Bigram::Build(ParamsReader& in,
-                                                       Workbench& bench) {
-  Params file;
-  in.Required("counts", file);
-  BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const TokenCounts> counts,
-                          OpenCounts(file, bench));
-  return std::make_unique<Bigram>(std::move(counts), rule);
-}
-
 Bigram::Bigram(std::shared_ptr<const TokenCounts> counts,
                const SamplingRule& rule)
-    : counts_(std::move(counts)), rule_(rule), unigram_(counts_, rule) {}
-
-std::vector<DraftLaw> Bigram::laws() const {
-  return {kEveryLaw.begin(), kEveryLaw.end()};
-}
-
-absl::Status Bigram::Begin(const Context& /*context*/) {
-  return absl::OkStatus();
-}
+    : Drafter({.laws = EveryLaw(), .proposes_ahead = true},
+              /*carried=*/nullptr),
+      counts_(std::move(counts)),
+      rule_(rule),
+      unigram_(counts_, rule) {}
 
 // Empty after a token that is none of the vocabulary, as a begin token may be.
 CountRow Bigram::RowOf(TokenId token) const {
@@ -77,19 +61,40 @@ absl::StatusOr<Distribution> Bigram::ProposalAfter(
   return proposal;
 }
 
-absl::StatusOr<std::vector<Distribution>> Bigram::Propose(
-    const Context& context, const TrunkTree& tree,
-    absl::Span<const int> nodes) {
-  return ProposeEach(tree, nodes,
-                     [&](int node, const std::vector<TokenId>& path) {
-                       return ProposalAfter(tree.node(node).token, tree.law(),
-                                            context.tokens, path);
-                     });
+absl::StatusOr<std::vector<Proposals>> Bigram::Propose(
+    absl::Span<const DraftRequest> requests) {
+  return ProposeEach(requests, [this](const DraftRequest& request, int node,
+                                      absl::Span<const TokenId> path) {
+    return ProposalAfter(request.tree->node(node).token, request.tree->law(),
+                         request.context->tokens, path);
+  });
 }
 
-absl::Status Bigram::Observe(const Context& /*context*/,
-                             const RoundOutcome& /*outcome*/) {
-  return absl::OkStatus();
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  Params file;
+  in.Required("counts", file,
+              "A file that `banyan count` wrote, relative to this one.");
+  BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const TokenCounts> counts,
+                          OpenCounts(file, bench));
+  return std::make_unique<Bigram>(std::move(counts), rule);
+}
+
+}  // namespace
+
+DrafterRow BigramRow() {
+  return {.name = "bigram",
+          .sentence =
+              "How often each token follows the last one in a file of counts.",
+          .laws = EveryLaw(),
+          .build = Build,
+          .examples = {"{counts: counts.safetensors}",
+                       "{counts: counts.safetensors,"
+                       " sampling: {temperature: 0.5}}"}};
 }
 
 }  // namespace banyan

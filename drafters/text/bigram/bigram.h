@@ -15,42 +15,29 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
 #include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/text/count_rule.h"
 #include "drafters/text/token_counts.h"
 #include "drafters/text/unigram_law.h"
-#include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
 class Bigram : public Drafter {
  public:
-  // Keys: as Unigram.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   // Requires counts as token_counts.h has them.
   Bigram(std::shared_ptr<const TokenCounts> counts, const SamplingRule& rule);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Bigram>(*this);
+  std::unique_ptr<DraftSession> NewSession() const override {
+    return std::make_unique<BlankSession>();
   }
-  std::vector<DraftLaw> laws() const override;
-  bool proposes_ahead() const override { return true; }
-  absl::Status Begin(const Context& context) override;
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override;
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override;
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> requests) override;
 
  private:
   // By the token before; a row is made when it is first asked for.
@@ -67,6 +54,8 @@ class Bigram : public Drafter {
   Rows laws_;
   Rows scores_;  // for deterministic draws
 };
+
+DrafterRow BigramRow();
 
 }  // namespace banyan
 

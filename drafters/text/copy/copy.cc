@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +18,7 @@
 #include "drafters/drafter.h"
 #include "drafters/halving.h"
 #include "drafters/propose_each.h"
+#include "drafters/row.h"
 #include "drafters/text/copy/first_copy.h"
 #include "drafters/text/recent_grams.h"
 #include "drafters/workbench.h"
@@ -35,56 +35,37 @@ constexpr int kMostMatch = 64;
 constexpr int kSpan = 10;  // the published program's
 constexpr int kMostSpan = 1024;
 
-}  // namespace
+class CopySession : public QuietSession {
+ public:
+  CopySession(int vocab_size, const CopyOptions& options)
+      : QuietSession(SessionFacets{}),
+        options_(options),
+        grams_({.vocab_size = vocab_size,
+                .shortest = options.min_match,
+                .longest = options.max_match,
+                .history = options.history}) {}
 
-absl::StatusOr<std::unique_ptr<Drafter>> Copy::Build(ParamsReader& in,
-                                                     Workbench& bench) {
-  CopyOptions options;
-  in.Optional("max_match", options.max_match);
-  in.Ensure(options.max_match >= 1 && options.max_match <= kMostMatch,
-            "max_match", absl::StrCat("must lie between 1 and ", kMostMatch));
-  in.Optional("min_match", options.min_match);
-  in.Ensure(options.min_match >= 1 && options.min_match <= options.max_match,
-            "min_match",
-            absl::StrCat("must lie between 1 and max_match, which is ",
-                         options.max_match));
-  in.Optional("history", options.history);
-  in.Ensure(options.history == 0 || options.history > options.max_match,
-            "history",
-            absl::StrCat("must be more than max_match, which is ",
-                         options.max_match, ", or 0 for all"));
-  bool first = false;
-  int span = kSpan;
-  in.Optional("first", first);
-  const bool has_span = in.Optional("span", span);
-  in.Ensure(first || !has_span, "span",
-            "is the length of a copy from the first match: `first` is not set");
-  in.Ensure(span >= 1 && span <= kMostSpan, "span",
-            absl::StrCat("must lie between 1 and ", kMostSpan));
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  const int vocab_size = bench.target().vocab_size();
-  if (first) return std::make_unique<FirstCopy>(vocab_size, options, span);
-  return std::make_unique<Copy>(vocab_size, options);
-}
+  absl::Status Begin(const Context& context) override {
+    grams_.Follow(context.tokens);
+    return absl::OkStatus();
+  }
+  std::optional<double> Promise(const Context& context) const override;
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& /*outcome*/) override {
+    grams_.Follow(context.tokens);
+    return absl::OkStatus();
+  }
 
-Copy::Copy(int vocab_size, const CopyOptions& options)
-    : vocab_size_(vocab_size),
-      options_(options),
-      grams_({.vocab_size = vocab_size,
-              .shortest = options.min_match,
-              .longest = options.max_match,
-              .history = options.history}) {}
+  std::vector<TokenId> Candidates(absl::Span<const TokenId> text) const;
 
-std::vector<DraftLaw> Copy::laws() const { return {DraftLaw::kDeterministic}; }
-
-absl::Status Copy::Begin(const Context& context) {
-  grams_.Clear();
-  grams_.Follow(context.tokens);
-  return absl::OkStatus();
-}
+ private:
+  CopyOptions options_;
+  RecentGrams grams_;
+};
 
 // Best first. A token's match is longest where it is met first.
-std::vector<TokenId> Copy::Candidates(absl::Span<const TokenId> text) const {
+std::vector<TokenId> CopySession::Candidates(
+    absl::Span<const TokenId> text) const {
   std::vector<TokenId> ranked;
   const int length = static_cast<int>(text.size());
   for (int size = std::min(options_.max_match, length);
@@ -105,7 +86,7 @@ std::vector<TokenId> Copy::Candidates(absl::Span<const TokenId> text) const {
   return ranked;
 }
 
-std::optional<double> Copy::Promise(const Context& context) const {
+std::optional<double> CopySession::Promise(const Context& context) const {
   const std::vector<TokenId> text = LastTokens(context, {}, options_.max_match);
   const absl::Span<const TokenId> all = text;
   for (std::size_t size = all.size();
@@ -114,22 +95,74 @@ std::optional<double> Copy::Promise(const Context& context) const {
   return 0;
 }
 
-absl::StatusOr<std::vector<Distribution>> Copy::Propose(
-    const Context& context, const TrunkTree& tree,
-    absl::Span<const int> nodes) {
+}  // namespace
+
+Copy::Copy(int vocab_size, const CopyOptions& options)
+    : Drafter({.laws = {DraftLaw::kDeterministic}, .proposes_ahead = true},
+              /*carried=*/nullptr),
+      vocab_size_(vocab_size),
+      options_(options) {}
+
+std::unique_ptr<DraftSession> Copy::NewSession() const {
+  return std::make_unique<CopySession>(vocab_size_, options_);
+}
+
+absl::StatusOr<std::vector<Proposals>> Copy::Propose(
+    absl::Span<const DraftRequest> requests) {
   return ProposeEach(
-      tree, nodes,
-      [&](int /*node*/,
-          const std::vector<TokenId>& path) -> absl::StatusOr<Distribution> {
-        return Halving(vocab_size_, Candidates(LastTokens(context, path,
-                                                          options_.max_match)));
+      requests,
+      [this](const DraftRequest& request, int /*node*/,
+             absl::Span<const TokenId> path) -> absl::StatusOr<Distribution> {
+        return Halving(vocab_size_,
+                       SessionOf<CopySession>(request).Candidates(LastTokens(
+                           *request.context, path, options_.max_match)));
       });
 }
 
-absl::Status Copy::Observe(const Context& context,
-                           const RoundOutcome& /*outcome*/) {
-  grams_.Follow(context.tokens);
-  return absl::OkStatus();
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  CopyOptions options;
+  in.Between("max_match", options.max_match, 1, kMostMatch,
+             "The most tokens that are matched.");
+  in.Optional("min_match", options.min_match,
+              "The fewest tokens that are a match, at least 1.");
+  in.Ensure(options.min_match >= 1 && options.min_match <= options.max_match,
+            "min_match",
+            absl::StrCat("must lie between 1 and max_match, which is ",
+                         options.max_match));
+  in.Optional("history", options.history,
+              "The latest tokens that are searched; 0: all.");
+  in.Ensure(options.history == 0 || options.history > options.max_match,
+            "history",
+            absl::StrCat("must be more than max_match, which is ",
+                         options.max_match, ", or 0 for all"));
+  bool first = false;
+  int span = kSpan;
+  in.Optional("first", first,
+              "Copies from the earliest match of the text's end instead of the "
+              "latest at each node.");
+  const bool has_span = in.Between("span", span, 1, kMostSpan,
+                                   "The tokens that are copied, with `first`.");
+  in.Ensure(first || !has_span, "span",
+            "is the length of a copy from the first match: `first` is not set");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  const int vocab_size = bench.target().vocab_size();
+  if (first) return std::make_unique<FirstCopy>(vocab_size, options, span);
+  return std::make_unique<Copy>(vocab_size, options);
+}
+
+}  // namespace
+
+DrafterRow CopyRow() {
+  return {.name = "copy",
+          .sentence =
+              "Copies what came after the longest match of the last tokens.",
+          .laws = {DraftLaw::kDeterministic},
+          .build = Build,
+          .examples = {"{}", "{min_match: 1, max_match: 3, history: 5}",
+                       "{first: true, min_match: 1, max_match: 3, span: 2}"}};
 }
 
 }  // namespace banyan

@@ -23,22 +23,14 @@
 #define BANYAN_DRAFTERS_TEXT_COPY_COPY_H_
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
-#include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
-#include "drafters/text/recent_grams.h"
-#include "drafters/workbench.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
-#include "tree/verdict.h"
+#include "drafters/row.h"
 
 namespace banyan {
 
@@ -50,34 +42,19 @@ struct CopyOptions {
 
 class Copy : public Drafter {
  public:
-  // Keys: `max_match`, `min_match`, `history`; `first`, and with it `span`:
-  // then it is a FirstCopy.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   // 1 <= min_match <= max_match, and the history holds max_match + 1 tokens.
   Copy(int vocab_size, const CopyOptions& options);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Copy>(*this);
-  }
-  std::vector<DraftLaw> laws() const override;
-  bool proposes_ahead() const override { return true; }
-  absl::Status Begin(const Context& context) override;
-  std::optional<double> Promise(const Context& context) const override;
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override;
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override;
+  std::unique_ptr<DraftSession> NewSession() const override;
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> requests) override;
 
  private:
-  std::vector<TokenId> Candidates(absl::Span<const TokenId> text) const;
-
   int vocab_size_;
   CopyOptions options_;
-  RecentGrams grams_;
 };
+
+DrafterRow CopyRow();
 
 }  // namespace banyan
 

@@ -2,16 +2,36 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/model/context.h"
+#include "drafters/text/copy/copy.h"
 #include "drafters/text/draft_plan.h"
+#include "drafters/text/plan_drafter.h"
 
 namespace banyan {
+namespace {
 
-absl::Status FirstCopy::Follow(const Context& context) {
+class FirstCopySession : public PlanSession {
+ public:
+  FirstCopySession(const CopyOptions& options, int span)
+      : options_(options), span_(span) {}
+
+ protected:
+  absl::Status Follow(const Context& context) override;
+  DraftPlan Plan(const Context& context) override;
+
+ private:
+  CopyOptions options_;
+  int span_;
+  std::vector<TokenId> copied_;
+};
+
+absl::Status FirstCopySession::Follow(const Context& context) {
   absl::Span<const TokenId> text = context.tokens;
   const auto history = static_cast<std::size_t>(options_.history);
   if (history > 0 && text.size() > history) text = text.last(history);
@@ -33,8 +53,14 @@ absl::Status FirstCopy::Follow(const Context& context) {
   return absl::OkStatus();
 }
 
-DraftPlan FirstCopy::Plan(const Context& /*context*/) {
+DraftPlan FirstCopySession::Plan(const Context& /*context*/) {
   return DraftPlan::Chain(copied_);
+}
+
+}  // namespace
+
+std::unique_ptr<DraftSession> FirstCopy::NewSession() const {
+  return std::make_unique<FirstCopySession>(options_, span_);
 }
 
 }  // namespace banyan

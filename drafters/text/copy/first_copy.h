@@ -11,14 +11,10 @@
 #define BANYAN_DRAFTERS_TEXT_COPY_FIRST_COPY_H_
 
 #include <memory>
-#include <vector>
+#include <optional>
 
-#include "absl/status/status.h"
-#include "core/base/token.h"
-#include "core/model/context.h"
 #include "drafters/drafter.h"
 #include "drafters/text/copy/copy.h"
-#include "drafters/text/draft_plan.h"
 #include "drafters/text/plan_drafter.h"
 
 namespace banyan {
@@ -27,23 +23,15 @@ class FirstCopy : public PlanDrafter {
  public:
   // span >= 1; options as Copy's.
   FirstCopy(int vocab_size, const CopyOptions& options, int span)
-      : PlanDrafter(vocab_size), options_(options), span_(span) {}
+      : PlanDrafter(vocab_size, /*rule=*/std::nullopt, /*carried=*/nullptr),
+        options_(options),
+        span_(span) {}
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<FirstCopy>(*this);
-  }
-
- protected:
-  absl::Status Start(const Context& /*context*/) override {
-    return absl::OkStatus();
-  }
-  absl::Status Follow(const Context& context) override;
-  DraftPlan Plan(const Context& context) override;
+  std::unique_ptr<DraftSession> NewSession() const override;
 
  private:
   CopyOptions options_;
   int span_;
-  std::vector<TokenId> copied_;
 };
 
 }  // namespace banyan

@@ -20,10 +20,12 @@
 #include "core/model/context.h"
 #include "core/tokenizer/tokenizer.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/text/draft_plan.h"
 #include "drafters/text/grammar/pattern.h"
 #include "drafters/text/plan_drafter.h"
 #include "drafters/workbench.h"
+#include "tree/draft_tree.h"
 
 namespace banyan {
 namespace {
@@ -63,53 +65,43 @@ absl::StatusOr<std::shared_ptr<const Pattern>> ReadPattern(const Params* given,
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Drafter>> Grammar::Build(ParamsReader& in,
-                                                        Workbench& bench) {
-  GrammarOptions options;
-  std::string of = "output";
-  const Params* pattern = in.Take("pattern");
-  const Params* file = in.Take("file");
-  if ((pattern == nullptr) == (file == nullptr))
-    in.Note(in.section().Error(
-        absl::StrCat(in.what(), ": needs one of 'pattern' and 'file'")));
-  in.Optional("of", of);
-  in.Ensure(of == "output" || of == "text" || of == "line", "of",
-            "must be output, text or line");
-  if (of == "text") options.of = GrammarOptions::Of::kText;
-  if (of == "line") options.of = GrammarOptions::Of::kLine;
-  in.Optional("tokens", options.tokens);
-  in.Ensure(options.tokens >= 1 && options.tokens <= kMostTokens, "tokens",
-            absl::StrCat("must lie between 1 and ", kMostTokens));
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  if (bench.tokenizer() == nullptr)
-    return in.section().Error(
-        absl::StrCat(in.what(),
-                     ": the target has no tokenizer: nothing says "
-                     "what its tokens are in a text"));
-  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Pattern> read,
-                          ReadPattern(pattern, file, bench));
-  return std::make_unique<Grammar>(bench.target().vocab_size(), options,
-                                   std::move(read), bench.tokenizer());
-}
+namespace {
 
-Grammar::Grammar(int vocab_size, const GrammarOptions& options,
+class GrammarSession : public PlanSession {
+ public:
+  GrammarSession(const GrammarOptions& options,
                  std::shared_ptr<const Pattern> pattern,
                  std::shared_ptr<const Tokenizer> tokenizer)
-    : PlanDrafter(vocab_size),
-      options_(options),
-      pattern_(std::move(pattern)),
-      tokenizer_(std::move(tokenizer)) {}
+      : options_(options),
+        pattern_(std::move(pattern)),
+        tokenizer_(std::move(tokenizer)) {}
 
-absl::Status Grammar::Start(const Context& context) {
+ protected:
+  void Start(const Context& context) override;
+  absl::Status Follow(const Context& context) override;
+  DraftPlan Plan(const Context& context) override;
+
+ private:
+  std::string CertainBytes() const;
+  std::vector<TokenId> Cut(absl::string_view bytes, TokenId last) const;
+
+  GrammarOptions options_;
+  std::shared_ptr<const Pattern> pattern_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  Pattern::Places places_;  // after what was read
+  std::size_t read_ = 0;    // of the committed text
+  bool at_start_ = true;    // nothing with bytes has been read
+};
+
+void GrammarSession::Start(const Context& context) {
   places_ = pattern_->Begin();
   at_start_ = options_.of != GrammarOptions::Of::kOutput;
   read_ = at_start_ ? 0 : context.tokens.size();
-  return absl::OkStatus();
 }
 
 // A special token before the text says nothing of it; behind its beginning it
 // breaks it, as one without text does.
-absl::Status Grammar::Follow(const Context& context) {
+absl::Status GrammarSession::Follow(const Context& context) {
   const bool by_line = options_.of == GrammarOptions::Of::kLine;
   for (; read_ < context.tokens.size(); ++read_) {
     if (places_.broken() && !by_line) break;
@@ -132,7 +124,7 @@ absl::Status Grammar::Follow(const Context& context) {
   return absl::OkStatus();
 }
 
-std::string Grammar::CertainBytes() const {
+std::string GrammarSession::CertainBytes() const {
   std::string bytes;
   Pattern::Places places = places_;
   const std::size_t most =
@@ -149,7 +141,8 @@ std::string Grammar::CertainBytes() const {
 // How a text is cut may depend on what stands before it, if only on a blank. So
 // it is cut behind the last token, if that stays as it is, else alone; and what
 // comes out must be these bytes.
-std::vector<TokenId> Grammar::Cut(absl::string_view bytes, TokenId last) const {
+std::vector<TokenId> GrammarSession::Cut(absl::string_view bytes,
+                                         TokenId last) const {
   const absl::StatusOr<std::string> before = tokenizer_->TokenBytes(last);
   for (const bool behind : {true, false}) {
     if (behind && (!before.ok() || tokenizer_->IsSpecial(last))) continue;
@@ -166,13 +159,72 @@ std::vector<TokenId> Grammar::Cut(absl::string_view bytes, TokenId last) const {
   return {};
 }
 
-DraftPlan Grammar::Plan(const Context& context) {
+DraftPlan GrammarSession::Plan(const Context& context) {
   const std::string bytes = CertainBytes();
   if (bytes.empty()) return {};
   std::vector<TokenId> tokens = Cut(bytes, context.root());
   const auto most = static_cast<std::size_t>(options_.tokens);
   if (tokens.size() > most) tokens.resize(most);
   return DraftPlan::Chain(tokens);
+}
+
+}  // namespace
+
+Grammar::Grammar(int vocab_size, const GrammarOptions& options,
+                 std::shared_ptr<const Pattern> pattern,
+                 std::shared_ptr<const Tokenizer> tokenizer)
+    : PlanDrafter(vocab_size, /*rule=*/std::nullopt, /*carried=*/nullptr),
+      options_(options),
+      pattern_(std::move(pattern)),
+      tokenizer_(std::move(tokenizer)) {}
+
+std::unique_ptr<DraftSession> Grammar::NewSession() const {
+  return std::make_unique<GrammarSession>(options_, pattern_, tokenizer_);
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  GrammarOptions options;
+  std::string of = "output";
+  const Params* pattern = in.Take("pattern");
+  const Params* file = in.Take("file");
+  in.Describe("pattern", "text", "A regular expression.");
+  in.Describe("file", "text", "A file that holds one, relative to this one.");
+  if ((pattern == nullptr) == (file == nullptr))
+    in.Note(in.section().Error(
+        absl::StrCat(in.what(), ": needs one of 'pattern' and 'file'")));
+  in.OneOf("of", of, {"output", "text", "line"},
+           "What the pattern speaks of: the output, the prompt too, or each "
+           "line.");
+  if (of == "text") options.of = GrammarOptions::Of::kText;
+  if (of == "line") options.of = GrammarOptions::Of::kLine;
+  in.Between("tokens", options.tokens, 1, kMostTokens,
+             "The most tokens that are drafted.");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  if (bench.tokenizer() == nullptr)
+    return in.section().Error(
+        absl::StrCat(in.what(),
+                     ": the target has no tokenizer: nothing says "
+                     "what its tokens are in a text"));
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Pattern> read,
+                          ReadPattern(pattern, file, bench));
+  return std::make_unique<Grammar>(bench.target().vocab_size(), options,
+                                   std::move(read), bench.tokenizer());
+}
+
+}  // namespace
+
+DrafterRow GrammarRow() {
+  return {.name = "grammar",
+          .sentence =
+              "What a regular expression leaves no choice about; the "
+              "target stays free.",
+          .laws = {DraftLaw::kDeterministic},
+          .build = Build,
+          .examples = {"{pattern: 'ab(a|b)*'}",
+                       "{pattern: 'b(a|ba)b*', tokens: 1}"}};
 }
 
 }  // namespace banyan

@@ -20,23 +20,13 @@
 #ifndef BANYAN_DRAFTERS_TEXT_GRAMMAR_GRAMMAR_H_
 #define BANYAN_DRAFTERS_TEXT_GRAMMAR_GRAMMAR_H_
 
-#include <cstddef>
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "core/base/params.h"
-#include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/tokenizer/tokenizer.h"
 #include "drafters/drafter.h"
-#include "drafters/text/draft_plan.h"
+#include "drafters/row.h"
 #include "drafters/text/grammar/pattern.h"
 #include "drafters/text/plan_drafter.h"
-#include "drafters/workbench.h"
 
 namespace banyan {
 
@@ -49,35 +39,19 @@ struct GrammarOptions {
 
 class Grammar : public PlanDrafter {
  public:
-  // Keys: `pattern`, or `file` that holds one; `of` (output, text or
-  // line), `tokens`.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   Grammar(int vocab_size, const GrammarOptions& options,
           std::shared_ptr<const Pattern> pattern,
           std::shared_ptr<const Tokenizer> tokenizer);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Grammar>(*this);
-  }
-
- protected:
-  absl::Status Start(const Context& context) override;
-  absl::Status Follow(const Context& context) override;
-  DraftPlan Plan(const Context& context) override;
+  std::unique_ptr<DraftSession> NewSession() const override;
 
  private:
-  std::string CertainBytes() const;
-  std::vector<TokenId> Cut(absl::string_view bytes, TokenId last) const;
-
   GrammarOptions options_;
   std::shared_ptr<const Pattern> pattern_;
   std::shared_ptr<const Tokenizer> tokenizer_;
-  Pattern::Places places_;  // after what was read
-  std::size_t read_ = 0;    // of the committed text
-  bool at_start_ = true;    // nothing with bytes has been read
 };
+
+DrafterRow GrammarRow();
 
 }  // namespace banyan
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,6 +18,8 @@
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
 #include "drafters/propose_each.h"
+#include "drafters/row.h"
+#include "drafters/text/carried_texts.h"
 #include "drafters/text/count_rule.h"
 #include "drafters/text/recent_grams.h"
 #include "drafters/workbench.h"
@@ -39,72 +39,35 @@ constexpr int kMostOrder = 8;
 // change a path's worth.
 constexpr double kRecencyWeight = 1.0 / 1024;
 
-}  // namespace
+class NGramSession : public QuietSession {
+ public:
+  // `grams`: of earlier prompts.
+  NGramSession(const NGramOptions& options, const RecentGrams& grams)
+      : QuietSession(SessionFacets{}), options_(options), grams_(grams) {}
 
-absl::StatusOr<std::unique_ptr<Drafter>> NGram::Build(ParamsReader& in,
-                                                      Workbench& bench) {
-  NGramOptions options;
-  std::string reset = "prompt";
-  in.Optional("max_order", options.max_order);
-  in.Ensure(options.max_order >= 2 && options.max_order <= kMostOrder,
-            "max_order", absl::StrCat("must lie between 2 and ", kMostOrder));
-  in.Optional("min_order", options.min_order);
-  in.Ensure(options.min_order >= 2 && options.min_order <= options.max_order,
-            "min_order",
-            absl::StrCat("must lie between 2 and max_order, which is ",
-                         options.max_order));
-  in.Optional("history", options.history);
-  in.Ensure(options.history == 0 || options.history >= options.max_order,
-            "history",
-            absl::StrCat("must hold max_order tokens, which is ",
-                         options.max_order, ", or be 0 for all"));
-  in.Optional("reset", reset);
-  in.Ensure(reset == "prompt" || reset == "never", "reset",
-            "must be prompt or never");
-  options.keep_counts = reset == "never";
-  BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  return std::make_unique<NGram>(bench.target().vocab_size(), options, rule);
-}
-
-NGram::NGram(int vocab_size, const NGramOptions& options,
-             const SamplingRule& rule)
-    : vocab_size_(vocab_size),
-      options_(options),
-      rule_(rule),
-      grams_({.vocab_size = vocab_size,
-              .shortest = options.min_order - 1,
-              .longest = options.max_order - 1,
-              .history = options.history}) {}
-
-std::vector<DraftLaw> NGram::laws() const {
-  return {kEveryLaw.begin(), kEveryLaw.end()};
-}
-
-absl::Status NGram::Begin(const Context& context) {
-  if (options_.keep_counts)
+  absl::Status Begin(const Context& context) override {
     grams_.BeginText();
-  else
-    grams_.Clear();
-  grams_.Follow(context.tokens);
-  return absl::OkStatus();
-}
+    grams_.Follow(context.tokens);
+    return absl::OkStatus();
+  }
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& /*outcome*/) override {
+    grams_.Follow(context.tokens);
+    return absl::OkStatus();
+  }
 
-absl::Status NGram::Absorb(absl::Span<const TokenId> text,
-                           absl::string_view /*learnt*/) {
-  if (!options_.keep_counts) return absl::OkStatus();
-  grams_.BeginText();
-  grams_.Follow(text);
-  return absl::OkStatus();
-}
+  absl::Span<const Continuation> AfterLongest(
+      absl::Span<const TokenId> text) const;
+  CountRow ToCounts(absl::Span<const Continuation> row, int vocab_size,
+                    bool by_recency) const;
 
-std::vector<Carried> NGram::carried() const {
-  if (!options_.keep_counts) return {};
-  return {{.unit = "tokens", .held = grams_.held(), .dropped = grams_.left()}};
-}
+ private:
+  NGramOptions options_;
+  RecentGrams grams_;
+};
 
 // Backs off from the longest context to the shortest.
-absl::Span<const Continuation> NGram::AfterLongest(
+absl::Span<const Continuation> NGramSession::AfterLongest(
     absl::Span<const TokenId> text) const {
   const int length = static_cast<int>(text.size());
   for (int size = std::min(options_.max_order - 1, length);
@@ -116,9 +79,9 @@ absl::Span<const Continuation> NGram::AfterLongest(
   return {};
 }
 
-CountRow NGram::ToCounts(absl::Span<const Continuation> row,
-                         bool by_recency) const {
-  CountRow counts = {.vocab_size = vocab_size_};
+CountRow NGramSession::ToCounts(absl::Span<const Continuation> row,
+                                int vocab_size, bool by_recency) const {
+  CountRow counts = {.vocab_size = vocab_size};
   counts.tokens.reserve(row.size());
   counts.values.reserve(row.size());
   for (const Continuation& seen : row) {
@@ -129,23 +92,95 @@ CountRow NGram::ToCounts(absl::Span<const Continuation> row,
   return counts;
 }
 
-absl::StatusOr<std::vector<Distribution>> NGram::Propose(
-    const Context& context, const TrunkTree& tree,
-    absl::Span<const int> nodes) {
-  const bool ranked = tree.law() == DraftLaw::kDeterministic || rule_.greedy();
-  return ProposeEach(
-      tree, nodes, [&](int /*node*/, const std::vector<TokenId>& path) {
-        const std::vector<TokenId> text =
-            LastTokens(context, path, options_.max_order - 1);
-        return rule_.Apply(tree.law(), ToCounts(AfterLongest(text), ranked),
-                           context.tokens, path);
-      });
+}  // namespace
+
+NGram::NGram(int vocab_size, const NGramOptions& options,
+             const SamplingRule& rule)
+    : Drafter({.laws = EveryLaw(), .proposes_ahead = true},
+              options.keep_counts ? this : nullptr),
+      vocab_size_(vocab_size),
+      options_(options),
+      rule_(rule),
+      grams_({.vocab_size = vocab_size,
+              .shortest = options.min_order - 1,
+              .longest = options.max_order - 1,
+              .history = options.history}) {}
+
+std::unique_ptr<DraftSession> NGram::NewSession() const {
+  return std::make_unique<NGramSession>(options_, grams_);
 }
 
-absl::Status NGram::Observe(const Context& context,
-                            const RoundOutcome& /*outcome*/) {
-  grams_.Follow(context.tokens);
+absl::Status NGram::Absorb(absl::Span<const TokenId> text,
+                           absl::string_view learnt) {
+  BANYAN_RETURN_IF_ERROR(CheckLesson(text, learnt));
+  grams_.BeginText();
+  grams_.Follow(text);
   return absl::OkStatus();
+}
+
+absl::Status NGram::CheckLesson(absl::Span<const TokenId> /*text*/,
+                                absl::string_view learnt) const {
+  if (learnt.empty()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      learnt.size(), " bytes, expected none: it learns from the text alone"));
+}
+
+std::vector<Carried> NGram::holdings() const {
+  return {{.unit = "tokens", .held = grams_.held(), .dropped = grams_.left()}};
+}
+
+absl::StatusOr<std::vector<Proposals>> NGram::Propose(
+    absl::Span<const DraftRequest> requests) {
+  return ProposeEach(requests, [this](const DraftRequest& request, int /*node*/,
+                                      absl::Span<const TokenId> path) {
+    const DraftLaw law = request.tree->law();
+    const bool ranked = law == DraftLaw::kDeterministic || rule_.greedy();
+    const std::vector<TokenId> text =
+        LastTokens(*request.context, path, options_.max_order - 1);
+    const auto& own = SessionOf<NGramSession>(request);
+    return rule_.Apply(
+        law, own.ToCounts(own.AfterLongest(text), vocab_size_, ranked),
+        request.context->tokens, path);
+  });
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  NGramOptions options;
+  in.Between("max_order", options.max_order, 2, kMostOrder,
+             "The longest gram that is counted, in tokens.");
+  in.Optional("min_order", options.min_order,
+              "The shortest gram to back off to, at least 2.");
+  in.Ensure(options.min_order >= 2 && options.min_order <= options.max_order,
+            "min_order",
+            absl::StrCat("must lie between 2 and max_order, which is ",
+                         options.max_order));
+  in.Optional("history", options.history,
+              "The latest tokens that are counted; 0: all.");
+  in.Ensure(options.history == 0 || options.history >= options.max_order,
+            "history",
+            absl::StrCat("must hold max_order tokens, which is ",
+                         options.max_order, ", or be 0 for all"));
+  options.keep_counts = TakeKeeps(in);
+  BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  return std::make_unique<NGram>(bench.target().vocab_size(), options, rule);
+}
+
+}  // namespace
+
+DrafterRow NGramRow() {
+  return {.name = "ngram",
+          .sentence =
+              "What followed the last tokens earlier in the text, by "
+              "its counts.",
+          .laws = EveryLaw(),
+          .build = Build,
+          .examples = {"{}", "{max_order: 3, history: 4}",
+                       "{max_order: 2, history: 0,"
+                       " sampling: {temperature: 0.5}}"}};
 }
 
 }  // namespace banyan

@@ -30,18 +30,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
 #include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/text/count_rule.h"
 #include "drafters/text/recent_grams.h"
-#include "drafters/workbench.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
@@ -54,42 +49,29 @@ struct NGramOptions {
   bool keep_counts = false;
 };
 
-class NGram : public Drafter {
+class NGram : public Drafter, private CarriedState {
  public:
-  // Keys: `max_order`, `min_order`, `history`, `reset` (prompt or never), and
-  // `sampling` for a rule of its own.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   // 2 <= min_order <= max_order, and the history holds max_order tokens.
   NGram(int vocab_size, const NGramOptions& options, const SamplingRule& rule);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<NGram>(*this);
-  }
-  std::vector<DraftLaw> laws() const override;
-  bool proposes_ahead() const override { return true; }
-  bool carries_state() const override { return options_.keep_counts; }
-  absl::Status Absorb(absl::Span<const TokenId> text,
-                      absl::string_view learnt) override;
-  std::vector<Carried> carried() const override;
-  absl::Status Begin(const Context& context) override;
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override;
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override;
+  std::unique_ptr<DraftSession> NewSession() const override;
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> requests) override;
 
  private:
-  absl::Span<const Continuation> AfterLongest(
-      absl::Span<const TokenId> text) const;
-  CountRow ToCounts(absl::Span<const Continuation> row, bool by_recency) const;
+  absl::Status Absorb(absl::Span<const TokenId> text,
+                      absl::string_view learnt) override;
+  absl::Status CheckLesson(absl::Span<const TokenId> text,
+                           absl::string_view learnt) const override;
+  std::vector<Carried> holdings() const override;
 
   int vocab_size_;
   NGramOptions options_;
   CountRule rule_;
-  RecentGrams grams_;
+  RecentGrams grams_;  // of earlier prompts
 };
+
+DrafterRow NGramRow();
 
 }  // namespace banyan
 

@@ -9,43 +9,46 @@
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
-#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Random::Build(ParamsReader& in,
-                                                       Workbench& bench) {
+Random::Random(int vocab_size)
+    : Drafter({.laws = EveryLaw(), .proposes_ahead = true},
+              /*carried=*/nullptr),
+      uniform_(Distribution::Dense(std::vector<double>(
+          static_cast<std::size_t>(vocab_size), 1.0 / vocab_size))) {}
+
+absl::StatusOr<std::vector<Proposals>> Random::Propose(
+    absl::Span<const DraftRequest> requests) {
+  std::vector<Proposals> all;
+  for (const DraftRequest& request : requests)
+    all.emplace_back(request.nodes.size(), uniform_);
+  return all;
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return std::make_unique<Random>(bench.target().vocab_size());
 }
 
-Random::Random(int vocab_size)
-    : uniform_(Distribution::Dense(std::vector<double>(
-          static_cast<std::size_t>(vocab_size), 1.0 / vocab_size))) {}
+}  // namespace
 
-std::vector<DraftLaw> Random::laws() const {
-  return {kEveryLaw.begin(), kEveryLaw.end()};
-}
-
-absl::Status Random::Begin(const Context& /*context*/) {
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<Distribution>> Random::Propose(
-    const Context& /*context*/, const TrunkTree& /*tree*/,
-    absl::Span<const int> nodes) {
-  return std::vector<Distribution>(nodes.size(), uniform_);
-}
-
-absl::Status Random::Observe(const Context& /*context*/,
-                             const RoundOutcome& /*outcome*/) {
-  return absl::OkStatus();
+DrafterRow RandomRow() {
+  return {
+      .name = "random",
+      .sentence = "Every token alike: what a drafter that knows nothing costs.",
+      .laws = EveryLaw(),
+      .build = Build,
+      .examples = {"{}"}};
 }
 
 }  // namespace banyan

@@ -25,6 +25,9 @@
 #include "core/prob/logits.h"
 #include "drafters/drafter.h"
 #include "drafters/halving.h"
+#include "drafters/row.h"
+#include "drafters/text/carried_texts.h"
+#include "drafters/text/copy_on_write.h"
 #include "drafters/text/recycling/successor_table.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
@@ -105,84 +108,37 @@ absl::StatusOr<std::vector<Row>> FromBytes(const SuccessorTable& table,
   return rows;
 }
 
-}  // namespace
+class RecyclingSession : public QuietSession {
+ public:
+  // `keeps`: whether later prompts are taught.
+  RecyclingSession(const CopyOnWrite<SuccessorTable>& table, bool keeps)
+      : QuietSession(SessionFacets{}), table_(table), keeps_(keeps) {}
 
-absl::StatusOr<std::unique_ptr<Drafter>> Recycling::Build(ParamsReader& in,
-                                                          Workbench& bench) {
-  RecyclingOptions options;
-  std::string reset = "prompt";
-  in.Optional("successors", options.successors);
-  in.Ensure(options.successors >= 1 && options.successors <= kMostSuccessors,
-            "successors",
-            absl::StrCat("must lie between 1 and ", kMostSuccessors));
-  in.Optional("reset", reset);
-  in.Ensure(reset == "prompt" || reset == "never", "reset",
-            "must be prompt or never");
-  options.keep_table = reset == "never";
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  return std::make_unique<Recycling>(bench.target().vocab_size(), options);
-}
+  absl::Status Begin(const Context& /*context*/) override {
+    return absl::OkStatus();
+  }
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override;
+  std::string End() override {
+    std::string learnt;
+    if (keeps_) learnt = ToBytes(*table_, written_);
+    table_.Release();
+    return learnt;
+  }
 
-Recycling::Recycling(int vocab_size, const RecyclingOptions& options)
-    : vocab_size_(vocab_size),
-      keep_table_(options.keep_table),
-      kept_(SuccessorTable(vocab_size, options.successors)),
-      table_(kept_) {
-  Check(options.successors <= kMostSuccessors,
-        "more successors than scores tell");
-}
+  absl::Span<const TokenId> After(TokenId token) const {
+    return table_->After(token);
+  }
 
-std::vector<DraftLaw> Recycling::laws() const {
-  return {DraftLaw::kDeterministic};
-}
-
-absl::Status Recycling::Begin(const Context& /*context*/) {
-  table_ = kept_;
-  written_.clear();
-  return absl::OkStatus();
-}
-
-std::string Recycling::End() {
-  std::string learnt;
-  if (keep_table_) learnt = ToBytes(*table_, written_);
-  table_.Release();
-  kept_.Release();
-  return learnt;
-}
-
-absl::Status Recycling::Absorb(absl::Span<const TokenId> /*text*/,
-                               absl::string_view learnt) {
-  if (!keep_table_) return absl::OkStatus();
-  BANYAN_ASSIGN_OR_RETURN(const std::vector<Row> rows,
-                          FromBytes(*kept_, learnt));
-  for (const Row& row : rows) kept_.Own().Set(row.token, row.ranked);
-  return absl::OkStatus();
-}
-
-absl::Status Recycling::CheckLesson(absl::Span<const TokenId> /*text*/,
-                                    absl::string_view learnt) const {
-  return keep_table_ ? FromBytes(*kept_, learnt).status() : absl::OkStatus();
-}
-
-std::vector<Carried> Recycling::carried() const {
-  if (!keep_table_) return {};
-  return {{.unit = "rows", .held = kept_->known(), .dropped = 0}};
-}
-
-absl::StatusOr<std::vector<Distribution>> Recycling::Propose(
-    const Context& /*context*/, const TrunkTree& tree,
-    absl::Span<const int> nodes) {
-  std::vector<Distribution> proposals;
-  proposals.reserve(nodes.size());
-  for (int node : nodes)
-    proposals.push_back(
-        Halving(vocab_size_, table_->After(tree.node(node).token)));
-  return proposals;
-}
+ private:
+  CopyOnWrite<SuccessorTable> table_;
+  bool keeps_;
+  absl::flat_hash_set<TokenId> written_;  // in this prompt
+};
 
 // From the last node to the first: what stands of a token need be read alone.
-absl::Status Recycling::Observe(const Context& context,
-                                const RoundOutcome& outcome) {
+absl::Status RecyclingSession::Observe(const Context& context,
+                                       const RoundOutcome& outcome) {
   Check(context.scored != nullptr, "the rows that were asked for");
   absl::flat_hash_set<TokenId> read;
   for (int node = outcome.tree.size() - 1; node >= 0; --node) {
@@ -195,9 +151,81 @@ absl::Status Recycling::Observe(const Context& context,
     for (const TokenLogit& entry : best) ranked.push_back(entry.token);
     if (ranked.empty()) continue;  // nothing can follow it
     table_.Own().Set(seen.token, ranked);
-    if (keep_table_) written_.insert(seen.token);
+    if (keeps_) written_.insert(seen.token);
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+Recycling::Recycling(int vocab_size, const RecyclingOptions& options)
+    : Drafter({.laws = {DraftLaw::kDeterministic},
+               .proposes_ahead = true,
+               .reads_scores = true},
+              options.keep_table ? this : nullptr),
+      vocab_size_(vocab_size),
+      table_(SuccessorTable(vocab_size, options.successors)) {
+  Check(options.successors <= kMostSuccessors,
+        "more successors than scores tell");
+}
+
+std::unique_ptr<DraftSession> Recycling::NewSession() const {
+  return std::make_unique<RecyclingSession>(table_, carried() != nullptr);
+}
+
+absl::StatusOr<std::vector<Proposals>> Recycling::Propose(
+    absl::Span<const DraftRequest> requests) {
+  std::vector<Proposals> all;
+  for (const DraftRequest& request : requests) {
+    const auto& own = SessionOf<RecyclingSession>(request);
+    all.emplace_back();
+    all.back().reserve(request.nodes.size());
+    for (int node : request.nodes)
+      all.back().push_back(
+          Halving(vocab_size_, own.After(request.tree->node(node).token)));
+  }
+  return all;
+}
+
+absl::Status Recycling::Absorb(absl::Span<const TokenId> /*text*/,
+                               absl::string_view learnt) {
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<Row> rows,
+                          FromBytes(*table_, learnt));
+  for (const Row& row : rows) table_.Own().Set(row.token, row.ranked);
+  return absl::OkStatus();
+}
+
+absl::Status Recycling::CheckLesson(absl::Span<const TokenId> /*text*/,
+                                    absl::string_view learnt) const {
+  return FromBytes(*table_, learnt).status();
+}
+
+std::vector<Carried> Recycling::holdings() const {
+  return {{.unit = "rows", .held = table_->known(), .dropped = 0}};
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  RecyclingOptions options;
+  in.Between("successors", options.successors, 1, kMostSuccessors,
+             "The tokens that are kept after each token.");
+  options.keep_table = TakeKeeps(in);
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  return std::make_unique<Recycling>(bench.target().vocab_size(), options);
+}
+
+}  // namespace
+
+DrafterRow RecyclingRow() {
+  return {.name = "recycling",
+          .sentence =
+              "What the target ranked first after each token where it "
+              "was last scored.",
+          .laws = {DraftLaw::kDeterministic},
+          .build = Build,
+          .examples = {"{}", "{successors: 1}"}};
 }
 
 }  // namespace banyan

@@ -43,25 +43,18 @@
 #define BANYAN_DRAFTERS_TEXT_RECYCLING_RECYCLING_H_
 
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
 #include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/text/copy_on_write.h"
 #include "drafters/text/recycling/successor_table.h"
-#include "drafters/workbench.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
@@ -71,42 +64,26 @@ struct RecyclingOptions {
   bool keep_table = false;
 };
 
-class Recycling : public Drafter {
+class Recycling : public Drafter, private CarriedState {
  public:
-  // Keys: `successors`, `reset` (prompt or never).
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   Recycling(int vocab_size, const RecyclingOptions& options);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Recycling>(*this);
-  }
-  std::vector<DraftLaw> laws() const override;
-  bool proposes_ahead() const override { return true; }
-  bool carries_state() const override { return keep_table_; }
-  std::string End() override;
+  std::unique_ptr<DraftSession> NewSession() const override;
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> requests) override;
+
+ private:
   absl::Status Absorb(absl::Span<const TokenId> text,
                       absl::string_view learnt) override;
   absl::Status CheckLesson(absl::Span<const TokenId> text,
                            absl::string_view learnt) const override;
-  std::vector<Carried> carried() const override;
-  absl::Status Begin(const Context& context) override;
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override;
-  bool reads_rows() const override { return true; }
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override;
+  std::vector<Carried> holdings() const override;
 
- private:
   int vocab_size_;
-  bool keep_table_;
-  // What was taken over, and that with this prompt's rows.
-  CopyOnWrite<SuccessorTable> kept_;
-  CopyOnWrite<SuccessorTable> table_;
-  absl::flat_hash_set<TokenId> written_;  // in this prompt
+  CopyOnWrite<SuccessorTable> table_;  // of earlier prompts
 };
+
+DrafterRow RecyclingRow();
 
 }  // namespace banyan
 

@@ -20,10 +20,12 @@
 #include "core/model/context.h"
 #include "core/tokenizer/tokenizer.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/text/draft_plan.h"
 #include "drafters/text/plan_drafter.h"
 #include "drafters/text/recent_grams.h"
 #include "drafters/workbench.h"
+#include "tree/draft_tree.h"
 
 namespace banyan {
 namespace {
@@ -76,50 +78,44 @@ absl::Span<const std::size_t> ReferenceText::After(
   return found->second;
 }
 
-absl::StatusOr<std::unique_ptr<Drafter>> Reference::Build(ParamsReader& in,
-                                                          Workbench& bench) {
-  ReferenceOptions options;
-  std::string mode = "quote";
-  const Params* file = in.Take("file");
-  in.Optional("mode", mode);
-  in.Ensure(mode == "quote" || mode == "rewrite", "mode",
-            "must be quote or rewrite");
-  options.rewrite = mode == "rewrite";
-  in.Optional("match", options.match);
-  in.Ensure(options.match >= 1 && options.match <= kMostMatch, "match",
-            absl::StrCat("must lie between 1 and ", kMostMatch));
-  in.Optional("span", options.span);
-  in.Ensure(options.span >= 1 && options.span <= kMostSpan, "span",
-            absl::StrCat("must lie between 1 and ", kMostSpan));
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  std::shared_ptr<const ReferenceText> given;
-  if (file != nullptr) {
-    BANYAN_ASSIGN_OR_RETURN(std::vector<TokenId> tokens,
-                            ReadTokens(*file, bench));
-    given =
-        std::make_shared<const ReferenceText>(std::move(tokens), options.match);
-  }
-  return std::make_unique<Reference>(bench.target().vocab_size(), options,
-                                     std::move(given));
-}
+namespace {
 
-Reference::Reference(int vocab_size, const ReferenceOptions& options,
-                     std::shared_ptr<const ReferenceText> given)
-    : PlanDrafter(vocab_size), options_(options), given_(std::move(given)) {}
+class ReferenceSession : public PlanSession {
+ public:
+  // `given` null: the prompt.
+  ReferenceSession(const ReferenceOptions& options,
+                   std::shared_ptr<const ReferenceText> given)
+      : options_(options), text_(std::move(given)) {}
 
-absl::Status Reference::Start(const Context& context) {
-  text_ = given_ != nullptr ? given_
-                            : std::make_shared<const ReferenceText>(
-                                  context.tokens, options_.match);
+  std::optional<double> Promise(const Context& context) const override;
+
+ protected:
+  void Start(const Context& context) override;
+  absl::Status Follow(const Context& context) override;
+  DraftPlan Plan(const Context& context) override;
+
+ private:
+  // Where the reference goes on after the text's end, if it does.
+  std::optional<std::size_t> Look(absl::Span<const TokenId> text) const;
+
+  ReferenceOptions options_;
+  std::shared_ptr<const ReferenceText> text_;
+  std::size_t read_ = 0;           // of the committed text
+  std::optional<std::size_t> at_;  // in the reference, after what was read
+  std::size_t last_ = 0;           // the last such place
+  int along_ = 0;                  // tokens that went along up to it
+};
+
+void ReferenceSession::Start(const Context& context) {
+  if (text_ == nullptr)
+    text_ =
+        std::make_shared<const ReferenceText>(context.tokens, options_.match);
   // Nothing of the prompt is taken for the answer.
   read_ = context.tokens.size();
   at_ = options_.rewrite ? std::optional<std::size_t>(0) : std::nullopt;
-  last_ = 0;
-  along_ = 0;
-  return absl::OkStatus();
 }
 
-std::optional<std::size_t> Reference::Look(
+std::optional<std::size_t> ReferenceSession::Look(
     absl::Span<const TokenId> text) const {
   const auto match = static_cast<std::size_t>(options_.match);
   if (text.size() < match) return std::nullopt;
@@ -132,7 +128,7 @@ std::optional<std::size_t> Reference::Look(
   return next == places.end() ? places.front() : *next;
 }
 
-absl::Status Reference::Follow(const Context& context) {
+absl::Status ReferenceSession::Follow(const Context& context) {
   const absl::Span<const TokenId> tokens = text_->tokens();
   for (; read_ < context.tokens.size(); ++read_) {
     if (!at_.has_value() || *at_ >= tokens.size()) continue;
@@ -151,7 +147,7 @@ absl::Status Reference::Follow(const Context& context) {
   return absl::OkStatus();
 }
 
-DraftPlan Reference::Plan(const Context& context) {
+DraftPlan ReferenceSession::Plan(const Context& context) {
   const absl::Span<const TokenId> tokens = text_->tokens();
   std::vector<TokenId> text = LastTokens(context, {}, options_.match);
   const std::size_t before = text.size();
@@ -165,9 +161,62 @@ DraftPlan Reference::Plan(const Context& context) {
   return DraftPlan::Chain(absl::MakeConstSpan(text).subspan(before));
 }
 
-std::optional<double> Reference::Promise(const Context& /*context*/) const {
+std::optional<double> ReferenceSession::Promise(
+    const Context& /*context*/) const {
   if (!at_.has_value()) return 0;
   return std::min(along_, options_.span);
+}
+
+}  // namespace
+
+Reference::Reference(int vocab_size, const ReferenceOptions& options,
+                     std::shared_ptr<const ReferenceText> given)
+    : PlanDrafter(vocab_size, /*rule=*/std::nullopt, /*carried=*/nullptr),
+      options_(options),
+      given_(std::move(given)) {}
+
+std::unique_ptr<DraftSession> Reference::NewSession() const {
+  return std::make_unique<ReferenceSession>(options_, given_);
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  ReferenceOptions options;
+  std::string mode = "quote";
+  const Params* file = in.Take("file");
+  in.Describe("file", "text",
+              "A text relative to this file; left out: the prompt.");
+  in.OneOf("mode", mode, {"quote", "rewrite"},
+           "rewrite: the reference is nearly all of the answer.");
+  options.rewrite = mode == "rewrite";
+  in.Between("match", options.match, 1, kMostMatch,
+             "The tokens by which a place in it is found.");
+  in.Between("span", options.span, 1, kMostSpan,
+             "The most tokens that are drafted.");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  std::shared_ptr<const ReferenceText> given;
+  if (file != nullptr) {
+    BANYAN_ASSIGN_OR_RETURN(std::vector<TokenId> tokens,
+                            ReadTokens(*file, bench));
+    given =
+        std::make_shared<const ReferenceText>(std::move(tokens), options.match);
+  }
+  return std::make_unique<Reference>(bench.target().vocab_size(), options,
+                                     std::move(given));
+}
+
+}  // namespace
+
+DrafterRow ReferenceRow() {
+  return {.name = "reference",
+          .sentence =
+              "Spans of a given text, or of the prompt, while the "
+              "output goes along with it.",
+          .laws = {DraftLaw::kDeterministic},
+          .build = Build,
+          .examples = {"{}", "{mode: rewrite, match: 1, span: 3}"}};
 }
 
 }  // namespace banyan

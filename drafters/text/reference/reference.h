@@ -32,21 +32,15 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
 #include "core/base/token.h"
-#include "core/model/context.h"
 #include "drafters/drafter.h"
-#include "drafters/text/draft_plan.h"
+#include "drafters/row.h"
 #include "drafters/text/plan_drafter.h"
-#include "drafters/workbench.h"
 
 namespace banyan {
 
@@ -74,37 +68,18 @@ struct ReferenceOptions {
 
 class Reference : public PlanDrafter {
  public:
-  // Keys: `file`, a text; without it the prompt. `mode` (quote or rewrite),
-  // `match`, `span`.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   // `given` null: the prompt. Its grams are of options.match tokens.
   Reference(int vocab_size, const ReferenceOptions& options,
             std::shared_ptr<const ReferenceText> given);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Reference>(*this);
-  }
-  std::optional<double> Promise(const Context& context) const override;
-
- protected:
-  absl::Status Start(const Context& context) override;
-  absl::Status Follow(const Context& context) override;
-  DraftPlan Plan(const Context& context) override;
+  std::unique_ptr<DraftSession> NewSession() const override;
 
  private:
-  // Where the reference goes on after the text's end, if it does.
-  std::optional<std::size_t> Look(absl::Span<const TokenId> text) const;
-
   ReferenceOptions options_;
   std::shared_ptr<const ReferenceText> given_;
-  std::shared_ptr<const ReferenceText> text_;
-  std::size_t read_ = 0;           // of the committed text
-  std::optional<std::size_t> at_;  // in the reference, after what was read
-  std::size_t last_ = 0;           // the last such place
-  int along_ = 0;                  // tokens that went along up to it
 };
+
+DrafterRow ReferenceRow();
 
 }  // namespace banyan
 

@@ -21,6 +21,7 @@
 #include "core/prob/sampling_rule.h"
 #include "core/tokenizer/token_names.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/text/corpus_index.h"
 #include "drafters/text/count_rule.h"
 #include "drafters/text/draft_plan.h"
@@ -37,12 +38,6 @@ constexpr int kMostMatch = 64;
 constexpr int kMostNodes = 1024;
 constexpr int kMostDepth = 64;
 constexpr int kMostSamples = 8192;
-
-void ReadSize(ParamsReader& in, const char* key, int most, int& out) {
-  in.Optional(key, out);
-  in.Ensure(out >= 1 && out <= most, key,
-            absl::StrCat("must lie between 1 and ", most));
-}
 
 // Passages that begin alike, among those in order: a node of their trie.
 struct Group {
@@ -121,20 +116,72 @@ class Trie {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Drafter>> Rest::Build(ParamsReader& in,
-                                                     Workbench& bench) {
+namespace {
+
+class RestSession : public PlanSession {
+ public:
+  RestSession(std::shared_ptr<const CorpusIndex> index,
+              const RestOptions& options)
+      : index_(std::move(index)), options_(options) {}
+
+ protected:
+  // Looks the text up. Fails where the index's files are not what was written.
+  absl::Status Follow(const Context& context) override;
+  DraftPlan Plan(const Context& context) override;
+
+ private:
+  std::shared_ptr<const CorpusIndex> index_;
+  RestOptions options_;
+  CorpusPassages passages_;  // what came after the match
+};
+
+absl::Status RestSession::Follow(const Context& context) {
+  BANYAN_ASSIGN_OR_RETURN(
+      const CorpusMatch match,
+      index_->LongestMatch(context.tokens, options_.min_match,
+                           options_.max_match));
+  BANYAN_ASSIGN_OR_RETURN(
+      passages_, index_->After(match, options_.depth, options_.samples));
+  return absl::OkStatus();
+}
+
+DraftPlan RestSession::Plan(const Context& /*context*/) {
+  return Trie(passages_).Largest(options_.nodes);
+}
+
+}  // namespace
+
+Rest::Rest(std::shared_ptr<const CorpusIndex> index, int vocab_size,
+           const RestOptions& options, const SamplingRule& rule)
+    : PlanDrafter(vocab_size, CountRule(rule), /*carried=*/nullptr),
+      index_(std::move(index)),
+      options_(options) {}
+
+std::unique_ptr<DraftSession> Rest::NewSession() const {
+  return std::make_unique<RestSession>(index_, options_);
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
   Params name;
   RestOptions options;
-  in.Required(kFolder, name);
-  ReadSize(in, "max_match", kMostMatch, options.max_match);
-  in.Optional("min_match", options.min_match);
+  in.Required(kFolder, name, "A name of `models`: a corpus index.");
+  in.Between("max_match", options.max_match, 1, kMostMatch,
+             "The most tokens of the text that are looked up.");
+  in.Optional("min_match", options.min_match,
+              "The fewest tokens that are a match, at least 1.");
   in.Ensure(options.min_match >= 1 && options.min_match <= options.max_match,
             "min_match",
             absl::StrCat("must lie between 1 and max_match, which is ",
                          options.max_match));
-  ReadSize(in, "nodes", kMostNodes, options.nodes);
-  ReadSize(in, "depth", kMostDepth, options.depth);
-  ReadSize(in, "samples", kMostSamples, options.samples);
+  in.Between("nodes", options.nodes, 1, kMostNodes,
+             "The most nodes that are drafted.");
+  in.Between("depth", options.depth, 1, kMostDepth,
+             "The most levels that are drafted.");
+  in.Between("samples", options.samples, 1, kMostSamples,
+             "The most places of a match that are read.");
   BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   const auto open = [&bench](const std::string& folder)
@@ -154,28 +201,19 @@ absl::StatusOr<std::unique_ptr<Drafter>> Rest::Build(ParamsReader& in,
                                 options, rule);
 }
 
-Rest::Rest(std::shared_ptr<const CorpusIndex> index, int vocab_size,
-           const RestOptions& options, const SamplingRule& rule)
-    : PlanDrafter(vocab_size, CountRule(rule)),
-      index_(std::move(index)),
-      options_(options) {}
+}  // namespace
 
-absl::Status Rest::Start(const Context& /*context*/) {
-  return absl::OkStatus();
-}
-
-absl::Status Rest::Follow(const Context& context) {
-  BANYAN_ASSIGN_OR_RETURN(
-      const CorpusMatch match,
-      index_->LongestMatch(context.tokens, options_.min_match,
-                           options_.max_match));
-  BANYAN_ASSIGN_OR_RETURN(
-      passages_, index_->After(match, options_.depth, options_.samples));
-  return absl::OkStatus();
-}
-
-DraftPlan Rest::Plan(const Context& /*context*/) {
-  return Trie(passages_).Largest(options_.nodes);
+DrafterRow RestRow() {
+  return {.name = "rest",
+          .sentence =
+              "What followed the last tokens in a corpus on disk, by its "
+              "counts.",
+          .laws = EveryLaw(),
+          .build = Build,
+          .examples = {"{index: index}",
+                       "{index: index, min_match: 1, max_match: 3, nodes: 3,"
+                       " depth: 2, samples: 2, sampling: {temperature: 0.5}}"},
+          .folder_key = kFolder};
 }
 
 }  // namespace banyan

@@ -35,16 +35,12 @@
 
 #include <memory>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "core/base/params.h"
-#include "core/model/context.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/text/corpus_index.h"
 #include "drafters/text/draft_plan.h"
 #include "drafters/text/plan_drafter.h"
-#include "drafters/workbench.h"
 
 namespace banyan {
 
@@ -58,32 +54,19 @@ struct RestOptions {
 
 class Rest : public PlanDrafter {
  public:
-  // Keys: `index`, the name of a folder that `models` names under `index`;
-  // `max_match`, `min_match`, `nodes`, `depth`, `samples`; `sampling` for a
-  // rule of its own.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   // Requires an index whose tokens are of the vocabulary (CheckFits), and
   // options that are at least 1, min_match no more than max_match.
   Rest(std::shared_ptr<const CorpusIndex> index, int vocab_size,
        const RestOptions& options, const SamplingRule& rule);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Rest>(*this);
-  }
-
- protected:
-  absl::Status Start(const Context& context) override;
-  // Looks the text up. Fails where the index's files are not what was written.
-  absl::Status Follow(const Context& context) override;
-  DraftPlan Plan(const Context& context) override;
+  std::unique_ptr<DraftSession> NewSession() const override;
 
  private:
   std::shared_ptr<const CorpusIndex> index_;
   RestOptions options_;
-  CorpusPassages passages_;  // what came after the match
 };
+
+DrafterRow RestRow();
 
 }  // namespace banyan
 

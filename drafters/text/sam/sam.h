@@ -1,5 +1,5 @@
 // SAM decoding: goes on as the text went on where its end stood first (Hu et
-// al., arXiv:2411.10666), or hands over to another drafter.
+// al., arXiv:2411.10666).
 //
 // Claim. The longer the passage that comes again, the surer is what follows it;
 // where it is short, a model guesses better than a copy. A suffix automaton
@@ -9,8 +9,8 @@
 // tokens; of the texts said in earlier prompts, the longest suffix that stands
 // there has l' tokens, which are worth l' - `bias`. The larger is taken, the
 // text's own on a tie. If it is at least `threshold`, what followed is drafted,
-// a chain of at most `tokens`; else nothing, or what `fallback` drafts, over
-// `fallback_depth` levels.
+// a chain of at most `tokens`; else nothing. The authors then hand over to
+// another drafter, as `or_else` does.
 //
 // What followed is read behind the earliest place. In the text itself that may
 // lie so near to the end that fewer than `tokens` follow, as in a repetition
@@ -22,17 +22,15 @@
 // It promises as many tokens as match, of those it drafts: a repetition that
 // has lasted so long is as likely as not to last as long again.
 //
-// Why the law is kept. What is drafted, and who drafts, is chosen when a round
-// is committed, from committed text and from texts of prompts that ended before
-// this one began. A chain is a law that knows one token a node. Where the
-// tree's law is not deterministic, a fallback that only ranks proposes its best
-// candidate for certain.
+// Why the output distribution is kept. The draft is chosen when a round is
+// committed, from committed text and from texts of prompts that ended before
+// this one began. A chain is a distribution that knows one token a node.
 //
 // State. The past texts are none unless `reset` is never. Then what was emitted
 // in each prompt is taken over, in their order, up to `texts` of them
-// (past_texts.h). A clone sees them as they were when it was made: who adds to
-// texts that others read copies them first, which in batches is one copy a
-// prompt. The fallback follows every round, and keeps what it keeps.
+// (past_texts.h). A session sees them as they were when it was made: adding to
+// texts that sessions read copies them first, which in batches is one copy a
+// prompt.
 //
 // What differs: the authors pad a chain that is too short with token 0, which
 // may be accepted by luck; here it ends. They draft `tokens` - 1 after the
@@ -44,27 +42,14 @@
 #ifndef BANYAN_DRAFTERS_TEXT_SAM_SAM_H_
 #define BANYAN_DRAFTERS_TEXT_SAM_SAM_H_
 
-#include <cstddef>
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/base/params.h"
-#include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
-#include "drafters/text/copy_on_write.h"
-#include "drafters/text/draft_plan.h"
+#include "drafters/row.h"
+#include "drafters/text/carried_texts.h"
 #include "drafters/text/plan_drafter.h"
 #include "drafters/text/sam/past_texts.h"
-#include "drafters/text/sam/suffix_automaton.h"
-#include "drafters/workbench.h"
 
 namespace banyan {
 
@@ -76,46 +61,21 @@ struct SamOptions {  // the authors' numbers
   int texts = 10'000;
 };
 
-// Without a fallback.
 class Sam : public PlanDrafter {
  public:
-  // Keys: `threshold`, `tokens`, `reset` (prompt or never), `bias` and `texts`
-  // with never, `fallback` (a section) and with it `fallback_depth`, and
-  // `sampling` for a rule of its own. With a fallback it is a SamOrElse.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   // threshold >= 1, tokens >= 1.
   Sam(int vocab_size, const SamOptions& options, const SamplingRule& rule);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Sam>(*this);
-  }
-  bool carries_state() const override { return options_.keep_texts; }
-  std::string End() override;
-  absl::Status Absorb(absl::Span<const TokenId> text,
-                      absl::string_view learnt) override;
-  absl::Status CheckLesson(absl::Span<const TokenId> text,
-                           absl::string_view learnt) const override;
-  std::vector<Carried> carried() const override;
-  // 0 if it drafts nothing.
-  std::optional<double> Promise(const Context& context) const override;
-
- protected:
-  absl::Status Start(const Context& context) override;
-  absl::Status Follow(const Context& context) override;
-  DraftPlan Plan(const Context& context) override;
+  std::unique_ptr<DraftSession> NewSession() const override;
 
  private:
-  std::vector<TokenId> AfterOwn(int state) const;
+  class Sequence;
 
   SamOptions options_;
-  SuffixAutomaton own_;
-  CopyOnWrite<PastTexts> past_;
-  SuffixAutomaton::Match past_match_;
-  int prompt_length_ = 0;
-  int worth_ = 0;  // of the match that is drafted from
+  CarriedTexts<PastTexts> past_;
 };
+
+DrafterRow SamRow();
 
 }  // namespace banyan
 

@@ -28,7 +28,7 @@
 //
 // State. The second tree is empty unless `reset` is never. Then it takes over
 // what was emitted in each prompt, in their order, up to `texts` of them; from
-// then on each one that comes takes the oldest away, count by count. A clone
+// then on each one that comes takes the oldest away, count by count. A session
 // sees the tree as it was when it was made, and reads into it what its own
 // prompt emits: who changes a tree that others read copies it first, which is
 // one copy a prompt.
@@ -46,24 +46,16 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
 #include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
-#include "drafters/text/copy_on_write.h"
+#include "drafters/row.h"
+#include "drafters/text/carried_texts.h"
 #include "drafters/text/draft_plan.h"
 #include "drafters/text/plan_drafter.h"
-#include "drafters/text/suffix/follow_on.h"
 #include "drafters/text/suffix/suffix_tree.h"
-#include "drafters/workbench.h"
 
 namespace banyan {
 
@@ -80,59 +72,36 @@ struct SuffixOptions {
 
 class Suffix : public PlanDrafter {
  public:
-  // Keys: `depth`, `max_tokens`, `factor`, `offset`, `min_probability`, `mode`
-  // (path or tree), `reset` (prompt or never), `texts`, and `sampling` for a
-  // rule of its own.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   // depth >= 2, min_probability > 0.
   Suffix(int vocab_size, const SuffixOptions& options,
          const SamplingRule& rule);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Suffix>(*this);
-  }
-  bool carries_state() const override { return options_.keep_texts; }
-  std::string End() override;
-  absl::Status Absorb(absl::Span<const TokenId> text,
-                      absl::string_view learnt) override;
-  absl::Status CheckLesson(absl::Span<const TokenId> text,
-                           absl::string_view learnt) const override;
-  std::vector<Carried> carried() const override;
-
- protected:
-  absl::Status Start(const Context& context) override;
-  absl::Status Follow(const Context& context) override;
-  DraftPlan Plan(const Context& context) override;
+  std::unique_ptr<DraftSession> NewSession() const override;
 
  private:
-  struct PastTexts {
-    SuffixTree tree;
-    std::int64_t dropped = 0;
-  };
-  // A place to draft from, and what that is worth.
-  struct Choice {
-    SuffixTree::Place place;
-    int budget = 0;
-    double score = 0;
-  };
+  // Those of earlier prompts.
+  class PastTexts {
+   public:
+    // texts >= 1.
+    PastTexts(int depth, int texts) : tree(depth), limit_(texts) {}
 
-  int Budget(int match) const;
-  // In the second tree, of the text's last 1, 2, .. tokens.
-  std::vector<SuffixTree::Place> PastPlaces(
-      absl::Span<const TokenId> text) const;
-  // Of the places of ever longer matches in a tree.
-  Choice Best(const SuffixTree& tree,
-              absl::Span<const SuffixTree::Place> places);
+    void Add(absl::Span<const TokenId> output);
+    std::int64_t held() const { return tree.texts(); }
+    std::int64_t dropped() const { return dropped_; }
+
+    SuffixTree tree;
+
+   private:
+    int limit_;
+    std::int64_t dropped_ = 0;
+  };
+  class Sequence;
 
   SuffixOptions options_;
-  SuffixTree own_;
-  CopyOnWrite<PastTexts> past_;
-  int prompt_length_ = 0;
-  std::size_t followed_ = 0;  // tokens of the text
-  FollowOn follow_on_;
+  CarriedTexts<PastTexts> past_;
 };
+
+DrafterRow SuffixRow();
 
 }  // namespace banyan
 

@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
@@ -19,13 +15,14 @@
 #include "core/model/context.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
+#include "drafters/text/carried_texts.h"
 #include "drafters/text/count_rule.h"
 #include "drafters/text/draft_plan.h"
 #include "drafters/text/plan_drafter.h"
 #include "drafters/text/trie/branch_store.h"
 #include "drafters/text/trie/branch_trie.h"
 #include "drafters/text/trie/retrieve.h"
-#include "drafters/text/what_was_said.h"
 #include "drafters/workbench.h"
 #include "tree/tree_policy.h"
 
@@ -41,98 +38,65 @@ constexpr int kMostMatch = 8;
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Drafter>> Trie::Build(ParamsReader& in,
-                                                     Workbench& bench) {
-  TrieOptions options;
-  std::string reset = "prompt";
-  in.Optional("branch_length", options.branch_length);
-  in.Ensure(options.branch_length >= 1 && options.branch_length <= kMostLength,
-            "branch_length",
-            absl::StrCat("must lie between 1 and ", kMostLength));
-  in.Optional("max_match", options.max_match);
-  in.Ensure(options.max_match >= 1 && options.max_match <= kMostMatch,
-            "max_match", absl::StrCat("must lie between 1 and ", kMostMatch));
-  in.Optional("nodes", options.nodes);
-  in.Ensure(options.nodes >= 1 && options.nodes <= kMaxDraws, "nodes",
-            absl::StrCat("must lie between 1 and ", kMaxDraws));
-  in.Optional("max_output_nodes", options.limits.output_nodes);
-  in.Ensure(options.limits.output_nodes >= 1, "max_output_nodes",
-            "must be at least 1");
-  in.Optional("max_nodes", options.limits.nodes);
-  in.Ensure(options.limits.nodes >= options.limits.output_nodes, "max_nodes",
-            absl::StrCat("must be at least max_output_nodes, which is ",
-                         options.limits.output_nodes));
-  in.Optional("reset", reset);
-  in.Ensure(reset == "prompt" || reset == "never", "reset",
-            "must be prompt or never");
-  options.keep_outputs = reset == "never";
-  BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  return std::make_unique<Trie>(bench.target().vocab_size(), options, rule);
-}
+class Trie::Sequence : public CarryingSession<Outputs> {
+ public:
+  explicit Sequence(const Trie& drafter)
+      : CarryingSession(drafter.outputs_, drafter.options_.keep_outputs),
+        options_(drafter.options_) {}
+
+ protected:
+  void Start(const Context& context) override;
+  absl::Status Follow(const Context& context) override;
+  DraftPlan Plan(const Context& context) override;
+
+ private:
+  // Tokens of a branch after its first.
+  std::size_t Length() const {
+    return static_cast<std::size_t>(options_.branch_length +
+                                    options_.max_match - 1);
+  }
+
+  TrieOptions options_;
+  std::size_t next_branch_ = 0;  // of the output: where it begins in the text
+};
 
 Trie::Trie(int vocab_size, const TrieOptions& options, const SamplingRule& rule)
-    : PlanDrafter(vocab_size, CountRule(rule)),
+    : PlanDrafter(vocab_size, CountRule(rule),
+                  options.keep_outputs ? &outputs_ : nullptr),
       options_(options),
-      kept_(
-          BranchStore(options.branch_length + options.max_match - 1,
-                      {.prompt = 1 - kOutputWeight, .output = kOutputWeight})),
-      store_(kept_) {}
+      outputs_("nodes",
+               {.branches = BranchStore(
+                    options.branch_length + options.max_match - 1,
+                    {.prompt = 1 - kOutputWeight, .output = kOutputWeight}),
+                .limits = options.limits}) {}
 
-std::string Trie::End() {
-  kept_.Release();
-  store_.Release();
-  if (!options_.keep_outputs) return {};
-  return PromptOfLength(static_cast<int>(prompt_length_));
+std::unique_ptr<DraftSession> Trie::NewSession() const {
+  return std::make_unique<Sequence>(*this);
 }
 
-absl::Status Trie::Absorb(absl::Span<const TokenId> text,
-                          absl::string_view learnt) {
-  if (!options_.keep_outputs) return absl::OkStatus();
-  BANYAN_ASSIGN_OR_RETURN(const absl::Span<const TokenId> said,
-                          WhatWasSaid(text, learnt));
-  dropped_ += kept_.Own().TakeOver(said, options_.limits);
-  return absl::OkStatus();
-}
-
-absl::Status Trie::CheckLesson(absl::Span<const TokenId> text,
-                               absl::string_view learnt) const {
-  return options_.keep_outputs ? WhatWasSaid(text, learnt).status()
-                               : absl::OkStatus();
-}
-
-std::vector<Carried> Trie::carried() const {
-  if (!options_.keep_outputs) return {};
-  return {
-      {.unit = "nodes", .held = kept_->output_nodes(), .dropped = dropped_}};
-}
-
-absl::Status Trie::Start(const Context& context) {
-  store_ = kept_;
-  prompt_length_ = static_cast<std::size_t>(context.prompt_length);
-  next_branch_ = prompt_length_;
+void Trie::Sequence::Start(const Context& context) {
+  next_branch_ = static_cast<std::size_t>(prompt_length());
   const absl::Span<const TokenId> prompt =
-      absl::MakeSpan(context.tokens).first(prompt_length_);
+      absl::MakeSpan(context.tokens).first(next_branch_);
   for (std::size_t at = 0; at < prompt.size(); ++at)
-    store_.Own().Put(prompt, at, Source::kPrompt);
-  return absl::OkStatus();
+    OwnStore().branches.Put(prompt, at, Source::kPrompt);
 }
 
-absl::Status Trie::Follow(const Context& context) {
+absl::Status Trie::Sequence::Follow(const Context& context) {
   const absl::Span<const TokenId> text = context.tokens;
   for (; next_branch_ + Length() < text.size(); ++next_branch_)
-    store_.Own().Put(text, next_branch_, Source::kOutput);
+    OwnStore().branches.Put(text, next_branch_, Source::kOutput);
   return absl::OkStatus();
 }
 
-DraftPlan Trie::Plan(const Context& context) {
+DraftPlan Trie::Sequence::Plan(const Context& context) {
   const absl::Span<const TokenId> text = context.tokens;
   DraftPlan plan;
   for (std::size_t size =
            std::min(text.size(), static_cast<std::size_t>(options_.max_match));
        size >= 1; --size) {
     const absl::Span<const TokenId> match = text.last(size);
-    const BranchStore::Tries* tries = store_->Of(match.front());
+    const BranchStore::Tries* tries = store().branches.Of(match.front());
     if (tries == nullptr) continue;
     DraftPlan found = Retrieve(*tries, match.subspan(1),
                                {.depth = options_.branch_length,
@@ -142,6 +106,44 @@ DraftPlan Trie::Plan(const Context& context) {
     if (plan.size() >= options_.branch_length) break;
   }
   return plan;
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  TrieOptions options;
+  in.Between("branch_length", options.branch_length, 1, kMostLength,
+             "The tokens of a branch after its match.");
+  in.Between("max_match", options.max_match, 1, kMostMatch,
+             "The most tokens that are matched.");
+  in.Between("nodes", options.nodes, 1, kMaxDraws,
+             "The most nodes that are drafted.");
+  in.AtLeast("max_output_nodes", options.limits.output_nodes, 1,
+             "The most nodes of one trie of outputs.");
+  in.Optional("max_nodes", options.limits.nodes,
+              "The most nodes of all tries of outputs together.");
+  in.Ensure(options.limits.nodes >= options.limits.output_nodes, "max_nodes",
+            absl::StrCat("must be at least max_output_nodes, which is ",
+                         options.limits.output_nodes));
+  options.keep_outputs = TakeKeeps(in);
+  BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  return std::make_unique<Trie>(bench.target().vocab_size(), options, rule);
+}
+
+}  // namespace
+
+DrafterRow TrieRow() {
+  return {.name = "trie",
+          .sentence =
+              "The most frequent ways on from the last tokens, in the "
+              "prompt and in outputs.",
+          .laws = EveryLaw(),
+          .build = Build,
+          .examples = {"{}",
+                       "{branch_length: 1, max_match: 1, nodes: 2,"
+                       " sampling: {temperature: 0.5}}"}};
 }
 
 }  // namespace banyan

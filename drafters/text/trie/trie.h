@@ -49,26 +49,18 @@
 #ifndef BANYAN_DRAFTERS_TEXT_TRIE_TRIE_H_
 #define BANYAN_DRAFTERS_TEXT_TRIE_TRIE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
 #include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
-#include "drafters/text/copy_on_write.h"
+#include "drafters/row.h"
+#include "drafters/text/carried_texts.h"
 #include "drafters/text/draft_plan.h"
 #include "drafters/text/plan_drafter.h"
 #include "drafters/text/trie/branch_store.h"
-#include "drafters/workbench.h"
 
 namespace banyan {
 
@@ -83,47 +75,31 @@ struct TrieOptions {
 
 class Trie : public PlanDrafter {
  public:
-  // Keys: `branch_length`, `max_match`, `nodes`, `max_output_nodes`,
-  // `max_nodes`, `reset` (prompt or never), and `sampling` for a rule of its
-  // own.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   // All of the sizes at least 1.
   Trie(int vocab_size, const TrieOptions& options, const SamplingRule& rule);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Trie>(*this);
-  }
-  bool carries_state() const override { return options_.keep_outputs; }
-  // How long the prompt was.
-  std::string End() override;
-  absl::Status Absorb(absl::Span<const TokenId> text,
-                      absl::string_view learnt) override;
-  absl::Status CheckLesson(absl::Span<const TokenId> text,
-                           absl::string_view learnt) const override;
-  std::vector<Carried> carried() const override;
-
- protected:
-  absl::Status Start(const Context& context) override;
-  absl::Status Follow(const Context& context) override;
-  DraftPlan Plan(const Context& context) override;
+  std::unique_ptr<DraftSession> NewSession() const override;
 
  private:
-  // Tokens of a branch after its first.
-  std::size_t Length() const {
-    return static_cast<std::size_t>(options_.branch_length +
-                                    options_.max_match - 1);
-  }
+  // The branches of earlier prompts' outputs.
+  struct Outputs {
+    void Add(absl::Span<const TokenId> output) {
+      dropped_nodes += branches.TakeOver(output, limits);
+    }
+    std::int64_t held() const { return branches.output_nodes(); }
+    std::int64_t dropped() const { return dropped_nodes; }
+
+    BranchStore branches;
+    StoreLimits limits;
+    std::int64_t dropped_nodes = 0;
+  };
+  class Sequence;
 
   TrieOptions options_;
-  // What was taken over, and that with what this prompt put in.
-  CopyOnWrite<BranchStore> kept_;
-  CopyOnWrite<BranchStore> store_;
-  std::int64_t dropped_ = 0;
-  std::size_t prompt_length_ = 0;
-  std::size_t next_branch_ = 0;  // of the output: where it begins in the text
+  CarriedTexts<Outputs> outputs_;
 };
+
+DrafterRow TrieRow();
 
 }  // namespace banyan
 

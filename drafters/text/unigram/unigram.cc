@@ -10,24 +10,40 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
-#include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
 #include "drafters/propose_each.h"
+#include "drafters/row.h"
 #include "drafters/text/token_counts.h"
 #include "drafters/text/unigram_law.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
-absl::StatusOr<std::unique_ptr<Drafter>> Unigram::Build(ParamsReader& in,
-                                                        Workbench& bench) {
+Unigram::Unigram(std::shared_ptr<const TokenCounts> counts,
+                 const SamplingRule& rule)
+    : Drafter({.laws = EveryLaw(), .proposes_ahead = true},
+              /*carried=*/nullptr),
+      law_(std::move(counts), rule) {}
+
+absl::StatusOr<std::vector<Proposals>> Unigram::Propose(
+    absl::Span<const DraftRequest> requests) {
+  return ProposeEach(requests, [this](const DraftRequest& request, int /*node*/,
+                                      absl::Span<const TokenId> path) {
+    return law_.After(request.tree->law(), request.context->tokens, path);
+  });
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
   Params file;
-  in.Required("counts", file);
+  in.Required("counts", file,
+              "A file that `banyan count` wrote, relative to this one.");
   BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const TokenCounts> counts,
@@ -35,30 +51,16 @@ absl::StatusOr<std::unique_ptr<Drafter>> Unigram::Build(ParamsReader& in,
   return std::make_unique<Unigram>(std::move(counts), rule);
 }
 
-Unigram::Unigram(std::shared_ptr<const TokenCounts> counts,
-                 const SamplingRule& rule)
-    : law_(std::move(counts), rule) {}
+}  // namespace
 
-std::vector<DraftLaw> Unigram::laws() const {
-  return {kEveryLaw.begin(), kEveryLaw.end()};
-}
-
-absl::Status Unigram::Begin(const Context& /*context*/) {
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<Distribution>> Unigram::Propose(
-    const Context& context, const TrunkTree& tree,
-    absl::Span<const int> nodes) {
-  return ProposeEach(tree, nodes,
-                     [&](int /*node*/, const std::vector<TokenId>& path) {
-                       return law_.After(tree.law(), context.tokens, path);
-                     });
-}
-
-absl::Status Unigram::Observe(const Context& /*context*/,
-                              const RoundOutcome& /*outcome*/) {
-  return absl::OkStatus();
+DrafterRow UnigramRow() {
+  return {
+      .name = "unigram",
+      .sentence = "How often each token stands in a file of counts.",
+      .laws = EveryLaw(),
+      .build = Build,
+      .examples = {"{counts: counts.safetensors}",
+                   "{counts: counts.safetensors, sampling: {temperature: 0}}"}};
 }
 
 }  // namespace banyan

@@ -12,45 +12,30 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/params.h"
-#include "core/model/context.h"
-#include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
+#include "drafters/row.h"
 #include "drafters/text/token_counts.h"
 #include "drafters/text/unigram_law.h"
-#include "drafters/workbench.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
-#include "tree/verdict.h"
 
 namespace banyan {
 
 class Unigram : public Drafter {
  public:
-  // Keys: `counts`, a file relative to the one that names it, and `sampling`
-  // for a rule of its own.
-  static absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
-                                                        Workbench& bench);
-
   // Requires counts as token_counts.h has them.
   Unigram(std::shared_ptr<const TokenCounts> counts, const SamplingRule& rule);
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Unigram>(*this);
+  std::unique_ptr<DraftSession> NewSession() const override {
+    return std::make_unique<BlankSession>();
   }
-  std::vector<DraftLaw> laws() const override;
-  bool proposes_ahead() const override { return true; }
-  absl::Status Begin(const Context& context) override;
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& context, const TrunkTree& tree,
-      absl::Span<const int> nodes) override;
-  absl::Status Observe(const Context& context,
-                       const RoundOutcome& outcome) override;
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> requests) override;
 
  private:
   UnigramLaw law_;
 };
+
+DrafterRow UnigramRow();
 
 }  // namespace banyan
 

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,6 +20,7 @@
 #include "core/json/json_value.h"
 #include "drafters/catalogue.h"
 #include "drafters/heads/head_growth.h"
+#include "drafters/row.h"
 #include "experiments/tools/grow/grow_model.h"
 #include "experiments/tools/grow/output_folder.h"
 #include "experiments/tools/grow/tensor_plan.h"
@@ -49,8 +49,9 @@ absl::StatusOr<GrowableHeads> OpenHeads(const std::string& from,
   std::vector<std::string> reasons;
   absl::StatusCode code = absl::StatusCode::kInvalidArgument;
   for (const DrafterRow& row : growth.drafters) {
-    if (row.growable == nullptr) continue;
-    absl::StatusOr<GrowableHeads> heads = row.growable(from, growth.target);
+    if (row.heads.growable == nullptr) continue;
+    absl::StatusOr<GrowableHeads> heads =
+        row.heads.growable(from, growth.target);
     if (heads.ok()) return heads;
     if (reasons.empty()) code = heads.status().code();
     reasons.push_back(

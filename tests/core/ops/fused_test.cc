@@ -1,4 +1,4 @@
-// Ops that are asked for in one call against the same ops one after another:
+// Ops that are called at once against the same ops one after another:
 // the same bits, on every backend.
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "core/ops/activate.h"
 #include "core/ops/attention.h"
 #include "core/ops/backend.h"
@@ -94,13 +95,12 @@ TEST(Fused, NormAndLinear) {
               .epsilon = 1e-5F,
               .center = center,
               .y = desk.Room(test.rows, test.inner)};
-          const LinearArgs linear = LinearOf(backend, desk, test, norm.y);
-          if (at_once) {
-            ExpectOk(backend.NormLinear(norm, linear));
-          } else {
+          LinearArgs linear = LinearOf(backend, desk, test, norm.y);
+          if (at_once)
+            linear.source = norm;
+          else
             ExpectOk(backend.Norm(norm));
-            ExpectOk(backend.Linear(linear));
-          }
+          ExpectOk(backend.Linear(linear));
           return desk.Take(linear.y);
         },
         center ? 1 : 2);
@@ -116,13 +116,12 @@ TEST(Fused, ActivateAndLinear) {
               .x = x,
               .up = gated ? desk.Put(test.other) : Tensor{},
               .y = x};
-          const LinearArgs linear = LinearOf(backend, desk, test, x);
-          if (at_once) {
-            ExpectOk(backend.ActivateLinear(activate, linear));
-          } else {
+          LinearArgs linear = LinearOf(backend, desk, test, x);
+          if (at_once)
+            linear.source = activate;
+          else
             ExpectOk(backend.Activate(activate));
-            ExpectOk(backend.Linear(linear));
-          }
+          ExpectOk(backend.Linear(linear));
           return desk.Take(linear.y);
         },
         gated ? 3 : 4);
@@ -192,17 +191,17 @@ TEST(Fused, RotateStoreAndAttentionLinear) {
               .visible_words = words,
               .y = desk.Room(test.rows, test.inner),
               .length = live};
-          const LinearArgs linear = LinearOf(backend, desk, test, attention.y);
+          LinearArgs linear = LinearOf(backend, desk, test, attention.y);
           if (at_once) {
             ExpectOk(backend.RotateStore(turn_queries, turn_keys, {store}));
-            ExpectOk(backend.AttentionLinear({attention}, linear));
+            linear.source = absl::MakeConstSpan(&attention, 1);
           } else {
             ExpectOk(backend.Rotate(turn_queries));
             ExpectOk(backend.Rotate(turn_keys));
             ExpectOk(backend.StoreKv({store}));
             ExpectOk(backend.Attention({attention}));
-            ExpectOk(backend.Linear(linear));
           }
+          ExpectOk(backend.Linear(linear));
           return desk.Take(linear.y);
         },
         normed ? 5 : 6);

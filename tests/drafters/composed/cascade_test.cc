@@ -41,6 +41,7 @@
 #include "tests/support/drafting.h"
 #include "tests/support/made/toy_head.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tree/draft_tree.h"
 #include "tree/policies/catalogue.h"
 #include "tree/tree_policy.h"
@@ -65,28 +66,34 @@ std::unique_ptr<Drafter> ModelOf(int seed) {
 
 constexpr int kUpper = 5;  // the seed of the upper drafter's model
 
-// A drafter with its count.
+std::unique_ptr<Drafter> CascadeOf(std::unique_ptr<Drafter> upper,
+                                   std::unique_ptr<Drafter> lower,
+                                   CascadeOptions options = {}) {
+  if (options.context_limit == 0) options.context_limit = 1 << 20;
+  std::vector<std::unique_ptr<Drafter>> parts;
+  parts.push_back(std::move(upper));
+  parts.push_back(std::move(lower));
+  return std::make_unique<Cascade>(InnerDrafters(std::move(parts)), options);
+}
+
+// A drafter with the count of the upper one.
 struct Tried {
-  std::shared_ptr<AskedSoFar> asked = std::make_shared<AskedSoFar>();
-  std::unique_ptr<Drafter> drafter;
+  std::shared_ptr<AskedSoFar> asked;
+  Solo drafter;
 };
 
 Tried Alone() {
-  Tried tried;
-  tried.drafter = std::make_unique<Counted>(ModelOf(kUpper), tried.asked);
-  return tried;
+  auto asked = std::make_shared<AskedSoFar>();
+  return {asked, Solo(std::make_unique<Counted>(ModelOf(kUpper), asked))};
 }
 
 // The same, drafted for by `lower`.
-Tried Above(std::unique_ptr<Drafter> lower, CascadeOptions options = {}) {
-  if (options.context_limit == 0) options.context_limit = 1 << 20;
-  Tried tried;
-  std::vector<std::unique_ptr<Drafter>> parts;
-  parts.push_back(std::make_unique<Counted>(ModelOf(kUpper), tried.asked));
-  parts.push_back(std::move(lower));
-  tried.drafter =
-      std::make_unique<Cascade>(InnerDrafters(std::move(parts)), options);
-  return tried;
+Tried Above(std::unique_ptr<Drafter> lower,
+            const CascadeOptions& options = {}) {
+  auto asked = std::make_shared<AskedSoFar>();
+  return {asked,
+          Solo(CascadeOf(std::make_unique<Counted>(ModelOf(kUpper), asked),
+                         std::move(lower), options))};
 }
 
 std::vector<Tried> Cascades() {
@@ -98,8 +105,9 @@ std::vector<Tried> Cascades() {
   cascades.push_back(Above(MustBuild("ngram {history: 0}", small)));
   cascades.push_back(Above(MustBuild("copy {min_match: 1}", small)));
   cascades.push_back(Above(MustBuild("random {}", small), {.ahead = 3}));
-  cascades.push_back(Above(
-      Above(MustBuild("copy {min_match: 1}", small)).drafter, {.ahead = 3}));
+  cascades.push_back(
+      Above(CascadeOf(ModelOf(kUpper), MustBuild("copy {min_match: 1}", small)),
+            {.ahead = 3}));
   return cascades;
 }
 
@@ -118,17 +126,18 @@ std::vector<std::string> Policies(DraftLaw law) {
 }
 
 // A drafting that ends after so many passes.
-void DraftPartly(Drafter& drafter, const TreePolicy& policy,
+void DraftPartly(Solo& drafter, const TreePolicy& policy,
                  const DraftOptions& options, int passes) {
   SeededSource random(options.seed);
   Drafting drafting(
-      {drafter, policy, options.law, options.trunk}, options.context,
-      options.limits,
+      {drafter.drafter(), drafter.session(), policy, options.law,
+       options.trunk},
+      options.context, options.limits,
       Chance(random, options.context.prompt, options.context.round));
   ASSERT_TRUE(drafting.Advance().ok());
   for (; passes > 0 && !drafting.wanted().empty(); --passes) {
     const DraftRequest request = drafting.Request();
-    auto answers = drafter.ProposeAll({&request, 1});
+    auto answers = drafter.drafter().Propose({&request, 1});
     ASSERT_TRUE(answers.ok()) << answers.status();
     ASSERT_TRUE(drafting.Answer(std::move(answers->front())).ok());
   }
@@ -140,13 +149,13 @@ int RunRounds(Tried& alone, Tried& cascade, DraftLaw law, std::uint64_t seed) {
   const std::vector<std::string> policies = Policies(law);
   std::mt19937_64 bits(seed);
   Context context = ContextOf({kVocab, 1, 3, 0, 1, 3});
-  EXPECT_TRUE(alone.drafter->Begin(context).ok());
-  EXPECT_TRUE(cascade.drafter->Begin(context).ok());
+  EXPECT_TRUE(alone.drafter.Begin(context).ok());
+  EXPECT_TRUE(cascade.drafter.Begin(context).ok());
   int saved = 0;
   for (int round = 0; round < 25; ++round) {
     for (auto abandoned = bits() % 3; abandoned > 0; --abandoned) {
       const auto policy = PolicyOf(policies[bits() % policies.size()]);
-      DraftPartly(*cascade.drafter, *policy,
+      DraftPartly(cascade.drafter, *policy,
                   {.law = law, .seed = bits(), .context = context},
                   static_cast<int>(bits() % 4));
     }
@@ -160,16 +169,15 @@ int RunRounds(Tried& alone, Tried& cascade, DraftLaw law, std::uint64_t seed) {
     const int before = alone.asked->passes;
     const int cascaded_before = cascade.asked->passes;
     const TrunkTree expected =
-        MustDraft(*alone.drafter, *PolicyOf(spec), options);
-    const TrunkTree tree =
-        MustDraft(*cascade.drafter, *PolicyOf(spec), options);
+        MustDraft(alone.drafter, *PolicyOf(spec), options);
+    const TrunkTree tree = MustDraft(cascade.drafter, *PolicyOf(spec), options);
     ExpectSameTree(tree, expected);
     const int passes = alone.asked->passes - before;
     const int cascaded = cascade.asked->passes - cascaded_before;
     EXPECT_LE(cascaded, passes);
     saved += passes - cascaded;
-    EndRound(expected, kVocab, bits,
-             {alone.drafter.get(), cascade.drafter.get()}, context);
+    EndRound(expected, kVocab, bits, {&alone.drafter, &cascade.drafter},
+             context);
   }
   return saved;
 }
@@ -191,8 +199,8 @@ TEST(Cascade, TheDrawsAreThoseWithoutIt) {
 int PassesOf(int ahead) {
   Tried cascade = Above(ModelOf(kUpper), {.ahead = ahead});
   const Context context = ContextOf({kVocab, 1, 3});
-  EXPECT_TRUE(cascade.drafter->Begin(context).ok());
-  MustDraft(*cascade.drafter, *PolicyOf("chain {gamma: 5}"),
+  EXPECT_TRUE(cascade.drafter.Begin(context).ok());
+  MustDraft(cascade.drafter, *PolicyOf("chain {gamma: 5}"),
             {.law = DraftLaw::kDeterministic, .context = context});
   return cascade.asked->passes;
 }
@@ -208,15 +216,15 @@ TEST(Cascade, SequencesSharePassesOfBothDrafters) {
   auto lower_asked = std::make_shared<AskedSoFar>();
   Tried cascade =
       Above(std::make_unique<Counted>(ModelOf(6), lower_asked), {.ahead = 2});
-  std::vector<std::unique_ptr<Drafter>> clones;
+  std::vector<std::unique_ptr<Solo>> own;
   std::vector<Context> contexts;
-  std::vector<Drafter*> drafters;
+  std::vector<Solo*> drafters;
   for (int i = 0; i < 5; ++i) {
-    clones.push_back(cascade.drafter->Clone());
+    own.push_back(cascade.drafter.Another());
     contexts.push_back(ContextOf({kVocab, i % kVocab, 2}));
     contexts.back().prompt = static_cast<std::uint32_t>(i);
-    ASSERT_TRUE(clones.back()->Begin(contexts.back()).ok());
-    drafters.push_back(clones.back().get());
+    ASSERT_TRUE(own.back()->Begin(contexts.back()).ok());
+    drafters.push_back(own.back().get());
   }
   const std::vector<TrunkTree> together =
       DraftTogether(drafters, contexts, *policy);
@@ -225,10 +233,10 @@ TEST(Cascade, SequencesSharePassesOfBothDrafters) {
       << "for each of them two levels, and what was not guessed";
   for (std::size_t i = 0; i < drafters.size(); ++i) {
     Tried alone = Alone();
-    ASSERT_TRUE(alone.drafter->Begin(contexts[i]).ok());
+    ASSERT_TRUE(alone.drafter.Begin(contexts[i]).ok());
     ExpectSameTree(
         together[i],
-        DraftTogether({alone.drafter.get()}, {contexts[i]}, *policy).front());
+        DraftTogether({&alone.drafter}, {contexts[i]}, *policy).front());
   }
 }
 
@@ -248,9 +256,10 @@ TEST(Cascade, NobodyIsAskedBehindWhatHeHolds) {
                   Limited(Toy({.vocab_size = kVocab, .seed = kUpper}), limit),
                   Rule()),
               count));
-        Cascade cascade(InnerDrafters(std::move(parts)),
-                        {.ahead = 5, .context_limit = target});
-        EXPECT_EQ(cascade.longest_text(), upper);
+        Solo cascade(std::make_unique<Cascade>(
+            InnerDrafters(std::move(parts)),
+            CascadeOptions{.ahead = 5, .context_limit = target}));
+        EXPECT_EQ(cascade.traits().longest_text, upper);
         ASSERT_TRUE(cascade.Begin(context).ok());
         const absl::StatusOr<TrunkTree> tree =
             TryDraft(cascade, *PolicyOf("chain {gamma: 9}"),
@@ -344,42 +353,44 @@ TEST(Cascade, TakesOverALessonWholeOrNotAtAll) {
     return out.Take();
   };
   const std::string prompt("\1\0\0\0", 4);
-  const auto cascade = MustBuild(
+  const auto cascade = MustAsk(
       "cascade {upper: {name: suffix, reset: never}, "
       "lower: {name: sam, reset: never}}",
       {.vocab_size = kVocab});
   EXPECT_EQ(cascade->Absorb(text, lesson(prompt, "torn")).code(),
             absl::StatusCode::kDataLoss);
-  for (const Carried& one : cascade->carried()) EXPECT_EQ(one.held, 0);
+  for (const Carried& one : cascade->holdings()) EXPECT_EQ(one.held, 0);
   ASSERT_TRUE(cascade->Absorb(text, lesson(prompt, prompt)).ok());
-  for (const Carried& one : cascade->carried()) EXPECT_EQ(one.held, 1);
+  for (const Carried& one : cascade->holdings()) EXPECT_EQ(one.held, 1);
 }
 
 TEST(Cascade, IsItsPartsToWhoeverAsks) {
   const AskedFor small = {.vocab_size = kVocab};
   const auto cascade = [&](const std::string& upper, const std::string& lower) {
-    return MustBuild(absl::StrCat("cascade {upper: {name: ", upper,
-                                  "}, lower: {name: ", lower, "}}"),
-                     small);
+    return MustAsk(absl::StrCat("cascade {upper: {name: ", upper,
+                                "}, lower: {name: ", lower, "}}"),
+                   small);
   };
-  EXPECT_EQ(cascade("copy", "ngram")->laws(),
+  EXPECT_EQ(cascade("copy", "ngram")->traits().laws,
             std::vector<DraftLaw>({DraftLaw::kDeterministic}));
-  EXPECT_EQ(cascade("ngram", "copy")->laws().size(), 3);
-  EXPECT_FALSE(cascade("ngram", "copy")->carries_state());
+  EXPECT_EQ(cascade("ngram", "copy")->traits().laws.size(), 3);
+  EXPECT_EQ(cascade("ngram", "copy")->drafter().carried(), nullptr);
   const auto learning = cascade("ngram, reset: never", "copy");
-  EXPECT_TRUE(learning->carries_state());
-  EXPECT_TRUE(cascade("copy", "ngram, reset: never")->carries_state());
-  // What an ended clone learnt is there for the next prompt.
-  const auto ended = learning->Clone();
+  EXPECT_NE(learning->drafter().carried(), nullptr);
+  EXPECT_NE(cascade("copy", "ngram, reset: never")->drafter().carried(),
+            nullptr);
+  // What a session taught is there for the next prompt.
+  const auto ended = learning->Another();
   const std::vector<TokenId> text = BeginWith(*ended, {1, 2, 3}).tokens;
   EXPECT_TRUE(AtRoot(*learning, BeginWith(*learning, {1})).empty());
   const std::string learnt = ended->End();
   ASSERT_TRUE(learning->Absorb(text, learnt).ok());
   EXPECT_EQ(Ranked(AtRoot(*learning, BeginWith(*learning, {1}))),
             std::vector<TokenId>({2}));
-  ASSERT_EQ(learning->carried().size(), 1);
-  EXPECT_EQ(learning->carried()[0].unit, "tokens");
-  EXPECT_EQ(learning->carried()[0].held, 5) << "two other prompts were begun";
+  ASSERT_EQ(learning->holdings().size(), 1);
+  EXPECT_EQ(learning->holdings()[0].unit, "tokens");
+  EXPECT_EQ(learning->holdings()[0].held, 3)
+      << "two other prompts were begun, and have not ended";
   for (const std::string& bad : {learnt + "x", learnt.substr(1), std::string()})
     EXPECT_FALSE(learning->Absorb(text, bad).ok());
 }

@@ -22,8 +22,10 @@
 #include "tests/drafters/asking.h"
 #include "tests/drafters/counted.h"
 #include "tests/drafters/trying.h"
+#include "tests/support/decorated.h"
 #include "tests/support/drafting.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 #include "tree/merge.h"
@@ -40,36 +42,39 @@ class Promising : public Drafter {
  public:
   struct Told {
     std::optional<double> promise;
-    int longest_text = 1000;
+    int longest_text = 1000;  // when it is made
   };
-  Promising(TokenId token, const Told* told) : token_(token), told_(told) {}
+  Promising(TokenId token, const Told* told)
+      : Drafter({.laws = EveryLaw(),
+                 .longest_text = told->longest_text,
+                 .proposes_ahead = true},
+                /*carried=*/nullptr),
+        token_(token),
+        told_(told) {}
 
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Promising>(*this);
+  std::unique_ptr<DraftSession> NewSession() const override {
+    return std::make_unique<Sequence>(told_);
   }
-  std::vector<DraftLaw> laws() const override {
-    return {kEveryLaw.begin(), kEveryLaw.end()};
-  }
-  bool proposes_ahead() const override { return true; }
-  int longest_text() const override { return told_->longest_text; }
-  std::optional<double> Promise(const Context& /*context*/) const override {
-    return told_->promise;
-  }
-  absl::Status Begin(const Context& /*context*/) override {
-    return absl::OkStatus();
-  }
-  absl::StatusOr<std::vector<Distribution>> Propose(
-      const Context& /*context*/, const TrunkTree& /*tree*/,
-      absl::Span<const int> nodes) override {
-    return std::vector<Distribution>(nodes.size(),
-                                     Distribution::OneHot(8, token_));
-  }
-  absl::Status Observe(const Context& /*context*/,
-                       const RoundOutcome& /*outcome*/) override {
-    return absl::OkStatus();
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> requests) override {
+    std::vector<Proposals> all;
+    for (const DraftRequest& request : requests)
+      all.emplace_back(request.nodes.size(), Distribution::OneHot(8, token_));
+    return all;
   }
 
  private:
+  class Sequence : public DecoratedSession {
+   public:
+    explicit Sequence(const Told* told) : told_(told) {}
+    std::optional<double> Promise(const Context& /*context*/) const override {
+      return told_->promise;
+    }
+
+   private:
+    const Told* told_;
+  };
+
   TokenId token_;
   const Told* told_;
 };
@@ -77,21 +82,22 @@ class Promising : public Drafter {
 // Three drafters, which say 0, 1 and 2.
 class HybridTest : public testing::Test {
  protected:
-  std::unique_ptr<Hybrid> Make(HybridOptions options) {
+  std::unique_ptr<Solo> Make(HybridOptions options) {
     std::vector<std::unique_ptr<Drafter>> parts;
     for (std::size_t i = 0; i < told_.size(); ++i)
       parts.push_back(std::make_unique<Counted>(
           std::make_unique<Promising>(static_cast<TokenId>(i), &told_[i]),
           asked_));
     if (options.depths.empty()) options.depths.resize(parts.size());
-    return std::make_unique<Hybrid>(InnerDrafters(std::move(parts)), options);
+    return std::make_unique<Solo>(
+        std::make_unique<Hybrid>(InnerDrafters(std::move(parts)), options));
   }
 
   // Which one is chosen.
-  int ChosenBy(Drafter& hybrid) { return AtRoot(hybrid, context_).Argmax(); }
+  int ChosenBy(Solo& hybrid) { return AtRoot(hybrid, context_).Argmax(); }
 
   // A round in which so many of four drafted tokens are accepted.
-  void Round(Drafter& hybrid, int accepted) {
+  void Round(Solo& hybrid, int accepted) {
     const TrunkTree drafted =
         MustDraft(hybrid, *PolicyOf("chain {gamma: 4}"), {.context = context_});
     Verdict verdict = {.next = 7};
@@ -102,7 +108,7 @@ class HybridTest : public testing::Test {
     End(hybrid, Merge({&drafted, 1}), verdict);
   }
 
-  void End(Drafter& hybrid, const DraftTree& tree, const Verdict& verdict) {
+  void End(Solo& hybrid, const DraftTree& tree, const Verdict& verdict) {
     context_.tokens.push_back(7);
     ++context_.round;
     ASSERT_TRUE(hybrid.Observe(context_, {tree, verdict, 0}).ok());
@@ -124,20 +130,21 @@ std::string Nested(const std::string& before, const std::string& after,
 // Exponentially many questions would not be answered before the test is ended.
 TEST(NestedDrafters, CostAsManyQuestionsAsThereAreLevels) {
   for (const auto& [name, before, after] :
-       {std::tuple("sam", "{name: sam, fallback: ", "}"),
+       {std::tuple("or_else",
+                   "{name: or_else, first: {name: sam}, second: ", "}"),
         std::tuple("hybrid", "{name: hybrid, drafters: [{drafter: ", "}]}"),
         std::tuple("relay", "{name: relay, spans: [{drafter: ", "}]}")}) {
     SCOPED_TRACE(name);
     const std::string section = Nested(before, after, 20);
     const std::string spec =
         absl::StrCat(name, " {", section.substr(section.find(", ") + 2));
-    const std::unique_ptr<Drafter> drafter = MustBuild(spec);
+    const auto drafter = MustAsk(spec);
     Context context = BeginWith(*drafter, {1, 2, 3, 1, 2});
     for (int round = 0; round < 4; ++round) {
       AtRoot(*drafter, context);
       Commit(*drafter, {3, 1, 2}, context);
     }
-    EXPECT_EQ(drafter->Clone()->laws(), drafter->laws());
+    EXPECT_EQ(drafter->Another()->traits().laws, drafter->traits().laws);
   }
 }
 
@@ -273,7 +280,7 @@ TEST_F(HybridTest, WhoHoldsNoLongerTextIsNotChosen) {
   told_[1] = {.promise = 8, .longest_text = 5};
   told_[2] = {.promise = 7, .longest_text = 6};
   const auto hybrid = Make({.memory = kLong, .start = 2});
-  EXPECT_EQ(hybrid->longest_text(), 6);
+  EXPECT_EQ(hybrid->traits().longest_text, 6);
   std::vector<std::string> drafted;
   for (int length = 1; length < 8; ++length) {
     context_ =
@@ -289,12 +296,12 @@ TEST_F(HybridTest, WhoHoldsNoLongerTextIsNotChosen) {
 
 TEST_F(HybridTest, SequencesShareThePassesOfWhatTheyChose) {
   const auto hybrid = Make({.depths = {0, 2, 0}, .memory = kLong, .start = 2});
-  std::vector<std::unique_ptr<Drafter>> clones;
-  std::vector<Drafter*> drafters;
+  std::vector<std::unique_ptr<Solo>> own;
+  std::vector<Solo*> drafters;
   for (int i = 0; i < 6; ++i) {  // choosing 0, 1, 2, 0, 1, 2
     context_ = ContextOf({7});
-    clones.push_back(hybrid->Clone());
-    drafters.push_back(clones.back().get());
+    own.push_back(hybrid->Another());
+    drafters.push_back(own.back().get());
     ASSERT_TRUE(drafters.back()->Begin(context_).ok());
     for (int refused = 0; refused < i % 3; ++refused)
       Round(*drafters.back(), 0);
@@ -312,10 +319,10 @@ TEST_F(HybridTest, SequencesShareThePassesOfWhatTheyChose) {
 }
 
 TEST(Hybrid, ARankingBecomesALaw) {
-  const auto hybrid = MustBuild(
+  const auto hybrid = MustAsk(
       "hybrid {drafters: [{drafter: {name: copy, min_match: 1}}, {drafter: "
       "{name: random}}], start: 0.5}");
-  EXPECT_EQ(hybrid->laws().size(), 3);
+  EXPECT_EQ(hybrid->traits().laws.size(), 3);
   const Context context = BeginWith(*hybrid, {1, 2, 1, 3, 1});
   for (DraftLaw law : {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement})
     EXPECT_TRUE(
@@ -328,7 +335,7 @@ TEST(Hybrid, ARankingBecomesALaw) {
 }
 
 TEST(Hybrid, AllItsDraftersFollowTheText) {
-  const auto hybrid = MustBuild(
+  const auto hybrid = MustAsk(
       "hybrid {drafters: [{drafter: {name: random}}, {drafter: {name: copy, "
       "min_match: 1, max_match: 2}}], start: 1}");
   Context context = BeginWith(*hybrid, {1, 2});

@@ -28,6 +28,7 @@
 #include "tests/drafters/trying.h"
 #include "tests/support/drafting.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
@@ -63,7 +64,8 @@ struct Relayed {
       parts.push_back(std::make_unique<Counted>(
           std::make_unique<SmallModel>(model, Rule()), asked[part], ahead));
     }
-    drafter = std::make_unique<Relay>(InnerDrafters(std::move(parts)), ends);
+    drafter = std::make_unique<Solo>(
+        std::make_unique<Relay>(InnerDrafters(std::move(parts)), ends));
   }
 
   std::vector<int> PassesOfParts() const {
@@ -73,7 +75,7 @@ struct Relayed {
   }
 
   std::vector<std::shared_ptr<AskedSoFar>> asked;  // by part
-  std::unique_ptr<Drafter> drafter;
+  std::unique_ptr<Solo> drafter;
 };
 
 // Holds every proposal against that of a fresh model of its span.
@@ -133,12 +135,12 @@ TEST(Relay, OfOneDrafterAndItselfIsThatDrafter) {
        {"{name: ngram, history: 0}", "{name: copy, min_match: 1}"}) {
     std::mt19937_64 bits(1);
     const AskedFor small = {.vocab_size = kVocab};
-    const auto alone = MustBuild(
-        absl::StrCat("relay {spans: [{drafter: ", spec, "}]}"), small);
+    const auto alone =
+        MustAsk(absl::StrCat("relay {spans: [{drafter: ", spec, "}]}"), small);
     const auto relay =
-        MustBuild(absl::StrCat("relay {spans: [{levels: 1, drafter: ", spec,
-                               "}, {drafter: ", spec, "}]}"),
-                  small);
+        MustAsk(absl::StrCat("relay {spans: [{levels: 1, drafter: ", spec,
+                             "}, {drafter: ", spec, "}]}"),
+                small);
     Context context = BeginWith(*alone, {1, 3});
     BeginWith(*relay, {1, 3});
     for (int round = 0; round < 50; ++round) {
@@ -156,7 +158,7 @@ std::vector<int> PassesOfAChain(const std::vector<int>& ends, bool ahead) {
   Relayed relay(ends, ahead);
   const Context context = ContextOf({kVocab, 1, 3});
   EXPECT_TRUE(relay.drafter->Begin(context).ok());
-  EXPECT_EQ(relay.drafter->proposes_ahead(), ahead);
+  EXPECT_EQ(relay.drafter->traits().proposes_ahead, ahead);
   MustDraft(*relay.drafter, *PolicyOf("chain {gamma: 6}"),
             {.context = context});
   return relay.PassesOfParts();
@@ -173,14 +175,14 @@ TEST(Relay, ALaterDrafterReadsWhatStandsAboveItsSpan) {
 TEST(Relay, SequencesSharePassesOfEachDrafter) {
   const auto policy = PolicyOf("expansion {branching: [2, 1, 1, 1]}");
   Relayed relay({2});
-  std::vector<std::unique_ptr<Drafter>> clones;
-  std::vector<Drafter*> drafters;
+  std::vector<std::unique_ptr<Solo>> own;
+  std::vector<Solo*> drafters;
   std::vector<Context> contexts;
   for (int i = 0; i < 4; ++i) {
     contexts.push_back(ContextOf({kVocab, i, 2}));
     contexts.back().prompt = static_cast<std::uint32_t>(i);
-    clones.push_back(relay.drafter->Clone());
-    drafters.push_back(clones.back().get());
+    own.push_back(relay.drafter->Another());
+    drafters.push_back(own.back().get());
     ASSERT_TRUE(drafters.back()->Begin(contexts.back()).ok());
   }
   const std::vector<TrunkTree> trees =
@@ -196,7 +198,7 @@ TEST(Relay, ADrafterSaysNothingBehindWhatItHolds) {
     for (int far = 2; far < 12; ++far) {
       SCOPED_TRACE(absl::StrCat(near, " ", far));
       Relayed relay({3}, true, {near, far});
-      EXPECT_EQ(relay.drafter->longest_text(), std::max(near, far));
+      EXPECT_EQ(relay.drafter->traits().longest_text, std::max(near, far));
       ASSERT_TRUE(relay.drafter->Begin(context).ok());
       const absl::StatusOr<TrunkTree> tree =
           TryDraft(*relay.drafter, *PolicyOf("chain {gamma: 7}"),
@@ -214,7 +216,8 @@ TEST(Relay, DrawsByTheLawsThatAllGive) {
     return MustBuild(absl::StrCat(
                          "relay {spans: [{levels: 1, drafter: {name: ", first,
                          "}}, {drafter: {name: ", second, "}}]}"))
-        ->laws();
+        ->traits()
+        .laws;
   };
   EXPECT_EQ(laws("ngram", "random").size(), 3);
   EXPECT_EQ(laws("ngram", "copy"),

@@ -33,6 +33,7 @@
 #include "tests/core/transformer/walk.h"
 #include "tests/support/made/golden_model.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
 #include "tree/verdict.h"
@@ -260,9 +261,10 @@ TEST_P(EagleGolden, DraftsTreesAndFollowsWhatIsAccepted) {
   for (int accepted = 0; accepted <= static_cast<int>(path.size());
        ++accepted) {
     SCOPED_TRACE(absl::StrCat(accepted, " accepted"));
-    Eagle drafter(std::shared_ptr<const EagleHead>(
-                      head_.get(), [](const EagleHead* /*kept*/) {}),
-                  SamplingRule());
+    Solo drafter(std::make_unique<Eagle>(
+        std::shared_ptr<const EagleHead>(head_.get(),
+                                         [](const EagleHead* /*kept*/) {}),
+        SamplingRule()));
     Context context = Text();
     ASSERT_TRUE(drafter.Begin(context).ok());
     TrunkTree tree(context.root(), 0, DraftLaw::kIndependent);

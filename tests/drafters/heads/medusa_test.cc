@@ -27,6 +27,7 @@
 #include "tests/support/decoding.h"
 #include "tests/support/made/golden_model.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
 
@@ -69,15 +70,15 @@ class MedusaTest : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(MedusaTest, GivesEveryDepthItsHeadsLawWhateverThePath) {
-  const auto drafter = Drafter({.temperature = 0.7});
+  Solo drafter(Drafter({.temperature = 0.7}));
   const Context context = Known();
-  ASSERT_TRUE(drafter->Begin(context).ok());
+  ASSERT_TRUE(drafter.Begin(context).ok());
   TrunkTree tree(3, 0, DraftLaw::kIndependent);
-  const auto first = drafter->Propose(context, tree, {0});
+  const auto first = drafter.Propose(context, tree, {0});
   ASSERT_TRUE(first.ok()) << first.status();
   tree.SetProposal(0, first->front());
   for (TokenId token : {4, 5}) tree.AddDraw(0, token, first->front());
-  const auto second = drafter->Propose(context, tree, {1, 2});
+  const auto second = drafter.Propose(context, tree, {1, 2});
   ASSERT_TRUE(second.ok()) << second.status();
   const SamplingRule rule({.temperature = 0.7});
   const auto law = [&](std::size_t head) {
@@ -91,41 +92,41 @@ TEST_P(MedusaTest, GivesEveryDepthItsHeadsLawWhateverThePath) {
 }
 
 TEST_P(MedusaTest, HasNothingBelowItsLastHeadOrWithoutAState) {
-  const auto drafter = Drafter();
+  Solo drafter(Drafter());
   Context context = Known();
   TrunkTree tree(3, 0, DraftLaw::kIndependent);
   int at = 0;
-  EXPECT_EQ(drafter->heads(), kMadeHeads);
+  EXPECT_EQ(drafter.traits().depth_heads, kMadeHeads);
   for (int depth = 0; depth < kMadeHeads; ++depth) {
-    const auto law = drafter->Propose(context, tree, {at});
+    const auto law = drafter.Propose(context, tree, {at});
     ASSERT_TRUE(law.ok());
     EXPECT_FALSE(law->front().empty());
     tree.SetProposal(at, law->front());
     at = tree.AddDraw(at, 7, law->front());
   }
-  const auto below = drafter->Propose(context, tree, {at});
+  const auto below = drafter.Propose(context, tree, {at});
   ASSERT_TRUE(below.ok());
   EXPECT_TRUE(below->front().empty());
   context.features.rows = 0;
-  ASSERT_TRUE(drafter->Begin(context).ok());
+  ASSERT_TRUE(drafter.Begin(context).ok());
   const auto none =
-      drafter->Propose(context, TrunkTree(3, 0, DraftLaw::kIndependent), {0});
+      drafter.Propose(context, TrunkTree(3, 0, DraftLaw::kIndependent), {0});
   ASSERT_TRUE(none.ok());
   EXPECT_TRUE(none->front().empty());
 }
 
 TEST_P(MedusaTest, RanksByTheMassesOfTemperatureOneWhenGreedy) {
-  const auto drafter = Drafter({.temperature = 0});
+  Solo drafter(Drafter({.temperature = 0}));
   const Context context = Known();
   const auto ranked =
-      drafter->Propose(context, TrunkTree(3, 0, DraftLaw::kDeterministic), {0});
+      drafter.Propose(context, TrunkTree(3, 0, DraftLaw::kDeterministic), {0});
   ASSERT_TRUE(ranked.ok());
   EXPECT_EQ(ranked->front().vocab_size(), target_->vocab_size());
   int candidates = 0;
   ranked->front().ForEach([&](TokenId, double) { ++candidates; });
   EXPECT_GT(candidates, 10);
   const auto drawn =
-      drafter->Propose(context, TrunkTree(3, 0, DraftLaw::kIndependent), {0});
+      drafter.Propose(context, TrunkTree(3, 0, DraftLaw::kIndependent), {0});
   ASSERT_TRUE(drawn.ok());
   EXPECT_NEAR(drawn->front().Mass(ranked->front().Argmax()), 1, 1e-12);
 }

@@ -38,6 +38,7 @@
 #include "tests/support/made/golden_model.h"
 #include "tests/support/models.h"
 #include "tests/support/must_read.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
@@ -80,9 +81,16 @@ struct Scored {
   std::unique_ptr<Scores> scores;
 };
 
-std::string PlantedOn(Pass& drafter, const std::string& text, int max_depth) {
+Solo Passing(std::shared_ptr<const LookaheadChain> chain, int after,
+             const SamplingOptions& sampling = {}) {
+  return Solo(
+      std::make_unique<Pass>(std::move(chain), after, SamplingRule(sampling)));
+}
+
+std::string PlantedOn(const Solo& drafter, const std::string& text,
+                      int max_depth) {
   TrunkTree tree = ParseGrowth(text);
-  drafter.Plant(ContextOf({9}), max_depth, tree);
+  PlantProbes(drafter, ContextOf({9}), max_depth, tree);
   return ToText(tree);
 }
 
@@ -92,27 +100,27 @@ TEST(Pass, PlantsItsChainAfterTheLikeliestNodes) {
            {1, "9(2(1) 5 *0(*0))"},
            {2, "9(2(1 *0(*0)) 5 *0(*0))"},
            {9, "9(2(1(*0(*0)) *0(*0)) 5(*0(*0)) *0(*0))"}}) {
-    Pass drafter(ChainOf({1, 2}), after, SamplingRule());
+    const Solo drafter = Passing(ChainOf({1, 2}), after);
     EXPECT_EQ(PlantedOn(drafter, "9(2(1) 5)", 100), planted);
-    EXPECT_EQ(drafter.probes(), 2 * after);
+    EXPECT_EQ(drafter.traits().probes, 2 * after);
   }
-  Pass drafter(ChainOf({1, 2}), 9, SamplingRule());
+  const Solo drafter = Passing(ChainOf({1, 2}), 9);
   EXPECT_EQ(PlantedOn(drafter, "9(2(1) 5)", 2), "9(2(1 *0) 5(*0) *0(*0))")
       << "the context ends";
 }
 
-// The rows behind the accepted node are those of a text in which the links
+// The rows after the accepted node are those of a text in which the links
 // stand in the place of the tokens to come.
 TEST(Pass, DraftsByTheRowsBehindTheLastAcceptedNode) {
   const auto target = WithStates(*Toy({.vocab_size = 3}));
   const std::vector<TokenId> text = {0, 1, 2, 0};
   for (const std::vector<int>& path :
        std::vector<std::vector<int>>{{}, {1}, {1, 2}}) {
-    Pass drafter(ChainOf({2, 1}), 9, SamplingRule());
+    Solo drafter = Passing(ChainOf({2, 1}), 9);
     Context context = BeginWith(drafter, text);
     EXPECT_TRUE(AtRoot(drafter, context).empty()) << "nothing is known yet";
     TrunkTree grown = ParseGrowth("0(1(2))", 0, DraftLaw::kIndependent, 3);
-    drafter.Plant(context, 100, grown);
+    PlantProbes(drafter, context, 100, grown);
     const DraftTree tree = Merge({&grown, 1});
     const Scored round(*target, text, tree);
     const Verdict verdict = {.path = path, .next = 1};
@@ -139,10 +147,10 @@ TEST(Pass, DraftsByTheRowsBehindTheLastAcceptedNode) {
 
 TEST(Pass, HasNothingToSayAfterANodeWithoutAChain) {
   const auto target = WithStates(*Toy({.vocab_size = 3}));
-  Pass drafter(ChainOf({2, 1}), 1, SamplingRule());
+  Solo drafter = Passing(ChainOf({2, 1}), 1);
   Context context = BeginWith(drafter, {0, 1});
   TrunkTree grown = ParseGrowth("1(1)", 0, DraftLaw::kIndependent, 3);
-  drafter.Plant(context, 100, grown);
+  PlantProbes(drafter, context, 100, grown);
   const DraftTree tree = Merge({&grown, 1});
   const Scored round(*target, {0, 1}, tree);
   context.scored = round.scores.get();
@@ -157,10 +165,10 @@ TEST(Pass, HasNothingToSayAfterANodeWithoutAChain) {
 
 TEST(Pass, RanksByTheMassesOfTemperatureOneWhenGreedy) {
   const auto target = WithStates(*Toy({.vocab_size = 3}));
-  Pass drafter(ChainOf({2}), 1, SamplingRule({.temperature = 0}));
+  Solo drafter = Passing(ChainOf({2}), 1, {.temperature = 0});
   Context context = BeginWith(drafter, {0, 1});
   TrunkTree grown(1, 0, DraftLaw::kIndependent);
-  drafter.Plant(context, 100, grown);
+  PlantProbes(drafter, context, 100, grown);
   const DraftTree tree = Merge({&grown, 1});
   const Scored round(*target, {0, 1}, tree);
   context.scored = round.scores.get();
@@ -205,7 +213,7 @@ TEST(Pass, LeavesATransformersGreedyTextAsItIs) {
   }
 }
 
-// Behind a text, in the pass that reads its last token.
+// After a text, in the pass that reads its last token.
 TEST(Pass, VectorsThatShipAgreeWithPyTorch) {
   const auto target = LoadModel("models/pycode-target", BackendOf("cpu"));
   const auto chain = LoadLookaheadChain("models/pycode-lookahead", *target);
@@ -214,9 +222,8 @@ TEST(Pass, VectorsThatShipAgreeWithPyTorch) {
   ASSERT_EQ(goldens.size(), 3U);
   for (const ShippedGolden& golden : goldens) {
     TrunkTree grown(golden.ids.back(), 0, DraftLaw::kIndependent);
-    Pass drafter(std::make_shared<const LookaheadChain>(**chain), 1,
-                 SamplingRule());
-    drafter.Plant(ContextOf(golden.ids), 100, grown);
+    PlantProbes(Passing(std::make_shared<const LookaheadChain>(**chain), 1),
+                ContextOf(golden.ids), 100, grown);
     const Scored round(*target, golden.ids, Merge({&grown, 1}));
     ASSERT_EQ(golden.rows.size(), (*chain)->size());
     for (std::size_t link = 0; link < golden.rows.size(); ++link)

@@ -26,7 +26,6 @@
 #include "core/tokenizer/tokenizer.h"
 #include "drafters/drafter.h"
 #include "drafters/models/own_reader.h"
-#include "drafters/workbench.h"
 #include "tests/conformance/toys.h"
 #include "tests/drafters/asking.h"
 #include "tests/drafters/models/other_models.h"
@@ -34,6 +33,7 @@
 #include "tests/support/drafting.h"
 #include "tests/support/made/toy_tokenizer.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
@@ -51,6 +51,11 @@ SamplingRule Rule() {
   return SamplingRule({.repetition_penalty = 1.3, .temperature = 0.8});
 }
 
+Solo Asked(const OtherPair& pair, const SamplingRule& rule) {
+  return Solo(
+      std::make_unique<CommonTokens>(pair.vocab_size(), pair.Open(), rule));
+}
+
 // A drafter in use. Every proposal it makes is held against one made from
 // nothing: the whole text cut anew, and the path below it.
 class Compared : public CommonTokens {
@@ -59,9 +64,9 @@ class Compared : public CommonTokens {
       : CommonTokens(pair.vocab_size(), pair.Open(), Rule()),
         pair_(std::move(pair)) {}
 
-  absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
+  absl::StatusOr<std::vector<Proposals>> Propose(
       absl::Span<const DraftRequest> requests) override {
-    auto all = CommonTokens::ProposeAll(requests);
+    auto all = CommonTokens::Propose(requests);
     EXPECT_TRUE(all.ok()) << all.status();
     for (std::size_t i = 0; i < requests.size(); ++i)
       for (std::size_t j = 0; j < requests[i].nodes.size(); ++j)
@@ -123,8 +128,9 @@ std::string RandomPolicy(std::mt19937_64& bits) {
 }
 
 // Rounds of which some are abandoned.
-void RunRounds(Compared& drafter, const OtherPair& pair, std::uint64_t seed,
-               int rounds = 60) {
+void RunRounds(const OtherPair& pair, std::uint64_t seed, int rounds = 60) {
+  const auto compared = std::make_shared<Compared>(pair);
+  Solo drafter(compared);
   std::mt19937_64 bits(seed);
   Context context = BeginWith(drafter, {0, 1, 0});
   for (int round = 0; round < rounds; ++round) {
@@ -138,14 +144,11 @@ void RunRounds(Compared& drafter, const OtherPair& pair, std::uint64_t seed,
                                      {.seed = bits(), .context = context});
     EndRound(tree, pair.vocab_size(), bits, {&drafter}, context);
   }
+  EXPECT_GT(compared->compared, 150);
 }
 
 TEST(CommonTokens, ProposesAsOneThatReadsTheWholeTextWhateverTheVerdicts) {
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
-    Compared drafter(Letters());
-    RunRounds(drafter, Letters(), seed);
-    EXPECT_GT(drafter.compared, 150);
-  }
+  for (std::uint64_t seed = 0; seed < 6; ++seed) RunRounds(Letters(), seed);
 }
 
 // Its pattern looks three letters ahead: what had settled changes at times, and
@@ -154,15 +157,11 @@ TEST(CommonTokens, ReadsAgainWhatHadNotSettledAfterAll) {
   const auto own =
       ToyTokenizer({"a", "b", "c", "ab"}, {.pattern = "abbc|a|b|c"});
   const OtherPair pair({"a", "b", "c"}, own, 4);
-  for (std::uint64_t seed = 0; seed < 6; ++seed) {
-    Compared drafter(pair);
-    RunRounds(drafter, pair, seed);
-    EXPECT_GT(drafter.compared, 150);
-  }
+  for (std::uint64_t seed = 0; seed < 6; ++seed) RunRounds(pair, seed);
 }
 
 TEST(CommonTokens, BeginForgetsThePreviousPrompt) {
-  Compared drafter(Letters());
+  Solo drafter(std::make_unique<Compared>(Letters()));
   for (const std::vector<TokenId>& prompt :
        {std::vector<TokenId>{0, 1}, {2}, {1, 4, 0}, {3, 3}}) {
     const Context context = BeginWith(drafter, prompt);
@@ -186,10 +185,11 @@ TEST(CommonTokens, BeginsATextAsItsTokenizerDoes) {
 }
 
 TEST(CommonTokens, SaysNothingWithoutAText) {
-  Compared drafter(Letters());
+  const auto compared = std::make_shared<Compared>(Letters());
+  Solo drafter(compared);
   const Context context = BeginWith(drafter, {2});  // a c, which it lacks
   EXPECT_TRUE(AtRoot(drafter, context).empty());
-  EXPECT_EQ(drafter.silent, 1);
+  EXPECT_EQ(compared->silent, 1);
 }
 
 // Its likeliest token may be one that the target lacks.
@@ -200,7 +200,7 @@ TEST(CommonTokens, TakesTheBestCommonTokenAtTemperatureZero) {
         return std::vector<double>{0.6, 0.3, 0.1};
       });
   const auto at_root = [&](const SamplingOptions& options, DraftLaw law) {
-    CommonTokens drafter(3, pair.Open(), SamplingRule(options));
+    Solo drafter = Asked(pair, SamplingRule(options));
     const Context context = BeginWith(drafter, {0});
     return Masses(AtRoot(drafter, context, law));
   };
@@ -221,7 +221,7 @@ TEST(CommonTokens, TakesTheBestCommonTokenAtTemperatureZero) {
 // Two bytes make é; the text ends between them.
 TEST(CommonTokens, ReadsWhatCutsACharacterTokenByToken) {
   const auto at_root = [](const OtherPair& pair) {
-    CommonTokens drafter(pair.vocab_size(), pair.Open(), SamplingRule());
+    Solo drafter = Asked(pair, SamplingRule());
     const Context context = BeginWith(drafter, {'a', 0xC3});
     return AtRoot(drafter, context);
   };
@@ -247,7 +247,7 @@ TEST(CommonTokens, DraftsNothingBehindWhatItHolds) {
   for (const int limit : {1, 2, 3, 4, 5, 9}) {
     SCOPED_TRACE(limit);
     pair.model = Limited(Toy({.vocab_size = 3, .seed = 3}), limit);
-    CommonTokens drafter(2, pair.Open(), Rule());
+    Solo drafter = Asked(pair, Rule());
     // b b ab a: four of its tokens.
     Context context = BeginWith(drafter, {1, 1, 0, 1, 0});
     const TrunkTree tree =
@@ -262,17 +262,16 @@ TEST(CommonTokens, DraftsNothingBehindWhatItHolds) {
 
 TEST(CommonTokens, SequencesTogetherDraftAsEachAlone) {
   const OtherPair pair = Letters();
-  const OtherModel opened = pair.Open();
   const std::unique_ptr<TreePolicy> policy =
       PolicyOf("expansion {branching: [2, 2, 1]}");
-  std::vector<std::unique_ptr<Drafter>> own;
-  std::vector<Drafter*> drafters;
+  std::vector<std::unique_ptr<Solo>> own;
+  std::vector<Solo*> drafters;
   std::vector<Context> contexts;
-  CommonTokens first(pair.vocab_size(), opened, Rule());
+  const Solo first = Asked(pair, Rule());
   // The third has nothing to say.
   for (const std::vector<TokenId>& prompt :
        {std::vector<TokenId>{0, 1, 1}, {3, 0, 2, 1, 0}, {2}, {1}}) {
-    own.push_back(first.Clone());
+    own.push_back(first.Another());
     drafters.push_back(own.back().get());
     contexts.push_back(BeginWith(*own.back(), prompt));
     contexts.back().prompt = static_cast<std::uint32_t>(contexts.size());
@@ -282,7 +281,7 @@ TEST(CommonTokens, SequencesTogetherDraftAsEachAlone) {
     const std::vector<TrunkTree> together =
         DraftTogether(drafters, contexts, *policy);
     for (std::size_t i = 0; i < drafters.size(); ++i) {
-      CommonTokens alone(pair.vocab_size(), opened, Rule());
+      Solo alone = Asked(pair, Rule());
       ASSERT_TRUE(alone.Begin(contexts[i]).ok());
       ExpectSameTree(together[i],
                      DraftTogether({&alone}, {contexts[i]}, *policy).front());
@@ -303,14 +302,14 @@ TEST(CommonTokens, ReadsNoRowOfTheTextTwiceOnceItHasSettled) {
         masses[text.size() % 4] = 0.7;
         return masses;
       });
-  CommonTokens drafter(3, pair.Open(), Rule());
+  Solo drafter = Asked(pair, Rule());
   Context context = BeginWith(drafter, {0, 1, 1});
   std::mt19937_64 bits(2);
   for (int round = 0; round < 400; ++round) {
     rows = 0;
     const TrunkTree tree = MustDraft(drafter, *PolicyOf("chain {gamma: 3}"),
                                      {.seed = bits(), .context = context});
-    EXPECT_LE(rows, 12) << "behind " << context.tokens.size() << " tokens";
+    EXPECT_LE(rows, 12) << "after " << context.tokens.size() << " tokens";
     EndRound(tree, 3, bits, {&drafter}, context);
   }
   EXPECT_GT(context.tokens.size(), 400);

@@ -20,13 +20,13 @@
 #include "core/tokenizer/growing_text.h"
 #include "core/tokenizer/spellings.h"
 #include "core/tokenizer/tokenizer.h"
-#include "drafters/drafter.h"
 #include "tests/drafters/asking.h"
 #include "tests/drafters/models/other_models.h"
 #include "tests/drafters/trying.h"
 #include "tests/support/drafting.h"
 #include "tests/support/made/toy_tokenizer.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tree/draft_tree.h"
 #include "tree/tree_policy.h"
 #include "tree/trunk_tree.h"
@@ -46,7 +46,7 @@ OtherPair Letters(int seed = 4) {
 }
 
 // A model that writes this text letter by letter, whatever stands before it,
-// behind `behind` tokens; then it ends it.
+// after the first `behind` tokens; then it ends it.
 OtherPair Writing(const std::vector<std::string>& target,
                   const std::string& text, std::size_t behind) {
   OtherPair pair(target, {"<stop>", "a", "b", "c", "d", " "}, 1);
@@ -64,12 +64,13 @@ OtherPair Writing(const std::vector<std::string>& target,
   return pair;
 }
 
-Retokenized Made(const OtherPair& pair, int write = 32) {
-  return {pair.vocab_size(), pair.Open(), write};
+Solo Made(const OtherPair& pair, int write = 32) {
+  return Solo(
+      std::make_unique<Retokenized>(pair.vocab_size(), pair.Open(), write));
 }
 
 // The chain that is drafted, as deep as it goes.
-Ids Drafted(Retokenized& drafter, const Context& context, int gamma = 20) {
+Ids Drafted(Solo& drafter, const Context& context, int gamma = 20) {
   const TrunkTree tree =
       MustDraft(drafter, *PolicyOf(absl::StrCat("chain {gamma: ", gamma, "}")),
                 {.law = DraftLaw::kDeterministic, .context = context});
@@ -81,14 +82,14 @@ Ids Drafted(Retokenized& drafter, const Context& context, int gamma = 20) {
 
 Ids DraftedAfter(const OtherPair& pair, const Ids& prompt, int gamma = 20,
                  int write = 32) {
-  Retokenized drafter = Made(pair, write);
+  Solo drafter = Made(pair, write);
   const Context context = BeginWith(drafter, prompt);
   return Drafted(drafter, context, gamma);
 }
 
 TEST(Retokenized, DraftsInTheTargetsTokensWhatWasWritten) {
   const std::vector<std::string> target = {"a", "b", "c", "ab", "abc", "ca"};
-  // Behind cb it writes abccacb and ends.
+  // After cb it writes abccacb and ends.
   EXPECT_THAT(DraftedAfter(Writing(target, "abccacb", 2), {2, 1}),
               ElementsAre(4, 5, 2, 1));
   // What it ends stays; there is no token for it.
@@ -107,7 +108,7 @@ TEST(Retokenized, EndsATextAsTheTargetDoes) {
   EXPECT_THAT(DraftedAfter(Writing(target, "", 1), {1}), ElementsAre(2));
 }
 
-// The target has ab: behind an a it does not go on with a b.
+// The target has ab: after an a it does not go on with a b.
 TEST(Retokenized, DraftsNothingThatTheTargetWouldCutOtherwise) {
   const std::vector<std::string> target = {"a", "b", "c", "ab"};
   EXPECT_THAT(DraftedAfter(Writing(target, "bcc", 2), {2, 0}), IsEmpty());
@@ -203,7 +204,7 @@ std::size_t Stays(const OtherPair& pair, const std::string& text,
 
 // What a drafter in use drafts is what one drafts that reads and writes all
 // from the start, and all of it stays however the text goes on.
-void ExpectDraftsAsFromTheStart(const OtherPair& pair, Retokenized& drafter,
+void ExpectDraftsAsFromTheStart(const OtherPair& pair, Solo& drafter,
                                 const Context& context, std::size_t& drafted) {
   Ids own = pair.Cut(context.tokens);
   std::string text = LastPart(pair, context.tokens);
@@ -246,7 +247,7 @@ TEST(Retokenized, DraftsAsOneThatReadsTheWholeTextWhateverTheVerdicts) {
   std::size_t drafted = 0;
   for (int seed = 1; seed < 9; ++seed) {
     const OtherPair pair = Letters(seed);
-    Retokenized drafter = Made(pair, 9);
+    Solo drafter = Made(pair, 9);
     std::mt19937_64 bits(static_cast<std::uint64_t>(seed));
     Context context = BeginWith(drafter, {0, 1, 3});
     for (int round = 0; round < 40; ++round) {
@@ -266,14 +267,13 @@ TEST(Retokenized, DraftsAsOneThatReadsTheWholeTextWhateverTheVerdicts) {
 
 TEST(Retokenized, SequencesTogetherDraftAsEachAlone) {
   const OtherPair pair = Letters(3);
-  const OtherModel opened = pair.Open();
   const std::unique_ptr<TreePolicy> policy = PolicyOf("chain {gamma: 3}");
-  const Retokenized first(pair.vocab_size(), opened, 9);
-  std::vector<std::unique_ptr<Drafter>> own;
-  std::vector<Drafter*> drafters;
+  const Solo first = Made(pair, 9);
+  std::vector<std::unique_ptr<Solo>> own;
+  std::vector<Solo*> drafters;
   std::vector<Context> contexts;
   for (const Ids& prompt : {Ids{0, 1, 1}, {3, 0, 2, 1, 0}, {2}, {1, 6}}) {
-    own.push_back(first.Clone());
+    own.push_back(first.Another());
     drafters.push_back(own.back().get());
     contexts.push_back(BeginWith(*own.back(), prompt));
   }
@@ -282,7 +282,7 @@ TEST(Retokenized, SequencesTogetherDraftAsEachAlone) {
     const std::vector<TrunkTree> together =
         DraftTogether(drafters, contexts, *policy);
     for (std::size_t i = 0; i < drafters.size(); ++i) {
-      Retokenized alone(pair.vocab_size(), opened, 9);
+      Solo alone = Made(pair, 9);
       ASSERT_TRUE(alone.Begin(contexts[i]).ok());
       ExpectSameTree(together[i],
                      DraftTogether({&alone}, {contexts[i]}, *policy).front());
@@ -304,7 +304,7 @@ TEST(Retokenized, ReadsNoRowOfTheTextTwiceOnceItHasSettled) {
         masses[2 + text.size() % 5] = 1;
         return masses;
       });
-  Retokenized drafter = Made(pair, 9);
+  Solo drafter = Made(pair, 9);
   Context context = BeginWith(drafter, {0, 1, 3});
   std::mt19937_64 bits(2);
   for (int round = 0; round < 300; ++round) {
@@ -312,14 +312,15 @@ TEST(Retokenized, ReadsNoRowOfTheTextTwiceOnceItHasSettled) {
     const TrunkTree tree =
         MustDraft(drafter, *PolicyOf("chain {gamma: 3}"),
                   {.law = DraftLaw::kDeterministic, .context = context});
-    EXPECT_LE(rows, 20) << "behind " << context.tokens.size() << " tokens";
+    EXPECT_LE(rows, 20) << "after " << context.tokens.size() << " tokens";
     EndRound(tree, 6, bits, {&drafter}, context);
   }
   EXPECT_GT(context.tokens.size(), 400);
 }
 
 TEST(Retokenized, GivesRankedCandidatesAlone) {
-  EXPECT_THAT(Made(Letters()).laws(), ElementsAre(DraftLaw::kDeterministic));
+  EXPECT_THAT(Made(Letters()).traits().laws,
+              ElementsAre(DraftLaw::kDeterministic));
 }
 
 TEST(Retokenized, RefusesWhatItCannotUse) {

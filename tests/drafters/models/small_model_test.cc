@@ -14,7 +14,6 @@
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/table_model.h"
-#include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
@@ -26,6 +25,7 @@
 #include "tests/support/decoding.h"
 #include "tests/support/drafting.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tests/support/table_drafter.h"
 #include "tests/support/tree_text.h"
 #include "tree/derive.h"
@@ -53,9 +53,9 @@ class Compared : public SmallModel {
  public:
   Compared() : SmallModel(DraftModel(), Rule()) {}
 
-  absl::StatusOr<std::vector<std::vector<Distribution>>> ProposeAll(
+  absl::StatusOr<std::vector<Proposals>> Propose(
       absl::Span<const DraftRequest> requests) override {
-    auto all = SmallModel::ProposeAll(requests);
+    auto all = SmallModel::Propose(requests);
     EXPECT_TRUE(all.ok()) << all.status();
     EXPECT_EQ(all->size(), requests.size());
     for (std::size_t i = 0; i < requests.size(); ++i)
@@ -66,8 +66,7 @@ class Compared : public SmallModel {
   int compared = 0;
 
  private:
-  void Compare(const DraftRequest& request,
-               const std::vector<Distribution>& proposals) {
+  void Compare(const DraftRequest& request, const Proposals& proposals) {
     const TrunkTree& tree = *request.tree;
     const std::vector<int>& nodes = request.nodes;
     EXPECT_EQ(proposals.size(), nodes.size());
@@ -117,7 +116,8 @@ std::string RandomPolicy(std::mt19937_64& bits) {
 // Fifty rounds beside `others` other trunks; some are abandoned on the way.
 void RunRounds(Fate fate, int others, std::uint64_t seed) {
   std::mt19937_64 bits(seed);
-  Compared drafter;
+  const auto compared = std::make_shared<Compared>();
+  Solo drafter(compared);
   Context context = ContextOf({4, 1, 3});
   ASSERT_TRUE(drafter.Begin(context).ok());
   for (int round = 0; round < 50; ++round) {
@@ -131,8 +131,9 @@ void RunRounds(Fate fate, int others, std::uint64_t seed) {
         static_cast<int>(bits() % (1 + static_cast<unsigned>(others)));
     std::vector<TrunkTree> trunks;
     for (int trunk = 0; trunk <= others; ++trunk) {
-      TableDrafter other(Toy({.vocab_size = 4, .seed = 6 + trunk}));
-      Drafter& used = trunk == own ? static_cast<Drafter&>(drafter) : other;
+      Solo other(std::make_unique<TableDrafter>(
+          Toy({.vocab_size = 4, .seed = 6 + trunk})));
+      Solo& used = trunk == own ? drafter : other;
       trunks.push_back(
           MustDraft(used, *PolicyOf(RandomPolicy(bits)),
                     {.seed = bits(), .context = context, .trunk = trunk}));
@@ -142,7 +143,7 @@ void RunRounds(Fate fate, int others, std::uint64_t seed) {
     Commit(tree, verdict, context);
     ASSERT_TRUE(drafter.Observe(context, {tree, verdict, own}).ok());
   }
-  EXPECT_GT(drafter.compared, 100);
+  EXPECT_GT(compared->compared, 100);
 }
 
 TEST(SmallModel, ProposesAsAFreshDrafterDoesWhateverTheVerdicts) {
@@ -168,7 +169,7 @@ TEST(SmallModel, ReadsWhatOtherTrunksDrafted) {
 }
 
 TEST(SmallModel, BeginForgetsThePreviousPrompt) {
-  Compared drafter;
+  Solo drafter(std::make_unique<Compared>());
   for (TokenId first : {1, 2, 3}) {
     const Context context = ContextOf({4, first});
     ASSERT_TRUE(drafter.Begin(context).ok());
@@ -181,12 +182,12 @@ TEST(SmallModel, AnAbandonedRoundChangesNoLaterDraw) {
   const std::unique_ptr<TreePolicy> policy =
       PolicyOf("expansion {branching: [2, 2, 1]}");
   const Context context = ContextOf({4, 2});
-  const auto grown = [&](SmallModel& drafter, std::uint64_t seed) {
+  const auto grown = [&](Solo& drafter, std::uint64_t seed) {
     return ToText(
         MustDraft(drafter, *policy, {.seed = seed, .context = context}));
   };
-  SmallModel fresh(DraftModel(), Rule());
-  SmallModel used(DraftModel(), Rule());
+  Solo fresh(std::make_unique<SmallModel>(DraftModel(), Rule()));
+  Solo used(std::make_unique<SmallModel>(DraftModel(), Rule()));
   ASSERT_TRUE(fresh.Begin(context).ok());
   ASSERT_TRUE(used.Begin(context).ok());
   for (std::uint64_t seed = 0; seed < 10; ++seed) grown(used, seed);
@@ -223,7 +224,7 @@ TEST(SmallModel, DraftsNothingBehindWhatItHolds) {
 }
 
 TEST(SmallModel, GivesEveryLaw) {
-  EXPECT_EQ(SmallModel(DraftModel(), Rule()).laws().size(), 3);
+  EXPECT_EQ(SmallModel(DraftModel(), Rule()).traits().laws.size(), 3);
 }
 
 }  // namespace

@@ -21,7 +21,6 @@
 #include "decode/sequence.h"
 #include "drafters/assets.h"
 #include "drafters/catalogue.h"
-#include "drafters/drafter.h"
 #include "drafters/target/lookahead/gram_pool.h"
 #include "drafters/target/lookahead/window.h"
 #include "drafters/workbench.h"
@@ -180,7 +179,7 @@ TEST(GramPool, KeepsTheNewestDistinctGramsOfAToken) {
 }
 
 TEST(Lookahead, DraftsTheGramsThatBeginWithTheRoot) {
-  const auto drafter = MustBuild(
+  const auto drafter = MustAsk(
       "lookahead {level: 3, window: 2, guesses: 2, pool_from_prompt: true}");
   const Context context = BeginWith(*drafter, {1, 2, 3, 1, 2, 4, 1, 5, 6, 1});
   // After 1 came "2 3", which was pushed out, "2 4" and "5 6".
@@ -191,20 +190,20 @@ TEST(Lookahead, DraftsTheGramsThatBeginWithTheRoot) {
 }
 
 TEST(Lookahead, WithoutThePromptsGramsBeginsWithNone) {
-  const auto drafter = MustBuild("lookahead");
+  const auto drafter = MustAsk("lookahead");
   const Context context = BeginWith(*drafter, {1, 2, 3, 1, 2, 4, 1});
   EXPECT_TRUE(AtRoot(*drafter, context, DraftLaw::kDeterministic).empty());
 }
 
 TEST(Lookahead, PlantsNothingWhereTheWindowHasNoRoom) {
-  const auto drafter = MustBuild("lookahead {level: 3, window: 4}");
+  const auto drafter = MustAsk("lookahead {level: 3, window: 4}");
   const Context context = BeginWith(*drafter, {1, 2});
   for (const auto& [room, rows] : {std::pair{4, 4}, std::pair{3, 0}}) {
     TrunkTree tree(2, 0, DraftLaw::kDeterministic);
-    drafter->Plant(context, room, tree);
+    PlantProbes(*drafter, context, room, tree);
     EXPECT_EQ(tree.size() - 1, rows) << room;
   }
-  EXPECT_EQ(drafter->probes(), 7);
+  EXPECT_EQ(drafter->traits().probes, 7);
 }
 
 // Every place of the text is guessed ahead by a target that counts.
@@ -236,12 +235,12 @@ TEST(Lookahead, LearnsWhatTheTargetSaysInItsOwnPasses) {
 }
 
 TEST(Lookahead, BeginForgetsThePreviousPrompt) {
-  const auto drafter = MustBuild("lookahead {pool_from_prompt: true}");
+  const auto drafter = MustAsk("lookahead {pool_from_prompt: true}");
   BeginWith(*drafter, {1, 2, 3, 4, 5, 1});
   EXPECT_TRUE(
       AtRoot(*drafter, BeginWith(*drafter, {1}), DraftLaw::kDeterministic)
           .empty());
-  EXPECT_FALSE(drafter->carries_state());
+  EXPECT_EQ(drafter->drafter().carried(), nullptr);
 }
 
 TEST(Lookahead, RefusesWhatCannotBe) {

@@ -13,12 +13,12 @@
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
-#include "drafters/drafter.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/drafters/asking.h"
 #include "tests/support/dice.h"
 #include "tests/support/drafting.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
@@ -32,13 +32,13 @@ using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Distribution Asked(Drafter& drafter, const Context& context) {
+Distribution Asked(Solo& drafter, const Context& context) {
   return AtRoot(drafter, context, DraftLaw::kDeterministic);
 }
 
 TEST(Copy, RanksByLengthThenByRecency) {
   // "1 2" was followed by 3 and later by 5; "6 1 2" by 4, before either.
-  const auto drafter = MustBuild("copy");
+  const auto drafter = MustAsk("copy");
   const Context context =
       BeginWith(*drafter, {6, 1, 2, 4, 1, 2, 3, 1, 2, 5, 6, 1, 2});
   const Distribution scores = Asked(*drafter, context);
@@ -52,8 +52,8 @@ TEST(Copy, RanksByLengthThenByRecency) {
 TEST(FirstCopy, CopiesASpanFromTheEarliestPlaceOfTheLongestMatch) {
   const auto draft = [](const std::string& keys,
                         const std::vector<TokenId>& text) {
-    const auto drafter = MustBuild(absl::StrCat("copy {first: true", keys, "}"),
-                                   {.vocab_size = 20});
+    const auto drafter = MustAsk(absl::StrCat("copy {first: true", keys, "}"),
+                                 {.vocab_size = 20});
     const Context context = BeginWith(*drafter, text);
     return ToText(
         MustDraft(*drafter, *PolicyOf("chain {gamma: 12}"),
@@ -75,7 +75,7 @@ TEST(FirstCopy, CopiesASpanFromTheEarliestPlaceOfTheLongestMatch) {
 }
 
 TEST(FirstCopy, GoesOnWhereTheTextDid) {
-  const auto drafter = MustBuild("copy {first: true, span: 2}");
+  const auto drafter = MustAsk("copy {first: true, span: 2}");
   Context context = BeginWith(*drafter, {1, 2, 3, 4, 1, 2});
   EXPECT_EQ(Asked(*drafter, context).Argmax(), 3);
   Commit(*drafter, {3, 4}, context);
@@ -86,7 +86,7 @@ TEST(FirstCopy, GoesOnWhereTheTextDid) {
 }
 
 TEST(Copy, CopiesAPassageToItsEnd) {
-  const auto drafter = MustBuild("copy", {.vocab_size = 20});
+  const auto drafter = MustAsk("copy", {.vocab_size = 20});
   const Context context =
       BeginWith(*drafter, {9, 10, 11, 12, 13, 14, 15, 3, 9, 10});
   EXPECT_EQ(
@@ -99,7 +99,7 @@ TEST(Copy, CopiesAPassageToItsEnd) {
 TEST(Copy, LooksInTheCommittedTextAlone) {
   // On the path, "4 1 2 3" is drafted again; after its first time came a 4,
   // but that was only drafted. What was committed knows "1 2 3" before 9.
-  const auto drafter = MustBuild("copy", {.vocab_size = 10});
+  const auto drafter = MustAsk("copy", {.vocab_size = 10});
   const Context context = BeginWith(*drafter, {1, 2, 3, 9, 2, 3, 4, 1, 2});
   const TrunkTree tree =
       ParseGrowth("2(3(4(1(2(3)))))", 0, DraftLaw::kDeterministic, 10);
@@ -110,12 +110,12 @@ TEST(Copy, LooksInTheCommittedTextAlone) {
 }
 
 TEST(Copy, OfNewWordsDraftsNothing) {
-  const auto drafter = MustBuild("copy {min_match: 1}");
+  const auto drafter = MustAsk("copy {min_match: 1}");
   EXPECT_TRUE(Asked(*drafter, BeginWith(*drafter, {4, 5, 6})).empty());
 }
 
 TEST(Copy, GrowsTrees) {
-  const auto drafter = MustBuild("copy {min_match: 1}");
+  const auto drafter = MustAsk("copy {min_match: 1}");
   const Context context = BeginWith(*drafter, {1, 2, 1, 3, 1});
   EXPECT_EQ(
       ToText(MustDraft(*drafter, *PolicyOf("expansion {branching: [2, 1]}"),
@@ -127,26 +127,26 @@ TEST(Copy, MatchesNoShorterThanItShould) {
   const std::vector<TokenId> text = {1, 2, 3, 4, 2, 3};
   for (const auto& [spec, found] : std::vector<std::pair<std::string, bool>>{
            {"copy {min_match: 2}", true}, {"copy {min_match: 3}", false}}) {
-    const auto drafter = MustBuild(spec);
+    const auto drafter = MustAsk(spec);
     EXPECT_EQ(!Asked(*drafter, BeginWith(*drafter, text)).empty(), found)
         << spec;
   }
 }
 
 TEST(Copy, OfOneTokenDraftsNothing) {
-  const auto drafter = MustBuild("copy {min_match: 1}");
+  const auto drafter = MustAsk("copy {min_match: 1}");
   EXPECT_TRUE(Asked(*drafter, BeginWith(*drafter, {1})).empty());
 }
 
 TEST(Copy, BeginForgetsThePreviousPrompt) {
-  const auto drafter = MustBuild("copy {min_match: 1}");
+  const auto drafter = MustAsk("copy {min_match: 1}");
   BeginWith(*drafter, {1, 2, 1});
   EXPECT_TRUE(Asked(*drafter, BeginWith(*drafter, {1})).empty());
-  EXPECT_FALSE(drafter->carries_state());
+  EXPECT_EQ(drafter->drafter().carried(), nullptr);
 }
 
 TEST(Copy, GivesNoMoreCandidatesThanScoresAreGoodFor) {
-  const auto drafter = MustBuild(
+  const auto drafter = MustAsk(
       "copy {min_match: 1, max_match: 1, "
       "history: 0}",
       {.vocab_size = 200});
@@ -205,7 +205,7 @@ TEST(Copy, FindsWhatALookAtEveryPlaceFinds) {
     options.min_match = dice.Between(1, options.max_match);
     options.history =
         dice.OneIn(3) ? 0 : options.max_match + dice.Between(1, 20);
-    Copy drafter(letters, options);
+    Solo drafter(std::make_unique<Copy>(letters, options));
     Context context = BeginWith(drafter, {dice.Below(letters)});
     for (int round = 0; round < 25; ++round) {
       const TrunkTree tree =
@@ -229,7 +229,8 @@ TEST(Copy, FindsWhatALookAtEveryPlaceFinds) {
 }
 
 TEST(Copy, RanksAndIsNoLaw) {
-  EXPECT_THAT(MustBuild("copy")->laws(), ElementsAre(DraftLaw::kDeterministic));
+  EXPECT_THAT(MustBuild("copy")->traits().laws,
+              ElementsAre(DraftLaw::kDeterministic));
 }
 
 TEST(Copy, RefusesWhatCannotBe) {
@@ -247,7 +248,7 @@ TEST(Copy, RefusesWhatCannotBe) {
 }
 
 TEST(Copy, PromisesAsManyTokensAsMatch) {
-  const auto copy = MustBuild("copy {min_match: 2, max_match: 3}");
+  const auto copy = MustAsk("copy {min_match: 2, max_match: 3}");
   const auto promise = [&](std::vector<TokenId> prompt) {
     return copy->Promise(BeginWith(*copy, std::move(prompt)));
   };

@@ -10,13 +10,13 @@
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/tokenizer/tokenizer.h"
-#include "drafters/drafter.h"
 #include "drafters/text/grammar/pattern.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/drafters/asking.h"
 #include "tests/support/drafting.h"
 #include "tests/support/made/toy_tokenizer.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 
@@ -30,22 +30,23 @@ std::shared_ptr<const Tokenizer> Letters() {
   return ToyTokenizer({"a", "b", "c", "ab", "bc", "abc", "<end>"});
 }
 
-Grammar Drafting(const std::string& pattern, GrammarOptions options = {}) {
+Solo Drafting(const std::string& pattern, GrammarOptions options = {}) {
   absl::StatusOr<Pattern> parsed = Pattern::Parse(pattern);
   Check(parsed.ok(), parsed.status().message());
-  return {7, options, std::make_shared<const Pattern>(*std::move(parsed)),
-          Letters()};
+  return Solo(std::make_unique<Grammar>(
+      7, options, std::make_shared<const Pattern>(*std::move(parsed)),
+      Letters()));
 }
 
 // What it drafts, as a chain: "4(5(6))".
-std::string Draft(Drafter& drafter, const Context& context) {
+std::string Draft(Solo& drafter, const Context& context) {
   return ToText(
       MustDraft(drafter, *PolicyOf("chain {gamma: 8}"),
                 {.law = DraftLaw::kDeterministic, .context = context}));
 }
 
 TEST(Grammar, DraftsWhatIsCertain) {
-  Grammar drafter = Drafting("c(abc|b)cab");
+  Solo drafter = Drafting("c(abc|b)cab");
   Context context = BeginWith(drafter, {0});
   EXPECT_EQ(Draft(drafter, context), "0(2)") << "then a or b";
   EXPECT_EQ(drafter.Promise(context), 1.0);
@@ -59,9 +60,9 @@ TEST(Grammar, DraftsWhatIsCertain) {
   EXPECT_EQ(Draft(drafter, context), "0") << "and is broken";
 }
 
-TEST(Grammar, IsCutBehindTheLastToken) {
-  // Behind a `b` of its own, `c` stands alone: `bc` would be another text.
-  Grammar drafter = Drafting("bcab");
+TEST(Grammar, IsCutAfterTheLastToken) {
+  // After a `b` of its own, `c` stands alone: `bc` would be another text.
+  Solo drafter = Drafting("bcab");
   Context context = BeginWith(drafter, {0});
   EXPECT_EQ(Draft(drafter, context), "0(4(3))");
   Commit(drafter, {1}, context);
@@ -69,7 +70,7 @@ TEST(Grammar, IsCutBehindTheLastToken) {
 }
 
 TEST(Grammar, EndsWithTheFirstByteThatBreaksIt) {
-  Grammar drafter = Drafting("abab(a|b)c*");
+  Solo drafter = Drafting("abab(a|b)c*");
   Context context = BeginWith(drafter, {0});
   EXPECT_EQ(Draft(drafter, context), "0(3(3))");
   Commit(drafter, {3, 2}, context);
@@ -83,11 +84,11 @@ TEST(Grammar, EndsWithTheFirstByteThatBreaksIt) {
 }
 
 TEST(Grammar, MaySpeakOfThePromptToo) {
-  Grammar text = Drafting("(ab)*cabc", {.of = GrammarOptions::Of::kText});
+  Solo text = Drafting("(ab)*cabc", {.of = GrammarOptions::Of::kText});
   const Context context = BeginWith(text, {6, 3, 3, 2});
   EXPECT_EQ(Draft(text, context), "2(5)")
       << "what begins a text is passed over";
-  Grammar output = Drafting("(ab)*cabc");
+  Solo output = Drafting("(ab)*cabc");
   EXPECT_EQ(Draft(output, BeginWith(output, {6, 3, 3, 2})), "2");
 }
 
@@ -96,8 +97,9 @@ TEST(Grammar, MaySpeakOfEachLine) {
   const auto tokens = ToyTokenizer({"a", "b", "\n", "ab", "ba"});
   absl::StatusOr<Pattern> lines = Pattern::Parse("a(ba)+b|bbb");
   Check(lines.ok(), lines.status().message());
-  Grammar drafter(5, {.of = GrammarOptions::Of::kLine},
-                  std::make_shared<const Pattern>(*std::move(lines)), tokens);
+  Solo drafter(std::make_unique<Grammar>(
+      5, GrammarOptions{.of = GrammarOptions::Of::kLine},
+      std::make_shared<const Pattern>(*std::move(lines)), tokens));
   Context context = BeginWith(drafter, {1, 0, 2, 0});
   EXPECT_EQ(Draft(drafter, context), "0(1(3))") << "b ends it or goes on";
   Commit(drafter, {0}, context);
@@ -111,10 +113,10 @@ TEST(Grammar, MaySpeakOfEachLine) {
 }
 
 TEST(Grammar, DraftsNoMoreTokensThanItMay) {
-  Grammar drafter = Drafting("(abc){20}", {.tokens = 3});
+  Solo drafter = Drafting("(abc){20}", {.tokens = 3});
   EXPECT_EQ(Draft(drafter, BeginWith(drafter, {0})), "0(5(5(5)))");
   // Bytes that no token has.
-  Grammar unknown = Drafting("xyz");
+  Solo unknown = Drafting("xyz");
   EXPECT_EQ(Draft(unknown, BeginWith(unknown, {0})), "0");
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/base/token.h"
@@ -15,6 +16,7 @@
 #include "tests/support/dice.h"
 #include "tests/support/drafting.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/derive.h"
 #include "tree/trunk_tree.h"
@@ -67,7 +69,7 @@ TEST(NGram, ProposesTheRecountAtEveryNode) {
     options.max_order = dice.Between(2, 5);
     options.min_order = dice.Between(2, options.max_order);
     options.history = dice.OneIn(3) ? 0 : options.max_order + dice.Below(12);
-    NGram drafter(kVocab, options, SamplingRule());
+    Solo drafter(std::make_unique<NGram>(kVocab, options, SamplingRule()));
     Context context = BeginWith(drafter, {dice.Below(kVocab)});
     for (int round = 0; round < 25; ++round) {
       const TrunkTree tree = MustDraft(

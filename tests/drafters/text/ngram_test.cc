@@ -2,18 +2,19 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
-#include "drafters/drafter.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/drafters/asking.h"
 #include "tests/support/drafting.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
@@ -35,22 +36,27 @@ auto Near(const std::vector<double>& masses) {
 // The words of the example that comes with akunu's predictor.
 enum Word : TokenId { kThe, kCat, kSat, kOn, kMat, kStop, kDown, kAnd };
 
-std::string ChainOf(Drafter& drafter, const Context& context, DraftLaw law) {
+std::string ChainOf(Solo& drafter, const Context& context, DraftLaw law) {
   return ToText(MustDraft(drafter, *PolicyOf("chain {gamma: 4}"),
                           {.law = law, .context = context}));
 }
 
+// A prompt that has ended.
+void Tell(Solo& drafter, std::vector<TokenId> text) {
+  Finish(drafter, BeginWith(drafter, std::move(text)));
+}
+
 // "the cat sat" was followed by "on" twice and by "down" once; "the mat" alone,
 // not "on the mat", was followed by anything.
-Context TellTheExample(Drafter& drafter) {
-  BeginWith(drafter, {kThe, kCat, kSat, kDown});
-  BeginWith(drafter, {kThe, kCat, kSat, kOn, kThe, kMat});
-  BeginWith(drafter, {kThe, kCat, kSat, kOn, kThe, kMat});
+Context TellTheExample(Solo& drafter) {
+  Tell(drafter, {kThe, kCat, kSat, kDown});
+  Tell(drafter, {kThe, kCat, kSat, kOn, kThe, kMat});
+  Tell(drafter, {kThe, kCat, kSat, kOn, kThe, kMat});
   return BeginWith(drafter, {kThe, kMat, kStop, kThe, kCat, kSat});
 }
 
 TEST(NGram, DraftsTheExampleOfItsSource) {
-  const auto drafter = MustBuild("ngram {reset: never}");
+  const auto drafter = MustAsk("ngram {reset: never}");
   const Context context = TellTheExample(*drafter);
   EXPECT_THAT(Masses(AtRoot(*drafter, context)),
               ElementsAre(0, 0, 0, 2, 0, 0, 1, 0));
@@ -61,7 +67,7 @@ TEST(NGram, DraftsTheExampleOfItsSource) {
 
 TEST(NGram, AGreedyRuleMakesItTheSourcesPredictor) {
   const auto drafter =
-      MustBuild("ngram {reset: never}", {.sampling = {.temperature = 0}});
+      MustAsk("ngram {reset: never}", {.sampling = {.temperature = 0}});
   const Context context = TellTheExample(*drafter);
   for (DraftLaw law : kEveryLaw)
     EXPECT_EQ(ChainOf(*drafter, context, law), "2(3(0(4(5))))") << Name(law);
@@ -72,13 +78,13 @@ TEST(NGram, AGreedyRuleMakesItTheSourcesPredictor) {
 }
 
 TEST(NGram, KeepsThePromptsApart) {
-  const auto prompt = MustBuild("ngram");
-  const auto never = MustBuild("ngram {reset: never}");
-  EXPECT_FALSE(prompt->carries_state());
-  EXPECT_TRUE(never->carries_state());
+  const auto prompt = MustAsk("ngram");
+  const auto never = MustAsk("ngram {reset: never}");
+  EXPECT_EQ(prompt->drafter().carried(), nullptr);
+  EXPECT_NE(never->drafter().carried(), nullptr);
   for (const auto* drafter : {&prompt, &never}) {
-    BeginWith(**drafter, {1, 2});
-    BeginWith(**drafter, {3, 4});
+    Tell(**drafter, {1, 2});
+    Tell(**drafter, {3, 4});
   }
   const Context context = BeginWith(*prompt, {1});
   EXPECT_TRUE(AtRoot(*prompt, context).empty());
@@ -89,8 +95,8 @@ TEST(NGram, KeepsThePromptsApart) {
 
 TEST(NGram, BreaksTiesByTheLaterOccurrence) {
   const std::vector<TokenId> tie = {0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0};
-  const auto drafter = MustBuild("ngram {max_order: 2}");
-  const auto greedy = MustBuild(
+  const auto drafter = MustAsk("ngram {max_order: 2}");
+  const auto greedy = MustAsk(
       "ngram {max_order: 2, sampling: "
       "{temperature: 0}}");
   Context context = BeginWith(*drafter, tie);
@@ -106,8 +112,8 @@ TEST(NGram, BreaksTiesByTheLaterOccurrence) {
 
 TEST(NGram, BacksOffNoFurtherThanItsLeastOrder) {
   const std::vector<TokenId> text = {5, 1, 2, 3, 1, 4, 6, 2};
-  const auto two = MustBuild("ngram");
-  const auto three = MustBuild("ngram {min_order: 3}");
+  const auto two = MustAsk("ngram");
+  const auto three = MustAsk("ngram {min_order: 3}");
   EXPECT_THAT(Ranked(AtRoot(*two, BeginWith(*two, text))), ElementsAre(3));
   EXPECT_TRUE(AtRoot(*three, BeginWith(*three, text)).empty());
   // The longest known context alone counts: 1 was followed by 4 too.
@@ -117,7 +123,7 @@ TEST(NGram, BacksOffNoFurtherThanItsLeastOrder) {
 
 TEST(NGram, OfOneTokenDraftsNothing) {
   for (const char* spec : {"ngram", "ngram {history: 0, reset: never}"}) {
-    const auto drafter = MustBuild(spec);
+    const auto drafter = MustAsk(spec);
     const Context context = BeginWith(*drafter, {3});
     for (DraftLaw law : kEveryLaw)
       EXPECT_EQ(ChainOf(*drafter, context, law), "3");
@@ -125,7 +131,7 @@ TEST(NGram, OfOneTokenDraftsNothing) {
 }
 
 TEST(NGram, ForgetsWhatLeftTheHistory) {
-  const auto drafter = MustBuild("ngram {max_order: 2, history: 4}");
+  const auto drafter = MustAsk("ngram {max_order: 2, history: 4}");
   Context context = BeginWith(*drafter, {0, 1, 2, 0});
   EXPECT_THAT(Ranked(AtRoot(*drafter, context)), ElementsAre(1));
   Commit(*drafter, {0}, context);
@@ -133,13 +139,13 @@ TEST(NGram, ForgetsWhatLeftTheHistory) {
 }
 
 TEST(NGram, ABeginTokenOutsideTheVocabularyIsNeverDrafted) {
-  const auto drafter = MustBuild("ngram", {.vocab_size = 3});
+  const auto drafter = MustAsk("ngram", {.vocab_size = 3});
   const Context context = BeginWith(*drafter, {3, 1, 3, 2, 0, 3});
   EXPECT_THAT(Masses(AtRoot(*drafter, context)), ElementsAre(0, 1, 1));
 }
 
 TEST(NGram, GrowsTreesByEveryLaw) {
-  const auto drafter = MustBuild("ngram {max_order: 2}");
+  const auto drafter = MustAsk("ngram {max_order: 2}");
   const Context context = BeginWith(*drafter, {1, 2, 1, 3, 1, 2, 1});
   for (DraftLaw law : {DraftLaw::kWithoutReplacement, DraftLaw::kDeterministic})
     EXPECT_EQ(MustDraft(*drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
@@ -147,16 +153,16 @@ TEST(NGram, GrowsTreesByEveryLaw) {
                   .size(),
               1 + 2 + 2 + 4)
         << "after 1 come 2 and 3, after those comes 1 alone";
-  EXPECT_THAT(drafter->laws(), testing::UnorderedElementsAreArray(kEveryLaw));
+  EXPECT_THAT(drafter->traits().laws,
+              testing::UnorderedElementsAreArray(kEveryLaw));
 }
 
 TEST(NGram, TakesASamplingRuleOfItsOwn) {
   const std::vector<TokenId> text = {0, 1, 0, 1, 0, 2, 0};
-  const auto warm = MustBuild("ngram {max_order: 2}",
-                              {.vocab_size = 3, .sampling = {.top_k = 1}});
-  const auto own =
-      MustBuild("ngram {max_order: 2, sampling: {temperature: 0.5}}",
-                {.vocab_size = 3, .sampling = {.temperature = 0}});
+  const auto warm = MustAsk("ngram {max_order: 2}",
+                            {.vocab_size = 3, .sampling = {.top_k = 1}});
+  const auto own = MustAsk("ngram {max_order: 2, sampling: {temperature: 0.5}}",
+                           {.vocab_size = 3, .sampling = {.temperature = 0}});
   EXPECT_THAT(Masses(AtRoot(*warm, BeginWith(*warm, text))),
               ElementsAre(0, 1, 0));
   EXPECT_THAT(Masses(AtRoot(*own, BeginWith(*own, text))), Near({0, 0.8, 0.2}));

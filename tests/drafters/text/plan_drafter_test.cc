@@ -3,7 +3,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,6 +19,7 @@
 #include "tests/drafters/asking.h"
 #include "tests/support/drafting.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 
@@ -49,22 +49,14 @@ TEST(DraftPlan, IsATrieWithScores) {
   EXPECT_EQ(chain.depth(chain.Find({5, 5, 6})), 3);
 }
 
-// Plans 3 after which 1 or 2 comes, or 1, after any text that ends in 0; in a
-// vocabulary of four.
-class Planning : public PlanDrafter {
+// Plans 3 after which 1 or 2 comes, or 1, after any text that ends in 0.
+class Planning : public PlanSession {
  public:
-  explicit Planning(std::optional<CountRule> rule = {})
-      : PlanDrafter(4, std::move(rule)) {}
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Planning>(*this);
-  }
-
   std::vector<std::string> told;
 
  protected:
-  absl::Status Start(const Context& /*context*/) override {
+  void Start(const Context& /*context*/) override {
     told.emplace_back("start");
-    return absl::OkStatus();
   }
   absl::Status Follow(const Context& context) override {
     told.push_back(std::to_string(context.tokens.size()));
@@ -83,13 +75,28 @@ class Planning : public PlanDrafter {
   }
 };
 
+// In a vocabulary of four.
+class Planner : public PlanDrafter {
+ public:
+  explicit Planner(const std::optional<CountRule>& rule = {})
+      : PlanDrafter(4, rule, /*carried=*/nullptr) {}
+  std::unique_ptr<DraftSession> NewSession() const override {
+    return std::make_unique<Planning>();
+  }
+};
+
+const std::vector<std::string>& ToldTo(const Solo& drafter) {
+  return static_cast<const Planning&>(drafter.session()).told;
+}
+
 TEST(PlanDrafter, ProposesWhatItPlanned) {
-  Planning drafter;
+  Solo drafter(std::make_unique<Planner>());
   const Context context = ContextOf({1, 0});
   ASSERT_TRUE(drafter.Begin(context).ok());
-  EXPECT_EQ(drafter.told, std::vector<std::string>({"start", "2"}));
-  EXPECT_EQ(drafter.laws(), std::vector<DraftLaw>({DraftLaw::kDeterministic}));
-  EXPECT_TRUE(drafter.proposes_ahead());
+  EXPECT_EQ(ToldTo(drafter), std::vector<std::string>({"start", "2"}));
+  EXPECT_EQ(drafter.traits().laws,
+            std::vector<DraftLaw>({DraftLaw::kDeterministic}));
+  EXPECT_TRUE(drafter.traits().proposes_ahead);
   EXPECT_THAT(Masses(AtRoot(drafter, context, DraftLaw::kDeterministic)),
               ElementsAre(0, 1, 0, 3));
   EXPECT_EQ(
@@ -99,10 +106,11 @@ TEST(PlanDrafter, ProposesWhatItPlanned) {
 }
 
 TEST(PlanDrafter, WithARuleGivesEveryLaw) {
-  Planning drafter(CountRule(SamplingRule({.temperature = 0.5})));
+  Solo drafter(
+      std::make_unique<Planner>(CountRule(SamplingRule({.temperature = 0.5}))));
   const Context context = ContextOf({1, 0});
   ASSERT_TRUE(drafter.Begin(context).ok());
-  EXPECT_EQ(drafter.laws().size(), kEveryLaw.size());
+  EXPECT_EQ(drafter.traits().laws.size(), kEveryLaw.size());
   EXPECT_THAT(Masses(AtRoot(drafter, context, DraftLaw::kDeterministic)),
               ElementsAre(0, 1, 0, 3));
   const Distribution law =
@@ -111,7 +119,7 @@ TEST(PlanDrafter, WithARuleGivesEveryLaw) {
 }
 
 TEST(PlanDrafter, PromisesTheSharesOnItsWays) {
-  Planning drafter;
+  Solo drafter(std::make_unique<Planner>());
   const Context context = ContextOf({1, 0});
   ASSERT_TRUE(drafter.Begin(context).ok());
   // Counts of 9 in all; below 3 shares that leave a half to others.
@@ -124,14 +132,15 @@ TEST(PlanDrafter, PromisesTheSharesOnItsWays) {
 }
 
 TEST(PlanDrafter, PlansAnewWhenTheTextHasGrown) {
-  Planning drafter;
+  Solo drafter(std::make_unique<Planner>());
   Context context = ContextOf({1, 0});
   ASSERT_TRUE(drafter.Begin(context).ok());
   Commit(drafter, {2}, context);
   EXPECT_TRUE(AtRoot(drafter, context, DraftLaw::kDeterministic).empty());
   Commit(drafter, {0}, context);
   EXPECT_FALSE(AtRoot(drafter, context, DraftLaw::kDeterministic).empty());
-  EXPECT_EQ(drafter.told, std::vector<std::string>({"start", "2", "3", "4"}));
+  EXPECT_EQ(ToldTo(drafter),
+            std::vector<std::string>({"start", "2", "3", "4"}));
   EXPECT_EQ(drafter.Begin(ContextOf({1, 1, 1, 1, 1, 1, 0})).message(),
             "too long");
 }

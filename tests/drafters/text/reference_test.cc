@@ -7,12 +7,11 @@
 
 #include "core/base/token.h"
 #include "core/model/context.h"
-#include "drafters/drafter.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/drafters/asking.h"
 #include "tests/support/drafting.h"
-#include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 
@@ -21,20 +20,21 @@ namespace {
 
 using testing::HasSubstr;
 
-std::shared_ptr<const ReferenceText> Text(std::vector<TokenId> tokens,
-                                          int match = 2) {
-  return std::make_shared<const ReferenceText>(std::move(tokens), match);
+Solo Quoting(std::vector<TokenId> text, const ReferenceOptions& options) {
+  return Solo(std::make_unique<Reference>(
+      8, options,
+      std::make_shared<const ReferenceText>(std::move(text), options.match)));
 }
 
 // What it drafts, as a chain: "4(5(6))".
-std::string Draft(Drafter& drafter, const Context& context) {
+std::string Draft(Solo& drafter, const Context& context) {
   return ToText(
       MustDraft(drafter, *PolicyOf("chain {gamma: 8}"),
                 {.law = DraftLaw::kDeterministic, .context = context}));
 }
 
 TEST(Reference, QuotesWhatFollowsTheLastTokens) {
-  Reference drafter(8, {.match = 2, .span = 3}, Text({1, 2, 3, 4, 5, 6, 7}));
+  Solo drafter = Quoting({1, 2, 3, 4, 5, 6, 7}, {.match = 2, .span = 3});
   Context context = BeginWith(drafter, {0, 2, 3});
   EXPECT_EQ(Draft(drafter, context), "3(4(5(6)))");
   EXPECT_EQ(drafter.Promise(context), 2.0);
@@ -51,10 +51,10 @@ TEST(Reference, QuotesWhatFollowsTheLastTokens) {
   EXPECT_EQ(Draft(drafter, context), "0");
 }
 
-TEST(Reference, GoesOnBehindWhatItCopiedLast) {
+TEST(Reference, GoesOnAfterWhatItCopiedLast) {
   // 1 2 stands three times, before 3, 4 and 5.
-  Reference drafter(8, {.match = 2, .span = 1},
-                    Text({1, 2, 3, 0, 1, 2, 4, 0, 1, 2, 5, 0}));
+  Solo drafter =
+      Quoting({1, 2, 3, 0, 1, 2, 4, 0, 1, 2, 5, 0}, {.match = 2, .span = 1});
   Context context = BeginWith(drafter, {7, 1, 2});
   EXPECT_EQ(Draft(drafter, context), "2(3)");
   Commit(drafter, {3, 6, 1, 2}, context);
@@ -68,7 +68,7 @@ TEST(Reference, GoesOnBehindWhatItCopiedLast) {
 }
 
 TEST(Reference, OfThePromptIsItself) {
-  const auto drafter = MustBuild("reference {span: 4}");
+  const auto drafter = MustAsk("reference {span: 4}");
   Context context = BeginWith(*drafter, {1, 2, 3, 4, 1, 2});
   EXPECT_EQ(Draft(*drafter, context), "2(3(4(1(2))))");
   Commit(*drafter, {5, 6, 5, 6}, context);
@@ -79,8 +79,8 @@ TEST(Reference, OfThePromptIsItself) {
 }
 
 TEST(Reference, IsRewrittenFromItsBeginning) {
-  Reference drafter(8, {.match = 2, .span = 4, .rewrite = true},
-                    Text({1, 2, 3, 1, 2, 4, 5, 6}));
+  Solo drafter = Quoting({1, 2, 3, 1, 2, 4, 5, 6},
+                         {.match = 2, .span = 4, .rewrite = true});
   Context context = BeginWith(drafter, {7, 3, 1});
   EXPECT_EQ(Draft(drafter, context), "1(1(2(3(1))))");
   Commit(drafter, {1, 2}, context);

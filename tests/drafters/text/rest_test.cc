@@ -34,10 +34,12 @@
 #include "tests/conformance/toys.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/drafters/asking.h"
+#include "tests/drafters/text/plans.h"
 #include "tests/support/decoding.h"
 #include "tests/support/made/made_index.h"
 #include "tests/support/made/toy_tokenizer.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tree/draft_tree.h"
 
 namespace banyan {
@@ -49,24 +51,18 @@ using testing::HasSubstr;
 
 constexpr int kVocab = 12;
 
-// One whose plan can be looked at.
-class OpenRest : public Rest {
- public:
-  using Rest::Rest;
-  // "3:2 3,1:1": paths and scores, in the order in which they were added.
-  std::string Text() const {
-    std::vector<std::string> nodes;
-    std::vector<std::string> paths = {""};
-    for (int i = 1; i < plan().size(); ++i) {
-      const DraftPlan::Node& node = plan().node(i);
-      const std::string& above = paths[static_cast<std::size_t>(node.parent)];
-      paths.push_back(
-          absl::StrCat(above, above.empty() ? "" : ",", node.token));
-      nodes.push_back(absl::StrCat(paths.back(), ":", node.score));
-    }
-    return absl::StrJoin(nodes, " ");
-  }
-};
+// The plan as "3:2 3,1:1": paths and scores, in the order in which they were
+// added.
+std::string Planned(const Solo& drafter) {
+  const DraftPlan& plan = PlanOf(drafter);
+  const std::vector<std::vector<TokenId>> paths = PathsOf(plan);
+  std::vector<std::string> nodes;
+  for (int i = 1; i < plan.size(); ++i)
+    nodes.push_back(
+        absl::StrCat(absl::StrJoin(paths[static_cast<std::size_t>(i)], ","),
+                     ":", plan.node(i).score));
+  return absl::StrJoin(nodes, " ");
+}
 
 class Corpus {
  public:
@@ -78,15 +74,16 @@ class Corpus {
 
   const TestFolder& folder() const { return folder_; }
   const CorpusIndex& index() const { return *index_; }
-  OpenRest Drafter(const RestOptions& options = {},
-                   const SamplingOptions& sampling = {}) const {
-    return {index_, kVocab, options, SamplingRule(sampling)};
+  Solo Asked(const RestOptions& options = {},
+             const SamplingOptions& sampling = {}) const {
+    return Solo(std::make_unique<Rest>(index_, kVocab, options,
+                                       SamplingRule(sampling)));
   }
   std::string PlanAfter(std::vector<TokenId> text,
                         const RestOptions& options = {}) const {
-    OpenRest drafter = Drafter(options);
+    Solo drafter = Asked(options);
     BeginWith(drafter, std::move(text));
-    return drafter.Text();
+    return Planned(drafter);
   }
 
  private:
@@ -214,16 +211,16 @@ TEST(Rest, LooksAtNoMorePlacesThanItMay) {
 
 TEST(Rest, FollowsTheTextAndForgetsTheLastOne) {
   const Corpus corpus({{1, 2, 3, 4, 5}, {2, 4, 6}});
-  OpenRest drafter = corpus.Drafter();
+  Solo drafter = corpus.Asked();
   Context context = BeginWith(drafter, {0, 1, 2});
-  EXPECT_EQ(drafter.Text(), "3:1 3,4:1 3,4,5:1");
+  EXPECT_EQ(Planned(drafter), "3:1 3,4:1 3,4,5:1");
   Commit(drafter, {4}, context);
-  EXPECT_EQ(drafter.Text(), "6:1");
+  EXPECT_EQ(Planned(drafter), "6:1");
   Commit(drafter, {7, 7}, context);
-  EXPECT_EQ(drafter.Text(), "");
+  EXPECT_EQ(Planned(drafter), "");
   BeginWith(drafter, {3, 4});
-  EXPECT_EQ(drafter.Text(), "5:1");
-  EXPECT_FALSE(drafter.carries_state());
+  EXPECT_EQ(Planned(drafter), "5:1");
+  EXPECT_EQ(drafter.drafter().carried(), nullptr);
 }
 
 double MassOf(const Distribution& law, TokenId token) {
@@ -238,7 +235,7 @@ TEST(Rest, MakesLawsOfCounts) {
   const Corpus corpus({{0, 1, 2}, {0, 1, 2}, {0, 1, 3}});
   for (const auto& [temperature, expected] :
        {std::pair(1., 2 / 3.), std::pair(0.5, 4 / 5.), std::pair(0., 1.)}) {
-    OpenRest drafter = corpus.Drafter({}, {.temperature = temperature});
+    Solo drafter = corpus.Asked({}, {.temperature = temperature});
     const Context context = BeginWith(drafter, {0, 1});
     Distribution law = AtRoot(drafter, context);
     EXPECT_NEAR(MassOf(law, 2) / (MassOf(law, 2) + MassOf(law, 3)), expected,
@@ -256,7 +253,8 @@ TEST(Rest, FailsWhereTheFilesWereDamaged) {
   folder.Write("000.suffixes", bytes);
   auto index = CorpusIndex::Open(folder.path());
   ASSERT_TRUE(index.ok()) << index.status();
-  Rest drafter(*std::move(index), kVocab, {}, SamplingRule());
+  Solo drafter(std::make_unique<Rest>(*std::move(index), kVocab, RestOptions(),
+                                      SamplingRule()));
   absl::Status status = drafter.Begin(ContextOf({0, 1}));
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_THAT(std::string(status.message()),

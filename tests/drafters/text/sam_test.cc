@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,24 +14,18 @@
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
-#include "drafters/composed/inner_drafters.h"
-#include "drafters/drafter.h"
-#include "drafters/text/draft_plan.h"
 #include "drafters/text/sam/past_texts.h"
-#include "drafters/text/sam/sam_or_else.h"
 #include "drafters/text/sam/suffix_automaton.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/drafters/asking.h"
-#include "tests/drafters/counted.h"
 #include "tests/drafters/text/passages.h"
-#include "tests/drafters/trying.h"
+#include "tests/drafters/text/plans.h"
 #include "tests/support/dice.h"
 #include "tests/support/drafting.h"
-#include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
 
 namespace banyan {
 namespace {
@@ -142,21 +135,6 @@ TEST(PastTexts, NothingGoesOnIntoTheNextText) {
   EXPECT_EQ(match.length, 1);
 }
 
-// Shows what it plans.
-class Shown : public Sam {
- public:
-  using Sam::Sam;
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Shown>(*this);
-  }
-  std::vector<TokenId> chain() const {
-    std::vector<TokenId> tokens;
-    for (int node = 1; node < plan().size(); ++node)
-      tokens.push_back(plan().node(node).token);
-    return tokens;
-  }
-};
-
 std::vector<TokenId> From(const std::vector<TokenId>& text, int end,
                           int count) {
   const int last = std::min(static_cast<int>(text.size()), end + count);
@@ -200,16 +178,17 @@ TEST(Sam, DraftsWhatAScanOfTheTextsDrafts) {
                                 .keep_texts = true,
                                 .texts = dice.Between(1, 3)};
     const int vocab_size = dice.Between(2, 4);
-    Shown drafter(vocab_size, options, SamplingRule());
+    const Solo drafter(
+        std::make_unique<Sam>(vocab_size, options, SamplingRule()));
     Texts past;
     for (int prompt = 0; prompt < 5; ++prompt) {
-      const std::unique_ptr<Drafter> clone = drafter.Clone();
+      const std::unique_ptr<Solo> own = drafter.Another();
       Context context =
-          BeginWith(*clone, SomeTokens(dice, dice.Between(1, 6), vocab_size));
+          BeginWith(*own, SomeTokens(dice, dice.Between(1, 6), vocab_size));
       for (int round = 0; round < 8; ++round) {
         const std::vector<TokenId> expected =
             Naive(context.tokens, past, options);
-        ASSERT_EQ(static_cast<Shown&>(*clone).chain(), expected)
+        ASSERT_EQ(PathsOf(PlanOf(*own)).back(), expected)
             << "prompt " << prompt << ", round " << round;
         drafted += expected.empty() ? 0 : 1;
         from_past += expected != Naive(context.tokens, {}, options);
@@ -217,9 +196,9 @@ TEST(Sam, DraftsWhatAScanOfTheTextsDrafts) {
             SomeTokens(dice, dice.Between(1, 5), vocab_size);
         // At times what stands there.
         if (dice.OneIn(2)) said = From(context.tokens, 0, 4);
-        Commit(*clone, said, context);
+        Commit(*own, said, context);
       }
-      ASSERT_TRUE(drafter.Absorb(context.tokens, clone->End()).ok());
+      Finish(*own, context);
       past.emplace_back(context.tokens.begin() + context.prompt_length,
                         context.tokens.end());
       if (static_cast<int>(past.size()) > options.texts)
@@ -231,8 +210,8 @@ TEST(Sam, DraftsWhatAScanOfTheTextsDrafts) {
 }
 
 TEST(Sam, PromisesWhatMatchesOfWhatItDrafts) {
-  const auto drafter = MustBuild("sam {threshold: 2, tokens: 4}");
-  EXPECT_EQ(drafter->laws().size(), kEveryLaw.size());
+  const auto drafter = MustAsk("sam {threshold: 2, tokens: 4}");
+  EXPECT_EQ(drafter->traits().laws.size(), kEveryLaw.size());
   Context context = BeginWith(*drafter, {1, 2, 3, 4, 5, 6, 7, 0, 1});
   EXPECT_EQ(drafter->Promise(context), 0) << "one matches, two must";
   EXPECT_TRUE(AtRoot(*drafter, context).empty());
@@ -245,10 +224,10 @@ TEST(Sam, PromisesWhatMatchesOfWhatItDrafts) {
   EXPECT_EQ(drafter->Promise(context), 4) << "seven match, four are drafted";
 }
 
-// The first place of "0 0 0" has one 0 behind it, that of "0" three.
+// The first place of "0 0 0" has one 0 after it, that of "0" three.
 TEST(Sam, GoesBackToWhereEnoughFollows) {
   const auto drafted = [](const std::string& spec) {
-    const auto drafter = MustBuild(spec);
+    const auto drafter = MustAsk(spec);
     return ToText(MustDraft(*drafter, *PolicyOf("chain {gamma: 9}"),
                             {.context = BeginWith(*drafter, {0, 0, 0, 0})}));
   };
@@ -262,129 +241,36 @@ TEST(Sam, GoesBackToWhereEnoughFollows) {
 
 TEST(Sam, KeepsWhatWasSaidInEarlierPromptsIfItNeverResets) {
   const auto warm =
-      MustBuild("sam {reset: never, texts: 2, threshold: 1, bias: 1}");
-  const auto cold = MustBuild("sam {threshold: 1}");
-  EXPECT_TRUE(warm->carries_state());
-  EXPECT_FALSE(cold->carries_state());
-  EXPECT_TRUE(cold->carried().empty());
-  const auto after = [](Drafter& drafter, TokenId token) {
-    const auto clone = drafter.Clone();
-    const Context context = BeginWith(*clone, {6, token, 0});
-    return Ranked(AtRoot(*clone, context));
+      MustAsk("sam {reset: never, texts: 2, threshold: 1, bias: 1}");
+  const auto cold = MustAsk("sam {threshold: 1}");
+  EXPECT_NE(warm->drafter().carried(), nullptr);
+  EXPECT_EQ(cold->drafter().carried(), nullptr);
+  const auto after = [](const Solo& drafter, TokenId token) {
+    const auto next = drafter.Another();
+    const Context context = BeginWith(*next, {6, token, 0});
+    return Ranked(AtRoot(*next, context));
   };
-  const auto early = warm->Clone();
+  const auto early = warm->Another();
   for (TokenId said : {1, 2, 3})
-    for (Drafter* drafter : {warm.get(), cold.get()}) {
-      const auto clone = drafter->Clone();
-      Context context = BeginWith(*clone, {5, 0, 4});
-      Commit(*clone, {said, 0, 7}, context);
-      ASSERT_TRUE(drafter->Absorb(context.tokens, clone->End()).ok());
+    for (Solo* drafter : {warm.get(), cold.get()}) {
+      const auto own = drafter->Another();
+      Context context = BeginWith(*own, {5, 0, 4});
+      Commit(*own, {said, 0, 7}, context);
+      Finish(*own, context);
     }
   EXPECT_THAT(after(*warm, 3), ElementsAre(7));
   EXPECT_THAT(after(*warm, 2), ElementsAre(7));
   EXPECT_THAT(after(*warm, 1), ElementsAre()) << "the oldest is gone";
   EXPECT_THAT(after(*warm, 5), ElementsAre()) << "a prompt is not taken over";
   EXPECT_THAT(after(*cold, 3), ElementsAre());
-  EXPECT_THAT(after(*early, 3), ElementsAre()) << "begun before";
-  ASSERT_EQ(warm->carried().size(), 1);
-  EXPECT_EQ(warm->carried().front().unit, "texts");
-  EXPECT_EQ(warm->carried().front().held, 2);
-  EXPECT_EQ(warm->carried().front().dropped, 1);
+  EXPECT_TRUE(AtRoot(*early, BeginAsMade(*early, {6, 3, 0})).empty())
+      << "made before";
+  ASSERT_EQ(warm->holdings().size(), 1);
+  EXPECT_EQ(warm->holdings().front().unit, "texts");
+  EXPECT_EQ(warm->holdings().front().held, 2);
+  EXPECT_EQ(warm->holdings().front().dropped, 1);
   EXPECT_EQ(warm->Absorb(std::vector<TokenId>{1}, "no").code(),
             absl::StatusCode::kDataLoss);
-}
-
-// A Sam over chance, which promises nothing and is counted.
-class SamOrElseTest : public testing::Test {
- protected:
-  std::unique_ptr<Drafter> Make(int depth) {
-    std::vector<std::unique_ptr<Drafter>> parts;
-    parts.push_back(MustBuild("sam {threshold: 2}"));
-    parts.push_back(
-        std::make_unique<Counted>(MustBuild("copy {min_match: 1}"), asked_));
-    return std::make_unique<SamOrElse>(InnerDrafters(std::move(parts)), depth);
-  }
-  static std::string Drafted(Drafter& drafter, const Context& context) {
-    return ToText(MustDraft(drafter, *PolicyOf("chain {gamma: 4}"),
-                            {.context = context}));
-  }
-
-  std::shared_ptr<AskedSoFar> asked_ = std::make_shared<AskedSoFar>();
-};
-
-TEST_F(SamOrElseTest, HandsOverWhereTheMatchIsShort) {
-  const auto drafter = Make(0);
-  EXPECT_TRUE(drafter->proposes_ahead());
-  Context context = BeginWith(*drafter, {1, 2, 3, 1, 4, 1});
-  // The first 1 is followed by 2, the last one by 4.
-  EXPECT_EQ(Drafted(*drafter, context), "1(4(1(4(1))))");
-  EXPECT_GT(asked_->nodes, 0);
-  EXPECT_EQ(drafter->Promise(context), 1);
-  Commit(*drafter, {2}, context);
-  asked_->nodes = 0;
-  EXPECT_EQ(Drafted(*drafter, context), "2(3(1(4(1))))");
-  EXPECT_EQ(drafter->Promise(context), 2);
-  EXPECT_EQ(asked_->nodes, 0) << "who does not draft is not asked";
-  Commit(*drafter, {5}, context);
-  EXPECT_EQ(Drafted(*drafter, context), "5");
-  ASSERT_TRUE(drafter->Begin(ContextOf({1, 2, 3, 1, 4, 1})).ok());
-  EXPECT_EQ(Drafted(*drafter, ContextOf({1, 2, 3, 1, 4, 1})), "1(4(1(4(1))))");
-}
-
-TEST_F(SamOrElseTest, TheOtherDraftsNoDeeperThanItMay) {
-  const auto drafter = Make(2);
-  Context context = BeginWith(*drafter, {1, 2, 3, 1, 4, 1});
-  EXPECT_EQ(Drafted(*drafter, context), "1(4(1))");
-  Commit(*drafter, {4, 1}, context);
-  EXPECT_EQ(Drafted(*drafter, context), "1(2(3(1(4))))") << "1 4 1 came again";
-  EXPECT_EQ(drafter->Promise(context), 3);
-  Commit(*drafter, {2}, context);
-  EXPECT_EQ(Drafted(*drafter, context), "2(3(1(4(1))))");
-}
-
-TEST_F(SamOrElseTest, SequencesShareThePassesOfTheOther) {
-  const auto prototype = Make(0);
-  const std::vector<Context> contexts = {ContextOf({1, 2, 3, 1, 4, 1}),
-                                         ContextOf({1, 2, 3, 1, 2}),
-                                         ContextOf({5, 3, 5, 3, 4, 5})};
-  std::vector<std::unique_ptr<Drafter>> clones;
-  std::vector<Drafter*> drafters;
-  for (const Context& context : contexts) {
-    clones.push_back(prototype->Clone());
-    drafters.push_back(clones.back().get());
-    ASSERT_TRUE(clones.back()->Begin(context).ok());
-  }
-  const std::vector<TrunkTree> trees =
-      DraftTogether(drafters, contexts, *PolicyOf("chain {gamma: 2}"));
-  EXPECT_EQ(asked_->passes, 2) << "a level one";
-  EXPECT_EQ(ToText(trees[0]), "1(4(1))");
-  EXPECT_EQ(ToText(trees[1]), "2(3(1))");
-  EXPECT_EQ(ToText(trees[2]), "5(3(4))");
-}
-
-TEST(SamOrElse, GivesTheLawsOfTheOther) {
-  // A ranking can be made a law.
-  for (const char* other : {"copy", "ngram", "random"})
-    EXPECT_EQ(MustBuild(absl::StrCat("sam {fallback: {name: ", other, "}}"))
-                  ->laws()
-                  .size(),
-              kEveryLaw.size())
-        << other;
-  // What both carry, both carry on.
-  const auto drafter = MustBuild(
-      "sam {reset: never, threshold: 1, bias: 0, "
-      "fallback: {name: ngram, reset: never}}");
-  EXPECT_TRUE(drafter->carries_state());
-  const auto clone = drafter->Clone();
-  Context context = BeginWith(*clone, {5});
-  Commit(*clone, {1, 2}, context);
-  ASSERT_TRUE(drafter->Absorb(context.tokens, clone->End()).ok());
-  const auto next = drafter->Clone();
-  EXPECT_EQ(AtRoot(*next, BeginWith(*next, {1})).Argmax(), 2) << "the text's";
-  EXPECT_EQ(AtRoot(*next, BeginWith(*next, {5})).Argmax(), 1) << "a count's";
-  ASSERT_EQ(drafter->carried().size(), 2);
-  EXPECT_EQ(drafter->carried().front().held, 1);
-  EXPECT_EQ(drafter->carried().back().unit, "tokens");
 }
 
 TEST(Sam, RefusesWhatMakesNoSense) {
@@ -392,7 +278,7 @@ TEST(Sam, RefusesWhatMakesNoSense) {
     return Refusal(absl::StrCat("sam {", keys, "}"));
   };
   EXPECT_EQ(refusal("threshold: 1, tokens: 15, reset: never, bias: 0, "
-                    "texts: 1, fallback: {name: copy}, fallback_depth: 0"),
+                    "texts: 1"),
             "");
   EXPECT_THAT(refusal("threshold: 0"),
               HasSubstr("'threshold' must be at least 1"));
@@ -405,10 +291,6 @@ TEST(Sam, RefusesWhatMakesNoSense) {
               HasSubstr("'bias' must be at least 0"));
   EXPECT_THAT(refusal("reset: never, texts: 0"),
               HasSubstr("'texts' must be at least 1"));
-  EXPECT_THAT(refusal("fallback_depth: 3"), HasSubstr("needs a fallback"));
-  EXPECT_THAT(refusal("fallback: {name: copy}, fallback_depth: -1"),
-              HasSubstr("must be at least 1, or 0 for no limit"));
-  EXPECT_THAT(refusal("fallback: {name: nobody}"), HasSubstr("nobody"));
   EXPECT_THAT(refusal("alpha: 4"), HasSubstr("unknown key 'alpha'"));
 }
 

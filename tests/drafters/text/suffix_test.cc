@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,15 +14,14 @@
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
-#include "drafters/drafter.h"
-#include "drafters/text/draft_plan.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/drafters/asking.h"
 #include "tests/drafters/text/passages.h"
+#include "tests/drafters/text/plans.h"
 #include "tests/support/dice.h"
 #include "tests/support/drafting.h"
-#include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 
@@ -35,35 +31,12 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// What is drafted: each node's score by its path.
-using Scores = std::map<std::vector<TokenId>, double>;
-
-// Shows what it plans.
-class Shown : public Suffix {
- public:
-  using Suffix::Suffix;
-  std::unique_ptr<Drafter> Clone() const override {
-    return std::make_unique<Shown>(*this);
-  }
-  Scores scores() const {
-    Scores scores;
-    std::vector<std::vector<TokenId>> paths(1);
-    for (int node = 1; node < plan().size(); ++node) {
-      paths.push_back(
-          paths[static_cast<std::size_t>(plan().node(node).parent)]);
-      paths.back().push_back(plan().node(node).token);
-      scores[paths.back()] = plan().node(node).score;
-    }
-    return scores;
-  }
-};
-
 struct Guess {
-  Scores scores;
+  PlanScores scores;
   double worth = 0;
 };
 
-// The tokens behind a match, one by one.
+// The tokens after a match, one by one.
 class Naive {
  public:
   Naive(const SuffixOptions& options, int vocab_size)
@@ -171,26 +144,26 @@ TEST(Suffix, DraftsWhatAScanOfTheTextsDrafts) {
     const SuffixOptions options = SomeOptions(dice);
     const int vocab_size = dice.Between(2, 4);
     const Naive naive(options, vocab_size);
-    Shown drafter(vocab_size, options, SamplingRule());
+    const Solo drafter(
+        std::make_unique<Suffix>(vocab_size, options, SamplingRule()));
     Texts past;
     for (int prompt = 0; prompt < 5; ++prompt) {
-      const std::unique_ptr<Drafter> clone = drafter.Clone();
+      const std::unique_ptr<Solo> own = drafter.Another();
       Context context =
-          BeginWith(*clone, SomeTokens(dice, dice.Between(1, 6), vocab_size));
+          BeginWith(*own, SomeTokens(dice, dice.Between(1, 6), vocab_size));
       for (int round = 0; round < 6; ++round) {
         Texts said = past;  // and what the prompt itself has emitted
         said.emplace_back(context.tokens.begin() + context.prompt_length,
                           context.tokens.end());
         const Guess expected = naive.Best(context.tokens, said);
-        ASSERT_EQ(static_cast<Shown&>(*clone).scores(), expected.scores)
+        ASSERT_EQ(ScoresOf(PlanOf(*own)), expected.scores)
             << "prompt " << prompt << ", round " << round;
-        EXPECT_NEAR(clone->Promise(context).value(), expected.worth, 1e-12);
+        EXPECT_NEAR(own->Promise(context).value(), expected.worth, 1e-12);
         drafted += expected.scores.empty() ? 0 : 1;
         from_past += expected.worth > naive.Best(context.tokens, {}).worth;
-        Commit(*clone, SomeTokens(dice, dice.Between(1, 5), vocab_size),
-               context);
+        Commit(*own, SomeTokens(dice, dice.Between(1, 5), vocab_size), context);
       }
-      ASSERT_TRUE(drafter.Absorb(context.tokens, clone->End()).ok());
+      Finish(*own, context);
       past.emplace_back(context.tokens.begin() + context.prompt_length,
                         context.tokens.end());
       if (static_cast<int>(past.size()) > options.texts)
@@ -204,8 +177,8 @@ TEST(Suffix, DraftsWhatAScanOfTheTextsDrafts) {
 // The proposals at the nodes of a tree.
 TEST(Suffix, ProposesItsPlanAsCountsOrLaws) {
   const auto drafter =
-      MustBuild("suffix {mode: tree, factor: 2, sampling: {temperature: 0.5}}");
-  EXPECT_EQ(drafter->laws().size(), kEveryLaw.size());
+      MustAsk("suffix {mode: tree, factor: 2, sampling: {temperature: 0.5}}");
+  EXPECT_EQ(drafter->traits().laws.size(), kEveryLaw.size());
   // After 1: 2 stood twice, 3 once, and the end is one more.
   const Context context = BeginWith(*drafter, {1, 2, 4, 1, 3, 1, 2, 5, 1});
   EXPECT_EQ(Ranked(AtRoot(*drafter, context, DraftLaw::kDeterministic)),
@@ -220,7 +193,7 @@ TEST(Suffix, ProposesItsPlanAsCountsOrLaws) {
 }
 
 TEST(Suffix, DraftsALongMatchAsFarAsItIsLong) {
-  const auto drafter = MustBuild("suffix {}");
+  const auto drafter = MustAsk("suffix {}");
   Context context = BeginWith(*drafter, {1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3});
   // After "1 2 3", which stood once before: half the mass, and three tokens.
   EXPECT_EQ(
@@ -240,12 +213,12 @@ TEST(Suffix, DraftsALongMatchAsFarAsItIsLong) {
 // Two say the same; a match of the text's own goes first.
 TEST(Suffix, TakesTheTextsOwnMatchOnATie) {
   const std::string spec = "suffix {reset: never, offset: 1}";
-  const auto drafter = MustBuild(spec);
-  const auto first = drafter->Clone();
+  const auto drafter = MustAsk(spec);
+  const auto first = drafter->Another();
   Context earlier = BeginWith(*first, {7});
   Commit(*first, {0, 1, 2, 1}, earlier);  // 2 of 2 tokens in a half of cases
-  ASSERT_TRUE(drafter->Absorb(earlier.tokens, first->End()).ok());
-  const auto second = drafter->Clone();
+  Finish(*first, earlier);
+  const auto second = drafter->Another();
   Context context = BeginWith(*second, {1, 3, 4, 1});
   EXPECT_EQ(AtRoot(*second, context).Argmax(), 3);
   Commit(*second, {0, 1}, context);  // now of past texts two tokens match
@@ -253,22 +226,21 @@ TEST(Suffix, TakesTheTextsOwnMatchOnATie) {
 }
 
 TEST(Suffix, KeepsWhatWasSaidInEarlierPromptsIfItNeverResets) {
-  const auto warm = MustBuild("suffix {reset: never, texts: 2}");
-  const auto cold = MustBuild("suffix {}");
-  EXPECT_TRUE(warm->carries_state());
-  EXPECT_FALSE(cold->carries_state());
-  EXPECT_TRUE(cold->carried().empty());
-  const auto after = [](Drafter& drafter, TokenId token) {
-    const auto clone = drafter.Clone();
-    const Context context = BeginWith(*clone, {6, token});
-    return Ranked(AtRoot(*clone, context));
+  const auto warm = MustAsk("suffix {reset: never, texts: 2}");
+  const auto cold = MustAsk("suffix {}");
+  EXPECT_NE(warm->drafter().carried(), nullptr);
+  EXPECT_EQ(cold->drafter().carried(), nullptr);
+  const auto after = [](const Solo& drafter, TokenId token) {
+    const auto next = drafter.Another();
+    const Context context = BeginWith(*next, {6, token});
+    return Ranked(AtRoot(*next, context));
   };
   for (TokenId said : {1, 2, 3})
-    for (Drafter* drafter : {warm.get(), cold.get()}) {
-      const auto clone = drafter->Clone();
-      Context context = BeginWith(*clone, {5, 7});  // no output
-      Commit(*clone, {said, 0}, context);
-      ASSERT_TRUE(drafter->Absorb(context.tokens, clone->End()).ok());
+    for (Solo* drafter : {warm.get(), cold.get()}) {
+      const auto own = drafter->Another();
+      Context context = BeginWith(*own, {5, 7});  // no output
+      Commit(*own, {said, 0}, context);
+      Finish(*own, context);
     }
   EXPECT_THAT(after(*warm, 3), ElementsAre(0));
   EXPECT_THAT(after(*warm, 2), ElementsAre(0));
@@ -276,50 +248,50 @@ TEST(Suffix, KeepsWhatWasSaidInEarlierPromptsIfItNeverResets) {
   EXPECT_THAT(after(*warm, 5), ElementsAre()) << "a prompt is not taken over";
   EXPECT_THAT(after(*warm, 7), ElementsAre());
   EXPECT_THAT(after(*cold, 3), ElementsAre());
-  ASSERT_EQ(warm->carried().size(), 1);
-  EXPECT_EQ(warm->carried().front().unit, "texts");
-  EXPECT_EQ(warm->carried().front().held, 2);
-  EXPECT_EQ(warm->carried().front().dropped, 1);
+  ASSERT_EQ(warm->holdings().size(), 1);
+  EXPECT_EQ(warm->holdings().front().unit, "texts");
+  EXPECT_EQ(warm->holdings().front().held, 2);
+  EXPECT_EQ(warm->holdings().front().dropped, 1);
 }
 
 // The second tree counts what this prompt emits too: one passage that was said
 // twice, in an earlier prompt and in this one, is sure in one tree.
 TEST(Suffix, CountsItsOwnOutputWithThatOfEarlierPrompts) {
-  const auto drafter = MustBuild("suffix {reset: never}");
-  const auto first = drafter->Clone();
+  const auto drafter = MustAsk("suffix {reset: never}");
+  const auto first = drafter->Another();
   Context earlier = BeginWith(*first, {7});
   Commit(*first, {1, 2}, earlier);
-  ASSERT_TRUE(drafter->Absorb(earlier.tokens, first->End()).ok());
-  const auto second = drafter->Clone();
+  Finish(*first, earlier);
+  const auto second = drafter->Another();
   Context context = BeginWith(*second, {7});
   Commit(*second, {1, 2, 0, 1}, context);
   // After 1, of three times: 2 twice, and once the end. In the text's own tree
   // alone it is once of twice.
   EXPECT_NEAR(second->Promise(context).value(), 2.0 / 3, 1e-12);
-  EXPECT_EQ(drafter->carried().front().held, 1);
+  EXPECT_EQ(drafter->holdings().front().held, 1);
 }
 
 // What is taken over while a prompt is under way is not for it.
 TEST(Suffix, SeesTheTextsOfItsBeginning) {
-  const auto drafter = MustBuild("suffix {reset: never}");
-  const auto early = drafter->Clone();
-  const auto other = drafter->Clone();
+  const auto drafter = MustAsk("suffix {reset: never}");
+  const auto early = drafter->Another();
+  const auto other = drafter->Another();
   Context context = BeginWith(*other, {5});
   Commit(*other, {1, 2}, context);
-  ASSERT_TRUE(drafter->Absorb(context.tokens, other->End()).ok());
-  EXPECT_TRUE(AtRoot(*early, BeginWith(*early, {1})).empty());
-  const auto late = drafter->Clone();
+  Finish(*other, context);
+  EXPECT_TRUE(AtRoot(*early, BeginAsMade(*early, {1})).empty());
+  const auto late = drafter->Another();
   EXPECT_EQ(AtRoot(*late, BeginWith(*late, {1})).Argmax(), 2);
 }
 
 TEST(Suffix, RefusesBytesThatItNeverSaid) {
-  const auto drafter = MustBuild("suffix {reset: never}");
+  const auto drafter = MustAsk("suffix {reset: never}");
   const std::vector<TokenId> text = {1, 2};
   for (const std::string& learnt :
        {std::string(), std::string("\3\0\0\0", 4), std::string("12345")}) {
     EXPECT_EQ(drafter->Absorb(text, learnt).code(),
               absl::StatusCode::kDataLoss);
-    EXPECT_EQ(drafter->carried().front().held, 0);
+    EXPECT_EQ(drafter->holdings().front().held, 0);
   }
   EXPECT_THAT(drafter->Absorb(text, std::string("\3\0\0\0", 4)).message(),
               HasSubstr("a prompt of 3 tokens in a text of 2"));

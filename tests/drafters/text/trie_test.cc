@@ -17,15 +17,15 @@
 #include "core/model/context.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
-#include "drafters/drafter.h"
-#include "drafters/text/draft_plan.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/drafters/asking.h"
 #include "tests/drafters/text/naive_trie.h"
+#include "tests/drafters/text/plans.h"
 #include "tests/support/dice.h"
 #include "tests/support/drafting.h"
 #include "tests/support/models.h"
+#include "tests/support/solo.h"
 #include "tests/support/tree_text.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
@@ -40,32 +40,12 @@ using testing::IsEmpty;
 constexpr int kVocab = 8;
 constexpr double kOutput = 1e-4;
 
-// Shows its plan.
-class OpenTrie : public Trie {
- public:
-  explicit OpenTrie(const TrieOptions& options)
-      : Trie(kVocab, options, SamplingRule()) {}
-  std::unique_ptr<OpenTrie> Another() const {
-    return std::make_unique<OpenTrie>(*this);
-  }
-  using PlanDrafter::plan;
-};
-
-// The nodes of a plan, by their paths, with their scores.
-using Nodes = std::map<Path, double>;
-Nodes NodesOf(const DraftPlan& plan) {
-  Nodes nodes;
-  std::vector<Path> paths(1);
-  for (int node = 1; node < plan.size(); ++node) {
-    paths.push_back(paths[static_cast<std::size_t>(plan.node(node).parent)]);
-    paths.back().push_back(plan.node(node).token);
-    nodes[paths.back()] = plan.node(node).score;
-  }
-  return nodes;
+Solo TrieWith(const TrieOptions& options) {
+  return Solo(std::make_unique<Trie>(kVocab, options, SamplingRule()));
 }
 
 // Up to the rounding of sums and quotients.
-void ExpectNear(const Nodes& nodes, const Nodes& expected) {
+void ExpectNear(const PlanScores& nodes, const PlanScores& expected) {
   std::vector<Path> paths, expected_paths;
   for (const auto& entry : nodes) paths.push_back(entry.first);
   for (const auto& entry : expected) expected_paths.push_back(entry.first);
@@ -103,19 +83,19 @@ class NaiveDrafter {
     return nodes;
   }
 
-  Nodes Plan(const std::vector<TokenId>& text, int prompt_length) const {
+  PlanScores Plan(const std::vector<TokenId>& text, int prompt_length) const {
     const auto prompt_end = text.begin() + prompt_length;
     auto tries = kept_;
     Put({text.begin(), prompt_end}, true, 1, tries);
     Put({prompt_end, text.end()}, false, Length(), tries);
-    Nodes plan;
+    PlanScores plan;
     for (int size =
              std::min<int>(options_.max_match, static_cast<int>(text.size()));
          size >= 1; --size) {
       const Path match(text.end() - size, text.end());
       const auto trie = tries.find(match.front());
       if (trie == tries.end()) continue;
-      if (Nodes found = Below(trie->second, match); !found.empty())
+      if (PlanScores found = Below(trie->second, match); !found.empty())
         plan = std::move(found);
       if (static_cast<int>(plan.size()) + 1 >= options_.branch_length) break;
     }
@@ -140,13 +120,13 @@ class NaiveDrafter {
           prompt);
   }
 
-  Nodes Below(const NaiveTrie& trie, const Path& match) const {
+  PlanScores Below(const NaiveTrie& trie, const Path& match) const {
     std::set<Path> chosen;
     const auto depth = static_cast<std::size_t>(options_.branch_length);
     const auto count = static_cast<std::size_t>(options_.nodes);
     trie.Choose(match, true, depth, (count + 1) / 2, chosen);
     trie.Choose(match, false, depth, count, chosen);
-    Nodes found;
+    PlanScores found;
     for (const Path& node : chosen)
       found[{node.begin() + match.size(), node.end()}] =
           trie.Mix(node) / trie.Mix({node.begin(), node.end() - 1});
@@ -190,38 +170,38 @@ TEST(Trie, PlansAsOneThatLooksThroughEverythingAnew) {
     SCOPED_TRACE(seed);
     Dice dice(seed);
     const TrieOptions options = AnyOptions(dice);
-    OpenTrie drafter(options);
-    OpenTrie restored(options);  // from what was written down
+    Solo drafter = TrieWith(options);
+    Solo restored = TrieWith(options);  // from what was written down
     NaiveDrafter naive(options);
     int dropped = 0;
     for (int prompt = 0; prompt < 5; ++prompt) {
       Context context = ContextOf(AnyText(dice, dice.Between(1, 30)));
-      const auto clone = drafter.Another();
-      ASSERT_TRUE(clone->Begin(context).ok());
+      const auto own = drafter.Another();
+      ASSERT_TRUE(own->Begin(context).ok());
       for (int round = dice.Below(8); round >= 0; --round) {
-        const Nodes expected =
+        const PlanScores expected =
             naive.Plan(context.tokens, context.prompt_length);
-        ExpectNear(NodesOf(clone->plan()), expected);
+        ExpectNear(ScoresOf(PlanOf(*own)), expected);
         planned += static_cast<int>(expected.size());
-        Commit(*clone, AnyText(dice, dice.Between(1, 6)), context);
+        Commit(*own, AnyText(dice, dice.Between(1, 6)), context);
       }
-      const std::string learnt = clone->End();
+      const std::string learnt = own->End();
       EXPECT_EQ(learnt.empty(), !options.keep_outputs);
-      for (OpenTrie* other : {&drafter, &restored})
-        ASSERT_TRUE(other->Absorb(context.tokens, learnt).ok());
       if (!options.keep_outputs) continue;
+      for (Solo* other : {&drafter, &restored})
+        ASSERT_TRUE(other->Absorb(context.tokens, learnt).ok());
       dropped += naive.TakeOver({context.tokens.begin() + context.prompt_length,
                                  context.tokens.end()});
-      for (const OpenTrie* other : {&drafter, &restored}) {
-        ASSERT_EQ(other->carried().size(), 1U);
-        EXPECT_EQ(other->carried()[0].unit, "nodes");
-        EXPECT_EQ(other->carried()[0].held, naive.held());
-        EXPECT_EQ(other->carried()[0].dropped, dropped);
+      for (const Solo* other : {&drafter, &restored}) {
+        ASSERT_EQ(other->holdings().size(), 1U);
+        EXPECT_EQ(other->holdings()[0].unit, "nodes");
+        EXPECT_EQ(other->holdings()[0].held, naive.held());
+        EXPECT_EQ(other->holdings()[0].dropped, dropped);
       }
       const auto next = restored.Another();
       const Context again = ContextOf(AnyText(dice, 8));
       ASSERT_TRUE(next->Begin(again).ok());
-      ExpectNear(NodesOf(next->plan()),
+      ExpectNear(ScoresOf(PlanOf(*next)),
                  naive.Plan(again.tokens, again.prompt_length));
     }
     dropped_at_all += dropped;
@@ -245,7 +225,7 @@ TEST(Trie, ScoresAreSharesOfCountsInTheText) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     Dice dice(seed);
-    OpenTrie drafter({.branch_length = 3, .max_match = 1, .nodes = 30});
+    Solo drafter = TrieWith({.branch_length = 3, .max_match = 1, .nodes = 30});
     Context context = ContextOf(AnyText(dice, 20));
     ASSERT_TRUE(drafter.Begin(context).ok());
     Commit(drafter, AnyText(dice, 25), context);
@@ -258,7 +238,7 @@ TEST(Trie, ScoresAreSharesOfCountsInTheText) {
       return (1 - kOutput) * said +
              kOutput * Occurrences(text.subspan(prompt.size()), path, 3);
     };
-    for (const auto& [node, score] : NodesOf(drafter.plan())) {
+    for (const auto& [node, score] : ScoresOf(PlanOf(drafter))) {
       Path path = {context.root()};
       path.insert(path.end(), node.begin(), node.end());
       const Path above(path.begin(), path.end() - 1);
@@ -269,7 +249,7 @@ TEST(Trie, ScoresAreSharesOfCountsInTheText) {
   EXPECT_GT(compared, 500);
 }
 
-std::string Drafted(Drafter& drafter, const Context& context,
+std::string Drafted(Solo& drafter, const Context& context,
                     const std::string& policy) {
   return ToText(
       MustDraft(drafter, *PolicyOf(policy),
@@ -278,7 +258,7 @@ std::string Drafted(Drafter& drafter, const Context& context,
 
 TEST(Trie, PutsThePromptFirstAndLetsOutputsDecideAmongEquals) {
   const auto drafter =
-      MustBuild("trie {branch_length: 1, max_match: 1, nodes: 4}");
+      MustAsk("trie {branch_length: 1, max_match: 1, nodes: 4}");
   // After 1: of the prompt 2 twice, 3 and 4 once; of the output 4 and 5.
   Context context = BeginWith(*drafter, {1, 2, 1, 3, 1, 2, 1, 4, 0});
   Commit(*drafter, {1, 5, 1, 4, 1, 5, 1}, context);
@@ -288,7 +268,7 @@ TEST(Trie, PutsThePromptFirstAndLetsOutputsDecideAmongEquals) {
 
 TEST(Trie, GivesHalfOfTheNodesToTheBestOfOutputs) {
   const auto drafter =
-      MustBuild("trie {branch_length: 1, max_match: 1, nodes: 3}");
+      MustAsk("trie {branch_length: 1, max_match: 1, nodes: 3}");
   Context context = BeginWith(*drafter, {1, 2, 1, 2, 1, 3, 1, 4, 0});
   Commit(*drafter, {1, 5, 1, 5, 1, 6, 1, 7, 1, 7, 1, 7, 1}, context);
   EXPECT_THAT(Ranked(AtRoot(*drafter, context, DraftLaw::kDeterministic)),
@@ -296,7 +276,7 @@ TEST(Trie, GivesHalfOfTheNodesToTheBestOfOutputs) {
 }
 
 TEST(Trie, KnowsABranchOfTheOutputWhenItIsComplete) {
-  const auto drafter = MustBuild("trie {branch_length: 2, max_match: 1}");
+  const auto drafter = MustAsk("trie {branch_length: 2, max_match: 1}");
   Context context = BeginWith(*drafter, {0});
   Commit(*drafter, {1, 1}, context);
   EXPECT_EQ(Drafted(*drafter, context, "chain {gamma: 3}"), "1")
@@ -307,11 +287,11 @@ TEST(Trie, KnowsABranchOfTheOutputWhenItIsComplete) {
 
 TEST(Trie, LooksForLessWhereALongerMatchGivesTooLittle) {
   const std::vector<TokenId> text = {2, 1, 3, 4, 0, 5, 1, 6, 0, 2, 1};
-  const auto drafter = MustBuild("trie {branch_length: 3}");
+  const auto drafter = MustAsk("trie {branch_length: 3}");
   EXPECT_EQ(Drafted(*drafter, BeginWith(*drafter, text), "chain {gamma: 4}"),
             "1(3(4(0)))")
       << "after 2 1";
-  const auto longer = MustBuild("trie {branch_length: 12}");
+  const auto longer = MustAsk("trie {branch_length: 12}");
   EXPECT_THAT(Ranked(AtRoot(*longer, BeginWith(*longer, text),
                             DraftLaw::kDeterministic)),
               ElementsAre(3, 6))
@@ -323,25 +303,28 @@ TEST(Trie, GoesOnFromPromptToPromptWithWhatOutputsSaid) {
        {"trie {branch_length: 2, max_match: 1}",
         "trie {branch_length: 2, max_match: 1, reset: never}"}) {
     const bool warm = std::string(spec).find("never") != std::string::npos;
-    const auto drafter = MustBuild(spec);
-    EXPECT_EQ(drafter->carries_state(), warm);
-    const auto first = drafter->Clone();
+    const auto drafter = MustAsk(spec);
+    EXPECT_EQ(drafter->drafter().carried() != nullptr, warm);
+    const auto first = drafter->Another();
     Context context = BeginWith(*first, {1, 2, 3});
     Commit(*first, {4, 5, 6}, context);
-    const auto second = drafter->Clone();
+    const auto second = drafter->Another();
     EXPECT_TRUE(AtRoot(*second, BeginWith(*second, {4})).empty())
         << "the first prompt has not ended";
-    ASSERT_TRUE(drafter->Absorb(context.tokens, first->End()).ok());
-    EXPECT_TRUE(AtRoot(*second, BeginWith(*second, {4})).empty())
+    const auto early = drafter->Another();
+    Finish(*first, context);
+    EXPECT_TRUE(AtRoot(*early, BeginAsMade(*early, {4})).empty())
         << "it sees what there was when it was made";
-    const auto third = drafter->Clone();
+    const auto third = drafter->Another();
     EXPECT_EQ(Drafted(*third, BeginWith(*third, {4}), "chain {gamma: 3}"),
               warm ? "4(5(6))" : "4");
     EXPECT_EQ(Drafted(*third, BeginWith(*third, {5}), "chain {gamma: 3}"),
               warm ? "5(6)" : "5");
     for (TokenId of_prompt : {1, 2, 3})
       EXPECT_TRUE(AtRoot(*third, BeginWith(*third, {of_prompt})).empty());
-    EXPECT_EQ(drafter->carried().size(), warm ? 1U : 0U);
+    if (warm) {
+      EXPECT_EQ(drafter->holdings().size(), 1U);
+    }
   }
 }
 
@@ -354,36 +337,36 @@ TEST(Trie, EndsInTheOrderOfPromptsAsIfTheyHadComeOneByOne) {
   std::vector<std::vector<TokenId>> texts;
   for (int i = 0; i < 6; ++i) texts.push_back(AnyText(dice, 25));
   // Two at a time, of which the later ends first, and one by one.
-  std::vector<std::unique_ptr<OpenTrie>> ended;
+  std::vector<Solo> ended;
   for (const bool together : {true, false}) {
-    ended.push_back(std::make_unique<OpenTrie>(options));
-    OpenTrie& drafter = *ended.back();
+    ended.push_back(TrieWith(options));
+    Solo& drafter = ended.back();
     for (std::size_t i = 0; i < texts.size(); i += 2) {
-      std::vector<std::unique_ptr<OpenTrie>> clones;
+      std::vector<std::unique_ptr<Solo>> own;
       std::vector<std::string> learnt(2);
       for (std::size_t j : {0, 1}) {
-        clones.push_back(drafter.Another());
-        ASSERT_TRUE(clones[j]->Begin(ContextOf({texts[i + j][0]})).ok());
+        own.push_back(drafter.Another());
+        ASSERT_TRUE(own[j]->Begin(ContextOf({texts[i + j][0]})).ok());
         if (together) continue;
-        ASSERT_TRUE(drafter.Absorb(texts[i + j], clones[j]->End()).ok());
+        ASSERT_TRUE(drafter.Absorb(texts[i + j], own[j]->End()).ok());
       }
       if (!together) continue;
-      for (std::size_t j : {1, 0}) learnt[j] = clones[j]->End();
+      for (std::size_t j : {1, 0}) learnt[j] = own[j]->End();
       for (std::size_t j : {0, 1})
         ASSERT_TRUE(drafter.Absorb(texts[i + j], learnt[j]).ok());
     }
   }
-  EXPECT_GT(ended[0]->carried()[0].dropped, 0);
-  EXPECT_EQ(ended[0]->carried()[0].dropped, ended[1]->carried()[0].dropped);
+  EXPECT_GT(ended[0].holdings()[0].dropped, 0);
+  EXPECT_EQ(ended[0].holdings()[0].dropped, ended[1].holdings()[0].dropped);
   for (TokenId token = 0; token < kVocab; ++token) {
-    for (const auto& drafter : ended)
-      ASSERT_TRUE(drafter->Begin(ContextOf({token})).ok());
-    EXPECT_EQ(NodesOf(ended[0]->plan()), NodesOf(ended[1]->plan()));
+    for (Solo& drafter : ended)
+      ASSERT_TRUE(drafter.Begin(ContextOf({token})).ok());
+    EXPECT_EQ(ScoresOf(PlanOf(ended[0])), ScoresOf(PlanOf(ended[1])));
   }
 }
 
 TEST(Trie, RefusesBytesThatItNeverWrites) {
-  const auto drafter = MustBuild("trie {reset: never}");
+  const auto drafter = MustAsk("trie {reset: never}");
   const std::vector<TokenId> text = {1, 2, 3, 4};
   ByteWriter two, five;
   two.Put(2);
@@ -393,25 +376,26 @@ TEST(Trie, RefusesBytesThatItNeverWrites) {
        {std::string(), good.substr(1), good + "x", five.Take()}) {
     const absl::Status status = drafter->Absorb(text, bad);
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
-    EXPECT_EQ(drafter->carried()[0].held, 0) << "it changes nothing";
+    EXPECT_EQ(drafter->holdings()[0].held, 0) << "it changes nothing";
   }
   ASSERT_TRUE(drafter->Absorb(text, good).ok());
-  EXPECT_EQ(drafter->carried()[0].held, 1) << "4 after 3";
-  EXPECT_TRUE(MustBuild("trie")->Absorb(text, "x").ok())
+  EXPECT_EQ(drafter->holdings()[0].held, 1) << "4 after 3";
+  EXPECT_EQ(MustBuild("trie")->carried(), nullptr)
       << "one that forgets takes over nothing";
 }
 
 TEST(Trie, GivesEveryLawByItsRule) {
-  const auto drafter = MustBuild("trie {max_match: 1}");
+  const auto drafter = MustAsk("trie {max_match: 1}");
   const Context context = BeginWith(*drafter, {1, 2, 1, 3, 1, 2, 0, 1});
-  EXPECT_THAT(drafter->laws(), testing::UnorderedElementsAreArray(kEveryLaw));
+  EXPECT_THAT(drafter->traits().laws,
+              testing::UnorderedElementsAreArray(kEveryLaw));
   // The last 1 has been followed by nothing.
   EXPECT_THAT(Masses(AtRoot(*drafter, context)),
               testing::Pointwise(
                   testing::DoubleNear(1e-15),
                   std::vector<double>({0, 0, 2. / 3, 1. / 3, 0, 0, 0, 0})));
   const auto greedy =
-      MustBuild("trie {max_match: 1}", {.sampling = {.temperature = 0}});
+      MustAsk("trie {max_match: 1}", {.sampling = {.temperature = 0}});
   EXPECT_TRUE(Equal(AtRoot(*greedy, BeginWith(*greedy, context.tokens)),
                     Distribution::OneHot(kVocab, 2)));
   // As the target's path goes: 2 after two thirds of the 1, and so on down.

@@ -25,9 +25,9 @@
 #include "core/prob/row_source.h"
 #include "core/random/random_source.h"
 #include "core/random/seeded_source.h"
+#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
-#include "decode/round.h"
 #include "decode/sequence.h"
 #include "drafters/drafter.h"
 #include "experiments/models/method_file.h"
@@ -124,19 +124,20 @@ std::vector<TokenId> BestTwo(const Distribution& law) {
 }
 
 // What a drafter proposes in a tree of two tokens a node, three levels deep.
-std::vector<Distribution> Proposals(const Sequence& sequence, int number,
-                                    DraftLaw law) {
-  std::vector<Distribution> all;
+Proposals ProposalsOf(const Sequence& sequence, int number, DraftLaw law) {
+  Proposals all;
   const Context& context = sequence.context;
-  Drafter& drafter = *sequence.trunks[static_cast<std::size_t>(number)].drafter;
+  const SequenceTrunk& trunk =
+      sequence.trunks[static_cast<std::size_t>(number)];
   TrunkTree tree(context.root(), number, law);
   std::vector<int> level = {0};
   for (int depth = 0; depth < 3 && !level.empty(); ++depth) {
-    auto laws = drafter.Propose(context, tree, level);
+    const DraftRequest request = {trunk.session.get(), &context, &tree, level};
+    const auto laws = trunk.drafter->Propose({&request, 1});
     Check(laws.ok(), laws.status().message());
     std::vector<int> next;
     for (std::size_t i = 0; i < level.size(); ++i) {
-      const Distribution& said = (*laws)[i];
+      const Distribution& said = laws->front()[i];
       tree.SetProposal(level[i], said);
       for (TokenId token : BestTwo(said))
         next.push_back(tree.AddDraw(level[i], token, said));
@@ -210,12 +211,12 @@ class Bench {
     const auto& trunks = method_.decoder->method().trunks;
     for (std::size_t i = 0; i < trunks.size(); ++i) {
       const int number = static_cast<int>(i);
-      if (trunks[i].drafter->reads_rows() || knows_its_prompt_) {
+      if (trunks[i].drafter->traits().reads_scores || knows_its_prompt_) {
         ++compared;  // the target: what it told the drafter is not told again
         continue;
       }
-      const auto own = Proposals(sequence, number, trunks[i].law);
-      const auto anew = Proposals(fresh, number, trunks[i].law);
+      const auto own = ProposalsOf(sequence, number, trunks[i].law);
+      const auto anew = ProposalsOf(fresh, number, trunks[i].law);
       EXPECT_EQ(own.size(), anew.size());
       for (std::size_t j = 0; j < std::min(own.size(), anew.size()); ++j)
         EXPECT_TRUE(Equal(own[j], anew[j])) << "trunk " << i << ", law " << j;

@@ -20,7 +20,7 @@
 #include "core/base/params.h"
 #include "core/base/token.h"
 #include "core/random/seeded_source.h"
-#include "decode/round.h"
+#include "decode/commit.h"
 #include "decode/sequence.h"
 #include "experiments/models/method_file.h"
 #include "experiments/plan/params_edit.h"

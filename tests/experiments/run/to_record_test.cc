@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
-#include "decode/round.h"
 #include "decode/sequence.h"
 #include "experiments/metrics/round_figures.h"
 #include "experiments/records/record.pb.h"

@@ -34,6 +34,7 @@
 #include "tests/experiments/tools/growing.h"
 #include "tests/support/models.h"
 #include "tests/support/must_read.h"
+#include "tests/support/solo.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
 
@@ -42,16 +43,16 @@ namespace {
 
 using testing::HasSubstr;
 
-// What a head proposes behind a text, and below two tokens after it.
+// What a head proposes after a text, and below two tokens after it.
 std::vector<Distribution> EagleLaws(const std::string& head,
                                     const Transformer& target,
                                     const std::vector<TokenId>& text) {
   auto loaded = LoadEagleHead(head, target);
   EXPECT_TRUE(loaded.ok()) << loaded.status();
-  Eagle drafter(*std::move(loaded), SamplingRule());
+  Solo drafter(std::make_shared<Eagle>(*std::move(loaded), SamplingRule()));
   Context context = {.tokens = text};
   Features& features = context.features;
-  features.taps = drafter.taps();
+  features.taps = drafter.traits().taps;
   features.hidden_size = target.hidden_size();
   const auto keep = [&](const Scores& piece, int rows) {
     for (int row = 0; row < rows; ++row)

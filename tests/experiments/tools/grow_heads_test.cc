@@ -294,7 +294,7 @@ std::vector<DrafterRow> WithPairs() {
                                DrafterCatalogue().end());
   DrafterRow& row = rows.emplace_back();
   row.name = "pair";
-  row.growable = OpenPair;
+  row.heads.growable = OpenPair;
   return rows;
 }
 

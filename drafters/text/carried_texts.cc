@@ -1,6 +1,5 @@
-#include "drafters/text/what_was_said.h"
+#include "drafters/text/carried_texts.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -10,10 +9,26 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/bytes.h"
+#include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 
 namespace banyan {
+
+bool TakeKeeps(ParamsReader& in) {
+  std::string reset = "prompt";
+  in.OneOf("reset", reset, {"prompt", "never"},
+           "When it forgets what it learned.");
+  return reset == "never";
+}
+
+void TakeTexts(ParamsReader& in, bool keeps, int& texts) {
+  const bool limited = in.AtLeast(
+      "texts", texts, 1, "The most texts that are kept, with `reset: never`.");
+  in.Ensure(keeps || !limited, "texts",
+            "limits what is kept from prompt to prompt, which is nothing "
+            "unless reset is never");
+}
 
 std::string PromptOfLength(int prompt_length) {
   ByteWriter out;
@@ -21,7 +36,7 @@ std::string PromptOfLength(int prompt_length) {
   return out.Take();
 }
 
-absl::StatusOr<absl::Span<const TokenId>> WhatWasSaid(
+absl::StatusOr<absl::Span<const TokenId>> OutputOf(
     absl::Span<const TokenId> text, absl::string_view learnt) {
   ByteReader in(learnt);
   const std::uint32_t prompt_length = in.Number();

@@ -1,12 +1,12 @@
-// InnerDrafter: a drafter that another drafter is made of, asked about a tree
-// of its own.
+// InnerSession: a session of a drafter that another drafter is made of, asked
+// about a tree of its own.
 //
 // The whole may ask more of a part than was drawn (guesses), or less, or by
 // another law. So the part's tree is not the one under way: it has its root and
-// grows by what is asked for. Nodes are found by their paths; what nobody drew
-// is a probe there. Each node is asked for once a drafting.
-#ifndef BANYAN_DRAFTERS_COMPOSED_INNER_DRAFTER_H_
-#define BANYAN_DRAFTERS_COMPOSED_INNER_DRAFTER_H_
+// grows by what is asked for. Nodes are found by their paths; tokens that
+// nobody drew are probes there. Each node is asked for once a drafting.
+#ifndef BANYAN_DRAFTERS_COMPOSED_INNER_SESSION_H_
+#define BANYAN_DRAFTERS_COMPOSED_INNER_SESSION_H_
 
 #include <memory>
 #include <optional>
@@ -23,27 +23,27 @@
 
 namespace banyan {
 
-class InnerDrafter {
+class InnerSession {
  public:
   // What may follow these nodes of the part's tree?
   struct Question {
-    InnerDrafter* part;
+    InnerSession* part;
     const Context* context;
     std::vector<int> nodes;
   };
   // Has all these nodes answered, and their ancestors before them: in one pass
   // of drafters that propose ahead, else in one a level. No pass where all is
-  // answered. Requires that the drafters are clones of one, and that they reach
+  // answered. Requires that the parts are of one drafter, and that they reach
   // the nodes.
   static absl::Status AskAll(absl::Span<const Question> questions);
 
-  explicit InnerDrafter(std::unique_ptr<Drafter> drafter);
+  explicit InnerSession(Drafter& drafter)
+      : drafter_(&drafter),
+        session_(drafter.NewSession()),
+        tree_(0, 0, DraftLaw::kDeterministic) {}
 
-  Drafter& drafter() const { return *drafter_; }
-  bool Gives(DraftLaw law) const;
-  bool only_ranks() const {
-    return laws_ == std::vector<DraftLaw>{DraftLaw::kDeterministic};
-  }
+  const Drafter& drafter() const { return *drafter_; }
+  DraftSession& session() const { return *session_; }
   // Whether a node of this depth may be asked for after the committed text.
   bool Reaches(const Context& context, int depth) const;
 
@@ -60,16 +60,14 @@ class InnerDrafter {
 
  private:
   std::vector<int> NextOf(absl::Span<const int> nodes) const;
-  void Take(absl::Span<const int> nodes, std::vector<Distribution> answers);
+  void Take(absl::Span<const int> nodes, Proposals answers);
 
-  std::unique_ptr<Drafter> drafter_;
-  // Asked for once: each level of drafters in drafters would ask the one below
-  // several times, which multiplies.
-  std::vector<DraftLaw> laws_;
+  Drafter* drafter_;
+  std::unique_ptr<DraftSession> session_;
   TrunkTree tree_;
   std::vector<std::optional<Distribution>> answers_;  // by node
 };
 
 }  // namespace banyan
 
-#endif  // BANYAN_DRAFTERS_COMPOSED_INNER_DRAFTER_H_
+#endif  // BANYAN_DRAFTERS_COMPOSED_INNER_SESSION_H_

@@ -1,15 +1,13 @@
-#include "drafters/composed/inner_drafter.h"
+#include "drafters/composed/inner_session.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
@@ -23,80 +21,70 @@
 
 namespace banyan {
 
-InnerDrafter::InnerDrafter(std::unique_ptr<Drafter> drafter)
-    : drafter_(std::move(drafter)),
-      laws_(drafter_->laws()),
-      tree_(0, 0, DraftLaw::kDeterministic) {}
-
-bool InnerDrafter::Gives(DraftLaw law) const {
-  return std::find(laws_.begin(), laws_.end(), law) != laws_.end();
-}
-
-bool InnerDrafter::Reaches(const Context& context, int depth) const {
+bool InnerSession::Reaches(const Context& context, int depth) const {
   return static_cast<std::int64_t>(context.tokens.size()) + depth <=
-         drafter_->longest_text();
+         drafter_->traits().longest_text;
 }
 
-void InnerDrafter::Start(const TrunkTree& of, DraftLaw law) {
+void InnerSession::Start(const TrunkTree& of, DraftLaw law) {
   tree_ = TrunkTree(of.node(0).token, of.trunk(), law);
   answers_.clear();
 }
 
-int InnerDrafter::Find(const TrunkTree& of, int node) {
+int InnerSession::Find(const TrunkTree& of, int node) {
   int found = 0;
   for (TokenId token : TokensTo(of, node)) found = Child(found, token);
   return found;
 }
 
-int InnerDrafter::Child(int node, TokenId token) {
+int InnerSession::Child(int node, TokenId token) {
   for (int child : tree_.node(node).children)
     if (tree_.node(child).token == token) return child;
   return tree_.AddProbe(node, token);
 }
 
-const Distribution* InnerDrafter::answer(int node) const {
+const Distribution* InnerSession::answer(int node) const {
   const auto at = static_cast<std::size_t>(node);
   return at < answers_.size() && answers_[at].has_value() ? &*answers_[at]
                                                           : nullptr;
 }
 
 // Those that the next pass asks for: without an answer, parents first.
-std::vector<int> InnerDrafter::NextOf(absl::Span<const int> nodes) const {
+std::vector<int> InnerSession::NextOf(absl::Span<const int> nodes) const {
   std::set<int> missing;  // a parent has the lower number
   for (int node : nodes)
     for (; node >= 0 && answer(node) == nullptr; node = tree_.node(node).parent)
       missing.insert(node);
   std::vector<int> next;
   for (int node : missing)
-    if (drafter_->proposes_ahead() ||
+    if (drafter_->traits().proposes_ahead ||
         missing.count(tree_.node(node).parent) == 0)
       next.push_back(node);
   return next;
 }
 
-void InnerDrafter::Take(absl::Span<const int> nodes,
-                        std::vector<Distribution> answers) {
+void InnerSession::Take(absl::Span<const int> nodes, Proposals answers) {
   Check(answers.size() == nodes.size(), "one proposal a node");
   answers_.resize(static_cast<std::size_t>(tree_.size()));
   for (std::size_t i = 0; i < nodes.size(); ++i)
     answers_[static_cast<std::size_t>(nodes[i])] = std::move(answers[i]);
 }
 
-absl::Status InnerDrafter::AskAll(absl::Span<const Question> questions) {
+absl::Status InnerSession::AskAll(absl::Span<const Question> questions) {
   while (true) {
-    std::vector<InnerDrafter*> asking;
+    std::vector<InnerSession*> asking;
     std::vector<DraftRequest> requests;
     for (const Question& question : questions) {
-      InnerDrafter& part = *question.part;
+      InnerSession& part = *question.part;
       std::vector<int> next = part.NextOf(question.nodes);
       if (next.empty()) continue;
       asking.push_back(&part);
       requests.push_back(
-          {&part.drafter(), question.context, &part.tree(), std::move(next)});
+          {&part.session(), question.context, &part.tree(), std::move(next)});
     }
     if (requests.empty()) return absl::OkStatus();
-    BANYAN_ASSIGN_OR_RETURN(std::vector<std::vector<Distribution>> answers,
-                            requests.front().drafter->ProposeAll(requests));
+    BANYAN_ASSIGN_OR_RETURN(std::vector<Proposals> answers,
+                            asking.front()->drafter_->Propose(requests));
     Check(answers.size() == requests.size(), "one answer a sequence");
     for (std::size_t i = 0; i < asking.size(); ++i)
       asking[i]->Take(requests[i].nodes, std::move(answers[i]));

@@ -1,0 +1,70 @@
+// ChoosingDrafter and ChoosingSession: the bases of drafters that give each
+// round to one of their parts.
+//
+// The choice is made when a round is committed, from committed text and sums
+// over earlier rounds, so it is the same whatever is drawn in the round it is
+// for (docs/losslessness.md). All parts follow the text, chosen or not. Where
+// the tree's law is not deterministic, a part that only ranks proposes its best
+// candidate for certain.
+#ifndef BANYAN_DRAFTERS_COMPOSED_CHOOSING_H_
+#define BANYAN_DRAFTERS_COMPOSED_CHOOSING_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/model/context.h"
+#include "drafters/composed/composed_drafter.h"
+#include "drafters/composed/inner_drafters.h"
+#include "drafters/drafter.h"
+#include "tree/verdict.h"
+
+namespace banyan {
+
+class ChoosingDrafter : public ComposedDrafter {
+ public:
+  absl::StatusOr<std::vector<Proposals>> Propose(
+      absl::Span<const DraftRequest> requests) override;
+
+ protected:
+  // `depths`: the most levels that each part drafts; 0: no limit. Sessions are
+  // ChoosingSessions.
+  ChoosingDrafter(InnerDrafters parts, std::vector<int> depths);
+
+  const std::vector<int>& depths() const { return depths_; }
+
+ private:
+  std::vector<int> depths_;
+};
+
+class ChoosingSession : public ComposedSession {
+ public:
+  absl::Status Begin(const Context& context) override;
+  absl::Status Observe(const Context& context,
+                       const RoundOutcome& outcome) override;
+
+  // The part that drafts the next round.
+  int chosen() const { return chosen_; }
+
+ protected:
+  ChoosingSession(const InnerDrafters& drafters, std::vector<int> depths);
+
+  // The tokens that a part promises, or `otherwise` if it has no opinion; no
+  // more than the levels that it drafts.
+  std::optional<double> PromiseOf(
+      int part, const Context& context,
+      std::optional<double> otherwise = std::nullopt) const;
+  virtual int Choose(const Context& context) = 0;
+  // A round of the chosen part is committed; the next choice follows.
+  virtual void Learn(const RoundOutcome& /*outcome*/) {}
+
+ private:
+  std::vector<int> depths_;
+  int chosen_ = 0;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_COMPOSED_CHOOSING_H_

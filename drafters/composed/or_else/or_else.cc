@@ -1,0 +1,83 @@
+#include "drafters/composed/or_else/or_else.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/model/context.h"
+#include "drafters/composed/choosing.h"
+#include "drafters/composed/inner_drafters.h"
+#include "drafters/drafter.h"
+#include "drafters/row.h"
+#include "drafters/workbench.h"
+
+namespace banyan {
+namespace {
+
+constexpr int kFirst = 0;
+constexpr int kSecond = 1;
+
+class OrElseSession : public ChoosingSession {
+ public:
+  OrElseSession(const InnerDrafters& drafters, const std::vector<int>& depths)
+      : ChoosingSession(drafters, depths) {}
+
+  std::optional<double> Promise(const Context& context) const override {
+    return PromiseOf(chosen(), context);
+  }
+
+ protected:
+  int Choose(const Context& context) override {
+    const bool drafts = parts()[kFirst].Reaches(context, 0) &&
+                        PromiseOf(kFirst, context).value_or(1) > 0;
+    return drafts ? kFirst : kSecond;
+  }
+};
+
+}  // namespace
+
+OrElse::OrElse(InnerDrafters parts, int depth)
+    : ChoosingDrafter(std::move(parts), {0, depth}) {}
+
+std::unique_ptr<DraftSession> OrElse::NewSession() const {
+  return std::make_unique<OrElseSession>(parts(), depths());
+}
+
+namespace {
+
+absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
+                                               Workbench& bench) {
+  Params first;
+  Params second;
+  int depth = 0;
+  in.Required("first", first, "The drafter that is asked first.");
+  in.Required("second", second, "The drafter of all other rounds.");
+  in.Optional("depth", depth,
+              "The most levels that `second` drafts; 0: no limit.");
+  in.Ensure(depth >= 0, "depth", "must be at least 1, or 0 for no limit");
+  BANYAN_RETURN_IF_ERROR(in.Finish());
+  BANYAN_ASSIGN_OR_RETURN(InnerDrafters parts,
+                          InnerDrafters::Build({first, second}, bench));
+  return std::make_unique<OrElse>(std::move(parts), depth);
+}
+
+}  // namespace
+
+DrafterRow OrElseRow() {
+  return {.name = "or_else",
+          .sentence =
+              "One drafter, or a second one in rounds for which the "
+              "first has nothing.",
+          .laws = EveryLaw(),
+          .build = Build,
+          .examples = {"{first: {name: sam, threshold: 2, tokens: 1},"
+                       " second: {name: small_model, model: draft}}",
+                       "{first: {name: sam, threshold: 2, tokens: 4},"
+                       " second: {name: copy, min_match: 1}, depth: 1}"}};
+}
+
+}  // namespace banyan

@@ -1,0 +1,56 @@
+// DrafterRow: what a drafter says of itself, beside its code. The catalogue is
+// a list of these.
+#ifndef BANYAN_DRAFTERS_ROW_H_
+#define BANYAN_DRAFTERS_ROW_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/params.h"
+#include "drafters/drafter.h"
+#include "drafters/heads/head_doctor.h"
+#include "drafters/heads/head_growth.h"
+#include "drafters/workbench.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+
+// What `banyan search` chooses for a drafter: an exit of the target's layers,
+// or the blocks that are left out.
+enum class SearchOver { kNothing, kExits, kBlocks };
+
+// For a drafter that reads heads trained for its target; null: it cannot.
+struct HeadTools {
+  OpenGrowableHeads growable = nullptr;  // opens heads that grow with a target
+  ExamineHead examine = nullptr;         // finds whether files are read rightly
+  DescribeHead describe = nullptr;       // what a run says of its heads
+};
+
+struct DrafterRow {
+  absl::string_view name;
+  absl::string_view sentence;
+  std::vector<DraftLaw> laws;  // as DrafterTraits
+  // Reads all keys but `name`, before it returns for whatever reason, with a
+  // sentence each.
+  absl::StatusOr<std::unique_ptr<Drafter>> (*build)(ParamsReader& in,
+                                                    Workbench& bench);
+  // Sections that conformance builds, in YAML; a model named `draft`, models of
+  // other vocabularies named `fewer`, `more` and `others`, heads named `heads`,
+  // a head named `head`, an index named `index`, and a file of counts beside
+  // them exist.
+  std::vector<absl::string_view> examples;
+  // The key under which `models` of a method file names its folder, such as
+  // `heads`; empty: it has none.
+  absl::string_view folder_key = {};
+  HeadTools heads = {};
+  SearchOver search = SearchOver::kNothing;
+  // Its counterpart on a device that runs rounds alone (DeviceCounterpart);
+  // empty: none.
+  absl::string_view twin = {};
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_ROW_H_

@@ -1,0 +1,94 @@
+// CarriedTexts: the carried state of drafters that keep what earlier prompts
+// emitted. The prompts themselves are not kept: they are not the target's, and
+// in a chat they hold earlier turns, which were taken over already.
+#ifndef BANYAN_DRAFTERS_TEXT_CARRIED_TEXTS_H_
+#define BANYAN_DRAFTERS_TEXT_CARRIED_TEXTS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "drafters/drafter.h"
+#include "drafters/text/copy_on_write.h"
+#include "drafters/text/plan_drafter.h"
+
+namespace banyan {
+
+// The key `reset`: whether state goes from prompt to prompt ("never") or not
+// ("prompt", the default).
+bool TakeKeeps(ParamsReader& in);
+// The key `texts`, the most texts that are kept; an error without `keeps`.
+void TakeTexts(ParamsReader& in, bool keeps, int& texts);
+
+// What DraftSession::End returns of a prompt of this many tokens, and what
+// CarriedState::Absorb takes over of a text by those bytes: the output.
+// DataLoss on others.
+std::string PromptOfLength(int prompt_length);
+absl::StatusOr<absl::Span<const TokenId>> OutputOf(
+    absl::Span<const TokenId> text, absl::string_view learnt);
+
+// Store has `void Add(Span<const TokenId> output)`, held() and dropped().
+template <typename Store>
+class CarriedTexts : public CarriedState {
+ public:
+  // `unit` is what held() counts.
+  CarriedTexts(std::string unit, Store store)
+      : unit_(std::move(unit)), store_(std::move(store)) {}
+
+  // The store as it is now, which later texts do not change.
+  const CopyOnWrite<Store>& now() const { return store_; }
+
+  absl::Status Absorb(absl::Span<const TokenId> text,
+                      absl::string_view learnt) override {
+    BANYAN_ASSIGN_OR_RETURN(const absl::Span<const TokenId> output,
+                            OutputOf(text, learnt));
+    store_.Own().Add(output);
+    return absl::OkStatus();
+  }
+  absl::Status CheckLesson(absl::Span<const TokenId> text,
+                           absl::string_view learnt) const override {
+    return OutputOf(text, learnt).status();
+  }
+  std::vector<Carried> holdings() const override {
+    return {
+        {.unit = unit_, .held = store_->held(), .dropped = store_->dropped()}};
+  }
+
+ private:
+  std::string unit_;
+  CopyOnWrite<Store> store_;
+};
+
+// A session with a store of its own, as it was when the session was made.
+template <typename Store>
+class CarryingSession : public PlanSession {
+ public:
+  std::string End() override {
+    store_.Release();
+    return keeps_ ? PromptOfLength(prompt_length()) : std::string();
+  }
+
+ protected:
+  // `keeps`: whether later prompts are taught.
+  CarryingSession(const CarriedTexts<Store>& carried, bool keeps)
+      : store_(carried.now()), keeps_(keeps) {}
+
+  bool keeps() const { return keeps_; }
+  const Store& store() const { return *store_; }
+  Store& OwnStore() { return store_.Own(); }
+
+ private:
+  CopyOnWrite<Store> store_;
+  bool keeps_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_DRAFTERS_TEXT_CARRIED_TEXTS_H_
