@@ -31,6 +31,7 @@ namespace {
 
 constexpr char kTargetMs[] = "target_ms";
 constexpr char kDraftMs[] = "draft_ms";
+constexpr char kAnyOther[] = "other";  // a drafter that is not named
 
 using CostByDrafter = std::map<std::string, double>;
 
@@ -94,6 +95,7 @@ absl::StatusOr<std::vector<double>> LevelMs(const StatedCosts& costs,
     auto found = by_drafter.find(title);
     if (found == by_drafter.end())
       found = by_drafter.find(title.substr(0, title.find('(')));
+    if (found == by_drafter.end()) found = by_drafter.find(kAnyOther);
     if (found == by_drafter.end())
       return costs.params.Find(kDraftMs)->Error(
           absl::StrCat("draft_ms has no cost for '", title,

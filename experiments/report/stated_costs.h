@@ -46,7 +46,8 @@ struct StatedCosts {
   std::string name;  // its last part, for columns and keys
   Params params;     // all that it says
   CostCurve target_ms;
-  // Of a drafted level: of any drafter, or by drafter.
+  // Of a drafted level: of any drafter, or by drafter, where `other` is any
+  // that is not named.
   std::variant<double, std::map<std::string, double>> draft_ms = 0.0;
 };
 

@@ -1,5 +1,7 @@
 #include "tests/experiments/preset_files.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -17,60 +19,17 @@
 namespace banyan {
 
 const std::vector<std::string>& PresetNames() {
-  static const auto& names = *new std::vector<std::string>{"adaptive_refit",
-                                                           "auto",
-                                                           "best_first",
-                                                           "bild",
-                                                           "blockwise_distance",
-                                                           "blockwise_top_k",
-                                                           "cascade",
-                                                           "chain",
-                                                           "common_tokens",
-                                                           "copy",
-                                                           "eagle1",
-                                                           "eagle2",
-                                                           "eagle3",
-                                                           "eagle_auto",
-                                                           "eagle_merged",
-                                                           "eagle_sampled",
-                                                           "eagle_sequoia",
-                                                           "early_exit",
-                                                           "early_exit_settled",
-                                                           "grammar",
-                                                           "hybrid",
-                                                           "hybrid_suffix",
-                                                           "lookahead",
-                                                           "medusa",
-                                                           "medusa_typical",
-                                                           "merged_all",
-                                                           "ngram",
-                                                           "pass",
-                                                           "recycling",
-                                                           "recycling_warm",
-                                                           "reference",
-                                                           "reference_rewrite",
-                                                           "relay",
-                                                           "rest",
-                                                           "retokenized",
-                                                           "sam",
-                                                           "sam_eagle",
-                                                           "self_q8_chain",
-                                                           "self_q8_tree",
-                                                           "sequences",
-                                                           "sequoia",
-                                                           "sequoia_boosted",
-                                                           "skip",
-                                                           "skip_q8",
-                                                           "specdec_relaxed",
-                                                           "specinfer_1",
-                                                           "specinfer_2",
-                                                           "staged",
-                                                           "suffix",
-                                                           "suffix_tree",
-                                                           "suffix_warm",
-                                                           "trie",
-                                                           "trie_warm",
-                                                           "triforce"};
+  static const auto& names = *new std::vector<std::string>([] {
+    std::vector<std::string> found;
+    for (const auto& entry :
+         std::filesystem::directory_iterator("configs/methods")) {
+      const std::filesystem::path& file = entry.path();
+      if (file.extension() == ".yaml" && file.stem() != "plain")
+        found.push_back(file.stem().string());
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  }());
   return names;
 }
 

@@ -28,7 +28,14 @@ namespace {
 template <typename T>
 bool TakeMeasured(ParamsReader& in, const char* key, std::vector<T>& out) {
   const Params* calibration = in.Take("calibration");
-  if (calibration == nullptr) return in.Optional(key, out);
+  in.Describe(
+      "calibration", "section",
+      absl::StrCat("A file that `banyan calibrate` wrote, for `", key, "`."));
+  if (calibration == nullptr) {
+    const Params* stated = in.Take(key);
+    if (stated != nullptr) in.Note(Convert(*stated, out));
+    return stated != nullptr;
+  }
   in.Note(CheckCalibration(*calibration));
   const Params* measured = calibration->Find(key);
   in.Ensure(measured != nullptr, "calibration",
@@ -116,8 +123,7 @@ absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in) {
             "tree", "belongs to file, and needs it");
   const bool has_accuracies = TakeMeasured(in, "accuracies", medusa.accuracies);
   in.Describe("accuracies", "list of lists of number",
-              "By head and rank, for a tree of `budget` nodes; or a "
-              "`calibration` that has them.");
+              "By head and rank, for a tree of `budget` nodes.");
   const bool has_budget =
       in.Optional("budget", medusa.budget, "The nodes, with `accuracies`.");
   BANYAN_RETURN_IF_ERROR(in.Finish());
@@ -137,8 +143,6 @@ absl::StatusOr<ShapePlan> PlanStatic(ParamsReader& in) {
 HardwareSection TakeHardware(ParamsReader& in) {
   HardwareSection section;
   SequoiaOptions& limits = section.limits;
-  in.Describe("calibration", "section",
-              "A file that `banyan calibrate` wrote, for `acceptance`.");
   if (!TakeMeasured(in, "acceptance", limits.acceptance))
     in.Required("acceptance", limits.acceptance,
                 "The acceptance rate by rank, the first child first.");

@@ -170,6 +170,8 @@ TEST_F(StatedCostsTest, KnowADrafterByItsPartsFirst) {
   EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12 + 2 * 1 + 2 * 0.5);
   EXPECT_EQ(Stating(costs + "\"relay(copy, ngram)\": 0.5, relay: 3}\n"), "");
   EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12 + 2 * 1 + 2 * 3);
+  EXPECT_EQ(Stating(costs + "\"relay(copy, ngram)\": 0.5, other: 4}\n"), "");
+  EXPECT_DOUBLE_EQ(set_.cells[0].pairs[0].stated->ms, 12 + 2 * 1 + 2 * 4);
   EXPECT_THAT(Stating(costs + "\"relay(copy, ngram)\": 0.5}\n"),
               HasSubstr("no cost for 'relay(ngram, copy)'"));
 }
