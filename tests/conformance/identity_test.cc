@@ -21,7 +21,6 @@
 namespace banyan {
 namespace {
 
-constexpr char kProgram[] = "identity_test";
 constexpr double kRounding = 1e-12;
 
 std::shared_ptr<TableModel> Target(int seed) { return Toy({.seed = seed}); }
@@ -145,7 +144,7 @@ TEST(Identity, AtTemperatureZeroEveryLosslessVerifierIsGreedy) {
       absl::StatusOr<Decoder> decoder = Build(pairing);
       ASSERT_TRUE(decoder.ok()) << decoder.status();
       if (!IsLossless(decoder->method())) {
-        tally.Count(CaseResult::kLeftOut);
+        tally.LeaveOut("lossy");
         continue;
       }
       Pairing greedy = pairing;
@@ -154,7 +153,7 @@ TEST(Identity, AtTemperatureZeroEveryLosslessVerifierIsGreedy) {
       tally.Count(CaseResult::kProven);
     }
   }
-  ExpectCounts(tally, kProgram);
+  ExpectCounts(tally, 50);
 }
 
 // The drafter's argmax is 0, its second is 1, the target's argmax is 1: a tree
@@ -185,10 +184,8 @@ TEST(Identity, AnEmptyTreeIsPlainDecoding) {
       tally.Count(CaseResult::kProven);
     }
   }
-  ExpectCounts(tally, kProgram);
+  ExpectCounts(tally, 32);
 }
-
-TEST(IdentityCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
 
 }  // namespace
 }  // namespace banyan

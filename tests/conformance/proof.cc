@@ -29,7 +29,7 @@ absl::StatusOr<Proof> Judge(const Claim& claim, const std::string& what,
       !claim.size.all_fit) {
     std::cout << "  " << what << ": more than " << claim.size.max_leaves
               << " leaves, left to the smaller sizes\n";
-    return Proof{.result = CaseResult::kLeftOut};
+    return Proof{.result = CaseResult::kTooLarge};
   }
   if (!law.ok()) return Failed(what, law.status());
   // Written so that NaN fails.

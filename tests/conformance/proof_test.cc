@@ -69,7 +69,7 @@ TEST(Proof, OfMoreLeavesThanTheSizeHasIsLeftOut) {
   const Pairing large = Of("multi_round", "expansion {branching: [2, 2]}");
   const auto proof = ProofOf(large);
   ASSERT_TRUE(proof.ok()) << proof.status();
-  EXPECT_EQ(proof->result, CaseResult::kLeftOut);
+  EXPECT_EQ(proof->result, CaseResult::kTooLarge);
   EXPECT_EQ(proof->leaves, 0);
   ProofSize all_fit = kSmall;
   all_fit.all_fit = true;

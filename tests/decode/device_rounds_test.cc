@@ -32,8 +32,6 @@
 namespace banyan {
 namespace {
 
-constexpr char kProgram[] = "device_rounds_test";
-
 // EAGLE heads of every layout.
 const char* const kLayouts[] = {
     "eagle1",           "eagle1_plain",       "eagle3_safeai",
@@ -111,7 +109,7 @@ TEST_P(DeviceRounds, AreTheHostsToTheLastBit) {
   // Else nothing was kept that was drafted. Heads are made up.
   EXPECT_GT(accepted,
             (GetParam() == "small_model" ? 100 : 10) / (kSanitized ? 3 : 1));
-  if (!kSanitized) ExpectCounts(tally, kProgram);
+  if (!kSanitized) ExpectCounts(tally, 70);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceRounds,
@@ -192,8 +190,6 @@ TEST(DeviceRounds, AreTheHostsWithFastProducts) {
     EXPECT_EQ(device.on_device, static_cast<int>(device.rounds.size()));
   }
 }
-
-TEST(DeviceRoundsCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
 
 }  // namespace
 }  // namespace banyan

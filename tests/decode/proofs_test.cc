@@ -65,6 +65,12 @@ TEST(Proofs, AreThereOfEveryPart) {
   expect("trunks", "merged");
 }
 
+TEST(Proofs, AreNoFewerThanTheyWere) {
+  std::int64_t pairings = 0;
+  for (const ProofLine& line : ProofRecord()) pairings += line.pairings;
+  EXPECT_GE(pairings, 26'000);
+}
+
 TEST(Proofs, AreReadLineByLine) {
   const std::vector<ProofLine> lines = ReadProofs(
       "# a head of five words or more\n"

@@ -179,7 +179,7 @@ TEST(Rounds, ATargetWithoutATokenIsAnErrorForEveryVerifier) {
       }
     }
   }
-  ExpectCounts(tally, "decoder_test");
+  ExpectCounts(tally, 54);
 }
 
 TEST(Rounds, ATreeThatBreaksItsPolicysPromiseIsAnError) {

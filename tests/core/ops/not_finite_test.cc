@@ -28,7 +28,6 @@
 namespace banyan {
 namespace {
 
-constexpr char kProgram[] = "ops_test";
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kHuge = 0x1.fep127F;
@@ -277,7 +276,7 @@ TEST_P(NotFinite, NumbersComeOutAsSuch) {
       }
       number = before;
     }
-  ExpectCounts(tally, kProgram);
+  ExpectCounts(tally, 360);
 }
 
 // One number, or all of an input, far too large or nearly so. Counted as proven
@@ -296,7 +295,10 @@ TEST_P(NotFinite, SumsComeOutAsSuchOrRight) {
                   (IsFinite(right) && IsNear(got, right, facts.rounds_to_bf16)))
           << op_.name << " on " << backend->description() << ", " << what;
     }
-    tally.Count(on_cpu ? CaseResult::kProven : CaseResult::kLeftOut);
+    if (on_cpu)
+      tally.Count(CaseResult::kProven);
+    else
+      tally.LeaveOut("the sum stays finite");
   };
   for (const float size : {1e15F, 1e25F, kHuge})
     for (std::size_t input = 0; input < op_.inputs.size(); ++input) {
@@ -311,7 +313,7 @@ TEST_P(NotFinite, SumsComeOutAsSuchOrRight) {
       for (float& number : numbers) number = std::copysign(size, number);
       expect(inputs, absl::StrCat("input ", input, " is full of ", size));
     }
-  ExpectCounts(tally, kProgram);
+  ExpectCounts(tally, 32);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, NotFinite,
@@ -322,8 +324,6 @@ INSTANTIATE_TEST_SUITE_P(Ops, NotFinite,
                            std::replace(name.begin(), name.end(), ' ', '_');
                            return name;
                          });
-
-TEST(OpsCounts, AreEachOfATest) { ExpectATestForEveryCount(kProgram); }
 
 }  // namespace
 }  // namespace banyan
