@@ -186,8 +186,8 @@ class Model {
       absl::Span<const ScoreRequest> requests) const = 0;
 
   // Rounds of this session that its device runs alone, with a drafter made for
-  // it (DeviceCounterpart::Make; null: the root alone). What they hold outlives them.
-  // Unimplemented where there are none, or not of this plan.
+  // it (DeviceCounterpart::Make; null: the root alone). What they hold outlives
+  // them. Unimplemented where there are none, or not of this plan.
   virtual absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
       Session& session, const RoundPlan& plan,
       std::unique_ptr<DeviceDrafter> drafter) const;

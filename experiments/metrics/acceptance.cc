@@ -1,0 +1,146 @@
+// Where in the tree drafts are accepted.
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "experiments/metrics/metric.h"
+#include "experiments/metrics/round_figures.h"
+#include "experiments/metrics/themes.h"
+#include "experiments/records/prompt_pair.h"
+#include "experiments/records/record.pb.h"
+
+namespace banyan {
+namespace {
+
+// Unconditional acceptance: the papers' plots of "at least d accepted". Paths
+// count as they were verified: what a stop rule cut was accepted all the same.
+void CountAcceptanceByDepth(const PromptPair& pair, Counts& counts) {
+  for (const records::Round& round : pair.record->rounds()) {
+    counts.every.under += 1;
+    // Depths that were drafted and never accepted have a key too.
+    const int levels = Levels(round);
+    for (int depth = 1; depth <= levels; ++depth)
+      counts.parts[absl::StrCat("depth ", depth)].over +=
+          depth <= round.path_size() ? 1 : 0;
+  }
+}
+
+// Probes aside.
+bool HasChild(const records::Round& round, int node) {
+  for (int child = 1; child < round.parents_size(); ++child)
+    if (round.parents(child) == node && ProbeAt(round, child) == nullptr)
+      return true;
+  return false;
+}
+
+// Acceptance at depth d among the rounds that came that far: d - 1 tokens were
+// accepted, and the last of them had a child.
+void CountConditionalAcceptance(const PromptPair& pair, Counts& counts) {
+  for (const records::Round& round : pair.record->rounds())
+    for (int depth = 1; depth <= round.path_size() + 1; ++depth) {
+      if (!HasChild(round, PathNode(round, depth - 1))) continue;
+      Part& part = counts.parts[absl::StrCat("depth ", depth)];
+      part.over += depth <= round.path_size() ? 1 : 0;
+      part.under += 1;
+    }
+}
+
+// Which draw of a list was accepted, over all lists at the nodes reached that
+// have draws: unconditional, as Sequoia's optimiser wants it. Of a token that
+// was drawn twice the first draw counts.
+void CountAcceptanceByRank(const PromptPair& pair, Counts& counts) {
+  for (const records::Round& round : pair.record->rounds())
+    ForReachedLists(round, [&](const records::DrawList& list, int accepted) {
+      if (list.tokens_size() == 0) return;
+      counts.every.under += 1;
+      const int hit = accepted < 0 ? -1 : FirstDrawOf(list, accepted);
+      // Ranks that were drawn and never accepted have a key too.
+      for (int draw = 0; draw < list.tokens_size(); ++draw)
+        counts.parts[absl::StrCat("rank ", draw + 1)].over +=
+            draw == hit ? 1 : 0;
+    });
+}
+
+// The first trunk that proposed the node; -1: none did.
+int FirstTrunk(const records::Round& round, int node) {
+  int first = -1;
+  for (const records::DrawList& list : round.lists())
+    if (FirstDrawOf(list, node) >= 0 && (first < 0 || list.trunk() < first))
+      first = list.trunk();
+  return first;
+}
+
+// Whose tokens were accepted. A token of several trunks belongs to the first of
+// them, which owns its node.
+void CountAcceptanceByTrunk(const PromptPair& pair, Counts& counts) {
+  for (int trunk = 0; trunk < pair.cell->trunks_size(); ++trunk)
+    counts.parts[TrunkKey(*pair.cell, trunk)];
+  for (const records::Round& round : pair.record->rounds())
+    for (const int node : round.path()) {
+      counts.every.under += 1;
+      const int trunk = FirstTrunk(round, node);
+      if (trunk >= 0) counts.parts[TrunkKey(*pair.cell, trunk)].over += 1;
+    }
+}
+
+// The one trunk that proposed the node; -1: none did, or several.
+int OnlyTrunk(const records::Round& round, int node) {
+  int only = -1;
+  for (const records::DrawList& list : round.lists()) {
+    if (FirstDrawOf(list, node) < 0 || list.trunk() == only) continue;
+    if (only >= 0) return -1;
+    only = list.trunk();
+  }
+  return only;
+}
+
+// What a trunk adds to the others: accepted tokens that it alone proposed.
+// Those behind them on the path count for whoever proposed them.
+void CountGainByTrunk(const PromptPair& pair, Counts& counts) {
+  for (int trunk = 0; trunk < pair.cell->trunks_size(); ++trunk)
+    counts.parts[TrunkKey(*pair.cell, trunk)];
+  for (const records::Round& round : pair.record->rounds()) {
+    counts.every.under += 1;
+    for (const int node : round.path()) {
+      const int trunk = OnlyTrunk(round, node);
+      if (trunk >= 0) counts.parts[TrunkKey(*pair.cell, trunk)].over += 1;
+    }
+  }
+}
+
+// The histogram of accepted lengths, as verified.
+void CountAcceptedLengths(const PromptPair& pair, Counts& counts) {
+  if (pair.cell->trunks_size() == 0) return;
+  for (const records::Round& round : pair.record->rounds()) {
+    counts.parts[absl::StrCat("length ", round.path_size())].over += 1;
+    counts.every.under += 1;
+  }
+}
+
+}  // namespace
+
+std::vector<MetricRow> AcceptanceMetrics() {
+  return {
+      {"acceptance_by_depth",
+       "Share of all rounds that accepted at least so many tokens.", "",
+       Form::kRatio, CountAcceptanceByDepth},
+      {"conditional_acceptance_by_depth",
+       "Share of the rounds that accepted one token fewer and had drafted "
+       "another after it.",
+       "", Form::kRatio, CountConditionalAcceptance},
+      {"acceptance_by_rank",
+       "Share of the draw lists reached whose draw of this number was the "
+       "first of the accepted token.",
+       "", Form::kRatio, CountAcceptanceByRank},
+      {"acceptance_by_trunk",
+       "Share of the accepted tokens that this trunk proposed before any "
+       "other.",
+       "", Form::kRatio, CountAcceptanceByTrunk},
+      {"gain_by_trunk",
+       "Accepted tokens a pass that no other trunk had proposed.", "tokens",
+       Form::kRatio, CountGainByTrunk},
+      {"accepted_lengths", "Share of the rounds that accepted exactly so many.",
+       "", Form::kRatio, CountAcceptedLengths},
+  };
+}
+
+}  // namespace banyan
