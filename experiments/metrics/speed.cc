@@ -12,6 +12,8 @@
 namespace banyan {
 namespace {
 
+constexpr double kNsPerMs = 1e6;
+
 // Measured speed against the baseline: tokens over nanoseconds of the rounds,
 // on both sides by the same counter (PromptRecord.tokens) and the same clock.
 void CountSpeed(const PromptPair& pair, Counts& counts) {
@@ -79,8 +81,6 @@ void CountOracleByCurve(const PromptPair& pair, Counts& counts) {
   part.base_under += pair.stated->baseline_ms;
 }
 
-constexpr double kNsPerMs = 1e6;
-
 // Milliseconds a token, all phases of the rounds counted.
 void CountMsPerToken(const PromptPair& pair, Counts& counts) {
   Part& part = counts.parts[""];
@@ -92,7 +92,6 @@ void CountMsPerToken(const PromptPair& pair, Counts& counts) {
 // to its end, over its tokens. Alone that is all of its time; in a batch the
 // passes of the others are in it.
 void CountLatency(const PromptPair& pair, Counts& counts) {
-  constexpr double kNsPerMs = 1e6;
   Part& part = counts.parts[""];
   part.over += LatencyNs(*pair.record) / kNsPerMs;
   part.under += pair.record->tokens_size();
