@@ -41,9 +41,9 @@ struct RoundRecord {
   TargetFacts facts = {};  // where the sequence keeps them
 };
 
-// The verdict's tokens; the nodes of a tree whose rows stay when so many are
-// kept: the root and what was kept below it, for the last kept token, whatever
-// it is, becomes the next root.
+// The verdict's tokens; the nodes of a tree whose rows stay when these tokens
+// are kept: the root and what was kept below it, for the last kept token,
+// whatever it is, becomes the next root.
 std::vector<TokenId> TokensOf(const DraftTree& tree, const Verdict& verdict);
 std::vector<int> RowsOf(const Verdict& verdict, const Sequence::Kept& kept);
 

@@ -35,8 +35,8 @@ namespace banyan {
 class DraftSession;
 
 struct DrafterTraits {
-  // The laws that proposals can be drawn by, in no order. A drafter that only
-  // ranks candidates has kDeterministic alone; its proposals are scores.
+  // The draw kinds that it can give, in no order. A drafter that only ranks
+  // candidates has kDeterministic alone; its proposals are scores.
   std::vector<DraftLaw> laws;
   // The longest text, in tokens, after which it can propose. After a longer one
   // nothing is asked: the round goes on without it.
@@ -113,7 +113,7 @@ struct DeviceDraft {
 class DeviceCounterpart {
  public:
   virtual ~DeviceCounterpart() = default;
-  // The counterpart for draws by this law. It refers to the session, which
+  // The counterpart for draws of this kind. It refers to the session, which
   // outlives it. While the device runs rounds nothing else is called.
   virtual absl::StatusOr<DeviceDraft> Make(DraftLaw law) = 0;
   // The host runs the next round: `context` has the text of the device's

@@ -61,7 +61,7 @@ std::size_t StartOf(const ScoreRequest& request);
 // sessions' caches, beyond what they count as pending.
 absl::StatusOr<PassInput> InputOfBatch(
     const Transformer& model, absl::Span<const ScoreRequest* const> requests);
-// The rows of requests that go on from views behind the same layer: a pass of
+// The rows of requests that go on from views after the same layer: a pass of
 // the first layers computes the rows that no view has.
 absl::StatusOr<PassInput> InputFromViews(
     const Transformer& model, absl::Span<const ScoreRequest* const> requests);

@@ -4,8 +4,8 @@
 // The choice is made when a round is committed, from committed text and sums
 // over earlier rounds, so it is the same whatever is drawn in the round it is
 // for (docs/losslessness.md). All parts follow the text, chosen or not. Where
-// the tree's law is not deterministic, a part that only ranks proposes its best
-// candidate for certain.
+// the tree's draws are not deterministic, a part that only ranks proposes its
+// best candidate for certain.
 #ifndef BANYAN_DRAFTERS_COMPOSED_CHOOSING_H_
 #define BANYAN_DRAFTERS_COMPOSED_CHOOSING_H_
 

@@ -43,8 +43,8 @@ class InnerDrafters : public CarriedState {
 
   // Those of a whole that asks each part only as far as it reaches: the longest
   // text of any, the taps of any, all probes; it proposes ahead if all do. The
-  // laws are those that each part gives, or that InnerSessions::AnswerAll makes
-  // of its ranking.
+  // draw kinds are those that each part gives, or that InnerSessions::AnswerAll
+  // makes of its ranking.
   DrafterTraits Traits() const;
   // Whether some part carries state. Then the whole's is that of the parts.
   bool carries() const;
@@ -81,8 +81,8 @@ class InnerSessions : public TargetPassPart {
   // Answers as Drafter::Propose, with a pass of each part that is chosen
   // somewhere, or more where it was not asked for the nodes above
   // (InnerSession). Nothing is proposed where a part does not reach. A part
-  // that does not give the tree's law ranks, and its best candidate is proposed
-  // for certain. Requires sessions of the same drafters.
+  // that does not give the tree's draw kind ranks, and its best candidate is
+  // proposed for certain. Requires sessions of the same drafters.
   static absl::StatusOr<std::vector<Proposals>> AnswerAll(
       absl::Span<const Choice> choices);
 

@@ -94,7 +94,7 @@ int OnlyTrunk(const records::Round& round, int node) {
 }
 
 // What a trunk adds to the others: accepted tokens that it alone proposed.
-// Those behind them on the path count for whoever proposed them.
+// Those after them on the path count for whoever proposed them.
 void CountGainByTrunk(const PromptPair& pair, Counts& counts) {
   for (int trunk = 0; trunk < pair.cell->trunks_size(); ++trunk)
     counts.parts[TrunkKey(*pair.cell, trunk)];
@@ -121,8 +121,8 @@ void CountAcceptedLengths(const PromptPair& pair, Counts& counts) {
 std::vector<MetricRow> AcceptanceMetrics() {
   return {
       {"acceptance_by_depth",
-       "Share of all rounds that accepted at least so many tokens.", "",
-       Form::kRatio, CountAcceptanceByDepth},
+       "Share of all rounds that accepted at least N tokens.", "", Form::kRatio,
+       CountAcceptanceByDepth},
       {"conditional_acceptance_by_depth",
        "Share of the rounds that accepted one token fewer and had drafted "
        "another after it.",
@@ -138,8 +138,9 @@ std::vector<MetricRow> AcceptanceMetrics() {
       {"gain_by_trunk",
        "Accepted tokens a pass that no other trunk had proposed.", "tokens",
        Form::kRatio, CountGainByTrunk},
-      {"accepted_lengths", "Share of the rounds that accepted exactly so many.",
-       "", Form::kRatio, CountAcceptedLengths},
+      {"accepted_lengths",
+       "Share of the rounds that accepted exactly N tokens.", "", Form::kRatio,
+       CountAcceptedLengths},
   };
 }
 

@@ -18,7 +18,7 @@
 namespace banyan {
 
 // The drafter of "ngram {history: 0}", read as the only line of `file`, for a
-// target of so many tokens. A failure ends the program.
+// target of this many tokens. A failure ends the program.
 struct AskedFor {
   int vocab_size = 8;
   SamplingOptions sampling = {};

@@ -4,9 +4,10 @@
 // by a model; which it is, the text so far says (SuffixDecoding's hybrid,
 // Oliaro et al., arXiv:2411.04975).
 //
-// Rule. A drafter promises so many accepted tokens: by its own judgement of the
-// committed text (DraftSession::Promise), else always `start`; never more than
-// the levels it drafts. What it promises is worth what its promises were worth:
+// Rule. A drafter promises a number of accepted tokens: by its own judgement of
+// the committed text (DraftSession::Promise), else always `start`; never more
+// than the levels it drafts. What it promises is worth what its promises were
+// worth:
 //
 //   value = promise (accepted + start) / (promised + start),
 //

@@ -9,8 +9,8 @@
 // with what came out of its parent's pair in the place of the states. So below
 // the root a draft is as good as the network's own guess at the states.
 //
-// Proposals are its sampling rule's laws; ranked, those of RankingRule. After a
-// prompt of one token there is nothing to read, and no proposal.
+// Proposals are its sampling rule's distributions; ranked, RankingRule's. After
+// a prompt of one token there is nothing to read, and no proposal.
 #ifndef BANYAN_DRAFTERS_HEADS_EAGLE_EAGLE_H_
 #define BANYAN_DRAFTERS_HEADS_EAGLE_EAGLE_H_
 

@@ -6,7 +6,7 @@
 // of the target, and no more than one of the heads. Below the last head, and
 // after a prompt of one token, there is nothing to propose.
 //
-// Proposals are the sampling rule's laws of the heads' logits, drawn from
+// Proposals are the sampling rule's distributions of the heads' logits, drawn
 // independently or without replacement; for deterministic drafting their masses
 // rank the candidates, which is how Medusa was published (Cai et al.,
 // arXiv:2401.10774).

@@ -1,11 +1,11 @@
 // A language model of another vocabulary as drafter, by the text it writes.
 //
 // Claim. A proposal is one token, which hangs on the committed text alone, so
-// every verifier that takes ranked candidates keeps the target's law, at every
-// temperature.
+// every verifier that takes ranked candidates keeps the target's distribution,
+// at every temperature.
 //
 // Rule. The model reads the committed text in its own tokens (OwnReader) and
-// writes on greedily, with its own. What it wrote is put behind the committed
+// writes on greedily, with its own. What it wrote is put after the committed
 // text, and the target's tokenizer cuts both together (GrowingText):
 //
 //   E_target(text + written) = E_target(text), z_1, z_2, ...
@@ -13,13 +13,13 @@
 // z_1 is the candidate at the root, z_2 at its child, as long as they stay
 // however the text goes on. It writes no further than the tree asks, at most
 // `write` tokens a round. Where it ends the text, all of it stays, and the
-// target's end of a text comes behind.
+// target's end of a text follows.
 //
 // Why only what stays. The last tokens of a text that is not whole are those
 // of halves of words, which the target, taught whole texts, does not say.
 //
 // Cases. If what is written would be cut otherwise than where the committed
-// text ends, the target does not go on so, and nothing is drafted: behind a
+// text ends, the target does not go on so, and nothing is drafted: after a
 // prompt that ends inside a word, mostly. Where the committed text ends inside
 // a character, the z begin with the tokens that cut it, or nothing is drafted.
 // A written token that spells nothing ends the writing, as does a full context.

@@ -5,10 +5,10 @@
 // target has committed. The target's pass goes on from the rows that the view
 // has scored, so their first layers are computed once.
 //
-// With several exits the earliest drafts whose law has settled: whose largest
-// mass is at least `settled`. A row that has not goes on to the next exit, and
-// its ancestors with it. So a node's proposal is a function of its path, and
-// may be drawn from.
+// With several exits the earliest drafts whose distribution has settled: its
+// largest mass is at least `settled`. A row that has not goes on to the next
+// exit, and its ancestors with it. So a node's proposal is a function of its
+// path, and may be drawn from.
 #ifndef BANYAN_DRAFTERS_TARGET_EARLY_EXIT_EARLY_EXIT_H_
 #define BANYAN_DRAFTERS_TARGET_EARLY_EXIT_EARLY_EXIT_H_
 

@@ -8,12 +8,13 @@
 // tree's policy decides how many of them are drafted, and a verifier of
 // deterministic draws judges them.
 //
-// Cases. A gram is a guess and no law: the draws are deterministic, and the
-// text follows the target's law whatever the pool holds, at any sampling rule.
-// The window itself iterates on the target's best tokens, as published, so at a
-// temperature it guesses the likeliest text. Where the context has no room for
-// the window none is planted, and the pool stays as it is. Not covered: a pool
-// kept from prompt to prompt, and a window spread over several devices.
+// Cases. A gram is a guess and no distribution: the draws are deterministic,
+// and the text follows the target's distribution whatever the pool holds, at
+// any sampling rule. The window itself iterates on the target's best tokens, as
+// published, so at a temperature it guesses the likeliest text. Where the
+// context has no room for the window none is planted, and the pool stays as it
+// is. Not covered: a pool kept from prompt to prompt, and a window spread over
+// several devices.
 //
 // Reference: Fu, Bailis, Stoica, Zhang, "Break the Sequential Dependency of LLM
 // Inference Using Lookahead Decoding" (arXiv:2402.02057), algorithm 2. Its N is

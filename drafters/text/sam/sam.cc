@@ -80,7 +80,7 @@ DraftPlan Sam::Sequence::Plan(const Context& /*context*/) {
                           options_.tokens));
 }
 
-// Behind the first place of a suffix with enough behind it.
+// After the first place of a suffix that enough tokens follow.
 std::vector<TokenId> Sam::Sequence::AfterOwn(int state) const {
   while (own_.size() - own_.first_end(state) < options_.tokens &&
          own_.link(state) != 0)

@@ -12,7 +12,7 @@
 // a chain of at most `tokens`; else nothing. The authors then hand over to
 // another drafter, as `or_else` does.
 //
-// What followed is read behind the earliest place. In the text itself that may
+// What followed is read after the earliest place. In the text itself that may
 // lie so near to the end that fewer than `tokens` follow, as in a repetition
 // under way; then shorter suffixes, by the links of the automaton, are tried
 // until so many follow or none is left, which are at most `tokens` steps: their

@@ -28,7 +28,7 @@
 namespace banyan {
 namespace {
 
-// A token costs so many steps in each tree.
+// The steps that a token costs in each tree.
 constexpr int kMostDepth = 256;
 
 // A node is asked for at most as many children as this goes into 1.

@@ -32,7 +32,7 @@ namespace {
 // What a token of an output weighs beside one of the prompt, as published.
 constexpr double kOutputWeight = 1e-4;
 
-// A token puts so many nodes in; deeper ones are seldom reached.
+// The nodes that a token puts in; deeper ones are seldom reached.
 constexpr int kMostLength = 64;
 constexpr int kMostMatch = 8;
 
