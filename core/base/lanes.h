@@ -1,5 +1,5 @@
-// Sums over long rows, in the order of core/base/law_math.h, which lets them
-// run in vector lanes.
+// Sums and maxima of long rows in an order, that of core/base/law_math.h, which
+// lets them run in vector lanes.
 //
 // Adding one by one waits for every addition; eight partial sums do not, and
 // lie nearer to the exact one. The order is fixed: the same row gives the same
@@ -32,6 +32,21 @@ double SumInLanes(std::size_t count, Term term) {
     sum += AddLanes(lanes);
   }
   return sum;
+}
+
+// The largest of the numbers and `least`. None may be NaN.
+inline double LargestInLanes(const double* numbers, std::size_t count,
+                             double least) {
+  constexpr std::size_t kLanes = kSumLanes;
+  double most[kLanes];
+  std::fill(most, most + kLanes, least);
+  const std::size_t whole = count / kLanes * kLanes;
+  for (std::size_t i = 0; i < whole; i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      most[lane] = std::max(most[lane], numbers[i + lane]);
+  for (std::size_t i = whole; i < count; ++i)
+    most[0] = std::max(most[0], numbers[i]);
+  return *std::max_element(most, most + kLanes);
 }
 
 // The same sum of the numbers of a row that are not 0, given in their order.

@@ -24,20 +24,6 @@ LawScale Whole(double total) {
   return {.row_total = total, .summed = total};
 }
 
-// Eight maxima for the reason that core/base/lanes.h gives for sums.
-double Largest(absl::Span<const double> row) {
-  constexpr std::size_t kLanes = 8;
-  const double* masses = row.data();
-  double most[kLanes] = {};
-  const std::size_t whole = row.size() / kLanes * kLanes;
-  for (std::size_t i = 0; i < whole; i += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane)
-      most[lane] = std::max(most[lane], masses[i + lane]);
-  for (std::size_t i = whole; i < row.size(); ++i)
-    most[0] = std::max(most[0], masses[i]);
-  return *std::max_element(most, most + kLanes);
-}
-
 bool Contains(absl::Span<const int> list, int value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
@@ -125,8 +111,9 @@ TokenId Distribution::Argmax() const {
   int best = -1;
   double best_mass = 0;
   for (int begin = 0; begin < size; begin += kRun) {
-    if (!(Largest(row.subspan(begin, kRun)) > best_mass)) continue;
-    for (int i = begin; i < std::min(begin + kRun, size); ++i) {
+    const int end = std::min(begin + kRun, size);
+    if (!(LargestInLanes(&row[begin], end - begin, 0) > best_mass)) continue;
+    for (int i = begin; i < end; ++i) {
       if (!(row[i] > best_mass) || Contains(left_out_, i)) continue;
       best = i;
       best_mass = row[i];

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/finite.h"
+#include "core/base/lanes.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 
@@ -33,6 +34,11 @@ absl::Status NoTokenLeft() {
 }
 
 absl::Status CheckLogits(absl::Span<const double> logits) {
+  // NaN and infinity show in a sum, and that is a vector loop.
+  const double* numbers = logits.data();
+  const double sum = SumInLanes(
+      logits.size(), [=](std::size_t i) { return std::max(numbers[i], 0.0); });
+  if (std::isfinite(sum)) return absl::OkStatus();
   for (std::size_t i = 0; i < logits.size(); ++i)
     if (!(logits[i] < kInfinity))
       return NoLogit(static_cast<TokenId>(i), logits[i]);

@@ -202,13 +202,14 @@ absl::StatusOr<Distribution> SamplingRule::ApplyTo(
     if (static_cast<std::size_t>(token) < row.size())
       row[static_cast<std::size_t>(token)] = kNever;
 
-  const auto largest = std::max_element(row.begin(), row.end());
-  if (largest == row.end() || *largest == kNever) return NoTokenLeft();
-  const auto vocab_size = static_cast<int>(row.size());
-  if (greedy())
-    return Distribution::OneHot(vocab_size,
-                                static_cast<TokenId>(largest - row.begin()));
-  Softmax(row, options_.temperature, *largest);
+  const double largest = LargestInLanes(row.data(), row.size(), kNever);
+  if (largest == kNever) return NoTokenLeft();
+  if (greedy()) {
+    const auto first = std::find(row.begin(), row.end(), largest);
+    return Distribution::OneHot(static_cast<int>(row.size()),
+                                static_cast<TokenId>(first - row.begin()));
+  }
+  Softmax(row, options_.temperature, largest);
   if (!leaves_out()) return Distribution::Dense(std::move(row));
   return Truncate(row, options_);
 }
