@@ -17,7 +17,6 @@
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
 #include "drafters/pending_tree.h"
-#include "drafters/ranking_rule.h"
 #include "tree/derive.h"
 #include "tree/draft_tree.h"
 #include "tree/trunk_tree.h"
@@ -31,8 +30,7 @@ SessionDrafter::SessionDrafter(std::shared_ptr<const Model> model,
                .proposes_ahead = true},
               /*carried=*/nullptr),
       model_(std::move(model)),
-      rule_(std::move(rule)),
-      ranking_(RankingRule(rule_)) {}
+      rules_(std::move(rule)) {}
 
 absl::StatusOr<std::vector<Proposals>> SessionDrafter::Propose(
     absl::Span<const DraftRequest> requests) {
@@ -69,7 +67,7 @@ absl::StatusOr<Proposals> SessionDrafter::LawsOf(const DraftRequest& request,
   for (std::size_t i = 0; i < request.nodes.size(); ++i) {
     BANYAN_ASSIGN_OR_RETURN(
         Distribution law,
-        scores.Law(before + static_cast<int>(i), RuleOf(tree.law()),
+        scores.Law(before + static_cast<int>(i), rules_.Of(tree.law()),
                    request.context->tokens, TokensTo(tree, request.nodes[i])));
     laws.push_back(std::move(law));
   }

@@ -23,6 +23,7 @@
 #include "core/model/context.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
+#include "drafters/draft_rules.h"
 #include "drafters/drafter.h"
 #include "drafters/pending_tree.h"
 #include "tree/draft_tree.h"
@@ -39,10 +40,7 @@ class SessionDrafter : public Drafter {
       absl::Span<const DraftRequest> requests) override;
 
   const std::shared_ptr<const Model>& model() const { return model_; }
-  // The rule of proposals that are drawn from by this law.
-  const SamplingRule& RuleOf(DraftLaw law) const {
-    return law == DraftLaw::kDeterministic ? ranking_ : rule_;
-  }
+  const DraftRules& rules() const { return rules_; }
 
  protected:
   // Sessions are ModelSessions.
@@ -54,8 +52,7 @@ class SessionDrafter : public Drafter {
                                    const Scores& scores) const;
 
   std::shared_ptr<const Model> model_;
-  SamplingRule rule_;
-  SamplingRule ranking_;  // for deterministic draws
+  DraftRules rules_;
 };
 
 class ModelSession : public QuietSession {

@@ -51,10 +51,14 @@ absl::StatusOr<Distribution> UnigramLaw::After(
   return made;
 }
 
-absl::StatusOr<std::shared_ptr<const TokenCounts>> OpenCounts(
-    const Params& file, Workbench& bench) {
+absl::StatusOr<CountsAndRule> TakeCounts(ParamsReader& in, Workbench& bench) {
+  Params file;
+  in.Required("counts", file,
+              "A file that `banyan count` wrote, relative to this one.");
+  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
+  BANYAN_RETURN_IF_ERROR(in.Finish());
   const int vocab_size = bench.target().vocab_size();
-  return bench.OpenFile<TokenCounts>(
+  const auto open = bench.OpenFile<TokenCounts>(
       file, absl::StrCat("of ", vocab_size, " tokens"),
       [&](const std::string& path)
           -> absl::StatusOr<std::shared_ptr<const TokenCounts>> {
@@ -62,6 +66,8 @@ absl::StatusOr<std::shared_ptr<const TokenCounts>> OpenCounts(
                                 ReadTokenCounts(path, vocab_size));
         return std::make_shared<TokenCounts>(std::move(counts));
       });
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const TokenCounts> counts, open);
+  return CountsAndRule{std::move(counts), std::move(rule)};
 }
 
 }  // namespace banyan

@@ -42,10 +42,14 @@ class UnigramLaw {
   Distribution scores_;  // likewise; for deterministic draws
 };
 
-// The file whose path stands at `file`, for the bench's target; opened once.
-// What is wrong with it is an error at that place.
-absl::StatusOr<std::shared_ptr<const TokenCounts>> OpenCounts(
-    const Params& file, Workbench& bench);
+struct CountsAndRule {
+  std::shared_ptr<const TokenCounts> counts;
+  SamplingRule rule;
+};
+
+// What the section of a drafter of counts says; it has no other keys. The file
+// is for the bench's target, and opened once.
+absl::StatusOr<CountsAndRule> TakeCounts(ParamsReader& in, Workbench& bench);
 
 }  // namespace banyan
 

@@ -336,7 +336,10 @@ void AddBeamCommand(CommandLine& line) {
       "beam",
       "Finds the likeliest texts by beam search; with a draft model in fewer "
       "passes, and the same texts. They go to standard output, a summary to "
-      "standard error.");
+      "standard error.",
+      "  banyan beam --model models/pycode-target --prompt 'def add(a, b):' "
+      "\\\n"
+      "      --drafter models/pycode-draft-2 --check --max-new-tokens 32");
   const auto options = std::make_shared<Options>();
   AddModelOptions(command, options->model);
   AddTokenInput(command, "--prompt", options->prompt);

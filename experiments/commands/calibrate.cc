@@ -81,11 +81,15 @@ absl::Status Run(const Options& options) {
 }  // namespace
 
 void AddCalibrateCommand(CommandLine& line) {
-  Command command =
-      line.Add("calibrate",
-               "Measures how often a method's draws are accepted, by "
-               "their rank, and how "
-               "often heads are right; policies shape trees by it.");
+  Command command = line.Add(
+      "calibrate",
+      "Measures how often a method's draws are accepted, by "
+      "their rank, and how "
+      "often heads are right; policies shape trees by it.",
+      "  banyan calibrate --model models/pycode-target --prompts 4 \\\n"
+      "      --method configs/methods/chain.yaml \\\n"
+      "      --workload experiments/workloads/pycode.jsonl --out "
+      "acceptance.yaml");
   const auto options = std::make_shared<Options>();
   AddModelOptions(command, options->model);
   command

@@ -28,6 +28,17 @@ void AddExportCommand(CommandLine& line);
 void AddCountCommand(CommandLine& line);
 void AddIndexCommand(CommandLine& line);
 
+// In the order of the help.
+inline constexpr void (*kCommands[])(CommandLine& line) = {
+    AddListCommand,      AddExactCommand,    AddTreeCommand,
+    AddMeasureCommand,   AddTokenizeCommand, AddScoreCommand,
+    AddGenerateCommand,  AddBeamCommand,     AddGrowCommand,
+    AddCalibrateCommand, AddDoctorCommand,   AddSearchCommand,
+    AddCheckCommand,     AddRunCommand,      AddReportCommand,
+    AddCompareCommand,   AddFastestCommand,  AddExportCommand,
+    AddCountCommand,     AddIndexCommand,
+};
+
 }  // namespace banyan
 
 #endif  // BANYAN_EXPERIMENTS_COMMANDS_COMMANDS_H_

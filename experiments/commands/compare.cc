@@ -50,7 +50,10 @@ void AddCompareCommand(CommandLine& line) {
   Command command = line.Add(
       "compare",
       "Compares two runs cell by cell over the prompts that both have, by "
-      "speedup over each run's own plain decoding.");
+      "speedup over each run's own plain decoding.",
+      "  banyan run configs/hello.yaml --out out/hello\n"
+      "  banyan run configs/hello.yaml --out out/again\n"
+      "  banyan compare out/hello out/again");
   const auto options = std::make_shared<Options>();
   command.Option("A", &options->a, "Record file, or a directory of them")
       .Required();

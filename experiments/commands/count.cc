@@ -112,7 +112,10 @@ void AddCountCommand(CommandLine& line) {
   Command command = line.Add(
       "count",
       "Counts the tokens of texts, and which follows which, for the drafters "
-      "unigram and bigram.");
+      "unigram and bigram.",
+      "  banyan count --model models/pycode-target --out counts.safetensors "
+      "\\\n"
+      "      experiments/workloads/README.md");
   const auto options = std::make_shared<Options>();
   command
       .Option("--model", &options->model,

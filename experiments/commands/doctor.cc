@@ -249,7 +249,13 @@ void AddDoctorCommand(CommandLine& line) {
       "Says whether an EAGLE head's files are read as they were meant: its "
       "agreement with the target as they say, and with each assumption "
       "turned. Or whether a small model fits the target as its drafter: "
-      "tokens, chat template, context and agreement.");
+      "tokens, chat template, context and agreement.",
+      "  banyan doctor --model models/pycode-target --head "
+      "models/pycode-eagle3 \\\n"
+      "      --workload experiments/workloads/pycode.jsonl --prompts 4\n"
+      "  banyan doctor --model models/pycode-target --drafter "
+      "models/pycode-draft-2 \\\n"
+      "      --workload experiments/workloads/pycode.jsonl --prompts 4");
   const auto options = std::make_shared<Options>();
   AddModelOptions(command, options->model);
   command.Option("--head", &options->head, "The head's directory.");

@@ -279,7 +279,8 @@ void AddExactCommand(CommandLine& line) {
   Command command = line.Add(
       "exact",
       "Computes the exact output distribution of a method on a toy model, by "
-      "enumerating everything it can do. Of several files it prints a table.");
+      "enumerating everything it can do. Of several files it prints a table.",
+      "  banyan exact configs/law/tree_multi_round.yaml");
   line.Renamed("law", "exact");
   const auto options = std::make_shared<Options>();
   command

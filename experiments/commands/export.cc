@@ -59,7 +59,9 @@ absl::Status Export(const Options& options) {
 
 void AddExportCommand(CommandLine& line) {
   Command command = line.Add(
-      "export", "Writes records for other programs, one prompt a line.");
+      "export", "Writes records for other programs, one prompt a line.",
+      "  banyan run configs/hello.yaml --out out/hello\n"
+      "  banyan export out/hello --format jsonl --out hello.jsonl");
   const auto options = std::make_shared<Options>();
   command
       .Option("PATH", &options->paths, "Record files, or directories of them")

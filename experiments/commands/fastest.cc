@@ -38,7 +38,9 @@ void AddFastestCommand(CommandLine& line) {
       "Finds, for each target, temperature and drafter, the length at which "
       "its "
       "chain was fastest: what an experiment holds trees against "
-      "(compare.chains).");
+      "(compare.chains).",
+      "  banyan run configs/hello.yaml --out out/hello\n"
+      "  banyan fastest out/hello --out chains.yaml");
   const auto options = std::make_shared<Options>();
   command
       .Option("PATH", &options->paths,

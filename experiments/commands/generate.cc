@@ -220,7 +220,15 @@ void AddGenerateCommand(CommandLine& line) {
       "Generates a text by plain decoding, or by a speculative method. Text "
       "goes to standard output as it comes, a summary to standard error. With "
       "--chat it is the answers alone: --prompt given again is the user's next "
-      "message, answered after the messages and answers before it.");
+      "message, answered after the messages and answers before it.",
+      "  banyan generate --model models/pycode-target --prompt 'def add(a, "
+      "b):' "
+      "\\\n"
+      "      --method configs/methods/specinfer_2.yaml --max-new-tokens 48\n"
+      "  banyan generate --model models/pycode-target --chat vicuna "
+      "--max-new-tokens 24 \\\n"
+      "      --system 'Be brief.' --prompt 'def add(a, b):' --prompt 'class "
+      "Tree:'");
   const auto options = std::make_shared<GenerateOptions>();
   AddModelOptions(command, options->model);
   AddTokenInput(command, "--prompt", options->prompt);

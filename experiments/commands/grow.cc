@@ -216,7 +216,8 @@ void AddGrowCommand(CommandLine& line) {
       "grow",
       "Writes a checkpoint that computes what a small one does at the cost of "
       "a larger one: padded with zeros where it would be read, with noise "
-      "elsewhere. For real acceptance at any ratio of costs.");
+      "elsewhere. For real acceptance at any ratio of costs.",
+      "  banyan grow --model models/pycode-target --hidden 384 --out grown");
   const auto options = std::make_shared<Options>();
   command
       .Option("--model", &options->model,

@@ -314,7 +314,8 @@ void AddListCommand(CommandLine& line) {
   Command command = line.Add(
       "list",
       "Lists drafters, tree policies, verifiers, model families, devices, "
-      "metrics and controls; or one part with its keys and examples.");
+      "metrics and controls; or one part with its keys and examples.",
+      "  banyan list");
   const auto options = std::make_shared<ListOptions>();
   command.Option("name", &options->name, "A part, such as ngram.");
   command.Flag("--json", &options->json, "Print JSON, of all parts.");

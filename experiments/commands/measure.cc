@@ -215,10 +215,14 @@ absl::Status Measure(const Options& options) {
 }  // namespace
 
 void AddMeasureCommand(CommandLine& line) {
-  Command command = line.Add("measure",
-                             "Times target passes by their number "
-                             "of tokens, beside what the device's "
-                             "memory and arithmetic allow.");
+  Command command = line.Add(
+      "measure",
+      "Times target passes by their number "
+      "of tokens, beside what the device's "
+      "memory and arithmetic allow.",
+      "  banyan measure --model models/pycode-target --batch 1,4,16 --rounds 5 "
+      "\\\n"
+      "      --out curve.yaml");
   const auto options = std::make_shared<Options>();
   AddModelOptions(command, options->model);
   command

@@ -113,7 +113,12 @@ void AddReportCommand(CommandLine& line) {
       "report",
       "Answers an experiment's question from what was recorded, so far if it "
       "still runs; or reports all of it, with intervals by bootstrap over "
-      "prompts. Ends with 3 if texts refute a claim to be lossless.");
+      "prompts. Ends with 3 if texts refute a claim to be lossless.",
+      "  banyan run configs/hello.yaml --out out/hello\n"
+      "  banyan report out/hello\n"
+      "  banyan report out/hello --all --reference chain\n"
+      "  banyan report out/hello --curve configs/costs/flat.yaml\n"
+      "  banyan report out/hello --format html --out report.html");
   const auto options = std::make_shared<Options>();
   command
       .Option("PATH", &options->paths, "Record files, or directories of them")

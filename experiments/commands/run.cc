@@ -252,7 +252,8 @@ void AddRunCommand(CommandLine& line) {
       "Runs an experiment: every method on every prompt, interleaved, each "
       "round recorded. Run again, it goes on where it stopped. Ends with 3 if "
       "a method that claims to be lossless gave other texts than plain "
-      "decoding at temperature 0.");
+      "decoding at temperature 0.",
+      "  banyan run configs/hello.yaml --out out/hello");
   const auto options = std::make_shared<Options>();
   AddCommon(command, *options);
   command.Option("--out", &options->out, "The folder of the record file.")
@@ -267,7 +268,8 @@ void AddCheckCommand(CommandLine& line) {
   Command command = line.Add(
       "check",
       "Checks an experiment: keys, models, methods, prompts; lists its cells "
-      "and estimates the time.");
+      "and estimates the time.",
+      "  banyan check configs/hello.yaml");
   const auto options = std::make_shared<Options>();
   AddCommon(command, *options);
   command.Flag("--resolved", &options->resolved,

@@ -183,7 +183,8 @@ void AddScoreCommand(CommandLine& line) {
   Command command = line.Add(
       "score",
       "Gives the log-probability (natural) of each token of a text given those "
-      "before it, their total and mean, and the perplexity.");
+      "before it, their total and mean, and the perplexity.",
+      "  banyan score --model models/pycode-target --text 'def add(a, b):'");
   const auto options = std::make_shared<ScoreOptions>();
   AddModelOptions(command, options->model);
   AddTokenInput(command, "--text", options->input);

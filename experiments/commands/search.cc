@@ -200,7 +200,10 @@ void AddSearchCommand(CommandLine& line) {
       "search",
       "Finds the exit, or the blocks to skip, with which the target drafts "
       "fastest for itself, by measured acceptance and time. What was rated is "
-      "kept: a search that was stopped goes on.");
+      "kept: a search that was stopped goes on.",
+      "  banyan search --model models/pycode-target --prompts 4 --steps 12 \\\n"
+      "      --method configs/methods/skip.yaml \\\n"
+      "      --workload experiments/workloads/pycode.jsonl --out skip.yaml");
   const auto options = std::make_shared<Options>();
   AddModelOptions(command, options->model);
   command

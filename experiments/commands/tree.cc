@@ -146,7 +146,8 @@ absl::Status Tree(const TreeOptions& options) {
 
 void AddTreeCommand(CommandLine& line) {
   Command command =
-      line.Add("tree", "Builds a tree's shape, rates it and draws it.");
+      line.Add("tree", "Builds a tree's shape, rates it and draws it.",
+               "  banyan tree configs/tree/sequoia.yaml --svg tree.svg");
   const auto options = std::make_shared<TreeOptions>();
   command
       .Option("FILE", &options->file,

@@ -10,21 +10,25 @@
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "experiments/proof/exact_law.h"
+#include "tests/conformance/fault.h"
 #include "tests/conformance/pairing.h"
 #include "tests/support/tally.h"
 
 namespace banyan {
 namespace {
 
-// Sums of up to 200,000 products of some ten factors, each rounded to 1e-16.
-constexpr double kRounding = 1e-12;
-
 absl::Status Failed(const std::string& what, const absl::Status& why) {
   return absl::InternalError(absl::StrCat(what, ": ", why.ToString()));
 }
 
 absl::StatusOr<Proof> Judge(const Claim& claim, const std::string& what,
-                            const absl::StatusOr<ExactLaw>& law) {
+                            Decoder& decoder) {
+  const LawOptions options = {.horizon = claim.size.horizon,
+                              .rounds = claim.size.rounds,
+                              .max_branches = claim.size.max_leaves,
+                              .prompt = claim.prompt};
+  const absl::StatusOr<ExactLaw> law =
+      ComputeExactLaw(*claim.target, decoder, options);
   if (law.status().code() == absl::StatusCode::kResourceExhausted &&
       !claim.size.all_fit) {
     std::cout << "  " << what << ": more than " << claim.size.max_leaves
@@ -33,10 +37,11 @@ absl::StatusOr<Proof> Judge(const Claim& claim, const std::string& what,
   }
   if (!law.ok()) return Failed(what, law.status());
   // Written so that NaN fails.
-  if (!(law->max_abs_error <= kRounding))
+  if (!(law->max_abs_error <= kProofRounding))
     return absl::InternalError(
-        absl::StrCat(what, ": the law is off by ", law->max_abs_error));
-  std::cout << "  " << what << ": " << law->branches << " leaves, error "
+        absl::StrCat("OFF by ", law->max_abs_error, ": ", what,
+                     DescribeFault(*claim.target, decoder, options, *law)));
+  std::cout << "  PROVEN " << what << ": " << law->branches << " leaves, error "
             << law->max_abs_error << "\n";
   return Proof{.leaves = law->branches,
                .tokens_per_round = law->expected_tokens_per_round,
@@ -68,12 +73,7 @@ absl::StatusOr<Proof> Prove(const Claim& claim,
   if (!decoder.ok()) return Failed(what, decoder.status());
   if (!IsLossless(decoder->method()))
     return absl::InternalError(absl::StrCat(what, ": it says it is lossy"));
-  return Judge(claim, what,
-               ComputeExactLaw(*claim.target, *decoder,
-                               {.horizon = claim.size.horizon,
-                                .rounds = claim.size.rounds,
-                                .max_branches = claim.size.max_leaves,
-                                .prompt = claim.prompt}));
+  return Judge(claim, what, *decoder);
 }
 
 }  // namespace banyan

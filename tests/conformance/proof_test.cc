@@ -11,7 +11,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "configs/loader/loader.h"
+#include "core/base/check.h"
 #include "core/base/params.h"
 #include "core/prob/sampling_rule.h"
 #include "experiments/proof/controls.h"
@@ -94,17 +96,49 @@ TEST(Proof, OfALossyMethodIsAnError) {
               HasSubstr("says it is lossy"));
 }
 
-TEST(Proof, OfAWrongLawIsAnError) {
-  const Pairing pairing = Of("multi_round", "chain {gamma: 2}");
+// "multi_round" broken as a control says, on a tree of two drafts a node.
+std::string Broken(const ControlRow& control) {
+  const auto section = ParseYaml("{name: multi_round}", "verifier");
+  Check(section.ok(), section.status().message());
+  const Pairing pairing = Of("multi_round", "expansion {branching: [2, 2]}");
+  const auto proof = Prove(
+      {"it", pairing.target, {3, 1, 3, 100'000, true}},
+      BuildWith(pairing,
+                control.wrap(BuildVerifier(*section).value(), SamplingRule())));
+  return proof.ok() ? "" : std::string(proof.status().message());
+}
+
+TEST(Proof, OfAWrongDistributionTellsTheFirstOutputOfTheSmallestTree) {
   const auto control = FindControl(Params::Scalar("residual_is_target"));
   ASSERT_TRUE(control.ok()) << control.status();
-  const auto section = ParseYaml("{name: multi_round}", "verifier");
-  ASSERT_TRUE(section.ok()) << section.status();
-  auto wrong = BuildWith(
-      pairing,
-      (*control)->wrap(BuildVerifier(*section).value(), SamplingRule()));
-  EXPECT_THAT(ErrorOf(Prove({"it", pairing.target, kSmall}, std::move(wrong))),
-              HasSubstr("it, 3 letters, 1 round(s): the law is off by 0."));
+  EXPECT_EQ(
+      Broken(**control),
+      "OFF by 0.0322696: it, 3 letters, 1 round(s)\n"
+      "  smallest tree: chain {gamma: 1}, drafted 3(0)\n"
+      "  first output: 0, with probability 0.140032, the target's is 0.093917\n"
+      "  like the control residual_is_target (1.00 of 1): After a refusal cur "
+      "is p again.");
+}
+
+TEST(Proof, OfAWrongDistributionNamesTheControlThatIsLikeIt) {
+  int off = 0;
+  for (const ControlRow& control : ControlCatalogue()) {
+    if (control.wrap == nullptr) continue;
+    const std::string message = Broken(control);
+    if (message.empty()) continue;  // changes nothing of one trunk's draws
+    ++off;
+    EXPECT_THAT(message,
+                HasSubstr(absl::StrCat("like the control ", control.name, " ")))
+        << control.name;
+  }
+  EXPECT_GE(off, 9);
+}
+
+TEST(Proof, OfAMistakeThatNoControlHasSaysSo) {
+  // The decoder is right; the claim is of another target than it decodes.
+  const Pairing pairing = Of("multi_round", "chain {gamma: 1}");
+  EXPECT_THAT(ErrorOf(Prove({"it", Toy({.seed = 9}), kSmall}, Build(pairing))),
+              HasSubstr("like none of the controls"));
 }
 
 }  // namespace

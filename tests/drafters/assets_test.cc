@@ -191,12 +191,15 @@ TEST(Workbench, ReadsAFileOfCountsOnceForAVocabulary) {
   const auto assets = std::make_shared<Assets>();
   const auto read = [&](int vocab_size) {
     Workbench bench(Toy({.vocab_size = vocab_size}), SamplingRule(), assets);
-    return OpenCounts(At(path, 4), bench);
+    const Params section = Params::Map({{"counts", {}, At(path, 4)}});
+    ParamsReader in(section, "unigram");
+    return TakeCounts(in, bench);
   };
   const auto first = read(3);
   ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_EQ((*first)->unigram, counts.unigram);
-  EXPECT_EQ(*read(3), *first) << "another target of the same vocabulary";
+  EXPECT_EQ(first->counts->unigram, counts.unigram);
+  EXPECT_EQ(read(3)->counts, first->counts)
+      << "another target of the same vocabulary";
   EXPECT_THAT(std::string(read(4).status().message()),
               HasSubstr("m.yaml:4:7: " + path + ": tensor 'unigram'"));
 }

@@ -24,7 +24,6 @@
 #include "drafters/heads/eagle/growth.h"
 #include "drafters/heads/eagle/head.h"
 #include "drafters/pending_tree.h"
-#include "drafters/ranking_rule.h"
 #include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "tree/derive.h"
@@ -49,8 +48,7 @@ Eagle::Eagle(std::shared_ptr<const EagleHead> head, SamplingRule rule)
                .taps = Ascending(head->taps())},
               /*carried=*/nullptr),
       head_(std::move(head)),
-      rule_(std::move(rule)),
-      ranking_(RankingRule(rule_)) {}
+      rules_(std::move(rule)) {}
 
 class Eagle::Sequence : public QuietSession, private DeviceCounterpart {
  public:
@@ -282,7 +280,7 @@ absl::StatusOr<Proposals> Eagle::Sequence::LawsOf(
     output_of_[node] = {passes_.size(), row};
     BANYAN_ASSIGN_OR_RETURN(
         Distribution law,
-        head_.Law(*scores, row, drafter_.RuleOf(tree.law()),
+        head_.Law(*scores, row, drafter_.rules_.Of(tree.law()),
                   request.context->tokens, TokensTo(tree, request.nodes[i])));
     laws.push_back(std::move(law));
   }
@@ -296,7 +294,8 @@ absl::StatusOr<DeviceDraft> Eagle::Sequence::Make(DraftLaw law) {
     BANYAN_RETURN_IF_ERROR(MakeVectors());
     return ReadAllBut(1);
   };
-  return DeviceDraft{head_.OnDevice(*session_, read_all), drafter_.RuleOf(law),
+  return DeviceDraft{head_.OnDevice(*session_, read_all),
+                     drafter_.rules_.Of(law),
                      /*keeps_features=*/true};
 }
 

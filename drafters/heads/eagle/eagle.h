@@ -9,8 +9,8 @@
 // with what came out of its parent's pair in the place of the states. So below
 // the root a draft is as good as the network's own guess at the states.
 //
-// Proposals are its sampling rule's distributions; ranked, RankingRule's. After
-// a prompt of one token there is nothing to read, and no proposal.
+// Proposals are its rules' distributions. After a prompt of one token there is
+// nothing to read, and no proposal.
 #ifndef BANYAN_DRAFTERS_HEADS_EAGLE_EAGLE_H_
 #define BANYAN_DRAFTERS_HEADS_EAGLE_EAGLE_H_
 
@@ -22,11 +22,10 @@
 #include "absl/types/span.h"
 #include "core/model/model.h"
 #include "core/prob/sampling_rule.h"
+#include "drafters/draft_rules.h"
 #include "drafters/drafter.h"
 #include "drafters/heads/eagle/head.h"
 #include "drafters/row.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
 
 namespace banyan {
 
@@ -41,13 +40,8 @@ class Eagle : public Drafter {
  private:
   class Sequence;
 
-  const SamplingRule& RuleOf(DraftLaw law) const {
-    return law == DraftLaw::kDeterministic ? ranking_ : rule_;
-  }
-
   std::shared_ptr<const EagleHead> head_;
-  SamplingRule rule_;
-  SamplingRule ranking_;  // for deterministic draws
+  DraftRules rules_;
 };
 
 DrafterRow EagleRow();

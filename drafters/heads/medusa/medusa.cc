@@ -19,7 +19,6 @@
 #include "drafters/heads/depth_laws.h"
 #include "drafters/heads/medusa/growth.h"
 #include "drafters/heads/medusa/heads.h"
-#include "drafters/ranking_rule.h"
 #include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
@@ -43,8 +42,7 @@ Medusa::Medusa(std::shared_ptr<const MedusaHeads> heads, SamplingRule rule)
                .taps = {kAfterFinalNorm}},
               /*carried=*/nullptr),
       heads_(std::move(heads)),
-      rule_(std::move(rule)),
-      ranking_(RankingRule(rule_)) {}
+      rules_(std::move(rule)) {}
 
 class Medusa::Sequence : public QuietSession, private DeviceCounterpart {
  public:
@@ -65,7 +63,7 @@ class Medusa::Sequence : public QuietSession, private DeviceCounterpart {
 
  private:
   absl::StatusOr<DeviceDraft> Make(DraftLaw law) override {
-    DeviceDraft draft = {nullptr, drafter_.RuleOf(law),
+    DeviceDraft draft = {nullptr, drafter_.rules_.Of(law),
                          /*keeps_features=*/true};
     BANYAN_ASSIGN_OR_RETURN(draft.part, drafter_.heads_->OnDevice());
     return draft;
@@ -100,7 +98,7 @@ absl::StatusOr<std::vector<Proposals>> Medusa::Propose(
   for (const DraftRequest& request : requests) {
     BANYAN_ASSIGN_OR_RETURN(Proposals laws,
                             DepthLaws(SessionOf<Sequence>(request).logits,
-                                      RuleOf(request.tree->law()), request));
+                                      rules_.Of(request.tree->law()), request));
     all.push_back(std::move(laws));
   }
   return all;

@@ -20,11 +20,10 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/prob/sampling_rule.h"
+#include "drafters/draft_rules.h"
 #include "drafters/drafter.h"
 #include "drafters/heads/medusa/heads.h"
 #include "drafters/row.h"
-#include "tree/draft_tree.h"
-#include "tree/trunk_tree.h"
 
 namespace banyan {
 
@@ -39,13 +38,8 @@ class Medusa : public Drafter {
  private:
   class Sequence;
 
-  const SamplingRule& RuleOf(DraftLaw law) const {
-    return law == DraftLaw::kDeterministic ? ranking_ : rule_;
-  }
-
   std::shared_ptr<const MedusaHeads> heads_;
-  SamplingRule rule_;
-  SamplingRule ranking_;  // for deterministic draws
+  DraftRules rules_;
 };
 
 DrafterRow MedusaRow();

@@ -21,7 +21,6 @@
 #include "drafters/drafter.h"
 #include "drafters/heads/depth_laws.h"
 #include "drafters/heads/pass/chain.h"
-#include "drafters/ranking_rule.h"
 #include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
@@ -142,8 +141,7 @@ Pass::Pass(std::shared_ptr<const LookaheadChain> chain, int after,
               /*carried=*/nullptr),
       chain_(std::move(chain)),
       after_(after),
-      rule_(std::move(rule)),
-      ranking_(RankingRule(rule_)) {
+      rules_(std::move(rule)) {
   Check(after_ >= 1 && !chain_->empty(), "a chain after one node at least");
 }
 
@@ -155,10 +153,9 @@ absl::StatusOr<std::vector<Proposals>> Pass::Propose(
     absl::Span<const DraftRequest> requests) {
   std::vector<Proposals> all;
   for (const DraftRequest& request : requests) {
-    const bool ranked = request.tree->law() == DraftLaw::kDeterministic;
     BANYAN_ASSIGN_OR_RETURN(Proposals laws,
                             DepthLaws(SessionOf<PassSession>(request).logits,
-                                      ranked ? ranking_ : rule_, request));
+                                      rules_.Of(request.tree->law()), request));
     all.push_back(std::move(laws));
   }
   return all;

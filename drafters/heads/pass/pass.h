@@ -34,6 +34,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/prob/sampling_rule.h"
+#include "drafters/draft_rules.h"
 #include "drafters/drafter.h"
 #include "drafters/heads/pass/chain.h"
 #include "drafters/row.h"
@@ -53,8 +54,7 @@ class Pass : public Drafter {
  private:
   std::shared_ptr<const LookaheadChain> chain_;
   int after_;
-  SamplingRule rule_;
-  SamplingRule ranking_;  // for deterministic draws
+  DraftRules rules_;
 };
 
 DrafterRow PassRow();

@@ -20,7 +20,6 @@
 #include "core/tokenizer/vocabulary_map.h"
 #include "drafters/drafter.h"
 #include "drafters/models/own_reader.h"
-#include "drafters/ranking_rule.h"
 #include "drafters/row.h"
 #include "drafters/workbench.h"
 #include "tree/derive.h"
@@ -30,14 +29,14 @@
 
 namespace banyan {
 
-CommonTokens::CommonTokens(int vocab_size, OtherModel model, SamplingRule rule)
+CommonTokens::CommonTokens(int vocab_size, OtherModel model,
+                           const SamplingRule& rule)
     : Drafter({.laws = EveryLaw(), .proposes_ahead = true},
               /*carried=*/nullptr),
       vocab_size_(vocab_size),
       model_(std::move(model)),
-      rule_(std::move(rule)),
-      ranking_(RankingRule(rule_)) {
-  const std::vector<TokenId>& banned = rule_.options().banned;
+      rules_(rule) {
+  const std::vector<TokenId>& banned = rule.options().banned;
   for (const VocabularyMap::Pair& pair : model_.map->common())
     if (std::find(banned.begin(), banned.end(), pair.target) == banned.end())
       drafted_.push_back(pair);
@@ -181,10 +180,9 @@ absl::StatusOr<Distribution> CommonTokens::LawOf(
   }
   if (!is_left) return Distribution::Sparse(vocab_size_, {}, {});
   const TrunkTree& tree = *request.tree;
-  const SamplingRule& rule =
-      tree.law() == DraftLaw::kDeterministic ? ranking_ : rule_;
-  return rule.ApplyTo(std::move(logits), request.context->tokens,
-                      TokensTo(tree, node));
+  return rules_.Of(tree.law())
+      .ApplyTo(std::move(logits), request.context->tokens,
+               TokensTo(tree, node));
 }
 
 namespace {
@@ -194,7 +192,7 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
   Params name;
   in.Required("model", name,
               "A name of `models`, with a tokenizer of its own.");
-  BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
+  BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(OtherModel model, bench.OpenOther(name));
   if (model.map->common().empty())
@@ -202,7 +200,7 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
         "no token of this model is one of the target's: by the tokens both "
         "have it drafts nothing");
   return std::make_unique<CommonTokens>(bench.target().vocab_size(),
-                                        std::move(model), std::move(rule));
+                                        std::move(model), rule);
 }
 
 }  // namespace

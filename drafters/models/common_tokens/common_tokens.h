@@ -35,6 +35,7 @@
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "core/tokenizer/vocabulary_map.h"
+#include "drafters/draft_rules.h"
 #include "drafters/drafter.h"
 #include "drafters/models/own_reader.h"
 #include "drafters/row.h"
@@ -47,7 +48,7 @@ namespace banyan {
 class CommonTokens : public Drafter {
  public:
   // `vocab_size` is the target's. There may be no common token.
-  CommonTokens(int vocab_size, OtherModel model, SamplingRule rule);
+  CommonTokens(int vocab_size, OtherModel model, const SamplingRule& rule);
 
   std::unique_ptr<DraftSession> NewSession() const override;
   absl::StatusOr<std::vector<Proposals>> Propose(
@@ -61,8 +62,7 @@ class CommonTokens : public Drafter {
 
   int vocab_size_;
   OtherModel model_;
-  SamplingRule rule_;
-  SamplingRule ranking_;  // for deterministic draws
+  DraftRules rules_;
   // The common tokens that the rule lets be emitted.
   std::vector<VocabularyMap::Pair> drafted_;
 };

@@ -51,7 +51,7 @@ class SmallModelSession : public ModelSession, private DeviceCounterpart {
   absl::StatusOr<DeviceDraft> Make(DraftLaw law) override {
     auto* own = dynamic_cast<TransformerSession*>(&session());
     if (own == nullptr) return DeviceDraft();
-    return DeviceDraft{NewModelDrafter(*own), drafter_.RuleOf(law)};
+    return DeviceDraft{NewModelDrafter(*own), drafter_.rules().Of(law)};
   }
   void Resume(const Context& /*context*/) override { pending().Clear(); }
 

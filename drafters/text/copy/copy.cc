@@ -20,6 +20,7 @@
 #include "drafters/propose_each.h"
 #include "drafters/row.h"
 #include "drafters/text/copy/first_copy.h"
+#include "drafters/text/match_lengths.h"
 #include "drafters/text/recent_grams.h"
 #include "drafters/workbench.h"
 #include "tree/draft_tree.h"
@@ -30,7 +31,6 @@ namespace banyan {
 namespace {
 
 // Each length costs a look-up a token, and longer matches say little more.
-constexpr int kMostMatch = 64;
 
 constexpr int kSpan = 10;  // the published program's
 constexpr int kMostSpan = 1024;
@@ -124,14 +124,7 @@ namespace {
 absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
                                                Workbench& bench) {
   CopyOptions options;
-  in.Between("max_match", options.max_match, 1, kMostMatch,
-             "The most tokens that are matched.");
-  in.Optional("min_match", options.min_match,
-              "The fewest tokens that are a match, at least 1.");
-  in.Ensure(options.min_match >= 1 && options.min_match <= options.max_match,
-            "min_match",
-            absl::StrCat("must lie between 1 and max_match, which is ",
-                         options.max_match));
+  ReadMatchLengths(in, options.min_match, options.max_match);
   in.Optional("history", options.history,
               "The latest tokens that are searched; 0: all.");
   in.Ensure(options.history == 0 || options.history > options.max_match,

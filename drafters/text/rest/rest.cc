@@ -12,7 +12,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
@@ -25,6 +24,7 @@
 #include "drafters/text/corpus_index.h"
 #include "drafters/text/count_rule.h"
 #include "drafters/text/draft_plan.h"
+#include "drafters/text/match_lengths.h"
 #include "drafters/text/plan_drafter.h"
 #include "drafters/workbench.h"
 
@@ -34,7 +34,6 @@ namespace {
 constexpr char kFolder[] = "index";
 
 // What a round costs grows with each of these.
-constexpr int kMostMatch = 64;
 constexpr int kMostNodes = 1024;
 constexpr int kMostDepth = 64;
 constexpr int kMostSamples = 8192;
@@ -168,14 +167,7 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
   Params name;
   RestOptions options;
   in.Required(kFolder, name, "A name of `models`: a corpus index.");
-  in.Between("max_match", options.max_match, 1, kMostMatch,
-             "The most tokens of the text that are looked up.");
-  in.Optional("min_match", options.min_match,
-              "The fewest tokens that are a match, at least 1.");
-  in.Ensure(options.min_match >= 1 && options.min_match <= options.max_match,
-            "min_match",
-            absl::StrCat("must lie between 1 and max_match, which is ",
-                         options.max_match));
+  ReadMatchLengths(in, options.min_match, options.max_match);
   in.Between("nodes", options.nodes, 1, kMostNodes,
              "The most nodes that are drafted.");
   in.Between("depth", options.depth, 1, kMostDepth,

@@ -41,14 +41,8 @@ namespace {
 
 absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
                                                Workbench& bench) {
-  Params file;
-  in.Required("counts", file,
-              "A file that `banyan count` wrote, relative to this one.");
-  BANYAN_ASSIGN_OR_RETURN(const SamplingRule rule, bench.TakeRule(in));
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const TokenCounts> counts,
-                          OpenCounts(file, bench));
-  return std::make_unique<Unigram>(std::move(counts), rule);
+  BANYAN_ASSIGN_OR_RETURN(CountsAndRule made, TakeCounts(in, bench));
+  return std::make_unique<Unigram>(std::move(made.counts), made.rule);
 }
 
 }  // namespace

@@ -21,7 +21,6 @@
 #include "core/base/nearest.h"
 #include "core/base/status_macros.h"
 #include "core/text/columns.h"
-#include "experiments/commands/shared/examples.h"
 #include "experiments/commands/shared/output.h"
 
 namespace banyan {
@@ -179,9 +178,10 @@ CommandLine::CommandLine(const std::string& program,
 
 CommandLine::~CommandLine() = default;
 
-Command CommandLine::Add(const std::string& name, const std::string& sentence) {
+Command CommandLine::Add(const std::string& name, const std::string& sentence,
+                         const std::string& example) {
   CLI::App* command = app_->add_subcommand(name, sentence);
-  command->footer(absl::StrCat("Example:\n", ExampleOf(name)));
+  command->footer(absl::StrCat("Example:\n", example));
   return Command(command, &outcome_);
 }
 

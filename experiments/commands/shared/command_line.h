@@ -96,8 +96,10 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
   ~CommandLine();
 
-  // Its help ends with the example of experiments/commands/shared/examples.h.
-  Command Add(const std::string& name, const std::string& sentence);
+  // Its help ends with the example, lines of a shell, which a test runs as they
+  // stand.
+  Command Add(const std::string& name, const std::string& sentence,
+              const std::string& example);
 
   // The command `name` was once called `old`: that still works, and is told.
   void Renamed(const std::string& old, const std::string& name);
