@@ -15,9 +15,9 @@ void ReadMatchLengths(ParamsReader& in, int& min_match, int& max_match) {
              "The most tokens that are matched.");
   in.Optional("min_match", min_match,
               "The fewest tokens that are a match, at least 1.");
-  in.Ensure(min_match >= 1 && min_match <= max_match, "min_match",
-            absl::StrCat("must lie between 1 and max_match, which is ",
-                         max_match));
+  in.Ensure(
+      min_match >= 1 && min_match <= max_match, "min_match",
+      absl::StrCat("must lie between 1 and max_match, which is ", max_match));
 }
 
 }  // namespace banyan
