@@ -23,16 +23,17 @@
 #include "core/base/check.h"
 #include "core/base/counted.h"
 #include "core/base/errors.h"
-#include "core/base/read_file.h"
+#include "core/base/quoted_name.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint_files.h"
 #include "core/checkpoint/config_reader.h"
 #include "core/checkpoint/families/catalogue.h"
 #include "core/checkpoint/families/common.h"
-#include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/weight_rows.h"
+#include "core/gguf/model_text.h"
 
 namespace banyan {
 namespace {
@@ -40,10 +41,11 @@ namespace {
 // A hundred times the largest published one.
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 24;
 
-absl::StatusOr<ConfigReader> OpenConfig(const std::string& path) {
+absl::StatusOr<ConfigReader> OpenConfig(const std::string& model,
+                                        absl::string_view name) {
   BANYAN_ASSIGN_OR_RETURN(const std::string text,
-                          ReadFile(path, kMaxConfigBytes));
-  return ConfigReader::Parse(text, path);
+                          ReadModelText(model, name, kMaxConfigBytes));
+  return ConfigReader::Parse(text, ModelTextName(model, name));
 }
 
 // Of many that are wrong in one way so many are told.
@@ -78,11 +80,14 @@ std::size_t LayerOf(absl::string_view name, absl::string_view prefix) {
   return layer;
 }
 
-absl::Status ErrorIn(const Safetensors& file, const WeightSource& source,
+absl::Status ErrorIn(const TensorFile& file, const WeightSource& source,
                      const absl::Status& what) {
-  return absl::InvalidArgumentError(absl::StrCat(file.path(), ": tensor ",
-                                                 QuotedName(source.tensor),
-                                                 ": ", what.message()));
+  const StoredTensor* tensor = file.Find(source.tensor);
+  const bool renamed = tensor != nullptr && !tensor->name_in_file.empty();
+  return absl::InvalidArgumentError(
+      absl::StrCat(file.path(), ": tensor ",
+                   QuotedName(renamed ? tensor->name_in_file : source.tensor),
+                   ": ", what.message()));
 }
 
 }  // namespace
@@ -131,7 +136,7 @@ absl::StatusOr<std::unique_ptr<Checkpoint>> Checkpoint::Open(
     const std::string& directory, ReadConfig read) {
   // config.json first: its absence says that this is no model's directory.
   BANYAN_ASSIGN_OR_RETURN(ConfigReader config,
-                          OpenConfig(absl::StrCat(directory, "/config.json")));
+                          OpenConfig(directory, "config.json"));
   BANYAN_ASSIGN_OR_RETURN(CheckpointFiles files,
                           CheckpointFiles::Open(directory));
   std::unique_ptr<Checkpoint> result(
@@ -150,7 +155,7 @@ absl::Status Checkpoint::ReadConfigs(ConfigReader& config, ReadConfig read) {
   };
   BANYAN_ASSIGN_OR_RETURN(architecture_, read(config, has_tensor));
   absl::StatusOr<ConfigReader> generation =
-      OpenConfig(absl::StrCat(directory_, "/generation_config.json"));
+      OpenConfig(directory_, "generation_config.json");
   if (absl::IsNotFound(generation.status())) return absl::OkStatus();
   BANYAN_RETURN_IF_ERROR(generation.status());
   ReadTextEnds(*generation, architecture_);

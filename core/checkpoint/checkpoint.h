@@ -1,4 +1,5 @@
-// A model's directory: what its config.json describes, and its weights.
+// A model's directory, or its GGUF file in the place of one: what config.json
+// describes, and its weights.
 //
 //   BANYAN_ASSIGN_OR_RETURN(auto checkpoint, Checkpoint::Open(directory));
 //   const WeightSource& query = checkpoint->architecture().layers[0].query;
@@ -38,8 +39,8 @@ class Checkpoint {
  public:
   // Reads config.json, generation_config.json if there is one, and the headers
   // of the weights' files (CheckpointFiles), and checks that every weight of
-  // the architecture is there in its shape and as F32, F16 or BF16; F64 is
-  // refused, and so is a tensor of a layer that config.json does not have.
+  // the architecture is there in its shape and of a type that weights have; F64
+  // is refused, and so is a tensor of a layer that config.json does not have.
   // Fails with NotFound if there is no config.json or no weights, and else with
   // InvalidArgument, which names the file, the key or tensor, what was found
   // and what was expected; what is wrong with tensors is told together.

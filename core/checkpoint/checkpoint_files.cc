@@ -13,11 +13,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/base/quoted_name.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/config_reader.h"
-#include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/tensor_file.h"
+#include "core/gguf/gguf_file.h"
 
 namespace banyan {
 namespace {
@@ -44,6 +46,10 @@ bool IsPlainName(absl::string_view name) {
 absl::StatusOr<CheckpointFiles> CheckpointFiles::Open(
     const std::string& directory) {
   CheckpointFiles result;
+  if (IsGguf(directory)) {
+    BANYAN_RETURN_IF_ERROR(result.AddFile(directory));
+    return result;
+  }
   const std::string single = absl::StrCat(directory, "/", kSingleFile);
   const std::string index = absl::StrCat(directory, "/", kIndexFile);
   const bool has_index = Exists(index);
@@ -62,8 +68,8 @@ absl::StatusOr<CheckpointFiles> CheckpointFiles::Open(
 }
 
 absl::Status CheckpointFiles::AddFile(const std::string& path) {
-  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Safetensors> file,
-                          Safetensors::Open(path));
+  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<TensorFile> file,
+                          TensorFile::Open(path));
   for (const auto& [name, tensor] : file->tensors())
     places_[name] = {file.get(), &tensor};
   files_.push_back(std::move(file));
@@ -79,7 +85,7 @@ absl::Status CheckpointFiles::AddShards(const std::string& directory,
   if (!in.Has("weight_map")) in.Unexpected("weight_map", "an object of texts");
   const std::map<std::string, std::string> shards = in.TextMap("weight_map");
   BANYAN_RETURN_IF_ERROR(in.status());
-  std::map<std::string, const Safetensors*> open;
+  std::map<std::string, const TensorFile*> open;
   for (const auto& [name, shard] : shards) {
     const absl::Status added = AddTensor(directory, name, shard, open);
     if (added.ok()) continue;
@@ -92,16 +98,16 @@ absl::Status CheckpointFiles::AddShards(const std::string& directory,
 
 absl::Status CheckpointFiles::AddTensor(
     const std::string& directory, const std::string& name,
-    const std::string& shard, std::map<std::string, const Safetensors*>& open) {
+    const std::string& shard, std::map<std::string, const TensorFile*>& open) {
   if (!IsPlainName(shard))
     return absl::InvalidArgumentError(
         absl::StrCat("expected the name of a file beside this one, found ",
                      QuotedName(shard)));
-  const Safetensors*& file = open[shard];
+  const TensorFile*& file = open[shard];
   if (file == nullptr) {
     BANYAN_ASSIGN_OR_RETURN(
-        std::unique_ptr<Safetensors> opened,
-        Safetensors::Open(absl::StrCat(directory, "/", shard)));
+        std::unique_ptr<TensorFile> opened,
+        TensorFile::Open(absl::StrCat(directory, "/", shard)));
     file = opened.get();
     files_.push_back(std::move(opened));
   }
@@ -115,7 +121,7 @@ absl::Status CheckpointFiles::AddTensor(
 
 std::set<std::string> CheckpointFiles::TensorNames() const {
   std::set<std::string> names;
-  for (const std::unique_ptr<Safetensors>& file : files_)
+  for (const std::unique_ptr<TensorFile>& file : files_)
     for (const auto& [name, tensor] : file->tensors()) names.insert(name);
   return names;
 }

@@ -12,8 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/tensor_file.h"
 
 namespace banyan {
 
@@ -21,14 +21,15 @@ namespace banyan {
 class CheckpointFiles {
  public:
   struct Place {
-    const Safetensors* file = nullptr;
+    const TensorFile* file = nullptr;
     const StoredTensor* tensor = nullptr;
   };
 
-  // Opens DIRECTORY/model.safetensors or, if there is none, the shards that
-  // model.safetensors.index.json names, and reads their headers. NotFound if
-  // neither is there; InvalidArgument for an index that names a file outside
-  // the directory, a file that is not there, or a tensor that its file lacks.
+  // Opens a GGUF file or, of a directory, model.safetensors or, if there is
+  // none, the shards that model.safetensors.index.json names, and reads their
+  // headers. NotFound if neither is there; InvalidArgument for an index that
+  // names a file outside the directory, a file that is not there, or a tensor
+  // that its file lacks.
   static absl::StatusOr<CheckpointFiles> Open(const std::string& directory);
 
   // Null if there is no such tensor; lives as long as this object.
@@ -46,9 +47,9 @@ class CheckpointFiles {
   // `open`: the shards so far, by name.
   absl::Status AddTensor(const std::string& directory, const std::string& name,
                          const std::string& shard,
-                         std::map<std::string, const Safetensors*>& open);
+                         std::map<std::string, const TensorFile*>& open);
 
-  std::vector<std::unique_ptr<Safetensors>> files_;
+  std::vector<std::unique_ptr<TensorFile>> files_;
   std::map<std::string, Place, std::less<>> places_;
   std::vector<std::string> warnings_;
 };

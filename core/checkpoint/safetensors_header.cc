@@ -16,6 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/dtype.h"
+#include "core/base/quoted_name.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "core/checkpoint/stored_tensor.h"
+#include "core/base/dtype.h"
 #include "core/json/json_reader.h"
 
 namespace banyan {

@@ -13,9 +13,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/dtype.h"
 #include "core/base/output_file.h"
 #include "core/base/status_macros.h"
-#include "core/checkpoint/stored_tensor.h"
 #include "core/json/json_value.h"
 
 namespace banyan {

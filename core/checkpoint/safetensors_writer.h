@@ -20,8 +20,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/dtype.h"
 #include "core/base/output_file.h"
-#include "core/checkpoint/stored_tensor.h"
 
 namespace banyan {
 

@@ -13,9 +13,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/dtype.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/weight_blocks.h"
 
 namespace banyan {
 namespace {
@@ -55,9 +57,13 @@ bool ToFloats(DType dtype, const std::byte* from, std::size_t count,
       return ToFloats<std::uint16_t, FloatFromF16>(from, count, 0x7bff, out);
     case DType::kBf16:
       return ToFloats<std::uint16_t, FloatFromBf16>(from, count, 0x7f7f, out);
-    default:
-      Check(false, "CheckStored lets no other type through");
-      return false;
+    default: {
+      // bf16 and q8 hold more than what a block may give.
+      const float most = LargestWeight(format);
+      return FloatsFromBlocks(dtype, from, count, out) &&
+             std::all_of(out, out + count,
+                         [most](float x) { return std::fabs(x) <= most; });
+    }
   }
 }
 
@@ -85,6 +91,37 @@ bool ReadTransposed(const StoredTensor& tensor, const WeightSource& source,
       for (std::size_t i = 0; i < rows; ++i)
         to[i * columns + column] = strip[i];
     }
+  }
+  return finite;
+}
+
+// Rows that lie one after another.
+bool ReadTogether(const StoredTensor& tensor, const WeightSource& source,
+                  const RowRange& range, float* out) {
+  const auto columns = static_cast<std::size_t>(source.columns);
+  const std::size_t before = (static_cast<std::size_t>(source.first_row) +
+                              static_cast<std::size_t>(range.first)) *
+                             columns;
+  const std::byte* from =
+      tensor.data.data() +
+      before / static_cast<std::size_t>(DTypeBlock(tensor.dtype)) *
+          static_cast<std::size_t>(DTypeBytes(tensor.dtype));
+  return ToFloats(tensor.dtype, from,
+                  static_cast<std::size_t>(range.count) * columns, range.format,
+                  out);
+}
+
+// Rows that stand in pairs (StoredTensor::paired_rows).
+bool ReadPaired(const StoredTensor& tensor, const WeightSource& source,
+                const RowRange& range, float* out) {
+  const int head = tensor.paired_rows;
+  bool finite = true;
+  for (int i = 0; i < range.count; ++i) {
+    const int row = range.first + i;
+    const int at = row % head;
+    const int pair = at < head / 2 ? 2 * at : 2 * (at - head / 2) + 1;
+    finite &= ReadTogether(tensor, source, {row - at + pair, 1, range.format},
+                           out + std::ptrdiff_t{i} * source.columns);
   }
   return finite;
 }
@@ -138,6 +175,9 @@ absl::Status CheckStored(const StoredTensor& tensor,
   const DType dtype = tensor.dtype;
   if (dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBf16)
     return absl::OkStatus();
+  if (DTypeBlock(dtype) > 1 && source.columns % DTypeBlock(dtype) == 0 &&
+      source.transposed == tensor.turned)
+    return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("expected F32, F16 or BF16, found ", DTypeName(dtype)));
 }
@@ -148,17 +188,11 @@ absl::Status ReadRows(const StoredTensor& tensor, const WeightSource& source,
             rows.count <= source.rows - rows.first,
         "the rows exist");
   if (rows.count == 0) return absl::OkStatus();  // there may be no data
-  const auto columns = static_cast<std::size_t>(source.columns);
-  const std::size_t skipped =
-      (static_cast<std::size_t>(source.first_row) +
-       static_cast<std::size_t>(rows.first)) *
-      columns * static_cast<std::size_t>(DTypeBytes(tensor.dtype));
-  const bool finite =
-      source.transposed
-          ? ReadTransposed(tensor, source, rows, out)
-          : ToFloats(tensor.dtype, tensor.data.data() + skipped,
-                     static_cast<std::size_t>(rows.count) * columns,
-                     rows.format, out);
+  const bool finite = source.transposed != tensor.turned
+                          ? ReadTransposed(tensor, source, rows, out)
+                      : tensor.paired_rows > 0
+                          ? ReadPaired(tensor, source, rows, out)
+                          : ReadTogether(tensor, source, rows, out);
   return finite ? absl::OkStatus() : NotFinite(source, rows, out);
 }
 

@@ -1,4 +1,5 @@
-// Stored numbers as f32, exactly: every F16 and BF16 number is an f32 number.
+// Stored numbers as f32, exactly: every F16 and BF16 number is an f32 number,
+// and what blocks stand for is computed in f32 (weight_blocks.h).
 // Whoever reads a weight reads it here, so here it is seen whether it is a
 // number.
 #ifndef BANYAN_CORE_CHECKPOINT_WEIGHT_ROWS_H_
@@ -18,9 +19,9 @@ namespace banyan {
 float FloatFromF16(std::uint16_t bits);
 float FloatFromBf16(std::uint16_t bits);
 
-// That `tensor` is what `source` describes: its shape, and a type of weights,
-// F32, F16 or BF16. InvalidArgument otherwise, "expected shape [2, 3], found
-// [3, 2]"; the caller adds the place.
+// That `tensor` is what `source` describes: its shape, and a type of weights:
+// F32, F16, BF16, or blocks in whose rows it is read. InvalidArgument
+// otherwise, "expected shape [2, 3], found [3, 2]"; the caller adds the place.
 absl::Status CheckStored(const StoredTensor& tensor,
                          const WeightSource& source);
 

@@ -15,9 +15,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
-#include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/gguf/model_text.h"
 #include "core/json/json_at.h"
 #include "core/tokenizer/patterns/unicode.h"
 #include "core/tokenizer/steps/added_tokens.h"
@@ -38,15 +38,17 @@ constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
 
 absl::StatusOr<TokenizerConfig> LoadConfig(const std::string& dir) {
   TokenizerConfig config;
-  const std::string path = absl::StrCat(dir, "/tokenizer_config.json");
-  const absl::StatusOr<std::string> text = ReadFile(path, kMaxBytes);
+  constexpr char kConfig[] = "tokenizer_config.json";
+  const absl::StatusOr<std::string> text =
+      ReadModelText(dir, kConfig, kMaxBytes);
   if (text.ok()) {
-    BANYAN_ASSIGN_OR_RETURN(config, ParseTokenizerConfig(*text, path));
+    BANYAN_ASSIGN_OR_RETURN(
+        config, ParseTokenizerConfig(*text, ModelTextName(dir, kConfig)));
   } else if (!absl::IsNotFound(text.status())) {
     return text.status();
   }
   const absl::StatusOr<std::string> chat =
-      ReadFile(absl::StrCat(dir, "/chat_template.jinja"), kMaxBytes);
+      ReadModelText(dir, "chat_template.jinja", kMaxBytes);
   if (chat.ok()) {
     config.chat_template = *chat;
   } else if (!absl::IsNotFound(chat.status())) {
@@ -59,10 +61,11 @@ absl::StatusOr<TokenizerConfig> LoadConfig(const std::string& dir) {
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Load(
     const std::string& dir) {
-  const std::string path = absl::StrCat(dir, "/tokenizer.json");
-  BANYAN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxBytes));
+  constexpr char kTokenizer[] = "tokenizer.json";
+  BANYAN_ASSIGN_OR_RETURN(const std::string text,
+                          ReadModelText(dir, kTokenizer, kMaxBytes));
   BANYAN_ASSIGN_OR_RETURN(const TokenizerConfig config, LoadConfig(dir));
-  return FromJson(text, path, config);
+  return FromJson(text, ModelTextName(dir, kTokenizer), config);
 }
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::FromJson(

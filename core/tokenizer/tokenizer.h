@@ -50,7 +50,8 @@ struct PromptText {
 class Tokenizer {
  public:
   // Reads DIR/tokenizer.json, and if they are there DIR/tokenizer_config.json
-  // and DIR/chat_template.jinja. Errors: "FILE: PATH IN THE JSON: what", or
+  // and DIR/chat_template.jinja; or what a GGUF file says in their place.
+  // NotFound if there is no tokenizer. Errors: "FILE: PATH IN THE JSON: what", or
   // "FILE:LINE:COLUMN: what" where it is not JSON.
   static absl::StatusOr<std::unique_ptr<Tokenizer>> Load(
       const std::string& dir);

@@ -16,9 +16,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/dtype.h"
+#include "core/base/quoted_name.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
-#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/safetensors_writer.h"
 #include "core/checkpoint/stored_tensor.h"
 
@@ -41,7 +43,7 @@ DType TypeOf(std::int32_t) { return DType::kI32; }
 // Reads the tensors of one file and says what is wrong with them.
 class Reader {
  public:
-  explicit Reader(const Safetensors& file) : file_(file) {}
+  explicit Reader(const TensorFile& file) : file_(file) {}
 
   absl::Status Error(absl::string_view tensor, absl::string_view what) const {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -80,7 +82,7 @@ class Reader {
   }
 
  private:
-  const Safetensors& file_;
+  const TensorFile& file_;
 };
 
 // "entry 3 is -1, expected WHAT".
@@ -160,8 +162,8 @@ absl::Status Append(SafetensorsWriter& file, const std::vector<T>& numbers) {
 
 absl::StatusOr<TokenCounts> ReadTokenCounts(const std::string& path,
                                             int vocab_size) {
-  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Safetensors> file,
-                          Safetensors::Open(path));
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<TensorFile> file,
+                          TensorFile::Open(path));
   const Reader reader(*file);
   TokenCounts counts;
   BANYAN_RETURN_IF_ERROR(reader.CheckNames());

@@ -1,15 +1,14 @@
 #include "experiments/models/loaded_model.h"
 
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/dtype.h"
 #include "core/base/status_macros.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
@@ -73,11 +72,13 @@ absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
   TransformerOptions options;
   BANYAN_ASSIGN_OR_RETURN(options.format,
                           ReadFormat(spec.weights, *checkpoint));
-  std::error_code none;
-  if (std::filesystem::exists(
-          std::filesystem::path(spec.directory) / "tokenizer.json", none)) {
-    BANYAN_ASSIGN_OR_RETURN(loaded.tokenizer, Tokenizer::Load(spec.directory));
+  absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer =
+      Tokenizer::Load(spec.directory);
+  if (tokenizer.ok()) {
+    loaded.tokenizer = *std::move(tokenizer);
     options.used_vocab = loaded.tokenizer->vocab_size();
+  } else if (!absl::IsNotFound(tokenizer.status())) {
+    return tokenizer.status();
   }
   BANYAN_ASSIGN_OR_RETURN(loaded.model, Transformer::Load(*checkpoint, options,
                                                           std::move(backend)));

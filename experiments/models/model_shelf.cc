@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/status_macros.h"
+#include "core/gguf/gguf_file.h"
 #include "core/ops/weight.h"
 #include "drafters/assets.h"
 #include "experiments/models/loaded_model.h"
@@ -13,7 +14,8 @@
 namespace banyan {
 
 absl::StatusOr<LoadedModel> ModelShelf::Open(const ModelSpec& spec) {
-  BANYAN_RETURN_IF_ERROR(RequireDirectory("model", spec.directory));
+  if (!IsGguf(spec.directory))
+    BANYAN_RETURN_IF_ERROR(RequireDirectory("model", spec.directory));
   BANYAN_ASSIGN_OR_RETURN(const WeightFormat format, ResolveFormat(spec));
   const ModelSpec plain = {.directory = spec.directory,
                            .weights = std::string(Name(format))};

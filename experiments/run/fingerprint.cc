@@ -103,7 +103,8 @@ std::string WeightsFingerprint(absl::Span<const records::File> files) {
   std::string all;
   for (const records::File& file : files) {
     const fs::path path(file.path());
-    if (path.extension() == ".safetensors" || path.filename() == "index.json")
+    if (path.extension() == ".safetensors" || path.extension() == ".gguf" ||
+        path.filename() == "index.json")
       absl::StrAppend(&all, path.filename().string(), " ", file.fingerprint(),
                       "\n");
   }

@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/base/quoted_name.h"
 #include "core/base/token.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/config_reader.h"
-#include "core/checkpoint/stored_tensor.h"
 
 namespace banyan {
 

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "core/base/quoted_name.h"
 #include "core/checkpoint/config_reader.h"
-#include "core/checkpoint/stored_tensor.h"
 
 namespace banyan {
 namespace {

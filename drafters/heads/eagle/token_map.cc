@@ -12,6 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/base/dtype.h"
+#include "core/base/quoted_name.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/checkpoint/architecture.h"

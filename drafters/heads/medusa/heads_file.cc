@@ -18,11 +18,12 @@
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
 #include "core/base/counted.h"
+#include "core/base/quoted_name.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/config_reader.h"
-#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
 #include "drafters/heads/pickles.h"
@@ -35,11 +36,11 @@ constexpr int kMost = 1024;
 // A thousand times a published one.
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 
-absl::StatusOr<std::unique_ptr<Safetensors>> OpenTensors(
+absl::StatusOr<std::unique_ptr<TensorFile>> OpenTensors(
     const std::string& directory) {
   for (const char* name : {"model.safetensors", "medusa_lm_head.safetensors"}) {
-    absl::StatusOr<std::unique_ptr<Safetensors>> file =
-        Safetensors::Open(absl::StrCat(directory, "/", name));
+    absl::StatusOr<std::unique_ptr<TensorFile>> file =
+        TensorFile::Open(absl::StrCat(directory, "/", name));
     if (!absl::IsNotFound(file.status())) return file;
   }
   const std::string pickle = PickleIn(directory);
@@ -86,7 +87,7 @@ WeightSource Source(std::string name, int rows, int columns) {
 
 absl::StatusOr<std::unique_ptr<MedusaFile>> MedusaFile::Open(
     const std::string& directory, int hidden_size, int vocab_size) {
-  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Safetensors> tensors,
+  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<TensorFile> tensors,
                           OpenTensors(directory));
   auto file = absl::WrapUnique(
       new MedusaFile(std::move(tensors), hidden_size, vocab_size));

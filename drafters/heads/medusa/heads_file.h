@@ -18,7 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/checkpoint/architecture.h"
-#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
 
@@ -53,10 +53,10 @@ class MedusaFile {
   absl::Status ReadRows(const WeightSource& source, const RowRange& rows,
                         float* out) const;
   // Where the tensors lie.
-  const std::shared_ptr<const Safetensors>& file() const { return file_; }
+  const std::shared_ptr<const TensorFile>& file() const { return file_; }
 
  private:
-  MedusaFile(std::shared_ptr<const Safetensors> file, int hidden_size,
+  MedusaFile(std::shared_ptr<const TensorFile> file, int hidden_size,
              int vocab_size)
       : file_(std::move(file)),
         hidden_size_(hidden_size),
@@ -68,7 +68,7 @@ class MedusaFile {
   absl::Status CheckConfig(const std::string& path) const;
   absl::Status CheckTensor(const WeightSource& source) const;
 
-  std::shared_ptr<const Safetensors> file_;
+  std::shared_ptr<const TensorFile> file_;
   int hidden_size_;
   int vocab_size_;
   int heads_ = 0;

@@ -14,7 +14,7 @@
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/config_reader.h"
-#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
 #include "core/model/model.h"
@@ -46,8 +46,8 @@ absl::StatusOr<int> ReadConfig(const std::string& path, const Model& target) {
 
 absl::StatusOr<std::vector<float>> ReadVectors(const std::string& path,
                                                int rows, int columns) {
-  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Safetensors> file,
-                          Safetensors::Open(path));
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<TensorFile> file,
+                          TensorFile::Open(path));
   const WeightSource source = {.tensor = kTensor,
                                .stored_shape = {rows, columns},
                                .rows = rows,

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/dtype.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"

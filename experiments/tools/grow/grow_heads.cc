@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/check.h"
+#include "core/base/quoted_name.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"

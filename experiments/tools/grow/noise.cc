@@ -10,8 +10,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/dtype.h"
 #include "core/base/fnv1a.h"
-#include "core/checkpoint/stored_tensor.h"
 
 namespace banyan {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
-#include "core/checkpoint/stored_tensor.h"
+#include "core/base/dtype.h"
 
 namespace banyan {
 

@@ -9,9 +9,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/dtype.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -114,7 +115,7 @@ TEST(Goldens, HeadTimesLastHiddenStateIsTheLogits) {
     const auto checkpoint = Open(name);
     const Architecture& of = checkpoint->architecture();
     const auto file =
-        Safetensors::Open(GoldenFolder(name) + "/logits.safetensors");
+        TensorFile::Open(GoldenFolder(name) + "/logits.safetensors");
     ASSERT_TRUE(file.ok()) << file.status();
     const auto numbers = [&file](const char* tensor) {
       const StoredTensor& stored = *(*file)->Find(tensor);

@@ -1,4 +1,6 @@
+#include "core/base/dtype.h"
 #include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/tensor_file.h"
 
 #include <sys/stat.h>
 
@@ -44,7 +46,7 @@ std::string Refusal(const std::string& file) {
   return std::string(tensors.status().message());
 }
 
-TEST(Safetensors, GivesNamesTypesShapesAndBytes) {
+TEST(TensorFile, GivesNamesTypesShapesAndBytes) {
   const std::string file = GoodFile();
   const auto tensors = Parse(file);
   ASSERT_TRUE(tensors.ok()) << tensors.status();
@@ -60,7 +62,7 @@ TEST(Safetensors, GivesNamesTypesShapesAndBytes) {
   EXPECT_EQ(tensors->at("one").data, Bytes("zz"));
 }
 
-TEST(Safetensors, KnowsEveryTypeByNameAndSize) {
+TEST(TensorFile, KnowsEveryTypeByNameAndSize) {
   const std::vector<std::pair<std::string, int>> sizes = {
       {"F64", 8}, {"F32", 4},  {"F16", 2},     {"BF16", 2},
       {"I64", 8}, {"I32", 4},  {"I16", 2},     {"I8", 1},
@@ -75,7 +77,7 @@ TEST(Safetensors, KnowsEveryTypeByNameAndSize) {
   }
 }
 
-TEST(Safetensors, RefusesEveryShorterFileAndALongerOne) {
+TEST(TensorFile, RefusesEveryShorterFileAndALongerOne) {
   const std::string file = GoodFile();
   for (std::size_t size = 0; size < file.size(); ++size) {
     SCOPED_TRACE(size);
@@ -86,7 +88,7 @@ TEST(Safetensors, RefusesEveryShorterFileAndALongerOne) {
                                              "file at byte 13"));
 }
 
-TEST(Safetensors, RefusesAHeaderThatCannotBe) {
+TEST(TensorFile, RefusesAHeaderThatCannotBe) {
   EXPECT_THAT(Refusal(""), HasSubstr("at least 8 bytes, found 0"));
   EXPECT_THAT(Refusal(std::string(8, '\xff')),
               HasSubstr("at most 0 bytes, found one of 18446744073709551615"));
@@ -103,7 +105,7 @@ TEST(Safetensors, RefusesAHeaderThatCannotBe) {
   EXPECT_TRUE(Parse(SafetensorsFile("{}", "")).ok());
 }
 
-TEST(Safetensors, RefusesAHeaderAboveTheLimitOfTheFormat) {
+TEST(TensorFile, RefusesAHeaderAboveTheLimitOfTheFormat) {
   constexpr std::size_t kLimit = 100'000'000;
   std::string header(kLimit, ' ');
   header.replace(0, 2, "{}");
@@ -118,7 +120,7 @@ struct Broken {
   std::string message;
 };
 
-TEST(Safetensors, RefusesAnEntryThatIsNone) {
+TEST(TensorFile, RefusesAnEntryThatIsNone) {
   const std::vector<Broken> all = {
       {R"({"a":3})", "header: 'a': expected an object of dtype, shape"},
       {R"({"a":null})", "found null"},
@@ -169,7 +171,7 @@ std::string Entry(absl::string_view shape, absl::string_view offsets) {
                       R"(],"data_offsets":[)", offsets, "]}");
 }
 
-TEST(Safetensors, RefusesBytesThatAreNoTensorsOrTwo) {
+TEST(TensorFile, RefusesBytesThatAreNoTensorsOrTwo) {
   const std::vector<Broken> all = {
       {Entry("2", "4,0"),
        "expected data_offsets in order and up to 4, found "
@@ -197,7 +199,7 @@ TEST(Safetensors, RefusesBytesThatAreNoTensorsOrTwo) {
         << broken.header;
 }
 
-TEST(Safetensors, NamesInMessagesAreEscapedAndCut) {
+TEST(TensorFile, NamesInMessagesAreEscapedAndCut) {
   const std::string name(1000, 'n');
   const std::string message =
       Refusal(SafetensorsFile(absl::StrCat("{\"\\u0007", name, "\":3}"), ""));
@@ -213,7 +215,7 @@ TEST(SafetensorsFile, IsReadFromDiskAndAgainAfterItsMemoryIsGivenBack) {
   const std::string text = SafetensorsFile({{"a", {"U8", {3}, "abc"}},
                                             {"b", {"U8", {1 << 16}, data}},
                                             {"c", {"U8", {0}, ""}}});
-  const auto file = Safetensors::Open(folder.Write("m.safetensors", text));
+  const auto file = TensorFile::Open(folder.Write("m.safetensors", text));
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ((*file)->path(), folder.path() + "/m.safetensors");
   EXPECT_EQ((*file)->Find("d"), nullptr);
@@ -230,17 +232,17 @@ TEST(SafetensorsFile, IsReadFromDiskAndAgainAfterItsMemoryIsGivenBack) {
 
 TEST(SafetensorsFile, RefusesWhatIsNoFileWithItsPath) {
   const TestFolder folder;
-  const auto missing = Safetensors::Open(folder.path() + "/none");
+  const auto missing = TensorFile::Open(folder.path() + "/none");
   EXPECT_TRUE(absl::IsNotFound(missing.status()));
   EXPECT_THAT(std::string(missing.status().message()),
               HasSubstr(folder.path() + "/none: No such file"));
-  EXPECT_THAT(std::string(Safetensors::Open(folder.path()).status().message()),
+  EXPECT_THAT(std::string(TensorFile::Open(folder.path()).status().message()),
               HasSubstr("expected an ordinary file"));
   const std::string pipe = folder.path() + "/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_THAT(std::string(Safetensors::Open(pipe).status().message()),
+  EXPECT_THAT(std::string(TensorFile::Open(pipe).status().message()),
               HasSubstr("expected an ordinary file"));
-  const auto empty = Safetensors::Open(folder.Write("empty", ""));
+  const auto empty = TensorFile::Open(folder.Write("empty", ""));
   EXPECT_THAT(std::string(empty.status().message()),
               HasSubstr("/empty: expected at least 8 bytes"));
 }

@@ -1,3 +1,4 @@
+#include "core/base/dtype.h"
 #include "core/checkpoint/safetensors_writer.h"
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -45,7 +46,7 @@ TEST(SafetensorsWriter, WritesWhatTheReaderReads) {
   const absl::Status status = (*writer)->Finish();
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_THAT(FilesOf(folder), ElementsAre("x.safetensors"));
-  const auto file = Safetensors::Open(path);
+  const auto file = TensorFile::Open(path);
   ASSERT_TRUE(file.ok()) << file.status();
   ASSERT_EQ((*file)->tensors().size(), 4u);
   const StoredTensor* z = (*file)->Find("z");

@@ -1,3 +1,4 @@
+#include "core/base/dtype.h"
 #include "core/checkpoint/weight_rows.h"
 
 #include <algorithm>

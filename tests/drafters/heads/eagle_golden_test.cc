@@ -21,7 +21,7 @@
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/token.h"
-#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
@@ -48,7 +48,7 @@ class Golden {
  public:
   explicit Golden(const std::string& name) {
     auto file =
-        Safetensors::Open(absl::StrCat(kFolder, name, "/expected.safetensors"));
+        TensorFile::Open(absl::StrCat(kFolder, name, "/expected.safetensors"));
     Check(file.ok(), file.status().message());
     file_ = *std::move(file);
   }
@@ -82,7 +82,7 @@ class Golden {
     return numbers;
   }
 
-  std::unique_ptr<Safetensors> file_;
+  std::unique_ptr<TensorFile> file_;
 };
 
 double Largest(const std::vector<double>& numbers) {

@@ -20,7 +20,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
-#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
 #include "drafters/catalogue.h"
@@ -68,7 +68,7 @@ MadeTensors Heads(bool own_matrices) {
 using Vector = std::vector<double>;
 
 // Rows times x, plus a bias if there is one.
-Vector Linear(const Safetensors& file, const std::string& name, bool bias,
+Vector Linear(const TensorFile& file, const std::string& name, bool bias,
               const Vector& x) {
   const auto read = [&](const std::string& tensor, std::size_t rows,
                         std::size_t columns) {
@@ -96,7 +96,7 @@ Vector Linear(const Safetensors& file, const std::string& name, bool bias,
 }
 
 // After each block of a head, and its logits if it has a matrix.
-std::vector<Vector> Propose(const Safetensors& file, int head,
+std::vector<Vector> Propose(const TensorFile& file, int head,
                             bool own_matrices, Vector x) {
   std::vector<Vector> states;
   for (int block = 0; block < 2; ++block) {
@@ -153,10 +153,10 @@ TEST_P(GrowHeadsOf, ProposeTheSame) {
                 : "3 Medusa heads of 2 blocks, with the model's output matrix");
   EXPECT_EQ(FactsOf(*grown), absl::StrCat("heads 3, blocks 2, own_matrices ",
                                           own_matrices ? "yes" : "no"));
-  const auto before = Safetensors::Open(
+  const auto before = TensorFile::Open(
       from.path() +
       (own_matrices ? "/model.safetensors" : "/medusa_lm_head.safetensors"));
-  const auto after = Safetensors::Open(to + "/model.safetensors");
+  const auto after = TensorFile::Open(to + "/model.safetensors");
   ASSERT_TRUE(before.ok() && after.ok()) << before.status() << after.status();
   EXPECT_EQ((*after)->tensors().size(), (*before)->tensors().size());
   Dice dice(6);
@@ -270,8 +270,8 @@ TEST(GrowHeads, RefusesANumberThatIsNone) {
 absl::StatusOr<GrowableHeads> OpenPair(const std::string& directory,
                                        const GrowingTarget& target) {
   BANYAN_ASSIGN_OR_RETURN(
-      std::shared_ptr<const Safetensors> file,
-      Safetensors::Open(absl::StrCat(directory, "/model.safetensors")));
+      std::shared_ptr<const TensorFile> file,
+      TensorFile::Open(absl::StrCat(directory, "/model.safetensors")));
   if (file->Find("pair.weight") == nullptr)
     return absl::InvalidArgumentError("expected a tensor 'pair.weight'");
   Check(file->Find("pair.weight")->shape[1] == 2 * target.hidden_size,
@@ -313,8 +313,8 @@ TEST(GrowHeads, GrowsAnotherKindThatOnlyItsRowKnows) {
   EXPECT_EQ(grown->summary, "a pair");
   EXPECT_EQ(FactsOf(*grown), "states 2, own yes");
   EXPECT_EQ(grown->bytes, (kGrown * 2 * kGrown + 5 * kGrown + 5) * 4);
-  const auto before = Safetensors::Open(from.path() + "/model.safetensors");
-  const auto after = Safetensors::Open(to + "/model.safetensors");
+  const auto before = TensorFile::Open(from.path() + "/model.safetensors");
+  const auto after = TensorFile::Open(to + "/model.safetensors");
   ASSERT_TRUE(before.ok() && after.ok()) << before.status() << after.status();
   Vector x(2 * kHidden);
   for (double& number : x) number = dice.Signed();

@@ -1,4 +1,5 @@
 // A grown model computes what it is grown from: every family that can grow.
+#include "core/base/dtype.h"
 #include "experiments/tools/grow/grow_model.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +20,6 @@
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/token.h"
-#include "core/checkpoint/stored_tensor.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/ops/cpu/cpu_backend.h"

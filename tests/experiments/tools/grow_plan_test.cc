@@ -14,10 +14,10 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "core/base/dtype.h"
 #include "core/base/fnv1a.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
 #include "experiments/tools/grow/model_size.h"
 #include "experiments/tools/grow/noise.h"

@@ -10,9 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
+#include "core/base/dtype.h"
 #include "core/base/read_file.h"
-#include "core/checkpoint/safetensors.h"
-#include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/weight_rows.h"
 #include "tests/core/checkpoint/files.h"
 
@@ -20,7 +20,7 @@ namespace banyan {
 namespace {
 
 MadeTensors ReadTensors(const std::string& path) {
-  const auto file = Safetensors::Open(path);
+  const auto file = TensorFile::Open(path);
   Check(file.ok(), file.status().message());
   MadeTensors tensors;
   for (const auto& [name, stored] : (*file)->tensors())

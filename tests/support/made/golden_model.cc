@@ -13,7 +13,7 @@
 #include "core/base/check.h"
 #include "core/base/token.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
@@ -42,13 +42,13 @@ std::vector<std::vector<double>> Cut(const std::vector<double>& numbers,
   return rows;
 }
 
-std::unique_ptr<Safetensors> OpenTensors(const std::string& path) {
-  auto file = Safetensors::Open(path);
+std::unique_ptr<TensorFile> OpenTensors(const std::string& path) {
+  auto file = TensorFile::Open(path);
   Check(file.ok(), std::string(file.status().message()).c_str());
   return *std::move(file);
 }
 
-const StoredTensor& Find(const Safetensors& file, const std::string& name) {
+const StoredTensor& Find(const TensorFile& file, const std::string& name) {
   const StoredTensor* found = file.Find(name);
   Check(found != nullptr, name.c_str());
   return *found;

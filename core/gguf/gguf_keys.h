@@ -1,0 +1,53 @@
+// Reading a GGUF file's keys one by one.
+#ifndef BANYAN_CORE_GGUF_GGUF_KEYS_H_
+#define BANYAN_CORE_GGUF_GGUF_KEYS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "core/base/errors.h"
+#include "core/gguf/gguf_file.h"
+
+namespace banyan {
+
+// Keeps all errors, "FILE: key: expected ..., found ...", and gives them at the
+// end; what is wrong reads as its fallback, as 0 or as nothing.
+class GgufKeys {
+ public:
+  GgufKeys(const Gguf& contents, std::string file)
+      : contents_(contents), file_(std::move(file)) {}
+
+  bool Has(absl::string_view key) const;
+  // A whole number from 0 on; the first form requires the key.
+  std::int64_t Count(absl::string_view key);
+  std::int64_t CountOr(absl::string_view key, std::int64_t fallback);
+  double Real(absl::string_view key);
+  double RealOr(absl::string_view key, double fallback);
+  bool FlagOr(absl::string_view key, bool fallback);
+  std::string Text(absl::string_view key);
+  std::string TextOr(absl::string_view key, absl::string_view fallback);
+  // Empty if the key is not there.
+  std::vector<absl::string_view> Texts(absl::string_view key);
+  std::vector<double> Numbers(absl::string_view key);
+
+  void Fail(absl::string_view key, absl::string_view message);
+  absl::Status status() const { return errors_.status(); }
+  const Gguf& contents() const { return contents_; }
+
+ private:
+  // Null: no such key, or, told, no list.
+  const GgufList* List(absl::string_view key, absl::string_view what);
+  void Unexpected(absl::string_view key, absl::string_view what);
+
+  const Gguf& contents_;
+  std::string file_;
+  Errors errors_;
+};
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_GGUF_GGUF_KEYS_H_

@@ -1,0 +1,45 @@
+#include "core/gguf/model_text.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "core/base/mapped_file.h"
+#include "core/base/read_file.h"
+#include "core/base/status_macros.h"
+#include "core/gguf/gguf_config.h"
+#include "core/gguf/gguf_file.h"
+#include "core/gguf/gguf_tokenizer.h"
+#include "core/json/json_value.h"
+
+namespace banyan {
+
+std::string ModelTextName(const std::string& model, absl::string_view name) {
+  return IsGguf(model) ? model : absl::StrCat(model, "/", name);
+}
+
+absl::StatusOr<std::string> ReadModelText(const std::string& model,
+                                          absl::string_view name,
+                                          std::size_t max_bytes) {
+  if (!IsGguf(model)) return ReadFile(ModelTextName(model, name), max_bytes);
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<MappedFile> file,
+                          MappedFile::Open(model));
+  BANYAN_ASSIGN_OR_RETURN(const Gguf contents, ParseGguf(file->bytes(), model));
+  if (name == "config.json") {
+    BANYAN_ASSIGN_OR_RETURN(const JsonValue config,
+                            GgufConfig(contents, model));
+    return config.Text(2) + "\n";
+  }
+  if (contents.keys.find("tokenizer.ggml.model") != contents.keys.end()) {
+    if (name == "tokenizer.json") return GgufTokenizer(contents, model);
+    if (name == "tokenizer_config.json")
+      return GgufTokenizerConfig(contents, model);
+  }
+  return absl::NotFoundError(absl::StrCat(model, " has no ", name));
+}
+
+}  // namespace banyan
