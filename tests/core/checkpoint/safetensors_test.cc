@@ -46,7 +46,7 @@ std::string Refusal(const std::string& file) {
   return std::string(tensors.status().message());
 }
 
-TEST(TensorFile, GivesNamesTypesShapesAndBytes) {
+TEST(Safetensors, GivesNamesTypesShapesAndBytes) {
   const std::string file = GoodFile();
   const auto tensors = Parse(file);
   ASSERT_TRUE(tensors.ok()) << tensors.status();
@@ -62,7 +62,7 @@ TEST(TensorFile, GivesNamesTypesShapesAndBytes) {
   EXPECT_EQ(tensors->at("one").data, Bytes("zz"));
 }
 
-TEST(TensorFile, KnowsEveryTypeByNameAndSize) {
+TEST(Safetensors, KnowsEveryTypeByNameAndSize) {
   const std::vector<std::pair<std::string, int>> sizes = {
       {"F64", 8}, {"F32", 4},  {"F16", 2},     {"BF16", 2},
       {"I64", 8}, {"I32", 4},  {"I16", 2},     {"I8", 1},
@@ -77,7 +77,7 @@ TEST(TensorFile, KnowsEveryTypeByNameAndSize) {
   }
 }
 
-TEST(TensorFile, RefusesEveryShorterFileAndALongerOne) {
+TEST(Safetensors, RefusesEveryShorterFileAndALongerOne) {
   const std::string file = GoodFile();
   for (std::size_t size = 0; size < file.size(); ++size) {
     SCOPED_TRACE(size);
@@ -88,7 +88,7 @@ TEST(TensorFile, RefusesEveryShorterFileAndALongerOne) {
                                              "file at byte 13"));
 }
 
-TEST(TensorFile, RefusesAHeaderThatCannotBe) {
+TEST(Safetensors, RefusesAHeaderThatCannotBe) {
   EXPECT_THAT(Refusal(""), HasSubstr("at least 8 bytes, found 0"));
   EXPECT_THAT(Refusal(std::string(8, '\xff')),
               HasSubstr("at most 0 bytes, found one of 18446744073709551615"));
@@ -105,7 +105,7 @@ TEST(TensorFile, RefusesAHeaderThatCannotBe) {
   EXPECT_TRUE(Parse(SafetensorsFile("{}", "")).ok());
 }
 
-TEST(TensorFile, RefusesAHeaderAboveTheLimitOfTheFormat) {
+TEST(Safetensors, RefusesAHeaderAboveTheLimitOfTheFormat) {
   constexpr std::size_t kLimit = 100'000'000;
   std::string header(kLimit, ' ');
   header.replace(0, 2, "{}");
@@ -120,7 +120,7 @@ struct Broken {
   std::string message;
 };
 
-TEST(TensorFile, RefusesAnEntryThatIsNone) {
+TEST(Safetensors, RefusesAnEntryThatIsNone) {
   const std::vector<Broken> all = {
       {R"({"a":3})", "header: 'a': expected an object of dtype, shape"},
       {R"({"a":null})", "found null"},
@@ -171,7 +171,7 @@ std::string Entry(absl::string_view shape, absl::string_view offsets) {
                       R"(],"data_offsets":[)", offsets, "]}");
 }
 
-TEST(TensorFile, RefusesBytesThatAreNoTensorsOrTwo) {
+TEST(Safetensors, RefusesBytesThatAreNoTensorsOrTwo) {
   const std::vector<Broken> all = {
       {Entry("2", "4,0"),
        "expected data_offsets in order and up to 4, found "
@@ -199,7 +199,7 @@ TEST(TensorFile, RefusesBytesThatAreNoTensorsOrTwo) {
         << broken.header;
 }
 
-TEST(TensorFile, NamesInMessagesAreEscapedAndCut) {
+TEST(Safetensors, NamesInMessagesAreEscapedAndCut) {
   const std::string name(1000, 'n');
   const std::string message =
       Refusal(SafetensorsFile(absl::StrCat("{\"\\u0007", name, "\":3}"), ""));

@@ -17,6 +17,8 @@
 #include "core/tokenizer/chat_template.h"
 #include "core/tokenizer/patterns/split_pattern.h"
 #include "core/tokenizer/tokenizer.h"
+#include "tests/core/checkpoint/files.h"
+#include "tests/core/gguf/made_gguf.h"
 #include "tests/core/tokenizer/support.h"
 
 namespace banyan {
@@ -150,6 +152,64 @@ TEST_F(SharedTokenizers, Llama2GivesThePublishedIds) {
             "tokenizer.json: model.merges[18917]: expected two tokens with one "
             "space between them, found \"   \"");
   const auto tokenizer = MakeTokenizer(RepairedLlama2());
+  ASSERT_NE(tokenizer, nullptr);
+  ExpectPublishedIds(*tokenizer, "llama-spm");
+}
+
+// A published vocabulary as the keys of a GGUF file.
+MadeGguf AsGguf(const Json& json) {
+  std::vector<std::string> tokens(json.at("model").at("vocab").size());
+  for (const auto& [text, id] : json.at("model").at("vocab").items())
+    tokens.at(id.get<std::size_t>()) = text;
+  MadeGguf file;
+  file.Texts("tokenizer.ggml.tokens", tokens);
+  return file;
+}
+
+std::unique_ptr<Tokenizer> OpenGguf(const MadeGguf& made) {
+  const TestFolder folder;
+  auto tokenizer = Tokenizer::Load(folder.Write("m.gguf", made.Bytes()));
+  EXPECT_TRUE(tokenizer.ok()) << tokenizer.status();
+  return tokenizer.ok() ? *std::move(tokenizer) : nullptr;
+}
+
+TEST_F(SharedTokenizers, Gpt2AsGgufGivesThePublishedIds) {
+  const Json json = Gpt2();
+  MadeGguf file = AsGguf(json);
+  file.Text("tokenizer.ggml.model", "gpt2")
+      .Text("tokenizer.ggml.pre", "gpt-2")
+      .Texts("tokenizer.ggml.merges",
+             json.at("model").at("merges").get<std::vector<std::string>>());
+  const auto tokenizer = OpenGguf(file);
+  ASSERT_NE(tokenizer, nullptr);
+  ExpectPublishedIds(*tokenizer, "gpt-2");
+}
+
+// Its scores fall as the ranks of its merges rise.
+TEST_F(SharedTokenizers, Llama2AsGgufGivesThePublishedIds) {
+  const Json json = RepairedLlama2();
+  MadeGguf file = AsGguf(json);
+  const std::size_t count = json.at("model").at("vocab").size();
+  constexpr std::size_t kFirst = 259;  // after unknown, begin, end and bytes
+  std::vector<float> scores(count, 0);
+  std::vector<std::int32_t> types(count, 1);
+  for (std::size_t i = 0; i < kFirst; ++i)
+    types[i] = i == 0 ? 2 : i < 3 ? 3 : 6;
+  float score = 0;
+  for (const std::string merge : json.at("model").at("merges")) {
+    std::string token = merge;
+    token.erase(token.find(' '), 1);
+    float& of =
+        scores.at(json.at("model").at("vocab").at(token).get<std::size_t>());
+    score -= 1;
+    if (of == 0) of = score;
+  }
+  file.Text("tokenizer.ggml.model", "llama")
+      .Reals("tokenizer.ggml.scores", scores)
+      .Ints("tokenizer.ggml.token_type", types)
+      .Count("tokenizer.ggml.unknown_token_id", 0)
+      .Count("tokenizer.ggml.bos_token_id", 1);
+  const auto tokenizer = OpenGguf(file);
   ASSERT_NE(tokenizer, nullptr);
   ExpectPublishedIds(*tokenizer, "llama-spm");
 }

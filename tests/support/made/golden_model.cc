@@ -13,8 +13,8 @@
 #include "core/base/check.h"
 #include "core/base/token.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
@@ -74,17 +74,19 @@ std::string GoldenFolder(const std::string& name) {
   return "tests/goldens/checkpoints/" + name;
 }
 
+GoldenNumbers ReadGoldenLogits(const std::string& path) {
+  const auto file = OpenTensors(path);
+  const std::int64_t vocab = Find(*file, "logits32").shape[1];
+  return {.ids = Ids(Find(*file, "ids")),
+          .logits32 = Cut(Numbers<float>(Find(*file, "logits32")), vocab),
+          .logits64 = Cut(Numbers<double>(Find(*file, "logits64")), vocab)};
+}
+
 GoldenNumbers ReadGolden(const std::string& name) {
-  const auto file = OpenTensors(GoldenFolder(name) + "/logits.safetensors");
-  const auto find = [&](const char* tensor) -> const StoredTensor& {
-    return Find(*file, tensor);
-  };
-  GoldenNumbers golden;
-  golden.ids = Ids(find("ids"));
-  const std::int64_t vocab = find("logits32").shape[1];
-  golden.logits32 = Cut(Numbers<float>(find("logits32")), vocab);
-  golden.logits64 = Cut(Numbers<double>(find("logits64")), vocab);
-  const StoredTensor& hidden = find("hidden64");
+  const std::string path = GoldenFolder(name) + "/logits.safetensors";
+  GoldenNumbers golden = ReadGoldenLogits(path);
+  const auto file = OpenTensors(path);
+  const StoredTensor& hidden = Find(*file, "hidden64");
   const std::int64_t size = hidden.shape[2];
   for (const auto& place : Cut(Numbers<double>(hidden), hidden.shape[1] * size))
     golden.hidden64.push_back(Cut(place, size));

@@ -26,6 +26,8 @@ struct GoldenNumbers {
   std::vector<std::vector<std::vector<double>>> hidden64;  // place, token
 };
 GoldenNumbers ReadGolden(const std::string& name);
+// Of a file like it; without hidden states.
+GoldenNumbers ReadGoldenLogits(const std::string& path);
 
 // The checkpoint's directory, below the project's root.
 std::string GoldenFolder(const std::string& name);
