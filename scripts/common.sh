@@ -32,3 +32,13 @@ build() {
   cmake --preset "$preset"
   cmake --build "build/$preset" ${1:+--target "$@"}
 }
+
+# step WHAT COMMAND...: says what is done and, after it, how long that took.
+step() {
+  local what=$1 start=$SECONDS
+  shift
+  say "$what"
+  "$@"
+  local took=$((SECONDS - start))
+  printf -- '-- %s: %d:%02d min\n\n' "$what" $((took / 60)) $((took % 60))
+}

@@ -9,10 +9,14 @@
 
 namespace banyan {
 
-std::string QuotedName(absl::string_view name) {
+std::string Shown(absl::string_view name) {
   constexpr std::size_t kShown = 80;
-  return absl::StrCat("'", absl::CHexEscape(name.substr(0, kShown)),
-                      name.size() > kShown ? "...'" : "'");
+  return absl::StrCat(absl::CHexEscape(name.substr(0, kShown)),
+                      name.size() > kShown ? "..." : "");
+}
+
+std::string QuotedName(absl::string_view name) {
+  return absl::StrCat("'", Shown(name), "'");
 }
 
 }  // namespace banyan

@@ -114,6 +114,10 @@ struct Architecture {
   bool refuses_others = false;  // a tensor beside all of these is an error
   std::string layer_prefix;     // of a tensor's name, before the layer's number
 
+  // What the weights were stored as in the file that the model came in, "GGUF
+  // Q4_1, Q8_0"; empty for one that came as a directory.
+  std::string source_format;
+
   // A model made larger without changing what it computes (docs/formats.md):
   // the name of the one it was made from, empty for any other model, and the
   // layers that take time but change nothing, ascending.

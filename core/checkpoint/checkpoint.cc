@@ -33,6 +33,7 @@
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/weight_rows.h"
+#include "core/gguf/gguf_file.h"
 #include "core/gguf/model_text.h"
 
 namespace banyan {
@@ -189,7 +190,8 @@ void Checkpoint::CheckWeights(Errors& errors) const {
       directory_, ": ", missing.size(),
       " of the weights missing: ", SomeOf(missing),
       lacks_head ? " (config.json does not tie the head to the embedding)"
-                 : "")));
+      : IsGguf(directory_) ? " (by the names of the family's own checkpoints)"
+                           : "")));
 }
 
 absl::Status Checkpoint::CheckUnread() {

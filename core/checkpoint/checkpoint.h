@@ -9,6 +9,7 @@
 #define BANYAN_CORE_CHECKPOINT_CHECKPOINT_H_
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +64,8 @@ class Checkpoint {
   // Never fails for a source of architecture(); for another, NotFound if there
   // is no such tensor, InvalidArgument if it is not what `source` says.
   absl::StatusOr<StoredTensor> Tensor(const WeightSource& source) const;
+  // The names of all that are stored, in order.
+  std::set<std::string> tensor_names() const { return files_.TensorNames(); }
   // The stored tensor of this name, null if there is none.
   const StoredTensor* Find(absl::string_view name) const;
 

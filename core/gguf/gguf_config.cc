@@ -4,9 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
+#include <map>
 #include <numbers>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -115,6 +116,8 @@ class ConfigMaker {
     else
       ReadLlama();
     ReadEnds();
+    out_["converted_from"] = {{"name", in_.TextOr("general.name", "")},
+                              {"format", Format()}};
     BANYAN_RETURN_IF_ERROR(in_.status());
     return std::move(out_);
   }
@@ -236,6 +239,21 @@ class ConfigMaker {
                              static_cast<std::int64_t>(kOriginal)}};
   }
 
+  // The types of the matrices, the one of most bytes first.
+  std::string Format() const {
+    std::map<absl::string_view, std::size_t> bytes;
+    for (const auto& [name, tensor] : in_.contents().tensors)
+      if (tensor.shape.size() > 1)
+        bytes[DTypeName(tensor.dtype)] += tensor.data.size();
+    std::vector<std::pair<std::size_t, absl::string_view>> types;
+    for (const auto& [type, size] : bytes) types.emplace_back(size, type);
+    std::sort(types.rbegin(), types.rend());
+    std::string format = "GGUF";
+    for (const auto& [size, type] : types)
+      absl::StrAppend(&format, format == "GGUF" ? " " : ", ", type);
+    return format;
+  }
+
   void ReadEnds() {
     if (in_.Has("tokenizer.ggml.bos_token_id"))
       out_["bos_token_id"] = in_.Count("tokenizer.ggml.bos_token_id");
@@ -266,7 +284,8 @@ absl::StatusOr<JsonValue> GgufConfig(const Gguf& contents,
   BANYAN_RETURN_IF_ERROR(in.status());
   std::vector<absl::string_view> known;
   for (const Family& family : Families()) known.push_back(family.name);
-  in.Fail("general.architecture", UnknownName("architecture", name, known));
+  in.Fail("general.architecture",
+          UnknownName("architecture", Shown(name), known));
   return in.status();
 }
 

@@ -133,7 +133,8 @@ class TokenizerMaker {
     const std::string model = in_.Text(kModel);
     BANYAN_RETURN_IF_ERROR(in_.status());
     if (model != "gpt2" && model != "llama")
-      in_.Fail(kModel, UnknownName("tokenizer", model, {"gpt2", "llama"}));
+      in_.Fail(kModel,
+               UnknownName("tokenizer", Shown(model), {"gpt2", "llama"}));
     is_bytes_ = model == "gpt2";
     tokens_ = in_.Texts(kTokens);
     if (tokens_.empty()) in_.Fail(kTokens, "expected tokens, found none");
@@ -163,7 +164,7 @@ class TokenizerMaker {
       known.push_back(pre.name);
     }
     if (pre_ == nullptr)
-      in_.Fail(kPre, UnknownName("pre-tokenizer", name, known));
+      in_.Fail(kPre, UnknownName("pre-tokenizer", Shown(name), known));
   }
 
   std::optional<std::size_t> TokenAt(absl::string_view key) {

@@ -150,6 +150,7 @@ struct ScoreRequest {
 // What a model is made of and where it runs, for reports and records.
 struct ModelFacts {
   WeightFormat format = WeightFormat::kF32;  // of its matrices
+  std::string source_format;                 // Architecture::source_format
   std::size_t streamed_bytes = 0;            // of weights, that a pass reads
   double operations_per_token = 0;           // sums and products with them
   std::vector<TokenId> end_of_text;          // tokens that end a text

@@ -111,6 +111,7 @@ Transformer::Transformer(Architecture architecture, TransformerOptions options,
 
 ModelFacts Transformer::facts() const {
   return {.format = options_.format,
+          .source_format = architecture_.source_format,
           .streamed_bytes = weights_.streamed_bytes(),
           .operations_per_token = 2 * weights_.streamed_numbers(),
           .end_of_text = architecture_.end_of_text,

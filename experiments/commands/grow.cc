@@ -1,6 +1,4 @@
 // banyan grow: a model's function at the cost of a larger one.
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
@@ -23,6 +21,7 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
+#include "experiments/commands/shared/text_progress.h"
 #include "experiments/commands/shared/warnings.h"
 #include "experiments/tools/grow/grow_heads.h"
 #include "experiments/tools/grow/grow_model.h"
@@ -110,14 +109,6 @@ void PrintText(const Options& options, const Grown& grown) {
                                   grown.seconds);
 }
 
-void ShowProgress(std::int64_t done, std::int64_t all) {
-  std::cerr << absl::StreamFormat("\rwriting %.1f of %.1f MB",
-                                  static_cast<double>(done) / 1e6,
-                                  static_cast<double>(all) / 1e6)
-            << std::flush;
-  if (done == all) std::cerr << "\r\033[K";
-}
-
 GrowingTarget GrowingTo(const Checkpoint& checkpoint, const ModelSize& size,
                         bool like_target) {
   GrowingTarget target = {.hidden_size = checkpoint.architecture().hidden_size,
@@ -163,12 +154,9 @@ absl::Status Grow(Options options) {
   }
   BANYAN_ASSIGN_OR_RETURN(folders.emplace_back(),
                           OutputFolder::Make(options.out));
-  const bool terminal = isatty(STDERR_FILENO) == 1;
   BANYAN_ASSIGN_OR_RETURN(
       grown.model, GrowModel(*checkpoint, size, options.write, *folders.back(),
-                             [&](std::int64_t done, std::int64_t all) {
-                               if (terminal) ShowProgress(done, all);
-                             }));
+                             ShowWritten));
   for (const std::unique_ptr<OutputFolder>& written : folders) written->Keep();
   grown.seconds = static_cast<double>(clock.NowNs() - begin) / 1e9;
   if (options.json)

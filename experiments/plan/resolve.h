@@ -18,10 +18,11 @@ using Settings = std::vector<std::pair<std::string, Params>>;
 // The name of a baseline's method.
 inline constexpr char kPlainMethod[] = "plain";
 
-// "methods.chain.preset".
+// "methods.chain.preset", "base".
 bool IsPreset(absl::string_view path);
 
-// Presets stand under what is laid upon them; settings come last, but for those
+// Presets stand under what is laid upon them, and the target and models of the
+// file that `base` names under the experiment's own; settings come last, but for those
 // of presets. Fails on a preset that cannot be read, on a path that leads
 // nowhere, and on a method with the baseline's name.
 absl::StatusOr<Params> Resolve(const Params& file, const Settings& settings);

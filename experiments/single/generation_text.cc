@@ -95,6 +95,7 @@ JsonValue ToJson(absl::Span<const Generation> turns,
   out["grown_from"] = NullIfEmpty(origin);
   const ModelFacts facts = setting.target.facts();
   out["weights"] = std::string(Name(facts.format));
+  out["source_format"] = NullIfEmpty(facts.source_format);
   out["device"] = facts.device;
   out["backend"] = facts.backend;
   out["device_peak_bytes"] = facts.device_peak_bytes;

@@ -41,6 +41,7 @@ struct Reader {
 
 const Reader kReaders[] = {
     {"config_json", FuzzConfigJson, "corpus:([0-9]+:[0-9]+:)? "},
+    {"gguf", FuzzGguf, "corpus: "},
     {"json", FuzzJson, kLineAndColumn},
     {"paths_json", FuzzPathsJson, kLineAndColumn},
     {"safetensors", FuzzSafetensors, "corpus: "},

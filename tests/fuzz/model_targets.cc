@@ -24,7 +24,12 @@
 #include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
+#include "core/gguf/gguf_config.h"
+#include "core/gguf/gguf_file.h"
+#include "core/gguf/gguf_tokenizer.h"
+#include "core/json/json_value.h"
 #include "core/tokenizer/patterns/unicode.h"
+#include "core/tokenizer/tokenizer.h"
 
 namespace banyan {
 namespace {
@@ -37,9 +42,9 @@ void CheckMessage(const absl::Status& status) {
   const absl::string_view message = status.message();
   Check(absl::StartsWith(message, "corpus:") && message.size() > 10,
         "the message has a file and a text");
-  Check(message.size() < 1000, "the message is short");
+  Check(message.size() < 2000, "the message is short");
   Check(std::none_of(message.begin(), message.end(),
-                     [](unsigned char c) { return c < ' '; }),
+                     [](unsigned char c) { return c < ' ' && c != '\n'; }),
         "the message can be printed");
   Check(FindInvalidUtf8(message) == absl::string_view::npos,
         "the message is UTF-8");
@@ -166,6 +171,38 @@ absl::Status FuzzSafetensors(absl::string_view text) {
     CheckMessage(tensors.status());
   }
   return tensors.status();
+}
+
+absl::Status FuzzGguf(absl::string_view text) {
+  const auto file = absl::MakeConstSpan(
+      reinterpret_cast<const std::byte*>(text.data()), text.size());
+  const absl::StatusOr<Gguf> contents = ParseGguf(file, kFile);
+  absl::Status status = contents.status();
+  if (status.ok()) {
+    for (const auto& [name, tensor] : contents->tensors) {
+      const std::int64_t block = DTypeBlock(tensor.dtype);
+      std::int64_t size = DTypeBytes(tensor.dtype);
+      for (const std::int64_t dimension : tensor.shape) size *= dimension;
+      Check(size == static_cast<std::int64_t>(tensor.data.size()) * block,
+            "the bytes are those of the shape");
+      Check(tensor.data.empty() || (&tensor.data.front() >= &file.front() &&
+                                    &tensor.data.back() <= &file.back()),
+            "the tensor lies in the file");
+      (void)PlaceOf(*contents, name);
+    }
+    const absl::StatusOr<JsonValue> config = GgufConfig(*contents, kFile);
+    status = config.status();
+    if (config.ok()) status = FuzzConfigJson(config->Text());
+    const absl::StatusOr<std::string> tokenizer =
+        GgufTokenizer(*contents, kFile);
+    if (tokenizer.ok())
+      (void)Tokenizer::FromJson(*tokenizer, kFile);
+    else
+      CheckMessage(tokenizer.status());
+    (void)GgufTokenizerConfig(*contents, kFile);
+  }
+  if (!status.ok()) CheckMessage(status);
+  return status;
 }
 
 absl::Status FuzzConfigJson(absl::string_view text) {

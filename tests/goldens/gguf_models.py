@@ -97,6 +97,11 @@ NAMES = {
     "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down",
 }
 
+CHATML = (
+    "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + "
+    "message['content'] + '<|im_end|>' + '\\n'}}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
+
 K_BYTES = {Type.Q4_K: 144, Type.Q5_K: 176, Type.Q6_K: 210}
 K_SCALES = {Type.Q4_K: (0, 2), Type.Q5_K: (0, 2), Type.Q6_K: (208,)}
 
@@ -210,7 +215,7 @@ def put_keys(out, config, arch, pre):
     out.add_bos_token_id(273)
     out.add_eos_token_id(274)
     out.add_add_bos_token(False)
-    out.add_chat_template("{% for m in messages %}{{ m.content }}{% endfor %}")
+    out.add_chat_template(CHATML)
 
 
 def head_size(config):

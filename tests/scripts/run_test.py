@@ -33,12 +33,7 @@ class RunTest(unittest.TestCase):
         self.put("scripts/setup", "#!/bin/sh\n")
         self.put("bin/cmake", "#!/bin/sh\n")
         self.put("configs/specinfer_vs_chain.yaml", "question: q\n")
-        for name in ("pycode-110m", "pycode-medusa-110m", "pycode-eagle1-110m",
-                     "pycode-eagle3-110m", "pycode-index"):
-            (self.root / "build/cache" / name).mkdir(parents=True)
-        for name in ("curve_2m.yaml", "curve_110m.yaml", "draft_2m.yaml",
-                     "draft_110m.yaml", "pycode-index/index.json"):
-            (self.root / "build/cache" / name).touch()
+        self.put("configs/smollm2.yaml", "base: models/smollm2.yaml\n")
 
     def put(self, name, text):
         path = self.root / name
@@ -46,7 +41,11 @@ class RunTest(unittest.TestCase):
         path.write_text(text)
         path.chmod(0o755)
 
-    def run_script(self, run, report):
+    def run_script(self, run, report, models=4):
+        self.put("scripts/models", f"""#!/bin/sh
+echo "$@" >>"$0.called"
+[ "$1" != smollm2 ] || exit {models}
+""")
         self.put("build/release/banyan", PROGRAM.replace(
             "RUN", str(run)).replace("REPORT", str(report)))
         return subprocess.run(
@@ -69,6 +68,23 @@ class RunTest(unittest.TestCase):
         done = self.run_script(run=0, report=0)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertTrue(self.page().exists())
+
+    def models_made(self):
+        return (self.root / "scripts/models.called").read_text().split()
+
+    def test_it_runs_on_the_model_that_was_fetched(self):
+        done = self.run_script(run=0, report=0, models=0)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertTrue((self.root / "out/smollm2/report.html").exists())
+        self.assertFalse(self.page().exists())
+        self.assertEqual(["smollm2"], self.models_made())
+
+    def test_without_it_it_says_so_and_runs_on_those_that_ship(self):
+        done = self.run_script(run=0, report=0, models=4)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("without SmolLM2", done.stdout)
+        self.assertTrue(self.page().exists())
+        self.assertEqual(["smollm2", "pycode-110m"], self.models_made())
 
     def test_what_fails_otherwise_ends_it_at_once(self):
         done = self.run_script(run=1, report=0)

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/nearest.h"
+#include "core/base/quoted_name.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/config_reader.h"
@@ -44,13 +44,11 @@ absl::StatusOr<Architecture> ReadArchitecture(ConfigReader& in,
     Architecture result = row.read(in, has_tensor);
     BANYAN_RETURN_IF_ERROR(in.status());
     ReadGrowth(in, result);
+    ReadSource(in, result);
     BANYAN_RETURN_IF_ERROR(in.status());
     return result;
   }
-  constexpr std::size_t kShown = 80;  // the name may be anything
-  in.Fail(
-      "model_type",
-      UnknownName("family", absl::CHexEscape(name.substr(0, kShown)), known));
+  in.Fail("model_type", UnknownName("family", Shown(name), known));
   return in.status();
 }
 

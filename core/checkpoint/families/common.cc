@@ -96,6 +96,11 @@ void ReadWindows(ConfigReader& in, std::vector<LayerSources>& layers) {
   }
 }
 
+void ReadSource(ConfigReader& in, Architecture& architecture) {
+  if (in.Has("converted_from"))
+    architecture.source_format = in.Section("converted_from").Text("format");
+}
+
 void ReadGrowth(ConfigReader& in, Architecture& architecture) {
   if (!in.Has("grown_from") && !in.Has("inert_layers")) return;
   if (!in.Has("grown_from"))

@@ -45,6 +45,9 @@ void RefuseQuantized(ConfigReader& in);
 // `max_window_layers` and `layer_types`, as qwen2 and qwen3 have them.
 void ReadWindows(ConfigReader& in, std::vector<LayerSources>& layers);
 
+// What `banyan convert` and GGUF files leave in `converted_from`.
+void ReadSource(ConfigReader& in, Architecture& architecture);
+
 // `grown_from` and `inert_layers`, of which a file has both or neither. The
 // layers are known.
 void ReadGrowth(ConfigReader& in, Architecture& architecture);

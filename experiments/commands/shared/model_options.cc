@@ -25,7 +25,8 @@ namespace banyan {
 void AddModelOptions(Command& command, ModelOptions& options) {
   command
       .Option("--model", &options.spec.directory,
-              "The model's directory: config.json, *.safetensors and, for "
+              "The model: a GGUF file, or a directory with config.json, "
+              "*.safetensors and, for "
               "text, tokenizer.json.")
       .Required();
   command.Option(

@@ -42,4 +42,13 @@ void TextProgress::Say(const std::string& what) {
   std::cerr << "\r\033[K" << what << std::flush;
 }
 
+void ShowWritten(std::int64_t bytes, std::int64_t all) {
+  if (isatty(STDERR_FILENO) != 1) return;
+  std::cerr << absl::StreamFormat("\rwriting %.1f of %.1f MB",
+                                  static_cast<double>(bytes) / 1e6,
+                                  static_cast<double>(all) / 1e6)
+            << std::flush;
+  if (bytes == all) std::cerr << "\r\033[K";
+}
+
 }  // namespace banyan

@@ -34,6 +34,9 @@ class TextProgress {
   bool wipe_ = false;
 };
 
+// "writing 1.2 of 3.4 MB", likewise.
+void ShowWritten(std::int64_t bytes, std::int64_t all);
+
 }  // namespace banyan
 
 #endif  // BANYAN_EXPERIMENTS_COMMANDS_SHARED_TEXT_PROGRESS_H_

@@ -50,7 +50,8 @@ TEST(GgufConfig, IsThatOfTheFamily) {
     "intermediate_size": 12, "num_hidden_layers": 2, "num_attention_heads": 2,
     "num_key_value_heads": 1, "head_dim": 4, "max_position_embeddings": 128,
     "rms_norm_eps": 0.25, "hidden_act": "silu", "rope_theta": 500.0,
-    "attention_bias": false, "mlp_bias": false})"));
+    "attention_bias": false, "mlp_bias": false,
+    "converted_from": {"name": "", "format": "GGUF F32"}})"));
 }
 
 TEST(GgufConfig, HasTheEndsOfATextOnceEach) {

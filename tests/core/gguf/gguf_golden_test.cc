@@ -56,7 +56,7 @@ TEST_P(GgufGolden, LogitsAgree) {
   for (const char* device : {"cpu", "reference", "host"}) {
     auto backend = OpenDevice(device);
     ASSERT_TRUE(backend.ok()) << backend.status();
-    const auto model = LoadModel(File(GetParam(), "gguf"), *std::move(backend));
+    const auto model = LoadModel(File(GetParam(), "gguf"), *backend);
     const std::unique_ptr<Session> session = model->NewSession();
     const auto scores =
         ScoreOne(*model, *session, ChainAfter(*session, golden.ids));

@@ -169,6 +169,47 @@ TEST(Experiment, TakesAnotherPresetOrAxisFromTheCommandLine) {
             ":1:1: ")));
 }
 
+// A base names the target, and what stands in the place of the models that
+// methods have; its paths are its own.
+TEST(Experiment, TakesTargetAndModelsFromABase) {
+  const std::string base = WriteTestFile(
+      "target: {directory: large, weights: q8}\n"
+      "models: {draft: {directory: small}, other: {directory: none}}\n",
+      "_base.yaml");
+  const std::string file = absl::StrCat(
+      "question: q\nbase: ", base,
+      "\nworkload: {file: w}\n"
+      "methods:\n"
+      "  chain: {preset: ",
+      std::filesystem::absolute("configs/methods/chain.yaml").string(),
+      "}\n  ngram: {preset: ",
+      std::filesystem::absolute("configs/methods/ngram.yaml").string(), "}\n");
+  const auto experiment = Read(file);
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  const ExperimentCell& chain = experiment->cells[1];
+  EXPECT_EQ(chain.target.directory,
+            std::filesystem::path(base).parent_path() / "large");
+  EXPECT_EQ(chain.target.weights, "q8");
+  const Params& models = *chain.section.Find("models");
+  EXPECT_EQ(models.entries().size(), 1U);
+  EXPECT_EQ(models.Find("draft")->Find("directory")->text(), "small");
+  EXPECT_EQ(experiment->cells[2].section.Find("models"), nullptr);
+  // What the experiment says of the target stands above it.
+  const auto own = Read(file, {*ReadSetting("target.weights=bf16")});
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(own->cells[0].target.weights, "bf16");
+  EXPECT_EQ(own->cells[0].target.directory, chain.target.directory);
+  // What is resolved has no base any more.
+  EXPECT_THAT(experiment->resolved, Not(HasSubstr("base:")));
+  const std::string odd = WriteTestFile("models: {}\n", "_odd.yaml");
+  EXPECT_THAT(std::string(
+                  Read(absl::StrCat("question: q\nbase: ", odd,
+                                    "\nworkload: {file: w}\nmethods: {}\n"))
+                      .status()
+                      .message()),
+              HasSubstr("'target' is missing"));
+}
+
 // A path from the command line is one from where the program runs.
 TEST(Experiment, TakesPathsFromTheCommandLine) {
   const auto file = LoadYamlFile("configs/ablations/verifier.yaml");

