@@ -51,8 +51,8 @@ class Tokenizer {
  public:
   // Reads DIR/tokenizer.json, and if they are there DIR/tokenizer_config.json
   // and DIR/chat_template.jinja; or what a GGUF file says in their place.
-  // NotFound if there is no tokenizer. Errors: "FILE: PATH IN THE JSON: what", or
-  // "FILE:LINE:COLUMN: what" where it is not JSON.
+  // NotFound if there is no tokenizer. Errors: "FILE: PATH IN THE JSON: what",
+  // or "FILE:LINE:COLUMN: what" where it is not JSON.
   static absl::StatusOr<std::unique_ptr<Tokenizer>> Load(
       const std::string& dir);
   // Reads a tokenizer.json; `file` names it in messages.

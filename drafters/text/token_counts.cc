@@ -20,9 +20,9 @@
 #include "core/base/quoted_name.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
-#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/safetensors_writer.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/tensor_file.h"
 
 namespace banyan {
 namespace {

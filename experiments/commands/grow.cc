@@ -14,6 +14,7 @@
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/checkpoint.h"
+#include "core/gguf/gguf_file.h"
 #include "core/json/json_value.h"
 #include "drafters/catalogue.h"
 #include "drafters/heads/head_growth.h"
@@ -131,6 +132,10 @@ absl::Status Grow(Options options) {
     return absl::InvalidArgumentError(
         "--like-target is about heads: give some with --heads-from");
   BANYAN_ASSIGN_OR_RETURN(options.write.seed, ReadSeed(options.seed));
+  if (IsGguf(options.model))
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected a directory, found '", options.model,
+                     "': make it one with banyan convert"));
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,

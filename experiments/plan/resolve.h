@@ -22,9 +22,9 @@ inline constexpr char kPlainMethod[] = "plain";
 bool IsPreset(absl::string_view path);
 
 // Presets stand under what is laid upon them, and the target and models of the
-// file that `base` names under the experiment's own; settings come last, but for those
-// of presets. Fails on a preset that cannot be read, on a path that leads
-// nowhere, and on a method with the baseline's name.
+// file that `base` names under the experiment's own; settings come last, but
+// for those of presets. Fails on a preset that cannot be read, on a path that
+// leads nowhere, and on a method with the baseline's name.
 absl::StatusOr<Params> Resolve(const Params& file, const Settings& settings);
 
 // The same where every text with a slash or a dot that names something beside

@@ -23,8 +23,8 @@
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/config_reader.h"
-#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/weight_rows.h"
 #include "drafters/heads/pickles.h"
 

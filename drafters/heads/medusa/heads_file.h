@@ -18,8 +18,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/checkpoint/architecture.h"
-#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/weight_rows.h"
 
 namespace banyan {

@@ -36,9 +36,16 @@ std::uint32_t WidenBf16(std::uint16_t bits) {
   return std::uint32_t{bits} << 16;
 }
 
-// The exponents' biases are 127 and 15, the fractions 23 and 10 bits.
+// The exponents' biases are 127 and 15, the fractions 23 and 10 bits. Below
+// 2^-14 a number of F16 is a multiple of 2^-24.
 std::uint16_t HalfBits(std::uint32_t bits) {
-  if ((bits & 0x7fffffff) == 0) return static_cast<std::uint16_t>(bits >> 16);
+  const float magnitude = std::bit_cast<float>(bits & 0x7fffffff);
+  if (magnitude < 0x1p-14F) {
+    const auto steps = static_cast<std::uint32_t>(magnitude * 0x1p24F);
+    Check(static_cast<float>(steps) * 0x1p-24F == magnitude,
+          "the number is one of F16");
+    return static_cast<std::uint16_t>((bits >> 16 & 0x8000) | steps);
+  }
   const std::uint32_t exponent = (bits >> 23 & 0xff) - 112;
   Check(exponent >= 1 && exponent <= 30 && (bits & 0x1fff) == 0,
         "the number is one of F16");

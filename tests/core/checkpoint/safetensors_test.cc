@@ -1,6 +1,4 @@
-#include "core/base/dtype.h"
 #include "core/checkpoint/safetensors.h"
-#include "core/checkpoint/tensor_file.h"
 
 #include <sys/stat.h>
 
@@ -13,7 +11,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/base/dtype.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/tensor_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"

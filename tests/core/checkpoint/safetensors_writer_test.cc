@@ -1,4 +1,3 @@
-#include "core/base/dtype.h"
 #include "core/checkpoint/safetensors_writer.h"
 
 #include <cstddef>
@@ -9,8 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "core/checkpoint/tensor_file.h"
+#include "core/base/dtype.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/tensor_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/checkpoint/files.h"

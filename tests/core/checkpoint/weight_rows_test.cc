@@ -1,4 +1,3 @@
-#include "core/base/dtype.h"
 #include "core/checkpoint/weight_rows.h"
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/base/dtype.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "gmock/gmock.h"

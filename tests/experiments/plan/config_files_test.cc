@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
@@ -57,6 +58,9 @@ constexpr std::pair<const char*, const char*> kStandIns[] = {
     {"build/cache/pycode-medusa-110m", "models/pycode-medusa"},
     {"build/cache/pycode-eagle1-110m", "models/pycode-eagle1"},
     {"build/cache/pycode-eagle3-110m", "models/pycode-eagle3"},
+    {"build/models/SmolLM2-135M-Instruct.Q4_1.gguf",
+     "tests/goldens/gguf/types.gguf"},
+    {"build/spec_bench/question.jsonl", "experiments/workloads/chat.jsonl"},
     {"build/training/pycode-draft-2-unboosted", "models/pycode-draft-2"},
     {"build/training/same-tokenizer", "models/pycode-draft-1"}};
 
@@ -155,6 +159,17 @@ absl::Status ReadCosts(const std::string& path) {
   return ReadStatedCosts(path).status();
 }
 
+// A base: by an experiment on it.
+absl::Status ReadBase(const std::string& path) {
+  return Run("check --resolved " +
+             WriteTestFile(absl::StrCat(
+                 "question: q\nbase: ", path, "\nworkload: {file: ",
+                 fs::absolute("experiments/workloads/chat.jsonl").string(),
+                 ", prompts: 1, chat: auto}\n"
+                 "methods: {copy: {preset: ",
+                 fs::absolute("configs/methods/copy.yaml").string(), "}}\n")));
+}
+
 // By folder below configs.
 using Reader = absl::Status (*)(const std::string& path);
 const std::map<std::string, Reader>& Readers() {
@@ -168,6 +183,7 @@ const std::map<std::string, Reader>& Readers() {
                                          {"law", ReadLaw},
                                          {"law/controls", ReadLaw},
                                          {"methods", ReadMethod},
+                                         {"models", ReadBase},
                                          {"papers", ReadExperimentFile},
                                          {"tree", ReadTreeFile}};
   return readers;
@@ -186,7 +202,7 @@ TEST(ConfigFiles, AreReadAsTheProgramReadsThem) {
     EXPECT_TRUE(status.ok()) << name << ": " << status;
     if (status.ok()) tally.Count(CaseResult::kProven);
   }
-  ExpectCounts(tally, 148);
+  ExpectCounts(tally, 151);
 }
 
 TEST(ConfigFiles, StateACostForEveryDrafter) {

@@ -202,12 +202,12 @@ TEST(Experiment, TakesTargetAndModelsFromABase) {
   // What is resolved has no base any more.
   EXPECT_THAT(experiment->resolved, Not(HasSubstr("base:")));
   const std::string odd = WriteTestFile("models: {}\n", "_odd.yaml");
-  EXPECT_THAT(std::string(
-                  Read(absl::StrCat("question: q\nbase: ", odd,
+  EXPECT_THAT(
+      std::string(Read(absl::StrCat("question: q\nbase: ", odd,
                                     "\nworkload: {file: w}\nmethods: {}\n"))
                       .status()
                       .message()),
-              HasSubstr("'target' is missing"));
+      HasSubstr("base: missing key 'target'"));
 }
 
 // A path from the command line is one from where the program runs.

@@ -20,8 +20,8 @@
 #include "absl/strings/str_join.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
-#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/checkpoint/tensor_file.h"
 #include "core/checkpoint/weight_rows.h"
 #include "drafters/catalogue.h"
 #include "drafters/heads/head_growth.h"
@@ -96,8 +96,8 @@ Vector Linear(const TensorFile& file, const std::string& name, bool bias,
 }
 
 // After each block of a head, and its logits if it has a matrix.
-std::vector<Vector> Propose(const TensorFile& file, int head,
-                            bool own_matrices, Vector x) {
+std::vector<Vector> Propose(const TensorFile& file, int head, bool own_matrices,
+                            Vector x) {
   std::vector<Vector> states;
   for (int block = 0; block < 2; ++block) {
     const Vector y =

@@ -1,5 +1,4 @@
 // A grown model computes what it is grown from: every family that can grow.
-#include "core/base/dtype.h"
 #include "experiments/tools/grow/grow_model.h"
 
 #include <gmock/gmock.h>
@@ -19,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
+#include "core/base/dtype.h"
 #include "core/base/token.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
