@@ -32,7 +32,7 @@ class HelpExamples(unittest.TestCase):
         self.addCleanup(subprocess.run, ["rm", "-rf", str(self.folder)])
         (self.folder / "bin").mkdir()
         (self.folder / "bin/banyan").symlink_to(PROGRAM)
-        for name in ("configs", "experiments", "models"):
+        for name in ("configs", "experiments", "models", "tests"):
             (self.folder / name).symlink_to(PROJECT / name)
 
     def commands(self):
