@@ -32,6 +32,7 @@ constexpr char kPre[] = "tokenizer.ggml.pre";
 
 // The kinds of tokens that stand apart from the text; the others are normal,
 // unused or bytes.
+constexpr int kNormal = 1;
 constexpr int kUnknown = 2;
 constexpr int kControl = 3;
 constexpr int kUserDefined = 4;
@@ -139,9 +140,10 @@ class TokenizerMaker {
     tokens_ = in_.Texts(kTokens);
     if (tokens_.empty()) in_.Fail(kTokens, "expected tokens, found none");
     for (const double type : in_.Numbers(kTypes))
-      types_.push_back(static_cast<int>(type));
+      types_.push_back(type >= 1 && type <= 6 ? static_cast<int>(type)
+                                              : kNormal);
     if (!types_.empty()) CheckCount(kTypes, types_.size());
-    types_.resize(tokens_.size(), 1);
+    types_.resize(tokens_.size(), kNormal);
     for (std::size_t i = 0; i < tokens_.size(); ++i)
       if (const auto [first, is_new] = ids_.emplace(tokens_[i], i); !is_new)
         in_.Fail(kTokens, absl::StrCat(QuotedName(tokens_[i]), " is token ",
@@ -316,7 +318,7 @@ class TokenizerMaker {
     if (!in_.status().ok()) return {};
     std::vector<Merge> merges;
     for (std::size_t token = 0; token < tokens_.size(); ++token) {
-      if (types_[token] != 1) continue;
+      if (types_[token] != kNormal) continue;
       const absl::string_view text = tokens_[token];
       const std::size_t first = merges.size();
       for (std::size_t at = 1; at < text.size(); ++at) {
