@@ -26,7 +26,7 @@ struct StoredTensor {
   std::vector<std::int64_t> shape;   // row-major; empty: one number
   absl::Span<const std::byte> data;  // little-endian, aligned to nothing
   // Of a GGUF file's tensor, which another program may have moved: its name
-  // there; rows of each head of so many that stand in pairs, 2i being row i and
+  // there; the rows of a head, if they stand in pairs, 2i being row i and
   // 2i + 1 row i + half of them; and whether the data are those of `shape` with
   // rows and columns exchanged.
   std::string name_in_file = {};

@@ -23,7 +23,7 @@ absl::StatusOr<JsonValue> GgufConfig(const Gguf& contents,
 // How a tensor of the file stands among a family's tensors.
 struct GgufPlace {
   std::string name;  // there
-  // Rows of each head of so many stand in pairs: row 2i of the file is row i,
+  // The rows of a head, if they stand in pairs: row 2i of the file is row i,
   // and 2i + 1 is row i + half of them. 0: they stand as they are.
   int paired_rows = 0;
   bool turned = false;  // the family stores its columns as rows

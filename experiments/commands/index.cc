@@ -193,7 +193,7 @@ void AddIndexCommand(CommandLine& line) {
   Command command = line.Add(
       "index",
       "Sorts all that stands in texts, for the drafter rest. Killed or out of "
-      "room, the same command goes on behind what is whole.",
+      "room, the same command goes on after what is whole.",
       "  banyan index --model models/pycode-target --out index \\\n"
       "      experiments/workloads/README.md\n"
       "  banyan index --check index");

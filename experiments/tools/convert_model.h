@@ -21,7 +21,7 @@ struct ConvertedModel {
   std::int64_t bytes = 0;
 };
 
-// Bytes written, of so many.
+// Bytes written, and all of them.
 using ConvertProgress = absl::FunctionRef<void(std::int64_t, std::int64_t)>;
 
 // Writes config.json, the tokenizer's files and model.safetensors. Tensors keep

@@ -58,9 +58,9 @@ Params SectionOf(const std::string& spec) {
 bool IsOff(double error) { return !(error <= kProofRounding); }
 
 // The probability of every text, and of all that begins with it.
-StringLaw Prefixes(const StringLaw& law) {
+StringLaw Prefixes(const StringLaw& strings) {
   StringLaw sums;
-  for (const auto& [text, probability] : law)
+  for (const auto& [text, probability] : strings)
     for (std::size_t length = 1; length <= text.size(); ++length)
       sums[Text(text.begin(),
                 text.begin() + static_cast<std::ptrdiff_t>(length))] +=
@@ -69,11 +69,11 @@ StringLaw Prefixes(const StringLaw& law) {
 }
 
 // The shortest output whose probability is off.
-Text FirstOff(const StringLaw& law, const StringLaw& expected) {
+Text FirstOff(const StringLaw& strings, const StringLaw& expected) {
   Text first;
   for (const auto& [text, probability] : expected) {
-    const auto found = law.find(text);
-    const double other = found == law.end() ? 0 : found->second;
+    const auto found = strings.find(text);
+    const double other = found == strings.end() ? 0 : found->second;
     if (IsOff(std::abs(other - probability)) &&
         (first.empty() || text.size() < first.size()))
       first = text;
@@ -81,9 +81,9 @@ Text FirstOff(const StringLaw& law, const StringLaw& expected) {
   return first;
 }
 
-// By text: how far a law is from another.
-StringLaw Difference(const StringLaw& law, const StringLaw& from) {
-  StringLaw difference = law;
+// By text: how far one distribution is from another.
+StringLaw Difference(const StringLaw& strings, const StringLaw& from) {
+  StringLaw difference = strings;
   for (const auto& [text, probability] : from) difference[text] -= probability;
   return difference;
 }
@@ -108,15 +108,15 @@ class Fault {
 
   std::string Describe() {
     const std::string tree = FindSmallest();
-    const StringLaw law = Prefixes(off_.law);
+    const StringLaw prefixes = Prefixes(off_.law);
     const StringLaw expected = Prefixes(off_.target_law);
-    const Text first = FirstOff(law, expected);
-    const auto found = law.find(first);
+    const Text first = FirstOff(prefixes, expected);
+    const auto found = prefixes.find(first);
     std::string text = absl::StrFormat(
         "\n  smallest tree: %s%s\n  first output: %s, with probability %.6f, "
         "the target's is %.6f",
         tree, Drafted(first), absl::StrJoin(first, ","),
-        found == law.end() ? 0 : found->second, expected.at(first));
+        found == prefixes.end() ? 0 : found->second, expected.at(first));
     absl::StrAppend(&text, "\n  ", Likeness());
     return text;
   }
@@ -125,9 +125,10 @@ class Fault {
   // Nothing: the parts are refused, or it does not fit.
   std::optional<ExactLaw> Compute(const LawOptions& options) {
     if (!CheckMethod(decoder_.method()).ok()) return std::nullopt;
-    absl::StatusOr<ExactLaw> law = ComputeExactLaw(target_, decoder_, options);
-    if (!law.ok()) return std::nullopt;
-    return *std::move(law);
+    absl::StatusOr<ExactLaw> exact =
+        ComputeExactLaw(target_, decoder_, options);
+    if (!exact.ok()) return std::nullopt;
+    return *std::move(exact);
   }
 
   // Goes up the ladder to the first tree that is off, and stays there.
@@ -137,9 +138,9 @@ class Fault {
     for (Trunk& trunk : trunks) own.push_back(std::move(trunk.policy));
     for (const char* spec : kLadder) {
       for (Trunk& trunk : trunks) trunk.policy = PolicyFor(spec);
-      std::optional<ExactLaw> law = Compute(options_);
-      if (!law.has_value() || !IsOff(law->max_abs_error)) continue;
-      off_ = *std::move(law);
+      std::optional<ExactLaw> exact = Compute(options_);
+      if (!exact.has_value() || !IsOff(exact->max_abs_error)) continue;
+      off_ = *std::move(exact);
       return spec;
     }
     for (std::size_t i = 0; i < trunks.size(); ++i)
@@ -178,8 +179,8 @@ class Fault {
                                 : "";
   }
 
-  // A control's own error is what it adds to the law of a verifier that is
-  // right, on the same drafter and tree.
+  // A control's own error is what it adds to the distribution of a verifier
+  // that is right, on the same drafter and tree.
   std::string Likeness() {
     const StringLaw off = Difference(off_.law, off_.target_law);
     std::unique_ptr<Verifier> own = std::move(decoder_.method().verifier);

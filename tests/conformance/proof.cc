@@ -27,25 +27,25 @@ absl::StatusOr<Proof> Judge(const Claim& claim, const std::string& what,
                               .rounds = claim.size.rounds,
                               .max_branches = claim.size.max_leaves,
                               .prompt = claim.prompt};
-  const absl::StatusOr<ExactLaw> law =
+  const absl::StatusOr<ExactLaw> exact =
       ComputeExactLaw(*claim.target, decoder, options);
-  if (law.status().code() == absl::StatusCode::kResourceExhausted &&
+  if (exact.status().code() == absl::StatusCode::kResourceExhausted &&
       !claim.size.all_fit) {
     std::cout << "  " << what << ": more than " << claim.size.max_leaves
               << " leaves, left to the smaller sizes\n";
     return Proof{.result = CaseResult::kTooLarge};
   }
-  if (!law.ok()) return Failed(what, law.status());
+  if (!exact.ok()) return Failed(what, exact.status());
   // Written so that NaN fails.
-  if (!(law->max_abs_error <= kProofRounding))
+  if (!(exact->max_abs_error <= kProofRounding))
     return absl::InternalError(
-        absl::StrCat("OFF by ", law->max_abs_error, ": ", what,
-                     DescribeFault(*claim.target, decoder, options, *law)));
-  std::cout << "  PROVEN " << what << ": " << law->branches << " leaves, error "
-            << law->max_abs_error << "\n";
-  return Proof{.leaves = law->branches,
-               .tokens_per_round = law->expected_tokens_per_round,
-               .accepted = law->expected_accepted};
+        absl::StrCat("OFF by ", exact->max_abs_error, ": ", what,
+                     DescribeFault(*claim.target, decoder, options, *exact)));
+  std::cout << "  PROVEN " << what << ": " << exact->branches
+            << " leaves, error " << exact->max_abs_error << "\n";
+  return Proof{.leaves = exact->branches,
+               .tokens_per_round = exact->expected_tokens_per_round,
+               .accepted = exact->expected_accepted};
 }
 
 }  // namespace
