@@ -299,7 +299,7 @@ absl::Status PlaceTensors(absl::Span<const std::byte> data,
                           Gguf& out) {
   std::vector<std::tuple<std::uint64_t, std::uint64_t, absl::string_view>> all;
   for (const auto& [name, placed] : placing) {
-    const auto wrong = [&](const std::string& what) {
+    const auto wrong = [&name = name](const std::string& what) {
       return Within("tensor", name, absl::InvalidArgumentError(what));
     };
     if (placed.offset % alignment != 0)
