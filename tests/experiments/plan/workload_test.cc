@@ -41,7 +41,8 @@ struct Promised {
   std::set<std::string> kinds;
   int prompts;  // at least, of each kind
   std::size_t shortest;
-  std::size_t longest;  // in characters, all turns together
+  std::size_t longest;  // in bytes, all turns together
+  bool ascii = true;
 };
 
 void PrintTo(const Promised& promised, std::ostream* out) {
@@ -49,7 +50,14 @@ void PrintTo(const Promised& promised, std::ostream* out) {
 }
 
 std::vector<Promised> Files() {
-  return {{"pycode.jsonl", {"continue", "edit", "signature"}, 42, 80, 1100},
+  return {{"chat.jsonl",
+           {"code", "extraction", "math", "question", "reasoning", "summary",
+            "translation", "writing"},
+           9,
+           100,
+           1800,
+           /*ascii=*/false},
+          {"pycode.jsonl", {"continue", "edit", "signature"}, 42, 80, 1100},
           {"pyrepeat.jsonl",
            {"cases", "edit", "quote", "table", "template", kChats},
            14,
@@ -72,15 +80,15 @@ bool IsTexts(const nlohmann::json& json) {
          });
 }
 
-// An object of id, kind and prompt; or of turns instead, if its kind has them.
+// An object of id, kind and prompt, or of turns instead of a prompt.
 bool IsPrompt(const nlohmann::json& json) {
   if (!json.is_object() || json.size() != 3 || !json.contains("id") ||
       !json.contains("kind") || !json.at("id").is_string() ||
       !json.at("kind").is_string())
     return false;
-  if (json.at("kind") == kChats)
-    return json.contains("turns") && IsTexts(json.at("turns"));
-  return json.contains("prompt") && json.at("prompt").is_string();
+  return json.contains("prompt")
+             ? json.at("prompt").is_string()
+             : json.contains("turns") && IsTexts(json.at("turns"));
 }
 
 // Every line must be a prompt; one that is not fails the test that reads.
@@ -98,7 +106,7 @@ std::vector<Prompt> ReadPrompts(absl::string_view name) {
     Prompt prompt = {json.at("id").get<std::string>(),
                      json.at("kind").get<std::string>(),
                      {}};
-    if (prompt.kind == kChats)
+    if (json.contains("turns"))
       prompt.turns = json.at("turns").get<std::vector<std::string>>();
     else
       prompt.turns = {json.at("prompt").get<std::string>()};
@@ -131,11 +139,13 @@ TEST_P(Workload, HasEnoughPromptsOfEachKind) {
 // So no two ids are equal.
 TEST_P(Workload, CountsTheIdsOfEachKindInTheOrderOfTheFile) {
   std::string kind;
+  std::set<std::string> kinds;
   int number = 0;
   for (const Prompt& prompt : Prompts()) {
-    EXPECT_LE(kind, prompt.kind) << prompt.id;
     number = prompt.kind == kind ? number + 1 : 1;
     kind = prompt.kind;
+    EXPECT_EQ(kinds.insert(kind).second, number == 1)
+        << prompt.id << " stands apart from its kind";
     EXPECT_EQ(prompt.id,
               absl::StrCat(kind, "-", absl::Dec(number, absl::kZeroPad3)));
   }
@@ -147,8 +157,10 @@ TEST_P(Workload, IsPlainTextOfModestLength) {
     EXPECT_GE(text.size(), GetParam().shortest) << prompt.id;
     EXPECT_LE(text.size(), GetParam().longest) << prompt.id;
     // Neither tabs nor carriage returns.
-    EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) {
-      return c == '\n' || (c >= ' ' && c <= '~');
+    const bool ascii = GetParam().ascii;
+    EXPECT_TRUE(std::all_of(text.begin(), text.end(), [ascii](char c) {
+      return c == '\n' || (c >= ' ' && c <= '~') ||
+             (!ascii && static_cast<unsigned char>(c) >= 0x80);
     })) << prompt.id;
     for (const std::string& turn : prompt.turns)
       EXPECT_FALSE(absl::StrContains(turn + "\n", " \n")) << prompt.id;
@@ -165,7 +177,7 @@ std::vector<std::string> Runs(std::string text, std::size_t size) {
   return runs;
 }
 
-// Of both files. Equal prompts share a run, too: none is as short as one.
+// Of all files. Equal prompts share a run, too: none is as short as one.
 TEST(Workloads, ShareNoLongRunBetweenTwoPrompts) {
   constexpr std::size_t kRun = 60;
   std::unordered_map<std::string, std::string> first;  // run to prompt
@@ -175,6 +187,20 @@ TEST(Workloads, ShareNoLongRunBetweenTwoPrompts) {
       for (const std::string& run : Runs(prompt.text(), kRun))
         ASSERT_EQ(first.emplace(run, name).first->second, name) << run;
     }
+}
+
+TEST(ChatWorkload, HasFifteenChatsOfTwoTurns) {
+  int chats = 0;
+  for (const Prompt& prompt : ReadPrompts("chat.jsonl")) {
+    EXPECT_LE(prompt.turns.size(), 2U) << prompt.id;
+    if (prompt.turns.size() == 2) ++chats;
+  }
+  EXPECT_EQ(chats, 15);
+}
+
+TEST(RepeatingWorkload, HasTurnsInChatsAlone) {
+  for (const Prompt& prompt : ReadPrompts("pyrepeat.jsonl"))
+    EXPECT_EQ(prompt.turns.size() > 1, prompt.kind == kChats) << prompt.id;
 }
 
 // After a bare line's end the target's tokens cannot indent.
