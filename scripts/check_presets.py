@@ -14,6 +14,7 @@ be lossless gave another text than plain decoding, with 1 if a run failed or few
 
 import argparse
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -40,7 +41,11 @@ def refusal(options, path, file):
         return ""
     lines = [line for line in done.stderr.splitlines()
              if line and not line.startswith("Run with")]
-    return lines[-1].split(": ", 1)[-1] if lines else "no reason given"
+    if not lines:
+        return "no reason given"
+    reason = re.sub(r"/\S+?/\.\./\.\./", "", lines[-1].split(": ", 1)[-1])
+    # Where the preset says so is the preset's name again.
+    return re.sub(r"^\S+\.yaml:\d+:\d+: ", "", reason)
 
 
 def main(arguments):
@@ -55,13 +60,13 @@ def main(arguments):
     options = parser.parse_args(arguments)
     options.program = options.program.resolve()
     options.out.mkdir(parents=True, exist_ok=True)
-    presets, left_out = [], []
+    presets, left_out = [], {}
     for path in sorted((ROOT / "configs/methods").glob("*.yaml")):
         if path.stem == "plain":  # the baseline of every run
             continue
         reason = refusal(options, path, options.out / "one.yaml")
         if reason:
-            left_out.append(f"  {path.stem}: {reason}")
+            left_out.setdefault(reason, []).append(path.stem)
         else:
             presets.append(path)
     (options.out / "one.yaml").unlink()
@@ -86,8 +91,9 @@ def main(arguments):
             print(done.stdout)
             status = max(status, done.returncode)
     print("ran: " + " ".join(path.stem for path in presets))
-    print(f"left out: {len(left_out)}")
-    print("\n".join(left_out))
+    print(f"left out: {sum(map(len, left_out.values()))}")
+    for reason, names in left_out.items():
+        print(f"  {reason}:\n    {' '.join(names)}")
     return status
 
 

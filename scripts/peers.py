@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""Times greedy decoding of the same prompts by Banyan and by its peers (scripts/peers).
+
+  peers.py PROGRAM MODEL.gguf DIRECTORY [--prompts N] [--max-new-tokens N]
+           [--workload FILE]
+
+DIRECTORY is MODEL.gguf as `banyan convert` writes it. Every prompt is decoded by every
+method in turn; which one begins moves on from prompt to prompt. Every engine gets the
+token ids of Banyan's chat template. The time begins after the pass that reads the prompt;
+a pass is a call of the target, that one included.
+"""
+
+import argparse
+import collections
+import importlib
+import json
+import os
+import pathlib
+import platform
+import random
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+LOOKUP = 8  # draft tokens of prompt lookup, as in configs/methods/copy.yaml
+
+# `tokens` took `seconds`; without those of the first pass, which reads the prompt.
+Outcome = collections.namedtuple("Outcome", "ids passes tokens seconds")
+
+
+class Clock:
+    """Counts the passes of a text and the tokens and time after the first pass."""
+
+    def __init__(self):
+        self.passes, self.tokens, self.first, self.start = 0, 0, 0, None
+
+    def add(self, tokens):
+        """Adds tokens that a pass gave, when they are there."""
+        if self.start is None:
+            self.first, self.start = tokens, time.perf_counter()
+        self.tokens += tokens
+
+    def outcome(self, ids):
+        return Outcome(ids, self.passes, self.tokens - self.first,
+                       time.perf_counter() - self.start)
+
+
+class Banyan:
+    """A process for each text; the time is what it states for its rounds."""
+
+    name = "Banyan"
+
+    def __init__(self, options):
+        self.options = options
+        self.methods = {
+            (method, weights): [] if method == "plain" else
+            ["--method", ROOT / f"configs/methods/{preset}.yaml"]
+            for method, preset in (("plain", ""), ("prompt lookup", "copy"),
+                                   ("suffix decoding", "suffix"))
+            for weights in ("bf16", "q8")}
+
+    def generate(self, method, text):
+        done = subprocess.run(
+            [self.options.program, "generate", "--model", self.options.model,
+             "--weights", method[1], "--temperature", "0", "--json", "--max-new-tokens",
+             str(self.options.max_new_tokens), *text, *self.methods[method]],
+            capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(done.stderr)
+        return json.loads(done.stdout)
+
+    def decode(self, method, prompt):
+        result = self.generate(method, ["--ids", ",".join(map(str, prompt))])
+        ids = result["ids"]
+        return Outcome(ids, result["round_count"], len(ids),
+                       len(ids) * result["ms_per_token"] / 1e3)
+
+
+class Stream:
+    """What transformers hands over after each pass; the prompt comes first."""
+
+    def __init__(self, clock):
+        self.clock, self.begun = clock, False
+
+    def put(self, ids):
+        if self.begun:
+            self.clock.add(ids.numel())
+        self.begun = True
+
+    def end(self):
+        pass
+
+
+class HuggingFace:
+    name = "transformers"
+    modules = ("torch", "transformers")
+
+    def __init__(self, options):
+        import torch
+        import transformers
+        transformers.logging.set_verbosity_error()
+        transformers.logging.disable_progress_bar()
+        torch.set_num_threads(os.cpu_count())
+        self.torch, self.limit = torch, options.max_new_tokens
+        self.models = {
+            weights: transformers.AutoModelForCausalLM.from_pretrained(
+                options.directory, dtype=dtype).eval()
+            for weights, dtype in (("bf16", torch.bfloat16), ("f32", torch.float32))}
+        self.methods = {
+            (method, weights): more
+            for method, more in (("plain", {}),
+                                 ("prompt lookup", {"prompt_lookup_num_tokens": LOOKUP}))
+            for weights in self.models}
+
+    def decode(self, method, prompt):
+        clock, model = Clock(), self.models[method[1]]
+
+        def count(*_):
+            clock.passes += 1
+
+        hook = model.register_forward_hook(count)
+        with self.torch.inference_mode():
+            ids = model.generate(
+                self.torch.tensor([prompt]), do_sample=False, streamer=Stream(clock),
+                attention_mask=self.torch.ones(1, len(prompt), dtype=self.torch.long),
+                max_new_tokens=self.limit, **self.methods[method])
+        hook.remove()
+        return clock.outcome(ids[0, len(prompt):].tolist())
+
+
+class LlamaCpp:
+    name = "llama.cpp"
+    modules = ("llama_cpp",)
+
+    def __init__(self, options):
+        import llama_cpp
+        from llama_cpp.llama_speculative import LlamaPromptLookupDecoding
+        self.limit = options.max_new_tokens
+
+        def model(**more):
+            return llama_cpp.Llama(
+                str(options.model), n_ctx=2048, n_threads=os.cpu_count(),
+                n_threads_batch=os.cpu_count(), verbose=False, **more)
+
+        # The file's blocks are what it computes with.
+        self.methods = {("plain", "Q4_1"): model(),
+                        ("prompt lookup", "Q4_1"): model(
+                            draft_model=LlamaPromptLookupDecoding(
+                                num_pred_tokens=LOOKUP))}
+
+    def decode(self, method, prompt):
+        model = self.methods[method]
+        model.reset()
+        clock = Clock()
+        evaluate = model.eval
+
+        def counted(tokens):
+            clock.passes += 1
+            evaluate(tokens)
+
+        model.eval = counted
+        ids = []
+        for token in model.generate(prompt, temp=0.0, reset=False):
+            clock.add(1)
+            ids.append(token)
+            if token == model.token_eos() or len(ids) == self.limit:
+                break
+        del model.eval
+        return clock.outcome(ids)
+
+
+def first_messages(options):
+    """Evenly spread over the file, as an experiment takes them."""
+    with open(options.workload, encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file if line.strip()]
+    count = min(options.prompts, len(rows))
+    for row in (rows[i * len(rows) // count] for i in range(count)):
+        yield row["prompt"] if "prompt" in row else row["turns"][0]
+
+
+def speed(outcomes):
+    return sum(o.tokens for o in outcomes) / sum(o.seconds for o in outcomes)
+
+
+def interval(value, *columns):
+    """95 %, by bootstrap over prompts; columns are resampled together."""
+    chance = random.Random(0)
+    count = len(columns[0])
+    draws = []
+    for _ in range(2000):
+        picked = chance.choices(range(count), k=count)
+        draws.append(value(*([column[i] for i in picked] for column in columns)))
+    draws.sort()
+    return draws[50], draws[-50]
+
+
+def table(found):
+    plain = found["Banyan", "plain", "bf16"]
+    yield (f"{'engine':<13}{'method':<17}{'weights':<8}{'tokens/s':>9}{'':18}"
+           f"{'per pass':>9}{'against Banyan plain bf16':>27}{'same text':>11}")
+    for (engine, method, weights), outcomes in found.items():
+        low, high = interval(speed, outcomes)
+        ratio = speed(outcomes) / speed(plain)
+        least, most = interval(lambda a, b: speed(a) / speed(b), outcomes, plain)
+        passes = sum(len(o.ids) for o in outcomes) / sum(o.passes for o in outcomes)
+        same = sum(o.ids == p.ids for o, p in zip(outcomes, plain))
+        yield (f"{engine:<13}{method:<17}{weights:<8}{speed(outcomes):>9.1f}"
+               f"{f' [{low:.1f}, {high:.1f}]':<18}{passes:>9.2f}"
+               f"{f'{ratio:.2f} [{least:.2f}, {most:.2f}]':>27}"
+               f"{f'{same} of {len(plain)}':>11}")
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="scripts/peers")
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("model", type=pathlib.Path)
+    parser.add_argument("directory", type=pathlib.Path)
+    parser.add_argument("--prompts", type=int, default=10)
+    parser.add_argument("--max-new-tokens", type=int, default=64)
+    parser.add_argument("--workload", type=pathlib.Path,
+                        default=ROOT / "experiments/workloads/chat.jsonl")
+    options = parser.parse_args(arguments)
+    if options.prompts < 1 or options.max_new_tokens < 2:
+        parser.error("expected --prompts from 1 and --max-new-tokens from 2")
+    banyan = Banyan(options)
+    engines, lines = [banyan], []
+    for peer in (HuggingFace, LlamaCpp):
+        try:
+            for module in peer.modules:
+                importlib.import_module(module)
+        except ImportError as error:
+            lines.append(f"{peer.name}: left out, {error}")
+            continue
+        engines.append(peer(options))
+    turns = [(engine, method) for engine in engines for method in engine.methods]
+    found = {(engine.name, *method): [] for engine, method in turns}
+    for index, message in enumerate(first_messages(options)):
+        prompt = banyan.generate(("plain", "bf16"),
+                                 ["--chat", "--prompt", message])["prompt_ids"]
+        for engine, method in turns[index % len(turns):] + turns[:index % len(turns)]:
+            found[(engine.name, *method)].append(engine.decode(method, prompt))
+        print(f"{index + 1} of {options.prompts} prompts", file=sys.stderr, flush=True)
+    processor = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo")
+                      if line.startswith("model name")), platform.processor())
+    print(f"SmolLM2-135M-Instruct, greedy, {options.prompts} prompts of "
+          f"{options.workload.name}, at most {options.max_new_tokens} new tokens; "
+          f"{processor}, {os.cpu_count()} cores. Tokens per second after the prompt.")
+    print("\n".join(table(found)))
+    print("\n".join(lines + [
+        "transformers computes bf16 in bf16, Banyan in float32; llama.cpp computes with "
+        "the file's 4-bit blocks: their texts may differ.",
+        "Neither peer drafts a tree here; transformers' assisted generation needs a "
+        "smaller model of the same tokens, and there is none yet."]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
