@@ -30,6 +30,7 @@
 #include "experiments/commands/shared/device_options.h"
 #include "experiments/commands/shared/warnings.h"
 #include "experiments/models/model_shelf.h"
+#include "experiments/plan/choose_prompts.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/claims.h"
@@ -92,6 +93,8 @@ absl::StatusOr<Opened> Open(const Options& options,
     absl::StatusOr<Workload> workload =
         ReadWorkload(opened.experiment.workload.file);
     errors.Add(workload.status());
+    if (workload.ok())
+      errors.Add(GroupKinds(opened.experiment.workload, *workload));
     if (workload.ok()) opened.workload = *std::move(workload);
   }
   // With something wrong nothing will be decoded.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,23 +12,49 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/nearest.h"
+#include "core/base/status_macros.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 
 namespace banyan {
+namespace {
 
-absl::StatusOr<std::vector<int>> ChoosePrompts(const WorkloadSpec& spec,
-                                               const Workload& workload) {
+absl::Status CheckKinds(const std::vector<std::string>& kinds,
+                        const Workload& workload) {
   std::set<std::string> known;
   for (const WorkloadPrompt& prompt : workload.prompts)
     known.insert(prompt.kind);
-  for (const std::string& kind : spec.kinds)
+  for (const std::string& kind : kinds)
     if (known.count(kind) == 0)
       return absl::InvalidArgumentError(absl::StrCat(
           workload.path, ": ",
           UnknownName(
               "kind of prompt", kind,
               std::vector<absl::string_view>(known.begin(), known.end()))));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status GroupKinds(const WorkloadSpec& spec, Workload& workload) {
+  std::map<std::string, std::string> group_of;
+  for (const auto& [name, kinds] : spec.groups) {
+    BANYAN_RETURN_IF_ERROR(CheckKinds(kinds, workload));
+    for (const std::string& kind : kinds)
+      if (!group_of.emplace(kind, name).second)
+        return absl::InvalidArgumentError(
+            absl::StrCat("workload.groups: the kind '", kind,
+                         "' is in a group already, '", group_of[kind], "'"));
+  }
+  for (WorkloadPrompt& prompt : workload.prompts)
+    if (const auto found = group_of.find(prompt.kind); found != group_of.end())
+      prompt.kind = found->second;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<int>> ChoosePrompts(const WorkloadSpec& spec,
+                                               const Workload& workload) {
+  BANYAN_RETURN_IF_ERROR(CheckKinds(spec.kinds, workload));
   std::vector<int> fitting;
   for (std::size_t i = 0; i < workload.prompts.size(); ++i) {
     const std::string& kind = workload.prompts[i].kind;

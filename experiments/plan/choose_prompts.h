@@ -4,11 +4,16 @@
 
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 
 namespace banyan {
+
+// Gives the prompts of every group's kinds the group's name as their kind.
+// Fails on a kind that no prompt has, or that two groups name.
+absl::Status GroupKinds(const WorkloadSpec& spec, Workload& workload);
 
 // The prompts that an experiment takes of a workload: those of its kinds, and
 // of these as many as it wants, evenly spread and `offset` later. Their

@@ -86,6 +86,12 @@ WorkloadSpec ReadWorkloadSpec(const Params& section, Errors& errors) {
   Params file;
   in.Required("file", file);
   in.Optional("kinds", spec.kinds);
+  if (const Params* groups = in.Take("groups")) {
+    if (groups->kind() != Params::Kind::kMap)
+      in.Note(groups->Expected("a map from names to lists of kinds"));
+    for (const Params::Entry& entry : groups->entries())
+      in.Note(Convert(entry.value, spec.groups[entry.key]));
+  }
   in.Optional("prompts", spec.prompts);
   if (in.Optional("chat", spec.chat) && spec.chat != kOwnTemplate) {
     const auto known = ChatTemplate::Named(spec.chat);

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,8 @@ struct WorkloadSpec {
   // The template that prompts are written as chats in: a name, or `auto` for
   // the target's own. Empty: no chats.
   std::string chat;
+  // Kinds of prompts that are reported as one, by its name.
+  std::map<std::string, std::vector<std::string>> groups = {};
 };
 
 // What `chat` says for the target's own template.

@@ -101,5 +101,24 @@ TEST(Workload, SpreadsThePromptsWantedOverTheKindsWanted) {
         HasSubstr("unknown kind of prompt 'c'"));
 }
 
+TEST(Workload, GivesKindsTheNameOfTheirGroup) {
+  Workload workload;
+  for (char kind : std::string("abcb"))
+    workload.prompts.push_back({"", std::string(1, kind), "text", {}});
+  WorkloadSpec spec;
+  spec.groups = {{"both", {"a", "b"}}};
+  ASSERT_TRUE(GroupKinds(spec, workload).ok());
+  std::vector<std::string> kinds;
+  for (const WorkloadPrompt& prompt : workload.prompts)
+    kinds.push_back(prompt.kind);
+  EXPECT_THAT(kinds, ElementsAre("both", "both", "c", "both"));
+  spec.groups = {{"one", {"c"}}, {"two", {"c"}}};
+  EXPECT_THAT(std::string(GroupKinds(spec, workload).message()),
+              HasSubstr("the kind 'c' is in a group already, 'one'"));
+  spec.groups = {{"one", {"d"}}};
+  EXPECT_THAT(std::string(GroupKinds(spec, workload).message()),
+              HasSubstr("unknown kind of prompt 'd'"));
+}
+
 }  // namespace
 }  // namespace banyan
