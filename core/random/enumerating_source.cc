@@ -10,7 +10,10 @@
 namespace banyan {
 namespace {
 
-constexpr char kMoreThanItsChoices[] = "a run depends on more than its choices";
+constexpr char kMoreThanItsChoices[] =
+    "a run depends on more than its choices: two runs of equal draws differ, "
+    "as "
+    "if a part changed while it proposes or verifies";
 
 }  // namespace
 

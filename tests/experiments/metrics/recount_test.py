@@ -398,13 +398,21 @@ class RecountTest(unittest.TestCase):
         counted = {(name, *key): (value, cell.prompts[key])
                    for name, cell in self.cells.items()
                    for key, value in cell.values.items()}
-        self.assertEqual(sorted(counted), sorted(self.reported))
+        def names(keys):
+            return sorted({metric for _, metric, _ in keys})
+        missing, foreign = (self.reported.keys() - counted.keys(),
+                            counted.keys() - self.reported.keys())
+        self.assertFalse(missing,
+                         f"reported and not counted here: {names(missing)}")
+        self.assertFalse(foreign,
+                         f"counted here and not reported: {names(foreign)}")
         for key, (value, prompts) in counted.items():
             with self.subTest(key):
                 row = self.reported[key]
                 self.assertTrue(
                     math.isclose(float(row["value"]), value, rel_tol=1e-9,
-                                 abs_tol=1e-12), f"{row['value']} {value}")
+                                 abs_tol=1e-12),
+                    f"the report has {row['value']}, counted here: {value}")
                 self.assertEqual(int(row["prompts"]), prompts)
 
     def test_every_metric_is_among_them(self):
