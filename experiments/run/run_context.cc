@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -72,6 +73,32 @@ absl::StatusOr<double> Bandwidth(Backend& backend, const Clock& clock) {
   return Median(std::move(values));
 }
 
+// How many programs run or wait for a core just now, this one left out; -1 if
+// the system does not say.
+double RunnableNow() {
+  constexpr int kSamples = 10;
+  constexpr std::chrono::milliseconds kApart(20);
+  double sum = 0;
+  for (int i = 0; i < kSamples; ++i) {
+    std::ifstream file("/proc/loadavg");
+    double minute = 0, five = 0, fifteen = 0, running = 0;
+    if (!(file >> minute >> five >> fifteen >> running)) return -1;
+    sum += running - 1;
+    std::this_thread::sleep_for(kApart);
+  }
+  return sum / kSamples;
+}
+
+// A minute's mean is high for a while after what made it so, as a build, has
+// ended: where it says that the cores are busy, what runs now counts.
+double Load(unsigned cores) {
+  std::array<double, 1> minute = {0};
+  if (getloadavg(minute.data(), 1) != 1) return 0;
+  if (minute[0] <= cores) return minute[0];
+  const double now = RunnableNow();
+  return now < 0 ? minute[0] : std::min(minute[0], now);
+}
+
 }  // namespace
 
 absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
@@ -96,8 +123,7 @@ absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
   machine.set_threads(static_cast<std::uint32_t>(facts.threads));
   BANYAN_ASSIGN_OR_RETURN(const double bandwidth, Bandwidth(backend, clock));
   machine.set_bytes_per_s(bandwidth);
-  std::array<double, 1> load = {0};
-  if (getloadavg(load.data(), 1) == 1) machine.set_load(load[0]);
+  machine.set_load(Load(machine.cores()));
   context.set_started_unix_s(static_cast<std::int64_t>(std::time(nullptr)));
   context.set_question(experiment.question);
   context.set_experiment(experiment.resolved);
