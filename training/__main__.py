@@ -8,6 +8,7 @@ from training.errors import UserError
 
 RECIPES = {
     "corpus": "text files into training, validation and test splits",
+    "talk": "chats that a chat model writes itself, as a corpus",
     "tokenizer": "a byte-level BPE tokenizer from a corpus",
     "pretrain": "a Llama-shaped model from scratch",
     "distill": "a small drafter from a target's laws",

@@ -83,8 +83,9 @@ def run(options):
         print(f"dropped     {count:>8} files: {reason}")
 
 
-def read_split(directory, split):
-    """The documents of one split."""
+def read_split(directory, split, template=None):
+    """The documents of one split; chats, lines with `turns` instead of `text`, as
+    `template` (chats.template_of) writes them."""
     path = pathlib.Path(directory) / f"{split}.jsonl"
     if not path.exists():
         raise UserError(f"{path}: there is no such file; `corpus` writes it")
@@ -93,16 +94,27 @@ def read_split(directory, split):
         for number, line in enumerate(file, start=1):
             try:
                 fields = json.loads(line.decode("utf-8"))
-                document = Document(fields["path"], fields["text"])
-                if not isinstance(document.text, str):
+                if "turns" in fields:
+                    text = _chat(fields["turns"], template, f"{path}:{number}")
+                else:
+                    text = fields["text"]
+                if not isinstance(text, str):
                     raise TypeError("text is not a string")
-                documents.append(document)
+                documents.append(Document(fields["path"], text))
             except (ValueError, KeyError, TypeError) as error:
                 raise UserError(f"{path}:{number}: expected an object with "
-                                f"path and text: {error}") from error
+                                f"path and text, or turns: {error}") from error
     if not documents:
         raise UserError(f"{path}: the {split} split is empty")
     return documents
+
+
+def _chat(turns, template, place):
+    if not isinstance(turns, list) or not turns or not all(isinstance(turn, str) for turn in turns):
+        raise TypeError("turns are not texts")
+    if template is None:
+        raise UserError(f"{place}: a chat, and the model has no chat template")
+    return template(turns)
 
 
 def describe(directory):
@@ -164,10 +176,15 @@ def _split_of(path, options):
         if _begins(path, options.test):
             return "test"
         return "validation" if _begins(path, options.validation) else "train"
+    return split_by_hash(path, options.held_out_share)
+
+
+def split_by_hash(path, share):
+    """`share` of the paths are in each of test and validation."""
     place = int(hashlib.sha256(path.encode()).hexdigest()[:8], 16) / 2**32
-    if place < options.held_out_share:
+    if place < share:
         return "test"
-    return "validation" if place < 2 * options.held_out_share else "train"
+    return "validation" if place < 2 * share else "train"
 
 
 def _without_duplicates(splits, max_seen, dropped):

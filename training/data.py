@@ -6,6 +6,7 @@ import pathlib
 import numpy
 import torch
 
+from training.chats import template_of
 from training.corpus import read_split
 from training.errors import UserError
 from training.files import replaced
@@ -28,11 +29,11 @@ def read_ids(corpus, split, tokenizer_directory, end_of_text):
     beside the split for the next time."""
     rule = pathlib.Path(tokenizer_directory) / "tokenizer.json"
     tokenizer = read_tokenizer(tokenizer_directory)
-    source = pathlib.Path(corpus) / f"{split}.jsonl"
-    documents = read_split(corpus, split)
+    documents = read_split(corpus, split, template_of(tokenizer_directory))
     digest = hashlib.sha256(rule.read_bytes())
     digest.update(f"{end_of_text}".encode())
-    digest.update(source.read_bytes())
+    for document in documents:  # as the template writes them
+        digest.update(document.text.encode())
     kept = pathlib.Path(corpus) / f"{split}-{digest.hexdigest()[:12]}.npy"
     if kept.exists():
         return numpy.load(kept)

@@ -19,6 +19,7 @@ import torch
 import tqdm
 
 from training import baselines, eagle_head, lookahead, trainer
+from training.chats import template_of
 from training.corpus import read_split
 from training.data import end_of_text_id, read_ids
 from training.distill import check_same_vocabulary
@@ -111,7 +112,8 @@ class Measurement:
         config = config_beside(options.target)
         self.end = end_of_text_id(tokenizer, config)
         self.documents = [
-            d.text for d in read_split(options.corpus, options.split)
+            d.text for d in read_split(options.corpus, options.split,
+                                       template_of(options.target))
             if not any(d.path.startswith(p) for p in options.exclude)]
         if not self.documents:
             raise UserError(f"{options.corpus}: every document of the "
@@ -148,7 +150,9 @@ class Measurement:
     def compressors(self):
         text = "".join(self.documents).encode()
         training = "".join(
-            d.text for d in read_split(self.options.corpus, "train")).encode()
+            d.text for d in read_split(
+                self.options.corpus, "train",
+                template_of(self.options.target))).encode()
         return baselines.compressed_bits_per_byte(text, training)
 
     def _window(self, piece, start):

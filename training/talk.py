@@ -1,0 +1,255 @@
+"""talk: chats that a chat model writes itself, as a corpus for the other recipes.
+
+Given its template up to where the user speaks, a chat model writes a user's
+message; given that message it answers (Magpie, arXiv:2406.08464). The program
+decodes both, many at a time. Messages that came before, that did not end or that
+are hardly a word are dropped. The corpus has the splits of `corpus`; a chat is in
+one of them by a hash of its number. What was written so far is kept: the same
+command goes on from there.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import time
+
+from training.corpus import SPLITS, split_by_hash
+from training.errors import UserError
+from training.files import read_json, replaced, write_json
+
+PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "build/release/banyan"
+FEWEST_LETTERS = 8  # of a user's message
+# What chats depend on; a folder written with others is refused.
+RULES = ("target", "weights", "message_temperatures", "answer_temperatures",
+         "message_tokens", "answer_tokens", "chats", "seed")
+
+
+def temperatures(text):
+    values = [float(part) for part in text.split(",")]
+    if not values or min(values) < 0:
+        raise argparse.ArgumentTypeError("expected temperatures from 0")
+    return values
+
+
+def add_arguments(parser):
+    parser.add_argument("--target", required=True, metavar="MODEL",
+                        help="a chat model: a directory or a GGUF file")
+    parser.add_argument("--tokens", type=int, required=True, metavar="N",
+                        help="the tokens to write, messages and answers together")
+    parser.add_argument("--out", required=True, metavar="DIR")
+    parser.add_argument("--program", default=str(PROGRAM), metavar="FILE",
+                        help="the program that decodes (default: "
+                        "build/release/banyan)")
+    parser.add_argument("--weights", default="bf16", metavar="FORMAT",
+                        help="of the target in memory: auto, f32, bf16 or q8 "
+                        "(default: %(default)s)")
+    parser.add_argument("--message-temperatures", type=temperatures,
+                        default=[0.6, 0.8, 1.0], metavar="T,T",
+                        help="of the user's messages, in turn "
+                        "(default: 0.6,0.8,1)")
+    parser.add_argument("--answer-temperatures", type=temperatures,
+                        default=[0.0, 0.7, 1.0], metavar="T,T",
+                        help="of the answers, in turn (default: 0,0.7,1)")
+    for name, default, what in (
+            ("message-tokens", 96, "the longest message"),
+            ("answer-tokens", 384, "the longest answer; longer ones are cut"),
+            ("chats", 256, "chats that are written at a time"),
+            ("batch", 32, "chats that share a pass"),
+            ("seed", 1, "every seed gives other chats")):
+        parser.add_argument(f"--{name}", type=int, default=default, metavar="N",
+                            help=f"{what} (default: %(default)s)")
+    parser.add_argument("--held-out-share", type=float, default=0.02, metavar="X",
+                        help="of chats, in each of validation and test "
+                        "(default: %(default)s)")
+
+
+def run(options):
+    talk = Talk(options)
+    start, new, done, part, chats = time.monotonic(), 0, 0, 0, []
+    while True:
+        found = talk.kept(part)
+        if found is None:
+            if done >= options.tokens:
+                break
+            found = talk.write(part)
+            new += _tokens(found)
+        done += _tokens(found)
+        if new:
+            _progress(done, new, options.tokens, time.monotonic() - start)
+        chats += found
+        part += 1
+    write_corpus(chats, options)
+
+
+def _tokens(chats):
+    return sum(chat["tokens"] for chat in chats)
+
+
+def _progress(done, new, wanted, seconds):
+    left = max(0, wanted - done) * seconds / new
+    print(f"{done:,} of {wanted:,} tokens, {new / seconds:.0f} a second, "
+          f"{left / 60:.0f} min left", flush=True)
+
+
+def write_corpus(chats, options):
+    """The chats whose message is new, in splits."""
+    seen, dropped = set(), {}
+    splits = {name: [] for name in SPLITS}
+    for chat in chats:
+        words = " ".join(chat["turns"][0].lower().split())
+        reason = None
+        if sum(letter.isalpha() for letter in words) < FEWEST_LETTERS:
+            reason = "hardly a word"
+        elif words in seen:
+            reason = "a message seen before"
+        elif not chat["turns"][1].strip():
+            reason = "no answer"
+        if reason:
+            dropped[reason] = dropped.get(reason, 0) + 1
+            continue
+        seen.add(words)
+        splits[split_by_hash(chat["path"], options.held_out_share)].append(chat)
+    if not splits["train"]:
+        raise UserError("no chat is left to train on; raise --tokens")
+    out = pathlib.Path(options.out)
+    for name, kept in splits.items():
+        with replaced(out / f"{name}.jsonl") as path:
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(
+                    json.dumps({"path": chat["path"], "turns": chat["turns"]}) +
+                    "\n" for chat in kept)
+        print(f"{name:<12}{len(kept):>8} chats{_tokens(kept):>12,} tokens")
+    for reason, count in dropped.items():
+        print(f"dropped     {count:>8} chats: {reason}")
+    summary = {name: {"files": len(kept),
+                      "bytes": sum(len(turn.encode()) for chat in kept
+                                   for turn in chat["turns"])}
+               for name, kept in splits.items()}
+    write_json(out / "corpus.json", {
+        **summary, "dropped": dropped, "validation_prefixes": [],
+        "test_prefixes": []})
+
+
+class Talk:
+    """Parts of a number of chats each, a file a part."""
+
+    def __init__(self, options):
+        self.options = options
+        self.out = pathlib.Path(options.out)
+        rules = {name: getattr(options, name) for name in RULES}
+        rules["target"] = os.path.basename(os.path.normpath(options.target))
+        settings = self.out / "talk.json"
+        if settings.exists():
+            for name, value in read_json(settings).items():
+                if rules.get(name) != value:
+                    raise UserError(
+                        f"{settings}: {name}: these chats were written with "
+                        f"{value}, found {rules.get(name)}; take another --out")
+        else:
+            write_json(settings, rules)
+        self.prefix, self.suffix = self._template()
+
+    def _template(self):
+        """The tokens before a user's message, and those between it and an
+        answer: what two chats share."""
+        first, second = (json.loads(self._run(
+            "generate", "--model", self.options.target, "--chat", "--prompt", text,
+            "--max-new-tokens", "1", "--json"))["prompt_ids"]
+            for text in ("Why?", "name a tree"))
+        before = os.path.commonprefix([first, second])
+        after = os.path.commonprefix([first[::-1], second[::-1]])[::-1]
+        return before, after
+
+    def _file(self, part):
+        return self.out / "parts" / f"{part:05}.jsonl"
+
+    def kept(self, part):
+        if not self._file(part).exists():
+            return None
+        with open(self._file(part), encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+    def write(self, part):
+        options = self.options
+        work = self.out / "parts" / f"{part:05}.work"
+        seed = options.seed * 1_000_000 + part
+
+        def turn(values):
+            return values[part % len(values)]
+
+        messages = self._decode(
+            work / "messages", [self.prefix] * options.chats,
+            turn(options.message_temperatures), options.message_tokens, seed)
+        asked = [ids[:-1] for ids, ended in messages if ended]
+        if not asked:
+            raise UserError(f"{options.target}: none of {options.chats} messages "
+                            "of a user ended; is it a chat model?")
+        # Every message temperature meets every answer temperature.
+        step = part // len(options.message_temperatures)
+        answers = self._decode(
+            work / "answers", [self.prefix + ids + self.suffix for ids in asked],
+            options.answer_temperatures[step % len(options.answer_temperatures)],
+            options.answer_tokens, seed)
+        texts = self._texts(asked + [ids[:-1] if ended else ids
+                                           for ids, ended in answers])
+        chats = [{"path": f"talk/{part:05}-{number:03}",
+                  "turns": [texts[number], texts[len(asked) + number]],
+                  "tokens": len(asked[number]) + len(answers[number][0])}
+                 for number in range(len(asked))]
+        with replaced(self._file(part)) as path:
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(json.dumps(chat) + "\n" for chat in chats)
+        shutil.rmtree(work)
+        return chats
+
+    def _decode(self, folder, prompts, temperature, most, seed):
+        """The ids that follow each prompt, and whether they ended."""
+        folder.mkdir(parents=True, exist_ok=True)
+        with replaced(folder / "prompts.jsonl") as path:
+            with open(path, "w", encoding="utf-8") as file:
+                for number, ids in enumerate(prompts):
+                    file.write(json.dumps({"id": str(number), "kind": "chat",
+                                           "ids": ids}) + "\n")
+        target = json.dumps(str(pathlib.Path(self.options.target).resolve()))
+        experiment = folder / "experiment.yaml"
+        experiment.write_text(
+            f"question: What does the model say?\n"
+            f"target: {{directory: {target}, weights: {self.options.weights}}}\n"
+            f"workload: {{file: prompts.jsonl}}\n"
+            f"limits: {{max_new_tokens: {most}}}\n"
+            f"sampling: {{temperature: {temperature}}}\n"
+            f"seeds: [{seed}]\nbatch: {self.options.batch}\nmethods: {{}}\n",
+            encoding="utf-8")
+        records = folder / "records"
+        self._run("run", experiment, "--out", records)
+        found = {}
+        for line in self._run("export", records, "--format",
+                              "jsonl").splitlines():
+            record = json.loads(line)["record"]
+            found[int(record["id"])] = (record["tokens"],
+                                        record["stop"] == "END_OF_TEXT")
+        return [found[number] for number in range(len(prompts))]
+
+    def _texts(self, lists):
+        lines = "".join(" ".join(map(str, ids)) + "\n" for ids in lists)
+        found = self._run("tokenize", "--model", self.options.target, "--decode",
+                          "--lines", "--no-special", "--json", given=lines)
+        texts = [json.loads(line)["text"] for line in found.splitlines()]
+        if len(texts) != len(lists):
+            raise UserError(f"{len(lists)} lists of ids gave {len(texts)} texts")
+        return texts
+
+    def _run(self, *arguments, given=None):
+        done = subprocess.run([self.options.program, *map(str, arguments)],
+                              capture_output=True, text=True, check=False,
+                              input=given)
+        if done.returncode != 0:
+            told = [line for line in done.stderr.splitlines()
+                    if line and not line.startswith(("banyan: warning", "["))]
+            raise UserError(told[0].strip() if told else
+                            f"{self.options.program} {arguments[0]} ended with "
+                            f"{done.returncode}")
+        return done.stdout
