@@ -52,8 +52,7 @@ class Boosting(Teaching):
             self.before.append(model.requires_grad_(False))
 
     def loss(self, step):
-        ids = self.batch(step)
-        wanted, found = self.laws(ids)
+        ids, wanted, found = self.read(step)
         missed = self.missed(ids, wanted.argmax(-1))
         weight = torch.where(missed, 1.0, self.options.weight_hit)
         # With --weight-hit 0 there may be nothing to learn in a batch.

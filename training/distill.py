@@ -15,7 +15,7 @@ weights ends worse.
 
 import torch
 
-from training import data, optimizers, sampling, trainer
+from training import data, optimizers, sampling, states, trainer
 from training.data import end_of_text_id, read_ids
 from training.divergences import DIVERGENCES, agreement
 from training.errors import UserError
@@ -39,6 +39,7 @@ def add_teaching(parser):
     parser.add_argument("--loss", choices=sorted(DIVERGENCES),
                         default="total-variation",
                         help="what is made small (default: %(default)s)")
+    states.add_arguments(parser)
     data.add_arguments(parser, batch=8, window=512)
     sampling.add_arguments(parser, share=0.2, whose="--writer",
                            temperature=1.0)
@@ -89,6 +90,7 @@ class Teaching:
     def __init__(self, options):
         self.options = options
         self.device = trainer.device_of(options)
+        states.check_fixed_text(options)
         check_same_vocabulary(options.target, options.student)
         self.target = read_model(options.target, self.device).eval()
         self.target.requires_grad_(False)
@@ -106,7 +108,11 @@ class Teaching:
         self.end = end_of_text_id(read_tokenizer(options.target), config)
         ids = read_ids(options.corpus, "train", options.target, self.end)
         context = min(self.target.shape.context, self.student.shape.context)
-        self.batches = data.Batches(ids, options, context)
+        if options.states:
+            self.states = states.States(self.target, ids, self.end, (), options,
+                                        self.device)
+        else:
+            self.batches = data.Batches(ids, options, context)
         self.divergence = DIVERGENCES[options.loss]
         if options.compile:
             for layer in (*self.target.layers, *self.student.layers):
@@ -121,15 +127,26 @@ class Teaching:
         ids = self.batches.batch(step)[:, :-1].to(self.device)
         return self.author.text(ids, step)
 
-    def laws(self, ids):
-        """The target's and the student's logits."""
+    def laws(self, ids, hidden=None):
+        """The target's and the student's logits; `hidden`: the target's last
+        state, if it is known."""
         with trainer.autocast(self.options, self.device):
             with torch.no_grad():
-                wanted = self.target(ids)
+                wanted = (self.target(ids) if hidden is None else
+                          self.target.logits(hidden))
             return wanted, self.student(ids)
 
+    def read(self, step):
+        """The ids of a step, and both logits."""
+        if self.options.states:
+            ids, _, hidden = self.states.batch(step)
+            ids = ids[:, :-1]
+            return ids, *self.laws(ids, hidden)
+        ids = self.batch(step)
+        return ids, *self.laws(ids)
+
     def loss(self, step):
-        wanted, found = self.laws(self.batch(step))
+        _, wanted, found = self.read(step)
         return (self.divergence(wanted, found).mean(),
                 self.figures(step, wanted, found))
 

@@ -26,7 +26,7 @@ import numpy
 import torch
 from torch.nn import functional
 
-from training import data, optimizers, trainer
+from training import data, optimizers, states, trainer
 from training.data import end_of_text_id, generator_of, read_ids
 from training.eagle_head import (FirstHead, ThirdHead, check_taps, initialise,
                                  output_of, unroll, usual_taps, write_head)
@@ -83,6 +83,7 @@ def add_arguments(parser):
         parser.add_argument(f"--{name}", type=float, default=default,
                             metavar="X",
                             help=f"{what} (default: %(default)s)")
+    states.add_arguments(parser)
     data.add_arguments(parser, batch=4, window=512)
 
 
@@ -140,8 +141,12 @@ class EagleTeaching:
         config = config_beside(options.target)
         end = end_of_text_id(read_tokenizer(options.target), config)
         ids = read_ids(options.corpus, "train", options.target, end)
-        self.batches = data.Batches(ids, options, self.target.shape.context)
         self.head = new_head(options, self.target, ids).to(self.device)
+        if options.states:
+            self.states = states.States(self.target, ids, end, self.head.taps,
+                                        options, self.device)
+        else:
+            self.batches = data.Batches(ids, options, self.target.shape.context)
         self.spread = self._spread()
         self.columns = [f"overlap{i + 1}" for i in range(options.unroll)]
         self.distances = distances
@@ -161,9 +166,19 @@ class EagleTeaching:
         times as large as others, and fc learns better when all are alike."""
         if self.options.version == 1:
             return 1.0
-        ids = self.batches.batch(0)[:, :-1].to(self.device)
-        read = self.head.read(self.target.streams(ids), None)
+        _, streams, _ = self._read(0)
+        read = self.head.read(streams, None).float()
         return read.square().mean((0, 1)).sqrt().clamp(min=1e-6)
+
+    @torch.no_grad()
+    def _read(self, step):
+        """The ids of a step; the target's streams by layer; its last state."""
+        if self.options.states:
+            ids, streams, hidden = self.states.batch(step)
+            return ids[:, :-1], streams, hidden
+        ids = self.batches.batch(step)[:, :-1].to(self.device)
+        streams = self.target.streams(ids)
+        return ids, streams, self.target.norm(streams[-1])
 
     @torch.no_grad()
     def finished(self):
@@ -174,11 +189,9 @@ class EagleTeaching:
 
     def loss(self, step):
         options = self.options
-        ids = self.batches.batch(step)[:, :-1].to(self.device)
         with trainer.autocast(options, self.device):
+            ids, streams, hidden = self._read(step)
             with torch.no_grad():
-                streams = self.target.streams(ids)
-                hidden = self.target.norm(streams[-1])
                 law = torch.softmax(self.target.logits(hidden).float(), dim=-1)
                 law = self.head.kept_of(law)
                 read = self.head.read(streams, hidden) / self.spread

@@ -106,6 +106,7 @@ class FirstHead(nn.Module):
     """Version 1. Parameters are named as published."""
 
     version = 1
+    taps = ()
 
     def __init__(self, shape):
         super().__init__()

@@ -32,7 +32,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from training import data, optimizers, sampling, trainer
+from training import data, optimizers, sampling, states, trainer
 from training.data import end_of_text_id, read_ids
 from training.divergences import forward_kl
 from training.errors import UserError
@@ -73,6 +73,7 @@ def add_arguments(parser):
                         "text's cross-entropy (default: %(default)s)")
     sampling.add_arguments(parser, share=0.0, whose="the target, as it came,",
                            temperature=1.0)
+    states.add_arguments(parser)
     data.add_arguments(parser, batch=8, window=512)
 
 
@@ -175,6 +176,9 @@ def write_heads(heads, directory, target, dtype=torch.bfloat16):
 def run(options):
     if trainer.already_done(options):
         return
+    states.check_fixed_text(options)
+    if options.states and options.train_target:
+        raise UserError("--states: a target that is trained has no kept states")
     teaching = HeadTeaching(options)
     run = trainer.Trainer(options, teaching.module, teaching.optimizers(),
                           teaching.columns)
@@ -215,7 +219,11 @@ class HeadTeaching:
         config = config_beside(options.target)
         self.end = end_of_text_id(read_tokenizer(options.target), config)
         ids = read_ids(options.corpus, "train", options.target, self.end)
-        self.batches = data.Batches(ids, options, self.target.shape.context)
+        if options.states:
+            self.states = states.States(self.target, ids, self.end, (), options,
+                                        self.device)
+        else:
+            self.batches = data.Batches(ids, options, self.target.shape.context)
         self.divergence = forward_kl
         self.cross_entropy = cross_entropy
         if options.compile:
@@ -236,12 +244,10 @@ class HeadTeaching:
         return (self.target.lm_head or self.target.embed_tokens).weight
 
     def loss(self, step):
-        ids = self.author.text(self.batches.batch(step).to(self.device), step)
         training = self.options.train_target
         total, figures = 0, {}
         with trainer.autocast(self.options, self.device):
-            with torch.set_grad_enabled(training):
-                hidden, _ = self.target.hidden(ids[:, :-1])
+            ids, hidden = self._read(step)
             found = self.heads(hidden, self.output())
             losses = (self.law_losses(hidden, found)
                       if self.options.learn == "law" else
@@ -254,6 +260,15 @@ class HeadTeaching:
             total = total + self.options.decay ** i * loss
             figures[f"head{i}"] = loss.detach()
         return total, figures
+
+    def _read(self, step):
+        """The ids of a step, and the target's last state at all but the last."""
+        if self.options.states:
+            ids, _, hidden = self.states.batch(step)
+            return ids, hidden
+        ids = self.author.text(self.batches.batch(step).to(self.device), step)
+        with torch.set_grad_enabled(self.options.train_target):
+            return ids, self.target.hidden(ids[:, :-1])[0]
 
     def law_losses(self, hidden, found):
         """At t a head says what the target itself says at t + i + 1."""

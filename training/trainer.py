@@ -97,7 +97,8 @@ def already_done(options):
 
 def lasting(options):
     """The options that decide the result, as training.json keeps them."""
-    return {name: fingerprint(value) if name in INPUTS else value
+    return {name: fingerprint(value) if name in INPUTS else
+            bool(value) if name == "states" else value
             for name, value in sorted(vars(options).items())
             if name not in PASSING}
 

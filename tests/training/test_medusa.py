@@ -133,7 +133,8 @@ class Lesson(support.FolderTest):
     def test_head_i_learns_what_the_target_says_i_plus_1_places_on(self):
         lesson = object.__new__(HeadTeaching)
         lesson.options = argparse.Namespace(
-            precision="f32", decay=0.5, train_target=False, learn="law")
+            precision="f32", decay=0.5, train_target=False, learn="law",
+            states=None)
         lesson.device = "cpu"
         lesson.target = lesson.heads = Stub()
         lesson.author = argparse.Namespace(text=lambda ids, step: ids)
