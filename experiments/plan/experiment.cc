@@ -140,6 +140,33 @@ ExperimentCell ReadCommon(const Sections& sections, Errors& errors) {
   return cell;
 }
 
+// Tells a policy that reads measured costs how many sequences share a pass.
+Params WithBatch(const Params& policy, int batch) {
+  if (policy.kind() != Params::Kind::kMap ||
+      policy.Find("target_ms") == nullptr || policy.Find("batch") != nullptr)
+    return policy;
+  return Overlay(
+      policy,
+      Params::Map({{"batch", {}, Params::Scalar(absl::StrCat(batch))}}));
+}
+
+// The same for all policies of a method.
+Params MethodWithBatch(const Params& method, int batch) {
+  if (batch == 1) return method;
+  std::vector<Params::Entry> entries(method.entries().begin(),
+                                     method.entries().end());
+  for (Params::Entry& entry : entries) {
+    if (entry.key == "policy") entry.value = WithBatch(entry.value, batch);
+    if (entry.key != "trunks" || entry.value.kind() != Params::Kind::kList)
+      continue;
+    std::vector<Params> trunks;
+    for (const Params& trunk : entry.value.items())
+      trunks.push_back(MethodWithBatch(trunk, batch));
+    entry.value = Params::List(std::move(trunks), entry.value.origin());
+  }
+  return Params::Map(std::move(entries), method.origin());
+}
+
 // The experiment's models instead of a method's own of the same names.
 absl::StatusOr<Params> WithModels(const Params& method, const Params* models,
                                   std::set<std::string>& used) {
@@ -306,6 +333,7 @@ class Expander {
     BANYAN_RETURN_IF_ERROR(CheckMethodKeys(section));
     BANYAN_ASSIGN_OR_RETURN(
         cell.section, WithModels(section, with.Find("models"), used_models_));
+    cell.section = MethodWithBatch(cell.section, cell.batch);
     Add(std::move(cell));
     return absl::OkStatus();
   }

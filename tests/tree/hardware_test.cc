@@ -47,7 +47,9 @@ HardwareOptions RandomOptions(std::mt19937_64& bits, int budget) {
   options.limits.budget = budget;
   options.limits.max_depth = static_cast<int>(bits() % 5);
   options.limits.max_branching = static_cast<int>(bits() % 4);
-  options.target_ms = Curve(RandomTimes(bits, budget + 1));
+  options.sequences = 1 + static_cast<int>(bits() % 4);
+  options.target_ms =
+      Curve(RandomTimes(bits, options.sequences * (budget + 1)));
   options.draft_ms = bits() % 4 == 0 ? 0 : 0.5 * Uniform(bits);
   return options;
 }
@@ -71,7 +73,7 @@ TEST(Hardware, EqualsBruteForceOverAllSmallTrees) {
     for (const Shape& tree : trees) {
       if (!Allows(options.limits, tree)) continue;
       const double ms = Height(tree) * std::get<double>(options.draft_ms) +
-                        *options.target_ms.At(tree.size());
+                        *options.target_ms.At(options.sequences * tree.size());
       best =
           std::max(best, ExpectedTokens(tree, options.limits.acceptance) / ms);
     }
@@ -91,9 +93,9 @@ double RoundMs(const HardwareOptions& options, const Shape& tree) {
     if (children[node].empty()) continue;
     ++widths[static_cast<std::size_t>(depths[node])];
   }
-  double ms = *options.target_ms.At(tree.size());
+  double ms = *options.target_ms.At(options.sequences * tree.size());
   for (const int width : widths) {
-    ms += *std::get<CostCurve>(options.draft_ms).At(width);
+    ms += *std::get<CostCurve>(options.draft_ms).At(options.sequences * width);
   }
   return ms;
 }
@@ -103,9 +105,9 @@ TEST(Hardware, EqualsBruteForceOverSizesAndDepthsUnderADraftCurve) {
   std::mt19937_64 bits(7);
   for (int i = 0; i < 100; ++i) {
     HardwareOptions options = RandomOptions(bits, kBudget);
-    options.draft_ms = Curve(RandomTimes(bits, kBudget));
+    options.draft_ms = Curve(RandomTimes(bits, options.sequences * kBudget));
     SequoiaTable table(UsableAcceptance(options.limits), kBudget + 1);
-    double best = 1 / *options.target_ms.At(1);
+    double best = 1 / *options.target_ms.At(options.sequences);
     const int depths = options.limits.max_depth;
     for (int depth = 1; depth <= (depths > 0 ? depths : kBudget); ++depth) {
       table.Deepen();

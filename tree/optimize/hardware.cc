@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "tree/optimize/cost_curve.h"
 #include "tree/optimize/sequoia.h"
@@ -61,7 +62,8 @@ class Search {
   void Consider(Candidate tree);
   HardwareChoice Best() const;
 
-  const CostCurve* draft_curve_;   // null: cheapest_ a level
+  const CostCurve* draft_curve_;  // null: cheapest_ a level
+  int sequences_;
   double cheapest_;                // no level is drafted in less
   std::vector<double> target_ms_;  // by nodes
   int nodes_;
@@ -77,6 +79,7 @@ class Search {
 
 Search::Search(const HardwareOptions& options, std::vector<double> target_ms)
     : draft_curve_(std::get_if<CostCurve>(&options.draft_ms)),
+      sequences_(options.sequences),
       cheapest_(draft_curve_ != nullptr ? draft_curve_->cheapest()
                                         : std::get<double>(options.draft_ms)),
       target_ms_(std::move(target_ms)),
@@ -94,7 +97,7 @@ double Search::DraftMs(const Candidate& tree, absl::Status& missing) const {
   if (draft_curve_ == nullptr) return tree.depth * cheapest_;
   double sum = 0;
   for (const int width : PassWidths(table_.Tree(tree.nodes, tree.depth))) {
-    const absl::StatusOr<double> ms = draft_curve_->At(width);
+    const absl::StatusOr<double> ms = draft_curve_->At(sequences_ * width);
     if (!ms.ok()) missing.Update(ms.status());
     sum += ms.value_or(cheapest_);
   }
@@ -167,23 +170,26 @@ absl::StatusOr<HardwareChoice> Search::Run() {
   return Best();
 }
 
-absl::Status CheckDraft(const std::variant<double, CostCurve>& draft_ms) {
+absl::Status CheckDraft(const std::variant<double, CostCurve>& draft_ms,
+                        int sequences) {
   if (const double* ms = std::get_if<double>(&draft_ms)) {
     if (*ms >= 0 && std::isfinite(*ms)) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
         "draft_ms is ", *ms, "; expected milliseconds a level, 0 or more"));
   }
-  return std::get<CostCurve>(draft_ms).At(1).status();
+  return std::get<CostCurve>(draft_ms).At(sequences).status();
 }
 
 }  // namespace
 
 absl::StatusOr<HardwareChoice> FastestTree(const HardwareOptions& options) {
+  Check(options.sequences >= 1, "a pass has a sequence");
   BANYAN_RETURN_IF_ERROR(CheckOptions(options.limits));
-  BANYAN_RETURN_IF_ERROR(CheckDraft(options.draft_ms));
+  BANYAN_RETURN_IF_ERROR(CheckDraft(options.draft_ms, options.sequences));
   std::vector<double> target_ms = {0};  // a pass has at least the root
   for (int tokens = options.limits.budget + 1; tokens >= 1; --tokens) {
-    BANYAN_ASSIGN_OR_RETURN(const double ms, options.target_ms.At(tokens));
+    BANYAN_ASSIGN_OR_RETURN(const double ms,
+                            options.target_ms.At(options.sequences * tokens));
     target_ms.push_back(ms);
   }
   std::reverse(target_ms.begin() + 1, target_ms.end());

@@ -9,6 +9,10 @@
 // d, n = 0 (plain decoding: E = 1, T = target_ms(1)) included. For each n and d
 // the tree is the programme's best.
 //
+// Sequences that share every pass multiply its tokens: with S of them, each
+// with such a tree, T has target_ms(S (n + 1)), and plain decoding takes
+// target_ms(S).
+//
 // The draft's cost is a number a level, or a curve read at the number of tokens
 // in the level's drafting pass: the nodes of the level above that have
 // children. The first level's pass has 1 token, the root.
@@ -44,10 +48,12 @@ namespace banyan {
 struct HardwareOptions {
   // Acceptance, and the largest sizes to consider.
   SequoiaOptions limits;
-  // By tokens in the target's pass. Must cover 1 to limits.budget + 1.
+  // By tokens in the target's pass. Must cover 1 to limits.budget + 1, times
+  // `sequences`.
   CostCurve target_ms;
   // A level's cost: a number, not negative, or a curve by tokens in its pass.
   std::variant<double, CostCurve> draft_ms;
+  int sequences = 1;  // that share every pass; at least 1
 };
 
 struct HardwareChoice {

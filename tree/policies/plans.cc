@@ -151,6 +151,9 @@ HardwareSection TakeHardware(ParamsReader& in) {
   in.Optional("max_depth", limits.max_depth, "The most levels; 0: no limit.");
   in.Optional("max_branching", limits.max_branching,
               "The most children of a node; 0: no limit.");
+  in.AtLeast("batch", section.batch, 1,
+             "Sequences that share every pass, whose tokens it then has; an "
+             "experiment gives its own.");
   section.target_ms = in.Take("target_ms");
   section.draft_ms = in.Take("draft_ms");
   in.Describe("target_ms", "map from int to number",
@@ -166,7 +169,8 @@ HardwareSection TakeHardware(ParamsReader& in) {
 }
 
 absl::StatusOr<HardwareOptions> ReadHardware(const HardwareSection& section) {
-  HardwareOptions options = {.limits = section.limits};
+  HardwareOptions options = {.limits = section.limits,
+                             .sequences = section.batch};
   BANYAN_ASSIGN_OR_RETURN(
       options.target_ms,
       CostCurve::FromParams("target_ms", *section.target_ms));

@@ -25,12 +25,13 @@ PolicyRow ExpansionRow();
 PolicyRow StaticRow();
 
 // What sequoia and auto read: `acceptance` by rank, or `calibration`, a map
-// that has it; `budget`, `max_depth`, `max_branching`, `target_ms`, `draft_ms`
-// (or the calibration's, if that was timed).
+// that has it; `budget`, `max_depth`, `max_branching`, `batch`, `target_ms`,
+// `draft_ms` (or the calibration's, if that was timed).
 // The reader keeps errors; ReadHardware comes after its Finish() and requires
 // target_ms.
 struct HardwareSection {
   SequoiaOptions limits;
+  int batch = 1;
   const Params* target_ms = nullptr;
   const Params* draft_ms = nullptr;
 };

@@ -60,7 +60,8 @@ constexpr std::pair<const char*, const char*> kStandIns[] = {
     {"build/cache/pycode-eagle3-110m", "models/pycode-eagle3"},
     {"build/models/SmolLM2-135M-Instruct.Q4_1.gguf",
      "tests/goldens/gguf/types.gguf"},
-    {"build/spec_bench/question.jsonl", "experiments/workloads/chat.jsonl"},
+    {"build/spec_bench/question.jsonl",
+     "tests/experiments/plan/data/questions.jsonl"},
     {"build/training/pycode-draft-2-unboosted", "models/pycode-draft-2"},
     {"build/training/same-tokenizer", "models/pycode-draft-1"}};
 

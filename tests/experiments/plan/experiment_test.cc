@@ -302,6 +302,34 @@ TEST(Experiment, LaysOverridesOnAPreset) {
               HasSubstr(preset));
 }
 
+TEST(Experiment, TellsPoliciesThatReadCostsHowManySequencesShareAPass) {
+  const std::string sequoia =
+      "{name: sequoia, acceptance: [0.5], budget: 2, target_ms: {1: 1, 12: 2}";
+  const std::string file = absl::StrCat(
+      "question: q\ntarget: {directory: t}\nworkload: {file: w}\nmethods:\n"
+      "  own: {drafters: [{name: ngram}], policy: ",
+      sequoia, "}}\n",
+      "  stated: {drafters: [{name: ngram}], policy: ", sequoia,
+      ", batch: 3}}\n",
+      "  trunk: {drafters: [{name: ngram}], trunks: [{drafter: 0, policy: ",
+      sequoia, "}}]}\n",
+      "  chain: {drafters: [{name: ngram}], policy: {name: chain, gamma: 2}}\n"
+      "batch: 4\n");
+  const auto experiment = Read(file);
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  std::vector<std::string> found;
+  for (const ExperimentCell& cell : experiment->cells) {
+    const Params* policy = cell.section.Find("policy");
+    if (const Params* trunks = cell.section.Find("trunks"))
+      policy = trunks->items()[0].Find("policy");
+    const Params* batch = policy == nullptr ? nullptr : policy->Find("batch");
+    found.push_back(
+        absl::StrCat(cell.method, " ", batch == nullptr ? "-" : batch->text()));
+  }
+  EXPECT_THAT(
+      found, ElementsAre("plain -", "own 4", "stated 3", "trunk 4", "chain -"));
+}
+
 TEST(Experiment, DecodesChatsOneAtATime) {
   const std::string chats =
       With("{file: prompts.jsonl}", "{file: a, chat: vicuna}");

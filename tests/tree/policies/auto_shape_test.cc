@@ -74,6 +74,17 @@ int Play(AutoShape& policy, int accepted) {
   return tree.size() - 1;
 }
 
+TEST(AutoShape, DraftsLessWhereSequencesShareAPassThatGrowsWithItsRows) {
+  AutoOptions options =
+      Options(*CostCurve::FromMap("cliff", {{1, 1}, {16, 3}, {64, 16}}), 0.01);
+  options.hardware.limits.budget = 7;
+  const int alone = Make(options)->shape().size() - 1;
+  options.hardware.sequences = 8;
+  const int together = Make(options)->shape().size() - 1;
+  EXPECT_GT(alone, 2);
+  EXPECT_LT(together, alone);
+}
+
 TEST(AutoShape, BeginsWithTheCalibrationsBestShape) {
   for (const CostCurve& curve : {Flat(), Steep()}) {
     const AutoOptions options = Options(curve);
