@@ -5,9 +5,9 @@
            [--workload FILE]
 
 DIRECTORY is MODEL.gguf as `banyan convert` writes it. Every prompt is decoded by every
-method in turn; which one begins moves on from prompt to prompt. Every engine gets the
-token ids of Banyan's chat template. The time begins after the pass that reads the prompt;
-a pass is a call of the target, that one included.
+method before the next prompt; the starting method rotates. Every engine gets the token
+ids of Banyan's chat template. Times exclude the prompt. The peers' pass over the prompt
+yields a token and counts as a pass; Banyan's prefill yields none and does not count.
 """
 
 import argparse

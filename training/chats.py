@@ -1,4 +1,4 @@
-"""A chat as a model's own template writes it."""
+"""Renders chats with a model's own chat template."""
 
 import pathlib
 

@@ -1,9 +1,9 @@
-"""What a frozen target computes of a corpus, once, on disk.
+"""Caches a frozen target's hidden states of a corpus on disk (`--states DIR`).
 
-A head or a drafter learns from the target's states, which never change: with
-`--states DIR` they are computed once and read ever after. Windows then begin
-where a document does, as far as documents are shorter than a window, and are the
-same in every epoch. A run that was stopped goes on where it was.
+Heads and drafters learn from these states, which never change, so one pass of the
+target over the corpus serves all epochs and later runs. Windows are the same in
+every epoch; each begins where a document does, unless documents are longer than a
+window. An interrupted computation resumes.
 """
 
 import hashlib
@@ -23,13 +23,14 @@ AT_A_TIME = 8  # windows
 
 
 def add_arguments(parser):
-    parser.add_argument("--states", metavar="DIR", help="keep there what the "
-                        "target computes of the corpus, and read it from then on; "
-                        "windows are then the same in every epoch, none is long")
+    parser.add_argument("--states", metavar="DIR", help="cache the target's "
+                        "hidden states of the corpus in DIR and read them from "
+                        "then on; windows are then the same in every epoch, and "
+                        "none is longer than --window")
 
 
 def check_fixed_text(options):
-    """Kept states are those of the corpus."""
+    """Refuses --own-share above 0: only corpus text has cached states."""
     if options.states and options.own_share:
         raise UserError("--states: a text that is written anew has no kept states; "
                         "give --own-share 0 too")

@@ -1,11 +1,11 @@
 """talk: chats that a chat model writes itself, as a corpus for the other recipes.
 
-Given its template up to where the user speaks, a chat model writes a user's
-message; given that message it answers (Magpie, arXiv:2406.08464). The program
-decodes both, many at a time. Messages that came before, that did not end or that
-are hardly a word are dropped. The corpus has the splits of `corpus`; a chat is in
-one of them by a hash of its number. What was written so far is kept: the same
-command goes on from there.
+Magpie (arXiv:2406.08464): prompted with its chat template up to the user's message,
+a chat model generates that message, then the answer to it. `banyan run` decodes
+both in batches. A chat is dropped if its message repeats an earlier one, did not
+end or has fewer than eight letters, or if its answer is empty. The splits are
+training, validation and test, as in `corpus`, by a hash of the chat's number. After
+an interruption the same command resumes.
 """
 
 import argparse
