@@ -62,25 +62,32 @@ def run(options):
     splits = _without_duplicates(splits, options.max_seen, dropped)
     if not splits["train"]:
         raise UserError("every file was held out; there is nothing to train on")
-    out = pathlib.Path(options.out)
-    for name, kept in splits.items():
+    write_splits(options.out,
+                 {name: [dataclasses.asdict(document) for document in kept]
+                  for name, kept in splits.items()},
+                 dropped, "files", options.validation, options.test)
+
+
+def write_splits(out, splits, dropped, what, validation=(), test=()):
+    """Writes rows with a path and a text or turns; prints what each split holds and
+    why others were dropped. `what` the rows are: files."""
+    out = pathlib.Path(out)
+    summary = {}
+    for name, rows in splits.items():
         with replaced(out / f"{name}.jsonl") as path:
             with open(path, "w", encoding="utf-8") as file:
-                for document in kept:
-                    file.write(json.dumps(dataclasses.asdict(document)) + "\n")
-    summary = {
-        name: {"files": len(kept),
-               "bytes": sum(len(d.text.encode()) for d in kept)}
-        for name, kept in splits.items()}
-    summary["dropped"] = dropped
-    summary["validation_prefixes"] = options.validation
-    summary["test_prefixes"] = options.test
-    write_json(out / "corpus.json", summary)
+                file.writelines(json.dumps(row) + "\n" for row in rows)
+        size = sum(len(text.encode()) for row in rows
+                   for text in row.get("turns") or [row["text"]])
+        summary[name] = {"files": len(rows), "bytes": size}
     for name in SPLITS:
-        print(f"{name:<12}{summary[name]['files']:>8} files"
+        print(f"{name:<12}{summary[name]['files']:>8} {what}"
               f"{summary[name]['bytes']:>14,} bytes")
     for reason, count in dropped.items():
-        print(f"dropped     {count:>8} files: {reason}")
+        print(f"dropped     {count:>8} {what}: {reason}")
+    write_json(out / "corpus.json", {
+        **summary, "dropped": dropped, "validation_prefixes": list(validation),
+        "test_prefixes": list(test)})
 
 
 def read_split(directory, split, template=None):

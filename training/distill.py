@@ -127,7 +127,7 @@ class Teaching:
         ids = self.batches.batch(step)[:, :-1].to(self.device)
         return self.author.text(ids, step)
 
-    def laws(self, ids, hidden=None):
+    def logits(self, ids, hidden=None):
         """The target's and the student's logits; `hidden`: the target's last
         state, if it is known."""
         with trainer.autocast(self.options, self.device):
@@ -141,9 +141,9 @@ class Teaching:
         if self.options.states:
             ids, _, hidden = self.states.batch(step)
             ids = ids[:, :-1]
-            return ids, *self.laws(ids, hidden)
+            return ids, *self.logits(ids, hidden)
         ids = self.batch(step)
-        return ids, *self.laws(ids)
+        return ids, *self.logits(ids)
 
     def loss(self, step):
         _, wanted, found = self.read(step)

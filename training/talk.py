@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import time
 
-from training.corpus import SPLITS, split_by_hash
+from training.corpus import SPLITS, split_by_hash, write_splits
 from training.errors import UserError
 from training.files import read_json, replaced, write_json
 
@@ -111,26 +111,11 @@ def write_corpus(chats, options):
             dropped[reason] = dropped.get(reason, 0) + 1
             continue
         seen.add(words)
-        splits[split_by_hash(chat["path"], options.held_out_share)].append(chat)
+        split = split_by_hash(chat["path"], options.held_out_share)
+        splits[split].append({"path": chat["path"], "turns": chat["turns"]})
     if not splits["train"]:
         raise UserError("no chat is left to train on; raise --tokens")
-    out = pathlib.Path(options.out)
-    for name, kept in splits.items():
-        with replaced(out / f"{name}.jsonl") as path:
-            with open(path, "w", encoding="utf-8") as file:
-                file.writelines(
-                    json.dumps({"path": chat["path"], "turns": chat["turns"]}) +
-                    "\n" for chat in kept)
-        print(f"{name:<12}{len(kept):>8} chats{_tokens(kept):>12,} tokens")
-    for reason, count in dropped.items():
-        print(f"dropped     {count:>8} chats: {reason}")
-    summary = {name: {"files": len(kept),
-                      "bytes": sum(len(turn.encode()) for chat in kept
-                                   for turn in chat["turns"])}
-               for name, kept in splits.items()}
-    write_json(out / "corpus.json", {
-        **summary, "dropped": dropped, "validation_prefixes": [],
-        "test_prefixes": []})
+    write_splits(options.out, splits, dropped, "chats")
 
 
 class Talk:

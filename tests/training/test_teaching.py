@@ -79,7 +79,7 @@ class Learning(support.FolderTest):
     def distance(self, student):
         with torch.no_grad():
             lesson = teaching(Teaching, "distill", "--student", student)
-            wanted, found = lesson.laws(lesson.batches.short.batch(99, 16)[:, :-1])
+            wanted, found = lesson.logits(lesson.batches.short.batch(99, 16)[:, :-1])
             return float(total_variation(wanted, found).mean())
 
     def test_the_student_keeps_the_targets_tokenizer(self):
@@ -140,7 +140,7 @@ class Batches(support.FolderTest):
         found = {name: weight.grad.clone()
                  for name, weight in lesson.student.named_parameters()}
         lesson.student.zero_grad()
-        wanted, said = lesson.laws(ids)  # as if the text had been given
+        wanted, said = lesson.logits(ids)  # as if the text had been given
         lesson.divergence(wanted, said).mean().backward()
         for name, weight in lesson.student.named_parameters():
             self.assertTrue(torch.equal(weight.grad, found[name]), name)
@@ -205,7 +205,7 @@ class Boost(support.FolderTest):
             loss, _ = boosting.loss(0)
             ids = boosting.batch(0)
             with torch.no_grad():
-                wanted, found = boosting.laws(ids)
+                wanted, found = boosting.logits(ids)
                 first = boosting.before[0](ids).argmax(-1)
                 lost, weights = 0.0, 0.0
                 for p, q, guess in zip(wanted.flatten(0, 1),
