@@ -9,7 +9,8 @@
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/output.h"
 #include "experiments/commands/shared/warnings.h"
-#include "experiments/plan/opponents.h"
+#include "experiments/plan/acceptance.h"
+#include "experiments/plan/compare.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer/chain_lengths.h"
 
@@ -19,12 +20,18 @@ namespace {
 struct Options {
   std::vector<std::string> paths;
   OutputPath out;
+  bool acceptance = false;
 };
 
 absl::Status Write(const Options& options) {
   BANYAN_ASSIGN_OR_RETURN(const RecordSet set,
                           ReadRecordSet(options.paths, /*mixed=*/false));
   for (const std::string& warning : set.warnings) PrintWarning(warning);
+  if (options.acceptance) {
+    BANYAN_ASSIGN_OR_RETURN(const std::vector<AcceptanceTable> tables,
+                            CountAcceptance(set));
+    return WriteOutput(options.out, ToYaml(tables, set));
+  }
   BANYAN_ASSIGN_OR_RETURN(const std::vector<ChainLength> lengths,
                           FastestChains(set));
   return WriteOutput(options.out, ToYaml(lengths, set));
@@ -36,17 +43,20 @@ void AddFastestCommand(CommandLine& line) {
   Command command = line.Add(
       "fastest",
       "Finds, for each target, temperature and drafter, the length at which "
-      "its "
-      "chain was fastest: what an experiment holds trees against "
-      "(compare.chains).",
+      "its chain was fastest, for an experiment's compare.chains; or, with "
+      "--acceptance, how often its tokens were accepted, from which an "
+      "experiment predicts lengths and sizes (compare.chains: measured).",
       "  banyan run configs/hello.yaml --out out/hello\n"
-      "  banyan fastest out/hello --out chains.yaml");
+      "  banyan fastest out/hello --out chains.yaml\n"
+      "  banyan fastest --acceptance out/hello --out acceptance.yaml");
   const auto options = std::make_shared<Options>();
   command
       .Option("PATH", &options->paths,
               "Record files of chains of several lengths, or directories "
               "of them")
       .Required();
+  command.Flag("--acceptance", &options->acceptance,
+               "Count accepted tokens by depth and rank instead.");
   command.Option("--out", &options->out, "Write to this file");
   command.OnCall([options] { return Write(*options); });
 }

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,7 @@
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/choose_prompts.h"
 #include "experiments/plan/experiment.h"
+#include "experiments/plan/measured.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/claims.h"
 #include "experiments/records/machine.h"
@@ -40,6 +42,7 @@
 #include "experiments/report/answer/answer.h"
 #include "experiments/run/estimate.h"
 #include "experiments/run/level_costs.h"
+#include "experiments/run/machine_costs.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_run.h"
 #include "experiments/run/progress.h"
@@ -61,6 +64,8 @@ struct Options {
 
 // Everything there is before the first token.
 struct Opened {
+  // Of an experiment that says `measured`.
+  std::optional<records::MachineCosts> costs;
   Experiment experiment;
   Workload workload;
   std::shared_ptr<Backend> backend;
@@ -73,6 +78,33 @@ void ShowPreparing(int done, int all) {
   if (all <= kSoonDone || isatty(STDERR_FILENO) != 1) return;
   std::cerr << "\rpreparing cell " << done + 1 << " of " << all << std::flush;
   if (done + 1 == all) std::cerr << "\r\033[K";
+}
+
+void ShowMeasuring(const std::string& what) {
+  std::cerr << "banyan: measuring " << Visible(what) << "\n";
+}
+
+// Puts in what the experiment leaves to this machine's costs: those recorded in
+// the run's folder, or as they are now. `outline`: stand-ins for them.
+absl::Status PutCostsIn(const Options& options,
+                        const std::shared_ptr<const Clock>& clock, bool outline,
+                        Opened& opened) {
+  Experiment& experiment = opened.experiment;
+  BANYAN_ASSIGN_OR_RETURN(const CostPlan plan, PlanCosts(experiment));
+  std::optional<MachineCosts> costs;
+  if (!options.out.empty()) {
+    BANYAN_ASSIGN_OR_RETURN(costs,
+                            RecordedCosts(options.out, experiment, plan,
+                                          DescribeMachine(*opened.backend)));
+  }
+  if (!costs.has_value()) {
+    ModelShelf shelf(outline ? OutlineOf(opened.backend) : opened.backend);
+    BANYAN_ASSIGN_OR_RETURN(
+        costs, MeasureCosts(experiment, opened.workload, shelf, clock, outline,
+                            outline ? nullptr : ShowMeasuring));
+  }
+  opened.costs = ToRecord(plan, *costs);
+  return Complete(*costs, experiment);
 }
 
 // `outline`: models without their weights.
@@ -99,6 +131,12 @@ absl::StatusOr<Opened> Open(const Options& options,
   }
   // With something wrong nothing will be decoded.
   outline |= !errors.empty();
+  if (opened.experiment.measured) {
+    // What is left open would be taken for a mistake.
+    BANYAN_RETURN_IF_ERROR(errors.status());
+    BANYAN_RETURN_IF_ERROR(
+        PutCostsIn(options, clock, options.resolved, opened));
+  }
   ModelShelf shelf(outline ? OutlineOf(opened.backend) : opened.backend,
                    PrintWarning);
   absl::StatusOr<PreparedRun> run = PrepareRun(
@@ -128,9 +166,10 @@ absl::Status Run(const Options& options) {
   PrintNotes(options, opened);
   BANYAN_RETURN_IF_ERROR(CheckShards(opened.run, shard));
   BANYAN_ASSIGN_OR_RETURN(
-      const records::Context context,
+      records::Context context,
       DescribeRun(opened.experiment, opened.workload, opened.run, shard,
                   *opened.backend, *clock));
+  if (opened.costs.has_value()) *context.mutable_costs() = *opened.costs;
   if (IsOverloaded(context.machine()))
     PrintWarning(OverloadText(context.machine()));
   BANYAN_ASSIGN_OR_RETURN(RunFile file, OpenRunFile(options.out, context));
@@ -236,6 +275,8 @@ absl::Status Check(const Options& options) {
     std::cout << line << "\n";
   }
   BANYAN_RETURN_IF_ERROR(PrintEstimate(opened, *clock));
+  // What a measured experiment chose says whether drafting pays.
+  if (opened.costs.has_value()) return absl::OkStatus();
   return WarnOfLevels(options, clock, opened.run);
 }
 

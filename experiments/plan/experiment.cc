@@ -23,7 +23,10 @@
 #include "core/base/status_macros.h"
 #include "core/prob/sampling_rule.h"
 #include "core/tokenizer/chat_template.h"
+#include "experiments/plan/acceptance.h"
 #include "experiments/plan/axes.h"
+#include "experiments/plan/compare.h"
+#include "experiments/plan/measured.h"
 #include "experiments/plan/model_spec.h"
 #include "experiments/plan/opponents.h"
 #include "experiments/plan/params_edit.h"
@@ -47,6 +50,7 @@ struct Sections {
   const Params* limits = nullptr;
   const Params* matrix = nullptr;
   const Params* compare = nullptr;
+  const Params* acceptance = nullptr;
   int batch = 1;
   std::vector<std::string> seeds = {"0"};
   std::string question;
@@ -69,6 +73,7 @@ Sections ReadSections(const Params& file, Errors& errors) {
   sections.limits = in.Take("limits");
   sections.matrix = in.Take("matrix");
   sections.compare = in.Take("compare");
+  sections.acceptance = in.Take("acceptance");
   errors.Add(in.Finish());
   const auto check_map = [&](const Params*& section, absl::string_view of) {
     if (section == nullptr || section->kind() == Params::Kind::kMap) return;
@@ -376,6 +381,12 @@ absl::Status CheckTogether(const Experiment& experiment, const Params& root) {
 
 }  // namespace
 
+double TemperatureOf(const ExperimentCell& cell) {
+  const absl::StatusOr<SamplingRule> rule =
+      SamplingRule::FromParams(Params::Map(cell.sampling));
+  return rule.ok() ? rule->options().temperature : 1;
+}
+
 std::string CellName(
     const std::string& method,
     const std::vector<std::pair<std::string, std::string>>& axes) {
@@ -424,12 +435,28 @@ Experiment ReadExperiment(const Params& file, const Settings& settings,
   errors.Add(cells);
   if (!cells.ok()) return experiment;
   Expander(root, *std::move(axes), experiment, errors).Run();
+  if (sections.acceptance != nullptr) {
+    absl::StatusOr<std::vector<AcceptanceTable>> tables =
+        ReadAcceptance(*sections.acceptance);
+    errors.Add(tables.status());
+    if (tables.ok()) experiment.acceptance = *std::move(tables);
+  }
+  experiment.measured = HasMeasured(experiment);
   if (sections.compare != nullptr && sections.methods != nullptr) {
-    const absl::StatusOr<CompareSpec> compare =
+    absl::StatusOr<CompareSpec> compare =
         ReadCompare(*sections.compare, *sections.methods);
     errors.Add(compare.status());
-    if (errors.empty()) errors.Add(AddOpponents(*compare, experiment));
+    if (compare.ok()) {
+      experiment.compare = *std::move(compare);
+      experiment.measured |= experiment.compare->measured;
+    }
+    if (errors.empty() && !experiment.measured)
+      errors.Add(AddOpponents(experiment));
   }
+  if (experiment.measured && sections.acceptance == nullptr)
+    errors.Add(root.Error(
+        "missing key 'acceptance', which `measured` needs: the file that "
+        "`banyan fastest --acceptance` wrote for these drafters"));
   errors.Add(CheckNames(experiment, file));
   errors.Add(CheckTogether(experiment, root));
   return experiment;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,8 @@
 #include "absl/status/statusor.h"
 #include "core/base/errors.h"
 #include "core/base/params.h"
+#include "experiments/plan/acceptance.h"
+#include "experiments/plan/compare.h"
 #include "experiments/plan/model_spec.h"
 #include "experiments/plan/resolve.h"
 
@@ -45,6 +48,9 @@ enum class OpponentRole {
   kReference,  // it is what the experiment compares its rivals with
   kSameNodes,  // a chain of one of its drafters, of as many nodes
   kFastest,    // such a drafter's fastest chain
+  // A chain of a length beside that of the opponent before it, which is
+  // predicted.
+  kNeighbour,
 };
 
 struct Opponent {
@@ -71,6 +77,8 @@ struct ExperimentCell {
   std::vector<Opponent> opponents;  // none: nobody's rival
 };
 
+double TemperatureOf(const ExperimentCell& cell);
+
 // "chain, nodes=8".
 std::string CellName(
     const std::string& method,
@@ -82,6 +90,11 @@ struct Experiment {
   std::vector<ExperimentCell> cells;
   std::string resolved;  // YAML: presets and settings put in
   std::string hash;      // of that
+  std::optional<CompareSpec> compare;
+  std::vector<AcceptanceTable> acceptance;
+  // Something depends on this machine's costs: Complete (measured.h) has yet to
+  // put it in.
+  bool measured = false;
   // Why the reference is the reference, as the end of a sentence; empty where
   // nothing is compared.
   std::string reference_choice;
@@ -94,6 +107,8 @@ absl::StatusOr<std::pair<std::string, Params>> ReadSetting(
 
 // Everything that can be known without opening a model is checked: unknown and
 // missing keys, paths, ranges, names that come twice.
+// Where the file says `measured`, what that stands for is left to Complete
+// (measured.h).
 absl::StatusOr<Experiment> ReadExperiment(const Params& file,
                                           const Settings& settings);
 // The same, as far as it can be read: what is wrong is added to `errors`, and

@@ -14,6 +14,8 @@ struct ModelSpec {
   // How weights are kept in memory: f32, bf16 or q8; or auto, which is bf16 if
   // every matrix is stored as BF16 and else f32, so that nothing is lost.
   std::string weights = "auto";
+
+  bool operator==(const ModelSpec&) const = default;
 };
 
 // The formats that ModelSpec may name, for messages, and whether `name` is one.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,135 +13,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "configs/loader/writer.h"
-#include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
-#include "core/prob/sampling_rule.h"
-#include "drafters/catalogue.h"
+#include "experiments/plan/compare.h"
 #include "experiments/plan/experiment.h"
-#include "experiments/plan/params_edit.h"
+#include "experiments/plan/one_drafter.h"
 #include "experiments/plan/resolve.h"
 #include "tree/policies/catalogue.h"
 #include "tree/tree_policy.h"
 
 namespace banyan {
 namespace {
-
-absl::StatusOr<ChainLength> ReadLength(const Params& item) {
-  ParamsReader in(item, "chains");
-  ChainLength length;
-  in.Required("target", length.target);
-  in.Required("drafter", length.drafter);
-  in.Required("temperature", length.temperature);
-  in.Required("length", length.length);
-  in.Ensure(length.length >= 1, "length", "must be at least 1");
-  in.Required("speed", length.speed);
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  return length;
-}
-
-absl::Status CheckMethod(const Params& place, const std::string& name,
-                         const Params& methods) {
-  if (methods.Find(name) != nullptr) return absl::OkStatus();
-  std::vector<absl::string_view> known;
-  for (const Params::Entry& entry : methods.entries())
-    known.emplace_back(entry.key);
-  return place.Error(UnknownName("method", name, known));
-}
-
-// A drafter of some method, alone.
-struct OneDrafter {
-  std::string label;
-  // The same for the same drafter, however methods name its models.
-  std::string identity;
-  Params models;  // those it names
-  Params section;
-};
-
-// The directory or folder that a model of a method names.
-const Params* PlaceOf(const Params& model) {
-  if (model.kind() != Params::Kind::kMap) return nullptr;
-  for (const Params::Entry& entry : model.entries())
-    if (entry.key != "weights") return &entry.value;
-  return nullptr;
-}
-
-// A model's name in a drafter's section, and the path that leads there.
-struct ModelName {
-  std::string path;
-  std::string name;
-};
-
-// Those in `value`, however deep: drafters are made of drafters.
-void FindModels(const Params& value, const std::string& path,
-                const Params& models, std::vector<ModelName>& found) {
-  if (value.kind() == Params::Kind::kScalar &&
-      models.Find(value.text()) != nullptr)
-    found.push_back({path, value.text()});
-  const std::string before = path.empty() ? "" : absl::StrCat(path, ".");
-  for (const Params::Entry& entry : value.entries())
-    if (entry.key != "name")
-      FindModels(entry.value, absl::StrCat(before, entry.key), models, found);
-  for (std::size_t i = 0; i < value.items().size(); ++i)
-    FindModels(value.items()[i], absl::StrCat(before, i), models, found);
-}
-
-OneDrafter Alone(const Params& method, const Params& drafter,
-                 const std::string& target) {
-  OneDrafter alone = {.section = drafter};
-  const std::string title = DrafterTitle(drafter);
-  alone.label = title;
-  std::vector<ModelName> names;
-  const Params* models = method.Find("models");
-  if (models != nullptr) FindModels(drafter, "", *models, names);
-  std::map<std::string, Params> used;
-  Params renamed = drafter;
-  std::string weights;
-  for (const ModelName& one : names) {
-    const Params& model = *models->Find(one.name);
-    used.emplace(one.name, model);
-    const Params* place = PlaceOf(model);
-    if (place == nullptr) continue;  // which the method will say
-    alone.label = DrafterLabel(
-        title, place->text() == "target" ? target : FolderName(place->text()));
-    // Whatever the model is called, it is this one.
-    const absl::StatusOr<Params> other = WithValue(
-        renamed, one.path,
-        Params::Scalar(std::filesystem::path(Beside(*place, place->text()))
-                           .lexically_normal()
-                           .string()));
-    if (!other.ok()) continue;
-    renamed = *other;
-    if (const Params* format = model.Find("weights"))
-      absl::StrAppend(&weights, one.path, " ", format->text());
-  }
-  alone.identity = absl::StrCat(ToYaml(renamed), weights);
-  std::vector<Params::Entry> entries;
-  for (auto& [name, model] : used) entries.push_back({name, {}, model});
-  alone.models = Params::Map(std::move(entries));
-  return alone;
-}
-
-Params Chain(const OneDrafter& drafter, int length) {
-  const auto named = [](const std::string& name) {
-    return Params::Entry{"name", {}, Params::Scalar(name)};
-  };
-  std::vector<Params::Entry> entries;
-  if (!drafter.models.entries().empty())
-    entries.push_back({"models", {}, drafter.models});
-  entries.push_back({"drafters", {}, Params::List({drafter.section})});
-  entries.push_back(
-      {"policy",
-       {},
-       Params::Map({named("chain"),
-                    {"gamma", {}, Params::Scalar(absl::StrCat(length))}})});
-  // What all verifiers do with a chain, but for block, which k independent
-  // lists could not use.
-  entries.push_back({"verifier", {}, Params::Map({named("multi_round")})});
-  return Params::Map(std::move(entries));
-}
 
 // What a rival drafts.
 struct Drafts {
@@ -180,15 +62,23 @@ absl::StatusOr<Drafts> DraftsOf(const Params& method,
   return drafts;
 }
 
+// A predicted length is a guess: those beside it are tried too.
+std::vector<int> Neighbours(int length) {
+  constexpr int kDoubleFrom = 8;
+  if (length >= kDoubleFrom) return {length / 2, 2 * length};
+  if (length == 1) return {2};
+  return {length - 1, length + 1};
+}
+
 class Matcher {
  public:
-  Matcher(const CompareSpec& compare, Experiment& out)
-      : compare_(compare), out_(out) {
+  Matcher(ChainFinder find, Experiment& out)
+      : compare_(*out.compare), find_(find), out_(out) {
     for (std::size_t i = 0; i < out_.cells.size(); ++i) {
       const ExperimentCell& cell = out_.cells[i];
       if (IsRival(cell))
         rivals_.push_back(i);
-      else if (!compare.reference.empty() && cell.method == compare.reference)
+      else if (!compare_.reference.empty() && cell.method == compare_.reference)
         references_[cell.combination].push_back(static_cast<int>(i));
     }
   }
@@ -197,8 +87,9 @@ class Matcher {
     std::map<std::size_t, Drafts> drafts;  // by rival
     for (std::size_t rival : rivals_) {
       const ExperimentCell& cell = out_.cells[rival];
-      BANYAN_ASSIGN_OR_RETURN(drafts[rival],
-                              DraftsOf(cell.section, TargetOf(cell)));
+      BANYAN_ASSIGN_OR_RETURN(
+          drafts[rival],
+          DraftsOf(cell.section, FolderName(cell.target.directory)));
       for (const OneDrafter& drafter : drafts[rival].drafters)
         drafters_[cell.combination].push_back(drafter);
     }
@@ -220,73 +111,72 @@ class Matcher {
     // A copy: cells are added.
     const ExperimentCell cell = out_.cells[rival];
     std::vector<Opponent> opponents;
-    BANYAN_ASSIGN_OR_RETURN(const int reference, ReferenceOf(cell));
-    opponents.push_back({reference, OpponentRole::kReference});
-    if (!compare_.chains.empty() && !drafts.chain)
+    BANYAN_RETURN_IF_ERROR(AddReference(cell, opponents));
+    const bool chains = compare_.measured || !compare_.chains.empty();
+    if (chains && !drafts.chain)
       for (const OneDrafter& drafter : drafts.drafters) {
         if (drafts.nodes > 0)
           opponents.push_back(
               {CellOf(cell, drafter, drafts.nodes), OpponentRole::kSameNodes});
-        if (const ChainLength* length = Find(cell, drafter.label))
-          opponents.push_back(
-              {CellOf(cell, drafter, length->length), OpponentRole::kFastest});
+        BANYAN_ASSIGN_OR_RETURN(const std::optional<ChainLength> best,
+                                find_(cell, drafter));
+        if (best.has_value())
+          AddBest(cell, drafter, best->length, OpponentRole::kFastest,
+                  opponents);
         else
           Note(absl::StrCat("compare.chains know no length for drafter ",
-                            drafter.label, " on target ", TargetOf(cell)));
+                            drafter.label, " on target ",
+                            FolderName(cell.target.directory)));
       }
     out_.cells[rival].opponents = std::move(opponents);
     return absl::OkStatus();
   }
 
-  absl::StatusOr<int> ReferenceOf(const ExperimentCell& cell) {
+  // A drafter's best chain and, where the length is predicted, its neighbours.
+  void AddBest(const ExperimentCell& cell, const OneDrafter& drafter,
+               int length, OpponentRole role,
+               std::vector<Opponent>& opponents) {
+    opponents.push_back({CellOf(cell, drafter, length), role});
+    if (!compare_.measured || !compare_.neighbours) return;
+    for (const int other : Neighbours(length))
+      opponents.push_back(
+          {CellOf(cell, drafter, other), OpponentRole::kNeighbour});
+  }
+
+  absl::Status AddReference(const ExperimentCell& cell,
+                            std::vector<Opponent>& opponents) {
     if (!compare_.reference.empty()) {
       const std::vector<int>& found = references_[cell.combination];
       if (found.size() != 1)
         return absl::InvalidArgumentError(absl::StrCat(
             "compare.reference: method ", compare_.reference, " has ",
             found.size(), " cells beside ", cell.name, ", expected one"));
-      return found.front();
+      opponents.push_back({found.front(), OpponentRole::kReference});
+      return absl::OkStatus();
     }
     const OneDrafter* best = nullptr;
-    const ChainLength* length = nullptr;
+    std::optional<ChainLength> length;
     for (const OneDrafter& drafter : drafters_[cell.combination]) {
-      const ChainLength* own = Find(cell, drafter.label);
-      if (own == nullptr || (length != nullptr && own->speed <= length->speed))
+      BANYAN_ASSIGN_OR_RETURN(std::optional<ChainLength> own,
+                              find_(cell, drafter));
+      if (!own.has_value() ||
+          (length.has_value() && own->speed <= length->speed))
         continue;
       best = &drafter;
-      length = own;
+      length = std::move(own);
     }
-    if (best == nullptr) return cell.baseline;
-    return CellOf(cell, *best, length->length);
-  }
-
-  static std::string TargetOf(const ExperimentCell& cell) {
-    return FolderName(cell.target.directory);
-  }
-
-  // At the nearest temperature that is known.
-  const ChainLength* Find(const ExperimentCell& cell,
-                          const std::string& drafter) const {
-    const absl::StatusOr<SamplingRule> rule =
-        SamplingRule::FromParams(Params::Map(cell.sampling));
-    const double temperature = rule.ok() ? rule->options().temperature : 1;
-    const ChainLength* found = nullptr;
-    for (const ChainLength& length : compare_.chains) {
-      if (length.target != TargetOf(cell) || length.drafter != drafter)
-        continue;
-      const auto off = [&](const ChainLength& other) {
-        return std::fabs(other.temperature - temperature);
-      };
-      if (found == nullptr || off(length) < off(*found)) found = &length;
-    }
-    return found;
+    if (best == nullptr)
+      opponents.push_back({cell.baseline, OpponentRole::kReference});
+    else
+      AddBest(cell, *best, length->length, OpponentRole::kReference, opponents);
+    return absl::OkStatus();
   }
 
   // The number of a chain's cell, made if there is none.
   int CellOf(const ExperimentCell& rival, const OneDrafter& drafter,
              int length) {
     ExperimentCell cell = rival;
-    cell.section = Chain(drafter, length);
+    cell.section = MethodOf(drafter, ChainPolicy(length), ChainVerifier());
     cell.axes.resize(rival.shared_axes);
     cell.opponents.clear();
     const std::string key =
@@ -313,6 +203,7 @@ class Matcher {
   }
 
   const CompareSpec& compare_;
+  ChainFinder find_;
   Experiment& out_;
   std::vector<std::size_t> rivals_;
   std::map<int, std::vector<int>> references_;       // by combination
@@ -323,49 +214,43 @@ class Matcher {
 
 }  // namespace
 
-absl::StatusOr<CompareSpec> ReadCompare(const Params& section,
-                                        const Params& methods) {
-  ParamsReader in(section, "compare");
-  CompareSpec compare;
-  in.Optional("reference", compare.reference);
-  in.Optional("rivals", compare.rivals);
-  std::vector<Params> chains;
-  in.Optional("chains", chains);
-  BANYAN_RETURN_IF_ERROR(in.Finish());
-  if (!compare.reference.empty())
-    BANYAN_RETURN_IF_ERROR(
-        CheckMethod(*section.Find("reference"), compare.reference, methods));
-  for (const std::string& rival : compare.rivals)
-    BANYAN_RETURN_IF_ERROR(
-        CheckMethod(*section.Find("rivals"), rival, methods));
-  for (const Params& item : chains) {
-    BANYAN_ASSIGN_OR_RETURN(ChainLength length, ReadLength(item));
-    compare.chains.push_back(std::move(length));
-  }
-  return compare;
+absl::Status AddOpponents(Experiment& experiment) {
+  // At the nearest temperature that is known.
+  const auto find = [&](const ExperimentCell& cell, const OneDrafter& drafter)
+      -> absl::StatusOr<std::optional<ChainLength>> {
+    std::optional<ChainLength> found;
+    for (const ChainLength& length : experiment.compare->chains) {
+      if (length.target != FolderName(cell.target.directory) ||
+          length.drafter != drafter.label)
+        continue;
+      const auto off = [&](const ChainLength& other) {
+        return std::fabs(other.temperature - TemperatureOf(cell));
+      };
+      if (!found.has_value() || off(length) < off(*found)) found = length;
+    }
+    return found;
+  };
+  return AddOpponents(find, experiment);
 }
 
-std::string DrafterLabel(const std::string& title, const std::string& folder) {
-  const std::size_t parts = title.find('(');
-  return parts == std::string::npos ? folder : title.substr(0, parts);
-}
-
-std::string FolderName(const std::string& path) {
-  const std::filesystem::path whole(path);
-  return (whole.has_filename() ? whole : whole.parent_path())
-      .filename()
-      .string();
-}
-
-absl::Status AddOpponents(const CompareSpec& compare, Experiment& experiment) {
+absl::Status AddOpponents(ChainFinder find, Experiment& experiment) {
+  const CompareSpec& compare = *experiment.compare;
   experiment.reference_choice =
       !compare.reference.empty()
           ? "the method that the experiment names (compare.reference)"
+      : compare.measured
+          ? absl::StrCat(
+                "the chain of a rival's drafter that is predicted to be "
+                "fastest, by acceptance on other prompts and this machine's "
+                "costs, fixed before this run (compare.chains)",
+                compare.neighbours ? ""
+                                   : "; no length beside the predicted ones "
+                                     "was tried (compare.neighbours)")
       : !compare.chains.empty()
           ? "the chain of a rival's drafter that was fastest on other prompts, "
             "fixed before this run (compare.chains)"
           : "plain decoding, since the experiment names no other";
-  return Matcher(compare, experiment).Run();
+  return Matcher(find, experiment).Run();
 }
 
 }  // namespace banyan

@@ -10,48 +10,29 @@
 #ifndef BANYAN_EXPERIMENTS_PLAN_OPPONENTS_H_
 #define BANYAN_EXPERIMENTS_PLAN_OPPONENTS_H_
 
-#include <string>
-#include <vector>
+#include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/base/params.h"
+#include "experiments/plan/compare.h"
 #include "experiments/plan/experiment.h"
+#include "experiments/plan/one_drafter.h"
 
 namespace banyan {
 
-// How fast a drafter's chain was at its best length.
-struct ChainLength {
-  std::string target;  // its directory's name
-  // The name of its model's or heads' directory, or its own without one or with
-  // drafters of its own.
-  std::string drafter;
-  double temperature = 1;
-  int length = 0;
-  double speed = 0;  // times plain decoding
-};
+// The best length of the chain of a cell's drafter; none if it is not known.
+using ChainFinder =
+    absl::FunctionRef<absl::StatusOr<std::optional<ChainLength>>(
+        const ExperimentCell& cell, const OneDrafter& drafter)>;
 
-struct CompareSpec {
-  // A method; empty: of the chains given, the fastest that some rival's drafter
-  // can make; without chains the baseline.
-  std::string reference;
-  std::vector<std::string> rivals;  // empty: all methods but the reference
-  std::vector<ChainLength> chains;
-};
-
-// `methods` are the experiment's. Fails on names it does not have.
-absl::StatusOr<CompareSpec> ReadCompare(const Params& section,
-                                        const Params& methods);
-
-// The last part of a path to a directory.
-std::string FolderName(const std::string& path);
-// What a drafter of this title (DrafterTitle) is called that reads the model of
-// this folder: as the folder; one made of drafters by its own name.
-std::string DrafterLabel(const std::string& title, const std::string& folder);
-
-// Adds the cells of opponents, and each rival's opponents. What `chains` do not
-// know is a note of the experiment. Fails as a policy's section does.
-absl::Status AddOpponents(const CompareSpec& compare, Experiment& experiment);
+// Of an experiment that has `compare`: adds the cells of opponents, and each
+// rival's opponents. What `chains` do not know is a note of the experiment.
+// Fails as a policy's section does.
+absl::Status AddOpponents(Experiment& experiment);
+// The same with predicted lengths, and their neighbours if they are wanted: one
+// less and one more, from 8 on half and double.
+absl::Status AddOpponents(ChainFinder find, Experiment& experiment);
 
 }  // namespace banyan
 

@@ -117,6 +117,8 @@ records::Opponent::Role ToRecord(OpponentRole role) {
       return records::Opponent::SAME_NODES;
     case OpponentRole::kFastest:
       return records::Opponent::FASTEST;
+    case OpponentRole::kNeighbour:
+      return records::Opponent::NEIGHBOUR;
     case OpponentRole::kReference:
       break;
   }

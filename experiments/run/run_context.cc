@@ -101,6 +101,19 @@ double Load(unsigned cores) {
 
 }  // namespace
 
+records::Machine DescribeMachine(const Backend& backend) {
+  records::Machine machine;
+  machine.set_cpu(CpuName());
+  const BackendFacts facts = backend.facts();
+  machine.set_device(facts.device);
+  machine.set_instruction_set(facts.instruction_set);
+  machine.set_fast(!facts.faithful);
+  if (!facts.gpu.name.empty()) SetGpu(facts.gpu, *machine.mutable_gpu());
+  machine.set_cores(std::thread::hardware_concurrency());
+  machine.set_threads(static_cast<std::uint32_t>(facts.threads));
+  return machine;
+}
+
 absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
                                              const Workload& workload,
                                              const PreparedRun& run,
@@ -113,14 +126,7 @@ absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
   context.mutable_build()->set_flags(kBuildFlags);
   context.mutable_build()->set_type(kBuildType);
   records::Machine& machine = *context.mutable_machine();
-  machine.set_cpu(CpuName());
-  const BackendFacts facts = backend.facts();
-  machine.set_device(facts.device);
-  machine.set_instruction_set(facts.instruction_set);
-  machine.set_fast(!facts.faithful);
-  if (!facts.gpu.name.empty()) SetGpu(facts.gpu, *machine.mutable_gpu());
-  machine.set_cores(std::thread::hardware_concurrency());
-  machine.set_threads(static_cast<std::uint32_t>(facts.threads));
+  machine = DescribeMachine(backend);
   BANYAN_ASSIGN_OR_RETURN(const double bandwidth, Bandwidth(backend, clock));
   machine.set_bytes_per_s(bandwidth);
   machine.set_load(Load(machine.cores()));

@@ -13,6 +13,9 @@
 
 namespace banyan {
 
+// The processor, the device and how it is used.
+records::Machine DescribeMachine(const Backend& backend);
+
 // Measures the device's bandwidth on the way, for some 50 milliseconds, where
 // it knows how.
 absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,

@@ -151,6 +151,23 @@ class Maker {
       fastest = {&cell, RowName(cell), *speed};
   }
 
+  static void AddChain(AgainstCell chain, AnswerEntry& entry) {
+    for (const AgainstCell& known : entry.chains)
+      if (known.other == chain.other) return;
+    entry.chains.push_back(std::move(chain));
+  }
+
+  // One that beats the predicted length.
+  void AddNeighbour(const CellRecords& cell, const CellRecords& predicted,
+                    const CellRecords& other, AnswerEntry& entry) {
+    for (const FasterNeighbour& known : entry.neighbours)
+      if (known.against.other == &other) return;
+    const AgainstCell beside = Against(other, predicted);
+    if (beside.verdict == SpeedVerdict::kFaster)
+      entry.neighbours.push_back(
+          {RowName(predicted), *beside.difference, Against(cell, other)});
+  }
+
   void AddRival(const CellRecords& cell, TargetAnswer& target) {
     AnswerEntry entry = {
         .cell = &cell,
@@ -161,17 +178,25 @@ class Maker {
             Only(EstimateAll(drafter_cost_, cell.pairs, bootstrap_)))
       entry.level_cost = cost->value;
     const CellRecords* reference = set_.Find(cell.baseline);
+    const CellRecords* predicted = nullptr;
     for (const records::Opponent& opponent : cell.cell->opponents()) {
       const CellRecords* other = set_.Find(cell, opponent.cell());
+      if (opponent.role() == records::Opponent::NEIGHBOUR) {
+        if (predicted != nullptr && other != nullptr)
+          AddNeighbour(cell, *predicted, *other, entry);
+        continue;
+      }
+      predicted = other;
       if (other == nullptr) continue;
       if (opponent.role() == records::Opponent::REFERENCE)
         reference = other;
-      else if (std::none_of(entry.chains.begin(), entry.chains.end(),
-                            [&](const AgainstCell& chain) {
-                              return chain.other == other;
-                            }))
-        entry.chains.push_back(Against(cell, *other));
+      else
+        AddChain(Against(cell, *other), entry);
     }
+    // Chains of its own are what a tree has to beat; a chain has none.
+    if (!entry.chains.empty())
+      for (const FasterNeighbour& faster : entry.neighbours)
+        AddChain(faster.against, entry);
     if (reference != nullptr) entry.reference = Against(cell, *reference);
     const std::string name = RowName(cell);
     auto row = std::find_if(

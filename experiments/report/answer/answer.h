@@ -30,6 +30,13 @@ struct AgainstCell {
   SpeedVerdict verdict = SpeedVerdict::kTooFew;
 };
 
+// A chain of a length beside a predicted one that was faster than that.
+struct FasterNeighbour {
+  std::string predicted;  // as a row's name
+  Estimate gain;          // of speedup, over the predicted
+  AgainstCell against;    // the rival against the neighbour
+};
+
 // A rival at one temperature.
 struct AnswerEntry {
   const CellRecords* cell = nullptr;
@@ -37,7 +44,9 @@ struct AnswerEntry {
   std::optional<Estimate> tokens_per_pass;
   std::optional<double> level_cost;  // of a drafted level, in plain passes
   AgainstCell reference;
-  std::vector<AgainstCell> chains;  // of its own drafters; none for a chain
+  // Of its own drafters, faster neighbours included; none for a chain.
+  std::vector<AgainstCell> chains;
+  std::vector<FasterNeighbour> neighbours;
 };
 
 struct AnswerRow {

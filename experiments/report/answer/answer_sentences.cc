@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -53,6 +54,21 @@ std::string Noun(const std::vector<const AnswerEntry*>& entries) {
   return trees ? "trees" : "methods";
 }
 
+// "1 of 9 trees is faster than CHAIN, 7 are slower, 1 is open".
+std::string Score(const std::vector<const AnswerEntry*>& entries,
+                  const std::vector<SpeedVerdict>& verdicts,
+                  const std::string& reference) {
+  const auto faster =
+      std::count(verdicts.begin(), verdicts.end(), SpeedVerdict::kFaster);
+  const auto slower =
+      std::count(verdicts.begin(), verdicts.end(), SpeedVerdict::kSlower);
+  return absl::StrFormat(
+      "%d of %d %s %s faster than %s, %s slower, %s open", faster,
+      entries.size(), Noun(entries), faster == 1 ? "is" : "are", reference,
+      Are(static_cast<std::size_t>(slower)),
+      Are(entries.size() - static_cast<std::size_t>(faster + slower)));
+}
+
 // What the entries are held against.
 std::string References(const std::vector<const AnswerEntry*>& entries) {
   std::set<std::string> names;
@@ -67,17 +83,11 @@ std::string References(const std::vector<const AnswerEntry*>& entries) {
 
 std::string OpeningAt(double temperature,
                       const std::vector<const AnswerEntry*>& entries) {
-  std::size_t faster = 0;
-  std::size_t slower = 0;
-  for (const AnswerEntry* entry : entries) {
-    faster += entry->reference.verdict == SpeedVerdict::kFaster ? 1 : 0;
-    slower += entry->reference.verdict == SpeedVerdict::kSlower ? 1 : 0;
-  }
-  return absl::StrFormat(
-      " T = %g, %d of %d %s %s faster than %s, %s slower, %s open.",
-      temperature, faster, entries.size(), Noun(entries),
-      faster == 1 ? "is" : "are", References(entries), Are(slower),
-      Are(entries.size() - faster - slower));
+  std::vector<SpeedVerdict> verdicts;
+  for (const AnswerEntry* entry : entries)
+    verdicts.push_back(entry->reference.verdict);
+  return absl::StrFormat(" T = %g, %s.", temperature,
+                         Score(entries, verdicts, References(entries)));
 }
 
 // Every entry on a target, with the row's name.
@@ -92,6 +102,37 @@ void AddReference(const RecordSet& set, std::vector<std::string>& notes) {
   const std::string& choice = set.files.front().context.reference_choice();
   if (!choice.empty())
     notes.push_back(absl::StrCat("The reference is ", choice, "."));
+}
+
+// Predicted lengths that a neighbour beat.
+void AddNeighbours(const TargetAnswer& target,
+                   std::vector<std::string>& notes) {
+  struct Beaten {
+    const FasterNeighbour* first = nullptr;
+    std::vector<const AnswerEntry*> trees;
+    std::vector<SpeedVerdict> verdicts;
+  };
+  std::map<std::pair<double, std::string>, Beaten> all;
+  ForEntries(
+      target, [&](const std::string& /*name*/, const AnswerEntry& entry) {
+        for (const FasterNeighbour& faster : entry.neighbours) {
+          Beaten& beaten =
+              all[{entry.cell->cell->temperature(), faster.against.name}];
+          beaten.first = &faster;
+          if (entry.chains.empty()) continue;  // a chain
+          beaten.trees.push_back(&entry);
+          beaten.verdicts.push_back(faster.against.verdict);
+        }
+      });
+  for (const auto& [key, beaten] : all)
+    notes.push_back(absl::StrFormat(
+        "At T = %g %s beats the predicted %s by %.2f times plain decoding%s.",
+        key.first, key.second, beaten.first->predicted,
+        beaten.first->gain.value,
+        beaten.trees.empty()
+            ? ""
+            : absl::StrCat(", so trees are held against it too: ",
+                           Score(beaten.trees, beaten.verdicts, key.second))));
 }
 
 void AddTravel(const RecordSet& set, std::vector<std::string>& notes) {
@@ -202,6 +243,7 @@ std::vector<std::string> Notes(const RecordSet& set, const Answer& answer) {
   for (const TargetAnswer& target : answer.targets) {
     AddHopeless(target, notes);
     AddUnexplained(target, notes);
+    AddNeighbours(target, notes);
   }
   AddEvidence(set, notes);
   AddReference(set, notes);

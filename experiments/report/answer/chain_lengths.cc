@@ -1,6 +1,8 @@
 #include "experiments/report/answer/chain_lengths.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +18,9 @@
 #include "experiments/metrics/catalogue.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/round_figures.h"
-#include "experiments/plan/opponents.h"
+#include "experiments/plan/acceptance.h"
+#include "experiments/plan/compare.h"
+#include "experiments/plan/one_drafter.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/prompt_pair.h"
 #include "experiments/records/record.pb.h"
@@ -48,7 +52,83 @@ std::string DrafterOf(const records::Cell& cell) {
              : name;
 }
 
+// The depth of a node that is the root or on the accepted path.
+std::size_t DepthOf(const records::Round& round, int node) {
+  if (node == 0) return 0;
+  const auto at = std::find(round.path().begin(), round.path().end(), node);
+  return static_cast<std::size_t>(at - round.path().begin()) + 1;
+}
+
+void CountRound(const records::Round& round, AcceptanceTable& table) {
+  ++table.rounds;
+  ForReachedLists(round, [&](const records::DrawList& list, int accepted) {
+    if (list.tokens_size() == 0) return;
+    const std::size_t depth = DepthOf(round, list.node());
+    const auto draws = static_cast<std::size_t>(list.tokens_size());
+    if (table.reached.size() <= depth) {
+      table.reached.resize(depth + 1);
+      table.accepted.resize(depth + 1);
+    }
+    std::vector<std::int64_t>& reached = table.reached[depth];
+    if (reached.size() < draws) {
+      reached.resize(draws);
+      table.accepted[depth].resize(draws);
+    }
+    for (std::size_t rank = 0; rank < draws; ++rank) ++reached[rank];
+    const int hit = accepted < 0 ? -1 : FirstDrawOf(list, accepted);
+    if (hit >= 0) ++table.accepted[depth][static_cast<std::size_t>(hit)];
+  });
+}
+
+// Where a file of drafters comes from.
+std::string Source(const records::Context& context) {
+  return absl::StrCat(Counted(context.workload().prompts(), "prompt"), " of ",
+                      context.workload().path(), "; experiment ",
+                      context.experiment_hash());
+}
+
 }  // namespace
+
+absl::StatusOr<std::vector<AcceptanceTable>> CountAcceptance(
+    const RecordSet& set) {
+  std::vector<AcceptanceTable> tables;
+  for (const CellRecords& cell : set.cells) {
+    if (!cell.cell->lossless() || cell.cell->trunks_size() != 1) continue;
+    const AcceptanceKey key = {.target = TargetName(*cell.cell),
+                               .weights = cell.cell->target().weights(),
+                               .drafter = DrafterOf(*cell.cell),
+                               .temperature = cell.cell->temperature(),
+                               .draws = LawName(cell.cell->trunks(0).law())};
+    auto table = std::find_if(
+        tables.begin(), tables.end(),
+        [&](const AcceptanceTable& other) { return other.key == key; });
+    if (table == tables.end())
+      table = tables.insert(tables.end(), {.key = key});
+    for (const PromptPair& pair : cell.pairs)
+      for (const records::Round& round : pair.record->rounds())
+        CountRound(round, *table);
+  }
+  tables.erase(std::remove_if(tables.begin(), tables.end(),
+                              [](const AcceptanceTable& table) {
+                                return table.reached.empty();
+                              }),
+               tables.end());
+  if (tables.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat(set.files.front().path,
+                     ": no lossless cell of one drafter drafted anything"));
+  return tables;
+}
+
+std::string ToYaml(const std::vector<AcceptanceTable>& tables,
+                   const RecordSet& set) {
+  return absl::StrCat(
+      "# How often drafted tokens are accepted, by depth and rank (banyan "
+      "fastest\n# --acceptance), on ",
+      Source(set.files.front().context),
+      ".\n# An experiment reads it as `acceptance: !include FILE`.\n",
+      ToYaml(tables));
+}
 
 absl::StatusOr<std::vector<ChainLength>> FastestChains(const RecordSet& set) {
   // What it gives names no machine, and each may have another fastest length.

@@ -1,5 +1,6 @@
-// The length at which each drafter's chain was fastest, from records of chains
-// of several lengths: what `compare.chains` of an experiment reads.
+// What records say of drafters, for later experiments: the length at which each
+// drafter's chain was fastest (`compare.chains`), and how often its tokens were
+// accepted (`acceptance`).
 #ifndef BANYAN_EXPERIMENTS_REPORT_ANSWER_CHAIN_LENGTHS_H_
 #define BANYAN_EXPERIMENTS_REPORT_ANSWER_CHAIN_LENGTHS_H_
 
@@ -7,7 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "experiments/plan/opponents.h"
+#include "experiments/plan/acceptance.h"
+#include "experiments/plan/compare.h"
 #include "experiments/records/record_set.h"
 
 namespace banyan {
@@ -19,6 +21,15 @@ absl::StatusOr<std::vector<ChainLength>> FastestChains(const RecordSet& set);
 
 // As YAML, with where it comes from above it.
 std::string ToYaml(const std::vector<ChainLength>& lengths,
+                   const RecordSet& set);
+
+// How often tokens were accepted, by depth and rank, in all lossless cells of
+// one drafter. Fails if there are none.
+absl::StatusOr<std::vector<AcceptanceTable>> CountAcceptance(
+    const RecordSet& set);
+
+// The same for them.
+std::string ToYaml(const std::vector<AcceptanceTable>& tables,
                    const RecordSet& set);
 
 }  // namespace banyan

@@ -202,6 +202,50 @@ TEST_F(AnswerTest, SaysWhoIsFasterAndWhichTreesLoseToTheirChains) {
             HasSubstr("All numbers: there\n"), Not(HasSubstr("UNFINISHED"))));
 }
 
+constexpr auto kFastest = records::Opponent::FASTEST;
+constexpr auto kNeighbour = records::Opponent::NEIGHBOUR;
+
+// A predicted chain, its two neighbours, a tree and a chain of its own.
+std::vector<MadeCell> Predicted(double less, double more) {
+  const std::vector<records::Opponent> reference = {
+      Held(1, kReference), Held(2, kNeighbour), Held(3, kNeighbour)};
+  std::vector<records::Opponent> tree = reference;
+  for (const records::Opponent& own :
+       {Held(1, kFastest), Held(2, kNeighbour), Held(3, kNeighbour)})
+    tree.push_back(own);
+  return {{"plain", 0},           {"chain-4 a", 0, 2},
+          {"chain-3 a", 0, less}, {"chain-5 a", 0, more},
+          {"tree", 0, 2.5, tree}, {"line", 0, 2.2, reference}};
+}
+
+TEST_F(AnswerTest, HoldsTreesAgainstANeighbourThatBeatsThePrediction) {
+  const RecordSet set = SetOf(Predicted(1.5, 3));
+  const Answer answer = MakeAnswer(set);
+  const TargetAnswer& target = answer.targets.front();
+  const AnswerEntry& tree = target.rows[0].at.at(0);
+  EXPECT_EQ(tree.reference.other->cell->method(), "chain-4 a");
+  EXPECT_EQ(tree.reference.verdict, SpeedVerdict::kFaster);
+  EXPECT_EQ(WorstChain(tree).other->cell->method(), "chain-5 a");
+  EXPECT_EQ(WorstChain(tree).verdict, SpeedVerdict::kSlower);
+  // A chain is not asked to beat other chains.
+  EXPECT_THAT(target.rows[1].at.at(0).chains, SizeIs(0));
+  EXPECT_THAT(
+      absl::StrJoin(answer.notes, "\n"),
+      ContainsRegex("At T = 0 chain-5 a beats the predicted chain-4 a "
+                    "by [01]\\.[0-9]+ times plain decoding, so trees are "
+                    "held against it too: 0 of 1 trees are faster than "
+                    "chain-5 a, 1 is slower, 0 are open\\."));
+}
+
+TEST_F(AnswerTest, LeavesNeighboursThatDoNotBeatThePredictionAlone) {
+  const RecordSet set = SetOf(Predicted(1.5, 2));
+  const Answer answer = MakeAnswer(set);
+  const AnswerEntry& tree = answer.targets.front().rows[0].at.at(0);
+  EXPECT_THAT(tree.chains, SizeIs(1));
+  EXPECT_THAT(tree.neighbours, SizeIs(0));
+  EXPECT_THAT(absl::StrJoin(answer.notes, "\n"), Not(HasSubstr("predicted")));
+}
+
 TEST_F(AnswerTest, SaysNothingOfADifferenceWhoseIntervalHoldsZero) {
   std::vector<MadeCell> cells = Trees(0, 0);
   cells[3].speed = 2.5;

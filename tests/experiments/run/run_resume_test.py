@@ -331,6 +331,45 @@ matrix:""")
         self.assertEqual(done.returncode, 2)
         self.assertIn("target/model.safetensors", done.stderr)
 
+    def test_measured_costs_are_those_of_the_first_run(self):
+        """Shards and runs that go on have the cells of the first one, whatever
+        the machine would say now."""
+        counted = self.folder / "counted"
+        self.run_all(counted)
+        done = run("fastest", "--acceptance", counted,
+                   "--out", self.folder / "acceptance.yaml")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.file.write_text(
+            EXPERIMENT.replace("workload:", "compare: {chains: measured}\n"
+                               "acceptance: !include acceptance.yaml\n"
+                               "workload:"))
+        out = self.folder / "out"
+        first = self.run_all(out, "--shard", "0/2")
+        self.assertIn("measuring passes of llama", first.stderr)
+        self.assertIn("measuring drafter 1 of 2, llama", first.stderr)
+        told = [line for line in first.stderr.splitlines()
+                if "is predicted to be fastest" in line]
+        self.assertEqual(len(told), 2)  # a temperature each
+        second = self.run_all(out, "--shard", "1/2")
+        self.assertNotIn("measuring", second.stderr)
+        self.assertEqual(told, [line for line in second.stderr.splitlines()
+                                if "is predicted to be fastest" in line])
+        self.assertEqual(self.run_all(out, "--shard", "1/2").stdout,
+                         second.stdout)
+        self.assertIn("chain-", second.stdout)
+        lines = run("export", out, "--format", "jsonl").stdout
+        cells = {json.loads(line)["cell"] for line in lines.splitlines()}
+        self.assertTrue(any(cell.startswith("chain-") for cell in cells))
+        done = run("run", self.file, "--out", out, "--shard", "1/2",
+                   "--threads", "1")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, "its costs were measured on .* threads, "
+                         "and this is .* 1 thread: give another --out")
+        done = run("run", self.file, "--out", self.folder / "other",
+                   "--set", "sampling.temperature=0.3", "--set", "matrix={}")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no table of temperature 0.3 for drafter", done.stderr)
+
     def test_an_empty_file_of_a_run_that_begins_is_left_to_it(self):
         out = self.folder / "out"
         out.mkdir()

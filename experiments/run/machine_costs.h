@@ -1,0 +1,42 @@
+// What passes and drafted levels cost on this machine, for an experiment that
+// says `measured` (experiments/plan/measured.h): measured before a run, written
+// into its records, and taken from there when it goes on.
+#ifndef BANYAN_EXPERIMENTS_RUN_MACHINE_COSTS_H_
+#define BANYAN_EXPERIMENTS_RUN_MACHINE_COSTS_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/base/clock.h"
+#include "experiments/models/model_shelf.h"
+#include "experiments/plan/experiment.h"
+#include "experiments/plan/measured.h"
+#include "experiments/plan/workload.h"
+#include "experiments/records/record.pb.h"
+
+namespace banyan {
+
+// Times passes of every target and chains of every drafter. On a shelf of
+// outlines, whose models have no weights, nothing is timed: every pass takes as
+// long and a level no time. `progress`, if there is one, is told what comes.
+// Fails as PrepareRun and TimePasses.
+absl::StatusOr<MachineCosts> MeasureCosts(
+    const Experiment& experiment, const Workload& workload, ModelShelf& shelf,
+    const std::shared_ptr<const Clock>& clock, bool outline,
+    const std::function<void(const std::string& what)>& progress = nullptr);
+
+records::MachineCosts ToRecord(const CostPlan& plan, const MachineCosts& costs);
+
+// Those of the run that left records in the directory; none if there is no
+// record file with costs. Fails if they are of another experiment, machine,
+// device or number of threads, or lack something of `plan`.
+absl::StatusOr<std::optional<MachineCosts>> RecordedCosts(
+    const std::string& directory, const Experiment& experiment,
+    const CostPlan& plan, const records::Machine& machine);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_RUN_MACHINE_COSTS_H_

@@ -1,0 +1,344 @@
+// What `measured` chooses at stated costs, and what it refuses.
+#include "experiments/plan/measured.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "configs/loader/loader.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "experiments/plan/acceptance.h"
+#include "experiments/plan/experiment.h"
+#include "tree/optimize/chain.h"
+#include "tree/optimize/cost_curve.h"
+#include "tree/optimize/hardware.h"
+
+namespace banyan {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr char kTables[] =
+    "acceptance:\n"
+    "  - {target: large, weights: bf16, drafter: weak, temperature: 0,\n"
+    "     draws: deterministic, rounds: 100,\n"
+    "     reached: [[100, 100, 100], [60], [50], [45], [40], [36], [32], "
+    "[29],\n"
+    "               [26], [23]],\n"
+    "     accepted: [[60, 20, 10], [50], [45], [40], [36], [32], [29], [26],\n"
+    "                [23], [21]]}\n"
+    "  - - {target: large, weights: bf16, drafter: strong, temperature: 0,\n"
+    "       draws: deterministic, rounds: 100, reached: [[50], [40], [36]],\n"
+    "       accepted: [[40], [36], [32]]}\n";
+
+constexpr char kExperiment[] =
+    "question: Does it?\n"
+    "target: {directory: some/large}\n"
+    "workload: {file: prompts.jsonl}\n"
+    "sampling: {temperature: 0}\n"
+    "compare: {chains: measured}\n"
+    "methods:\n"
+    "  tree:\n"
+    "    models: {draft: {directory: other/weak}}\n"
+    "    drafters: [{name: small_model, model: draft}]\n"
+    "    policy: {name: sequoia, budget: measured}\n"
+    "    verifier: {name: multi_round}\n"
+    "  merged:\n"
+    "    models: {a: {directory: other/weak}, b: {directory: other/strong}}\n"
+    "    drafters:\n"
+    "      - {name: small_model, model: a}\n"
+    "      - {name: small_model, model: b}\n"
+    "    trunks:\n"
+    "      - {drafter: 1, policy: {name: chain, gamma: 1}}\n"
+    "      - drafter: 0\n"
+    "        policy: {name: expand_rerank, top_k: 3, total: measured}\n"
+    "    verifier: {name: multi_round}\n";
+
+const std::map<std::string, std::map<int, double>>& Curves() {
+  static const auto* const curves =
+      new std::map<std::string, std::map<int, double>>{
+          {"flat", {{1, 10}, {65, 10.5}}},
+          {"steep", {{1, 10}, {65, 320}}},
+          {"cliff", {{1, 10}, {6, 10.4}, {7, 30}, {65, 31}}}};
+  return *curves;
+}
+
+constexpr double kLevelMs = .4;
+
+absl::StatusOr<Experiment> Completed(const std::string& text,
+                                     const std::map<int, double>& curve,
+                                     const std::string& weights = "bf16") {
+  BANYAN_ASSIGN_OR_RETURN(const Params file, ParseYaml(text, "file.yaml"));
+  BANYAN_ASSIGN_OR_RETURN(Experiment experiment, ReadExperiment(file, {}));
+  EXPECT_TRUE(experiment.measured);
+  BANYAN_ASSIGN_OR_RETURN(const CostPlan plan, PlanCosts(experiment));
+  MachineCosts costs;
+  for (std::size_t i = 0; i < plan.targets.size(); ++i)
+    costs.passes.push_back({weights, curve});
+  for (std::size_t i = 0; i < plan.probes.size(); ++i)
+    costs.levels.push_back({"deterministic", kLevelMs});
+  BANYAN_RETURN_IF_ERROR(Complete(costs, experiment));
+  EXPECT_FALSE(experiment.measured);
+  return experiment;
+}
+
+const ExperimentCell& CellOf(const Experiment& experiment,
+                             const std::string& name) {
+  for (const ExperimentCell& cell : experiment.cells)
+    if (cell.name == name) return cell;
+  ADD_FAILURE() << "no cell " << name;
+  return experiment.cells.front();
+}
+
+std::vector<std::string> Opponents(const Experiment& experiment,
+                                   const std::string& name) {
+  constexpr const char* kRoles[] = {"reference ", "nodes ", "best ", "beside "};
+  std::vector<std::string> texts;
+  for (const Opponent& opponent : CellOf(experiment, name).opponents)
+    texts.push_back(absl::StrCat(
+        kRoles[static_cast<int>(opponent.role)],
+        experiment.cells[static_cast<std::size_t>(opponent.cell)].name));
+  return texts;
+}
+
+// The length whose tokens over its time are most, of all that are known.
+int BestLength(const std::vector<double>& acceptance, double drafted,
+               const CostCurve& curve) {
+  int best = 1;
+  double best_speed = 0;
+  for (int length = 1; length <= static_cast<int>(acceptance.size());
+       ++length) {
+    double tokens = 1;
+    for (int depth = length; depth >= 1; --depth)
+      tokens = 1 + acceptance[static_cast<std::size_t>(depth - 1)] * tokens;
+    const double ms = length * kLevelMs + curve.At(length + 1).value();
+    const double speed = (drafted * tokens + 1 - drafted) /
+                         (drafted * ms + (1 - drafted) * curve.At(1).value());
+    if (speed > best_speed) {
+      best = length;
+      best_speed = speed;
+    }
+  }
+  return best;
+}
+
+TEST(Measured, ChoosesWhatASearchOfAllSizesFinds) {
+  const std::vector<double> weak = {.6,       50. / 60, 45. / 50, 40. / 45,
+                                    .9,       32. / 36, 29. / 32, 26. / 29,
+                                    23. / 26, 21. / 23};
+  std::map<std::string, int> lengths;
+  for (const auto& [name, ms] : Curves()) {
+    const auto experiment = Completed(absl::StrCat(kExperiment, kTables), ms);
+    ASSERT_TRUE(experiment.ok()) << experiment.status();
+    const CostCurve curve = CostCurve::FromMap("target_ms", ms).value();
+    const int chain = BestLength(weak, 1, curve);
+    const int strong = BestLength({.8, .9, 32. / 36}, .5, curve);
+    lengths[name] = chain;
+    std::vector<std::string> names;
+    for (const ExperimentCell& cell : experiment->cells)
+      names.push_back(cell.name);
+    EXPECT_THAT(names,
+                testing::Contains(absl::StrCat("chain-", chain, " weak")))
+        << name;
+    EXPECT_THAT(names,
+                testing::Contains(absl::StrCat("chain-", strong, " strong")))
+        << name;
+    // Which hardware_test holds against every shape.
+    const auto best = FastestTree(
+        {.limits = {.acceptance = experiment->acceptance.front().ByRank(),
+                    .budget = 64},
+         .target_ms = curve,
+         .draft_ms = kLevelMs});
+    ASSERT_TRUE(best.ok());
+    const Params& policy = *CellOf(*experiment, "tree").section.Find("policy");
+    EXPECT_EQ(policy.Find("budget")->text(), absl::StrCat(best->nodes));
+    EXPECT_EQ(policy.Find("max_depth")->text(), absl::StrCat(best->depth));
+    EXPECT_EQ(policy.Find("acceptance")->items().size(), 3u);
+    const Params& trunk = *CellOf(*experiment, "merged")
+                               .section.Find("trunks")
+                               ->items()[1]
+                               .Find("policy");
+    EXPECT_EQ(trunk.Find("total")->text(), absl::StrCat(best->nodes));
+    EXPECT_EQ(trunk.Find("depth")->text(), absl::StrCat(best->depth));
+  }
+  EXPECT_GT(lengths["flat"], lengths["cliff"]);
+  EXPECT_GT(lengths["cliff"], lengths["steep"]);
+}
+
+TEST(Measured, NeighboursOfThePredictedLengthRun) {
+  const auto flat =
+      Completed(absl::StrCat(kExperiment, kTables), Curves().at("flat"));
+  ASSERT_TRUE(flat.ok()) << flat.status();
+  // Ten tokens are all that is known of the weak drafter, and the most it may
+  // draft; the other one is the faster, though half its rounds draft nothing.
+  EXPECT_THAT(
+      Opponents(*flat, "tree"),
+      ElementsAre("reference chain-10 weak", "beside chain-5 weak",
+                  "beside chain-20 weak", testing::StartsWith("nodes chain-"),
+                  "best chain-10 weak", "beside chain-5 weak",
+                  "beside chain-20 weak"));
+  const std::string text = absl::StrCat(kExperiment, kTables);
+  const auto without = Completed(
+      absl::StrReplaceAll(text, {{"{chains: measured}",
+                                  "{chains: measured, neighbours: false}"}}),
+      Curves().at("flat"));
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_THAT(
+      Opponents(*without, "tree"),
+      ElementsAre("reference chain-10 weak",
+                  testing::StartsWith("nodes chain-"), "best chain-10 weak"));
+  EXPECT_THAT(without->reference_choice, HasSubstr("compare.neighbours"));
+  const auto steep = Completed(text, Curves().at("steep"));
+  ASSERT_TRUE(steep.ok()) << steep.status();
+  EXPECT_THAT(
+      Opponents(*steep, "merged"),
+      testing::IsSupersetOf({"best chain-1 weak", "beside chain-2 weak"}));
+  // A tree of one node is a chain.
+  EXPECT_THAT(Opponents(*steep, "tree"),
+              ElementsAre("reference chain-3 strong", "beside chain-2 strong",
+                          "beside chain-4 strong"));
+}
+
+TEST(Measured, AutoReadsCostsOfTheWholeBatch) {
+  const auto experiment = Completed(
+      absl::StrCat(
+          "question: Does it?\ntarget: {directory: some/large}\n"
+          "workload: {file: prompts.jsonl}\nsampling: {temperature: 0}\n"
+          "batch: 4\nmethods:\n  own:\n"
+          "    models: {draft: {directory: other/weak}}\n"
+          "    drafters: [{name: small_model, model: draft}]\n"
+          "    policy: {name: auto, budget: 3, target_ms: measured,\n"
+          "             calibration: {acceptance: [.1], draft_ms: 7}}\n"
+          "    verifier: {name: multi_round}\n",
+          kTables),
+      Curves().at("flat"));
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  const Params& policy = *CellOf(*experiment, "own").section.Find("policy");
+  EXPECT_EQ(policy.Find("batch")->text(), "4");
+  EXPECT_EQ(policy.Find("target_ms")->entries().size(), 2u);
+  EXPECT_EQ(policy.Find("draft_ms")->text(), "0.4");
+  EXPECT_EQ(policy.Find("calibration"), nullptr);  // another machine's
+  EXPECT_EQ(policy.Find("acceptance")->items().front().text(), "0.820862");
+}
+
+TEST(Measured, PlansForTheWidestPass) {
+  const auto plan = [](const std::string& text) {
+    const auto file = ParseYaml(text, "file.yaml");
+    return PlanCosts(ReadExperiment(*file, {}).value()).value();
+  };
+  const CostPlan trees = plan(absl::StrCat(kExperiment, kTables));
+  EXPECT_EQ(trees.rows, 65);
+  EXPECT_EQ(trees.targets.size(), 1u);
+  // The weak drafter's draws for sequoia and for a chain are alike, those of a
+  // tree that is ranked are stated.
+  EXPECT_EQ(trees.probes.size(), 3u);
+}
+
+TEST(Measured, RefusesByName) {
+  const auto refused = [](const std::string& from, const std::string& to,
+                          const std::string& weights = "bf16") {
+    const std::string text = absl::StrCat(kExperiment, kTables);
+    const std::string other = absl::StrReplaceAll(text, {{from, to}});
+    EXPECT_NE(text, other);
+    return std::string(
+        Completed(other, Curves().at("flat"), weights).status().message());
+  };
+  EXPECT_THAT(refused("drafter: strong", "drafter: other"),
+              HasSubstr("no table of drafter strong; expected other or weak"));
+  EXPECT_THAT(refused("target: large, weights: bf16, drafter: strong",
+                      "target: small, weights: bf16, drafter: strong"),
+              HasSubstr("no table of target large for drafter strong; expected "
+                        "small"));
+  EXPECT_THAT(refused("question: Does it?", "question: Really?", "q8"),
+              HasSubstr("no table of weights q8 for drafter weak, target "
+                        "large; expected bf16"));
+  EXPECT_THAT(
+      refused("sampling: {temperature: 0}", "sampling: {temperature: 0.5}"),
+      HasSubstr("no table of temperature 0.5 for drafter weak, target "
+                "large, weights bf16; expected 0"));
+  EXPECT_THAT(refused("draws: deterministic, rounds: 100, reached: [[50]",
+                      "draws: independent, rounds: 100, reached: [[50]"),
+              HasSubstr("no table of draws deterministic for drafter strong"));
+  EXPECT_THAT(refused("    trunks:\n      - {drafter: 1, policy: {name: chain, "
+                      "gamma: 1}}\n      - drafter: 0\n        policy:",
+                      "    policy:"),
+              HasSubstr("file.yaml:17:13: measured: what several drafters"));
+}
+
+std::string ReadError(const std::string& experiment,
+                      const std::string& tables) {
+  const auto file = ParseYaml(absl::StrCat(experiment, tables), "file.yaml");
+  if (!file.ok()) return std::string(file.status().message());
+  return std::string(ReadExperiment(*file, {}).status().message());
+}
+
+TEST(Measured, TablesThatCannotBeAreRefusedAtTheirPlace) {
+  EXPECT_THAT(ReadError(kExperiment, ""),
+              HasSubstr("missing key 'acceptance', which `measured` needs"));
+  const std::string table =
+      "acceptance:\n  - {target: a, weights: bf16, drafter: b, temperature: 0, "
+      "draws: deterministic, rounds: 9, reached: [[9, 8]], accepted: [[5, "
+      "2]]}\n";
+  const auto error = [&](const std::string& from, const std::string& to) {
+    return ReadError(kExperiment, absl::StrReplaceAll(table, {{from, to}}));
+  };
+  EXPECT_EQ(ReadError(kExperiment, table), "");
+  EXPECT_THAT(error("[[5, 2]]", "[[5]]"),
+              HasSubstr("file.yaml:23:122: expected as many depths and ranks"));
+  EXPECT_THAT(error("[[5, 2]]", "[[10, 2]]"), HasSubstr("no larger count"));
+  EXPECT_THAT(error("[[5, 2]]", "[[-1, 2]]"), HasSubstr("from 0"));
+  EXPECT_THAT(error("rounds: 9", "rounds: 8"),
+              HasSubstr("expected no more than the 8 rounds"));
+  EXPECT_THAT(error("draws: deterministic", "draws: odd"),
+              HasSubstr("independent, without_replacement or deterministic"));
+  EXPECT_THAT(error("weights: bf16, ", ""), HasSubstr("'weights'"));
+  EXPECT_THAT(error("rounds: 9", "rounds: 9, more: 1"), HasSubstr("'more'"));
+  EXPECT_THAT(ReadError(kExperiment,
+                        absl::StrCat(table, table.substr(table.find("  -")))),
+              HasSubstr("file.yaml:24:5: a second table of drafter b"));
+  EXPECT_THAT(ReadError(kExperiment, "acceptance: 3\n"),
+              HasSubstr("expected what `banyan fastest --acceptance` writes"));
+}
+
+TEST(Measured, NeighboursNeedPredictions) {
+  EXPECT_THAT(
+      ReadError(absl::StrReplaceAll(kExperiment, {{"{chains: measured}",
+                                                   "{neighbours: false}"}}),
+                kTables),
+      HasSubstr("file.yaml:5:23: compare: 'neighbours' needs `chains: "
+                "measured`"));
+}
+
+TEST(Acceptance, IsReadAsItWasWritten) {
+  const auto file = ParseYaml(kTables, "file.yaml");
+  const auto tables = ReadAcceptance(*file->Find("acceptance"));
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  ASSERT_EQ(tables->size(), 2u);
+  const auto again = ReadAcceptance(*ParseYaml(ToYaml(*tables), "again.yaml"));
+  ASSERT_TRUE(again.ok()) << again.status();
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ((*tables)[i].key, (*again)[i].key);
+    EXPECT_EQ((*tables)[i].rounds, (*again)[i].rounds);
+    EXPECT_EQ((*tables)[i].reached, (*again)[i].reached);
+    EXPECT_EQ((*tables)[i].accepted, (*again)[i].accepted);
+  }
+  EXPECT_THAT((*tables)[1].ByDepth(),
+              ElementsAre(.8, .9, testing::DoubleEq(32. / 36)));
+  EXPECT_EQ((*tables)[1].Drafted(), .5);
+  EXPECT_THAT((*tables)[0].ByRank(),
+              ElementsAre(testing::DoubleEq(362. / 441),
+                          testing::DoubleEq(79. / 441 / 2),
+                          testing::DoubleEq(79. / 441 / 4)));
+}
+
+}  // namespace
+}  // namespace banyan
