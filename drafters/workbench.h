@@ -123,6 +123,13 @@ class Workbench {
     return OpenAt<T>(place, {.about = about}, open);
   }
 
+  // The same, made of the file for `owner`, such as a model.
+  template <typename T>
+  absl::StatusOr<std::shared_ptr<const T>> OpenFor(
+      const Params& place, std::shared_ptr<const void> owner, Opener<T> open) {
+    return OpenAt<T>(place, {.owner = std::move(owner)}, open);
+  }
+
   // The drafter of a section, for one that is made of drafters. Requires
   // SetBuilder(), which BuildDrafter (catalogue.h) calls.
   absl::StatusOr<std::unique_ptr<Drafter>> Build(const Params& section);

@@ -56,6 +56,11 @@ absl::StatusOr<std::unique_ptr<Scores>> ScoreOne(const Model& model,
   return std::move(scores.front());
 }
 
+absl::StatusOr<std::shared_ptr<const Model>> Model::WithOutputs(
+    absl::Span<const TokenId> /*tokens*/) const {
+  return absl::UnimplementedError("the model has no output matrix to trim");
+}
+
 absl::StatusOr<std::unique_ptr<DeviceRound>> Model::NewDeviceRound(
     Session& /*session*/, const RoundPlan& /*plan*/,
     std::unique_ptr<DeviceDrafter> /*drafter*/) const {

@@ -193,6 +193,13 @@ class Model {
       Session& session, const RoundPlan& plan,
       std::unique_ptr<DeviceDrafter> drafter) const;
 
+  // This model with logits for these tokens of its vocabulary alone: for all
+  // others they are -infinity. Shares what it can with it. Unimplemented where
+  // nothing is saved by it (TrimOutputs in trimmed_model.h). Requires tokens of
+  // the vocabulary, ascending, one at least.
+  virtual absl::StatusOr<std::shared_ptr<const Model>> WithOutputs(
+      absl::Span<const TokenId> tokens) const;
+
   // Waits until all work of all sessions is done, and all else that the model's
   // device was given before. A time that is to be of finished work is taken
   // after this.

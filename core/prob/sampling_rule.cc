@@ -214,4 +214,34 @@ absl::StatusOr<Distribution> SamplingRule::ApplyTo(
   return Truncate(row, options_);
 }
 
+absl::StatusOr<Distribution> SamplingRule::ApplyToSome(
+    std::vector<double> logits, absl::Span<const TokenId> tokens,
+    int vocab_size, absl::Span<const TokenId> history,
+    absl::Span<const TokenId> path) const {
+  Check(logits.size() == tokens.size(), "a logit for each token");
+  const bool plain = options_.repetition_penalty == 1 &&
+                     options_.banned.empty() && (greedy() || !leaves_out());
+  if (!plain) {
+    std::vector<double> row(static_cast<std::size_t>(vocab_size), kNever);
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      row[static_cast<std::size_t>(tokens[i])] = logits[i];
+    return ApplyTo(std::move(row), history, path);
+  }
+  BANYAN_RETURN_IF_ERROR(CheckLogits(logits));
+  const double largest = LargestInLanes(logits.data(), logits.size(), kNever);
+  if (largest == kNever) return NoTokenLeft();
+  if (greedy()) {
+    const auto first = std::find(logits.begin(), logits.end(), largest);
+    return Distribution::OneHot(
+        vocab_size, tokens[static_cast<std::size_t>(first - logits.begin())]);
+  }
+  Exponentiate(logits.data(), logits.size(), options_.temperature, largest);
+  SparseSum sum;
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    sum.Add(static_cast<std::size_t>(tokens[i]), logits[i]);
+  DivideAll(logits.data(), logits.size(), sum.Total());
+  return Distribution::Sparse(vocab_size, {tokens.begin(), tokens.end()},
+                              std::move(logits));
+}
+
 }  // namespace banyan

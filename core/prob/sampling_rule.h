@@ -61,6 +61,13 @@ class SamplingRule {
   absl::StatusOr<Distribution> Apply(absl::Span<const double> logits,
                                      absl::Span<const TokenId> history,
                                      absl::Span<const TokenId> path) const;
+  // The same, to the last bit, of a row of `vocab_size` numbers that are
+  // -infinity but for those of `tokens`, which ascend: logits[i] is that of
+  // tokens[i].
+  absl::StatusOr<Distribution> ApplyToSome(
+      std::vector<double> logits, absl::Span<const TokenId> tokens,
+      int vocab_size, absl::Span<const TokenId> history,
+      absl::Span<const TokenId> path) const;
   // The same of a row that it may use up, which saves a copy.
   absl::StatusOr<Distribution> ApplyTo(std::vector<double> logits,
                                        absl::Span<const TokenId> history,

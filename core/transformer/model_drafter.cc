@@ -23,7 +23,9 @@ namespace {
 TransformerDrafterTraits TraitsOf(TransformerSession& session) {
   const Transformer& model = session.model();
   return {.backend = &model.backend(),
-          .used_vocab = model.options().used_vocab,
+          .used_vocab = model.outputs().all() ? model.options().used_vocab
+                                              : model.vocab_size(),
+          .columns = model.outputs().ByToken(model.vocab_size()),
           .most_levels = model.context_limit(),
           .longest_text = model.context_limit(),
           .session = &session};

@@ -257,7 +257,7 @@ absl::Status TransformerPass::Head() {
   const auto multiply = [&] {
     if (end == first) return absl::OkStatus();
     return backend_.Linear({.x = normed_.Rows(first, end - first),
-                            .weight = &weights.head(),
+                            .weight = &model_.head(),
                             .bias = {},
                             .y = logits_.Rows(first, end - first)});
   };

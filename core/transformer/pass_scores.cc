@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +20,7 @@
 #include "core/prob/distribution.h"
 #include "core/prob/logits.h"
 #include "core/prob/sampling_rule.h"
+#include "core/transformer/output_tokens.h"
 #include "core/transformer/transformer.h"
 
 namespace banyan {
@@ -39,6 +41,15 @@ absl::Status DownloadRow(Backend& backend, const Tensor& x, int row,
 }  // namespace
 
 absl::Status PassScores::Read(int row, std::vector<double>& logits) const {
+  if (const OutputTokens& outputs = model_.outputs(); !outputs.all()) {
+    std::vector<double> some;
+    BANYAN_RETURN_IF_ERROR(ReadSome(row, some));
+    logits.assign(static_cast<std::size_t>(vocab_size()),
+                  -std::numeric_limits<double>::infinity());
+    for (std::size_t i = 0; i < some.size(); ++i)
+      logits[static_cast<std::size_t>(outputs.tokens[i])] = some[i];
+    return absl::OkStatus();
+  }
   std::vector<float> numbers(static_cast<std::size_t>(model_.logits()));
   BANYAN_RETURN_IF_ERROR(DownloadRow(model_.backend(), Logits(row).row, 0,
                                      AsBytes(absl::MakeSpan(numbers))));
@@ -51,13 +62,32 @@ absl::Status PassScores::Read(int row, std::vector<double>& logits) const {
   return absl::OkStatus();
 }
 
+absl::Status PassScores::ReadSome(int row, std::vector<double>& logits) const {
+  std::vector<float> numbers(static_cast<std::size_t>(model_.logits()));
+  BANYAN_RETURN_IF_ERROR(DownloadRow(model_.backend(), Logits(row).row, 0,
+                                     AsBytes(absl::MakeSpan(numbers))));
+  std::vector<float> some;
+  for (const int column : model_.outputs().columns)
+    some.push_back(numbers[static_cast<std::size_t>(column)]);
+  BANYAN_RETURN_IF_ERROR(CheckFinite(some));
+  logits.assign(some.begin(), some.end());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Distribution> PassScores::Law(
     int row, const SamplingRule& rule, absl::Span<const TokenId> history,
     absl::Span<const TokenId> path) const {
+  if (const OutputTokens& outputs = model_.outputs(); !outputs.all()) {
+    std::vector<double> logits;
+    BANYAN_RETURN_IF_ERROR(ReadSome(row, logits));
+    return rule.ApplyToSome(std::move(logits), outputs.tokens, vocab_size(),
+                            history, path);
+  }
   return model_.backend().Law({Logits(row), &rule, history, path});
 }
 
 absl::StatusOr<std::vector<TokenLogit>> PassScores::Best(int row, int k) const {
+  if (!model_.outputs().all()) return Scores::Best(row, k);
   return model_.backend().Best({Logits(row), k});
 }
 

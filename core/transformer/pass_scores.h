@@ -33,7 +33,9 @@ class PassScores : public Scores {
         logits_from_(logits_from),
         taps_(std::move(taps)) {}
 
-  int vocab_size() const override { return model_.logits(); }
+  int vocab_size() const override {
+    return model_.outputs().all() ? model_.logits() : model_.vocab_size();
+  }
   absl::Status Read(int row, std::vector<double>& logits) const override;
   absl::StatusOr<Distribution> Law(
       int row, const SamplingRule& rule, absl::Span<const TokenId> history,
@@ -44,6 +46,8 @@ class PassScores : public Scores {
 
  private:
   LogitRow Logits(int row) const;
+  // Those of the model's output tokens, in their order.
+  absl::Status ReadSome(int row, std::vector<double>& logits) const;
 
   const Transformer& model_;
   std::shared_ptr<Workspace> workspace_;

@@ -21,6 +21,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/owned_tensor.h"
 #include "core/ops/tensor.h"
+#include "core/ops/weight.h"
 #include "core/prob/round_plan.h"
 #include "core/transformer/device_drafter.h"
 #include "core/transformer/pass.h"
@@ -92,17 +93,46 @@ absl::StatusOr<std::unique_ptr<Transformer>> Transformer::Load(
   BANYAN_ASSIGN_OR_RETURN(
       TransformerWeights weights,
       LoadTransformerWeights(checkpoint, options.format, *backend, borrowed));
+  std::shared_ptr<const Weight> head = weights.Lend().head;
   return absl::WrapUnique(new Transformer(
-      architecture, options, std::move(weights), std::move(backend)));
+      architecture, options,
+      std::make_shared<const TransformerWeights>(std::move(weights)),
+      std::move(head), std::move(backend)));
+}
+
+absl::StatusOr<std::shared_ptr<const Model>> Transformer::WithOutputs(
+    absl::Span<const TokenId> tokens) const {
+  const std::vector<int> columns = outputs_.ByToken(vocab_size());
+  std::vector<int> rows;
+  TransformerOptions options = options_;
+  options.token_of.clear();
+  options.used_vocab = 0;
+  for (const TokenId token : tokens) {
+    const int row =
+        outputs_.all() ? token : columns[static_cast<std::size_t>(token)];
+    if (row < 0 || (outputs_.all() && row >= options_.used_vocab)) continue;
+    rows.push_back(row);
+    options.token_of.push_back(token);
+  }
+  if (rows.empty())
+    return absl::InvalidArgumentError(
+        "expected a token that the model has a logit for, found none");
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Weight> head,
+                          RowsOf(*head_, rows, *backend_));
+  return absl::WrapUnique(new Transformer(architecture_, std::move(options),
+                                          weights_, std::move(head), backend_));
 }
 
 Transformer::Transformer(Architecture architecture, TransformerOptions options,
-                         TransformerWeights weights,
+                         std::shared_ptr<const TransformerWeights> weights,
+                         std::shared_ptr<const Weight> head,
                          std::shared_ptr<Backend> backend)
     : architecture_(std::move(architecture)),
-      options_(options),
+      options_(std::move(options)),
       backend_(std::move(backend)),
       weights_(std::move(weights)),
+      head_(std::move(head)),
+      outputs_(options_.token_of),
       workspaces_(std::make_shared<Workspaces>()) {
   if (options_.used_vocab == 0) options_.used_vocab = logits();
   if (architecture_.rope)
@@ -112,8 +142,10 @@ Transformer::Transformer(Architecture architecture, TransformerOptions options,
 ModelFacts Transformer::facts() const {
   return {.format = options_.format,
           .source_format = architecture_.source_format,
-          .streamed_bytes = weights_.streamed_bytes(),
-          .operations_per_token = 2 * weights_.streamed_numbers(),
+          .streamed_bytes = weights_->layer_bytes() + head_->bytes(),
+          .operations_per_token =
+              2 * (weights_->layer_numbers() +
+                   double{1} * head_->rows() * head_->columns()),
           .end_of_text = architecture_.end_of_text,
           .device = backend_->facts().device,
           .backend = backend_->description(),

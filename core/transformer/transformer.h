@@ -21,7 +21,9 @@
 #include "core/ops/backend.h"
 #include "core/ops/owned_tensor.h"
 #include "core/ops/tensor.h"
+#include "core/ops/weight.h"
 #include "core/prob/round_plan.h"
+#include "core/transformer/output_tokens.h"
 #include "core/transformer/rotation.h"
 #include "core/transformer/weights.h"
 #include "core/transformer/workspace.h"
@@ -33,6 +35,9 @@ struct TransformerOptions {
   // Tokens that may be emitted: the tokenizer's. The logits of the rows that
   // only pad the vocabulary are -infinity. 0: every row of logits.
   int used_vocab = 0;
+  // By column of logits the token that it is of, -1 for none; empty: the
+  // vocabulary's.
+  std::vector<TokenId> token_of = {};
 };
 
 class Transformer : public Model {
@@ -46,10 +51,11 @@ class Transformer : public Model {
 
   int vocab_size() const override { return architecture_.vocab_size; }
   // Numbers in a row of logits; of most models one for each token.
-  int logits() const { return weights_.head().rows(); }
+  int logits() const { return head().rows(); }
+  const OutputTokens& outputs() const { return outputs_; }
   int context_limit() const override { return architecture_.context_limit; }
   int layers() const override {
-    return static_cast<int>(weights_.layers.size());
+    return static_cast<int>(weights_->layers.size());
   }
   int hidden_size() const override { return architecture_.hidden_size; }
   absl::string_view grown_from() const override {
@@ -59,6 +65,10 @@ class Transformer : public Model {
   std::unique_ptr<Session> NewSession() const override;
   absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(
       absl::Span<const ScoreRequest> requests) const override;
+  // As WithOutputs has it; InvalidArgument if the model has logits for none of
+  // the tokens.
+  absl::StatusOr<std::shared_ptr<const Model>> WithOutputs(
+      absl::Span<const TokenId> tokens) const override;
   absl::Status Finish() const override { return backend_->Finish(); }
   absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
       Session& session, const RoundPlan& plan,
@@ -67,7 +77,8 @@ class Transformer : public Model {
   const Architecture& architecture() const { return architecture_; }
   const TransformerOptions& options() const { return options_; }
   // For drafters that read the target's embedding and output head.
-  const TransformerWeights& weights() const { return weights_; }
+  const TransformerWeights& weights() const { return *weights_; }
+  const Weight& head() const { return *head_; }
   Backend& backend() const { return *backend_; }
   const std::shared_ptr<Backend>& shared_backend() const { return backend_; }
   // Of a model whose positions are not learned.
@@ -81,12 +92,16 @@ class Transformer : public Model {
 
  private:
   Transformer(Architecture architecture, TransformerOptions options,
-              TransformerWeights weights, std::shared_ptr<Backend> backend);
+              std::shared_ptr<const TransformerWeights> weights,
+              std::shared_ptr<const Weight> head,
+              std::shared_ptr<Backend> backend);
 
   Architecture architecture_;
   TransformerOptions options_;
   std::shared_ptr<Backend> backend_;  // outlives the weights
-  TransformerWeights weights_;
+  std::shared_ptr<const TransformerWeights> weights_;
+  std::shared_ptr<const Weight> head_;
+  OutputTokens outputs_;
   std::optional<Rotation> rotation_;
   std::shared_ptr<Workspaces> workspaces_;
   mutable std::mutex angles_turn_;

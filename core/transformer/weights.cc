@@ -16,6 +16,7 @@
 #include "core/checkpoint/weight_rows.h"
 #include "core/device/buffer.h"
 #include "core/ops/backend.h"
+#include "core/ops/owned_tensor.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 
@@ -144,7 +145,7 @@ absl::StatusOr<TransformerLayer> ReadLayer(const Loader& loader,
 
 }  // namespace
 
-std::vector<const Weight*> TransformerWeights::streamed() const {
+std::vector<const Weight*> TransformerWeights::matrices() const {
   std::vector<const Weight*> matrices;
   if (fuse) matrices.push_back(fuse.get());
   for (const TransformerLayer& layer : layers)
@@ -152,26 +153,68 @@ std::vector<const Weight*> TransformerWeights::streamed() const {
          {layer.query_key_value.get(), layer.output.get(), layer.gate_up.get(),
           layer.down.get()})
       matrices.push_back(weight);
-  matrices.push_back(&head());
   return matrices;
 }
 
-double TransformerWeights::streamed_numbers() const {
+double TransformerWeights::layer_numbers() const {
   double numbers = 0;
-  for (const Weight* weight : streamed())
+  for (const Weight* weight : matrices())
     numbers += double{1} * weight->rows() * weight->columns();
   return numbers;
 }
 
-std::size_t TransformerWeights::streamed_bytes() const {
+std::size_t TransformerWeights::layer_bytes() const {
   std::size_t bytes = 0;
-  for (const Weight* weight : streamed()) bytes += weight->bytes();
+  for (const Weight* weight : matrices()) bytes += weight->bytes();
   return bytes;
 }
 
 std::size_t TransformerWeights::total_bytes() const {
-  return streamed_bytes() + (own_head ? embedding->bytes() : 0) +
+  return layer_bytes() + embedding->bytes() +
+         (own_head ? own_head->bytes() : 0) +
          (positions ? positions->bytes() : 0);
+}
+
+absl::StatusOr<std::shared_ptr<const Weight>> RowsOf(
+    const Weight& matrix, const std::vector<int>& rows, Backend& backend) {
+  constexpr int kAtOnce = 1024;  // rows that are read from the device
+  const auto columns = static_cast<std::size_t>(matrix.columns());
+  std::vector<float> numbers;
+  int read = 0;  // rows before those in `numbers`
+  const auto source = [&](int first, int count, float* out) -> absl::Status {
+    for (int row = first; row < first + count; ++row) {
+      const auto have = static_cast<int>(numbers.size() / columns);
+      if (row >= read + have) {
+        read = row;
+        const int some = std::min(kAtOnce, static_cast<int>(rows.size()) - row);
+        const auto bytes = static_cast<std::size_t>(some) * sizeof(int);
+        BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Buffer> ids,
+                                backend.Allocate(bytes));
+        BANYAN_RETURN_IF_ERROR(
+            backend.Upload({reinterpret_cast<const std::byte*>(
+                                &rows[static_cast<std::size_t>(row)]),
+                            bytes},
+                           *ids, 0));
+        BANYAN_ASSIGN_OR_RETURN(
+            const OwnedTensor y,
+            OwnedTensor::New(some, matrix.columns(), backend));
+        BANYAN_RETURN_IF_ERROR(
+            backend.Embed({{ids.get(), 0, some}, &matrix, y.view}));
+        BANYAN_RETURN_IF_ERROR(y.Download(numbers, backend));
+      }
+      std::copy_n(
+          numbers.begin() + static_cast<std::ptrdiff_t>(
+                                static_cast<std::size_t>(row - read) * columns),
+          columns, out);
+      out += columns;
+    }
+    return absl::OkStatus();
+  };
+  BANYAN_ASSIGN_OR_RETURN(
+      std::unique_ptr<Weight> packed,
+      backend.Pack(matrix.format(), static_cast<int>(rows.size()),
+                   matrix.columns(), source));
+  return std::shared_ptr<const Weight>(std::move(packed));
 }
 
 std::size_t WeightBytes(const Architecture& architecture, WeightFormat format) {

@@ -56,17 +56,21 @@ struct TransformerWeights {
   RowVector final_norm, final_norm_bias;
   std::shared_ptr<const Weight> own_head;  // null if the embedding is the head
 
-  const Weight& head() const { return own_head ? *own_head : *embedding; }
   BorrowedWeights Lend() const {
     return {embedding, own_head ? own_head : embedding};
   }
-  // The matrices a pass reads: all but the embedding's, and their numbers.
-  std::vector<const Weight*> streamed() const;
-  double streamed_numbers() const;
-  // Their bytes, and those of all matrices.
-  std::size_t streamed_bytes() const;
+  // The matrices a pass reads but for the head, their numbers and their bytes.
+  std::vector<const Weight*> matrices() const;
+  double layer_numbers() const;
+  std::size_t layer_bytes() const;
+  // Of all matrices.
   std::size_t total_bytes() const;
 };
+
+// Rows of a matrix as one of its own: the same numbers in f32 and bf16, and in
+// q8 rounded anew.
+absl::StatusOr<std::shared_ptr<const Weight>> RowsOf(
+    const Weight& matrix, const std::vector<int>& rows, Backend& backend);
 
 // About what they will take, read from nothing.
 std::size_t WeightBytes(const Architecture& architecture, WeightFormat format);

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
@@ -13,8 +14,8 @@
 namespace banyan {
 
 absl::StatusOr<Proposals> DepthLaws(
-    const std::vector<std::vector<double>>& logits, const SamplingRule& rule,
-    const DraftRequest& request) {
+    const std::vector<std::vector<double>>& logits, const LogitTokens& of,
+    const SamplingRule& rule, const DraftRequest& request) {
   std::map<int, Distribution> laws;  // by depth; nodes of one depth share it
   Proposals proposals;
   for (int node : request.nodes) {
@@ -25,8 +26,12 @@ absl::StatusOr<Proposals> DepthLaws(
       continue;
     }
     if (laws.count(depth) == 0) {
-      BANYAN_ASSIGN_OR_RETURN(
-          laws[depth], rule.Apply(logits[at], request.context->tokens, {}));
+      const std::vector<TokenId>& text = request.context->tokens;
+      BANYAN_ASSIGN_OR_RETURN(laws[depth],
+                              of.tokens.empty()
+                                  ? rule.Apply(logits[at], text, {})
+                                  : rule.ApplyToSome(logits[at], of.tokens,
+                                                     of.vocab_size, text, {}));
     }
     proposals.push_back(laws[depth]);
   }

@@ -5,16 +5,25 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/token.h"
 #include "core/prob/sampling_rule.h"
 #include "drafters/drafter.h"
 
 namespace banyan {
 
+// The tokens that logits are of, ascending, and of how many there are; no
+// tokens: of all, in their order.
+struct LogitTokens {
+  absl::Span<const TokenId> tokens;
+  int vocab_size = 0;
+};
+
 // For each node of the request what `rule` makes of the logits for its depth,
 // [0] being the root's; nothing below the last.
 absl::StatusOr<Proposals> DepthLaws(
-    const std::vector<std::vector<double>>& logits, const SamplingRule& rule,
-    const DraftRequest& request);
+    const std::vector<std::vector<double>>& logits, const LogitTokens& of,
+    const SamplingRule& rule, const DraftRequest& request);
 
 }  // namespace banyan
 

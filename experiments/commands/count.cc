@@ -1,8 +1,12 @@
 // banyan count: how often tokens stand in texts, and which follows which.
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -17,7 +21,9 @@
 #include "core/base/token.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/json/json_value.h"
+#include "core/tokenizer/token_names.h"
 #include "core/tokenizer/tokenizer.h"
+#include "drafters/draft_vocabulary.h"
 #include "drafters/text/token_counts.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
@@ -35,6 +41,7 @@ struct Options {
   OutputPath out;
   std::vector<std::string> files;
   bool json = false;
+  int top = 0;  // tokens of a vocabulary that is written instead; 0: none
 };
 
 // Counts the text alone: no token is added before or after, and what looks like
@@ -68,6 +75,56 @@ absl::Status CountFiles(const Options& options, const Tokenizer& tokenizer,
                    ": expected a text, found no token"));
 }
 
+// The most frequent tokens, ties by rising id, and those that end a text.
+std::vector<TokenId> TopTokens(const std::vector<std::int64_t>& counts,
+                               const std::vector<TokenId>& ends, int wanted) {
+  std::vector<TokenId> order(counts.size());
+  std::iota(order.begin(), order.end(), TokenId{0});
+  const auto count = [&](TokenId token) {
+    const bool is_end =
+        std::find(ends.begin(), ends.end(), token) != ends.end();
+    return is_end ? std::numeric_limits<std::int64_t>::max()
+                  : counts[static_cast<std::size_t>(token)];
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](TokenId a, TokenId b) { return count(a) > count(b); });
+  order.resize(static_cast<std::size_t>(wanted));
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+// Writes the vocabulary and tells how much of the text it holds.
+absl::Status WriteTop(const Options& options, const Checkpoint& checkpoint,
+                      const Tokenizer& tokenizer, const TokenCounter& counter) {
+  const std::vector<std::int64_t> counts = counter.counts().unigram;
+  const DraftVocabulary vocabulary = {
+      .tokenizer = NameOfTokens(tokenizer),
+      .vocab_size = checkpoint.architecture().vocab_size,
+      .tokens = TopTokens(counts, checkpoint.architecture().end_of_text,
+                          options.top)};
+  BANYAN_RETURN_IF_ERROR(WriteOutput(options.out, ToJson(vocabulary)));
+  std::int64_t held = 0;
+  for (const TokenId token : vocabulary.tokens)
+    held += counts[static_cast<std::size_t>(token)];
+  const double share =
+      static_cast<double>(held) / static_cast<double>(counter.tokens());
+  if (options.json)
+    std::cout << JsonValue({{"out", options.out.path()},
+                            {"documents", counter.documents()},
+                            {"tokens", counter.tokens()},
+                            {"kept", options.top},
+                            {"share", share}})
+                     .Text(2)
+              << "\n";
+  else
+    std::cout << absl::StreamFormat(
+        "%s: %s of %d, %.2f %% of the %s in %s\n", options.out.path(),
+        Counted(options.top, "token"), vocabulary.vocab_size, 100 * share,
+        Counted(counter.tokens(), "token"),
+        Counted(counter.documents(), "document"));
+  return absl::OkStatus();
+}
+
 void Print(const Options& options, const TokenCounter& counter,
            std::int64_t bytes) {
   if (options.json) {
@@ -95,8 +152,15 @@ absl::Status Count(const Options& options) {
     PrintWarning(warning);
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer,
                           Tokenizer::Load(options.model));
-  TokenCounter counter(checkpoint->architecture().vocab_size);
+  const int vocab_size = checkpoint->architecture().vocab_size;
+  if (options.top > vocab_size)
+    return absl::InvalidArgumentError(
+        absl::StrCat("--top: expected at most the model's ", vocab_size,
+                     " tokens, found ", options.top));
+  TokenCounter counter(vocab_size);
   BANYAN_RETURN_IF_ERROR(CountFiles(options, *tokenizer, counter));
+  if (options.top > 0)
+    return WriteTop(options, *checkpoint, *tokenizer, counter);
   BANYAN_RETURN_IF_ERROR(
       WriteTokenCounts(options.out.path(), counter.counts()));
   std::error_code of_a_device;  // which keeps no byte
@@ -112,10 +176,13 @@ void AddCountCommand(CommandLine& line) {
   Command command = line.Add(
       "count",
       "Counts the tokens of texts, and which follows which, for the drafters "
-      "unigram and bigram.",
+      "unigram and bigram; or, with --top, lists the most frequent tokens, for "
+      "a drafter's vocabulary.",
       "  banyan count --model models/pycode-target --out counts.safetensors "
       "\\\n"
-      "      experiments/workloads/README.md");
+      "      experiments/workloads/README.md\n"
+      "  banyan count --model models/pycode-target --out vocabulary.json \\\n"
+      "      --top 512 experiments/workloads/README.md");
   const auto options = std::make_shared<Options>();
   command
       .Option("--model", &options->model,
@@ -127,9 +194,15 @@ void AddCountCommand(CommandLine& line) {
               "The file to write; an older one is replaced.")
       .Required();
   command
+      .Option("--top", &options->top,
+              "Instead of counts, write so many of the most frequent tokens, "
+              "those that end a text among them.")
+      .AtLeast(1);
+  command
       .Option("files", &options->files,
               "Texts, a document each; or .jsonl files, with a document "
-              "under 'text' in the object on each line.")
+              "under 'text', or some under 'turns', in the object on each "
+              "line.")
       .Required();
   command.Flag("--json", &options->json, "Print JSON.");
   command.OnCall([options] { return Count(*options); });

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -39,10 +40,15 @@ absl::Status ForEachLine(const std::string& path, absl::string_view file,
                             number));
     if (!line.root().is_object())
       return line.root().Expected("an object with a text under 'text'");
-    BANYAN_ASSIGN_OR_RETURN(const std::string text,
-                            line.root().At("text").String());
-    BANYAN_RETURN_IF_ERROR(At(absl::StrCat(path, ":", number),
-                              visit(text, static_cast<std::int64_t>(end))));
+    std::vector<JsonAt> texts = {line.root().At("text")};
+    if (const JsonAt turns = line.root().At("turns"); turns.exists()) {
+      BANYAN_ASSIGN_OR_RETURN(texts, turns.Items());
+    }
+    for (const JsonAt& one : texts) {
+      BANYAN_ASSIGN_OR_RETURN(const std::string text, one.String());
+      BANYAN_RETURN_IF_ERROR(At(absl::StrCat(path, ":", number),
+                                visit(text, static_cast<std::int64_t>(end))));
+    }
   }
   return absl::OkStatus();
 }

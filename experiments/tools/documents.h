@@ -18,11 +18,12 @@ using DocumentVisitor = absl::FunctionRef<absl::Status(
 
 // Visits the documents of a file in order: of a file whose name ends in .jsonl
 // the text under `text` in the JSON object on each line, as `training corpus`
-// writes them; any other file is one document. NotFound if there is no such
-// file; InvalidArgument if it cannot be read, is larger than 4 GiB, or has a
-// line that is no such object; else the visitor's first error. What is wrong
-// with a line or a document says "FILE:LINE: ", or "FILE: " where it is the
-// whole file.
+// writes them, or each of those under `turns`, as `training talk` does; any
+// other file is one document. NotFound if there is no such file;
+// InvalidArgument if it cannot be read, is larger than 4 GiB, or has a line
+// that is no such object; else the visitor's first error. What is wrong with a
+// line or a document says "FILE:LINE: ", or "FILE: " where it is the whole
+// file.
 absl::Status ForEachDocument(const std::string& path, DocumentVisitor visit);
 
 }  // namespace banyan

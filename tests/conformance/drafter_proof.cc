@@ -22,6 +22,7 @@
 #include "decode/method.h"
 #include "drafters/assets.h"
 #include "drafters/catalogue.h"
+#include "drafters/draft_vocabulary.h"
 #include "drafters/drafter.h"
 #include "drafters/heads/eagle/head.h"
 #include "drafters/heads/medusa/heads.h"
@@ -173,6 +174,11 @@ DrafterProof::DrafterProof(const ProofSize& size, double temperature)
   MustBuildIndex(folder_.path() + "/index", CorpusOf(size.letters),
                  {.vocab_size = size.letters, .shard_tokens = 8});
   bench_.AddFolder("index", "index", Params::Scalar(folder_.path() + "/index"));
+  // All but one token of the last drafts.
+  DraftVocabulary some = {.vocab_size = size.letters};
+  for (TokenId token = 1; token < size.letters; ++token)
+    some.tokens.push_back(token);
+  folder_.Write("vocabulary.json", ToJson(some));
   const absl::Status written = WriteTokenCounts(
       folder_.path() + "/counts.safetensors", CountsOf(size.letters));
   Check(written.ok(), written.message());

@@ -89,7 +89,9 @@ TEST(DeviceAndHost, GoOnWhereTheTextGrowsLong) {
 TEST(DeviceAndHost, TakeTurnsWithTheHosts) {
   Models models("llama");
   for (const char* drafter :
-       {"small_model", "medusa", "eagle1", "eagle31_fc_norm", "mtp_mimo"}) {
+       {"small_model", "small_model, trimmed", "medusa", "medusa, trimmed",
+        "eagle1", "eagle1, trimmed", "eagle3_safeai, trimmed",
+        "eagle31_fc_norm", "mtp_mimo"}) {
     if (std::string(drafter) == "eagle1") models.TakeEagleTarget();
     const DecodedSetting setting = {drafter,
                                     "expansion {branching: [2, 2]}",

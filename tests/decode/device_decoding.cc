@@ -6,8 +6,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+#include "core/model/trimmed_model.h"
 #include "core/ops/backend.h"
 #include "core/ops/weight.h"
 #include "core/prob/sampling_rule.h"
@@ -60,15 +65,32 @@ absl::StatusOr<Decoder> DecoderOf(const Models& models,
   if (!setting.drafter.empty()) {
     const SamplingRule rule(setting.sampling);
     std::unique_ptr<Drafter> drafter;
-    if (setting.drafter == "medusa") {
-      drafter = std::make_unique<Medusa>(models.heads, rule);
-    } else if (setting.drafter == "small_model") {
-      drafter = std::make_unique<SmallModel>(models.draft, rule);
+    absl::string_view name = setting.drafter;
+    std::vector<TokenId> some;  // tokens that it has logits for; none: all
+    if (absl::ConsumeSuffix(&name, kTrimmed))
+      for (TokenId token = 1; token < models.target->options().used_vocab;
+           token += 2)
+        some.push_back(token);
+    if (name == "medusa") {
+      std::shared_ptr<const MedusaHeads> heads = models.heads;
+      if (!some.empty()) {
+        BANYAN_ASSIGN_OR_RETURN(
+            heads, TrimHeads(heads, some, models.target->vocab_size()));
+      }
+      drafter = std::make_unique<Medusa>(std::move(heads), rule);
+    } else if (name == "small_model") {
+      std::shared_ptr<const Model> draft = models.draft;
+      if (!some.empty()) {
+        BANYAN_ASSIGN_OR_RETURN(draft, TrimOutputs(draft, some));
+      }
+      drafter = std::make_unique<SmallModel>(std::move(draft), rule);
     } else {
       BANYAN_ASSIGN_OR_RETURN(
           std::shared_ptr<const EagleHead> head,
-          LoadEagleHead(absl::StrCat(kEagles, setting.drafter),
-                        *models.target));
+          LoadEagleHead(absl::StrCat(kEagles, name), *models.target));
+      if (!some.empty()) {
+        BANYAN_ASSIGN_OR_RETURN(head, TrimHead(head, some));
+      }
       drafter = std::make_unique<Eagle>(std::move(head), rule);
     }
     trunks.push_back(TrunkOf(std::move(drafter), setting.policy, setting.law));

@@ -52,8 +52,11 @@ struct Models {
   std::shared_ptr<const MedusaHeads> heads;
 };
 
+inline constexpr char kTrimmed[] = ", trimmed";
+
 struct DecodedSetting {
-  // None, small_model, medusa, or an EAGLE head of tests/goldens/eagle.py.
+  // None, small_model, medusa, or an EAGLE head of tests/goldens/eagle.py; with
+  // kTrimmed after it with logits for every second token alone.
   std::string drafter;
   std::string policy;
   std::string verifier;

@@ -11,7 +11,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/status_macros.h"
-#include "core/base/token.h"
 #include "core/model/context.h"
 #include "core/model/device_round.h"
 #include "core/ops/backend.h"
@@ -28,18 +27,6 @@
 namespace banyan {
 namespace {
 
-// By token of the target, its column of the head's logits.
-std::vector<int> ColumnsOf(const DeviceHeadSource& source) {
-  const std::vector<TokenId>& token_of = source.token_of;
-  if (token_of.empty()) return {};
-  std::vector<int> columns(static_cast<std::size_t>(source.target.vocab_size()),
-                           -1);
-  for (std::size_t i = 0; i < token_of.size(); ++i)
-    if (token_of[i] >= 0)
-      columns[static_cast<std::size_t>(token_of[i])] = static_cast<int>(i);
-  return columns;
-}
-
 TransformerDrafterTraits TraitsOf(const DeviceHeadSource& source,
                                   TransformerSession& session) {
   const Transformer& network = session.model();
@@ -48,7 +35,7 @@ TransformerDrafterTraits TraitsOf(const DeviceHeadSource& source,
   return {
       .backend = &source.target.backend(),
       .used_vocab = source.target.options().used_vocab,
-      .columns = ColumnsOf(source),
+      .columns = network.outputs().ByToken(source.target.vocab_size()),
       .most_levels = network.context_limit(),
       // A text has a pair fewer than tokens.
       .longest_text = network.context_limit() + 1,

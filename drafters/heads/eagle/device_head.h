@@ -21,7 +21,6 @@ namespace banyan {
 struct DeviceHeadSource {
   const EagleSpec& spec;
   const EagleReduction& reduction;
-  const std::vector<TokenId>& token_of;  // EagleFile::token_of
   const Transformer& target;
   int output_tap = 0;
 };

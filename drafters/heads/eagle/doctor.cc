@@ -103,9 +103,8 @@ absl::Status CountText(const Model& target, const EagleHead& head,
     vectors.clear();
     rows.clear();
     for (int i = 0; i < batch.size(); ++i) {
-      BANYAN_ASSIGN_OR_RETURN(
-          const Distribution law,
-          head.Law(*all.front(), i, SamplingRule(), {}, {}));
+      BANYAN_ASSIGN_OR_RETURN(const Distribution law,
+                              all.front()->Law(i, SamplingRule(), {}, {}));
       // After the pair's token, which stands one place on.
       steps[static_cast<std::size_t>(step)].Count(
           text.laws[static_cast<std::size_t>(i + step + 1)], law);

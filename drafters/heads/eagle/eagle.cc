@@ -19,6 +19,7 @@
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
+#include "drafters/draft_vocabulary.h"
 #include "drafters/drafter.h"
 #include "drafters/heads/eagle/doctor.h"
 #include "drafters/heads/eagle/growth.h"
@@ -280,8 +281,8 @@ absl::StatusOr<Proposals> Eagle::Sequence::LawsOf(
     output_of_[node] = {passes_.size(), row};
     BANYAN_ASSIGN_OR_RETURN(
         Distribution law,
-        head_.Law(*scores, row, drafter_.rules_.Of(tree.law()),
-                  request.context->tokens, TokensTo(tree, request.nodes[i])));
+        scores->Law(row, drafter_.rules_.Of(tree.law()),
+                    request.context->tokens, TokensTo(tree, request.nodes[i])));
     laws.push_back(std::move(law));
   }
   passes_.push_back(std::move(scores));
@@ -330,6 +331,7 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
   Params name;
   in.Required("head", name,
               "A name of `models`: a directory of an EAGLE head.");
+  const Params* vocabulary = TakeVocabulary(in);
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const EagleHead> head,
@@ -337,25 +339,28 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
                               "heads", name, [&](const std::string& folder) {
                                 return LoadEagleHead(folder, bench.target());
                               }));
+  BANYAN_ASSIGN_OR_RETURN(
+      head, Trimmed<EagleHead>(std::move(head), vocabulary, bench, TrimHead));
   return std::make_unique<Eagle>(std::move(head), std::move(rule));
 }
 
 }  // namespace
 
 DrafterRow EagleRow() {
-  return {.name = "eagle",
-          .sentence =
-              "A network on the target's hidden states that feeds "
-              "itself: EAGLE of every version, and multi-token "
-              "prediction.",
-          .laws = EveryLaw(),
-          .build = Build,
-          .examples = {"{head: head}"},
-          .folder_key = "heads",
-          .heads = {.growable = OpenGrowableEagle,
-                    .examine = ExamineEagle,
-                    .describe = DescribeEagle},
-          .twin = "pairs"};
+  return {
+      .name = "eagle",
+      .sentence =
+          "A network on the target's hidden states that feeds "
+          "itself: EAGLE of every version, and multi-token "
+          "prediction.",
+      .laws = EveryLaw(),
+      .build = Build,
+      .examples = {"{head: head}", "{head: head, vocabulary: vocabulary.json}"},
+      .folder_key = "heads",
+      .heads = {.growable = OpenGrowableEagle,
+                .examine = ExamineEagle,
+                .describe = DescribeEagle},
+      .twin = "pairs"};
 }
 
 }  // namespace banyan

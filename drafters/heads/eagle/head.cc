@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,10 +16,9 @@
 #include "core/checkpoint/checkpoint.h"
 #include "core/model/device_round.h"
 #include "core/model/model.h"
+#include "core/model/trimmed_model.h"
 #include "core/ops/backend.h"
 #include "core/ops/owned_tensor.h"
-#include "core/prob/distribution.h"
-#include "core/prob/sampling_rule.h"
 #include "core/transformer/session.h"
 #include "core/transformer/transformer.h"
 #include "drafters/heads/eagle/device_head.h"
@@ -32,13 +30,12 @@ namespace {
 
 class TransformerHead : public EagleHead {
  public:
-  TransformerHead(EagleSpec spec, std::vector<TokenId> token_of,
-                  const Transformer& target)
-      : spec_(std::move(spec)),
-        token_of_(std::move(token_of)),
-        target_(target) {}
+  TransformerHead(EagleSpec spec, const Transformer& target)
+      : spec_(std::move(spec)), target_(target) {}
 
-  absl::Status Load(const Checkpoint& checkpoint);
+  // `token_of`: EagleFile's.
+  absl::Status Load(const Checkpoint& checkpoint,
+                    std::vector<TokenId> token_of);
 
   const Model& network() const override { return *network_; }
   std::vector<int> taps() const override { return spec_.taps; }
@@ -47,16 +44,10 @@ class TransformerHead : public EagleHead {
   }
   absl::Status VectorsOf(absl::Span<const float> states, int rows,
                          std::vector<float>& vectors) const override;
-  absl::StatusOr<Distribution> Law(
-      const Scores& scores, int row, const SamplingRule& rule,
-      absl::Span<const TokenId> history,
-      absl::Span<const TokenId> path) const override;
-
   std::unique_ptr<DeviceDrafter> OnDevice(
       Session& session, std::function<absl::Status()> read_all) const override {
     return NewDeviceHead({.spec = spec_,
                           .reduction = reduction_,
-                          .token_of = token_of_,
                           .target = target_,
                           .output_tap = output_tap()},
                          static_cast<TransformerSession&>(session),
@@ -65,19 +56,20 @@ class TransformerHead : public EagleHead {
 
  private:
   const EagleSpec spec_;
-  std::vector<TokenId> token_of_;  // by logit; empty: the target's tokens
   const Transformer& target_;
   std::unique_ptr<Transformer> network_;
   EagleReduction reduction_;
 };
 
-absl::Status TransformerHead::Load(const Checkpoint& checkpoint) {
+absl::Status TransformerHead::Load(const Checkpoint& checkpoint,
+                                   std::vector<TokenId> token_of) {
   TransformerOptions options = {.format = target_.options().format};
   // Tokens that only pad the target's vocabulary have no logit here either.
   const int used = target_.options().used_vocab;
-  if (token_of_.empty()) options.used_vocab = used;
-  for (TokenId& token : token_of_)
+  if (token_of.empty()) options.used_vocab = used;
+  for (TokenId& token : token_of)
     if (token >= used) token = -1;
+  options.token_of = std::move(token_of);
   BANYAN_ASSIGN_OR_RETURN(
       network_, Transformer::Load(checkpoint, options, target_.shared_backend(),
                                   target_.weights().Lend()));
@@ -108,20 +100,29 @@ absl::Status TransformerHead::VectorsOf(absl::Span<const float> states,
   return out.Download(vectors, backend);
 }
 
-absl::StatusOr<Distribution> TransformerHead::Law(
-    const Scores& scores, int row, const SamplingRule& rule,
-    absl::Span<const TokenId> history, absl::Span<const TokenId> path) const {
-  if (token_of_.empty())
-    return EagleHead::Law(scores, row, rule, history, path);
-  std::vector<double> own;
-  BANYAN_RETURN_IF_ERROR(scores.Read(row, own));
-  std::vector<double> logits(static_cast<std::size_t>(target_.vocab_size()),
-                             -std::numeric_limits<double>::infinity());
-  for (std::size_t i = 0; i < token_of_.size(); ++i)
-    if (token_of_[i] >= 0)
-      logits[static_cast<std::size_t>(token_of_[i])] = own[i];
-  return rule.ApplyTo(std::move(logits), history, path);
-}
+// Another head with its network's logits for some tokens alone.
+class TrimmedHead : public EagleHead {
+ public:
+  TrimmedHead(std::shared_ptr<const EagleHead> head,
+              std::shared_ptr<const Model> network)
+      : head_(std::move(head)), network_(std::move(network)) {}
+
+  const Model& network() const override { return *network_; }
+  std::vector<int> taps() const override { return head_->taps(); }
+  int output_tap() const override { return head_->output_tap(); }
+  absl::Status VectorsOf(absl::Span<const float> states, int rows,
+                         std::vector<float>& vectors) const override {
+    return head_->VectorsOf(states, rows, vectors);
+  }
+  std::unique_ptr<DeviceDrafter> OnDevice(
+      Session& session, std::function<absl::Status()> read_all) const override {
+    return head_->OnDevice(session, std::move(read_all));
+  }
+
+ private:
+  std::shared_ptr<const EagleHead> head_;
+  std::shared_ptr<const Model> network_;
+};
 
 }  // namespace
 
@@ -131,15 +132,19 @@ absl::Status EagleHead::VectorsOf(absl::Span<const float> states, int /*rows*/,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Distribution> EagleHead::Law(
-    const Scores& scores, int row, const SamplingRule& rule,
-    absl::Span<const TokenId> history, absl::Span<const TokenId> path) const {
-  return scores.Law(row, rule, history, path);
-}
-
 std::unique_ptr<DeviceDrafter> EagleHead::OnDevice(
     Session& /*session*/, std::function<absl::Status()> /*read_all*/) const {
   return nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<const EagleHead>> TrimHead(
+    const std::shared_ptr<const EagleHead>& head,
+    const std::vector<TokenId>& tokens) {
+  // The network lives as long as its head.
+  const std::shared_ptr<const Model> network(head, &head->network());
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Model> trimmed,
+                          TrimOutputs(network, tokens));
+  return std::make_shared<TrimmedHead>(head, std::move(trimmed));
 }
 
 absl::StatusOr<std::unique_ptr<EagleHead>> LoadEagleHead(
@@ -158,9 +163,10 @@ absl::StatusOr<std::unique_ptr<EagleHead>> LoadEagleHead(
                                          .layers = target.layers(),
                                          .vocab_size = target.vocab_size()},
                                         turn));
-  auto head = std::make_unique<TransformerHead>(
-      std::move(file.spec), std::move(file.token_of), *transformer);
-  BANYAN_RETURN_IF_ERROR(head->Load(*file.checkpoint));
+  auto head =
+      std::make_unique<TransformerHead>(std::move(file.spec), *transformer);
+  BANYAN_RETURN_IF_ERROR(
+      head->Load(*file.checkpoint, std::move(file.token_of)));
   return head;
 }
 

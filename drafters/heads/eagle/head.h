@@ -13,8 +13,6 @@
 #include "core/base/token.h"
 #include "core/model/device_round.h"
 #include "core/model/model.h"
-#include "core/prob/distribution.h"
-#include "core/prob/sampling_rule.h"
 #include "drafters/heads/eagle/layouts.h"
 
 namespace banyan {
@@ -25,7 +23,7 @@ class EagleHead {
   virtual ~EagleHead() = default;
 
   // Its rows start from vectors (ScoreRequest::vectors), hidden_size() numbers
-  // each.
+  // each; its tokens are the target's.
   virtual const Model& network() const = 0;
   // The target's hidden states that a pair reads, in the order in which
   // VectorsOf takes them.
@@ -37,11 +35,6 @@ class EagleHead {
   // side. Unless overridden the states are the vectors.
   virtual absl::Status VectorsOf(absl::Span<const float> states, int rows,
                                  std::vector<float>& vectors) const;
-  // What `rule` makes of a row of the network's scores, a law of the target's
-  // tokens (Scores::Law). Unless overridden they are the network's.
-  virtual absl::StatusOr<Distribution> Law(
-      const Scores& scores, int row, const SamplingRule& rule,
-      absl::Span<const TokenId> history, absl::Span<const TokenId> path) const;
   // Its part in rounds on the target's device, null if it has none: of a
   // session of the network, which `read_all` has read all pairs but the
   // root's.
@@ -56,6 +49,11 @@ absl::StatusOr<std::unique_ptr<EagleHead>> LoadEagleHead(
     const std::string& directory, const Model& target);
 absl::StatusOr<std::unique_ptr<EagleHead>> LoadEagleHead(
     const std::string& directory, const Model& target, TurnEagle turn);
+
+// The head with logits for these tokens alone (TrimOutputs).
+absl::StatusOr<std::shared_ptr<const EagleHead>> TrimHead(
+    const std::shared_ptr<const EagleHead>& head,
+    const std::vector<TokenId>& tokens);
 
 }  // namespace banyan
 

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/status_macros.h"
+#include "core/base/token.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/model/context.h"
@@ -26,9 +27,11 @@
 #include "core/ops/weight.h"
 #include "core/prob/logits.h"
 #include "core/transformer/device_drafter.h"
+#include "core/transformer/output_tokens.h"
 #include "core/transformer/pass.h"
 #include "core/transformer/transformer.h"
 #include "core/transformer/weights.h"
+#include "drafters/heads/depth_laws.h"
 #include "drafters/heads/medusa/heads_file.h"
 
 namespace banyan {
@@ -70,6 +73,11 @@ class TransformerHeads : public MedusaHeads {
   absl::Status LoadHead(const MedusaFile& file, int number);
 
   int count() const override { return static_cast<int>(heads_.size()); }
+  LogitTokens outputs() const override {
+    return {outputs_.tokens, target_.vocab_size()};
+  }
+  absl::StatusOr<std::shared_ptr<const MedusaHeads>> WithOutputs(
+      absl::Span<const TokenId> tokens) const override;
   absl::Status Score(absl::Span<const float> hidden,
                      std::vector<std::vector<double>>& logits) const override;
   absl::Status ScoreAll(
@@ -83,8 +91,8 @@ class TransformerHeads : public MedusaHeads {
     RowVector bias;
   };
   struct Head {
-    std::vector<Block> blocks;
-    std::unique_ptr<Weight> own_output;  // null: the target's
+    std::shared_ptr<const std::vector<Block>> blocks;
+    std::shared_ptr<const Weight> own_output;  // null: the shared one
   };
 
   friend class HeadsDrafter;
@@ -94,15 +102,22 @@ class TransformerHeads : public MedusaHeads {
   absl::Status RunHead(const Head& head, const Tensor& x, const Tensor& y,
                        const Tensor& logits) const;
   absl::StatusOr<std::vector<double>> Logits(absl::Span<const float> row) const;
+  int columns() const {  // of logits
+    return outputs_.all() ? target_.vocab_size()
+                          : static_cast<int>(outputs_.tokens.size());
+  }
 
   const Transformer& target_;
   std::vector<Head> heads_;
+  std::shared_ptr<const Weight> output_;  // shared; null: the target's
+  OutputTokens outputs_;
 };
 
 absl::Status TransformerHeads::LoadHead(const MedusaFile& file, int number) {
   Backend& backend = target_.backend();
   const WeightFormat format = target_.options().format;
   Head head;
+  auto blocks = std::make_shared<std::vector<Block>>();
   for (int i = 0; i < file.blocks(); ++i) {
     Block block;
     BANYAN_ASSIGN_OR_RETURN(
@@ -115,8 +130,9 @@ absl::Status TransformerHeads::LoadHead(const MedusaFile& file, int number) {
     BANYAN_ASSIGN_OR_RETURN(block.bias, NewRow(source.rows, backend));
     BANYAN_RETURN_IF_ERROR(
         backend.Upload(AsBytes(bias), *block.bias.buffer, 0));
-    head.blocks.push_back(std::move(block));
+    blocks->push_back(std::move(block));
   }
+  head.blocks = std::move(blocks);
   if (file.own_outputs()) {
     BANYAN_ASSIGN_OR_RETURN(
         head.own_output,
@@ -124,6 +140,31 @@ absl::Status TransformerHeads::LoadHead(const MedusaFile& file, int number) {
   }
   heads_.push_back(std::move(head));
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const MedusaHeads>>
+TransformerHeads::WithOutputs(absl::Span<const TokenId> tokens) const {
+  Backend& backend = target_.backend();
+  std::vector<TokenId> kept;
+  for (const TokenId token : tokens)
+    if (token < target_.options().used_vocab) kept.push_back(token);
+  if (kept.empty())
+    return absl::InvalidArgumentError(
+        "expected a token that the target emits, found none");
+  const std::vector<int> rows(kept.begin(), kept.end());
+  auto trimmed = std::make_shared<TransformerHeads>(target_);
+  trimmed->heads_ = heads_;
+  trimmed->outputs_ = OutputTokens(kept);
+  for (Head& head : trimmed->heads_) {
+    if (head.own_output != nullptr) {
+      BANYAN_ASSIGN_OR_RETURN(head.own_output,
+                              RowsOf(*head.own_output, rows, backend));
+    } else if (trimmed->output_ == nullptr) {
+      BANYAN_ASSIGN_OR_RETURN(trimmed->output_,
+                              RowsOf(target_.head(), rows, backend));
+    }
+  }
+  return trimmed;
 }
 
 absl::Status TransformerHeads::Score(
@@ -145,15 +186,14 @@ absl::Status TransformerHeads::ScoreAll(
   BANYAN_ASSIGN_OR_RETURN(
       const OwnedTensor y,
       OwnedTensor::New(rows, target_.hidden_size(), backend));
-  BANYAN_ASSIGN_OR_RETURN(
-      const OwnedTensor scores,
-      OwnedTensor::New(rows, target_.vocab_size(), backend));
+  BANYAN_ASSIGN_OR_RETURN(const OwnedTensor scores,
+                          OwnedTensor::New(rows, columns(), backend));
   std::vector<float> states;
   for (absl::Span<const float> state : hidden)
     states.insert(states.end(), state.begin(), state.end());
   logits.assign(hidden.size(), {});
   std::vector<float> numbers;
-  const auto vocab = static_cast<std::size_t>(target_.vocab_size());
+  const auto width = static_cast<std::size_t>(columns());
   for (const Head& head : heads_) {
     BANYAN_RETURN_IF_ERROR(x.Upload(states, backend));
     BANYAN_RETURN_IF_ERROR(RunHead(head, x.view, y.view, scores.view));
@@ -161,7 +201,7 @@ absl::Status TransformerHeads::ScoreAll(
     for (std::size_t row = 0; row < hidden.size(); ++row) {
       BANYAN_ASSIGN_OR_RETURN(
           std::vector<double> own,
-          Logits(absl::MakeConstSpan(numbers).subspan(row * vocab, vocab)));
+          Logits(absl::MakeConstSpan(numbers).subspan(row * width, width)));
       logits[row].push_back(std::move(own));
     }
   }
@@ -171,7 +211,7 @@ absl::Status TransformerHeads::ScoreAll(
 // One row of a head's logits.
 absl::StatusOr<std::vector<double>> TransformerHeads::Logits(
     absl::Span<const float> row) const {
-  const int used = target_.options().used_vocab;
+  const int used = outputs_.all() ? target_.options().used_vocab : columns();
   BANYAN_RETURN_IF_ERROR(
       CheckFinite(row.first(static_cast<std::size_t>(used))));
   std::vector<double> logits(row.begin(), row.end());
@@ -184,7 +224,7 @@ absl::Status TransformerHeads::RunHead(const Head& head, const Tensor& x,
                                        const Tensor& y,
                                        const Tensor& logits) const {
   Backend& backend = target_.backend();
-  for (const Block& block : head.blocks) {
+  for (const Block& block : *head.blocks) {
     BANYAN_RETURN_IF_ERROR(backend.Linear({.x = x,
                                            .weight = block.weight.get(),
                                            .bias = block.bias.view(),
@@ -195,8 +235,9 @@ absl::Status TransformerHeads::RunHead(const Head& head, const Tensor& x,
                                              .y = x,
                                              .add = true}));
   }
-  const Weight* output =
-      head.own_output ? head.own_output.get() : &target_.weights().head();
+  const Weight* output = head.own_output ? head.own_output.get()
+                         : output_       ? output_.get()
+                                         : &target_.head();
   return backend.Linear({.x = x, .weight = output, .bias = {}, .y = logits});
 }
 
@@ -214,7 +255,7 @@ class HeadsDrafter : public TransformerDrafter {
     }
     BANYAN_ASSIGN_OR_RETURN(
         drafter->logits_,
-        OwnedTensor::New(1, target.vocab_size(), target.backend()));
+        OwnedTensor::New(1, heads.columns(), target.backend()));
     return drafter;
   }
 
@@ -246,13 +287,15 @@ class HeadsDrafter : public TransformerDrafter {
 
  private:
   explicit HeadsDrafter(const TransformerHeads& heads)
-      : TransformerDrafter({.backend = &heads.target_.backend(),
-                            .used_vocab = heads.target_.options().used_vocab,
-                            .law_by_depth = true,
-                            .most_levels = heads.count(),
-                            .longest_text = heads.target_.context_limit(),
-                            .shortest_text = 2,  // else there is no state
-                            .taps = {kAfterFinalNorm}}),
+      : TransformerDrafter(
+            {.backend = &heads.target_.backend(),
+             .used_vocab = heads.target_.options().used_vocab,
+             .columns = heads.outputs_.ByToken(heads.target_.vocab_size()),
+             .law_by_depth = true,
+             .most_levels = heads.count(),
+             .longest_text = heads.target_.context_limit(),
+             .shortest_text = 2,  // else there is no state
+             .taps = {kAfterFinalNorm}}),
         heads_(heads) {}
 
   const TransformerHeads& heads_;
@@ -264,7 +307,49 @@ absl::StatusOr<std::unique_ptr<DeviceDrafter>> TransformerHeads::OnDevice()
   return HeadsDrafter::Create(*this);
 }
 
+// Computes all logits and gives some.
+class MaskedHeads : public MedusaHeads {
+ public:
+  MaskedHeads(std::shared_ptr<const MedusaHeads> heads,
+              std::vector<TokenId> tokens, int vocab_size)
+      : heads_(std::move(heads)),
+        tokens_(std::move(tokens)),
+        vocab_size_(vocab_size) {}
+
+  int count() const override { return heads_->count(); }
+  LogitTokens outputs() const override { return {tokens_, vocab_size_}; }
+  absl::Status Score(absl::Span<const float> hidden,
+                     std::vector<std::vector<double>>& logits) const override {
+    BANYAN_RETURN_IF_ERROR(heads_->Score(hidden, logits));
+    for (std::vector<double>& head : logits) {
+      const std::vector<double> all = std::move(head);
+      head.clear();
+      for (const TokenId token : tokens_)
+        head.push_back(all[static_cast<std::size_t>(token)]);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  std::shared_ptr<const MedusaHeads> heads_;
+  std::vector<TokenId> tokens_;
+  int vocab_size_;
+};
+
 }  // namespace
+
+absl::StatusOr<std::shared_ptr<const MedusaHeads>> MedusaHeads::WithOutputs(
+    absl::Span<const TokenId> /*tokens*/) const {
+  return absl::UnimplementedError("heads without an output matrix to trim");
+}
+
+absl::StatusOr<std::shared_ptr<const MedusaHeads>> TrimHeads(
+    const std::shared_ptr<const MedusaHeads>& heads,
+    const std::vector<TokenId>& tokens, int vocab_size) {
+  auto trimmed = heads->WithOutputs(tokens);
+  if (!absl::IsUnimplemented(trimmed.status())) return trimmed;
+  return std::make_shared<MaskedHeads>(heads, tokens, vocab_size);
+}
 
 absl::Status MedusaHeads::ScoreAll(
     absl::Span<const absl::Span<const float>> hidden,

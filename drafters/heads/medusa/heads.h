@@ -9,8 +9,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/token.h"
 #include "core/model/device_round.h"
 #include "core/model/model.h"
+#include "drafters/heads/depth_laws.h"
 
 namespace banyan {
 
@@ -20,10 +22,12 @@ class MedusaHeads {
   virtual ~MedusaHeads() = default;
 
   virtual int count() const = 0;
+  virtual LogitTokens outputs() const { return {}; }
 
   // `hidden` is the target's hidden state after the final norm at some token.
   // logits[i] becomes head i's for the token i + 2 places on: one number per
-  // token of the vocabulary, -infinity where the target never emits one.
+  // token of the vocabulary, -infinity where the target never emits one, or
+  // one per token of outputs().
   virtual absl::Status Score(
       absl::Span<const float> hidden,
       std::vector<std::vector<double>>& logits) const = 0;
@@ -32,6 +36,10 @@ class MedusaHeads {
   virtual absl::Status ScoreAll(
       absl::Span<const absl::Span<const float>> hidden,
       std::vector<std::vector<std::vector<double>>>& logits) const;
+  // These heads with logits for some tokens alone. Unimplemented where nothing
+  // is saved by it (TrimHeads).
+  virtual absl::StatusOr<std::shared_ptr<const MedusaHeads>> WithOutputs(
+      absl::Span<const TokenId> tokens) const;
   // For rounds that the target's device runs; null if they are not on it.
   virtual absl::StatusOr<std::unique_ptr<DeviceDrafter>> OnDevice() const;
 };
@@ -41,6 +49,12 @@ class MedusaHeads {
 // no transformer, as MedusaFile::Open does, or if there is no memory.
 absl::StatusOr<std::unique_ptr<MedusaHeads>> LoadMedusaHeads(
     const std::string& directory, const Model& target);
+
+// MedusaHeads::WithOutputs; where heads have nothing to trim, some that compute
+// all logits and give those of `tokens`. The target has vocab_size tokens.
+absl::StatusOr<std::shared_ptr<const MedusaHeads>> TrimHeads(
+    const std::shared_ptr<const MedusaHeads>& heads,
+    const std::vector<TokenId>& tokens, int vocab_size);
 
 }  // namespace banyan
 

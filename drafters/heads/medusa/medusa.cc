@@ -15,6 +15,7 @@
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
 #include "core/prob/sampling_rule.h"
+#include "drafters/draft_vocabulary.h"
 #include "drafters/drafter.h"
 #include "drafters/heads/depth_laws.h"
 #include "drafters/heads/medusa/growth.h"
@@ -96,9 +97,10 @@ absl::StatusOr<std::vector<Proposals>> Medusa::Propose(
   }
   std::vector<Proposals> all;
   for (const DraftRequest& request : requests) {
-    BANYAN_ASSIGN_OR_RETURN(Proposals laws,
-                            DepthLaws(SessionOf<Sequence>(request).logits,
-                                      rules_.Of(request.tree->law()), request));
+    BANYAN_ASSIGN_OR_RETURN(
+        Proposals laws,
+        DepthLaws(SessionOf<Sequence>(request).logits, heads_->outputs(),
+                  rules_.Of(request.tree->law()), request));
     all.push_back(std::move(laws));
   }
   return all;
@@ -111,6 +113,7 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
   Params name;
   in.Required("heads", name,
               "A name of `models`: a directory of Medusa heads.");
+  const Params* vocabulary = TakeVocabulary(in);
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const MedusaHeads> heads,
@@ -118,6 +121,13 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
                               "heads", name, [&](const std::string& folder) {
                                 return LoadMedusaHeads(folder, bench.target());
                               }));
+  BANYAN_ASSIGN_OR_RETURN(
+      heads, Trimmed<MedusaHeads>(
+                 std::move(heads), vocabulary, bench,
+                 [&](const std::shared_ptr<const MedusaHeads>& whole,
+                     const std::vector<TokenId>& tokens) {
+                   return TrimHeads(whole, tokens, bench.target().vocab_size());
+                 }));
   return std::make_unique<Medusa>(std::move(heads), std::move(rule));
 }
 
@@ -130,7 +140,8 @@ DrafterRow MedusaRow() {
               "no pass of its own.",
           .laws = EveryLaw(),
           .build = Build,
-          .examples = {"{heads: heads}"},
+          .examples = {"{heads: heads}",
+                       "{heads: heads, vocabulary: vocabulary.json}"},
           .folder_key = "heads",
           .heads = {.growable = OpenGrowableMedusa},
           .twin = "heads"};

@@ -153,9 +153,9 @@ absl::StatusOr<std::vector<Proposals>> Pass::Propose(
     absl::Span<const DraftRequest> requests) {
   std::vector<Proposals> all;
   for (const DraftRequest& request : requests) {
-    BANYAN_ASSIGN_OR_RETURN(Proposals laws,
-                            DepthLaws(SessionOf<PassSession>(request).logits,
-                                      rules_.Of(request.tree->law()), request));
+    BANYAN_ASSIGN_OR_RETURN(
+        Proposals laws, DepthLaws(SessionOf<PassSession>(request).logits, {},
+                                  rules_.Of(request.tree->law()), request));
     all.push_back(std::move(laws));
   }
   return all;

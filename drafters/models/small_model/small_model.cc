@@ -12,9 +12,11 @@
 #include "core/base/status_macros.h"
 #include "core/model/context.h"
 #include "core/model/model.h"
+#include "core/model/trimmed_model.h"
 #include "core/prob/sampling_rule.h"
 #include "core/transformer/device_drafter.h"
 #include "core/transformer/session.h"
+#include "drafters/draft_vocabulary.h"
 #include "drafters/drafter.h"
 #include "drafters/row.h"
 #include "drafters/session_drafter.h"
@@ -73,9 +75,12 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
                                                Workbench& bench) {
   Params name;
   in.Required("model", name, "A name of `models`.");
+  const Params* vocabulary = TakeVocabulary(in);
   BANYAN_ASSIGN_OR_RETURN(SamplingRule rule, bench.TakeRule(in));
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, bench.Open(name));
+  BANYAN_ASSIGN_OR_RETURN(
+      model, Trimmed<Model>(std::move(model), vocabulary, bench, TrimOutputs));
   return std::make_unique<SmallModel>(std::move(model), std::move(rule));
 }
 
@@ -87,7 +92,8 @@ DrafterRow SmallModelRow() {
               "A language model of the target's vocabulary with its own cache.",
           .laws = EveryLaw(),
           .build = Build,
-          .examples = {"{model: draft}"},
+          .examples = {"{model: draft}",
+                       "{model: draft, vocabulary: vocabulary.json}"},
           .twin = "model"};
 }
 

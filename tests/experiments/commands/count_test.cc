@@ -2,11 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -223,6 +225,44 @@ TEST_F(CountCommand, WritesWhatTheDraftersRead) {
     EXPECT_EQ(drafted.at("ids"), plain.at("ids")) << name;
     EXPECT_GT(drafted.at("rounds").at(0).at("nodes"), 0) << name;
   }
+}
+
+// From text to a drafter with fewer logits, which drafts those tokens alone.
+TEST_F(CountCommand, ListsTheMostFrequentTokensForADrafter) {
+  const std::string file = folder_.Write(
+      "chats.jsonl", "{\"turns\": [\"def f(x):\", \"    return x\"]}\n");
+  const std::string out = folder_.path() + "/vocabulary.json";
+  const std::string count =
+      absl::StrCat("count --model ", kModel, " --out ", out, " --top ");
+  const Outcome outcome = RunProgram(count + "12 " + file);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("vocabulary.json: 12 tokens of 2048, "));
+  EXPECT_THAT(outcome.out, HasSubstr("in 2 documents"));
+  const nlohmann::json list =
+      nlohmann::json::parse(folder_.Read("vocabulary.json"));
+  const std::vector<int> tokens = list.at("tokens");
+  ASSERT_EQ(tokens.size(), 12u);
+  EXPECT_TRUE(std::is_sorted(tokens.begin(), tokens.end()));
+  const std::set<int> kept(tokens.begin(), tokens.end());
+  const std::string generate = absl::StrCat(
+      "generate --model ", kModel,
+      " --prompt 'def f(x):' --temperature 0 --max-new-tokens 24 --json ");
+  const nlohmann::json plain = RunForJson(generate);
+  const auto method = [&](const std::string& more) {
+    return folder_.Write(
+        "method.yaml",
+        absl::StrCat("models: {draft: {directory: ",
+                     std::filesystem::absolute(kModel).string(),
+                     "}}\ndrafters: [{name: small_model, model: draft", more,
+                     "}]\npolicy: {name: chain, gamma: 3}\n"
+                     "verifier: {name: match}\n"));
+  };
+  const std::string trimmed = method(", vocabulary: vocabulary.json");
+  const nlohmann::json drafted = RunForJson(generate + "--method " + trimmed);
+  EXPECT_EQ(drafted.at("ids"), plain.at("ids"));
+  EXPECT_GT(drafted.at("rounds").at(0).at("nodes"), 0);
+  ExpectRefused(count + "4096 " + file, "--top",
+                "expected at most the model's 2048 tokens, found 4096");
 }
 
 TEST(TokenCounter, RefusesATokenThatTheModelDoesNotHave) {

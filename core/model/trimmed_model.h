@@ -1,0 +1,22 @@
+// A model with logits for some tokens alone (FR-Spec, arXiv:2502.14856).
+#ifndef BANYAN_CORE_MODEL_TRIMMED_MODEL_H_
+#define BANYAN_CORE_MODEL_TRIMMED_MODEL_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/token.h"
+#include "core/model/model.h"
+
+namespace banyan {
+
+// Model::WithOutputs; where a model has nothing to trim, one that computes all
+// logits and gives those of `tokens`. Fails as WithOutputs.
+absl::StatusOr<std::shared_ptr<const Model>> TrimOutputs(
+    const std::shared_ptr<const Model>& model,
+    const std::vector<TokenId>& tokens);
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_MODEL_TRIMMED_MODEL_H_

@@ -1,0 +1,154 @@
+// The list of tokens that a drafter has logits for.
+#include "drafters/draft_vocabulary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "configs/loader/loader.h"
+#include "core/base/params.h"
+#include "core/base/token.h"
+#include "core/model/context.h"
+#include "core/prob/distribution.h"
+#include "core/prob/sampling_rule.h"
+#include "core/tokenizer/token_names.h"
+#include "drafters/assets.h"
+#include "drafters/catalogue.h"
+#include "drafters/drafter.h"
+#include "drafters/workbench.h"
+#include "tests/conformance/toys.h"
+#include "tests/core/checkpoint/files.h"
+#include "tests/drafters/asking.h"
+#include "tests/support/made/toy_tokenizer.h"
+#include "tests/support/models.h"
+#include "tests/support/solo.h"
+#include "tree/draft_tree.h"
+
+namespace banyan {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string ReadError(const std::string& text) {
+  const TestFolder folder;
+  const std::string path = folder.Write("list.json", text);
+  const absl::Status status = ReadDraftVocabulary(path).status();
+  if (status.ok()) return "";
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), testing::StartsWith(path));
+  return std::string(status.message()).substr(path.size());
+}
+
+std::string List(const std::string& tokens) {
+  return absl::StrCat(
+      "{\"tokenizer\": \"\", \"vocab_size\": 5, \"tokens\": ", tokens, "}");
+}
+
+TEST(DraftVocabulary, IsReadAsItWasWritten) {
+  const TestFolder folder;
+  const DraftVocabulary list = {"0123456789abcdef", 9, {1, 4, 8}};
+  const auto read = ReadDraftVocabulary(folder.Write("list", ToJson(list)));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->tokenizer, list.tokenizer);
+  EXPECT_EQ(read->vocab_size, 9);
+  EXPECT_EQ(read->tokens, list.tokens);
+  const auto other = ReadDraftVocabulary(folder.Write("list", List("[4, 0]")));
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_THAT(other->tokens, ElementsAre(0, 4));  // in order
+}
+
+TEST(DraftVocabulary, RefusesListsThatCannotBe) {
+  EXPECT_EQ(ReadError(List("[1, 2]")), "");
+  EXPECT_THAT(ReadError(List("[1, 2, 1]")),
+              HasSubstr("tokens[2]: expected a token that does not stand "
+                        "before it, found 1"));
+  EXPECT_THAT(ReadError(List("[5]")),
+              HasSubstr("tokens[0]: expected a token from 0 to 4, found 5"));
+  EXPECT_THAT(ReadError(List("[-1]")), HasSubstr("found -1"));
+  EXPECT_THAT(ReadError(List("[]")),
+              HasSubstr("tokens: expected a token at least"));
+  EXPECT_THAT(ReadError(List("[1.5]")), HasSubstr("tokens[0]"));
+  EXPECT_THAT(ReadError(List("3")), HasSubstr("tokens"));
+  EXPECT_THAT(ReadError("{\"vocab_size\": 5, \"tokens\": [1]}"),
+              HasSubstr("tokenizer"));
+  EXPECT_THAT(ReadError("{\"tokenizer\": \"\", \"tokens\": [1]}"),
+              HasSubstr("vocab_size"));
+  EXPECT_THAT(ReadError("{\"tokenizer\": \"\", \"vocab_size\": 0, "
+                        "\"tokens\": [1]}"),
+              HasSubstr("vocab_size: expected a number from 1"));
+  EXPECT_THAT(ReadError("{\"tokenizer\": \"\", \"vocab_size\": 5, \"more\": 1, "
+                        "\"tokens\": [1]}"),
+              HasSubstr("more"));
+  EXPECT_THAT(ReadError("tokens"), HasSubstr(":1"));
+  EXPECT_TRUE(absl::IsNotFound(ReadDraftVocabulary("no_such_list").status()));
+}
+
+// A bench with a small model and a folder for lists.
+class Bench {
+ public:
+  explicit Bench(std::vector<std::string> tokens)
+      : bench_(Toy({.vocab_size = 3, .seed = 1}),
+               SamplingRule({.temperature = 1}), std::make_shared<Assets>()) {
+    if (!tokens.empty()) bench_.SetTokenizer(ToyTokenizer(tokens));
+    bench_.AddModel("draft", Toy({.vocab_size = 3, .seed = 2}));
+  }
+
+  absl::StatusOr<std::unique_ptr<Drafter>> Build(const std::string& keys,
+                                                 const std::string& list) {
+    folder_.Write("list.json", list);
+    const auto section =
+        ParseYaml(absl::StrCat("{name: small_model, model: draft", keys, "}"),
+                  folder_.path() + "/method.yaml");
+    return BuildDrafter(*section, bench_);
+  }
+  std::string Refusal(const std::string& list) {
+    const auto built = Build(", vocabulary: list.json", list);
+    return std::string(built.status().message());
+  }
+
+ private:
+  TestFolder folder_;
+  Workbench bench_;
+};
+
+TEST(DraftVocabulary, IsOfTheTargetsTokenizer) {
+  const std::string own = NameOfTokens(*ToyTokenizer({"a", "b", "bb"}));
+  const std::string list = ToJson({own, 3, {0, 2}});
+  EXPECT_EQ(Bench({"a", "b", "bb"}).Refusal(list), "");
+  EXPECT_EQ(Bench({}).Refusal(list), "");  // a target without a tokenizer
+  EXPECT_EQ(Bench({"a", "b", "bb"}).Refusal(ToJson({"", 3, {0, 2}})), "");
+  EXPECT_THAT(Bench({"a", "b", "c"}).Refusal(list),
+              testing::AllOf(HasSubstr("method.yaml:1:"),
+                             HasSubstr("expected the target's tokenizer, "),
+                             HasSubstr(absl::StrCat("found ", own))));
+  EXPECT_THAT(Bench({"a", "b", "bb"}).Refusal(ToJson({own, 4, {0, 2}})),
+              HasSubstr("expected tokens of the target's 3, found those of 4"));
+  EXPECT_THAT(Bench({}).Refusal("{"), HasSubstr("list.json"));
+}
+
+TEST(DraftVocabulary, LeavesProposalsOfItsTokensAlone) {
+  Bench bench({});
+  Solo whole(*bench.Build("", "{}"));
+  Solo some(*bench.Build(", vocabulary: list.json", ToJson({"", 3, {0, 2}})));
+  const Context context = BeginWith(whole, {3, 0, 1});
+  BeginWith(some, {3, 0, 1});
+  for (const DraftLaw law : kEveryLaw) {
+    const Distribution all = AtRoot(whole, context, law);
+    const Distribution part = AtRoot(some, context, law);
+    EXPECT_GT(all.Mass(1), 0);
+    EXPECT_EQ(part.Mass(1), 0);
+    const double rest = all.Mass(0) + all.Mass(2);
+    EXPECT_NEAR(part.Mass(0), all.Mass(0) / rest, 1e-12);
+    EXPECT_NEAR(part.Mass(2), all.Mass(2) / rest, 1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace banyan
