@@ -66,5 +66,5 @@ class Boosting(Teaching):
         missed = torch.ones_like(best, dtype=torch.bool)
         with trainer.autocast(self.options, self.device):
             for model in self.before:
-                missed &= model(ids).argmax(-1) != best
+                missed &= model(ids, self.tokens).argmax(-1) != best
         return missed

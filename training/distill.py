@@ -15,7 +15,7 @@ weights ends worse.
 
 import torch
 
-from training import data, optimizers, sampling, states, trainer
+from training import data, optimizers, sampling, states, trainer, vocabulary
 from training.data import end_of_text_id, read_ids
 from training.divergences import DIVERGENCES, agreement
 from training.errors import UserError
@@ -40,6 +40,7 @@ def add_teaching(parser):
                         default="total-variation",
                         help="what is made small (default: %(default)s)")
     states.add_arguments(parser)
+    vocabulary.add_arguments(parser)
     data.add_arguments(parser, batch=8, window=512)
     sampling.add_arguments(parser, share=0.2, whose="--writer",
                            temperature=1.0)
@@ -113,6 +114,8 @@ class Teaching:
                                         self.device)
         else:
             self.batches = data.Batches(ids, options, context)
+        self.tokens = vocabulary.read(options.vocabulary,
+                                      self.target.shape.vocab_size)
         self.divergence = DIVERGENCES[options.loss]
         if options.compile:
             for layer in (*self.target.layers, *self.student.layers):
@@ -132,9 +135,9 @@ class Teaching:
         state, if it is known."""
         with trainer.autocast(self.options, self.device):
             with torch.no_grad():
-                wanted = (self.target(ids) if hidden is None else
-                          self.target.logits(hidden))
-            return wanted, self.student(ids)
+                wanted = (self.target(ids, self.tokens) if hidden is None else
+                          self.target.logits(hidden, self.tokens))
+            return wanted, self.student(ids, self.tokens)
 
     def read(self, step):
         """The ids of a step, and both logits."""

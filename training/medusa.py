@@ -32,7 +32,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from training import data, optimizers, sampling, states, trainer
+from training import data, optimizers, sampling, states, trainer, vocabulary
 from training.data import end_of_text_id, read_ids
 from training.divergences import forward_kl
 from training.errors import UserError
@@ -74,6 +74,7 @@ def add_arguments(parser):
     sampling.add_arguments(parser, share=0.0, whose="the target, as it came,",
                            temperature=1.0)
     states.add_arguments(parser)
+    vocabulary.add_arguments(parser)
     data.add_arguments(parser, batch=8, window=512)
 
 
@@ -179,6 +180,10 @@ def run(options):
     states.check_fixed_text(options)
     if options.states and options.train_target:
         raise UserError("--states: a target that is trained has no kept states")
+    if options.vocabulary and (options.learn == "text" or options.train_target or
+                               not options.share_output):
+        raise UserError("--vocabulary: needs --share-output and --learn law, and a "
+                        "target that is not trained")
     teaching = HeadTeaching(options)
     run = trainer.Trainer(options, teaching.module, teaching.optimizers(),
                           teaching.columns)
@@ -224,6 +229,8 @@ class HeadTeaching:
                                         self.device)
         else:
             self.batches = data.Batches(ids, options, self.target.shape.context)
+        self.tokens = vocabulary.read(options.vocabulary,
+                                      self.target.shape.vocab_size)
         self.divergence = forward_kl
         self.cross_entropy = cross_entropy
         if options.compile:
@@ -248,7 +255,9 @@ class HeadTeaching:
         total, figures = 0, {}
         with trainer.autocast(self.options, self.device):
             ids, hidden = self._read(step)
-            found = self.heads(hidden, self.output())
+            shared = self.output()
+            found = self.heads(hidden, shared if self.tokens is None else
+                               shared[self.tokens])
             losses = (self.law_losses(hidden, found)
                       if self.options.learn == "law" else
                       self.text_losses(ids, found))
@@ -273,7 +282,7 @@ class HeadTeaching:
     def law_losses(self, hidden, found):
         """At t a head says what the target itself says at t + i + 1."""
         with torch.no_grad():  # heads follow the target, not it them
-            wanted = self.target.logits(hidden)
+            wanted = self.target.logits(hidden, self.tokens)
         return [self.divergence(wanted[:, i + 1:], logits[:, :-(i + 1)]).mean()
                 for i, logits in enumerate(found)]
 

@@ -186,12 +186,14 @@ class Decoder(nn.Module):
             x = layer(x, rotation, masks[window], cache)
         return self.norm(x)
 
-    def logits(self, hidden):
+    def logits(self, hidden, tokens=None):
+        """Of all tokens, or of `tokens` alone."""
         head = self.embed_tokens if self.lm_head is None else self.lm_head
-        return functional.linear(hidden, head.weight)
+        weight = head.weight if tokens is None else head.weight[tokens]
+        return functional.linear(hidden, weight)
 
-    def forward(self, ids):
-        return self.logits(self.hidden(ids)[0])
+    def forward(self, ids, tokens=None):
+        return self.logits(self.hidden(ids)[0], tokens)
 
     def size(self):
         return sum(weight.numel() for weight in self.parameters())

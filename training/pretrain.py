@@ -15,7 +15,7 @@ from training import data, optimizers, trainer
 from training.data import end_of_text_id, generator_of, read_ids
 from training.errors import UserError
 from training.files import copy_file, read_json
-from training.model import Decoder, Shape, write_model
+from training.model import Decoder, Shape, read_model, write_model
 from training.tokenizer import read_tokenizer
 
 
@@ -27,6 +27,10 @@ def add_arguments(parser):
     trainer.add_arguments(parser, steps=4000)
     optimizers.add_arguments(parser, rate=3e-3, muon_rate=0.02)
     add_shape(parser)
+    parser.add_argument("--embedding-of", metavar="DIR",
+                        help="start the embedding from the first principal "
+                        "components of this model's, which has the same "
+                        "vocabulary")
     data.add_arguments(parser, batch=16, window=512)
     parser.add_argument("--exit-scale", type=float, default=0.0, metavar="X",
                         help="weight of the early exit's loss "
@@ -61,6 +65,8 @@ def run(options):
     vocab_size = config.get("vocab_size", tokenizer.get_vocab_size())
     model = Decoder(shape_of(options, vocab_size))
     model.initialise(generator_of(options.seed, "weights"))
+    if options.embedding_of:
+        start_embedding(model, read_model(options.embedding_of))
     model.to(device)
     print(f"{model.size():,} parameters, {len(ids):,} training tokens")
     recipe = Pretraining(options, model, ids, device)
@@ -74,6 +80,22 @@ def run(options):
     run.finish("pretrain", {
         **figures, "parameters": model.size(),
         "tokens": options.steps * options.batch * options.window})
+
+
+@torch.no_grad()
+def start_embedding(model, source):
+    """As alike as tokens are in the source, so are they in the model."""
+    mine, theirs = model.embed_tokens.weight, source.embed_tokens.weight
+    if len(mine) != len(theirs):
+        raise UserError(f"--embedding-of: a vocabulary of {len(theirs):,} tokens, "
+                        f"expected {len(mine):,}")
+    if mine.shape[1] > theirs.shape[1]:
+        raise UserError(f"--embedding-of: {theirs.shape[1]} components, fewer than "
+                        f"--hidden {mine.shape[1]}")
+    centred = theirs - theirs.mean(0)
+    values, axes = torch.linalg.eigh(centred.T @ centred)  # ascending
+    start = centred @ axes[:, -mine.shape[1]:].flip(1)
+    mine.copy_(start * (mine.std() / start.std()))
 
 
 def config_beside(directory):

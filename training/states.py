@@ -68,13 +68,29 @@ class States:
         self.width = target.shape.hidden_size
         self.epoch = None
         digest = hashlib.sha256(ids.tobytes())
-        digest.update(repr((end_of_text, self.length, self.layers)).encode())
+        digest.update(repr((end_of_text, self.length)).encode())
         for weight in target.parameters():
             digest.update(weight.detach().cpu().numpy().tobytes())
-        self.path = pathlib.Path(options.states) / (
-            f"states-{digest.hexdigest()[:16]}.bf16")
+        self.name = f"states-{digest.hexdigest()[:16]}"
+        self.stored = self._finished() or self.layers
+        self.path = self._path(self.stored)
         self.file = self._open()
         self._compute(target)
+
+    def _path(self, layers):
+        name = "-".join(map(str, (self.name, *layers)))
+        return pathlib.Path(self.options.states) / f"{name}.bf16"
+
+    def _finished(self):
+        """The layers of a finished file that has this run's among others."""
+        for done in sorted(pathlib.Path(self.options.states).glob(
+                f"{self.name}*.json")):
+            layers = tuple(map(int, done.stem.split("-")[2:]))
+            if (set(self.layers) <= set(layers) and
+                    self._path(layers).exists() and
+                    read_json(done)["windows"] == len(self.starts)):
+                return layers
+        return None
 
     def batch(self, step):
         """The windows of a step: ids, one more than the states of each; the
@@ -84,8 +100,9 @@ class States:
         ids = torch.stack([self._window(number) for number in numbers]).long()
         kept = torch.from_numpy(numpy.stack([self.file[n] for n in numbers]))
         kept = kept.view(torch.bfloat16).to(self.device).float()
-        parts = kept.unflatten(-1, (len(self.layers) + 1, self.width))
-        streams = {layer: parts[:, :, i] for i, layer in enumerate(self.layers)}
+        parts = kept.unflatten(-1, (len(self.stored) + 1, self.width))
+        streams = {layer: parts[:, :, self.stored.index(layer)]
+                   for layer in self.layers}
         return ids.to(self.device), streams, parts[:, :, -1]
 
     def _number(self, place):
@@ -103,7 +120,7 @@ class States:
 
     def _open(self):
         shape = (len(self.starts), self.length,
-                 (len(self.layers) + 1) * self.width)
+                 (len(self.stored) + 1) * self.width)
         size = 2 * int(numpy.prod(shape))
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +146,7 @@ class States:
                 with trainer.autocast(self.options, self.device):
                     streams = target.streams(ids.to(self.device))
                     last = target.norm(streams[-1])
-                kept = torch.cat([streams[layer] for layer in self.layers] +
+                kept = torch.cat([streams[layer] for layer in self.stored] +
                                  [last], dim=-1).to(torch.bfloat16).cpu()
                 self.file[numbers.start:numbers.stop] = kept.view(
                     torch.int16).numpy()

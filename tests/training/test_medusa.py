@@ -121,7 +121,7 @@ class Stub:
         rows, length = ids.shape
         return torch.arange(length).expand(rows, -1), None
 
-    def logits(self, hidden):
+    def logits(self, hidden, tokens=None):
         return hidden
 
     def __call__(self, hidden, _):
@@ -136,6 +136,7 @@ class Lesson(support.FolderTest):
             precision="f32", decay=0.5, train_target=False, learn="law",
             states=None)
         lesson.device = "cpu"
+        lesson.tokens = None
         lesson.target = lesson.heads = Stub()
         lesson.author = argparse.Namespace(text=lambda ids, step: ids)
         lesson.output = lambda: None

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 from unittest import mock
 
 import numpy
@@ -93,6 +94,24 @@ class Kept(support.FolderTest):
             again = self.kept().batch(0)
         self.assertTrue(torch.equal(first[2], again[2]))
 
+    def test_a_file_with_more_layers_serves(self):
+        """One pass of the target serves heads of every kind and drafters."""
+        all_of_them = self.kept(layers=(0, 1, 2))
+        wanted = all_of_them.batch(0)
+        with mock.patch("training.model.Decoder.streams",
+                        side_effect=AssertionError("computed again")):
+            for layers in ((), (2,), (2, 0)):
+                kept = self.kept(layers=layers)
+                self.assertEqual(kept.path, all_of_them.path)
+                _, streams, last = kept.batch(0)
+                self.assertEqual(tuple(streams), layers)
+                for layer in layers:
+                    self.assertTrue(torch.equal(streams[layer], wanted[1][layer]))
+                self.assertTrue(torch.equal(last, wanted[2]))
+        # One that is not finished does not.
+        all_of_them.path.with_suffix(".json").write_text('{"windows": 1}')
+        self.assertNotEqual(self.kept(layers=(2,)).path, all_of_them.path)
+
     def test_what_was_stopped_goes_on(self):
         whole = self.kept()
         everything = numpy.array(whole.file)
@@ -123,7 +142,15 @@ class Recipes(support.FolderTest):
                 ("eagle", support.eagle("--version", 1, steps=60)),
                 ("medusa", support.heads(steps=60)),
                 ("distill", support.teach("distill", "--own-share", 0, steps=60)),
-                ("boost", support.teach("boost", "--own-share", 0, steps=60))):
+                ("distill", support.teach("distill", "--own-share", 0,
+                                          "--vocabulary", self.vocabulary(),
+                                          steps=60)),
+                ("boost", support.teach("boost", "--own-share", 0, steps=60)),
+                ("boost", support.teach("boost", "--own-share", 0,
+                                        "--vocabulary", self.vocabulary(),
+                                        steps=60)),
+                ("medusa", support.heads("--share-output", "--vocabulary",
+                                         self.vocabulary(), steps=60))):
             out = self.folder / f"{name}{len(arguments)}"
             self.train(*arguments, "--out", out, "--states", self.folder,
                        "--log-every", 10)
@@ -132,6 +159,30 @@ class Recipes(support.FolderTest):
             figure, sign = (("overlap1", -1) if name == "eagle" else ("loss", 1))
             self.assertLess(sign * float(rows[-1][figure]),
                             sign * float(rows[0][figure]), name)
+
+    def vocabulary(self):
+        """Every second token of the target."""
+        path = self.folder / "vocabulary.json"
+        size = read_model(support.tiny().target).shape.vocab_size
+        path.write_text(json.dumps({"tokenizer": "", "vocab_size": size,
+                                    "tokens": list(range(0, size, 2))}))
+        return path
+
+    def test_a_list_that_cannot_be_is_refused(self):
+        path = self.folder / "list.json"
+        size = read_model(support.tiny().target).shape.vocab_size
+        for tokens, vocab_size, told in (
+                ([1, 1], size, "different ids"), ([], size, "one at least"),
+                ([size], size, "different ids below"),
+                ([-1], size, "different ids below"),
+                ([1], size + 1, "expected the target's")):
+            path.write_text(json.dumps({"tokenizer": "", "vocab_size": vocab_size,
+                                        "tokens": tokens}))
+            self.assertIn(told, self.refused(
+                *support.teach("distill", "--own-share", 0), "--vocabulary", path,
+                "--out", self.folder / "out"))
+        self.assertIn("needs --share-output", self.refused(
+            *support.heads(), "--vocabulary", path, "--out", self.folder / "out"))
 
     def test_text_that_is_written_anew_is_refused(self):
         for arguments in (support.teach("distill"), support.heads(

@@ -165,7 +165,7 @@ class Batches(support.FolderTest):
 
 def says(*tokens):
     """A drafter whose likeliest tokens are these, whatever it reads."""
-    return lambda ids: torch.nn.functional.one_hot(
+    return lambda ids, _: torch.nn.functional.one_hot(
         torch.tensor([tokens]), 9).float()
 
 
@@ -174,7 +174,7 @@ class Boost(support.FolderTest):
     def test_missed_is_where_no_drafter_is_right(self):
         boosting = object.__new__(Boosting)
         boosting.options = argparse.Namespace(precision="f32")
-        boosting.device = "cpu"
+        boosting.device, boosting.tokens = "cpu", None
         best = torch.tensor([[1, 2, 3, 4]])
         for before, wanted in (
                 ([says(1, 2, 3, 4)], [0, 0, 0, 0]),
