@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,9 +83,10 @@ void CountRound(const records::Round& round, AcceptanceTable& table) {
 
 // Where a file of drafters comes from.
 std::string Source(const records::Context& context) {
-  return absl::StrCat(Counted(context.workload().prompts(), "prompt"), " of ",
-                      context.workload().path(), "; experiment ",
-                      context.experiment_hash());
+  return absl::StrCat(
+      Counted(context.workload().prompts(), "prompt"), " of ",
+      std::filesystem::path(context.workload().path()).lexically_normal().string(),
+      "; experiment ", context.experiment_hash());
 }
 
 }  // namespace
@@ -182,11 +184,9 @@ std::string ToYaml(const std::vector<ChainLength>& lengths,
   return absl::StrCat(
       "# The fastest chain of each drafter (banyan fastest), in times plain "
       "decoding, on\n# ",
-      Counted(context.workload().prompts(), "prompt"), " and ",
       ProcessorOf(context.machine()), ", ",
-      Counted(context.machine().threads(), "thread"), "; experiment ",
-      context.experiment_hash(),
-      ".\n# An experiment reads it as `compare: {chains: !include FILE}`.\n",
+      Counted(context.machine().threads(), "thread"), ", and ",
+      Source(context), ".\n# An experiment reads it as `compare: {chains: !include FILE}`.\n",
       ToYaml(Params::List(std::move(items))));
 }
 
