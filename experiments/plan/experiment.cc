@@ -279,7 +279,8 @@ class Expander {
       cell.baseline = Baseline(cell, sections);
       if (sections.methods == nullptr) continue;
       for (const Params::Entry& method : sections.methods->entries())
-        AddMethod(root, method.key, cell);
+        if (method.value.kind() != Params::Kind::kNull)  // left out here
+          AddMethod(root, method.key, cell);
     }
     return absl::OkStatus();
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "configs/loader/loader.h"
@@ -122,6 +123,25 @@ TEST(Experiment, ZipsTheSettingsOfALabel) {
   EXPECT_EQ(experiment->cells[4].target.directory, "b");
   EXPECT_EQ(experiment->cells[7].section.Find("policy")->Find("gamma")->text(),
             "9");
+}
+
+// Some methods are compared in some combinations alone.
+TEST(Experiment, LeavesOutAMethodThatALabelSetsToNothing) {
+  const auto experiment = Read(
+      With("  sampling.temperature: [0, 1]\n",
+           "  temperature:\n"
+           "    cold: {sampling.temperature: 0}\n"
+           "    hot: {sampling.temperature: 1, methods.ngram: ~}\n"));
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  std::vector<std::string> hot;
+  int ngrams = 0;
+  for (const ExperimentCell& cell : experiment->cells) {
+    if (cell.method == "ngram") ++ngrams;
+    if (absl::StrContains(cell.name, "=hot")) hot.push_back(cell.method);
+  }
+  EXPECT_EQ(ngrams, 1);
+  EXPECT_THAT(hot, testing::Contains("plain"));
+  EXPECT_THAT(hot, testing::Not(testing::Contains("ngram")));
 }
 
 // An axis over methods alone says nothing of the baseline that they share.
