@@ -467,9 +467,9 @@ TEST(SamplingRule, OfSomeTokensIsThatOfTheRowWithoutTheOthers) {
       {.temperature = 1, .top_k = 7},
       {.temperature = 1, .top_p = 0.8},
       {.temperature = 1, .min_p = 0.1},
-      {.temperature = 1, .repetition_penalty = 1.5},
-      {.temperature = 0, .repetition_penalty = 1.5},
-      {.temperature = 1, .banned = {3, 300, 999}}};
+      {.repetition_penalty = 1.5, .temperature = 1},
+      {.repetition_penalty = 1.5, .temperature = 0},
+      {.banned = {3, 300, 999}, .temperature = 1}};
   const Tokens history = {3, 5, 400, 1001};
   const Tokens path = {7, 999};
   for (const int step : {1, 3, 255, 999})

@@ -83,10 +83,11 @@ void CountRound(const records::Round& round, AcceptanceTable& table) {
 
 // Where a file of drafters comes from.
 std::string Source(const records::Context& context) {
-  return absl::StrCat(
-      Counted(context.workload().prompts(), "prompt"), " of ",
-      std::filesystem::path(context.workload().path()).lexically_normal().string(),
-      "; experiment ", context.experiment_hash());
+  return absl::StrCat(Counted(context.workload().prompts(), "prompt"), " of ",
+                      std::filesystem::path(context.workload().path())
+                          .lexically_normal()
+                          .string(),
+                      "; experiment ", context.experiment_hash());
 }
 
 }  // namespace
@@ -185,8 +186,8 @@ std::string ToYaml(const std::vector<ChainLength>& lengths,
       "# The fastest chain of each drafter (banyan fastest), in times plain "
       "decoding, on\n# ",
       ProcessorOf(context.machine()), ", ",
-      Counted(context.machine().threads(), "thread"), ", and ",
-      Source(context), ".\n# An experiment reads it as `compare: {chains: !include FILE}`.\n",
+      Counted(context.machine().threads(), "thread"), ", and ", Source(context),
+      ".\n# An experiment reads it as `compare: {chains: !include FILE}`.\n",
       ToYaml(Params::List(std::move(items))));
 }
 

@@ -214,12 +214,55 @@ TEST_P(EagleGolden, ComputesWhatComesOutOfTruePairs) {
         static_cast<std::size_t>(head_->network().hidden_size()));
     ASSERT_TRUE(scores->front()->ReadHidden(0, row, absl::MakeSpan(out)).ok());
     ExpectNear(out, golden_.Row("hidden64", at), absl::StrCat("pair ", row));
-    const auto law =
-        head_->Law(*scores->front(), row, SamplingRule(), text.tokens, {});
+    const auto law = scores->front()->Law(row, SamplingRule(), text.tokens, {});
     ASSERT_TRUE(law.ok()) << law.status();
     ExpectLaw(*law, golden_.Row("logits_target64", at),
               absl::StrCat("pair ", row));
   }
+}
+
+// With logits for some tokens alone, all that a head says of them is the same;
+// those that its file has none for stay without.
+TEST_P(EagleGolden, SaysOfSomeTokensWhatTheWholeHeadSays) {
+  const Context text = Text();
+  const std::shared_ptr<const EagleHead> whole = std::move(head_);
+  std::vector<TokenId> tokens;
+  for (TokenId token = 0; token < target_->options().used_vocab; token += 2)
+    tokens.push_back(token);
+  const auto some = TrimHead(whole, tokens);
+  ASSERT_TRUE(some.ok()) << some.status();
+  EXPECT_EQ((*some)->taps(), whole->taps());
+  EXPECT_EQ((*some)->output_tap(), whole->output_tap());
+  EXPECT_LT((*some)->network().facts().streamed_bytes,
+            whole->network().facts().streamed_bytes);
+  std::vector<std::vector<double>> logits[2];
+  for (const bool trimmed : {false, true}) {
+    const EagleHead& head = trimmed ? **some : *whole;
+    std::vector<float> vectors;
+    ASSERT_TRUE(
+        head.VectorsOf(text.features.values, text.features.rows, vectors).ok());
+    const auto session = head.network().NewSession();
+    const TokenBatch batch =
+        TokenBatch::Chain(absl::MakeConstSpan(text.tokens).subspan(1), 0);
+    const ScoreRequest request = {
+        .session = session.get(), .batch = &batch, .vectors = vectors};
+    const auto scores = head.network().Score({&request, 1});
+    ASSERT_TRUE(scores.ok()) << scores.status();
+    for (int row = 0; row < text.features.rows; ++row)
+      ASSERT_TRUE(scores->front()
+                      ->Read(row, logits[trimmed ? 1 : 0].emplace_back())
+                      .ok());
+  }
+  int finite = 0;
+  for (std::size_t row = 0; row < logits[0].size(); ++row)
+    for (std::size_t token = 0; token < logits[0][row].size(); ++token) {
+      const double expected = token % 2 == 0
+                                  ? logits[0][row][token]
+                                  : -std::numeric_limits<double>::infinity();
+      EXPECT_EQ(logits[1][row][token], expected) << row << " " << token;
+      if (std::isfinite(expected)) ++finite;
+    }
+  EXPECT_GT(finite, 20);
 }
 
 // A view has run the first pair, whose token some layouts hide, and the pass

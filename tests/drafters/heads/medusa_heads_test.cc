@@ -6,11 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/token.h"
 #include "core/ops/weight.h"
 #include "drafters/heads/medusa/heads.h"
 #include "tests/conformance/toys.h"
@@ -68,6 +72,45 @@ TEST_P(HeadsOnDevice, GiveAStateTheSameBitsInAnyCompany) {
     EXPECT_EQ(all[i], alone) << "state " << i;
   }
   EXPECT_NE(all[0], all[1]);
+}
+
+// Of heads with an output matrix of their own, and of others.
+TEST_P(HeadsOnDevice, SayOfSomeTokensWhatTheWholeOnesSay) {
+  const auto target = LoadGolden("llama", BackendOf(GetParam()));
+  for (const bool own : {true, false}) {
+    const TestFolder folder;
+    MadeHeads made = MakeHeads(*target);
+    for (auto it = made.tensors.begin(); it != made.tensors.end();) {
+      const bool output = !absl::StrContains(it->first, "linear");
+      it = output && !own ? made.tensors.erase(it) : std::next(it);
+    }
+    WriteHeads(made.tensors, folder);
+    auto loaded = LoadMedusaHeads(folder.path(), *target);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    const std::shared_ptr<const MedusaHeads> heads = *std::move(loaded);
+    const std::vector<TokenId> tokens = {0, 3, 4, 11};
+    const auto some = TrimHeads(heads, tokens, target->vocab_size());
+    ASSERT_TRUE(some.ok()) << some.status();
+    EXPECT_EQ((*some)->count(), heads->count());
+    EXPECT_THAT((*some)->outputs().tokens, testing::ElementsAreArray(tokens));
+    EXPECT_EQ((*some)->outputs().vocab_size, target->vocab_size());
+    std::vector<std::vector<double>> all;
+    std::vector<std::vector<double>> logits;
+    ASSERT_TRUE(heads->Score(made.hidden, all).ok());
+    ASSERT_TRUE((*some)->Score(made.hidden, logits).ok());
+    ASSERT_EQ(logits.size(), all.size());
+    for (std::size_t head = 0; head < logits.size(); ++head) {
+      ASSERT_EQ(logits[head].size(), tokens.size());
+      for (std::size_t i = 0; i < tokens.size(); ++i)
+        EXPECT_EQ(logits[head][i],
+                  all[head][static_cast<std::size_t>(tokens[i])]);
+    }
+    EXPECT_THAT(std::string(TrimHeads(heads, {target->vocab_size() + 1},
+                                      target->vocab_size())
+                                .status()
+                                .message()),
+                HasSubstr("expected a token that the target emits"));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, HeadsOnDevice,

@@ -127,11 +127,11 @@ TEST(Experiment, ZipsTheSettingsOfALabel) {
 
 // Some methods are compared in some combinations alone.
 TEST(Experiment, LeavesOutAMethodThatALabelSetsToNothing) {
-  const auto experiment = Read(
-      With("  sampling.temperature: [0, 1]\n",
-           "  temperature:\n"
-           "    cold: {sampling.temperature: 0}\n"
-           "    hot: {sampling.temperature: 1, methods.ngram: ~}\n"));
+  const auto experiment =
+      Read(With("  sampling.temperature: [0, 1]\n",
+                "  temperature:\n"
+                "    cold: {sampling.temperature: 0}\n"
+                "    hot: {sampling.temperature: 1, methods.ngram: ~}\n"));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   std::vector<std::string> hot;
   int ngrams = 0;

@@ -1,4 +1,6 @@
 // How often drafts are accepted, counted from records.
+#include "experiments/plan/acceptance.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
-#include "experiments/plan/acceptance.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "experiments/records/record_set.h"
@@ -91,9 +92,8 @@ records::Cell OneDrafter() {
 TEST_F(CountedAcceptance, IsByDepthAndRankOfAllCellsOfADrafter) {
   records::Cell hot = OneDrafter();
   hot.set_temperature(1);
-  const RecordSet set =
-      SetOf({CellOf(0), OneDrafter(), OneDrafter(), hot},
-            {Plain(3), Chains(), Wide(), Chains()});
+  const RecordSet set = SetOf({CellOf(0), OneDrafter(), OneDrafter(), hot},
+                              {Plain(3), Chains(), Wide(), Chains()});
   const auto tables = CountAcceptance(set);
   ASSERT_TRUE(tables.ok()) << tables.status();
   ASSERT_EQ(tables->size(), 2u);  // a temperature each
@@ -109,7 +109,8 @@ TEST_F(CountedAcceptance, IsByDepthAndRankOfAllCellsOfADrafter) {
   EXPECT_EQ(tables->back().rounds, 4);
   EXPECT_EQ(tables->back().key.temperature, 1);
   const std::string text = ToYaml(*tables, set);
-  EXPECT_THAT(text, HasSubstr("1 prompt of some/prompts.jsonl; experiment 0011"));
+  EXPECT_THAT(text,
+              HasSubstr("1 prompt of some/prompts.jsonl; experiment 0011"));
 }
 
 TEST_F(CountedAcceptance, LeavesLossyMethodsAndSeveralDraftersOut) {
@@ -117,8 +118,8 @@ TEST_F(CountedAcceptance, LeavesLossyMethodsAndSeveralDraftersOut) {
   lossy.set_lossless(false);
   records::Cell two = CellOf(2);
   two.set_lossless(true);
-  const RecordSet set = SetOf({CellOf(0), lossy, two},
-                              {Plain(3), Chains(), Tree()});
+  const RecordSet set =
+      SetOf({CellOf(0), lossy, two}, {Plain(3), Chains(), Tree()});
   EXPECT_THAT(std::string(CountAcceptance(set).status().message()),
               HasSubstr("no lossless cell of one drafter drafted anything"));
 }
