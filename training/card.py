@@ -27,6 +27,8 @@ def add_arguments(parser):
     parser.add_argument("--corpus", required=True, metavar="DIR")
     parser.add_argument("--about", required=True, metavar="TEXT",
                         help="what the text is and whose")
+    parser.add_argument("--made-by", default="shipped", metavar="RECIPE",
+                        help="that makes the model again (default: %(default)s)")
     parser.add_argument("--note", default="", metavar="TEXT",
                         help="what else there is to say of the model")
     parser.add_argument("--stages", nargs="*", default=[], metavar="DIR",
@@ -49,9 +51,11 @@ def run(options):
              _corpus(describe(options.corpus)), "", "## Training", ""]
     for stage in runs:
         lines += _stage(stage)
-    lines += ["## Measured", ""] + _measured(folder.name, training, measured)
+    by_directory = bool(describe(options.corpus)["test_prefixes"])
+    lines += ["## Measured", ""] + _measured(folder.name, training, measured,
+                                             by_directory)
     lines += ["", "Made and measured by the recipes in `training/`; "
-              "`scripts/train shipped` makes all shipped models again.", ""]
+              f"`scripts/train {options.made_by}` makes it again.", ""]
     write_text(folder / "README.md", "\n".join(lines))
     print(folder / "README.md")
 
@@ -105,9 +109,10 @@ def _stage(stage):
             f"logged steps: {losses}.", ""]
 
 
-def _measured(name, training, measured):
+def _measured(name, training, measured, by_directory):
     held = (f"On {measured['tokens']:,} tokens ({measured['bytes']:,} bytes, "
-            f"{measured['documents']} files) of text held out by directory, "
+            f"{measured['documents']} "
+            f"{'files) of text held out by directory' if by_directory else 'texts) held out'}, "
             f"read in windows of {measured['window']} tokens.")
     if training["recipe"] == "pretrain":
         exits = [row for row in measured["agreement"]

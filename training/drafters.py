@@ -1,0 +1,163 @@
+"""drafters: all kinds of drafters for a chat model, from nothing but the model.
+
+    talk        the model's own text
+    eagle       NAME-eagle3, an EAGLE-3 head
+    distill     NAME-draft-1, a small model
+    boost       NAME-draft-2, one more for what the first misses
+    medusa      NAME-medusa, heads on the model's output matrix
+    card        what each was trained on, and how well it agrees
+
+All have logits for the `--kept` most frequent tokens of the text alone:
+vocabulary.json, which `banyan count` writes and drafters read (`vocabulary`). The
+small models' embeddings start from the principal components of the model's. A run that
+was stopped goes on where it was.
+"""
+
+import pathlib
+import subprocess
+
+from training import stages
+from training.errors import UserError
+from training.files import copy_file
+from training.talk import PROGRAM
+
+ABOUT = ("Chats that {target} wrote itself, questions and answers (`scripts/train "
+         "talk`).")
+INSTALLED = ("config.json", "model.safetensors", "medusa_lm_head.safetensors",
+             "tokenizer.json", "tokenizer_config.json", "vocabulary.json",
+             "training.json", "README.md")
+
+
+def add_arguments(parser):
+    stages.add_arguments(parser, out="build/drafters")
+    parser.add_argument("--target", required=True, metavar="MODEL",
+                        help="a chat model: a directory or a GGUF file")
+    parser.add_argument("--name", required=True, help="the drafters' names begin so")
+    parser.add_argument("--tokens", type=int, default=1_500_000, metavar="N",
+                        help="of text that the model writes (default: %(default)s)")
+    parser.add_argument("--trained", type=int, default=3_000_000, metavar="N",
+                        help="tokens that each part is trained on "
+                        "(default: %(default)s)")
+    parser.add_argument("--kept", type=int, default=8192, metavar="N",
+                        help="tokens that can be drafted (default: %(default)s)")
+    parser.add_argument("--weights", default="q8", metavar="FORMAT",
+                        help="of the model while it writes: f32, bf16 or q8 "
+                        "(default: %(default)s)")
+    parser.add_argument("--program", default=str(PROGRAM), metavar="FILE",
+                        help="default: build/release/banyan")
+    parser.add_argument("--install", metavar="DIR",
+                        help="copy the finished drafters there")
+
+
+def run(options):
+    made = Drafters(options)
+    for stage in (made.model, made.text, made.eagle, made.small_models,
+                  made.medusa, made.measure, made.cards):
+        stage()
+    if options.install:
+        made.install()
+
+
+class Drafters(stages.Stages):
+    def __init__(self, options):
+        super().__init__(options)
+        self.target = pathlib.Path(options.target)
+        self.names = [f"{options.name}-{kind}"
+                      for kind in ("eagle3", "draft-1", "draft-2", "medusa")]
+        self.window, self.batch = (32, 4) if self.quick else (512, 8)
+
+    def model(self):
+        """A directory that PyTorch reads, of a GGUF file."""
+        if self.target.is_dir():
+            return
+        to = self.out / "target"
+        if not (to / "config.json").exists():
+            self.banyan("convert", self.target, "--out", to, "--weights", "bf16")
+        self.target = to
+
+    def text(self):
+        options = self.options
+        if not (self.out / "corpus" / "corpus.json").exists():
+            self.call("talk", "--target", self.target, "--tokens", options.tokens,
+                      "--out", self.path("corpus"), "--weights", options.weights,
+                      "--program", options.program)
+        if not (self.out / "vocabulary.json").exists():
+            self.banyan("count", "--model", self.target, "--top", options.kept,
+                        "--out", self.path("vocabulary.json"),
+                        self.out / "corpus" / "train.jsonl")
+
+    def eagle(self):
+        """First: its states serve all that follow."""
+        batch = self.batch // 2
+        version = (["--version", 1] if self.quick else  # a toy has too few layers
+                   ["--version", 3, "--draft-vocab", self.options.kept])
+        self.learn("eagle", self.names[0], batch, *version, "--rate", 2e-3,
+                   "--muon-rate", 0.02)
+
+    def small_models(self):
+        size = (["--hidden", 16, "--heads", 2, "--layers", 1, "--feed-forward", 24]
+                if self.quick else
+                ["--hidden", 160, "--heads", 5, "--layers", 6, "--feed-forward", 448])
+        for number, recipe in ((1, "distill"), (2, "boost")):
+            start = self.path(f"start-{number}")
+            self.train("pretrain", f"start-{number}", "--tokenizer", self.target,
+                       "--embedding-of", self.target, *size, "--context",
+                       64 if self.quick else 2048, "--long-share", 0, "--rate", 3e-3,
+                       "--muon-rate", 0.02, "--seed", number, "--window",
+                       self.window, "--batch", self.batch, "--steps",
+                       self.steps(self.options.trained // 3, self.batch))
+            self.learn(recipe, self.names[number], self.batch, *self.vocabulary(),
+                       "--student", start, "--own-share", 0, "--loss", "forward-kl",
+                       "--rate", 4e-3, "--muon-rate", 0.015,
+                       *(["--before", self.path(self.names[1])]
+                         if recipe == "boost" else []))
+
+    def medusa(self):
+        self.learn("medusa", self.names[3], self.batch, *self.vocabulary(),
+                   "--share-output")
+
+    def measure(self):
+        if (self.out / "measured.json").exists():
+            return
+        eagle, first, second, medusa = map(self.path, self.names)
+        self.call("measure", "--target", self.target, "--corpus",
+                  self.path("corpus"), "--drafters", first, second, "--heads", medusa,
+                  "--eagle", eagle, "--window", self.window, "--limit",
+                  2000 if self.quick else 60_000, "--out", self.path("measured.json"))
+
+    def cards(self):
+        for number, name in enumerate(self.names):
+            if number:  # what it drafts lies beside it
+                copy_file(self.out / "vocabulary.json",
+                          self.out / name / "vocabulary.json")
+            before = [self.path(f"start-{number}")] if number in (1, 2) else []
+            self.call("card", "--model", self.path(name), "--measured",
+                      self.path("measured.json"), "--corpus", self.path("corpus"),
+                      "--made-by", "drafters", "--about", ABOUT.format(target=self.options.name),
+                      "--stages", *before)
+
+    def install(self):
+        for name in self.names:
+            to = pathlib.Path(self.options.install) / name
+            for file in INSTALLED:
+                if (self.out / name / file).exists():
+                    copy_file(self.out / name / file, to / file)
+            print(to)
+
+    def learn(self, recipe, name, batch, *arguments):
+        """A recipe of the frozen model, from its states on disk."""
+        self.train(recipe, name, "--target", self.target, "--states",
+                   self.path("states"), "--window", self.window, "--batch", batch,
+                   "--steps", self.steps(self.options.trained, batch), *arguments)
+
+    def steps(self, tokens, batch):
+        return 20 if self.quick else max(1, tokens // (batch * self.window))
+
+    def vocabulary(self):
+        return ["--vocabulary", self.path("vocabulary.json")]
+
+    def banyan(self, *arguments):
+        words = [self.options.program, *map(str, arguments)]
+        print(f"== banyan {' '.join(words[1:])}", flush=True)
+        if subprocess.run(words, check=False).returncode != 0:
+            raise UserError(f"banyan {arguments[0]} failed")
