@@ -59,7 +59,7 @@ MAY_USE = {
         "experiments/models", "experiments/plan", "core/json",
         "core/tokenizer"},
     "experiments/run": METHOD | CORE | {
-        "experiments/models", "experiments/plan", "experiments/records", "experiments/metrics",
+        "experiments/models", "experiments/tools", "experiments/plan", "experiments/records", "experiments/metrics",
         "configs/loader"},
     "experiments/proof": METHOD | {"experiments/plan"},
     "experiments/tools": (METHOD - {"verifiers"}) | {

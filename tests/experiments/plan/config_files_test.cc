@@ -20,7 +20,9 @@
 #include "drafters/catalogue.h"
 #include "experiments/models/method_file.h"
 #include "experiments/models/model_shelf.h"
+#include "experiments/plan/acceptance.h"
 #include "experiments/plan/choose_prompts.h"
+#include "experiments/plan/compare.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/opponents.h"
 #include "experiments/plan/params_edit.h"
@@ -151,6 +153,11 @@ absl::Status ReadChains(const std::string& path) {
       .status();
 }
 
+absl::Status ReadTables(const std::string& path) {
+  BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
+  return ReadAcceptance(file).status();
+}
+
 absl::Status ReadCurve(const std::string& path) {
   BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(path));
   return CostCurve::FromParams("target_ms", file).status();
@@ -174,19 +181,14 @@ absl::Status ReadBase(const std::string& path) {
 // By folder below configs.
 using Reader = absl::Status (*)(const std::string& path);
 const std::map<std::string, Reader>& Readers() {
-  static const auto& readers =
-      *new std::map<std::string, Reader>{{"", ReadExperimentFile},
-                                         {"ablations", ReadExperimentFile},
-                                         {"calibrations", ReadCalibration},
-                                         {"chains", ReadChains},
-                                         {"costs", ReadCosts},
-                                         {"curves", ReadCurve},
-                                         {"law", ReadLaw},
-                                         {"law/controls", ReadLaw},
-                                         {"methods", ReadMethod},
-                                         {"models", ReadBase},
-                                         {"papers", ReadExperimentFile},
-                                         {"tree", ReadTreeFile}};
+  static const auto& readers = *new std::map<std::string, Reader>{
+      {"", ReadExperimentFile},   {"ablations", ReadExperimentFile},
+      {"acceptance", ReadTables}, {"calibrations", ReadCalibration},
+      {"chains", ReadChains},     {"costs", ReadCosts},
+      {"curves", ReadCurve},      {"law", ReadLaw},
+      {"law/controls", ReadLaw},  {"methods", ReadMethod},
+      {"models", ReadBase},       {"papers", ReadExperimentFile},
+      {"tree", ReadTreeFile}};
   return readers;
 }
 
@@ -203,7 +205,7 @@ TEST(ConfigFiles, AreReadAsTheProgramReadsThem) {
     EXPECT_TRUE(status.ok()) << name << ": " << status;
     if (status.ok()) tally.Count(CaseResult::kProven);
   }
-  ExpectCounts(tally, 151);
+  ExpectCounts(tally, 157);
 }
 
 TEST(ConfigFiles, StateACostForEveryDrafter) {

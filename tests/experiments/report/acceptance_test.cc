@@ -47,6 +47,10 @@ class CountedAcceptance : public FolderTest {
     Check(writer.ok(), writer.status().ToString());
     for (std::size_t i = 0; i < prompts.size(); ++i) {
       prompts[i].set_cell(static_cast<std::uint32_t>(i));
+      // Every trunk has its times.
+      for (records::Round& round : *prompts[i].mutable_rounds())
+        while (round.draft_ns_size() < cells[i].trunks_size())
+          round.add_draft_ns(1);
       const auto status = (*writer)->Append(prompts[i]);
       Check(status.ok(), status.ToString());
     }
@@ -67,8 +71,6 @@ records::PromptRecord Chains() {
   AddRound({-1, 0, 1}, {{0, 0, {1}}, {1, 0, {2}}}, {1}, record);
   AddRound({-1, 0, 1}, {{0, 0, {1}}, {1, 0, {2}}}, {}, record);
   AddRound({-1}, {{0, 0, {}}}, {}, record);
-  for (const records::Round& round : record.rounds())
-    for (std::uint32_t i = 0; i < round.emitted(); ++i) record.add_tokens(1);
   return record;
 }
 
@@ -78,14 +80,13 @@ records::PromptRecord Wide() {
   records::PromptRecord record;
   AddRound({-1, 0, 0, 0}, {{0, 0, {1, 2, 3}}}, {3}, record);
   AddRound({-1, 0, 0}, {{0, 0, {1, 2, 2}}}, {2}, record);
-  for (const records::Round& round : record.rounds())
-    for (std::uint32_t i = 0; i < round.emitted(); ++i) record.add_tokens(1);
   return record;
 }
 
 records::Cell OneDrafter() {
   records::Cell cell = CellOf(1);
   cell.set_lossless(true);
+  cell.set_temperature(0.5);  // at 0 its texts would have to be plain ones
   return cell;
 }
 
