@@ -23,9 +23,6 @@ from training.talk import PROGRAM
 
 ABOUT = ("Chats that {target} wrote itself, questions and answers (`scripts/train "
          "talk`).")
-INSTALLED = ("config.json", "model.safetensors", "medusa_lm_head.safetensors",
-             "tokenizer.json", "tokenizer_config.json", "vocabulary.json",
-             "training.json", "README.md")
 
 
 def add_arguments(parser):
@@ -55,7 +52,7 @@ def run(options):
                   made.medusa, made.measure, made.cards):
         stage()
     if options.install:
-        made.install()
+        made.install(made.names)
 
 
 class Drafters(stages.Stages):
@@ -135,14 +132,6 @@ class Drafters(stages.Stages):
                       self.path("measured.json"), "--corpus", self.path("corpus"),
                       "--made-by", "drafters", "--about", ABOUT.format(target=self.options.name),
                       "--stages", *before)
-
-    def install(self):
-        for name in self.names:
-            to = pathlib.Path(self.options.install) / name
-            for file in INSTALLED:
-                if (self.out / name / file).exists():
-                    copy_file(self.out / name / file, to / file)
-            print(to)
 
     def learn(self, recipe, name, batch, *arguments):
         """A recipe of the frozen model, from its states on disk."""

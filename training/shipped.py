@@ -10,7 +10,6 @@ import pathlib
 import platform
 
 from training import stages
-from training.files import copy_file
 
 NAMES = ("pycode-target", "pycode-draft-1", "pycode-draft-2", "pycode-medusa",
          "pycode-eagle1", "pycode-eagle3", "pycode-lookahead", "pycode-other")
@@ -20,9 +19,6 @@ NOTES = {"pycode-other":
          "A drafter for `pycode-target` with a tokenizer of its own: as many "
          "tokens, from the same text, within other words (`scripts/train "
          "tokenizer --vocab-size 2048 --pattern llama3`)."}
-INSTALLED = ("config.json", "model.safetensors", "medusa_lm_head.safetensors",
-             "tokenizer.json", "tokenizer_config.json", "training.json",
-             "README.md")
 
 
 def add_arguments(parser):
@@ -40,7 +36,7 @@ def run(options):
                   shipped.heads, shipped.measure, shipped.cards):
         stage()
     if options.install:
-        shipped.install()
+        shipped.install(NAMES)
 
 
 class Shipped(stages.Stages):
@@ -136,14 +132,6 @@ class Shipped(stages.Stages):
                       "--corpus", self.path("corpus"), "--about", about,
                       "--stages", *(self.path(stage)
                                     for stage in before.get(name, [])))
-
-    def install(self):
-        for name in NAMES:
-            to = pathlib.Path(self.options.install) / name
-            for file in INSTALLED:
-                if (self.out / name / file).exists():
-                    copy_file(self.out / name / file, to / file)
-            print(to)
 
     def train(self, recipe, name, steps, *arguments):
         quick = ["--steps", 20, "--batch", 4] if self.quick else [

@@ -8,11 +8,15 @@ import pathlib
 import sysconfig
 
 from training.errors import UserError
+from training.files import copy_file
 
 TEST = ["asyncio/", "http/", "json/", "tomllib/", "wsgiref/", "zoneinfo/",
         "test/test_asyncio/", "test/test_json/", "test/test_tomllib/",
         "test/test_zoneinfo/"]
 VALIDATION = ["email/", "logging/", "test/test_email/"]
+INSTALLED = ("config.json", "model.safetensors", "medusa_lm_head.safetensors",
+             "tokenizer.json", "tokenizer_config.json", "vocabulary.json",
+             "training.json", "README.md")
 
 
 def add_arguments(parser, out):
@@ -53,6 +57,15 @@ class Stages:
         self.call("corpus", "--source", *source, "--out", self.path("corpus"),
                   "--exclude", "site-packages/", "--test", *held["test"],
                   "--validation", *held["validation"])
+
+    def install(self, names):
+        """Copies what was made to the folder that --install names."""
+        for name in names:
+            to = pathlib.Path(self.options.install) / name
+            for file in INSTALLED:
+                if (self.out / name / file).exists():
+                    copy_file(self.out / name / file, to / file)
+            print(to)
 
     def train(self, recipe, name, *arguments):
         self.call(recipe, "--corpus", self.path("corpus"), "--out",

@@ -21,6 +21,7 @@
 #include "core/base/weight_format.h"
 #include "core/model/model.h"
 #include "decode/sequence.h"
+#include "experiments/metrics/level_cost.h"
 #include "experiments/metrics/median.h"
 #include "experiments/metrics/round_figures.h"
 #include "experiments/models/loaded_model.h"
@@ -95,8 +96,7 @@ std::optional<double> LevelMsOf(const records::Round& round,
       round.draft_ns().begin(), round.draft_ns().end(), std::int64_t{0});
   const double around_ns = static_cast<double>(
       round.derive_ns() + round.verify_ns() + round.commit_ns());
-  return (static_cast<double>(draft_ns) / levels + around_ns / (levels + 1)) /
-         1e6;
+  return CostOfLevel(static_cast<double>(draft_ns), around_ns, levels) / 1e6;
 }
 
 // Median over the rounds of the second of two times, since the first warms up.

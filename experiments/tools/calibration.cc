@@ -26,6 +26,7 @@
 #include "decode/commit.h"
 #include "decode/decoder.h"
 #include "decode/method.h"
+#include "experiments/metrics/level_cost.h"
 #include "experiments/metrics/median.h"
 #include "experiments/models/method_file.h"
 #include "experiments/plan/params_edit.h"
@@ -130,8 +131,7 @@ void AddCost(const RoundRecord& round, RoundCosts& costs) {
   const double around_ns =
       static_cast<double>(times.derive_ns + times.verify_ns + times.commit_ns);
   costs.level_ms.push_back(
-      (static_cast<double>(draft_ns) / levels + around_ns / (levels + 1)) /
-      1e6);
+      CostOfLevel(static_cast<double>(draft_ns), around_ns, levels) / 1e6);
 }
 
 absl::StatusOr<RoundCosts> TimeRounds(const CalibrationTask& task,
