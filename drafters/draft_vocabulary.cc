@@ -46,14 +46,14 @@ absl::StatusOr<DraftVocabulary> ReadDraftVocabulary(const std::string& path) {
   BANYAN_ASSIGN_OR_RETURN(const std::vector<JsonAt> items,
                           tree.root().At("tokens").Items());
   if (items.empty())
-    return tree.root().At("tokens").Expected("a token at least");
+    return tree.root().At("tokens").Expected("at least one token");
   std::vector<bool> seen(static_cast<std::size_t>(vocab_size), false);
   for (const JsonAt& item : items) {
     BANYAN_ASSIGN_OR_RETURN(const std::int64_t token, item.Int());
     if (token < 0 || token >= vocab_size)
       return item.Expected(absl::StrCat("a token from 0 to ", vocab_size - 1));
     if (seen[static_cast<std::size_t>(token)])
-      return item.Expected("a token that does not stand before it");
+      return item.Expected("a token not listed earlier");
     seen[static_cast<std::size_t>(token)] = true;
     vocabulary.tokens.push_back(static_cast<TokenId>(token));
   }
@@ -72,8 +72,9 @@ std::string ToJson(const DraftVocabulary& vocabulary) {
 
 const Params* TakeVocabulary(ParamsReader& in) {
   in.Describe(kKey, "file",
-              "Logits for the tokens of this file alone (banyan count --top), "
-              "which makes a pass cheaper.");
+              "Trimmed draft vocabulary (FR-Spec): computes logits for the "
+              "tokens in this file only, written by banyan count --top. Makes "
+              "drafting cheaper; the output distribution is unchanged.");
   return in.Take(kKey);
 }
 
@@ -91,9 +92,9 @@ absl::StatusOr<std::shared_ptr<const DraftVocabulary>> OpenVocabulary(
           }));
   const int vocab_size = bench.target().vocab_size();
   if (vocabulary->vocab_size != vocab_size)
-    return place.Error(
-        absl::StrCat("vocabulary: expected tokens of the target's ", vocab_size,
-                     ", found ", "those of ", vocabulary->vocab_size));
+    return place.Error(absl::StrCat("vocabulary: expected vocab_size ",
+                                    vocab_size, ", the target's, found ",
+                                    vocabulary->vocab_size));
   if (bench.tokenizer() == nullptr || vocabulary->tokenizer.empty())
     return vocabulary;
   const std::string name = NameOfTokens(*bench.tokenizer());

@@ -18,7 +18,7 @@ RECIPES = {
     "lookahead": "vectors in the place of a target's tokens to come",
     "convert": "published heads to safetensors, EAGLE's between layouts",
     "measure": "agreement of drafters and heads on held-out text",
-    "drafters": "all kinds of drafters for a chat model, from its own text",
+    "drafters": "four drafters for a chat model, trained on text it generates",
     "card": "a model's README.md from what was measured",
     "shipped": "everything in models/, made again",
     "contrasts": "drafters and heads that differ in their teaching alone",

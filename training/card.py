@@ -28,7 +28,8 @@ def add_arguments(parser):
     parser.add_argument("--about", required=True, metavar="TEXT",
                         help="what the text is and whose")
     parser.add_argument("--made-by", default="shipped", metavar="RECIPE",
-                        help="that makes the model again (default: %(default)s)")
+                        help="the recipe that reproduces the model "
+                        "(default: %(default)s)")
     parser.add_argument("--note", default="", metavar="TEXT",
                         help="what else there is to say of the model")
     parser.add_argument("--stages", nargs="*", default=[], metavar="DIR",
@@ -55,7 +56,7 @@ def run(options):
     lines += ["## Measured", ""] + _measured(folder.name, training, measured,
                                              by_directory)
     lines += ["", "Made and measured by the recipes in `training/`; "
-              f"`scripts/train {options.made_by}` makes it again.", ""]
+              f"`scripts/train {options.made_by}` reproduces this model.", ""]
     write_text(folder / "README.md", "\n".join(lines))
     print(folder / "README.md")
 

@@ -1,4 +1,4 @@
-"""drafters: all kinds of drafters for a chat model, from nothing but the model.
+"""drafters: four drafters for a chat model, trained on text that the model generates.
 
     talk        the model's own text
     eagle       NAME-eagle3, an EAGLE-3 head
@@ -7,10 +7,9 @@
     medusa      NAME-medusa, heads on the model's output matrix
     card        what each was trained on, and how well it agrees
 
-All have logits for the `--kept` most frequent tokens of the text alone:
-vocabulary.json, which `banyan count` writes and drafters read (`vocabulary`). The
-small models' embeddings start from the principal components of the model's. A run that
-was stopped goes on where it was.
+Each drafts only the `--kept` most frequent tokens of that text: vocabulary.json lists
+them, and drafters read it (`vocabulary`). The small models' embeddings start from the
+principal components of the target's. An interrupted run resumes.
 """
 
 import pathlib
@@ -29,21 +28,24 @@ def add_arguments(parser):
     stages.add_arguments(parser, out="build/drafters")
     parser.add_argument("--target", required=True, metavar="MODEL",
                         help="a chat model: a directory or a GGUF file")
-    parser.add_argument("--name", required=True, help="the drafters' names begin so")
+    parser.add_argument("--name", required=True, help="prefix of the drafters' names")
     parser.add_argument("--tokens", type=int, default=1_500_000, metavar="N",
-                        help="of text that the model writes (default: %(default)s)")
+                        help="tokens of training text that the target generates "
+                        "(default: %(default)s)")
     parser.add_argument("--trained", type=int, default=3_000_000, metavar="N",
                         help="tokens that each part is trained on "
                         "(default: %(default)s)")
     parser.add_argument("--kept", type=int, default=8192, metavar="N",
-                        help="tokens that can be drafted (default: %(default)s)")
+                        help="size of the draft vocabulary: the N most frequent tokens "
+                        "(default: %(default)s)")
     parser.add_argument("--weights", default="q8", metavar="FORMAT",
-                        help="of the model while it writes: f32, bf16 or q8 "
+                        help="weight format of the target while it generates: f32, "
+                        "bf16 or q8 "
                         "(default: %(default)s)")
     parser.add_argument("--program", default=str(PROGRAM), metavar="FILE",
-                        help="default: build/release/banyan")
+                        help="the banyan program (default: build/release/banyan)")
     parser.add_argument("--install", metavar="DIR",
-                        help="copy the finished drafters there")
+                        help="copy the finished drafters to DIR")
 
 
 def run(options):
@@ -119,6 +121,7 @@ class Drafters(stages.Stages):
         eagle, first, second, medusa = map(self.path, self.names)
         self.call("measure", "--target", self.target, "--corpus",
                   self.path("corpus"), "--drafters", first, second, "--heads", medusa,
+                  *self.vocabulary(),
                   "--eagle", eagle, "--window", self.window, "--limit",
                   2000 if self.quick else 60_000, "--out", self.path("measured.json"))
 

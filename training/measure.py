@@ -18,7 +18,7 @@ import numpy
 import torch
 import tqdm
 
-from training import baselines, eagle_head, lookahead, trainer
+from training import baselines, eagle_head, lookahead, trainer, vocabulary
 from training.chats import template_of
 from training.corpus import read_split
 from training.data import end_of_text_id, read_ids
@@ -41,6 +41,8 @@ def add_arguments(parser):
     parser.add_argument("--corpus", required=True, metavar="DIR")
     parser.add_argument("--drafters", nargs="*", default=[], metavar="DIR")
     parser.add_argument("--heads", metavar="DIR", help="Medusa heads")
+    vocabulary.add_arguments(parser, "drafters and Medusa heads have logits for "
+                             "the tokens of this file only")
     parser.add_argument("--eagle", nargs="*", default=[], metavar="DIR",
                         help="EAGLE heads")
     parser.add_argument("--lookahead", metavar="DIR",
@@ -102,6 +104,12 @@ class Measurement:
         self.heads = []
         if options.heads:
             self.heads = read_heads(options.heads).to(self.device).heads
+        self.left_out = None
+        kept = vocabulary.read(options.vocabulary, self.target.shape.vocab_size)
+        if kept is not None:
+            self.left_out = torch.ones(self.target.shape.vocab_size,
+                                       dtype=torch.bool, device=self.device)
+            self.left_out[kept] = False
         self.eagles = {
             pathlib.Path(directory).name: eagle_head.read_head(
                 directory, self.target).to(self.device)
@@ -129,8 +137,8 @@ class Measurement:
             self.bytes *= options.limit / len(self.ids)
             self.ids = self.ids[:options.limit]
         train = read_ids(options.corpus, "train", options.target, self.end)
-        vocabulary = self.target.shape.vocab_size
-        self.tables = [baselines.PairTable(train, vocabulary, distance + 1)
+        size = self.target.shape.vocab_size
+        self.tables = [baselines.PairTable(train, size, distance + 1)
                        for distance in range(1 + max(len(self.heads),
                                                      self._vector_count()))]
         self.matches = baselines.longest_match(self.ids, self.end)
@@ -146,6 +154,11 @@ class Measurement:
             piece = ids[start:start + window + 1]
             self._window(piece[None].to(self.device), start)
         return self._figures()
+
+    def _trimmed(self, logits):
+        if self.left_out is None:
+            return logits
+        return logits.masked_fill(self.left_out, float("-inf"))
 
     def compressors(self):
         text = "".join(self.documents).encode()
@@ -165,7 +178,7 @@ class Measurement:
         best = p.argmax(-1)
         covered = torch.zeros_like(best, dtype=torch.bool)
         for name, drafter in self.drafters.items():
-            q = drafter(ids)[0]
+            q = self._trimmed(drafter(ids)[0])
             self._compare(name, p, q)
             covered |= q.argmax(-1) == best
         self.sums.add("any drafter", covered.float())
@@ -215,7 +228,7 @@ class Measurement:
         shared = (self.target.lm_head or self.target.embed_tokens).weight
         for i, head in enumerate(self.heads):
             ahead = i + 1
-            q = head(hidden, shared)[0]
+            q = self._trimmed(head(hidden, shared)[0])
             name = f"head {i + 1}"
             # At t a head says what the target itself says at t + ahead.
             told, said = p[ahead:], q[:len(q) - ahead]

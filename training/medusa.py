@@ -182,8 +182,8 @@ def run(options):
         raise UserError("--states: a target that is trained has no kept states")
     if options.vocabulary and (options.learn == "text" or options.train_target or
                                not options.share_output):
-        raise UserError("--vocabulary: needs --share-output and --learn law, and a "
-                        "target that is not trained")
+        raise UserError("--vocabulary: needs --share-output and --learn law, and "
+                        "excludes --train-target")
     teaching = HeadTeaching(options)
     run = trainer.Trainer(options, teaching.module, teaching.optimizers(),
                           teaching.columns)

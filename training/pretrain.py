@@ -28,9 +28,9 @@ def add_arguments(parser):
     optimizers.add_arguments(parser, rate=3e-3, muon_rate=0.02)
     add_shape(parser)
     parser.add_argument("--embedding-of", metavar="DIR",
-                        help="start the embedding from the first principal "
-                        "components of this model's, which has the same "
-                        "vocabulary")
+                        help="initialise the embedding with the first "
+                        "principal components of this model's embedding; the "
+                        "vocabularies must match")
     data.add_arguments(parser, batch=16, window=512)
     parser.add_argument("--exit-scale", type=float, default=0.0, metavar="X",
                         help="weight of the early exit's loss "
@@ -84,7 +84,8 @@ def run(options):
 
 @torch.no_grad()
 def start_embedding(model, source):
-    """As alike as tokens are in the source, so are they in the model."""
+    """Initialises the embedding by PCA of the source's, which preserves inner
+    products between tokens as well as possible."""
     mine, theirs = model.embed_tokens.weight, source.embed_tokens.weight
     if len(mine) != len(theirs):
         raise UserError(f"--embedding-of: a vocabulary of {len(theirs):,} tokens, "

@@ -11,10 +11,10 @@ from training.errors import UserError
 from training.files import read_json
 
 
-def add_arguments(parser):
-    parser.add_argument("--vocabulary", metavar="FILE", help="compare with the "
-                        "target on these tokens alone (banyan count --top), as "
-                        "a drafter with the same `vocabulary` drafts")
+def add_arguments(parser, does="train on the logits of these tokens only (written "
+                  "by banyan count --top); give the drafter the same file as "
+                  "`vocabulary`"):
+    parser.add_argument("--vocabulary", metavar="FILE", help=does)
 
 
 def read(path, vocab_size):
@@ -28,6 +28,6 @@ def read(path, vocab_size):
                         f"found {found.get('vocab_size')}")
     if len(set(tokens)) < max(1, len(tokens)) or not (
             0 <= min(tokens) <= max(tokens) < vocab_size):
-        raise UserError(f"{path}: tokens: expected different ids below "
-                        f"{vocab_size}, one at least")
+        raise UserError(f"{path}: tokens: expected at least one id, all "
+                        f"distinct and below {vocab_size}")
     return torch.tensor(sorted(tokens))

@@ -193,10 +193,10 @@ class Model {
       Session& session, const RoundPlan& plan,
       std::unique_ptr<DeviceDrafter> drafter) const;
 
-  // This model with logits for these tokens of its vocabulary alone: for all
-  // others they are -infinity. Shares what it can with it. Unimplemented where
-  // nothing is saved by it (TrimOutputs in trimmed_model.h). Requires tokens of
-  // the vocabulary, ascending, one at least.
+  // Returns this model restricted to the given output tokens (FR-Spec); all
+  // other logits are -infinity. Weights are shared. Unimplemented if trimming
+  // would save nothing; see TrimOutputs. Requires at least one token of the
+  // vocabulary, ascending.
   virtual absl::StatusOr<std::shared_ptr<const Model>> WithOutputs(
       absl::Span<const TokenId> tokens) const;
 

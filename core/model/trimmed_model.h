@@ -11,8 +11,8 @@
 
 namespace banyan {
 
-// Model::WithOutputs; where a model has nothing to trim, one that computes all
-// logits and gives those of `tokens`. Fails as WithOutputs.
+// Returns Model::WithOutputs or, where that is Unimplemented, a wrapper that
+// computes all logits and keeps those of `tokens`. Fails as WithOutputs.
 absl::StatusOr<std::shared_ptr<const Model>> TrimOutputs(
     const std::shared_ptr<const Model>& model,
     const std::vector<TokenId>& tokens);

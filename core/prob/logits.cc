@@ -51,6 +51,13 @@ absl::Status CheckFinite(absl::Span<const float> logits) {
   return NoLogit(static_cast<TokenId>(finite), logits[finite]);
 }
 
+absl::Status CheckFinite(absl::Span<const float> logits,
+                         absl::Span<const TokenId> tokens) {
+  const std::size_t finite = CountFinite(logits);
+  if (finite == logits.size()) return absl::OkStatus();
+  return NoLogit(tokens[finite], logits[finite]);
+}
+
 double LogSumExp(absl::Span<const double> logits) {
   double largest = -kInfinity;
   for (double logit : logits) largest = std::max(largest, logit);

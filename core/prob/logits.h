@@ -28,6 +28,9 @@ absl::Status CheckLogits(absl::Span<const double> logits);
 // The same of a row that a model computed, where -infinity too is a sum that
 // overflowed.
 absl::Status CheckFinite(absl::Span<const float> logits);
+// The same of the logits of some tokens, in their order.
+absl::Status CheckFinite(absl::Span<const float> logits,
+                         absl::Span<const TokenId> tokens);
 
 // The natural logarithm of the sum of exp(logits), in double. -infinity if
 // there is none above it.

@@ -219,15 +219,16 @@ absl::StatusOr<Distribution> SamplingRule::ApplyToSome(
     int vocab_size, absl::Span<const TokenId> history,
     absl::Span<const TokenId> path) const {
   Check(logits.size() == tokens.size(), "a logit for each token");
+  // Of what is wrong with a logit the whole row tells the token.
   const bool plain = options_.repetition_penalty == 1 &&
-                     options_.banned.empty() && (greedy() || !leaves_out());
+                     options_.banned.empty() && (greedy() || !leaves_out()) &&
+                     CheckLogits(logits).ok();
   if (!plain) {
     std::vector<double> row(static_cast<std::size_t>(vocab_size), kNever);
     for (std::size_t i = 0; i < tokens.size(); ++i)
       row[static_cast<std::size_t>(tokens[i])] = logits[i];
     return ApplyTo(std::move(row), history, path);
   }
-  BANYAN_RETURN_IF_ERROR(CheckLogits(logits));
   const double largest = LargestInLanes(logits.data(), logits.size(), kNever);
   if (largest == kNever) return NoTokenLeft();
   if (greedy()) {

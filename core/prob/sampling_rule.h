@@ -61,8 +61,8 @@ class SamplingRule {
   absl::StatusOr<Distribution> Apply(absl::Span<const double> logits,
                                      absl::Span<const TokenId> history,
                                      absl::Span<const TokenId> path) const;
-  // The same, to the last bit, of a row of `vocab_size` numbers that are
-  // -infinity but for those of `tokens`, which ascend: logits[i] is that of
+  // Bit-identical to ApplyTo on a full row of `vocab_size` logits that are
+  // -infinity outside `tokens`. `tokens` ascend; logits[i] belongs to
   // tokens[i].
   absl::StatusOr<Distribution> ApplyToSome(
       std::vector<double> logits, absl::Span<const TokenId> tokens,

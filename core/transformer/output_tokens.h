@@ -13,7 +13,7 @@ namespace banyan {
 
 struct OutputTokens {
   OutputTokens() = default;
-  // `token_of` a column of logits; -1: of none, and it is not looked at.
+  // token_of[i] is the token of logit column i; columns with -1 are ignored.
   explicit OutputTokens(const std::vector<TokenId>& token_of) {
     std::vector<std::pair<TokenId, int>> all;
     for (std::size_t i = 0; i < token_of.size(); ++i)
@@ -25,7 +25,7 @@ struct OutputTokens {
     }
   }
 
-  // Every token's column is its number.
+  // True if column i is token i for the whole vocabulary.
   bool all() const { return tokens.empty(); }
   // By token of a vocabulary its column, -1 if it has none; empty for all().
   std::vector<int> ByToken(int vocab_size) const {

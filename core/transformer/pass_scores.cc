@@ -69,7 +69,7 @@ absl::Status PassScores::ReadSome(int row, std::vector<double>& logits) const {
   std::vector<float> some;
   for (const int column : model_.outputs().columns)
     some.push_back(numbers[static_cast<std::size_t>(column)]);
-  BANYAN_RETURN_IF_ERROR(CheckFinite(some));
+  BANYAN_RETURN_IF_ERROR(CheckFinite(some, model_.outputs().tokens));
   logits.assign(some.begin(), some.end());
   return absl::OkStatus();
 }

@@ -12,8 +12,7 @@
 
 namespace banyan {
 
-// The tokens that logits are of, ascending, and of how many there are; no
-// tokens: of all, in their order.
+// Tokens that the logits belong to, ascending. Empty: the whole vocabulary.
 struct LogitTokens {
   absl::Span<const TokenId> tokens;
   int vocab_size = 0;

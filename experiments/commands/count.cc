@@ -175,9 +175,9 @@ absl::Status Count(const Options& options) {
 void AddCountCommand(CommandLine& line) {
   Command command = line.Add(
       "count",
-      "Counts the tokens of texts, and which follows which, for the drafters "
-      "unigram and bigram; or, with --top, lists the most frequent tokens, for "
-      "a drafter's vocabulary.",
+      "Counts tokens and token pairs in texts, for the drafters unigram and "
+      "bigram. With --top, lists the most frequent tokens, for the key "
+      "vocabulary of a drafter.",
       "  banyan count --model models/pycode-target --out counts.safetensors "
       "\\\n"
       "      experiments/workloads/README.md\n"
@@ -195,14 +195,13 @@ void AddCountCommand(CommandLine& line) {
       .Required();
   command
       .Option("--top", &options->top,
-              "Instead of counts, write so many of the most frequent tokens, "
-              "those that end a text among them.")
+              "Write the N most frequent tokens instead of counts. End-of-text "
+              "tokens are always among them.")
       .AtLeast(1);
   command
       .Option("files", &options->files,
-              "Texts, a document each; or .jsonl files, with a document "
-              "under 'text', or some under 'turns', in the object on each "
-              "line.")
+              "Texts, one document each; or .jsonl files whose lines hold an "
+              "object with a document under 'text' or several under 'turns'.")
       .Required();
   command.Flag("--json", &options->json, "Print JSON.");
   command.OnCall([options] { return Count(*options); });

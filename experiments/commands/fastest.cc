@@ -42,10 +42,11 @@ absl::Status Write(const Options& options) {
 void AddFastestCommand(CommandLine& line) {
   Command command = line.Add(
       "fastest",
-      "Finds, for each target, temperature and drafter, the length at which "
-      "its chain was fastest, for an experiment's compare.chains; or, with "
-      "--acceptance, how often its tokens were accepted, from which an "
-      "experiment predicts lengths and sizes (compare.chains: measured).",
+      "Finds the fastest chain length of each drafter, by target and "
+      "temperature. An experiment reads the result as compare.chains. With "
+      "--acceptance, counts accepted draft tokens instead; from these counts "
+      "an experiment predicts chain lengths and tree sizes (compare.chains: "
+      "measured).",
       "  banyan run configs/hello.yaml --out out/hello\n"
       "  banyan fastest out/hello --out chains.yaml\n"
       "  banyan fastest --acceptance out/hello --out acceptance.yaml");
@@ -56,7 +57,7 @@ void AddFastestCommand(CommandLine& line) {
               "of them")
       .Required();
   command.Flag("--acceptance", &options->acceptance,
-               "Count accepted tokens by depth and rank instead.");
+               "Count accepted draft tokens by depth and rank instead.");
   command.Option("--out", &options->out, "Write to this file");
   command.OnCall([options] { return Write(*options); });
 }

@@ -93,9 +93,11 @@ absl::Status PutCostsIn(const Options& options,
   BANYAN_ASSIGN_OR_RETURN(const CostPlan plan, PlanCosts(experiment));
   std::optional<MachineCosts> costs;
   if (!options.out.empty()) {
-    BANYAN_ASSIGN_OR_RETURN(costs,
-                            RecordedCosts(options.out, experiment, plan,
-                                          DescribeMachine(*opened.backend)));
+    BANYAN_ASSIGN_OR_RETURN(const Shard shard, ReadShard(options.shard));
+    BANYAN_ASSIGN_OR_RETURN(
+        costs,
+        RecordedCosts(options.out, RecordPath(options.out, shard), experiment,
+                      plan, DescribeMachine(*opened.backend)));
   }
   if (!costs.has_value()) {
     ModelShelf shelf(outline ? OutlineOf(opened.backend) : opened.backend);
@@ -132,7 +134,7 @@ absl::StatusOr<Opened> Open(const Options& options,
   // With something wrong nothing will be decoded.
   outline |= !errors.empty();
   if (opened.experiment.measured) {
-    // What is left open would be taken for a mistake.
+    // Values still `measured` must not be reported as errors.
     BANYAN_RETURN_IF_ERROR(errors.status());
     BANYAN_RETURN_IF_ERROR(
         PutCostsIn(options, clock, options.resolved, opened));
@@ -275,7 +277,7 @@ absl::Status Check(const Options& options) {
     std::cout << line << "\n";
   }
   BANYAN_RETURN_IF_ERROR(PrintEstimate(opened, *clock));
-  // What a measured experiment chose says whether drafting pays.
+  // The chosen sizes already show whether drafting pays.
   if (opened.costs.has_value()) return absl::OkStatus();
   return WarnOfLevels(options, clock, opened.run);
 }

@@ -73,11 +73,12 @@ absl::StatusOr<AcceptanceTable> ReadTable(const Params& item) {
   BANYAN_ASSIGN_OR_RETURN(table.accepted, ReadCounts(accepted));
   if (!Agree(table))
     return accepted.Error(
-        "expected as many depths and ranks as `reached` has, and no larger "
-        "count");
+        "expected the depths and ranks of `reached`, and no count above the "
+        "one there");
   if (table.rounds < table.reached.front().front() || table.rounds == 0)
-    return reached.Error(absl::StrCat("expected no more than the ", rounds,
-                                      " rounds, and one at least"));
+    return reached.Error(
+        absl::StrCat("expected a first count of at most `rounds` (", rounds,
+                     "), and `rounds` of at least 1"));
   return table;
 }
 
@@ -95,7 +96,7 @@ absl::Status AddTables(const Params& section,
     for (const AcceptanceTable& other : tables)
       if (other.key == table.key)
         return item.Error(absl::StrCat(
-            "a second table of drafter ", table.key.drafter, " on target ",
+            "duplicate table: drafter ", table.key.drafter, ", target ",
             table.key.target, ", temperature ", table.key.temperature, ", ",
             table.key.draws, " draws"));
     tables.push_back(std::move(table));
@@ -195,6 +196,10 @@ std::string ToYaml(const std::vector<AcceptanceTable>& tables) {
 
 absl::StatusOr<AcceptanceTable> FindAcceptance(
     const std::vector<AcceptanceTable>& tables, const AcceptanceKey& key) {
+  if (tables.empty())
+    return absl::NotFoundError(
+        "acceptance is empty: expected tables written by `banyan fastest "
+        "--acceptance`");
   std::vector<const AcceptanceTable*> left;
   for (const AcceptanceTable& table : tables) left.push_back(&table);
   std::string shared;  // by all that are left
@@ -208,12 +213,10 @@ absl::StatusOr<AcceptanceTable> FindAcceptance(
       if (text == wanted) kept.push_back(table);
     }
     if (kept.empty())
-      return absl::NotFoundError(absl::StrCat(
-          "acceptance: no table of ", part.name, " ", wanted,
-          shared.empty() ? "" : " for ", shared, "; expected ",
-          found.empty() ? "what `banyan fastest --acceptance` writes, found "
-                          "no tables"
-                        : absl::StrJoin(found, " or ")));
+      return absl::NotFoundError(
+          absl::StrCat("acceptance: no table of ", part.name, " ", wanted,
+                       shared.empty() ? "" : " for ", shared,
+                       "; the tables have ", absl::StrJoin(found, " or ")));
     left = std::move(kept);
     absl::StrAppend(&shared, shared.empty() ? "" : ", ", part.name, " ",
                     wanted);

@@ -28,8 +28,8 @@ struct AcceptanceKey {
 struct AcceptanceTable {
   AcceptanceKey key;
   std::int64_t rounds = 0;  // those in which nothing was drafted too
-  // [depth - 1][rank - 1]: at how many reached nodes so many tokens were drawn
-  // at least, and at how many of them this one was accepted.
+  // reached[d - 1][r - 1]: the number of verified nodes with at least r draws
+  // at depth d. accepted[d - 1][r - 1]: how often the r-th draw was accepted.
   std::vector<std::vector<std::int64_t>> reached;
   std::vector<std::vector<std::int64_t>> accepted;
 
@@ -38,9 +38,9 @@ struct AcceptanceTable {
   // Of the first rank, by depth, given that all before it were accepted: up to
   // the first depth that was not reached.
   std::vector<double> ByDepth() const;
-  // That the draw of a rank is the accepted one, over all depths: what
-  // sequoia.h calls acceptance. Where depths have different numbers of draws, a
-  // rank's share is of those that refused the ranks before it.
+  // Probability that the draw of each rank is the accepted one, pooled over
+  // depths (`acceptance` in sequoia.h). If depths have different numbers of
+  // draws, a rank counts only nodes where all lower ranks were rejected.
   std::vector<double> ByRank() const;
 };
 

@@ -50,14 +50,14 @@ absl::StatusOr<CompareSpec> ReadCompare(const Params& section,
   if (lengths != nullptr && !compare.measured) {
     if (lengths->kind() != Params::Kind::kList)
       in.Note(
-          lengths->Expected("a list, as `banyan fastest` writes it, or "
-                            "measured"));
+          lengths->Expected("`measured`, or a list written by `banyan "
+                            "fastest`"));
     else
       in.Note(Convert(*lengths, chains));
   }
   const bool says = in.Optional("neighbours", compare.neighbours);
   in.Ensure(!says || compare.measured, "neighbours",
-            "needs `chains: measured`: other lengths have none");
+            "needs `chains: measured`; lengths from a file have no neighbours");
   BANYAN_RETURN_IF_ERROR(in.Finish());
   if (!compare.reference.empty())
     BANYAN_RETURN_IF_ERROR(

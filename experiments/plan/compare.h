@@ -10,7 +10,7 @@
 
 namespace banyan {
 
-// What `measured` in an experiment's file is written as (measured.h).
+// The value `measured` in an experiment file (measured.h).
 inline constexpr char kMeasured[] = "measured";
 
 // How fast a drafter's chain is at its best length.
@@ -21,7 +21,7 @@ struct ChainLength {
   std::string drafter;
   double temperature = 1;
   int length = 0;
-  double speed = 0;  // times plain decoding
+  double speed = 0;  // speedup over plain decoding
 };
 
 struct CompareSpec {

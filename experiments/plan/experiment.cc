@@ -279,8 +279,7 @@ class Expander {
       cell.baseline = Baseline(cell, sections);
       if (sections.methods == nullptr) continue;
       for (const Params::Entry& method : sections.methods->entries())
-        if (method.value.kind() != Params::Kind::kNull)  // left out here
-          AddMethod(root, method.key, cell);
+        AddMethod(root, method.key, cell);
     }
     return absl::OkStatus();
   }
@@ -336,6 +335,8 @@ class Expander {
                        ExperimentCell cell) {
     BANYAN_ASSIGN_OR_RETURN(const Params with, Apply(root, values));
     const Params& section = *with.Find("methods")->Find(cell.method);
+    if (section.kind() == Params::Kind::kNull)
+      return absl::OkStatus();  // left out
     BANYAN_RETURN_IF_ERROR(CheckMethodKeys(section));
     BANYAN_ASSIGN_OR_RETURN(
         cell.section, WithModels(section, with.Find("models"), used_models_));
@@ -456,8 +457,8 @@ Experiment ReadExperiment(const Params& file, const Settings& settings,
   }
   if (experiment.measured && sections.acceptance == nullptr)
     errors.Add(root.Error(
-        "missing key 'acceptance', which `measured` needs: the file that "
-        "`banyan fastest --acceptance` wrote for these drafters"));
+        "missing key 'acceptance', which `measured` needs: include a file "
+        "written by `banyan fastest --acceptance` for these drafters"));
   errors.Add(CheckNames(experiment, file));
   errors.Add(CheckTogether(experiment, root));
   return experiment;

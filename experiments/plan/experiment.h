@@ -48,8 +48,7 @@ enum class OpponentRole {
   kReference,  // it is what the experiment compares its rivals with
   kSameNodes,  // a chain of one of its drafters, of as many nodes
   kFastest,    // such a drafter's fastest chain
-  // A chain of a length beside that of the opponent before it, which is
-  // predicted.
+  // A neighbouring length of the predicted chain that precedes this opponent.
   kNeighbour,
 };
 

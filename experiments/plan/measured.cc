@@ -41,9 +41,10 @@ struct Sized {
   absl::string_view policy;
   const char* size;
   const char* levels;
+  const char* width;  // the most children of a node
 };
-constexpr Sized kSized[] = {{"sequoia", "budget", "max_depth"},
-                            {"expand_rerank", "total", "depth"}};
+constexpr Sized kSized[] = {{"sequoia", "budget", "max_depth", "max_branching"},
+                            {"expand_rerank", "total", "depth", "top_k"}};
 
 bool Says(const Params& map, const char* key, absl::string_view text) {
   const Params* value = map.Find(key);
@@ -140,8 +141,9 @@ absl::StatusOr<Params> EditPolicies(
     if (own == nullptr || !IsMeasured(*own)) return method;
     if (drafters->items().size() > 1)
       return own->Error(
-          "measured: what several drafters share has no one size; give each a "
-          "trunk with a policy of its own");
+          "measured: a size can be measured for one drafter only; list "
+          "`trunks` "
+          "(one subtree per drafter), each with its own policy");
     BANYAN_ASSIGN_OR_RETURN(const Params policy, edit(*own, 0));
     return WithValue(method, "policy", policy);
   }
@@ -151,7 +153,7 @@ absl::StatusOr<Params> EditPolicies(
     const Params* policy = trunk.Find("policy");
     if (policy == nullptr) {
       if (own != nullptr && IsMeasured(*own))
-        return own->Error("measured: expected a policy of each trunk's own");
+        return own->Error("measured: expected a policy in every trunk");
       continue;
     }
     BANYAN_ASSIGN_OR_RETURN(
@@ -227,17 +229,18 @@ class Completion {
       const ExperimentCell& cell, const OneDrafter& drafter) {
     const ExperimentCell probe = ChainProbe(cell, drafter);
     BANYAN_ASSIGN_OR_RETURN(const Facts facts, FactsOf(cell, probe));
-    const std::vector<double> acceptance = facts.acceptance.ByDepth();
+    std::vector<double> acceptance = facts.acceptance.ByDepth();
+    const auto most = static_cast<std::size_t>(MostMeasured(facts, cell.batch));
+    if (acceptance.size() > most) acceptance.resize(most);
     BANYAN_ASSIGN_OR_RETURN(
         const ChainChoice best,
         FastestChain(acceptance, facts.target_ms, facts.draft_ms,
                      facts.acceptance.Drafted(), cell.batch));
     Note(absl::StrFormat(
-        "%s: a chain of %d is predicted to be fastest, %.2f times plain "
-        "decoding%s",
+        "%s: chain length %d is predicted to be fastest, speedup %.2fx%s",
         About(cell, drafter.label), best.length, best.speedup,
         best.length == static_cast<int>(acceptance.size())
-            ? "; acceptance is known no deeper"
+            ? "; acceptance was counted to this depth only"
             : ""));
     return ChainLength{.target = FolderName(cell.target.directory),
                        .drafter = drafter.label,
@@ -266,30 +269,40 @@ class Completion {
     }
     if (const Sized* sized = SizedOf(policy)) {
       const int stated = IntAt(policy, sized->levels);
-      BANYAN_ASSIGN_OR_RETURN(const HardwareChoice best,
-                              FastestTree({.limits = {.acceptance = ranks,
-                                                      .budget = kMostNodes,
-                                                      .max_depth = stated},
-                                           .target_ms = facts.target_ms,
-                                           .draft_ms = facts.draft_ms,
-                                           .sequences = cell.batch}));
+      const int widest = IntAt(policy, sized->width);
+      BANYAN_ASSIGN_OR_RETURN(
+          const HardwareChoice best,
+          FastestTree({.limits = {.acceptance = ranks,
+                                  .budget = MostMeasured(facts, cell.batch),
+                                  .max_depth = stated,
+                                  .max_branching = widest},
+                       .target_ms = facts.target_ms,
+                       .draft_ms = facts.draft_ms,
+                       .sequences = cell.batch}));
       const int nodes = std::max(1, best.nodes);
       const int levels = std::max(1, best.depth);
       set(sized->size, Params::Scalar(absl::StrCat(nodes)));
       if (stated == 0) set(sized->levels, Params::Scalar(absl::StrCat(levels)));
-      Note(absl::StrFormat("%s: a tree of %d in %d levels, %s",
-                           About(cell, cell.method), nodes, levels,
-                           best.nodes == 0
-                               ? "though none is predicted to pay"
-                               : absl::StrFormat("predicted at %.2f times "
-                                                 "plain decoding",
-                                                 best.speedup)));
+      Note(absl::StrFormat(
+          "%s: tree of %d nodes in %d levels, %s", About(cell, cell.method),
+          nodes, levels,
+          best.nodes == 0
+              ? "but no tree is predicted to be faster than "
+                "plain decoding"
+              : absl::StrFormat("predicted speedup %.2fx", best.speedup)));
     }
     // What a preset says of another machine or drafter.
     Params bare = policy;
     for (const char* key : {"calibration", "target_ms", "draft_ms"})
       bare = Without(bare, key);
     return Overlay(bare, Params::Map(std::move(chosen)));
+  }
+
+  // The most nodes of a sequence whose pass was measured: a large batch may not
+  // fit the target's context.
+  static int MostMeasured(const Facts& facts, int batch) {
+    return std::clamp(facts.passes->ms.rbegin()->first / batch - 1, 1,
+                      kMostNodes);
   }
 
   static std::string About(const ExperimentCell& cell, absl::string_view what) {
@@ -300,7 +313,7 @@ class Completion {
   }
 
   static Params Number(double number) {
-    return Params::Scalar(absl::StrFormat("%.6g", number));
+    return Params::Scalar(absl::StrFormat("%.17g", number));
   }
   static Params Numbers(const std::vector<double>& numbers) {
     std::vector<Params> items;
@@ -343,7 +356,8 @@ absl::StatusOr<CostPlan> PlanCosts(const Experiment& experiment) {
   CostPlan plan;
   std::set<std::string> names;
   const auto add = [&](ExperimentCell probe, int nodes) {
-    plan.rows = std::max(plan.rows, probe.batch * (nodes + 1));
+    plan.rows =
+        std::max(plan.rows, probe.batch * (std::max(nodes, kProbeLevels) + 1));
     if (std::find(plan.targets.begin(), plan.targets.end(), probe.target) ==
         plan.targets.end())
       plan.targets.push_back(probe.target);

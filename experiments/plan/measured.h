@@ -1,5 +1,5 @@
-// What `measured` stands for in an experiment's file, once it is known what
-// passes and drafted levels cost on this machine.
+// Replaces `measured` in an experiment by values predicted from this machine's
+// costs.
 //
 //   compare.chains: measured   for each drafter of a rival, the chain length of
 //                              largest predicted speed (tree/optimize/chain.h)

@@ -26,8 +26,8 @@ Params MethodOf(const OneDrafter& drafter, const Params& policy,
                 const Params& verifier);
 // The policy `chain` of this length.
 Params ChainPolicy(int length);
-// What all verifiers do with a chain, but for block, which k independent lists
-// could not use.
+// multi_round. On a chain every other lossless verifier but block does the
+// same.
 Params ChainVerifier();
 
 // The last part of a path to a directory.

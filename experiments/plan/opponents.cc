@@ -240,12 +240,13 @@ absl::Status AddOpponents(ChainFinder find, Experiment& experiment) {
           ? "the method that the experiment names (compare.reference)"
       : compare.measured
           ? absl::StrCat(
-                "the chain of a rival's drafter that is predicted to be "
-                "fastest, by acceptance on other prompts and this machine's "
-                "costs, fixed before this run (compare.chains)",
+                "the chain with the highest predicted speed among the "
+                "rivals' drafters, predicted before this run from acceptance "
+                "on other prompts and from this machine's costs "
+                "(compare.chains)",
                 compare.neighbours ? ""
-                                   : "; no length beside the predicted ones "
-                                     "was tried (compare.neighbours)")
+                                   : "; neighbouring lengths were not run "
+                                     "(compare.neighbours)")
       : !compare.chains.empty()
           ? "the chain of a rival's drafter that was fastest on other prompts, "
             "fixed before this run (compare.chains)"

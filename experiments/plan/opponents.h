@@ -26,7 +26,7 @@ using ChainFinder =
     absl::FunctionRef<absl::StatusOr<std::optional<ChainLength>>(
         const ExperimentCell& cell, const OneDrafter& drafter)>;
 
-// Of an experiment that has `compare`: adds the cells of opponents, and each
+// Requires `compare`. Adds the cells of opponents, and each
 // rival's opponents. What `chains` do not know is a note of the experiment.
 // Fails as a policy's section does.
 absl::Status AddOpponents(Experiment& experiment);

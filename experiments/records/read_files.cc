@@ -76,6 +76,10 @@ std::string FirstDifferingFile(const records::Context& a,
   return "";
 }
 
+bool SameCosts(const records::Context& a, const records::Context& b) {
+  return a.costs().SerializeAsString() == b.costs().SerializeAsString();
+}
+
 bool NamesFiles(const records::Context& context) {
   return std::any_of(
       context.cells().begin(), context.cells().end(),

@@ -25,6 +25,9 @@ std::vector<FileDifference> DifferingFiles(const records::Cell& a,
 std::string FirstDifferingFile(const records::Context& a,
                                const records::Context& b);
 
+// Whether both ran with the same measured costs, or without any.
+bool SameCosts(const records::Context& a, const records::Context& b);
+
 // Whether the cells name the files that they read.
 bool NamesFiles(const records::Context& context);
 

@@ -112,6 +112,11 @@ absl::Status AddFile(const RecordFile& file, Experiment& experiment) {
     return absl::InvalidArgumentError(
         absl::StrCat(file.path, " and ", experiment.files.front()->path,
                      ": one experiment, but other cells"));
+  else if (!SameCosts(file.context, experiment.context()))
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.path, " and ", experiment.files.front()->path,
+                     ": one experiment, but other measured costs, which choose "
+                     "the cells"));
   else if (const std::string other =
                FirstDifferingFile(file.context, experiment.context());
            !other.empty())

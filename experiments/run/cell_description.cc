@@ -11,7 +11,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "configs/loader/writer.h"
+#include "core/base/fnv1a.h"
 #include "core/base/params.h"
 #include "core/base/read_file.h"
 #include "core/base/weight_format.h"
@@ -23,6 +25,7 @@
 #include "experiments/models/method_file.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/model_spec.h"
+#include "experiments/plan/one_drafter.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/fingerprint.h"
 #include "experiments/run/prepared_cells.h"
@@ -68,19 +71,47 @@ void Describe(const ModelSpec& spec, const Model& model, Assets& assets,
   out.set_fingerprint(WeightsFingerprint(FilesOf(spec.directory, assets)));
 }
 
-void DescribeMethod(const Method& method, records::Cell& out) {
+// By drafter of a method's section.
+std::vector<std::string> Identities(const ExperimentCell& cell) {
+  std::vector<std::string> identities;
+  const Params* drafters = cell.section.Find("drafters");
+  if (drafters == nullptr) return identities;
+  for (const Params& drafter : drafters->items())
+    identities.push_back(absl::StrFormat(
+        "%016x",
+        Fnv1a(Alone(cell.section, drafter, FolderName(cell.target.directory))
+                  .identity)));
+  return identities;
+}
+
+// The number of the drafter that a trunk uses.
+std::size_t DrafterOf(const ExperimentCell& cell, std::size_t trunk) {
+  const Params* trunks = cell.section.Find("trunks");
+  int number = static_cast<int>(trunk);
+  if (trunks != nullptr && trunk < trunks->items().size())
+    if (const Params* drafter = trunks->items()[trunk].Find("drafter"))
+      Convert(*drafter, number).IgnoreError();
+  return static_cast<std::size_t>(number);
+}
+
+void DescribeMethod(const ExperimentCell& cell, const Method& method,
+                    records::Cell& out) {
   out.set_verifier(method.verifier_name);
   out.set_lossless(IsLossless(method));
   if (IsLossless(method) && !method.trunks.empty())
     out.set_evidence(IsProven(method) ? records::PROVEN : records::CLAIMED);
   out.set_unmerged(method.scoring == Scoring::kUnmerged);
   out.set_temperature(method.rule.options().temperature);
+  const std::vector<std::string> identities = Identities(cell);
   for (const Trunk& trunk : method.trunks) {
     records::Trunk& to = *out.add_trunks();
     to.set_drafter(trunk.drafter_name);
     to.set_policy(trunk.policy_name);
     to.set_law(ToRecord(trunk.law));
     to.set_carries_state(trunk.drafter->carried() != nullptr);
+    const std::size_t drafter =
+        DrafterOf(cell, static_cast<std::size_t>(out.trunks_size()) - 1);
+    if (drafter < identities.size()) to.set_identity(identities[drafter]);
   }
 }
 
@@ -142,7 +173,7 @@ records::Cell DescribeCell(const ExperimentCell& cell,
       std::filesystem::path(cell.target.directory).filename().string());
   Describe(cell.target, *prepared.target.model, assets, *out.mutable_target());
   DescribeModels(prepared.method, assets, out);
-  DescribeMethod(prepared.method.decoder->method(), out);
+  DescribeMethod(cell, prepared.method.decoder->method(), out);
   out.set_sampling(ToYaml(Params::Map(cell.sampling)));
   out.set_seed(cell.seed);
   out.set_baseline(static_cast<std::uint32_t>(cell.baseline));

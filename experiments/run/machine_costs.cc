@@ -65,12 +65,13 @@ absl::StatusOr<PassCosts> CostsOfPasses(const Model& model, ModelShelf& shelf,
                                         int rows, bool outline,
                                         const Clock& clock) {
   PassCosts costs = {.weights = std::string(Name(model.facts().format))};
+  rows = std::min(rows, model.context_limit());
   const std::vector<int> sizes = Sizes(rows);
   if (outline) {
     for (const int size : sizes) costs.ms[size] = 1;
     return costs;
   }
-  const int context = std::clamp(model.context_limit() - rows, 0, kContext);
+  const int context = std::min(model.context_limit() - rows, kContext);
   BANYAN_ASSIGN_OR_RETURN(const std::vector<PassTiming> timings,
                           TimePasses(model, shelf.backend(),
                                      {.batches = sizes, .contexts = {context}},
@@ -80,7 +81,8 @@ absl::StatusOr<PassCosts> CostsOfPasses(const Model& model, ModelShelf& shelf,
   return costs;
 }
 
-// Of a round that the device ran alone there is no more than the whole.
+// A round run entirely on the device has only its total time, so the level
+// cost is that time less the pass time.
 std::optional<double> LevelMsOf(const records::Round& round,
                                 const CostCurve& passes) {
   const int levels = Levels(round);
@@ -99,8 +101,8 @@ std::optional<double> LevelMsOf(const records::Round& round,
   return CostOfLevel(static_cast<double>(draft_ns), around_ns, levels) / 1e6;
 }
 
-// Median over the rounds of the second of two times, since the first warms up.
-// A drafter that drafts nothing on these prompts costs nothing.
+// Decodes twice, since the first decoding warms up. Returns the median over the
+// second one's rounds; 0 for a drafter that drafts nothing on these prompts.
 absl::StatusOr<double> TimeLevel(PreparedCell& cell,
                                  const std::vector<PreparedPrompt>& prompts,
                                  const CostCurve& passes) {
@@ -137,7 +139,8 @@ absl::StatusOr<MachineCosts> FromRecord(const records::MachineCosts& record,
     PassCosts& to = costs.passes.emplace_back();
     to.weights = passes.weights();
     if (passes.tokens_size() != passes.ms_size())
-      return absl::DataLossError("costs of passes without their sizes");
+      return absl::DataLossError(
+          "pass costs: token counts and times differ in number");
     for (int i = 0; i < passes.tokens_size(); ++i)
       to.ms[static_cast<int>(passes.tokens(i))] = passes.ms(i);
   }
@@ -149,7 +152,8 @@ absl::StatusOr<MachineCosts> FromRecord(const records::MachineCosts& record,
   if (costs.passes.size() != plan.targets.size() ||
       costs.levels.size() != plan.probes.size())
     return absl::FailedPreconditionError(
-        "its costs are of other targets or drafters");
+        "its costs are for other targets or drafters; remove this file to "
+        "measure again");
   return costs;
 }
 
@@ -224,24 +228,32 @@ records::MachineCosts ToRecord(const CostPlan& plan,
 }
 
 absl::StatusOr<std::optional<MachineCosts>> RecordedCosts(
-    const std::string& directory, const Experiment& experiment,
-    const CostPlan& plan, const records::Machine& machine) {
+    const std::string& directory, const std::string& own,
+    const Experiment& experiment, const CostPlan& plan,
+    const records::Machine& machine) {
   std::error_code error;
+  std::vector<std::string> paths;
   for (std::filesystem::directory_iterator it(directory, error), end;
-       !error && it != end; it.increment(error)) {
-    const std::string path = it->path().string();
-    if (it->path().extension() != kRecordEnding) continue;
+       !error && it != end; it.increment(error))
+    if (it->path().extension() == kRecordEnding)
+      paths.push_back(it->path().string());
+  std::sort(paths.begin(), paths.end(),
+            [&](const std::string& a, const std::string& b) {
+              return std::pair(a != own, a) < std::pair(b != own, b);
+            });
+  for (const std::string& path : paths) {
     const absl::StatusOr<RecordFile> file = ReadRecordFile(path);
-    // What is wrong with it, or that it is of another experiment, is told when
-    // the run opens it.
+    // Unreadable files and files of other experiments are skipped: opening the
+    // run reports them.
     if (!file.ok() || !file->context.has_costs() ||
         file->context.experiment_hash() != experiment.hash)
       continue;
     const std::string found = MachineText(file->context.machine());
     if (found != MachineText(machine))
-      return absl::FailedPreconditionError(absl::StrCat(
-          path, ": its costs were measured on ", found, ", and this is ",
-          MachineText(machine), ": give another --out, or remove it"));
+      return absl::FailedPreconditionError(
+          absl::StrCat(path, ": its costs were measured on ", found,
+                       ", but this machine is ", MachineText(machine),
+                       ": give another --out, or remove this file"));
     absl::StatusOr<MachineCosts> costs =
         FromRecord(file->context.costs(), plan);
     if (!costs.ok())

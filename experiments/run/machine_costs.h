@@ -19,10 +19,10 @@
 
 namespace banyan {
 
-// Times passes of every target and chains of every drafter. On a shelf of
-// outlines, whose models have no weights, nothing is timed: every pass takes as
-// long and a level no time. `progress`, if there is one, is told what comes.
-// Fails as PrepareRun and TimePasses.
+// Times passes of every target and chains of every drafter. On outlines (models
+// without weights) nothing is timed: every pass costs 1 ms and every level 0.
+// `progress`, if there is one, is told what comes. Fails as PrepareRun and
+// TimePasses.
 absl::StatusOr<MachineCosts> MeasureCosts(
     const Experiment& experiment, const Workload& workload, ModelShelf& shelf,
     const std::shared_ptr<const Clock>& clock, bool outline,
@@ -30,12 +30,13 @@ absl::StatusOr<MachineCosts> MeasureCosts(
 
 records::MachineCosts ToRecord(const CostPlan& plan, const MachineCosts& costs);
 
-// Those of the run that left records in the directory; none if there is no
-// record file with costs. Fails if they are of another experiment, machine,
-// device or number of threads, or lack something of `plan`.
+// Those of the experiment's record files in the directory, of `own` first; none
+// if none of them has costs. Fails if they are of another machine, device or
+// number of threads, or lack something of `plan`.
 absl::StatusOr<std::optional<MachineCosts>> RecordedCosts(
-    const std::string& directory, const Experiment& experiment,
-    const CostPlan& plan, const records::Machine& machine);
+    const std::string& directory, const std::string& own,
+    const Experiment& experiment, const CostPlan& plan,
+    const records::Machine& machine);
 
 }  // namespace banyan
 

@@ -29,6 +29,10 @@ std::string ExperimentDifference(const records::Context& found,
   if (found.workload().hash() != wanted.workload().hash())
     return absl::StrCat("another workload (", found.workload().hash(), ", not ",
                         wanted.workload().hash(), ")");
+  // Shards that begin at once measure once each.
+  if (!SameCosts(found, wanted))
+    return "a run with other measured costs, which choose the cells (begin the "
+           "shards of a run when the first has written its record file)";
   return "";
 }
 
@@ -82,6 +86,9 @@ std::string ShardDifference(const records::Context& found,
   if (found.shards() != wanted.shards())
     return absl::StrCat("shard ", found.shard(), " of ", found.shards(),
                         ", not of ", wanted.shards());
+  if (found.cells_size() != wanted.cells_size())
+    return absl::StrCat("a run of ", found.cells_size(), " cells, not ",
+                        wanted.cells_size());
   return FileDifference(found, wanted);
 }
 

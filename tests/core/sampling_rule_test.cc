@@ -456,8 +456,7 @@ TEST(SamplingRule, RefusesAnUnknownKeyAndNamesTheNearest) {
                              HasSubstr("'temperature'")));
 }
 
-// Some tokens of a row, in a rule of every kind, are the row with the others
-// impossible, to the last bit.
+// ApplyToSome is bit-identical to ApplyTo with all other logits at -infinity.
 TEST(SamplingRule, OfSomeTokensIsThatOfTheRowWithoutTheOthers) {
   constexpr int kVocab = 1000;
   const std::vector<SamplingOptions> rules = {

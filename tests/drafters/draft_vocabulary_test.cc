@@ -67,13 +67,13 @@ TEST(DraftVocabulary, IsReadAsItWasWritten) {
 TEST(DraftVocabulary, RefusesListsThatCannotBe) {
   EXPECT_EQ(ReadError(List("[1, 2]")), "");
   EXPECT_THAT(ReadError(List("[1, 2, 1]")),
-              HasSubstr("tokens[2]: expected a token that does not stand "
-                        "before it, found 1"));
+              HasSubstr("tokens[2]: expected a token not listed "
+                        "earlier, found 1"));
   EXPECT_THAT(ReadError(List("[5]")),
               HasSubstr("tokens[0]: expected a token from 0 to 4, found 5"));
   EXPECT_THAT(ReadError(List("[-1]")), HasSubstr("found -1"));
   EXPECT_THAT(ReadError(List("[]")),
-              HasSubstr("tokens: expected a token at least"));
+              HasSubstr("tokens: expected at least one token"));
   EXPECT_THAT(ReadError(List("[1.5]")), HasSubstr("tokens[0]"));
   EXPECT_THAT(ReadError(List("3")), HasSubstr("tokens"));
   EXPECT_THAT(ReadError("{\"vocab_size\": 5, \"tokens\": [1]}"),
@@ -129,7 +129,7 @@ TEST(DraftVocabulary, IsOfTheTargetsTokenizer) {
                              HasSubstr("expected the target's tokenizer, "),
                              HasSubstr(absl::StrCat("found ", own))));
   EXPECT_THAT(Bench({"a", "b", "bb"}).Refusal(ToJson({own, 4, {0, 2}})),
-              HasSubstr("expected tokens of the target's 3, found those of 4"));
+              HasSubstr("expected vocab_size 3, the target's, found 4"));
   EXPECT_THAT(Bench({}).Refusal("{"), HasSubstr("list.json"));
 }
 

@@ -42,7 +42,7 @@ class Drafters(support.FolderTest):
         plain = self.generate()["ids"]
         for kind, text in METHODS.items():
             made = self.folder / f"installed/toy-{kind}"
-            self.assertIn("`scripts/train drafters` makes it again",
+            self.assertIn("`scripts/train drafters` reproduces this model",
                           (made / "README.md").read_text())
             method = self.folder / f"{kind}.yaml"
             method.write_text(text % (made, vocabulary) +

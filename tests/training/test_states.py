@@ -172,9 +172,9 @@ class Recipes(support.FolderTest):
         path = self.folder / "list.json"
         size = read_model(support.tiny().target).shape.vocab_size
         for tokens, vocab_size, told in (
-                ([1, 1], size, "different ids"), ([], size, "one at least"),
-                ([size], size, "different ids below"),
-                ([-1], size, "different ids below"),
+                ([1, 1], size, "at least one id"), ([], size, "at least one id"),
+                ([size], size, "distinct and below"),
+                ([-1], size, "distinct and below"),
                 ([1], size + 1, "expected the target's")):
             path.write_text(json.dumps({"tokenizer": "", "vocab_size": vocab_size,
                                         "tokens": tokens}))

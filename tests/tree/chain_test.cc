@@ -97,11 +97,11 @@ TEST(FastestChain, RefusesWhatCannotBe) {
     const auto choice = FastestChain(acceptance, curve, draft_ms, drafted);
     return std::string(choice.status().message());
   };
-  EXPECT_THAT(refused({}, 1, 1), HasSubstr("expected a depth or more"));
+  EXPECT_THAT(refused({}, 1, 1), HasSubstr("expected at least one depth"));
   EXPECT_THAT(refused({.5, 1.5}, 1, 1),
               HasSubstr("acceptance at depth 2 is 1.5"));
   EXPECT_THAT(refused({.5}, -1, 1), HasSubstr("draft_ms is -1"));
-  EXPECT_THAT(refused({.5}, 1, 2), HasSubstr("rounds that draft is 2"));
+  EXPECT_THAT(refused({.5}, 1, 2), HasSubstr("rounds with draft tokens is 2"));
   EXPECT_THAT(refused({.5, .5, .5, .5}, 1, 1), HasSubstr("5"));  // tokens
   EXPECT_EQ(refused({.5, .5, .5}, 1, 1), "");
 }

@@ -16,13 +16,16 @@ absl::StatusOr<ChainChoice> FastestChain(const std::vector<double>& acceptance,
                                          double draft_ms, double drafted,
                                          int sequences) {
   if (acceptance.empty())
-    return absl::InvalidArgumentError("acceptance: expected a depth or more");
+    return absl::InvalidArgumentError(
+        "acceptance: expected at least one depth");
   if (!(draft_ms >= 0) || !std::isfinite(draft_ms))
-    return absl::InvalidArgumentError(absl::StrCat(
-        "draft_ms is ", draft_ms, "; expected milliseconds a level"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("draft_ms is ", draft_ms,
+                     "; expected milliseconds per level, at least 0"));
   if (!(drafted >= 0 && drafted <= 1))
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the share of rounds that draft is ", drafted, "; expected 0 to 1"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the share of rounds with draft tokens is ", drafted,
+                     "; expected 0 to 1"));
   BANYAN_ASSIGN_OR_RETURN(const double plain_ms, target_ms.At(sequences));
   ChainChoice best;
   double tokens = 1;

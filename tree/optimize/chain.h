@@ -3,11 +3,11 @@
 // Claim. If the token at depth d of a chain is accepted with probability p_d
 // once all before it were, a chain of n yields 1 + p_1 + p_1 p_2 + .. +
 // p_1 .. p_n tokens and takes n levels of the draft and a target pass of n + 1
-// tokens. Of the lengths 1 to the number of depths given, the one of most
-// tokens per millisecond is chosen; ties: the shortest. In the rounds in which
-// the drafter finds nothing, 1 - drafted of all, decoding is plain. Sequences
-// that share every pass multiply its tokens, as in hardware.h; draft_ms is then
-// of a level of all of them.
+// tokens. Of the lengths 1 to the number of depths given, the one with the
+// most tokens per millisecond is chosen; the shortest on ties. In the rounds in
+// which the drafter finds nothing, 1 - drafted of all, decoding is plain.
+// Sequences that share every pass multiply its tokens, as in hardware.h;
+// draft_ms is then of a level of all of them.
 #ifndef BANYAN_TREE_OPTIMIZE_CHAIN_H_
 #define BANYAN_TREE_OPTIMIZE_CHAIN_H_
 

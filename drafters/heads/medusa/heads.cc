@@ -213,7 +213,8 @@ absl::StatusOr<std::vector<double>> TransformerHeads::Logits(
     absl::Span<const float> row) const {
   const int used = outputs_.all() ? target_.options().used_vocab : columns();
   BANYAN_RETURN_IF_ERROR(
-      CheckFinite(row.first(static_cast<std::size_t>(used))));
+      outputs_.all() ? CheckFinite(row.first(static_cast<std::size_t>(used)))
+                     : CheckFinite(row, outputs_.tokens));
   std::vector<double> logits(row.begin(), row.end());
   std::fill(logits.begin() + used, logits.end(),
             -std::numeric_limits<double>::infinity());

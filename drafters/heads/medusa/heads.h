@@ -36,8 +36,8 @@ class MedusaHeads {
   virtual absl::Status ScoreAll(
       absl::Span<const absl::Span<const float>> hidden,
       std::vector<std::vector<std::vector<double>>>& logits) const;
-  // These heads with logits for some tokens alone. Unimplemented where nothing
-  // is saved by it (TrimHeads).
+  // Returns these heads restricted to the given output tokens. Unimplemented if
+  // trimming would save nothing; see TrimHeads.
   virtual absl::StatusOr<std::shared_ptr<const MedusaHeads>> WithOutputs(
       absl::Span<const TokenId> tokens) const;
   // For rounds that the target's device runs; null if they are not on it.
@@ -50,8 +50,9 @@ class MedusaHeads {
 absl::StatusOr<std::unique_ptr<MedusaHeads>> LoadMedusaHeads(
     const std::string& directory, const Model& target);
 
-// MedusaHeads::WithOutputs; where heads have nothing to trim, some that compute
-// all logits and give those of `tokens`. The target has vocab_size tokens.
+// Returns MedusaHeads::WithOutputs or, where that is Unimplemented, a wrapper
+// that computes all logits and keeps those of `tokens`. The target has
+// vocab_size tokens.
 absl::StatusOr<std::shared_ptr<const MedusaHeads>> TrimHeads(
     const std::shared_ptr<const MedusaHeads>& heads,
     const std::vector<TokenId>& tokens, int vocab_size);

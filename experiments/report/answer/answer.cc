@@ -159,13 +159,16 @@ class Maker {
 
   // One that beats the predicted length.
   void AddNeighbour(const CellRecords& cell, const CellRecords& predicted,
-                    const CellRecords& other, AnswerEntry& entry) {
-    for (const FasterNeighbour& known : entry.neighbours)
-      if (known.against.other == &other) return;
+                    const CellRecords& other, bool own, AnswerEntry& entry) {
+    for (FasterNeighbour& known : entry.neighbours)
+      if (known.against.other == &other) {
+        known.of_own_drafter = known.of_own_drafter || own;
+        return;
+      }
     const AgainstCell beside = Against(other, predicted);
     if (beside.verdict == SpeedVerdict::kFaster)
       entry.neighbours.push_back(
-          {RowName(predicted), *beside.difference, Against(cell, other)});
+          {RowName(predicted), own, *beside.difference, Against(cell, other)});
   }
 
   void AddRival(const CellRecords& cell, TargetAnswer& target) {
@@ -179,14 +182,16 @@ class Maker {
       entry.level_cost = cost->value;
     const CellRecords* reference = set_.Find(cell.baseline);
     const CellRecords* predicted = nullptr;
+    bool own = false;  // a chain of the rival's drafter
     for (const records::Opponent& opponent : cell.cell->opponents()) {
       const CellRecords* other = set_.Find(cell, opponent.cell());
       if (opponent.role() == records::Opponent::NEIGHBOUR) {
         if (predicted != nullptr && other != nullptr)
-          AddNeighbour(cell, *predicted, *other, entry);
+          AddNeighbour(cell, *predicted, *other, own, entry);
         continue;
       }
       predicted = other;
+      own = opponent.role() != records::Opponent::REFERENCE;
       if (other == nullptr) continue;
       if (opponent.role() == records::Opponent::REFERENCE)
         reference = other;
@@ -196,7 +201,7 @@ class Maker {
     // Chains of its own are what a tree has to beat; a chain has none.
     if (!entry.chains.empty())
       for (const FasterNeighbour& faster : entry.neighbours)
-        AddChain(faster.against, entry);
+        if (faster.of_own_drafter) AddChain(faster.against, entry);
     if (reference != nullptr) entry.reference = Against(cell, *reference);
     const std::string name = RowName(cell);
     auto row = std::find_if(

@@ -33,8 +33,9 @@ struct AgainstCell {
 // A chain of a length beside a predicted one that was faster than that.
 struct FasterNeighbour {
   std::string predicted;  // as a row's name
-  Estimate gain;          // of speedup, over the predicted
-  AgainstCell against;    // the rival against the neighbour
+  bool of_own_drafter = false;
+  Estimate gain;        // of speedup, over the predicted
+  AgainstCell against;  // the rival against the neighbour
 };
 
 // A rival at one temperature.

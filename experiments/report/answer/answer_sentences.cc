@@ -126,13 +126,15 @@ void AddNeighbours(const TargetAnswer& target,
       });
   for (const auto& [key, beaten] : all)
     notes.push_back(absl::StrFormat(
-        "At T = %g %s beats the predicted %s by %.2f times plain decoding%s.",
+        "At T = %g %s is faster than the predicted %s: its speedup is %.2fx "
+        "higher.%s",
         key.first, key.second, beaten.first->predicted,
         beaten.first->gain.value,
         beaten.trees.empty()
             ? ""
-            : absl::StrCat(", so trees are held against it too: ",
-                           Score(beaten.trees, beaten.verdicts, key.second))));
+            : absl::StrCat(" Trees are compared with it too: ",
+                           Score(beaten.trees, beaten.verdicts, key.second),
+                           ".")));
 }
 
 void AddTravel(const RecordSet& set, std::vector<std::string>& notes) {

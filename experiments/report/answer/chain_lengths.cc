@@ -48,7 +48,7 @@ bool IsChain(const records::Cell& cell) {
 
 std::string DrafterOf(const records::Cell& cell) {
   const std::string& name = cell.trunks(0).drafter();
-  return cell.models_size() == 1
+  return cell.models_size() >= 1
              ? DrafterLabel(name, FolderName(cell.models(0).directory()))
              : name;
 }
@@ -95,6 +95,7 @@ std::string Source(const records::Context& context) {
 absl::StatusOr<std::vector<AcceptanceTable>> CountAcceptance(
     const RecordSet& set) {
   std::vector<AcceptanceTable> tables;
+  std::vector<const records::Cell*> first;  // of each table
   for (const CellRecords& cell : set.cells) {
     if (!cell.cell->lossless() || cell.cell->trunks_size() != 1) continue;
     const AcceptanceKey key = {.target = TargetName(*cell.cell),
@@ -105,8 +106,17 @@ absl::StatusOr<std::vector<AcceptanceTable>> CountAcceptance(
     auto table = std::find_if(
         tables.begin(), tables.end(),
         [&](const AcceptanceTable& other) { return other.key == key; });
-    if (table == tables.end())
+    if (table == tables.end()) {
       table = tables.insert(tables.end(), {.key = key});
+      first.push_back(cell.cell);
+    }
+    const records::Cell& other =
+        *first[static_cast<std::size_t>(table - tables.begin())];
+    if (other.trunks(0).identity() != cell.cell->trunks(0).identity())
+      return absl::InvalidArgumentError(absl::StrCat(
+          set.files.front().path, ": cells '", other.name(), "' and '",
+          cell.cell->name(), "' have drafters called ", key.drafter,
+          " with other options or models; count them in runs of their own"));
     for (const PromptPair& pair : cell.pairs)
       for (const records::Round& round : pair.record->rounds())
         CountRound(round, *table);
@@ -117,19 +127,21 @@ absl::StatusOr<std::vector<AcceptanceTable>> CountAcceptance(
                               }),
                tables.end());
   if (tables.empty())
-    return absl::InvalidArgumentError(
-        absl::StrCat(set.files.front().path,
-                     ": no lossless cell of one drafter drafted anything"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        set.files.front().path,
+        ": no draft tokens found in lossless cells with exactly one drafter"));
   return tables;
 }
 
 std::string ToYaml(const std::vector<AcceptanceTable>& tables,
                    const RecordSet& set) {
   return absl::StrCat(
-      "# How often drafted tokens are accepted, by depth and rank (banyan "
-      "fastest\n# --acceptance), on ",
+      "# Acceptance counts of draft tokens, from `banyan fastest "
+      "--acceptance`, on\n# ",
       Source(set.files.front().context),
-      ".\n# An experiment reads it as `acceptance: !include FILE`.\n",
+      ".\n# Row d, column r: at depth d, how often an r-th token was drawn "
+      "(reached), and how\n# often it was the accepted one (accepted).\n# An "
+      "experiment reads it as `acceptance: !include FILE`.\n",
       ToYaml(tables));
 }
 

@@ -1,5 +1,5 @@
-// A model with logits for some tokens alone says of them what the whole one
-// says: every family, every format, every device.
+// A trimmed model gives the same logits for its tokens as the whole model:
+// every family, every format, every device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ std::vector<TokenId> Some(const Transformer& model, int first) {
   return tokens;
 }
 
-// The laws of three rows of a text.
+// Output distributions of the rows of a text.
 std::vector<Distribution> Laws(const Model& model,
                                const std::vector<TokenId>& text) {
   const auto session = model.NewSession();
@@ -98,7 +98,7 @@ TEST_P(Trimmed, SaysOfItsTokensWhatTheWholeModelSays) {
           EXPECT_EQ(got[token], expected[token]) << token;
       }
       EXPECT_EQ(next, tokens.size());
-      // The law and the best are those of what was read.
+      // Law() and Best() agree with the logits that Read() returned.
       for (const SamplingOptions& options :
            {SamplingOptions{.temperature = 1},
             SamplingOptions{.temperature = 0},

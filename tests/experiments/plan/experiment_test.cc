@@ -144,6 +144,22 @@ TEST(Experiment, LeavesOutAMethodThatALabelSetsToNothing) {
   EXPECT_THAT(hot, testing::Not(testing::Contains("ngram")));
 }
 
+// Also where the label concerns that method alone.
+TEST(Experiment, LeavesOutAMethodOnAnAxisOfItsOwn) {
+  const auto experiment =
+      Read(With("  methods.chain.policy.gamma: [2, 4]\n",
+                "  case:\n    off: {methods.ngram: ~}\n"
+                "    on: {methods.ngram.policy.gamma: 8}\n"));
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  int ngrams = 0;
+  for (const ExperimentCell& cell : experiment->cells)
+    if (cell.method == "ngram") ++ngrams;
+  EXPECT_GT(ngrams, 0);
+  for (const ExperimentCell& cell : experiment->cells)
+    EXPECT_FALSE(cell.method == "ngram" &&
+                 absl::StrContains(cell.name, "case=off"));
+}
+
 // An axis over methods alone says nothing of the baseline that they share.
 TEST(Experiment, NamesABaselineByWhatConcernsIt) {
   const auto experiment = Read(

@@ -225,9 +225,13 @@ TEST(Measured, AutoReadsCostsOfTheWholeBatch) {
   const Params& policy = *CellOf(*experiment, "own").section.Find("policy");
   EXPECT_EQ(policy.Find("batch")->text(), "4");
   EXPECT_EQ(policy.Find("target_ms")->entries().size(), 2u);
-  EXPECT_EQ(policy.Find("draft_ms")->text(), "0.4");
+  double level = 0;
+  EXPECT_TRUE(Convert(*policy.Find("draft_ms"), level).ok());
+  EXPECT_EQ(level, kLevelMs);
   EXPECT_EQ(policy.Find("calibration"), nullptr);  // another machine's
-  EXPECT_EQ(policy.Find("acceptance")->items().front().text(), "0.820862");
+  std::vector<double> ranks;
+  EXPECT_TRUE(Convert(*policy.Find("acceptance"), ranks).ok());
+  EXPECT_EQ(ranks, experiment->acceptance.front().ByRank());
 }
 
 TEST(Measured, PlansForTheWidestPass) {
@@ -252,26 +256,29 @@ TEST(Measured, RefusesByName) {
     return std::string(
         Completed(other, Curves().at("flat"), weights).status().message());
   };
-  EXPECT_THAT(refused("drafter: strong", "drafter: other"),
-              HasSubstr("no table of drafter strong; expected other or weak"));
-  EXPECT_THAT(refused("target: large, weights: bf16, drafter: strong",
-                      "target: small, weights: bf16, drafter: strong"),
-              HasSubstr("no table of target large for drafter strong; expected "
-                        "small"));
+  EXPECT_THAT(
+      refused("drafter: strong", "drafter: other"),
+      HasSubstr("no table of drafter strong; the tables have other or weak"));
+  EXPECT_THAT(
+      refused("target: large, weights: bf16, drafter: strong",
+              "target: small, weights: bf16, drafter: strong"),
+      HasSubstr("no table of target large for drafter strong; the tables "
+                "have small"));
   EXPECT_THAT(refused("question: Does it?", "question: Really?", "q8"),
               HasSubstr("no table of weights q8 for drafter weak, target "
-                        "large; expected bf16"));
+                        "large; the tables have bf16"));
   EXPECT_THAT(
       refused("sampling: {temperature: 0}", "sampling: {temperature: 0.5}"),
       HasSubstr("no table of temperature 0.5 for drafter weak, target "
-                "large, weights bf16; expected 0"));
+                "large, weights bf16; the tables have 0"));
   EXPECT_THAT(refused("draws: deterministic, rounds: 100, reached: [[50]",
                       "draws: independent, rounds: 100, reached: [[50]"),
               HasSubstr("no table of draws deterministic for drafter strong"));
-  EXPECT_THAT(refused("    trunks:\n      - {drafter: 1, policy: {name: chain, "
-                      "gamma: 1}}\n      - drafter: 0\n        policy:",
-                      "    policy:"),
-              HasSubstr("file.yaml:17:13: measured: what several drafters"));
+  EXPECT_THAT(
+      refused("    trunks:\n      - {drafter: 1, policy: {name: chain, "
+              "gamma: 1}}\n      - drafter: 0\n        policy:",
+              "    policy:"),
+      HasSubstr("file.yaml:17:13: measured: a size can be measured for one"));
 }
 
 std::string ReadError(const std::string& experiment,
@@ -293,18 +300,19 @@ TEST(Measured, TablesThatCannotBeAreRefusedAtTheirPlace) {
   };
   EXPECT_EQ(ReadError(kExperiment, table), "");
   EXPECT_THAT(error("[[5, 2]]", "[[5]]"),
-              HasSubstr("file.yaml:23:122: expected as many depths and ranks"));
-  EXPECT_THAT(error("[[5, 2]]", "[[10, 2]]"), HasSubstr("no larger count"));
+              HasSubstr("file.yaml:23:122: expected the depths and ranks"));
+  EXPECT_THAT(error("[[5, 2]]", "[[10, 2]]"),
+              HasSubstr("no count above the one"));
   EXPECT_THAT(error("[[5, 2]]", "[[-1, 2]]"), HasSubstr("from 0"));
   EXPECT_THAT(error("rounds: 9", "rounds: 8"),
-              HasSubstr("expected no more than the 8 rounds"));
+              HasSubstr("expected a first count of at most `rounds` (8)"));
   EXPECT_THAT(error("draws: deterministic", "draws: odd"),
               HasSubstr("independent, without_replacement or deterministic"));
   EXPECT_THAT(error("weights: bf16, ", ""), HasSubstr("'weights'"));
   EXPECT_THAT(error("rounds: 9", "rounds: 9, more: 1"), HasSubstr("'more'"));
   EXPECT_THAT(ReadError(kExperiment,
                         absl::StrCat(table, table.substr(table.find("  -")))),
-              HasSubstr("file.yaml:24:5: a second table of drafter b"));
+              HasSubstr("file.yaml:24:5: duplicate table: drafter b"));
   EXPECT_THAT(ReadError(kExperiment, "acceptance: 3\n"),
               HasSubstr("expected what `banyan fastest --acceptance` writes"));
 }

@@ -114,6 +114,18 @@ TEST_F(CountedAcceptance, IsByDepthAndRankOfAllCellsOfADrafter) {
               HasSubstr("1 prompt of some/prompts.jsonl; experiment 0011"));
 }
 
+// Options make another drafter of the same name.
+TEST_F(CountedAcceptance, RefusesTwoDraftersOfOneName) {
+  records::Cell other = OneDrafter();
+  other.mutable_trunks(0)->set_identity("0123456789abcdef");
+  const RecordSet set =
+      SetOf({CellOf(0), OneDrafter(), other}, {Plain(3), Chains(), Chains()});
+  EXPECT_THAT(
+      std::string(CountAcceptance(set).status().message()),
+      HasSubstr("cells 'cell 1' and 'cell 2' have drafters called model "
+                "with other options or models"));
+}
+
 TEST_F(CountedAcceptance, LeavesLossyMethodsAndSeveralDraftersOut) {
   records::Cell lossy = OneDrafter();
   lossy.set_lossless(false);
@@ -121,8 +133,10 @@ TEST_F(CountedAcceptance, LeavesLossyMethodsAndSeveralDraftersOut) {
   two.set_lossless(true);
   const RecordSet set =
       SetOf({CellOf(0), lossy, two}, {Plain(3), Chains(), Tree()});
-  EXPECT_THAT(std::string(CountAcceptance(set).status().message()),
-              HasSubstr("no lossless cell of one drafter drafted anything"));
+  EXPECT_THAT(
+      std::string(CountAcceptance(set).status().message()),
+      HasSubstr(
+          "no draft tokens found in lossless cells with exactly one drafter"));
 }
 
 }  // namespace

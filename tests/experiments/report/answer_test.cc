@@ -227,14 +227,15 @@ TEST_F(AnswerTest, HoldsTreesAgainstANeighbourThatBeatsThePrediction) {
   EXPECT_EQ(tree.reference.verdict, SpeedVerdict::kFaster);
   EXPECT_EQ(WorstChain(tree).other->cell->method(), "chain-5 a");
   EXPECT_EQ(WorstChain(tree).verdict, SpeedVerdict::kSlower);
-  // A chain is not asked to beat other chains.
+  // Chains are not compared with other chains.
   EXPECT_THAT(target.rows[1].at.at(0).chains, SizeIs(0));
   EXPECT_THAT(
       absl::StrJoin(answer.notes, "\n"),
-      ContainsRegex("At T = 0 chain-5 a beats the predicted chain-4 a "
-                    "by [01]\\.[0-9]+ times plain decoding, so trees are "
-                    "held against it too: 0 of 1 trees are faster than "
-                    "chain-5 a, 1 is slower, 0 are open\\."));
+      ContainsRegex(
+          "At T = 0 chain-5 a is faster than the predicted "
+          "chain-4 a: its speedup is [01]\\.[0-9]+x higher\\. "
+          "Trees are compared with it too: 0 of 1 trees are faster than "
+          "chain-5 a, 1 is slower, 0 are open\\."));
 }
 
 TEST_F(AnswerTest, LeavesNeighboursThatDoNotBeatThePredictionAlone) {

@@ -364,7 +364,7 @@ matrix:""")
                    "--threads", "1")
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, "its costs were measured on .* threads, "
-                         "and this is .* 1 thread: give another --out")
+                         "but this machine is .* 1 thread: give another --out")
         done = run("run", self.file, "--out", self.folder / "other",
                    "--set", "sampling.temperature=0.3", "--set", "matrix={}")
         self.assertEqual(done.returncode, 2)
