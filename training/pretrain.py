@@ -10,6 +10,7 @@ import pathlib
 
 import torch
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from training import data, optimizers, trainer
 from training.data import end_of_text_id, generator_of, read_ids
@@ -165,10 +166,24 @@ class Pretraining:
         return self.cross_entropy(hidden, head.weight, wanted)
 
 
+LOGITS_AT_ONCE = 1 << 26  # beyond these a batch's logits take gigabytes
+
+
 def cross_entropy(hidden, head, wanted):
-    logits = functional.linear(hidden, head)
-    return functional.cross_entropy(logits.flatten(0, 1).float(),
-                                    wanted.flatten())
+    """The mean over all places. Of a large vocabulary a part of the places at a
+    time, whose logits are computed again for the gradient."""
+    hidden, wanted = hidden.flatten(0, 1), wanted.flatten()
+    places = max(1, LOGITS_AT_ONCE // len(head))
+    if len(hidden) <= places:
+        return _sum_of_losses(hidden, head, wanted) / len(wanted)
+    parts = zip(hidden.split(places), wanted.split(places))
+    return sum(checkpoint(_sum_of_losses, part, head, told, use_reentrant=False)
+               for part, told in parts) / len(wanted)
+
+
+def _sum_of_losses(hidden, head, wanted):
+    return functional.cross_entropy(functional.linear(hidden, head).float(), wanted,
+                                    reduction="sum")
 
 
 def copy_tokenizer(source, target):

@@ -1,8 +1,11 @@
-"""Where a model's embedding starts from another's."""
+"""Where a model's embedding starts from another's; losses in parts."""
+
+from unittest import mock
 
 import torch
 
 from tests.training import support
+from training import pretrain
 from training.model import read_model
 
 
@@ -45,3 +48,25 @@ class EmbeddingOf(support.FolderTest):
         self.assertIn("a vocabulary of", self.refused(
             *support.pretrain(made, "--out", self.folder / "more",
                               "--embedding-of", other)))
+
+
+class CrossEntropy(support.FolderTest):
+
+    def test_parts_give_the_loss_and_the_gradients_of_the_whole(self):
+        generator = torch.Generator().manual_seed(3)
+        hidden = torch.randn(3, 5, 8, generator=generator)
+        head = torch.randn(11, 8, generator=generator)
+        wanted = torch.randint(11, (3, 5), generator=generator)
+        found = []
+        for at_once in (1 << 26, 4 * 11, 1):
+            one, two = (x.clone().requires_grad_() for x in (hidden, head))
+            with mock.patch.object(pretrain, "LOGITS_AT_ONCE", at_once):
+                loss = pretrain.cross_entropy(one, two, wanted)
+            loss.backward()
+            found.append((loss.detach(), one.grad, two.grad))
+        expected = torch.nn.functional.cross_entropy(
+            (hidden @ head.T).flatten(0, 1), wanted.flatten())
+        for values in found:
+            torch.testing.assert_close(values[0], expected)
+            for value, whole in zip(values, found[0]):
+                torch.testing.assert_close(value, whole)
