@@ -139,9 +139,9 @@ TEST(DraftVocabulary, LeavesProposalsOfItsTokensAlone) {
   Solo some(*bench.Build(", vocabulary: list.json", ToJson({"", 3, {0, 2}})));
   const Context context = BeginWith(whole, {3, 0, 1});
   BeginWith(some, {3, 0, 1});
-  for (const DraftLaw law : kEveryLaw) {
-    const Distribution all = AtRoot(whole, context, law);
-    const Distribution part = AtRoot(some, context, law);
+  for (const DraftLaw draws : kEveryLaw) {
+    const Distribution all = AtRoot(whole, context, draws);
+    const Distribution part = AtRoot(some, context, draws);
     EXPECT_GT(all.Mass(1), 0);
     EXPECT_EQ(part.Mass(1), 0);
     const double rest = all.Mass(0) + all.Mass(2);

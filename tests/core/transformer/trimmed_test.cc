@@ -22,6 +22,7 @@
 #include "core/transformer/transformer.h"
 #include "tests/core/transformer/walk.h"
 #include "tests/support/dice.h"
+#include "tests/support/host_part.h"
 #include "tests/support/made/golden_model.h"
 #include "tests/support/models.h"
 
@@ -39,24 +40,24 @@ std::vector<TokenId> Some(const Transformer& model, int first) {
 }
 
 // Output distributions of the rows of a text.
-std::vector<Distribution> Laws(const Model& model,
-                               const std::vector<TokenId>& text) {
+std::vector<Distribution> After(const Model& model,
+                                const std::vector<TokenId>& text) {
   const auto session = model.NewSession();
   const TokenBatch batch = TokenBatch::Chain(text, 0);
   const auto scores = ScoreOne(model, *session, batch);
   EXPECT_TRUE(scores.ok()) << scores.status();
-  std::vector<Distribution> laws;
+  std::vector<Distribution> rows;
   for (int row = 0; row < static_cast<int>(text.size()); ++row)
-    laws.push_back((*scores)
+    rows.push_back((*scores)
                        ->Law(row, SamplingRule({.temperature = 0.7}), {}, {})
                        .value());
-  return laws;
+  return rows;
 }
 
 class Trimmed : public testing::TestWithParam<GoldenOnDevice> {};
 
 TEST_P(Trimmed, SaysOfItsTokensWhatTheWholeModelSays) {
-  if (GetParam().LeftOut()) GTEST_SKIP() << "a part of the host device's";
+  if (GetParam().LeftOut()) GTEST_SKIP() << kHostLeftOut;
   for (const WeightFormat format :
        {WeightFormat::kF32, WeightFormat::kBf16, WeightFormat::kQ8}) {
     const std::shared_ptr<const Transformer> whole =
@@ -98,16 +99,16 @@ TEST_P(Trimmed, SaysOfItsTokensWhatTheWholeModelSays) {
           EXPECT_EQ(got[token], expected[token]) << token;
       }
       EXPECT_EQ(next, tokens.size());
-      // Law() and Best() agree with the logits that Read() returned.
+      // Distributions and Best() agree with the logits that Read() returned.
       for (const SamplingOptions& options :
            {SamplingOptions{.temperature = 1},
             SamplingOptions{.temperature = 0},
             SamplingOptions{.temperature = 1, .top_k = 4}}) {
         const SamplingRule rule(options);
-        const auto law = (*scores)->Law(row, rule, text, {});
+        const auto found = (*scores)->Law(row, rule, text, {});
         const auto of_read = rule.Apply(got, text, {});
-        ASSERT_TRUE(law.ok() && of_read.ok()) << law.status();
-        EXPECT_TRUE(Equal(*law, *of_read));
+        ASSERT_TRUE(found.ok() && of_read.ok()) << found.status();
+        EXPECT_TRUE(Equal(*found, *of_read));
       }
       const auto best = (*scores)->Best(row, 3);
       ASSERT_TRUE(best.ok()) << best.status();
@@ -132,8 +133,8 @@ TEST(Trimmed, TrimsWhatIsTrimmedAlready) {
   const auto both = TrimOutputs(whole, {4, 10});
   ASSERT_TRUE(both.ok());
   const std::vector<TokenId> text = {1, 3, 2};
-  const std::vector<Distribution> got = Laws(**twice, text);
-  const std::vector<Distribution> expected = Laws(**both, text);
+  const std::vector<Distribution> got = After(**twice, text);
+  const std::vector<Distribution> expected = After(**both, text);
   for (std::size_t row = 0; row < text.size(); ++row)
     EXPECT_TRUE(Equal(got[row], expected[row])) << row;
   EXPECT_THAT(std::string(TrimOutputs(*once, {0, 5}).status().message()),
@@ -158,10 +159,10 @@ TEST(Trimmed, ATableIsMasked) {
   const std::vector<double> logits = LogitsAfter(**trimmed, {3, 1});
   EXPECT_NEAR(logits[0], std::log(.3), 1e-12);
   EXPECT_EQ(logits[1], -std::numeric_limits<double>::infinity());
-  const Distribution law =
+  const Distribution masked =
       LawAfter(**trimmed, {3, 1}, SamplingRule({.temperature = 1}));
-  EXPECT_NEAR(law.Mass(0), 3.0 / 7, 1e-12);
-  EXPECT_EQ(law.Mass(1), 0);
+  EXPECT_NEAR(masked.Mass(0), 3.0 / 7, 1e-12);
+  EXPECT_EQ(masked.Mass(1), 0);
 }
 
 }  // namespace
