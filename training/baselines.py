@@ -17,15 +17,22 @@ class PairTable:
 
     def __init__(self, ids, vocab_size, distance=1, strength=1.0):
         single = numpy.bincount(ids, minlength=vocab_size) + 0.01
-        pairs = ids[:-distance].astype(numpy.int64) * vocab_size
-        counts = numpy.bincount(pairs + ids[distance:],
-                                minlength=vocab_size * vocab_size)
-        counts = counts.reshape(vocab_size, vocab_size).astype(numpy.float32)
-        law = counts + strength * (single / single.sum()).astype(numpy.float32)
-        self.logits = torch.from_numpy(numpy.log(law))
+        self.prior = strength * (single / single.sum()).astype(numpy.float32)
+        pairs, counts = numpy.unique(
+            ids[:-distance].astype(numpy.int64) * vocab_size + ids[distance:],
+            return_counts=True)
+        self.counts = counts.astype(numpy.float32)
+        self.next = pairs % vocab_size
+        # Pairs of token t are first[t] to first[t + 1].
+        self.first = numpy.searchsorted(
+            pairs, numpy.arange(vocab_size + 1) * vocab_size)
 
     def __call__(self, ids):
-        return self.logits[ids]
+        law = numpy.tile(self.prior, (len(ids), 1))
+        for row, last in zip(law, ids.tolist()):
+            known = slice(self.first[last], self.first[last + 1])
+            row[self.next[known]] += self.counts[known]
+        return torch.from_numpy(numpy.log(law))
 
 
 def longest_match(ids, end_of_text, longest=8):

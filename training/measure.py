@@ -56,6 +56,8 @@ def add_arguments(parser):
                         "what the models can read)")
     parser.add_argument("--limit", type=int, default=0, metavar="N",
                         help="tokens to judge at most (default: all)")
+    parser.add_argument("--exits", action="store_true",
+                        help="compare with early exits after each layer too")
     parser.add_argument("--compress", action="store_true",
                         help="compare with gzip and xz too: a minute")
     parser.add_argument("--device", default="auto", metavar="D")
@@ -182,7 +184,8 @@ class Measurement:
             self._compare(name, p, q)
             covered |= q.argmax(-1) == best
         self.sums.add("any drafter", covered.float())
-        for number, state in enumerate(early, start=1):
+        for number, state in enumerate(early if self.options.exits else [],
+                                       start=1):
             self._compare(f"exit after layer {number}", p,
                           self.target.logits(state)[0])
         self._compare("bigram table", p,

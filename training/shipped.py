@@ -105,8 +105,8 @@ class Shipped(stages.Stages):
         limit = ["--limit", 4000] if self.quick else ["--compress"]
         if not (self.out / "measured-other.json").exists():
             self.call("measure", "--target", self.path("pycode-other"),
-                      "--corpus", self.path("corpus"), "--exclude", "test/",
-                      *limit, "--out", self.path("measured-other.json"))
+                      "--corpus", self.path("corpus"), "--exits", "--exclude",
+                      "test/", *limit, "--out", self.path("measured-other.json"))
         if (self.out / "measured.json").exists():
             return
         self.call("measure", "--target", self.path("pycode-target"),
@@ -117,7 +117,7 @@ class Shipped(stages.Stages):
                   "--eagle", self.path("pycode-eagle1"),
                   self.path("pycode-eagle3"),
                   "--lookahead", self.path("pycode-lookahead"),
-                  "--exclude", "test/", *limit,
+                  "--exits", "--exclude", "test/", *limit,
                   "--out", self.path("measured.json"))
 
     def cards(self):

@@ -23,7 +23,8 @@ class Pairs(unittest.TestCase):
         """The smoothed law after `last`, from counted pairs."""
         single = [self.IDS.count(i) + 0.01 for i in range(4)]
         for token, logit in enumerate(
-                PairTable(array(self.IDS), 4, distance)(last).tolist()):
+                PairTable(array(self.IDS), 4, distance)(
+                    array([last]))[0].tolist()):
             wanted = counts[token] + single[token] / sum(single)
             # Float32 rounds twice, and the logarithm once: 1e-7 of up to 6.
             self.assertAlmostEqual(logit, math.log(wanted), delta=2e-6)

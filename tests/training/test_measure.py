@@ -45,7 +45,8 @@ class MeasureTest(support.FolderTest):
         tiny = support.tiny()
         return ("--target", tiny.target, "--corpus", tiny.corpus, "--drafters",
                 tiny.student, "--heads", self.heads, "--eagle", self.eagle,
-                "--lookahead", self.vectors, "--device", "cpu", "--threads", 1, "--out",
+                "--lookahead", self.vectors, "--exits", "--device", "cpu",
+                "--threads", 1, "--out",
                 self.folder / "measured.json", *more)
 
     def measured(self, *more):
