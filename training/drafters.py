@@ -32,9 +32,9 @@ def add_arguments(parser):
     parser.add_argument("--tokens", type=int, default=1_500_000, metavar="N",
                         help="tokens of training text that the target generates "
                         "(default: %(default)s)")
-    parser.add_argument("--trained", type=int, default=3_000_000, metavar="N",
-                        help="tokens that each part is trained on "
-                        "(default: %(default)s)")
+    parser.add_argument("--trained", type=int, default=10_000_000, metavar="N",
+                        help="tokens that each part is trained on, several epochs; "
+                        "Medusa heads on a third (default: %(default)s)")
     parser.add_argument("--kept", type=int, default=8192, metavar="N",
                         help="size of the draft vocabulary: the N most frequent tokens "
                         "(default: %(default)s)")
@@ -63,7 +63,7 @@ class Drafters(stages.Stages):
         self.target = pathlib.Path(options.target)
         self.names = [f"{options.name}-{kind}"
                       for kind in ("eagle3", "draft-1", "draft-2", "medusa")]
-        self.window, self.batch = (32, 4) if self.quick else (512, 8)
+        self.window, self.batch = (32, 2) if self.quick else (512, 4)
 
     def model(self):
         """A directory that PyTorch reads, of a GGUF file."""
@@ -87,11 +87,10 @@ class Drafters(stages.Stages):
 
     def eagle(self):
         """First: its states serve all that follow."""
-        batch = self.batch // 2
         version = (["--version", 1] if self.quick else  # a toy has too few layers
                    ["--version", 3, "--draft-vocab", self.options.kept])
-        self.learn("eagle", self.names[0], batch, *version, "--rate", 2e-3,
-                   "--muon-rate", 0.02)
+        self.learn("eagle", self.names[0], self.options.trained, *version,
+                   "--rate", 2e-3, "--muon-rate", 0.02, "--plain-share", 0.7)
 
     def small_models(self):
         size = (["--hidden", 16, "--heads", 2, "--layers", 1, "--feed-forward", 24]
@@ -104,16 +103,17 @@ class Drafters(stages.Stages):
                        64 if self.quick else 2048, "--long-share", 0, "--rate", 3e-3,
                        "--muon-rate", 0.02, "--seed", number, "--window",
                        self.window, "--batch", self.batch, "--steps",
-                       self.steps(self.options.trained // 3, self.batch))
-            self.learn(recipe, self.names[number], self.batch, *self.vocabulary(),
+                       self.steps(self.options.trained // 3))
+            self.learn(recipe, self.names[number], self.options.trained,
+                       *self.vocabulary(),
                        "--student", start, "--own-share", 0, "--loss", "forward-kl",
                        "--rate", 4e-3, "--muon-rate", 0.015,
                        *(["--before", self.path(self.names[1])]
                          if recipe == "boost" else []))
 
     def medusa(self):
-        self.learn("medusa", self.names[3], self.batch, *self.vocabulary(),
-                   "--share-output")
+        self.learn("medusa", self.names[3], self.options.trained // 3,
+                   *self.vocabulary(), "--share-output")
 
     def measure(self):
         if (self.out / "measured.json").exists():
@@ -136,14 +136,14 @@ class Drafters(stages.Stages):
                       "--made-by", "drafters", "--about", ABOUT.format(target=self.options.name),
                       "--stages", *before)
 
-    def learn(self, recipe, name, batch, *arguments):
+    def learn(self, recipe, name, tokens, *arguments):
         """A recipe of the frozen model, from its states on disk."""
         self.train(recipe, name, "--target", self.target, "--states",
-                   self.path("states"), "--window", self.window, "--batch", batch,
-                   "--steps", self.steps(self.options.trained, batch), *arguments)
+                   self.path("states"), "--window", self.window, "--batch",
+                   self.batch, "--steps", self.steps(tokens), *arguments)
 
-    def steps(self, tokens, batch):
-        return 20 if self.quick else max(1, tokens // (batch * self.window))
+    def steps(self, tokens):
+        return 20 if self.quick else max(1, tokens // (self.batch * self.window))
 
     def vocabulary(self):
         return ["--vocabulary", self.path("vocabulary.json")]

@@ -1,8 +1,9 @@
 """talk: chats that a chat model writes itself, as a corpus for the other recipes.
 
 Magpie (arXiv:2406.08464): prompted with its chat template up to the user's message,
-a chat model generates that message, then the answer to it. `banyan run` decodes
-both in batches. A chat is dropped if its message repeats an earlier one, did not
+a chat model generates that message, then the answer to it. Left alone a small model
+asks for the same few things, so most messages are given their first words
+(`--openers`). `banyan run` decodes both in batches. A chat is dropped if its message repeats an earlier one, did not
 end or has fewer than eight letters, or if its answer is empty. The splits are
 training, validation and test, as in `corpus`, by a hash of the chat's number. After
 an interruption the same command resumes.
@@ -22,9 +23,32 @@ from training.files import read_json, replaced, write_json
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[1] / "build/release/banyan"
 FEWEST_LETTERS = 8  # of a user's message
+# First words of users' messages, for most kinds of tasks.
+OPENERS = (
+    "Write a", "Write a short", "Write a Python function that", "Write an SQL query",
+    "Write a poem about", "Write a letter to", "Explain", "Explain what this code",
+    "Explain in simple words", "What is the", "What are", "What does", "Why",
+    "Why do", "How does", "How do I", "How many", "How much", "Who", "When did",
+    "Where", "Which", "Is it", "Are there", "If a", "A", "The", "There are",
+    "Suppose that", "Solve", "Calculate the", "Find the", "Prove that",
+    "Summarize the following text", "Summarize this article in one sentence",
+    "Give the main point of", "Read the text below and", "From the text below, list",
+    "Extract all", "Given the following", "Based on the passage", "Translate into",
+    "Translate the following sentence from English to German:",
+    "Translate this to Spanish:", "Correct the grammar", "Rewrite this sentence",
+    "Make this", "Give me a list of", "List three", "Name five", "Describe",
+    "Describe a", "Compare", "What is the difference between", "Create a", "Design",
+    "Plan a", "Imagine you are", "Pretend to be", "Tell me about", "Tell me a story",
+    "Help me", "Please", "Answer the question", "Classify", "Convert", "Complete",
+    "Fix the bug in", "Act as")
 # What chats depend on; a folder written with others is refused.
-RULES = ("target", "weights", "message_temperatures", "answer_temperatures",
-         "message_tokens", "answer_tokens", "chats", "seed")
+RULES = ("target", "weights", "openers", "message_temperatures",
+         "answer_temperatures", "message_tokens", "answer_tokens", "chats", "seed")
+
+
+def openers(path):
+    with open(path, encoding="utf-8") as file:
+        return [line.rstrip("\n") for line in file] or [""]
 
 
 def temperatures(text):
@@ -46,6 +70,11 @@ def add_arguments(parser):
     parser.add_argument("--weights", default="bf16", metavar="FORMAT",
                         help="of the target in memory: auto, f32, bf16 or q8 "
                         "(default: %(default)s)")
+    parser.add_argument("--openers", type=openers, metavar="FILE",
+                        default=[*OPENERS, *[""] * (len(OPENERS) // 3)],
+                        help="first words of the messages, one a line, in turn; an "
+                        "empty line leaves them to the model (default: a list of "
+                        f"{len(OPENERS)}, and a quarter left to the model)")
     parser.add_argument("--message-temperatures", type=temperatures,
                         default=[0.6, 0.8, 1.0], metavar="T,T",
                         help="of the user's messages, in turn "
@@ -54,7 +83,7 @@ def add_arguments(parser):
                         default=[0.0, 0.7, 1.0], metavar="T,T",
                         help="of the answers, in turn (default: 0,0.7,1)")
     for name, default, what in (
-            ("message-tokens", 96, "the longest message"),
+            ("message-tokens", 160, "the longest message"),
             ("answer-tokens", 384, "the longest answer; longer ones are cut"),
             ("chats", 256, "chats that are written at a time"),
             ("batch", 32, "chats that share a pass"),
@@ -136,6 +165,7 @@ class Talk:
         else:
             write_json(settings, rules)
         self.prefix, self.suffix = self._template()
+        self.openers = self._ids(options.openers)
 
     def _template(self):
         """The tokens before a user's message, and those between it and an
@@ -165,10 +195,13 @@ class Talk:
         def turn(values):
             return values[part % len(values)]
 
+        opened = [self.openers[(part * options.chats + number) % len(self.openers)]
+                  for number in range(options.chats)]
         messages = self._decode(
-            work / "messages", [self.prefix] * options.chats,
+            work / "messages", [self.prefix + ids for ids in opened],
             turn(options.message_temperatures), options.message_tokens, seed)
-        asked = [ids[:-1] for ids, ended in messages if ended]
+        asked = [first + ids[:-1]
+                 for first, (ids, ended) in zip(opened, messages) if ended]
         if not asked:
             raise UserError(f"{options.target}: none of {options.chats} messages "
                             "of a user ended; is it a chat model?")
@@ -226,6 +259,16 @@ class Talk:
         if len(texts) != len(lists):
             raise UserError(f"{len(lists)} lists of ids gave {len(texts)} texts")
         return texts
+
+    def _ids(self, texts):
+        """The ids of each text, which may be empty."""
+        lines = "".join(text + "\n" for text in texts)
+        found = self._run("tokenize", "--model", self.options.target, "--lines",
+                          "--no-special", "--json", given=lines)
+        lists = [json.loads(line)["ids"] for line in found.splitlines()]
+        if len(lists) != len(texts):
+            raise UserError(f"{len(texts)} texts gave {len(lists)} lists of ids")
+        return lists
 
     def _run(self, *arguments, given=None):
         done = subprocess.run([self.options.program, *map(str, arguments)],

@@ -49,7 +49,7 @@ class TalkTest(unittest.TestCase):
                     encoding="utf-8").splitlines()]
 
     def test_chats_are_a_message_and_an_answer(self):
-        told = self.must("out", "--held-out-share", "0.2")
+        told = self.must("out", "--held-out-share", "0.3")
         chats = self.chats("out")
         self.assertGreater(len(chats), 10)
         for chat in chats:
@@ -75,6 +75,24 @@ class TalkTest(unittest.TestCase):
         self.must("cut")
         self.assertEqual(first.stat().st_mtime_ns, before.st_mtime_ns)
         self.assertEqual(self.files("cut"), self.files("whole"))
+
+    def test_messages_begin_with_the_openers_in_turn(self):
+        path = self.folder / "openers.txt"
+        path.write_text("Why is\n\n")
+        self.must("some", "--openers", str(path), tokens=1)
+        chats = self.chats("some")
+        opened = sum(chat["turns"][0].startswith("Why is") for chat in chats)
+        self.assertGreater(opened, 3)
+        self.assertGreater(len(chats) - opened, 3)
+        self.must("usual", tokens=1)
+        first = tuple(talk.OPENERS[:24])
+        self.assertTrue(all(chat["turns"][0].startswith(first)
+                            for chat in self.chats("usual")))
+        path.write_text("Whose\n")
+        done = self.talk("some", "--openers", str(path))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("openers: these chats were written with ['Why is', ''], "
+                      "found ['Whose']", done.stderr)
 
     def test_every_seed_gives_other_chats(self):
         for seed in "1", "2":
