@@ -117,6 +117,11 @@ def _tokens(chats):
     return sum(chat["tokens"] for chat in chats)
 
 
+def _json_lines(text):
+    """Of each line; str.splitlines would cut texts at U+2028 and its kin too."""
+    return [json.loads(line) for line in text.split("\n") if line]
+
+
 def _progress(done, new, wanted, seconds):
     left = max(0, wanted - done) * seconds / new
     print(f"{done:,} of {wanted:,} tokens, {new / seconds:.0f} a second, "
@@ -244,9 +249,9 @@ class Talk:
         records = folder / "records"
         self._run("run", experiment, "--out", records)
         found = {}
-        for line in self._run("export", records, "--format",
-                              "jsonl").splitlines():
-            record = json.loads(line)["record"]
+        for line in _json_lines(self._run("export", records, "--format",
+                                          "jsonl")):
+            record = line["record"]
             found[int(record["id"])] = (record["tokens"],
                                         record["stop"] == "END_OF_TEXT")
         return [found[number] for number in range(len(prompts))]
@@ -255,7 +260,7 @@ class Talk:
         lines = "".join(" ".join(map(str, ids)) + "\n" for ids in lists)
         found = self._run("tokenize", "--model", self.options.target, "--decode",
                           "--lines", "--no-special", "--json", given=lines)
-        texts = [json.loads(line)["text"] for line in found.splitlines()]
+        texts = [line["text"] for line in _json_lines(found)]
         if len(texts) != len(lists):
             raise UserError(f"{len(lists)} lists of ids gave {len(texts)} texts")
         return texts
@@ -265,7 +270,7 @@ class Talk:
         lines = "".join(text + "\n" for text in texts)
         found = self._run("tokenize", "--model", self.options.target, "--lines",
                           "--no-special", "--json", given=lines)
-        lists = [json.loads(line)["ids"] for line in found.splitlines()]
+        lists = [line["ids"] for line in _json_lines(found)]
         if len(lists) != len(texts):
             raise UserError(f"{len(texts)} texts gave {len(lists)} lists of ids")
         return lists

@@ -118,6 +118,11 @@ class TalkTest(unittest.TestCase):
         self.assertIn("do not fit the context", done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
+    def test_texts_with_line_separators_stay_whole(self):
+        text = "one\u2028two\u0085three"
+        line = json.dumps({"text": text}, ensure_ascii=False) + "\n"
+        self.assertEqual(talk._json_lines(line * 2), [{"text": text}] * 2)
+
     def test_messages_seen_before_and_empty_ones_are_dropped(self):
         def chat(number, message, answer):
             return {"path": f"talk/{number}", "turns": [message, answer],
