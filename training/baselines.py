@@ -28,11 +28,11 @@ class PairTable:
             pairs, numpy.arange(vocab_size + 1) * vocab_size)
 
     def __call__(self, ids):
-        law = numpy.tile(self.prior, (len(ids), 1))
-        for row, last in zip(law, ids.tolist()):
+        chances = numpy.tile(self.prior, (len(ids), 1))
+        for row, last in zip(chances, ids.tolist()):
             known = slice(self.first[last], self.first[last + 1])
             row[self.next[known]] += self.counts[known]
-        return torch.from_numpy(numpy.log(law))
+        return torch.from_numpy(numpy.log(chances))
 
 
 def longest_match(ids, end_of_text, longest=8):

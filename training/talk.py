@@ -47,8 +47,11 @@ RULES = ("target", "weights", "openers", "message_temperatures",
 
 
 def openers(path):
-    with open(path, encoding="utf-8") as file:
-        return [line.rstrip("\n") for line in file] or [""]
+    try:
+        with open(path, encoding="utf-8") as file:
+            return [line.rstrip("\n") for line in file] or [""]
+    except (OSError, UnicodeDecodeError) as error:
+        raise argparse.ArgumentTypeError(f"{path}: {error}") from error
 
 
 def temperatures(text):

@@ -94,6 +94,17 @@ class TalkTest(unittest.TestCase):
         self.assertIn("openers: these chats were written with ['Why is', ''], "
                       "found ['Whose']", done.stderr)
 
+    def test_openers_that_cannot_be_read_are_refused(self):
+        path = self.folder / "none.txt"
+        for text in None, b"\xff\xfe":
+            if text:
+                path.write_bytes(text)
+            done = self.talk("out", "--openers", str(path))
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--openers", done.stderr)
+            self.assertIn("none.txt", done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
+
     def test_every_seed_gives_other_chats(self):
         for seed in "1", "2":
             self.must(seed, "--seed", seed, tokens=1)
