@@ -17,7 +17,8 @@ one where its drafting began and to its own steps since, and learns the law
 that the target has there once it has read the true tokens. The loss of a step,
 `--features` times SmoothL1 to the true state, `--laws` times cross-entropy with
 the target's law and `--total-variation` times the share of drafts that would be
-refused, weighs `--decay` of the step before.
+refused, weighs `--decay` of the step before. Version 3 learns the target's
+distribution over the draft vocabulary alone.
 """
 
 import dataclasses
@@ -192,8 +193,8 @@ class EagleTeaching:
         with trainer.autocast(options, self.device):
             ids, streams, hidden = self._read(step)
             with torch.no_grad():
-                law = torch.softmax(self.target.logits(hidden).float(), dim=-1)
-                law = self.head.kept_of(law)
+                law = torch.softmax(
+                    self.target.logits(hidden, self.head.kept).float(), dim=-1)
                 read = self.head.read(streams, hidden) / self.spread
                 read = self._noisy(read, step)
             drafts = unroll(self.head, self.target.embed_tokens(ids), read,
@@ -267,8 +268,7 @@ def kept_tokens(ids, count, vocabulary):
 
 
 def distances(law, logits):
-    """By place: the cross-entropy of q with the target's law, the part of it
-    that is kept made whole; and sum(min(p, q))."""
+    """By place: the cross-entropy of q with the target's distribution over the
+    draft vocabulary, and their overlap, sum(min(p, q))."""
     told = functional.log_softmax(logits.float(), dim=-1)
-    entropy = -(law * told).sum(-1) / law.sum(-1).clamp(min=1e-9)
-    return entropy, torch.minimum(law, told.exp()).sum(-1)
+    return -(law * told).sum(-1), torch.minimum(law, told.exp()).sum(-1)

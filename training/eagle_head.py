@@ -107,6 +107,7 @@ class FirstHead(nn.Module):
 
     version = 1
     taps = ()
+    kept = None  # it can draft every token
 
     def __init__(self, shape):
         super().__init__()
@@ -134,10 +135,6 @@ class FirstHead(nn.Module):
 
     def logits(self, state, output):
         return functional.linear(state, output)
-
-    def kept_of(self, laws):
-        """Of numbers by token those of tokens that it can draft."""
-        return laws
 
     def whole(self, logits):
         """Logits of all tokens."""
@@ -175,9 +172,6 @@ class ThirdHead(nn.Module):
 
     def logits(self, state, _):
         return self.lm_head(state)
-
-    def kept_of(self, laws):
-        return laws[..., self.kept.to(laws.device)]
 
     def whole(self, logits):
         size = (*logits.shape[:-1], self.shape.vocab_size)
