@@ -20,6 +20,7 @@
 #include "core/base/counted.h"
 #include "core/base/status_macros.h"
 #include "core/device/buffer.h"
+#include "core/ops/cpu/tiles.h"
 #include "core/ops/host/host.h"
 #include "core/ops/host/host_weight.h"
 #include "core/ops/kv_cache.h"
@@ -56,12 +57,31 @@ int UsableProcessors() {
   return std::clamp(CPU_COUNT(&set), 1, kMostThreads);
 }
 
+// What InstructionSets() names.
+struct Choice {
+  std::string name;
+  std::int64_t target;  // Highway's
+  TileMaker tiles;
+};
+
+std::vector<Choice> Choices() {
+  std::vector<Choice> choices;
+  for (std::int64_t target : hwy::SupportedAndGeneratedTargets())
+    choices.push_back({hwy::TargetName(target), target, TileMaker::kNone});
+#if HWY_ARCH_X86_64
+  const std::int64_t best = choices.front().target;
+  if (AskForAmx() == AmxState::kAllowed)
+    choices.push_back({"AMX", best, TileMaker::kAmx});
+  choices.push_back({"AMX_EMULATED", best, TileMaker::kEmulated});
+#endif
+  return choices;
+}
+
 }  // namespace
 
 std::vector<std::string> CpuBackend::InstructionSets() {
   std::vector<std::string> names;
-  for (std::int64_t target : hwy::SupportedAndGeneratedTargets())
-    names.emplace_back(hwy::TargetName(target));
+  for (Choice& choice : Choices()) names.push_back(std::move(choice.name));
   return names;
 }
 
@@ -72,12 +92,11 @@ absl::StatusOr<std::unique_ptr<CpuBackend>> CpuBackend::Create(
         "threads: expected 0 to ", kMostThreads, ", found ", options.threads));
   const int threads =
       options.threads == 0 ? UsableProcessors() : options.threads;
-  for (std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    const std::string name = hwy::TargetName(target);
-    if (options.instruction_set.empty() || options.instruction_set == name)
-      return absl::WrapUnique(
-          new CpuBackend(name, TableIndex(target), threads));
-  }
+  for (const Choice& choice : Choices())
+    if (options.instruction_set.empty() ||
+        options.instruction_set == choice.name)
+      return absl::WrapUnique(new CpuBackend(
+          choice.name, TableIndex(choice.target), choice.tiles, threads));
   return absl::InvalidArgumentError(
       absl::StrCat("instruction set: expected one of ",
                    absl::StrJoin(InstructionSets(), ", "), ", found \"",
@@ -85,15 +104,17 @@ absl::StatusOr<std::unique_ptr<CpuBackend>> CpuBackend::Create(
 }
 
 CpuBackend::CpuBackend(std::string instruction_set, std::size_t kernel,
-                       int threads)
+                       TileMaker tiles, int threads)
     : instruction_set_(std::move(instruction_set)),
       kernel_(kernel),
+      tiles_(tiles),
       pool_(threads) {}
 
 BackendFacts CpuBackend::facts() const {
   return {.device = "cpu",
           .instruction_set = instruction_set_,
-          .threads = threads()};
+          .threads = threads(),
+          .sums = tiles_ == TileMaker::kNone ? "lanes" : "tiles"};
 }
 
 std::string CpuBackend::description() const {

@@ -2,8 +2,9 @@
 //
 // Every kernel is compiled for several instruction sets; the best one the
 // processor has is used unless another is asked for. Results are the same to
-// the last bit on all of them and with any number of threads: each kernel's
-// file, cpu/NAME.cc, states the order of its sums.
+// the last bit on all of them and with any number of threads, but for products
+// with bfloat16 weights in tile registers, whose order of sums is their own
+// (BackendFacts::sums). Each kernel's file, cpu/NAME.cc, states the order.
 #ifndef BANYAN_CORE_OPS_CPU_CPU_BACKEND_H_
 #define BANYAN_CORE_OPS_CPU_CPU_BACKEND_H_
 
@@ -23,6 +24,7 @@
 #include "core/device/host_buffer.h"
 #include "core/device/thread_pool.h"
 #include "core/ops/backend.h"
+#include "core/ops/cpu/tiles.h"
 #include "core/prob/distribution.h"
 #include "core/prob/logits.h"
 
@@ -79,18 +81,22 @@ class CpuBackend : public Backend {
   absl::StatusOr<std::vector<TokenLogit>> Best(const BestArgs& args) override;
 
  private:
-  CpuBackend(std::string instruction_set, std::size_t kernel, int threads);
+  CpuBackend(std::string instruction_set, std::size_t kernel, TileMaker tiles,
+             int threads);
 
   // Calls task(first, end) on pieces of [0, size), shared out to the threads;
   // on this thread alone if `work`, in arithmetic operations, is not worth it.
   void Split(int size, double work,
              absl::FunctionRef<void(int first, int end)> task);
 
+  absl::Status ReserveScratch(std::size_t bytes);
+
   std::string instruction_set_;
   std::size_t kernel_;  // the place of its kernels in Highway's tables
+  TileMaker tiles_;     // that multiplies bfloat16s and bytes
   ThreadPool pool_;
   std::mutex scratch_turn_;
-  std::unique_ptr<HostBuffer> scratch_;  // quantised activations
+  std::unique_ptr<HostBuffer> scratch_;  // quantised or split activations
 };
 
 }  // namespace banyan

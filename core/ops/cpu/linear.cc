@@ -3,10 +3,10 @@
 // the weight streams from memory once.
 //
 // The order of a sum: it starts at 0 and takes one fused multiply-add per k, in
-// the order of k; a sum of zero is +0. Then come the bias and what was in y.
-// With kQ8 a block's products are summed exactly, and one fused multiply-add
-// per block takes (that sum as float, times m / 127, linear.h) times the
-// weight's scale.
+// the order of k; a sum of zero is +0. With bfloat16 weights and tile registers
+// it is that of tiles-inl.h. Then come the bias and what was in y. With kQ8 a
+// block's products are summed exactly, and one fused multiply-add per block
+// takes (that sum as float, times m / 127, linear.h) times the weight's scale.
 #include "core/ops/linear.h"
 
 #include <algorithm>
@@ -23,6 +23,7 @@
 #include "core/base/status_macros.h"
 #include "core/device/host_buffer.h"
 #include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/cpu/tiles.h"
 #include "core/ops/host/host.h"
 #include "core/ops/host/host_weight.h"
 #include "core/ops/tensor.h"
@@ -35,6 +36,7 @@
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/cpu/tile-inl.h"
 #include "core/ops/cpu/tile_q8-inl.h"
+#include "core/ops/cpu/tiles-inl.h"
 #include "hwy/highway.h"
 
 #ifndef BANYAN_LINEAR_CPU_ONCE_
@@ -56,6 +58,8 @@ struct Job {
   int rows;
   const HostWeight* weight;
   QuantRows quants;   // of kQ8
+  TileMaker tiles;    // of kBf16 and kQ8
+  SplitRows split;    // of kBf16, with tiles
   const float* bias;  // or null
   float* y;
   std::size_t y_stride;
@@ -63,8 +67,9 @@ struct Job {
 };
 
 // Rows whose sums are kept at once: their sums of four panels fill half of a
-// first-level cache.
+// first-level cache. Sixty are whole tiles, 64 whole tile registers.
 constexpr int kRowBlock = 60;
+constexpr int kRegisterRowBlock = 64;
 
 }  // namespace
 }  // namespace banyan
@@ -129,6 +134,15 @@ void QuantiseRows(const Job& job, int first, int end) {
   }
 }
 
+// Splits rows [first, end) of x.
+void SplitAll(const Job& job, int first, int end) {
+  const auto columns = static_cast<std::size_t>(job.weight->columns());
+  for (int row = first; row < end; ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    SplitRow(job.x + at * job.x_stride, columns, at, job.split);
+  }
+}
+
 // Writes the sums of rows [first, first + rows) and panels from `panel` on.
 void Finish(const Job& job, int first, int rows, int panel, int panels,
             const float* sums) {
@@ -154,12 +168,40 @@ void Finish(const Job& job, int first, int rows, int panel, int panels,
   }
 }
 
+constexpr std::size_t kSumsStride = kTilePanels * kLane;
+
+#if HWY_ARCH_X86_64
+// What RunPanels does, in tile registers.
+template <class Tiles>
+void RunRegisters(const Job& job, const std::byte* at, std::size_t row,
+                  int rows, int panels, float* sums) {
+  const HostWeight& weight = *job.weight;
+  if (weight.format() == WeightFormat::kBf16)
+    return RunPairTiles<Tiles>(
+        PairWeights{reinterpret_cast<const std::uint32_t*>(at),
+                    weight.panel_bytes() / sizeof(std::uint32_t)},
+        job.split.From(row), static_cast<std::size_t>(weight.columns()), rows,
+        panels, sums, kSumsStride);
+  const QuantRows& x = job.quants;
+  RunFourTiles<Tiles>(
+      {reinterpret_cast<const std::uint8_t*>(at), weight.panel_bytes(),
+       weight.scales_offset()},
+      Q8Rows{x.quants, x.scales, x.corrections, x.blocks}.From(row), rows,
+      panels, sums, kSumsStride);
+}
+#endif
+
 void RunPanels(const Job& job, int first_panel, int panels, int first_row,
                int rows, bool follows, float* sums) {
   const HostWeight& weight = *job.weight;
   const std::byte* at = weight.panel(static_cast<std::size_t>(first_panel));
   const auto row = static_cast<std::size_t>(first_row);
-  constexpr std::size_t kSumsStride = kTilePanels * kLane;
+#if HWY_ARCH_X86_64
+  if (job.tiles == TileMaker::kAmx)
+    return RunRegisters<AmxTiles>(job, at, row, rows, panels, sums);
+  if (job.tiles == TileMaker::kEmulated)
+    return RunRegisters<MadeTiles>(job, at, row, rows, panels, sums);
+#endif
   const TileArgs args = {.x = job.x + row * job.x_stride,
                          .x_stride = job.x_stride,
                          .count = static_cast<std::size_t>(weight.columns()),
@@ -191,9 +233,10 @@ void RunPanels(const Job& job, int first_panel, int panels, int first_row,
 
 // Panels [first, end) for all rows.
 void MultiplyPanels(const Job& job, int first, int end) {
-  alignas(64) float sums[kRowBlock * kTilePanels * kLane];
+  alignas(64) float sums[kRegisterRowBlock * kSumsStride];
   const Pieces groups(end - first, kTilePanels);
-  const Pieces blocks(job.rows, kRowBlock);
+  const Pieces blocks(
+      job.rows, job.tiles == TileMaker::kNone ? kRowBlock : kRegisterRowBlock);
   for (int g = 0; g < groups.count; ++g) {
     const int panel = first + groups.first(g);
     const int panels = groups.first(g + 1) - groups.first(g);
@@ -217,6 +260,7 @@ namespace banyan {
 namespace {
 
 HWY_EXPORT(QuantiseRows);
+HWY_EXPORT(SplitAll);
 HWY_EXPORT(MultiplyPanels);
 
 // Panels that share a reading of the activations.
@@ -253,29 +297,49 @@ absl::Status CpuBackend::Linear(const LinearArgs& args) {
     [kernel_](job, first * step, std::min(end * step, panels));
   };
   const int steps = (panels + step - 1) / step;
-  if (weight.format() != WeightFormat::kQ8) {
+  if (weight.format() == WeightFormat::kF32 ||
+      (weight.format() == WeightFormat::kBf16 && tiles_ == TileMaker::kNone)) {
     Split(steps, size, multiply);
     return absl::OkStatus();
   }
+  job.tiles = tiles_;
   const std::lock_guard<std::mutex> lock(scratch_turn_);
-  const std::size_t blocks =
-      weight.blocks() * static_cast<std::size_t>(args.x.rows);
-  const std::size_t quants = RoundUp(blocks * kQ8Block);
-  const std::size_t scales = RoundUp(blocks * sizeof(float));
-  const std::size_t bytes = quants + 2 * scales;
-  if (scratch_ == nullptr || scratch_->bytes() < bytes) {
-    BANYAN_ASSIGN_OR_RETURN(scratch_, HostBuffer::Allocate(bytes));
+  // Registers read rows up to a multiple of sixteen.
+  const auto rows = static_cast<std::size_t>(args.x.rows);
+  const std::size_t room = tiles_ == TileMaker::kNone ? rows : RoundUp(rows);
+  const auto prepare = [&](const auto& kernels) {
+    Split(args.x.rows, 10.0 * args.x.rows * weight.columns(),
+          [&](int first, int end) { kernels[kernel_](job, first, end); });
+  };
+  if (weight.format() == WeightFormat::kBf16) {
+    const std::size_t stride =
+        (static_cast<std::size_t>(weight.columns()) + kPairColumns - 1) /
+        kPairColumns * kPairColumns;
+    const std::size_t numbers = room * stride;
+    BANYAN_RETURN_IF_ERROR(ReserveScratch(2 * numbers * sizeof(std::uint16_t)));
+    auto* const base = reinterpret_cast<std::uint16_t*>(scratch_->data());
+    job.split = {base, base + numbers, stride};
+    prepare(HWY_DISPATCH_TABLE(SplitAll));
+  } else {
+    const std::size_t blocks = weight.blocks() * rows;
+    const std::size_t quants = RoundUp(weight.blocks() * room * kQ8Block);
+    const std::size_t scales = RoundUp(blocks * sizeof(float));
+    BANYAN_RETURN_IF_ERROR(ReserveScratch(quants + 2 * scales));
+    std::byte* const base = scratch_->data();
+    job.quants = {reinterpret_cast<std::int8_t*>(base),
+                  reinterpret_cast<float*>(base + quants),
+                  reinterpret_cast<std::int32_t*>(base + quants + scales),
+                  weight.blocks()};
+    prepare(HWY_DISPATCH_TABLE(QuantiseRows));
   }
-  std::byte* const base = scratch_->data();
-  job.quants = {reinterpret_cast<std::int8_t*>(base),
-                reinterpret_cast<float*>(base + quants),
-                reinterpret_cast<std::int32_t*>(base + quants + scales),
-                weight.blocks()};
-  Split(args.x.rows, 10.0 * args.x.rows * weight.columns(),
-        [&](int first, int end) {
-          HWY_DISPATCH_TABLE(QuantiseRows)[kernel_](job, first, end);
-        });
   Split(steps, size, multiply);
+  return absl::OkStatus();
+}
+
+absl::Status CpuBackend::ReserveScratch(std::size_t bytes) {
+  if (scratch_ != nullptr && scratch_->bytes() >= bytes)
+    return absl::OkStatus();
+  BANYAN_ASSIGN_OR_RETURN(scratch_, HostBuffer::Allocate(bytes));
   return absl::OkStatus();
 }
 

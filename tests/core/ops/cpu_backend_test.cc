@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_split.h"
+#include "core/ops/cpu/tiles.h"
 
 namespace banyan {
 namespace {
@@ -47,7 +49,7 @@ std::set<std::string> ProcessorFlags() {
 TEST(CpuBackend, KnowsPlainCppAndWhatTheProcessorHas) {
   const std::vector<std::string> sets = CpuBackend::InstructionSets();
   ASSERT_FALSE(sets.empty());
-  EXPECT_THAT(sets.back(), testing::AnyOf("SCALAR", "EMU128"));
+  EXPECT_THAT(sets, testing::Contains(testing::AnyOf("SCALAR", "EMU128")));
   const std::set<std::string> flags = ProcessorFlags();
   if (flags.contains("avx2")) {
     EXPECT_THAT(sets, testing::Contains("AVX2"));
@@ -59,6 +61,14 @@ TEST(CpuBackend, KnowsPlainCppAndWhatTheProcessorHas) {
   if (avx512 == 5) {
     EXPECT_THAT(sets, testing::Contains("AVX3"));
   }
+#if defined(__x86_64__)
+  EXPECT_EQ(sets.back(), "AMX_EMULATED");
+  int amx = 0;
+  for (const char* part : {"amx_tile", "amx_bf16", "amx_int8"})
+    amx += flags.contains(part) ? 1 : 0;
+  EXPECT_EQ(std::count(sets.begin(), sets.end(), "AMX"),
+            amx == 3 && AskForAmx() == AmxState::kAllowed ? 1 : 0);
+#endif
 }
 
 TEST(CpuBackend, RefusesWhatItCannotBe) {

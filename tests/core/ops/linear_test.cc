@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -145,6 +146,33 @@ Sums DotQ8(const QuantisedRow& x, const HostWeight& weight, int row) {
   return sums;
 }
 
+// The same in the order of tile registers (tiles-inl.h), which count what is
+// below the normal numbers as 0.
+float Flushed(float x) {
+  return std::fabs(x) < 0x1p-126F ? std::copysign(0.0F, x) : x;
+}
+
+float NearestBf16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000U);
+}
+
+float DotTiles(const float* x, const float* w, int columns) {
+  float sum = 0;
+  for (int first = 0; first < columns; first += 32)
+    for (bool low : {false, true}) {
+      float halves[2] = {0, 0};
+      for (int k = first; k < std::min(first + 32, columns); ++k) {
+        const float high = NearestBf16(x[k]);
+        const float part = low ? NearestBf16(x[k] - high) : high;
+        float& half = halves[k % 2];
+        half = Flushed(std::fma(Flushed(part), Flushed(w[k]), half));
+      }
+      sum = Flushed(sum + Flushed(halves[0] + halves[1]));
+    }
+  return sum;
+}
+
 struct Exact {
   Numbers y;
   std::vector<double> magnitudes;
@@ -176,12 +204,33 @@ Exact InCpuOrder(const Product& product) {
   return exact;
 }
 
+void ExpectInTileOrder(Product& product, Backend& backend) {
+  const std::unique_ptr<HostWeight> packed = Packed(product);
+  const auto& [batch, columns, rows] = product.shape;
+  Numbers expected(batch, rows);
+  for (int j = 0; j < rows; ++j) {
+    std::vector<float> weight(static_cast<std::size_t>(columns));
+    packed->ReadRow(j, weight.data());
+    for (int i = 0; i < batch; ++i) {
+      float sum = DotTiles(product.x.row(i), weight.data(), columns) + 0.0F;
+      if (product.bias.rows > 0) sum += product.bias.at(0, j);
+      if (product.add) sum += product.before.at(i, j);
+      expected.at(i, j) = sum;
+    }
+  }
+  EXPECT_TRUE(SameBits(product.Run(backend, 0, batch), expected))
+      << product.name() << ", in the order of tiles";
+}
+
+// What two bfloat16 parts of a number leave out of it at most (tiles-inl.h).
+constexpr double kPartsUnit = 0x1p-17;
+
 // The order of sums fixes every bit of the cpu's. The reference, whose sums are
 // in double, is off by its own rounding at the end; a kernel by one for each of
 // at most columns + 2 numbers added, each relative to a partial sum that is at
 // most the sum of the magnitudes, and with kQ8 by the product of sum and scale.
 // Below the normal numbers each rounding costs at most kTiny, times a weight's
-// scale, which is below 2^12 here.
+// scale, which is below 2^12 here; in tile registers such numbers count as 0.
 void ExpectInOrder(Fleet& fleet, Product& product) {
   const Exact exact = InCpuOrder(product);
   const Numbers got = ExpectTwins(
@@ -194,15 +243,22 @@ void ExpectInOrder(Fleet& fleet, Product& product) {
         const double roundings = product.shape.columns + 4;
         const bool rounds =
             other.rounds_to_bf16 && product.format == WeightFormat::kBf16;
-        const double unit =
-            roundings * 1.01 * kUnit + (rounds ? 1.01 * kBf16Unit : 0);
-        const double tiny = rounds ? kBf16Tiny : kTiny;
+        const bool splits =
+            other.sums == "tiles" && product.format == WeightFormat::kBf16;
+        const double unit = roundings * 1.01 * kUnit +
+                            (rounds ? 1.01 * kBf16Unit : 0) +
+                            (splits ? 1.01 * kPartsUnit : 0);
+        const double tiny = splits ? 0x1p-126 : rounds ? kBf16Tiny : kTiny;
         for (double& magnitude : bound)
           magnitude = unit * magnitude + roundings * 0x1p12 * tiny;
         return bound;
       },
       product.name());
   EXPECT_TRUE(SameBits(got, exact.y)) << product.name() << ", in order";
+  if (product.format != WeightFormat::kBf16) return;
+  for (const Kin& kin : fleet.kin)
+    if (kin.backends.front()->facts().sums == "tiles")
+      ExpectInTileOrder(product, *kin.backends.front());
 }
 
 const std::vector<int>& AwkwardSizes() {

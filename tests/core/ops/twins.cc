@@ -82,6 +82,22 @@ void ExpectKinAgree(const Kin& kin, int rows, RunRows run, const Numbers& first,
   }
 }
 
+std::vector<Kin> ByOrderOfSums(const Kin& all) {
+  std::vector<Kin> kin;
+  for (const auto& backend : all.backends) {
+    const std::string sums = backend->facts().sums;
+    const auto same =
+        std::find_if(kin.begin(), kin.end(), [&](const Kin& some) {
+          return some.backends.front()->facts().sums == sums;
+        });
+    if (same == kin.end())
+      kin.push_back({all.device, {backend}});
+    else
+      same->backends.push_back(backend);
+  }
+  return kin;
+}
+
 std::string Where(const Numbers& numbers, std::size_t i) {
   const auto columns = static_cast<std::size_t>(numbers.columns);
   return absl::StrCat("row ", i / columns, " of ", numbers.rows, ", column ",
@@ -239,7 +255,7 @@ Fleet::Fleet() {
     if (row.name == "reference")
       reference = of_row.backends.front();
     else
-      kin.push_back(std::move(of_row));
+      for (Kin& alike : ByOrderOfSums(of_row)) kin.push_back(std::move(alike));
   }
   Check(reference != nullptr && kin.front().device == "cpu",
         "a reference, and the cpu before other devices");
@@ -303,7 +319,7 @@ Numbers ExpectTwins(Fleet& fleet, int rows, RunRows run, BoundOf bound,
     firsts.push_back(run(*kin.backends.front(), 0, rows));
     EXPECT_TRUE(Within(firsts.back(), expected,
                        bound(expected, kin.backends.front()->facts())))
-        << what << ", " << kin.device;
+        << what << ", " << kin.backends.front()->description();
     ExpectKinAgree(kin, rows, run, firsts.back(), what);
   }
   return firsts.front();

@@ -106,7 +106,8 @@ class Everywhere {
 // Backends of one device, with every instruction set it has here and, where it
 // takes a number of threads, 1, 2 and 3 of them; of the host device, whose
 // threads take turns, with two orders of them. They owe each other the same
-// bits.
+// bits; those of another order of sums (BackendFacts::sums) are kin of their
+// own.
 struct Kin {
   std::string device;
   std::vector<std::shared_ptr<Backend>> backends;

@@ -53,9 +53,10 @@ class Faithful : public testing::TestWithParam<std::string> {
                         backend->description()));
     }
   }
-  // On the cpu, in every format.
+  // On the cpu, in every format and order of sums.
   void Everywhere(const Test& test) {
     for (WeightFormat format : kFormats) Run(format, backends_, test);
+    if (!tiles_.empty()) Run(WeightFormat::kBf16, tiles_, test);
   }
   // And on the host device, which is hundreds of times slower: in one format,
   // which the length of the family's name chooses.
@@ -66,6 +67,7 @@ class Faithful : public testing::TestWithParam<std::string> {
   }
 
   const std::vector<std::shared_ptr<Backend>> backends_ = Backends();
+  const std::vector<std::shared_ptr<Backend>> tiles_ = Backends("tiles");
 };
 
 // One token at a time, each committed before the next; the oracle prefills.

@@ -23,8 +23,10 @@ testing::AssertionResult SameBits(const Logits& got, const Logits& expected);
 void ExpectSame(const std::vector<Logits>& got,
                 const std::vector<Logits>& expected);
 
-// The cpu on every instruction set with 1 and 2 threads, best first.
-std::vector<std::shared_ptr<Backend>> Backends();
+// The cpu on every instruction set of an order of sums (BackendFacts::sums)
+// with 1 and 2 threads, best first.
+std::vector<std::shared_ptr<Backend>> Backends(
+    const std::string& sums = "lanes");
 // Devices of the table, each as it is opened by default.
 std::vector<std::string> DeviceNames();
 std::shared_ptr<Backend> BackendOf(const std::string& device);
