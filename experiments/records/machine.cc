@@ -35,6 +35,7 @@ std::vector<std::string> MachineDifferences(const records::Context& a,
     compare("gpu", ProcessorOf(a.machine()), ProcessorOf(b.machine()));
   compare("instruction set", a.machine().instruction_set(),
           b.machine().instruction_set());
+  compare("order of sums", SumsOf(a.machine()), SumsOf(b.machine()));
   compare("cores", absl::StrCat(a.machine().cores()),
           absl::StrCat(b.machine().cores()));
   compare("threads", absl::StrCat(a.machine().threads()),

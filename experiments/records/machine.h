@@ -19,6 +19,12 @@ inline std::string DeviceOf(const records::Machine& machine) {
                       machine.fast() ? ", fast" : "");
 }
 
+// The order of sums; empty where there is one only.
+inline std::string SumsOf(const records::Machine& machine) {
+  const bool cpu = machine.device().empty() || machine.device() == "cpu";
+  return machine.sums().empty() && cpu ? "lanes" : machine.sums();
+}
+
 // What computes: the GPU in a line, if there is one, and the processor.
 inline std::string ProcessorOf(const records::Machine& machine) {
   if (!machine.has_gpu()) return machine.cpu();

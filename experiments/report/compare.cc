@@ -67,6 +67,9 @@ absl::Status CheckAlike(const RecordSet& a, const RecordSet& b) {
                                file_b.context.cells(0).chat()));
   BANYAN_RETURN_IF_ERROR(check("devices", DeviceOf(file_a.context.machine()),
                                DeviceOf(file_b.context.machine())));
+  BANYAN_RETURN_IF_ERROR(check("orders of sums",
+                               SumsOf(file_a.context.machine()),
+                               SumsOf(file_b.context.machine())));
   return check("instruction sets", file_a.context.machine().instruction_set(),
                file_b.context.machine().instruction_set());
 }

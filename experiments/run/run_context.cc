@@ -107,6 +107,7 @@ records::Machine DescribeMachine(const Backend& backend) {
   const BackendFacts facts = backend.facts();
   machine.set_device(facts.device);
   machine.set_instruction_set(facts.instruction_set);
+  machine.set_sums(facts.sums);
   machine.set_fast(!facts.faithful);
   if (!facts.gpu.name.empty()) SetGpu(facts.gpu, *machine.mutable_gpu());
   machine.set_cores(std::thread::hardware_concurrency());

@@ -52,6 +52,7 @@ class CpuBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Gauge>> NewGauge(std::size_t bytes,
                                                   const Clock& clock) override;
   int threads() const { return pool_.threads(); }
+  TileMaker tiles() const { return tiles_; }
   // Calls task(piece, kernel) for as many pieces as there are threads; `kernel`
   // is the place of this backend's instruction set in Highway's tables.
   void RunPieces(absl::FunctionRef<void(int, std::size_t)> task) {

@@ -14,6 +14,7 @@
 #include "core/base/status_macros.h"
 #include "core/device/host_buffer.h"
 #include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/cpu/tiles.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 
@@ -24,6 +25,7 @@
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/cpu/tile-inl.h"
 #include "core/ops/cpu/tile_q8-inl.h"
+#include "core/ops/cpu/tiles-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -64,6 +66,16 @@ float MultiplyFloats(std::size_t rounds) {
   return hn::GetLane(hn::SumOfLanes(d, sums[0]));
 }
 
+// `rounds` times four products in tile registers, whoever has them.
+std::int32_t MultiplyInTiles(TileMaker maker, bool pairs, std::size_t rounds) {
+#if HWY_ARCH_X86_64
+  return maker == TileMaker::kAmx ? MultiplyRegisters<AmxTiles>(pairs, rounds)
+                                  : MultiplyRegisters<MadeTiles>(pairs, rounds);
+#else
+  return 0;
+#endif
+}
+
 }  // namespace
 }  // namespace banyan::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -72,6 +84,7 @@ HWY_AFTER_NAMESPACE();
 namespace banyan {
 namespace {
 
+HWY_EXPORT(MultiplyInTiles);
 HWY_EXPORT(ReadAll);
 HWY_EXPORT(MultiplyFloats);
 HWY_EXPORT(MultiplyBytes);
@@ -91,12 +104,16 @@ class CpuGauge : public Gauge {
 
   absl::StatusOr<double> ReadBandwidth() override;
   // 32-bit fused multiply-adds, and the 8-bit products of Linear's kQ8, from
-  // registers.
+  // registers; in tile registers bfloat16 products too, two parts of a number
+  // for one.
   absl::StatusOr<double> Peak(WeightFormat format) override {
+    if (format != WeightFormat::kF32 && backend_.tiles() != TileMaker::kNone)
+      return TilePeak(format == WeightFormat::kBf16);
     return format == WeightFormat::kQ8 ? Int8Peak() : F32Peak();
   }
 
  private:
+  double TilePeak(bool pairs);
   double F32Peak();
   double Int8Peak();
   double Measure(double amount,
@@ -142,6 +159,18 @@ double CpuGauge::F32Peak() {
                  [](int /*piece*/, std::size_t kernel) {
                    return HWY_DISPATCH_TABLE(MultiplyFloats)[kernel](kRounds) <
                           0;
+                 });
+}
+
+double CpuGauge::TilePeak(bool pairs) {
+  constexpr std::size_t kProducts = 1000;  // tens of microseconds
+  // Four products of 16 rows and columns by 32 numbers, of one of two parts or
+  // whole.
+  const double operations = 2.0 * 4 * 16 * 16 * 32 / (pairs ? 2 : 1);
+  return Measure(operations * kProducts * backend_.threads(),
+                 [&](int /*piece*/, std::size_t kernel) {
+                   return HWY_DISPATCH_TABLE(MultiplyInTiles)[kernel](
+                              backend_.tiles(), pairs, kProducts) != 0;
                  });
 }
 

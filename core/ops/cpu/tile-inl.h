@@ -22,17 +22,18 @@
 HWY_BEFORE_NAMESPACE();
 namespace banyan::HWY_NAMESPACE {
 
-inline constexpr int kTileRows = 6;
+inline constexpr int kTileRows = 6;  // at most
 inline constexpr int kTilePanels = 4;
 
 // Registers for sums: what is left beside a panel's weights and one activation
 // of 32 (AVX-512, NEON) or 16 registers.
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_EMU128 || \
     HWY_TARGET == HWY_SCALAR
-inline constexpr int kSums = 12;
+inline constexpr bool kFewRegisters = true;
 #else
-inline constexpr int kSums = 24;
+inline constexpr bool kFewRegisters = false;
 #endif
+inline constexpr int kSums = kFewRegisters ? 12 : 24;
 
 // Panels that a tile of so many rows takes at once, at most.
 constexpr int PanelsFor(int rows) {
@@ -41,6 +42,8 @@ constexpr int PanelsFor(int rows) {
 
 // Floats that are `step` apart from k to k and `panel` from panel to panel.
 struct FloatWeights {
+  static constexpr int kRows = kTileRows;  // of a tile, at most
+
   const float* at;
   std::size_t step;
   std::size_t panel;
@@ -58,6 +61,9 @@ struct FloatWeights {
 
 // Pairs of bfloat16, as HostWeight packs them. Stretches start at even k.
 struct PairWeights {
+  // The halves of a pair need a register beside those of FloatWeights.
+  static constexpr int kRows = kFewRegisters ? 5 : kTileRows;
+
   const std::uint32_t* at;
   std::size_t panel;  // words
 
@@ -162,33 +168,42 @@ HWY_NOINLINE void RunTile(const FloatWeights& w, const TileArgs& args) {
   tile.Save(args);
 }
 
-template <int kRows, int kPanels>
-HWY_NOINLINE void RunTile(const PairWeights& w, const TileArgs& args) {
+// The even or the odd numbers of the pairs at `at`.
+template <bool kOdd, int kPanels>
+HWY_INLINE void LoadHalves(const std::uint32_t* at, std::size_t panel,
+                           Float* weights) {
   const FloatTag d;
   const WordTag dw;
-  constexpr int kVectors = kPanels * kParts;
+#pragma GCC unroll 4
+  for (int p = 0; p < kPanels; ++p)
+#pragma GCC unroll 4
+    for (int part = 0; part < kParts; ++part) {
+      const auto pair =
+          hn::LoadU(dw, at + static_cast<std::size_t>(p) * panel +
+                            static_cast<std::size_t>(part) * kWidth);
+      weights[p * kParts + part] =
+          hn::BitCast(d, kOdd ? hn::And(pair, hn::Set(dw, 0xffff0000U))
+                              : hn::ShiftLeft<16>(pair));
+    }
+}
+
+template <int kRows, int kPanels>
+HWY_NOINLINE void RunTile(const PairWeights& w, const TileArgs& args) {
   Tile<kRows, kPanels> tile(args);
   const std::uint32_t* at = w.at;
-  const auto high = hn::Set(dw, 0xffff0000U);
   // An odd last k has a pair of its own, whose second weights are zeros. They
   // are multiplied by the last number once more, as what follows the row may be
   // anything; nothing changes but the sign of a sum of zero.
   for (std::size_t k = 0; k < args.count; k += 2, at += kLane) {
     args.wanted.Ask(k / 2);
-    Float even[kVectors];
-    Float odd[kVectors];
-#pragma GCC unroll 4
-    for (int p = 0; p < kPanels; ++p)
-#pragma GCC unroll 4
-      for (int part = 0; part < kParts; ++part) {
-        const auto pair =
-            hn::LoadU(dw, at + static_cast<std::size_t>(p) * w.panel +
-                              static_cast<std::size_t>(part) * kWidth);
-        even[p * kParts + part] = hn::BitCast(d, hn::ShiftLeft<16>(pair));
-        odd[p * kParts + part] = hn::BitCast(d, hn::And(pair, high));
-      }
-    tile.Add(even, args, k);
-    tile.Add(odd, args, std::min(k + 1, args.count - 1));
+    Float weights[kPanels * kParts];
+    LoadHalves<false, kPanels>(at, w.panel, weights);
+    tile.Add(weights, args, k);
+    // Read anew: pairs that are kept push sums out of sixteen registers.
+    const std::uint32_t* again = at;
+    if constexpr (kFewRegisters) asm("" : "+r"(again));
+    LoadHalves<true, kPanels>(again, w.panel, weights);
+    tile.Add(weights, args, std::min(k + 1, args.count - 1));
   }
   tile.Save(args);
 }
@@ -245,7 +260,7 @@ template <class Weights>
 HWY_INLINE void RunTiles(const Weights& w, int rows, int panels,
                          const TileArgs& args) {
   constexpr std::size_t kStretch = 128;
-  const Pieces row_tiles(rows, kTileRows);
+  const Pieces row_tiles(rows, Weights::kRows);
   const Pieces groups(panels, PanelsFor(row_tiles.largest()));
   const std::size_t stretch =
       row_tiles.count == 1 ? std::max<std::size_t>(args.count, 1) : kStretch;

@@ -316,6 +316,37 @@ void RunFourTiles(const Q8Weights& w, const Q8Rows& x, int rows, int panels,
     }
   }
 }
+
+// For the gauge: `rounds` times four products of registers. Of pairs, or of
+// fours.
+template <class Tiles>
+HWY_NOINLINE std::int32_t MultiplyRegisters(bool pairs, std::size_t rounds) {
+  Tiles tiles(pairs ? PairConfig() : FourConfig());
+  alignas(64) std::int32_t sums[kRegisterRows][kLane] = {};
+  tiles.template Load<4>(sums, kRegisterBytes);
+  tiles.template Load<5>(sums, kRegisterBytes);
+  tiles.template Load<6>(sums, kRegisterBytes);
+  tiles.template Load<7>(sums, kRegisterBytes);
+  tiles.template Zero<0>();
+  tiles.template Zero<1>();
+  tiles.template Zero<2>();
+  tiles.template Zero<3>();
+  for (std::size_t i = 0; i < rounds; ++i) {
+    if (pairs) {
+      tiles.template MultiplyPairs<0, 4, 6>();
+      tiles.template MultiplyPairs<1, 4, 7>();
+      tiles.template MultiplyPairs<2, 5, 6>();
+      tiles.template MultiplyPairs<3, 5, 7>();
+    } else {
+      tiles.template MultiplyFours<0, 4, 6>();
+      tiles.template MultiplyFours<1, 4, 7>();
+      tiles.template MultiplyFours<2, 5, 6>();
+      tiles.template MultiplyFours<3, 5, 7>();
+    }
+  }
+  tiles.template Store<0>(sums, kRegisterBytes);
+  return sums[0][0];
+}
 #endif  // HWY_ARCH_X86_64
 
 }  // namespace banyan::HWY_NAMESPACE

@@ -153,6 +153,10 @@ TEST_F(CompareTest, RefusesUnlikeWorkloadsAndMachinesUnlessMixed) {
   WriteMadeRecords(Path("b"), {}, context);
   EXPECT_THAT(RunProgram(Command()).err,
               HasSubstr("different instruction sets (AVX2 and AVX3)"));
+  context.mutable_machine()->set_sums("tiles");
+  WriteMadeRecords(Path("b"), {}, context);
+  EXPECT_THAT(RunProgram(Command()).err,
+              HasSubstr("different orders of sums (lanes and tiles)"));
   context.mutable_machine()->set_device("reference");
   WriteMadeRecords(Path("b"), {}, context);
   EXPECT_THAT(RunProgram(Command()).err,
@@ -160,7 +164,8 @@ TEST_F(CompareTest, RefusesUnlikeWorkloadsAndMachinesUnlessMixed) {
   const Outcome mixed = RunProgram(Command("--mixed"));
   EXPECT_EQ(mixed.code, 0) << mixed.err;
   EXPECT_THAT(mixed.out, AllOf(HasSubstr("Differs: device: cpu | reference"),
-                               HasSubstr("instruction set: AVX2 | AVX3")));
+                               HasSubstr("instruction set: AVX2 | AVX3"),
+                               HasSubstr("order of sums: lanes | tiles")));
 }
 
 TEST_F(CompareTest, TellsGpusAndWhatWasMadeFast) {
