@@ -42,8 +42,8 @@ struct BackendFacts {
   std::string instruction_set;  // of its kernels; empty: there is one only
   int threads = 1;              // of this machine, that compute
   // In which order sums with bfloat16 weights are taken, where there are
-  // several: "lanes" or "tiles" (core/ops/cpu/tiles-inl.h). Numbers are the
-  // same within one.
+  // several: "lanes" or "tiles" (core/ops/cpu/linear_tiles-inl.h). Numbers are
+  // the same within one.
   std::string sums;
   // Whether keys, values, and what bfloat16s are multiplied by, are rounded to
   // bfloat16.

@@ -22,6 +22,7 @@ SeenCaches::SeenCaches(const SeenText& seen, std::size_t layers,
   for (Part& part : parts_) {
     part.cache.kv_heads = like.kv_heads;
     part.cache.head_dim = like.head_dim;
+    part.cache.may_split = like.may_split;
   }
 }
 

@@ -18,6 +18,7 @@
 #include "core/base/quoted_name.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/model/model.h"
 #include "core/model/pending_rows.h"
@@ -39,10 +40,11 @@ constexpr int kPrefillRows = 256;
 // no memory until they are.
 constexpr int kLeastReserve = 512;
 
-KvCache EmptyCache(const Architecture& architecture) {
+KvCache EmptyCache(const Transformer& model) {
   KvCache cache;
-  cache.kv_heads = architecture.kv_heads;
-  cache.head_dim = architecture.head_dim;
+  cache.kv_heads = model.architecture().kv_heads;
+  cache.head_dim = model.architecture().head_dim;
+  cache.may_split = model.options().format == WeightFormat::kBf16;
   return cache;
 }
 
@@ -116,10 +118,10 @@ std::vector<RunLayer> RunLayers(const ViewOptions& options) {
 TransformerSession::TransformerSession(const Transformer& model)
     : model_(&model),
       committed_(std::make_shared<Committed>()),
-      seen_({}, 0, EmptyCache(model.architecture())) {
+      seen_({}, 0, EmptyCache(model)) {
   for (int layer = 0; layer < model.layers(); ++layer) {
     layers_.push_back({layer});
-    committed_->caches.push_back(EmptyCache(model.architecture()));
+    committed_->caches.push_back(EmptyCache(model));
   }
 }
 
@@ -133,9 +135,9 @@ TransformerSession::TransformerSession(const TransformerSession& parent,
       committed_(parent.committed_),
       commits_(committed_->commits),
       layers_(RunLayers(options)),
-      seen_(options.seen, layers_.size(), EmptyCache(model.architecture())) {
+      seen_(options.seen, layers_.size(), EmptyCache(model)) {
   for (std::size_t i = 0; i < layers_.size(); ++i)
-    own_.push_back(EmptyCache(model.architecture()));
+    own_.push_back(EmptyCache(model));
 }
 
 absl::StatusOr<std::unique_ptr<Session>> TransformerSession::View(

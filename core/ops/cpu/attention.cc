@@ -10,7 +10,8 @@
 // The order of sums: products are one fused multiply-add per number in order,
 // from 0, seen slots in the order of their positions. The sum of the p runs
 // over sixteen lanes, a position in lane position % 16, added in halves at the
-// end. A sum of zero is +0.
+// end. A sum of zero is +0. With tile registers, the two products of caches
+// that may be split have the order of attention_tiles-inl.h.
 #include "core/ops/attention.h"
 
 #include <algorithm>
@@ -25,6 +26,7 @@
 #include "core/base/check.h"
 #include "core/ops/cpu/cpu_backend.h"
 #include "core/ops/cpu/head_rows.h"
+#include "core/ops/cpu/tiles.h"
 #include "core/ops/host/host.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/tensor.h"
@@ -33,9 +35,11 @@
 #define HWY_TARGET_INCLUDE "core/ops/cpu/attention.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which Highway wants.
+#include "core/ops/cpu/attention_tiles-inl.h"
 #include "core/ops/cpu/scores-inl.h"
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/cpu/tile-inl.h"
+#include "core/ops/cpu/tiles-inl.h"
 #include "hwy/highway.h"
 
 #ifndef BANYAN_ATTENTION_CPU_ONCE_
@@ -47,6 +51,7 @@ namespace {
 struct AttentionTask {
   const AttentionArgs* args;
   HeadRows part;
+  TileMaker tiles;
 };
 
 }  // namespace
@@ -129,7 +134,9 @@ struct Scratch {
                       static_cast<std::size_t>(PadToLane(before + tokens))),
         out_stride(
             static_cast<std::size_t>(PadToLane(task.args->pending->head_dim))) {
-    const auto all = static_cast<std::size_t>(rows);
+    // Tile registers read and write whole sixteens of rows.
+    const auto all = static_cast<std::size_t>(
+        task.tiles == TileMaker::kNone ? rows : PadToLane(rows));
     memory = std::make_unique_for_overwrite<float[]>(
         all * (size + scores_stride + out_stride));
     queries = memory.get();
@@ -164,20 +171,212 @@ void MultiplyValues(const KvCache& cache, int head, int first, int slots,
             s.out_stride, resume});
 }
 
+// Scores of all rows in lanes.
+void Score(const AttentionTask& task, const Scratch& s) {
+  const AttentionArgs& args = *task.args;
+  const int head = task.part.kv_head;
+  Scores scored = {s.queries, s.rows, s.size, s.scores, s.scores_stride};
+  if (args.committed > 0)
+    MultiplyKeys(*args.prefix, head, 0, args.committed, scored);
+  scored.scores += s.panels_at;
+  MultiplyKeys(*args.pending, head, args.pending_slot - s.before,
+               s.before + s.tokens, scored);
+}
+
+// The sums of p times values in lanes.
+void Mix(const AttentionTask& task, const Scratch& s) {
+  const AttentionArgs& args = *task.args;
+  const int head = task.part.kv_head;
+  if (args.committed > 0)
+    MultiplyValues(*args.prefix, head, 0, args.committed, s, s.scores, false);
+  MultiplyValues(*args.pending, head, args.pending_slot, s.tokens, s,
+                 s.scores + s.pending_at, args.committed > 0);
+}
+
+#if HWY_ARCH_X86_64
+template <class Tiles>
+void ScoreInTiles(const AttentionTask& task, const Scratch& s) {
+  const AttentionArgs& args = *task.args;
+  const int head = task.part.kv_head;
+  const std::size_t stride = PadToPairs(s.size);
+  const auto room = static_cast<std::size_t>(PadToLane(s.rows)) * stride;
+  std::vector<std::uint16_t> parts(2 * room);
+  const SplitRows queries = {parts.data(), parts.data() + room, stride};
+  for (std::size_t row = 0; row < static_cast<std::size_t>(s.rows); ++row)
+    SplitRow(s.queries + row * s.size, s.size, row, queries);
+  Tiles tiles(PairConfig());
+  if (args.committed > 0)
+    MultiplySplitKeys(tiles, *args.prefix, head, 0, args.committed, queries,
+                      s.rows, s.scores, s.scores_stride);
+  MultiplySplitKeys(tiles, *args.pending, head, args.pending_slot - s.before,
+                    s.before + s.tokens, queries, s.rows,
+                    s.scores + s.panels_at, s.scores_stride);
+}
+
+// p of `count` positions of a row from position `first` on, of which those from
+// `committed` on are the pending tokens `seen`; all in order without.
+void ReadPositions(const float* prefix, const float* pending,
+                   std::size_t committed, std::size_t first, std::size_t count,
+                   const std::vector<int>* seen, float* to) {
+  const std::size_t end = first + count;
+  const std::size_t between = std::clamp(committed, first, end);
+  std::copy_n(prefix + first, between - first, to);
+  for (std::size_t at = between; at < end; ++at) {
+    const std::size_t number = at - committed;
+    to[at - first] =
+        pending[seen == nullptr ? number
+                                : static_cast<std::size_t>((*seen)[number])];
+  }
+}
+
+// The sums of p times values in tiles, over positions: those that all rows see
+// at the same places together, what each sees behind them by itself.
+template <class Tiles>
+class TileMixer {
+ public:
+  TileMixer(const AttentionTask& task, const Scratch& s)
+      : args_(*task.args),
+        part_(task.part),
+        s_(s),
+        prefix_(*args_.prefix),
+        pending_(*args_.pending),
+        committed_(static_cast<std::size_t>(args_.committed)),
+        panels_(s.out_stride / kLane),
+        tiles_(PairConfig()) {}
+
+  void Run() {
+    std::fill_n(s_.out,
+                static_cast<std::size_t>(PadToLane(s_.rows)) * s_.out_stride,
+                0.0F);
+    if (IsChain()) {
+      AddShared(committed_ + static_cast<std::size_t>(s_.tokens));
+    } else {
+      const std::size_t shared = committed_ / kPairColumns * kPairColumns;
+      AddShared(shared);
+      for (int i = 0; i < part_.count; ++i) AddOwn(i, shared);
+    }
+  }
+
+ private:
+  // Whether every row sees the pending tokens up to its own, all of them.
+  bool IsChain() {
+    for (int i = 0; i < part_.count; ++i) {
+      ReadSeen(args_, part_.first + i, seen_);
+      const int own = args_.first_pending + part_.first + i;
+      if (static_cast<int>(seen_.size()) != own + 1 || seen_.back() != own)
+        return false;
+    }
+    return true;
+  }
+  const float* ValueAt(std::size_t position) const {
+    return position < committed_
+               ? prefix_.Value(part_.kv_head, static_cast<int>(position))
+               : PendingValue(static_cast<int>(position - committed_));
+  }
+  const float* PendingValue(int number) const {
+    return pending_.Value(part_.kv_head, args_.pending_slot + number);
+  }
+  float* Scores(std::size_t row) const {
+    return s_.scores + row * s_.scores_stride;
+  }
+
+  // Positions [0, end), the same for all rows.
+  void AddShared(std::size_t end) {
+    constexpr std::size_t kChunk = 512;
+    const auto rows = static_cast<std::size_t>(s_.rows);
+    const std::size_t room =
+        static_cast<std::size_t>(PadToLane(s_.rows)) * kChunk;
+    std::vector<std::uint16_t> parts(2 * room);
+    const SplitRows p = {parts.data(), parts.data() + room, kChunk};
+    SplitWords values(kChunk / kPairColumns * panels_);
+    float numbers[kChunk];
+    for (std::size_t first = 0; first < end; first += kChunk) {
+      const std::size_t count = std::min(kChunk, end - first);
+      SplitValues([&](std::size_t i) { return ValueAt(first + i); }, count,
+                  panels_, values);
+      for (std::size_t row = 0; row < rows; ++row) {
+        const float* const scores = Scores(row);
+        ReadPositions(scores, scores + s_.pending_at, committed_, first, count,
+                      nullptr, numbers);
+        SplitRow(numbers, count, row, p);
+      }
+      for (std::size_t row = 0; row < rows; row += kRegisterRows)
+        AddSplitValues(tiles_, p.From(row), PadToPairs(count) / kPairColumns,
+                       values, panels_, s_.out + row * s_.out_stride,
+                       s_.out_stride);
+    }
+  }
+
+  // Of the query rows of token `i` of the part the positions from `first` on.
+  void AddOwn(int i, std::size_t first) {
+    ReadSeen(args_, part_.first + i, seen_);
+    const std::size_t count = committed_ + seen_.size() - first;
+    const std::size_t stride = PadToPairs(count);
+    const auto at = [&](std::size_t place) {
+      const std::size_t position = first + place;
+      return position < committed_ ? ValueAt(position)
+                                   : PendingValue(seen_[position - committed_]);
+    };
+    SplitWords values(stride / kPairColumns * panels_);
+    SplitValues(at, count, panels_, values);
+    std::vector<std::uint16_t> parts(2 * kRegisterRows * stride);
+    const SplitRows p = {parts.data(), parts.data() + kRegisterRows * stride,
+                         stride};
+    std::vector<float> numbers(count);
+    std::vector<float> sums(kRegisterRows * s_.out_stride);
+    const auto group = static_cast<std::size_t>(s_.group);
+    const std::size_t end = (static_cast<std::size_t>(i) + 1) * group;
+    for (std::size_t row = end - group; row < end; row += kRegisterRows) {
+      const std::size_t rows = std::min(kRegisterRows, end - row);
+      for (std::size_t j = 0; j < rows; ++j) {
+        const float* const scores = Scores(row + j);
+        ReadPositions(scores, scores + s_.pending_at, committed_, first, count,
+                      &seen_, numbers.data());
+        SplitRow(numbers.data(), count, j, p);
+      }
+      float* const out = s_.out + row * s_.out_stride;
+      std::copy_n(out, rows * s_.out_stride, sums.data());
+      AddSplitValues(tiles_, p, stride / kPairColumns, values, panels_,
+                     sums.data(), s_.out_stride);
+      std::copy_n(sums.data(), rows * s_.out_stride, out);
+    }
+  }
+
+  const AttentionArgs& args_;
+  const HeadRows& part_;
+  const Scratch& s_;
+  const host::KvView prefix_;
+  const host::KvView pending_;
+  const std::size_t committed_;
+  const std::size_t panels_;  // of a head
+  Tiles tiles_;
+  std::vector<int> seen_;
+};
+#endif  // HWY_ARCH_X86_64
+
 void Attend(const AttentionTask& task) {
   const FloatTag d;
   const AttentionArgs& args = *task.args;
   const Scratch s(task);
-  const int kv_head = task.part.kv_head;
   const std::size_t width = static_cast<std::size_t>(s.group) * s.size;
-  const std::size_t first = static_cast<std::size_t>(kv_head) * width;
+  const std::size_t first = static_cast<std::size_t>(task.part.kv_head) * width;
   ReadQueries(args.queries, task.part, width, s.queries);
-  Scores scored = {s.queries, s.rows, s.size, s.scores, s.scores_stride};
-  if (args.committed > 0)
-    MultiplyKeys(*args.prefix, kv_head, 0, args.committed, scored);
-  scored.scores += s.panels_at;
-  MultiplyKeys(*args.pending, kv_head, args.pending_slot - s.before,
-               s.before + s.tokens, scored);
+  auto score = Score;
+  auto mix = Mix;
+#if HWY_ARCH_X86_64
+  if (task.tiles == TileMaker::kAmx) {
+    score = ScoreInTiles<AmxTiles>;
+    mix = [](const AttentionTask& t, const Scratch& scratch) {
+      TileMixer<AmxTiles>(t, scratch).Run();
+    };
+  } else if (task.tiles == TileMaker::kEmulated) {
+    score = ScoreInTiles<MadeTiles>;
+    mix = [](const AttentionTask& t, const Scratch& scratch) {
+      TileMixer<MadeTiles>(t, scratch).Run();
+    };
+  }
+#endif
+  score(task, s);
   std::vector<int> seen;
   std::vector<float> kept;
   std::vector<float> totals;
@@ -192,18 +391,14 @@ void Attend(const AttentionTask& task) {
                                seen, args.window, kept));
     }
   }
-  if (args.committed > 0)
-    MultiplyValues(*args.prefix, kv_head, 0, args.committed, s, s.scores,
-                   false);
-  MultiplyValues(*args.pending, kv_head, args.pending_slot, s.tokens, s,
-                 s.scores + s.pending_at, args.committed > 0);
+  mix(task, s);
   for (std::size_t row = 0; row < totals.size(); ++row) {
     const std::size_t head = row % static_cast<std::size_t>(s.group);
     const int query = task.part.first + static_cast<int>(row) / s.group;
     float* y = host::Row(args.y, query) + first + head * s.size;
     const Float total = hn::Set(d, totals[row]);
     for (std::size_t i = 0; i < s.size; i += kWidth) {
-      // Slots not seen were added as zeros: plus 0, as in linear_cpu.cc.
+      // Slots not seen were added as zeros: plus 0, as in linear.cc.
       const Float sum =
           hn::Add(hn::LoadU(d, s.out + row * s.out_stride + i), hn::Zero(d));
       StoreUpTo(hn::Div(sum, total), y, i, s.size);
@@ -235,8 +430,12 @@ absl::Status CpuBackend::Attention(absl::Span<const AttentionArgs> sequences) {
     Check(args.pending_slot + args.first_pending + rows <= cache.capacity &&
               args.committed <= args.prefix->capacity,
           "attention past a cache's end");
-    for (const HeadRows& part : RowsByHead(rows, args.heads, cache.kv_heads))
-      tasks.push_back({&args, part});
+    const TileMaker tiles = cache.may_split ? tiles_ : TileMaker::kNone;
+    const int together =
+        tiles == TileMaker::kNone ? kQueryRows : kRegisterQueryRows;
+    for (const HeadRows& part :
+         RowsByHead(rows, args.heads, cache.kv_heads, together))
+      tasks.push_back({&args, part, tiles});
     const double slots = args.committed + args.first_pending + rows;
     work += 2.0 * rows * slots * args.heads * cache.head_dim;
   }

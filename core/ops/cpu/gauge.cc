@@ -22,10 +22,10 @@
 #define HWY_TARGET_INCLUDE "core/ops/cpu/gauge.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which Highway wants.
+#include "core/ops/cpu/linear_tiles-inl.h"
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/cpu/tile-inl.h"
 #include "core/ops/cpu/tile_q8-inl.h"
-#include "core/ops/cpu/tiles-inl.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

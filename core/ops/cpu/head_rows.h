@@ -14,12 +14,16 @@ struct HeadRows {
   int count;
 };
 
-// All rows of all heads, so many query rows together that they share a read of
-// the keys. Heads vary slowest: a thread stays with the heads it has in its
-// cache.
-inline std::vector<HeadRows> RowsByHead(int rows, int heads, int kv_heads) {
-  constexpr int kQueryRows = 24;
-  const int most = std::max(1, kQueryRows / (heads / kv_heads));
+// Query rows that share a read of the keys; and, in tile registers, what keys
+// become there.
+inline constexpr int kQueryRows = 24;
+inline constexpr int kRegisterQueryRows = 96;
+
+// All rows of all heads, so many query rows together. Heads vary slowest: a
+// thread stays with the heads it has in its cache.
+inline std::vector<HeadRows> RowsByHead(int rows, int heads, int kv_heads,
+                                        int together = kQueryRows) {
+  const int most = std::max(1, together / (heads / kv_heads));
   std::vector<HeadRows> parts;
   for (int head = 0; head < kv_heads; ++head)
     for (int row = 0; row < rows; row += most)

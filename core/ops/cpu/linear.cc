@@ -33,6 +33,7 @@
 #define HWY_TARGET_INCLUDE "core/ops/cpu/linear.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which Highway wants.
+#include "core/ops/cpu/linear_tiles-inl.h"
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/cpu/tile-inl.h"
 #include "core/ops/cpu/tile_q8-inl.h"

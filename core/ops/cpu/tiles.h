@@ -54,6 +54,10 @@ struct alignas(64) TileConfig {
 inline constexpr int kFirstLeft = 4;
 inline constexpr int kFirstRight = 6;
 
+// For MultiplyPairs, of whole registers, and for MultiplyFours, of 32 numbers.
+inline TileConfig PairConfig() { return {{16, 64}, {16, 64}, {16, 64}}; }
+inline TileConfig FourConfig() { return {{16, 64}, {16, 32}, {8, 64}}; }
+
 // Rows of activations in two bfloat16 parts, padded with zeros to whole blocks
 // of kPairColumns, what a register takes.
 inline constexpr std::size_t kPairColumns = 32;

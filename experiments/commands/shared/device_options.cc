@@ -35,8 +35,10 @@ void AddDeviceOptions(Command& command, DeviceChoice& choice) {
                "plain decoding's.");
   command.Option(
       "--instruction-set", &choice.options.instruction_set,
-      absl::StrCat("One of: ", absl::StrJoin(sets, "; "),
-                   ". The default is the first. Results are the same."));
+      absl::StrCat(
+          "One of: ", absl::StrJoin(sets, "; "),
+          ". The default is the first. Results are the same, except that "
+          "AMX rounds products with bf16 weights in another order."));
 }
 
 absl::StatusOr<std::shared_ptr<Backend>> OpenDevice(

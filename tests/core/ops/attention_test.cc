@@ -76,7 +76,9 @@ struct Tree {
 
 // A cache with room for so many slots, rubbish in all of them.
 KvCache Rubbish(Backend& backend, Desk& desk, const Shape& shape, int slots) {
-  KvCache cache = {.kv_heads = shape.kv_heads, .head_dim = shape.head_dim};
+  KvCache cache = {.kv_heads = shape.kv_heads,
+                   .head_dim = shape.head_dim,
+                   .may_split = true};
   const int columns = shape.kv_heads * shape.head_dim;
   absl::Status status = backend.ReserveKv(cache, slots, 0);
   EXPECT_TRUE(status.ok()) << status;
@@ -200,9 +202,29 @@ struct Meant {
 };
 
 //
-// Where queries, keys, p and values are rounded to bfloat16, a score is off
-// by 2.01 of its units of m more, and a product of p and value by as many.
-void AddHead(const Tree& tree, int row, int head, bool rounds, Meant& meant) {
+// Where queries, keys, p and values are rounded, a score is off by `unit` of m
+// more, and a product of p and value by as much. Of each value `of_value` and
+// `each` may be lost besides, and `once`.
+struct Rounding {
+  double unit = 0;
+  double once = 0;
+  double of_value = 0x1p-125;
+  double each = kTiny;
+};
+
+Rounding RoundingOf(const BackendFacts& facts) {
+  if (facts.rounds_to_bf16)
+    return {.unit = 2.01 * kBf16Unit, .once = kBf16Tiny};
+  // Two parts of each factor, less the product of the low ones; what is below
+  // the normal numbers counts as 0.
+  if (facts.sums == "tiles")
+    return {
+        .unit = 2 * 0x1p-17 + 0x1p-16, .of_value = 0x1p-124, .each = 0x1p-124};
+  return {};
+}
+
+void AddHead(const Tree& tree, int row, int head, const Rounding& rounding,
+             Meant& meant) {
   const int head_dim = tree.shape.head_dim;
   const float* query = tree.queries.row(row) + head * head_dim;
   const Seen seen = SeenBy(tree, row, head);
@@ -220,37 +242,37 @@ void AddHead(const Tree& tree, int row, int head, bool rounds, Meant& meant) {
   const double largest = *std::max_element(scores.begin(), scores.end());
   double total = 0;
   for (double& score : scores) total += score = std::exp(score - largest);
-  const double rounding = rounds ? 2.01 * kBf16Unit : 0;
-  const double off = std::expm1(4 * ((head_dim + 4) * kUnit + rounding) * m) +
-                     (1.1 * static_cast<double>(n) + 16) * kUnit + rounding;
+  const double off =
+      std::expm1(4 * ((head_dim + 4) * kUnit + rounding.unit) * m) +
+      (1.1 * static_cast<double>(n) + 16) * kUnit + rounding.unit;
   for (int d = 0; d < head_dim; ++d) {
     double sum = 0;
     double mean = 0;
     double most = 0;
-    double lost = rounds ? kBf16Tiny : 0;  // of values
+    double lost = rounding.once;  // of values
     for (std::size_t j = 0; j < n; ++j) {
       const double value = seen.values[j][d];
       sum += scores[j] / total * value;
       mean += scores[j] / total * std::fabs(value);
       most = std::max(most, std::fabs(value));
-      lost += 0x1p-125 * std::fabs(value) + kTiny;
+      lost += rounding.of_value * std::fabs(value) + rounding.each;
     }
     meant.y.at(row, head * head_dim + d) = static_cast<float>(sum);
     meant.bounds.push_back(std::fmin(off * mean, 2.1 * most) + lost);
   }
 }
 
-Meant MeantBy(const Tree& tree, bool rounds) {
+Meant MeantBy(const Tree& tree, const Rounding& rounding) {
   Meant meant = {
       Numbers(tree.shape.batch, tree.shape.heads * tree.shape.head_dim), {}};
   for (int row = 0; row < tree.shape.batch; ++row)
     for (int head = 0; head < tree.shape.heads; ++head)
-      AddHead(tree, row, head, rounds, meant);
+      AddHead(tree, row, head, rounding, meant);
   return meant;
 }
 
 Numbers ExpectAttends(Fleet& fleet, const Tree& tree) {
-  const Meant meant = MeantBy(tree, false);
+  const Meant meant = MeantBy(tree, {});
   Numbers got = ExpectTwins(
       fleet, tree.shape.batch,
       [&](Backend& backend, int first, int count) {
@@ -259,7 +281,7 @@ Numbers ExpectAttends(Fleet& fleet, const Tree& tree) {
       [&](const Numbers& expected, const BackendFacts& other) {
         EXPECT_TRUE(Within(expected, meant.y, meant.bounds))
             << tree.name() << ", the reference";
-        return other.rounds_to_bf16 ? MeantBy(tree, true).bounds : meant.bounds;
+        return MeantBy(tree, RoundingOf(other)).bounds;
       },
       tree.name());
   return got;

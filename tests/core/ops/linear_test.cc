@@ -146,15 +146,15 @@ Sums DotQ8(const QuantisedRow& x, const HostWeight& weight, int row) {
   return sums;
 }
 
-// The same in the order of tile registers (tiles-inl.h), which count what is
-// below the normal numbers as 0.
+// The same in the order of tile registers (linear_tiles-inl.h), which count
+// what is below the normal numbers as 0.
 float Flushed(float x) {
   return std::fabs(x) < 0x1p-126F ? std::copysign(0.0F, x) : x;
 }
 
 float NearestBf16(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000U);
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x8000) &
+                              0xffff0000U);
 }
 
 float DotTiles(const float* x, const float* w, int columns) {
