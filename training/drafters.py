@@ -5,6 +5,7 @@
     distill     NAME-draft-1, a small model
     boost       NAME-draft-2, one more for what the first misses
     medusa      NAME-medusa, heads on the model's output matrix
+    decode      tokens per pass on held-out chats, by `banyan run`
     card        what each was trained on, and how well it agrees
 
 Each drafts only the `--kept` most frequent tokens of that text: vocabulary.json lists
@@ -12,12 +13,15 @@ them, and drafters read it (`vocabulary`). The small models' embeddings start fr
 principal components of the target's. An interrupted run resumes.
 """
 
+import csv
+import io
+import json
 import pathlib
 import subprocess
 
 from training import stages
 from training.errors import UserError
-from training.files import copy_file
+from training.files import copy_file, read_json, write_json, write_text
 from training.talk import PROGRAM
 
 ABOUT = ("Chats that {target} wrote itself, questions and answers (`scripts/train "
@@ -51,7 +55,8 @@ def add_arguments(parser):
 def run(options):
     made = Drafters(options)
     for stage in (made.model, made.text, made.eagle, made.small_models,
-                  made.medusa, made.measure, made.cards):
+                  made.medusa, made.vocabularies, made.measure, made.decode,
+                  made.cards):
         stage()
     if options.install:
         made.install(made.names)
@@ -103,7 +108,7 @@ class Drafters(stages.Stages):
                        64 if self.quick else 2048, "--long-share", 0, "--rate", 3e-3,
                        "--muon-rate", 0.02, "--seed", number, "--window",
                        self.window, "--batch", self.batch, "--steps",
-                       self.steps(self.options.trained // 3))
+                       self.steps(self.options.trained // 10))
             self.learn(recipe, self.names[number], self.options.trained,
                        *self.vocabulary(),
                        "--student", start, "--own-share", 0, "--loss", "forward-kl",
@@ -125,11 +130,64 @@ class Drafters(stages.Stages):
                   "--eagle", eagle, "--window", self.window, "--limit",
                   2000 if self.quick else 60_000, "--out", self.path("measured.json"))
 
+    def vocabularies(self):
+        """Beside each drafter that reads one."""
+        for name in self.names[1:]:
+            copy_file(self.out / "vocabulary.json", self.out / name / "vocabulary.json")
+
+    def decode(self):
+        """Tokens per pass of a chain of four, greedy, on chats that were held out."""
+        measured = self.out / "measured.json"
+        figures = read_json(measured)
+        if "tokens_per_pass" in figures:
+            return
+        folder = self.out / "decode"
+        with open(self.out / "corpus" / "test.jsonl", encoding="utf-8") as file:
+            chats = [json.loads(line)["turns"][0] for line in file]
+        chats = chats[:2 if self.quick else 24]
+        write_text(folder / "prompts.jsonl", "".join(
+            json.dumps({"id": f"chat-{number}", "kind": "chat", "prompt": text}) + "\n"
+            for number, text in enumerate(chats)))
+        write_text(folder / "experiment.yaml", json.dumps({
+            "question": "How many tokens per pass does each drafter give?",
+            "target": {"directory": str(self.target.resolve()), "weights": "bf16"},
+            "workload": {"file": "prompts.jsonl", "chat": "auto"},
+            "limits": {"max_new_tokens": 16 if self.quick else 128},
+            "sampling": {"temperature": 0},
+            "methods": {name: self.chain(name) for name in self.names}}))
+        self.banyan("run", folder / "experiment.yaml", "--out", folder / "records")
+        figures["chats"] = len(chats)
+        figures["tokens_per_pass"] = {
+            row["method"]: [float(row[key]) for key in ("value", "low", "high")]
+            for row in self.report(folder / "records")
+            if row["metric"] == "tokens_per_pass" and row["method"] in self.names}
+        write_json(measured, figures)
+        for name, (value, low, high) in figures["tokens_per_pass"].items():
+            print(f"{name}: {value:.2f} tokens per pass [{low:.2f}, {high:.2f}]")
+
+    def chain(self, name):
+        """The method file of a chain of four."""
+        kind = name.removeprefix(f"{self.options.name}-")
+        folder = (self.out / name).resolve()
+        drafter = {"eagle3": {"name": "eagle", "head": "m"},
+                   "medusa": {"name": "medusa", "heads": "m"}}.get(
+                       kind, {"name": "small_model", "model": "m"})
+        if kind != "eagle3":
+            drafter["vocabulary"] = str(folder / "vocabulary.json")
+        model = "heads" if kind in ("eagle3", "medusa") else "directory"
+        return {"models": {"m": {model: str(folder)}}, "drafters": [drafter],
+                "policy": {"name": "chain", "gamma": 4},
+                "verifier": {"name": "multi_round"}}
+
+    def report(self, records):
+        done = subprocess.run([self.options.program, "report", records, "--format",
+                               "csv"], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise UserError(f"banyan report failed: {done.stderr.strip()}")
+        return list(csv.DictReader(io.StringIO(done.stdout)))
+
     def cards(self):
         for number, name in enumerate(self.names):
-            if number:  # what it drafts lies beside it
-                copy_file(self.out / "vocabulary.json",
-                          self.out / name / "vocabulary.json")
             before = [self.path(f"start-{number}")] if number in (1, 2) else []
             self.call("card", "--model", self.path(name), "--measured",
                       self.path("measured.json"), "--corpus", self.path("corpus"),

@@ -42,8 +42,9 @@ class Drafters(support.FolderTest):
         plain = self.generate()["ids"]
         for kind, text in METHODS.items():
             made = self.folder / f"installed/toy-{kind}"
-            self.assertIn("`scripts/train drafters` reproduces this model",
-                          (made / "README.md").read_text())
+            card = (made / "README.md").read_text()
+            self.assertIn("`scripts/train drafters` reproduces this model", card)
+            self.assertIn("Greedy decoding of 2 held-out chats", card)
             method = self.folder / f"{kind}.yaml"
             method.write_text(text % (made, vocabulary) +
                               "policy: {name: chain, gamma: 2}\n"
