@@ -204,7 +204,7 @@ void ScoreInTiles(const AttentionTask& task, const Scratch& s) {
   const SplitRows queries = {parts.data(), parts.data() + room, stride};
   for (std::size_t row = 0; row < static_cast<std::size_t>(s.rows); ++row)
     SplitRow(s.queries + row * s.size, s.size, row, queries);
-  Tiles tiles(PairConfig());
+  Tiles tiles(PairConfig(s.rows));
   if (args.committed > 0)
     MultiplySplitKeys(tiles, *args.prefix, head, 0, args.committed, queries,
                       s.rows, s.scores, s.scores_stride);
@@ -242,7 +242,7 @@ class TileMixer {
         pending_(*args_.pending),
         committed_(static_cast<std::size_t>(args_.committed)),
         panels_(s.out_stride / kLane),
-        tiles_(PairConfig()) {}
+        tiles_(PairConfig(s.rows)) {}
 
   void Run() {
     std::fill_n(s_.out,

@@ -96,7 +96,7 @@ HWY_NOINLINE void RunPairBlocks(Tiles& tiles, const PairWeights& w,
 template <class Tiles>
 void RunPairTiles(const PairWeights& w, const SplitRows& x, std::size_t columns,
                   int rows, int panels, float* sums, std::size_t sums_stride) {
-  Tiles tiles(PairConfig());
+  Tiles tiles(PairConfig(rows));
   for (int p = 0; p < panels; p += 2)
     for (int r = 0; r < rows; r += 32) {
       const auto row = static_cast<std::size_t>(r);
@@ -136,7 +136,7 @@ template <class Tiles>
 void RunFourTiles(const Q8Weights& w, const Q8Rows& x, int rows, int panels,
                   float* sums, std::size_t sums_stride) {
   constexpr std::size_t kBlockBytes = kLane * kQ8Block;
-  Tiles tiles(FourConfig());
+  Tiles tiles(FourConfig(rows));
   alignas(64) std::int32_t ints[2][kRegisterRows][kLane];
   for (int p = 0; p < panels; ++p) {
     const std::uint8_t* const at = w.at + static_cast<std::size_t>(p) * w.panel;
@@ -181,7 +181,7 @@ void RunFourTiles(const Q8Weights& w, const Q8Rows& x, int rows, int panels,
 // fours.
 template <class Tiles>
 HWY_NOINLINE std::int32_t MultiplyRegisters(bool pairs, std::size_t rounds) {
-  Tiles tiles(pairs ? PairConfig() : FourConfig());
+  Tiles tiles(pairs ? PairConfig(kRegisterRows) : FourConfig(kRegisterRows));
   alignas(64) std::int32_t sums[kRegisterRows][kLane] = {};
   tiles.template Load<4>(sums, kRegisterBytes);
   tiles.template Load<5>(sums, kRegisterBytes);

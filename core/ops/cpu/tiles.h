@@ -22,6 +22,7 @@
 #ifndef BANYAN_CORE_OPS_CPU_TILES_H_
 #define BANYAN_CORE_OPS_CPU_TILES_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -54,9 +55,16 @@ struct alignas(64) TileConfig {
 inline constexpr int kFirstLeft = 4;
 inline constexpr int kFirstRight = 6;
 
-// For MultiplyPairs, of whole registers, and for MultiplyFours, of 32 numbers.
-inline TileConfig PairConfig() { return {{16, 64}, {16, 64}, {16, 64}}; }
-inline TileConfig FourConfig() { return {{16, 64}, {16, 32}, {8, 64}}; }
+// For MultiplyPairs and for MultiplyFours of 32 numbers, of up to sixteen of
+// `rows` rows: a product takes as long as it has rows.
+inline TileConfig PairConfig(int rows) {
+  const int some = std::min<int>(rows, kRegisterRows);
+  return {{some, 64}, {some, 64}, {16, 64}};
+}
+inline TileConfig FourConfig(int rows) {
+  const int some = std::min<int>(rows, kRegisterRows);
+  return {{some, 64}, {some, 32}, {8, 64}};
+}
 
 // Rows of activations in two bfloat16 parts, padded with zeros to whole blocks
 // of kPairColumns, what a register takes.
