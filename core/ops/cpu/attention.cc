@@ -238,11 +238,11 @@ class TileMixer {
       : args_(*task.args),
         part_(task.part),
         s_(s),
-        prefix_(*args_.prefix),
+        // An empty prefix may have no memory.
+        prefix_(args_.committed > 0 ? *args_.prefix : *args_.pending),
         pending_(*args_.pending),
         committed_(static_cast<std::size_t>(args_.committed)),
-        panels_(s.out_stride / kLane),
-        tiles_(PairConfig(s.rows)) {}
+        panels_(s.out_stride / kLane) {}
 
   void Run() {
     std::fill_n(s_.out,
@@ -282,16 +282,19 @@ class TileMixer {
 
   // Positions [0, end), the same for all rows.
   void AddShared(std::size_t end) {
-    constexpr std::size_t kChunk = 512;
+    if (end == 0) return;
+    constexpr std::size_t kMost = 512;
+    const std::size_t chunk = std::min(kMost, PadToPairs(end));
     const auto rows = static_cast<std::size_t>(s_.rows);
     const std::size_t room =
-        static_cast<std::size_t>(PadToLane(s_.rows)) * kChunk;
+        static_cast<std::size_t>(PadToLane(s_.rows)) * chunk;
     std::vector<std::uint16_t> parts(2 * room);
-    const SplitRows p = {parts.data(), parts.data() + room, kChunk};
-    SplitWords values(kChunk / kPairColumns * panels_);
-    float numbers[kChunk];
-    for (std::size_t first = 0; first < end; first += kChunk) {
-      const std::size_t count = std::min(kChunk, end - first);
+    const SplitRows p = {parts.data(), parts.data() + room, chunk};
+    SplitWords values(chunk / kPairColumns * panels_);
+    float numbers[kMost];
+    Tiles tiles(PairConfig(s_.rows));
+    for (std::size_t first = 0; first < end; first += chunk) {
+      const std::size_t count = std::min(chunk, end - first);
       SplitValues([&](std::size_t i) { return ValueAt(first + i); }, count,
                   panels_, values);
       for (std::size_t row = 0; row < rows; ++row) {
@@ -301,7 +304,7 @@ class TileMixer {
         SplitRow(numbers, count, row, p);
       }
       for (std::size_t row = 0; row < rows; row += kRegisterRows)
-        AddSplitValues(tiles_, p.From(row), PadToPairs(count) / kPairColumns,
+        AddSplitValues(tiles, p.From(row), PadToPairs(count) / kPairColumns,
                        values, panels_, s_.out + row * s_.out_stride,
                        s_.out_stride);
     }
@@ -324,6 +327,7 @@ class TileMixer {
                          stride};
     std::vector<float> numbers(count);
     std::vector<float> sums(kRegisterRows * s_.out_stride);
+    Tiles tiles(PairConfig(s_.group));
     const auto group = static_cast<std::size_t>(s_.group);
     const std::size_t end = (static_cast<std::size_t>(i) + 1) * group;
     for (std::size_t row = end - group; row < end; row += kRegisterRows) {
@@ -336,7 +340,7 @@ class TileMixer {
       }
       float* const out = s_.out + row * s_.out_stride;
       std::copy_n(out, rows * s_.out_stride, sums.data());
-      AddSplitValues(tiles_, p, stride / kPairColumns, values, panels_,
+      AddSplitValues(tiles, p, stride / kPairColumns, values, panels_,
                      sums.data(), s_.out_stride);
       std::copy_n(sums.data(), rows * s_.out_stride, out);
     }
@@ -349,7 +353,6 @@ class TileMixer {
   const host::KvView pending_;
   const std::size_t committed_;
   const std::size_t panels_;  // of a head
-  Tiles tiles_;
   std::vector<int> seen_;
 };
 #endif  // HWY_ARCH_X86_64
@@ -430,7 +433,8 @@ absl::Status CpuBackend::Attention(absl::Span<const AttentionArgs> sequences) {
     Check(args.pending_slot + args.first_pending + rows <= cache.capacity &&
               args.committed <= args.prefix->capacity,
           "attention past a cache's end");
-    const TileMaker tiles = cache.may_split ? tiles_ : TileMaker::kNone;
+    const bool may_split = cache.may_split && args.prefix->may_split;
+    const TileMaker tiles = may_split ? tiles_ : TileMaker::kNone;
     const int together =
         tiles == TileMaker::kNone ? kQueryRows : kRegisterQueryRows;
     for (const HeadRows& part :

@@ -56,10 +56,10 @@ HWY_INLINE void SplitPair(const float* even, const float* odd, std::size_t at,
   for (std::size_t part = 0; part < kParts; ++part) {
     const Float a = hn::LoadU(d, even + part * kWidth);
     const Float b = hn::LoadU(d, odd + part * kWidth);
-    const auto a_high = hn::And(RoundedToBf16(a), upper);
-    const auto b_high = hn::And(RoundedToBf16(b), upper);
-    const auto a_low = RoundedToBf16(hn::Sub(a, hn::BitCast(d, a_high)));
-    const auto b_low = RoundedToBf16(hn::Sub(b, hn::BitCast(d, b_high)));
+    const auto a_high = HighPart(a);
+    const auto b_high = HighPart(b);
+    const auto a_low = LowPart(a, a_high);
+    const auto b_low = LowPart(b, b_high);
     const std::size_t to = at + part * kWidth;
     hn::StoreU(hn::Or(hn::ShiftRight<16>(a_high), b_high), dw,
                out.high.data() + to);
@@ -89,6 +89,46 @@ HWY_INLINE void AddSplitBlock(Tiles& tiles, const SplitWords& right,
   tiles.template MultiplyPairs<kSum, 4, 7>();
 }
 
+// Adds the products of sixteen queries from row `row` on with the block of keys
+// in registers 6 (high) and 7 (low) to register kSum.
+template <int kSum, class Tiles>
+HWY_INLINE void AddSplitRows(Tiles& tiles, const SplitRows& queries,
+                             std::size_t block) {
+  const SplitRows some = queries.From(kSum * kRegisterRows);
+  const std::size_t bytes = some.stride * sizeof(std::uint16_t);
+  tiles.template Load<4>(some.high + block * kPairColumns, bytes);
+  tiles.template Load<5>(some.low + block * kPairColumns, bytes);
+  tiles.template MultiplyPairs<kSum, 4, 6>();
+  tiles.template MultiplyPairs<kSum, 5, 6>();
+  tiles.template MultiplyPairs<kSum, 4, 7>();
+}
+
+// Products of up to 64 of `rows` split queries with sixteen split keys.
+template <class Tiles>
+HWY_INLINE void MultiplyPanel(Tiles& tiles, const SplitWords& keys,
+                              const SplitRows& queries, int rows, float* scores,
+                              std::size_t stride) {
+  tiles.template Zero<0>();
+  tiles.template Zero<1>();
+  tiles.template Zero<2>();
+  tiles.template Zero<3>();
+  for (std::size_t block = 0; block < queries.stride / kPairColumns; ++block) {
+    tiles.template Load<6>(keys.high.data() + block * kRegisterWords,
+                           kRegisterBytes);
+    tiles.template Load<7>(keys.low.data() + block * kRegisterWords,
+                           kRegisterBytes);
+    AddSplitRows<0>(tiles, queries, block);
+    if (rows > 16) AddSplitRows<1>(tiles, queries, block);
+    if (rows > 32) AddSplitRows<2>(tiles, queries, block);
+    if (rows > 48) AddSplitRows<3>(tiles, queries, block);
+  }
+  const std::size_t bytes = stride * sizeof(float);
+  tiles.template Store<0>(scores, bytes);
+  if (rows > 16) tiles.template Store<1>(scores + 16 * stride, bytes);
+  if (rows > 32) tiles.template Store<2>(scores + 32 * stride, bytes);
+  if (rows > 48) tiles.template Store<3>(scores + 48 * stride, bytes);
+}
+
 // Products of `rows` split queries with the keys of `slots` slots of a cache,
 // from slot `first` on, where a panel begins. Queries are read, and scores
 // written, up to a multiple of sixteen rows.
@@ -105,19 +145,11 @@ void MultiplySplitKeys(Tiles& tiles, const KvCache& cache, int head, int first,
       SplitPair(panel + k * kLane,
                 k + 1 < view.head_dim ? panel + (k + 1) * kLane : NoNumbers(),
                 k / 2 * kLane, keys);
-    for (std::size_t row = 0; row < static_cast<std::size_t>(rows);
-         row += kRegisterRows) {
-      const SplitRows some = queries.From(row);
-      tiles.template Zero<0>();
-      for (std::size_t block = 0; block < blocks; ++block) {
-        const std::size_t bytes = queries.stride * sizeof(std::uint16_t);
-        tiles.template Load<4>(some.high + block * kPairColumns, bytes);
-        tiles.template Load<5>(some.low + block * kPairColumns, bytes);
-        AddSplitBlock<0>(tiles, keys, block);
-      }
-      tiles.template Store<0>(scores + row * stride + slot,
-                              stride * sizeof(float));
-    }
+    // Four sums at a time, which do not wait for each other.
+    for (int row = 0; row < rows; row += 4 * static_cast<int>(kRegisterRows))
+      MultiplyPanel(
+          tiles, keys, queries.From(static_cast<std::size_t>(row)), rows - row,
+          scores + static_cast<std::size_t>(row) * stride + slot, stride);
   }
 }
 

@@ -198,9 +198,11 @@ void RunPanels(const Job& job, int first_panel, int panels, int first_row,
   const std::byte* at = weight.panel(static_cast<std::size_t>(first_panel));
   const auto row = static_cast<std::size_t>(first_row);
 #if HWY_ARCH_X86_64
-  if (job.tiles == TileMaker::kAmx)
+  // Of a few rows bytes are multiplied sooner in lanes, with the same sums.
+  const bool few = weight.format() == WeightFormat::kQ8 && rows <= kQ8TileRows;
+  if (job.tiles == TileMaker::kAmx && !few)
     return RunRegisters<AmxTiles>(job, at, row, rows, panels, sums);
-  if (job.tiles == TileMaker::kEmulated)
+  if (job.tiles == TileMaker::kEmulated && !few)
     return RunRegisters<MadeTiles>(job, at, row, rows, panels, sums);
 #endif
   const TileArgs args = {.x = job.x + row * job.x_stride,
@@ -236,14 +238,19 @@ void RunPanels(const Job& job, int first_panel, int panels, int first_row,
 void MultiplyPanels(const Job& job, int first, int end) {
   alignas(64) float sums[kRegisterRowBlock * kSumsStride];
   const Pieces groups(end - first, kTilePanels);
-  const Pieces blocks(
-      job.rows, job.tiles == TileMaker::kNone ? kRowBlock : kRegisterRowBlock);
+  // Tile registers take whole sixteens of rows.
+  const bool registers = job.tiles != TileMaker::kNone;
+  const Pieces blocks(job.rows, registers ? kRegisterRowBlock : kRowBlock);
+  const auto block_begin = [&](int b) {
+    return registers ? std::min(b * kRegisterRowBlock, job.rows)
+                     : blocks.first(b);
+  };
   for (int g = 0; g < groups.count; ++g) {
     const int panel = first + groups.first(g);
     const int panels = groups.first(g + 1) - groups.first(g);
     for (int b = 0; b < blocks.count; ++b) {
-      const int row = blocks.first(b);
-      const int rows = blocks.first(b + 1) - row;
+      const int row = block_begin(b);
+      const int rows = block_begin(b + 1) - row;
       // With further rows the same panels come next.
       const bool follows = g + 1 < groups.count && b + 1 == blocks.count;
       RunPanels(job, panel, panels, row, rows, follows, sums);
@@ -305,7 +312,7 @@ absl::Status CpuBackend::Linear(const LinearArgs& args) {
   }
   job.tiles = tiles_;
   const std::lock_guard<std::mutex> lock(scratch_turn_);
-  // Registers read rows up to a multiple of sixteen.
+  // Registers read rows up to a multiple of sixteen; the last block is in a 64.
   const auto rows = static_cast<std::size_t>(args.x.rows);
   const std::size_t room = tiles_ == TileMaker::kNone ? rows : RoundUp(rows);
   const auto prepare = [&](const auto& kernels) {

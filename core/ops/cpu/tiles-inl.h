@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/base/check.h"
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/cpu/tiles.h"
 #include "hwy/highway.h"
@@ -22,30 +23,44 @@
 HWY_BEFORE_NAMESPACE();
 namespace banyan::HWY_NAMESPACE {
 
-// Rounds to a bfloat16, the upper half of each word, ties away from 0. Numbers
-// from 3.39e38 on become infinite.
+// Rounds to a bfloat16, the upper half of each word, ties away from 0.
 HWY_INLINE hn::Vec<WordTag> RoundedToBf16(Float x) {
   const WordTag dw;
   return hn::Add(hn::BitCast(dw, x), hn::Set(dw, 0x8000));
 }
 
-// x = high + low, within 2^-17 of x. What is not finite gives NaN, in low if
-// not in high.
+// The high part of a number: rounded, but cut off where that would be infinite.
+// What is not finite stays so.
+HWY_INLINE hn::Vec<WordTag> HighPart(Float x) {
+  const WordTag dw;
+  const IntTag di;
+  const auto magnitude = hn::And(hn::BitCast(di, x), hn::Set(di, 0x7fffffff));
+  const auto large =
+      hn::RebindMask(dw, hn::Gt(magnitude, hn::Set(di, 0x7f7f7fff)));
+  const auto bits = hn::IfThenElse(large, hn::BitCast(dw, x), RoundedToBf16(x));
+  return hn::And(bits, hn::Set(dw, 0xffff0000U));
+}
+// The low part, the upper half of each word: what is left, rounded.
+HWY_INLINE hn::Vec<WordTag> LowPart(Float x, hn::Vec<WordTag> high) {
+  return RoundedToBf16(hn::Sub(x, hn::BitCast(FloatTag(), high)));
+}
+
+// x = high + low, within 2^-17 of x below 3.39e38, 2^-15 above. One of the
+// parts is not finite where x is not.
 inline void SplitRow(const float* x, std::size_t size, std::size_t row,
                      const SplitRows& out) {
   const FloatTag d;
-  const WordTag dw;
   const hn::Rebind<std::uint16_t, FloatTag> halves;
-  std::uint16_t* const high = out.high + row * out.stride;
-  std::uint16_t* const low = out.low + row * out.stride;
+  std::uint16_t* const to_high = out.high + row * out.stride;
+  std::uint16_t* const to_low = out.low + row * out.stride;
   for (std::size_t i = 0; i < out.stride; i += kWidth) {
     const Float value = i < size ? LoadUpTo(x, i, size) : hn::Zero(d);
-    const auto first = hn::And(RoundedToBf16(value), hn::Set(dw, 0xffff0000U));
-    const auto second = RoundedToBf16(hn::Sub(value, hn::BitCast(d, first)));
-    hn::StoreU(hn::TruncateTo(halves, hn::ShiftRight<16>(first)), halves,
-               high + i);
-    hn::StoreU(hn::TruncateTo(halves, hn::ShiftRight<16>(second)), halves,
-               low + i);
+    const auto high = HighPart(value);
+    const auto low = LowPart(value, high);
+    hn::StoreU(hn::TruncateTo(halves, hn::ShiftRight<16>(high)), halves,
+               to_high + i);
+    hn::StoreU(hn::TruncateTo(halves, hn::ShiftRight<16>(low)), halves,
+               to_low + i);
   }
 }
 
@@ -71,7 +86,13 @@ class WithoutSubnormals {
 // Tile registers in memory.
 class MadeTiles {
  public:
-  explicit MadeTiles(const TileConfig& config) : config_(config) {}
+  explicit MadeTiles(const TileConfig& config) : config_(config) {
+    for (int tile = 0; tile < kTileRegisters; ++tile)
+      Check(config.rows[tile] >= 1 && config.rows[tile] <= kRegisterRows &&
+                config.bytes[tile] >= 4 && config.bytes[tile] % 4 == 0 &&
+                config.bytes[tile] <= kRegisterBytes,
+            "a shape that tile registers can have");
+  }
 
   template <int kTile>
   void Zero() {
@@ -92,6 +113,7 @@ class MadeTiles {
   }
   template <int kSum, int kLeft, int kRight>
   void MultiplyPairs() {
+    CheckShapes<kSum, kLeft, kRight>();
     const WithoutSubnormals flushed;
     const FloatTag d;
     for (std::size_t m = 0; m < config_.rows[kSum]; ++m) {
@@ -110,6 +132,7 @@ class MadeTiles {
   }
   template <int kSum, int kLeft, int kRight>
   void MultiplyFours() {
+    CheckShapes<kSum, kLeft, kRight>();
     for (std::size_t m = 0; m < config_.rows[kSum]; ++m) {
       auto* sums = reinterpret_cast<std::int32_t*>(tiles_[kSum][m]);
       const auto* left = reinterpret_cast<const std::int8_t*>(tiles_[kLeft][m]);
@@ -124,6 +147,14 @@ class MadeTiles {
   }
 
  private:
+  // What a processor would not execute.
+  template <int kSum, int kLeft, int kRight>
+  void CheckShapes() const {
+    Check(config_.rows[kSum] == config_.rows[kLeft] &&
+              config_.bytes[kLeft] / 4 == config_.rows[kRight] &&
+              config_.bytes[kSum] == config_.bytes[kRight],
+          "registers whose shapes multiply");
+  }
   static std::uint32_t Word(const std::byte* row, std::size_t k) {
     std::uint32_t word;
     std::memcpy(&word, row + 4 * k, sizeof word);

@@ -104,8 +104,13 @@ void Tree::Lay(Backend& backend, Desk& desk, int first, int count,
                Laid& laid) const {
   const bool behind = shape.pending_slot == kBehind;
   const int slot = behind ? keys.rows : shape.pending_slot;
-  laid.prefix =
-      Rubbish(backend, desk, shape, keys.rows + pending_keys.rows + 1);
+  if (keys.rows == 0 && !behind)  // nobody ever reserved it
+    laid.prefix = {.kv_heads = shape.kv_heads,
+                   .head_dim = shape.head_dim,
+                   .may_split = true};
+  else
+    laid.prefix =
+        Rubbish(backend, desk, shape, keys.rows + pending_keys.rows + 1);
   laid.own = Rubbish(backend, desk, shape, slot + pending_keys.rows + 1);
   KvCache& pending = behind ? laid.prefix : laid.own;
   Store(backend, desk, keys, values, 0, laid.prefix);

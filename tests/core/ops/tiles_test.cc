@@ -179,13 +179,19 @@ Registers Random(bool pairs, Dice& dice) {
   return r;
 }
 
+// Those of PairConfig() and FourConfig() among them.
 std::vector<Shapes> PairShapes() {
-  return {{{16, 64}, {16, 64}, {16, 64}},
+  return {{{1, 64}, {1, 64}, {16, 64}},
+          {{7, 64}, {7, 64}, {16, 64}},
+          {{16, 64}, {16, 64}, {16, 64}},
           {{3, 64}, {3, 20}, {5, 64}},
           {{16, 64}, {16, 4}, {1, 64}}};
 }
 std::vector<Shapes> FourShapes() {
-  return {{{16, 64}, {16, 32}, {8, 64}}, {{5, 64}, {5, 64}, {16, 64}}};
+  return {{{1, 64}, {1, 32}, {8, 64}},
+          {{15, 64}, {15, 32}, {8, 64}},
+          {{16, 64}, {16, 32}, {8, 64}},
+          {{5, 64}, {5, 64}, {16, 64}}};
 }
 
 void ExpectSame(const Registers& got, const Registers& expected,
@@ -253,14 +259,29 @@ TEST(Tiles, TwoPartsAreCloseToANumber) {
   }
 }
 
+TEST(Tiles, LargeNumbersStayFiniteInParts) {
+  for (float large :
+       {std::numeric_limits<float>::max(), -3.396e38F, 3.3896e38F}) {
+    std::vector<std::uint16_t> high(kPairColumns);
+    std::vector<std::uint16_t> low(kPairColumns);
+    HWY_DISPATCH_TABLE(Split)
+    [Best()](&large, 1, {high.data(), low.data(), kPairColumns});
+    const double parts = double{FromBf16(high[0])} + double{FromBf16(low[0])};
+    EXPECT_LE(std::fabs(parts - double{large}),
+              0x1p-15 * std::fabs(double{large}));
+  }
+}
+
 TEST(Tiles, WhatIsNotFiniteIsNotLostInParts) {
-  for (float odd : {std::numeric_limits<float>::infinity(),
-                    -std::numeric_limits<float>::infinity(), std::nanf("")}) {
+  for (float odd :
+       {std::numeric_limits<float>::infinity(),
+        -std::numeric_limits<float>::infinity(), std::nanf(""),
+        std::bit_cast<float>(0x7fffffffU), std::bit_cast<float>(0xff800001U)}) {
     std::vector<std::uint16_t> high(kPairColumns);
     std::vector<std::uint16_t> low(kPairColumns);
     HWY_DISPATCH_TABLE(Split)
     [Best()](&odd, 1, {high.data(), low.data(), kPairColumns});
-    EXPECT_TRUE(std::isnan(FromBf16(high[0]) + FromBf16(low[0])));
+    EXPECT_FALSE(std::isfinite(FromBf16(high[0]) + FromBf16(low[0])));
   }
 }
 
