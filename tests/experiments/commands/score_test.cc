@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -100,14 +101,30 @@ TEST(Score, GivesTheLogitsAfterOneTokenThoughNothingIsScored) {
 }
 
 TEST(Score, IsTheSameOnEveryInstructionSetAndThreadCount) {
-  const std::string command = On("llama") + "--ids 1,2,3,4 --logits --json ";
-  nlohmann::json best = RunForJson(command);
-  std::vector<std::string> settings = {"--threads 1"};
-  for (const std::string& set : CpuBackend::InstructionSets())
-    settings.push_back("--instruction-set " + set);
-  for (const std::string& options : settings) {
-    const nlohmann::json other = RunForJson(command + options);
-    EXPECT_EQ(best.at("logits"), other.at("logits")) << options;
+  for (const std::string weights : {"bf16", "q8"}) {
+    const std::string command = On("llama") + "--ids 1,2,3,4 --logits --json " +
+                                "--weights " + weights + " ";
+    // By order of sums.
+    std::map<std::string, nlohmann::json> logits;
+    std::vector<std::string> settings = {"--threads 1"};
+    for (const std::string& set : CpuBackend::InstructionSets())
+      settings.push_back("--instruction-set " + set);
+    for (const std::string& options : settings) {
+      const bool tiles =
+          weights == "bf16" && options.find("AMX") != std::string::npos;
+      const nlohmann::json found = RunForJson(command + options).at("logits");
+      const auto [same, first] =
+          logits.emplace(tiles ? "tiles" : "lanes", found);
+      EXPECT_EQ(same->second, found) << options;
+    }
+    // Processors of another kind have no tiles, made ones neither.
+    const bool has_tiles =
+        CpuBackend::InstructionSets().back() == "AMX_EMULATED";
+    EXPECT_EQ(logits.size(), has_tiles && weights == "bf16" ? 2u : 1u);
+    const std::vector<double> lanes = logits.begin()->second;
+    const std::vector<double> last = logits.rbegin()->second;
+    for (std::size_t i = 0; i < lanes.size(); ++i)
+      EXPECT_NEAR(lanes[i], last[i], 1e-3);
   }
 }
 
