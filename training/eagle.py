@@ -193,7 +193,7 @@ class EagleTeaching:
         with trainer.autocast(options, self.device):
             ids, streams, hidden = self._read(step)
             with torch.no_grad():
-                law = torch.softmax(
+                target = torch.softmax(
                     self.target.logits(hidden, self.head.kept).float(), dim=-1)
                 read = self.head.read(streams, hidden) / self.spread
                 read = self._noisy(read, step)
@@ -206,7 +206,7 @@ class EagleTeaching:
                 # t + i + 1.
                 there = slice(i + 1, i + 1 + state.shape[1])
                 loss, overlap = self._loss(state, logits, hidden[:, there],
-                                           law[:, there])
+                                           target[:, there])
                 total = total + options.decay ** i * loss
                 figures[f"overlap{i + 1}"] = overlap.detach()
         return total, figures
@@ -267,8 +267,8 @@ def kept_tokens(ids, count, vocabulary):
     return torch.from_numpy(numpy.sort(order))
 
 
-def distances(law, logits):
+def distances(target, logits):
     """By place: the cross-entropy of q with the target's distribution over the
     draft vocabulary, and their overlap, sum(min(p, q))."""
     told = functional.log_softmax(logits.float(), dim=-1)
-    return -(law * told).sum(-1), torch.minimum(law, told.exp()).sum(-1)
+    return -(target * told).sum(-1), torch.minimum(target, told.exp()).sum(-1)

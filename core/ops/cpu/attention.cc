@@ -229,8 +229,8 @@ void ReadPositions(const float* prefix, const float* pending,
   }
 }
 
-// The sums of p times values in tiles, over positions: those that all rows see
-// at the same places together, what each sees behind them by itself.
+// Computes the sums of p times values in tiles, over positions: first the
+// positions that all rows share, together, then each row's own.
 template <class Tiles>
 class TileMixer {
  public:

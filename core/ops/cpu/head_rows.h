@@ -19,8 +19,8 @@ struct HeadRows {
 inline constexpr int kQueryRows = 24;
 inline constexpr int kRegisterQueryRows = 96;
 
-// All rows of all heads, so many query rows together. Heads vary slowest: a
-// thread stays with the heads it has in its cache.
+// All rows of all heads, at most `together` query rows at once. Heads vary
+// slowest: a thread stays with the heads it has in its cache.
 inline std::vector<HeadRows> RowsByHead(int rows, int heads, int kv_heads,
                                         int together = kQueryRows) {
   const int most = std::max(1, together / (heads / kv_heads));
