@@ -45,15 +45,21 @@ if(BANYAN_CUDA)
   string(APPEND BANYAN_FIND_DEPENDENCIES "find_dependency(CUDAToolkit)\n")
 endif()
 
+# What banyan_program() compiles.
+set(BANYAN_SOURCES ${CMAKE_INSTALL_DATADIR}/banyan)
+set(BANYAN_PROOFS_LIBRARY ${CMAKE_INSTALL_LIBDIR}/libbanyan_proofs.a)
+install(FILES experiments/main.cc tests/conformance/proof_main.cc
+        DESTINATION ${BANYAN_SOURCES})
 configure_package_config_file(
   cmake/banyanConfig.cmake.in ${PROJECT_BINARY_DIR}/banyanConfig.cmake
-  INSTALL_DESTINATION ${package_dir}
+  INSTALL_DESTINATION ${package_dir} PATH_VARS BANYAN_SOURCES BANYAN_PROOFS_LIBRARY
   NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file(
   ${PROJECT_BINARY_DIR}/banyanConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/banyanConfig.cmake
               ${PROJECT_BINARY_DIR}/banyanConfigVersion.cmake
+              cmake/banyan_program.cmake
         DESTINATION ${package_dir})
 install(EXPORT banyanTargets NAMESPACE banyan:: DESTINATION ${package_dir})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

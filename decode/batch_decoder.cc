@@ -89,7 +89,7 @@ class Batch {
   BatchListener& listener_;
   std::int64_t now_ = 0;
   std::vector<std::unique_ptr<Slot>> slots_;  // in the order of the prompts
-  std::size_t taught_ = 0;  // so many prompts' lessons are taken over
+  std::size_t taught_ = 0;  // prompts whose lessons are taken over
   std::map<std::size_t, Lesson>
       lessons_;  // of those that ended before their turn
 };

@@ -52,13 +52,13 @@ struct Parts {
   std::unique_ptr<DeviceDrafter> drafter;
 };
 
-LawKind KindOf(DraftLaw law) {
+LawKind KindOf(DrawKind law) {
   switch (law) {
-    case DraftLaw::kIndependent:
+    case DrawKind::kIndependent:
       return LawKind::kIndependent;
-    case DraftLaw::kWithoutReplacement:
+    case DrawKind::kWithoutReplacement:
       return LawKind::kWithoutReplacement;
-    case DraftLaw::kDeterministic:
+    case DrawKind::kDeterministic:
       break;
   }
   return LawKind::kDeterministic;
@@ -79,11 +79,11 @@ absl::StatusOr<std::optional<Parts>> PartsOf(const Method& method,
                           .seed = *seed}};
   if (method.trunks.empty()) return std::optional<Parts>(std::move(parts));
   const SequenceTrunk& trunk = sequence.trunks.front();
-  const DraftLaw law = method.trunks.front().law;
+  const DrawKind law = method.trunks.front().law;
   parts.plan.shape = trunk.policy->twin();
   parts.plan.law = KindOf(law);
   if (parts.plan.shape.name.empty()) return std::nullopt;
-  // Draws are shared where laws hang on the depth alone.
+  // Draws can be shared only where distributions depend on the depth alone.
   if (trunk.policy->traits().shares_draws &&
       method.trunks.front().drafter->traits().depth_heads == 0)
     return std::nullopt;
@@ -97,9 +97,10 @@ absl::StatusOr<std::optional<Parts>> PartsOf(const Method& method,
   return std::optional<Parts>(std::move(parts));
 }
 
-// The law that a node's draws were made from, of all that the device knows.
+// Returns the distribution that a node's draws were made from, given its masses
+// over the whole vocabulary.
 Distribution LawOf(std::vector<double> masses, const SamplingRule& rule,
-                   DraftLaw law) {
+                   DrawKind law) {
   Distribution proposal;
   if (rule.leaves_out()) {
     const int size = static_cast<int>(masses.size());
@@ -115,18 +116,18 @@ Distribution LawOf(std::vector<double> masses, const SamplingRule& rule,
   } else {
     proposal = Distribution::Dense(std::move(masses));
   }
-  return law != DraftLaw::kDeterministic || proposal.total() > 1
+  return law != DrawKind::kDeterministic || proposal.total() > 1
              ? proposal.Normalized()
              : proposal;
 }
 
-// The law that a token was drawn from, which is then taken out of what the next
-// is drawn from.
-Distribution JudgedBy(Distribution& remaining, TokenId token, DraftLaw law) {
-  if (law == DraftLaw::kDeterministic)
+// Returns the distribution that a token is judged by. Without replacement it
+// also takes the token out of `remaining`, which the next one is drawn from.
+Distribution JudgedBy(Distribution& remaining, TokenId token, DrawKind law) {
+  if (law == DrawKind::kDeterministic)
     return Distribution::OneHot(remaining.vocab_size(), token);
   Distribution judged_by = remaining;
-  if (law == DraftLaw::kWithoutReplacement)
+  if (law == DrawKind::kWithoutReplacement)
     remaining = remaining.Without(token);
   return judged_by;
 }
@@ -146,7 +147,7 @@ absl::StatusOr<DraftTree> TreeOf(const Method& method, Sequence& sequence,
     parent.children.push_back(static_cast<int>(i));
   }
   if (method.trunks.empty()) return DraftTree(std::move(nodes));
-  const DraftLaw law = method.trunks.front().law;
+  const DrawKind law = method.trunks.front().law;
   const int vocab_size = sequence.target.vocab_size();
   std::vector<int> drawn;  // by depth: how many nodes have draws
   Distribution remaining;

@@ -23,12 +23,12 @@
 namespace banyan {
 namespace {
 
-bool Has(const std::vector<DraftLaw>& laws, DraftLaw law) {
+bool Has(const std::vector<DrawKind>& laws, DrawKind law) {
   return std::find(laws.begin(), laws.end(), law) != laws.end();
 }
 
-std::string Names(const std::vector<DraftLaw>& laws) {
-  return absl::StrJoin(laws, ", ", [](std::string* out, DraftLaw law) {
+std::string Names(const std::vector<DrawKind>& laws) {
+  return absl::StrJoin(laws, ", ", [](std::string* out, DrawKind law) {
     absl::StrAppend(out, Name(law));
   });
 }
@@ -44,7 +44,7 @@ absl::Status CheckTrunk(const Method& method, const Trunk& trunk) {
   const VerifierTraits verifier = method.verifier->traits();
   const PolicyTraits policy = trunk.policy->traits();
   const std::string name = absl::StrCat("policy ", trunk.policy_name);
-  const std::string law = absl::StrCat("the law is ", Name(trunk.law), ", ");
+  const std::string law = absl::StrCat("the draws are ", Name(trunk.law), ", ");
   if (!Has(verifier.laws, trunk.law))
     return Refuse(method, name,
                   absl::StrCat(law, "it takes ", Names(verifier.laws)));
@@ -89,27 +89,27 @@ absl::StatusOr<Trunk> MakeTrunk(const std::string& drafter_name,
     trunk.law = *choice.law;
     return trunk;
   }
-  absl::StatusOr<DraftLaw> law = PreferredLaw(trunk, method);
+  absl::StatusOr<DrawKind> law = PreferredLaw(trunk, method);
   if (!law.ok()) return RefusalAt(policy, law.status());
   trunk.law = *law;
   return trunk;
 }
 
-absl::StatusOr<DraftLaw> PreferredLaw(const Trunk& trunk,
+absl::StatusOr<DrawKind> PreferredLaw(const Trunk& trunk,
                                       const Method& method) {
-  std::vector<DraftLaw> wanted = method.verifier->traits().laws;
+  std::vector<DrawKind> wanted = method.verifier->traits().laws;
   if (method.rule.greedy())
-    std::stable_partition(wanted.begin(), wanted.end(), [](DraftLaw law) {
-      return law == DraftLaw::kDeterministic;
+    std::stable_partition(wanted.begin(), wanted.end(), [](DrawKind law) {
+      return law == DrawKind::kDeterministic;
     });
-  const std::vector<DraftLaw> grown = trunk.policy->traits().laws;
-  for (DraftLaw law : wanted)
+  const std::vector<DrawKind> grown = trunk.policy->traits().laws;
+  for (DrawKind law : wanted)
     if (Has(grown, law) && trunk.drafter->Gives(law)) return law;
-  return absl::FailedPreconditionError(
-      absl::StrCat("verifier ", method.verifier_name, " takes ", Names(wanted),
-                   "; policy ", trunk.policy_name, " grows by ", Names(grown),
-                   "; drafter ", trunk.drafter_name, " gives ",
-                   Names(trunk.drafter->traits().laws), ": no law is common"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "verifier ", method.verifier_name, " takes ", Names(wanted), "; policy ",
+      trunk.policy_name, " grows by ", Names(grown), "; drafter ",
+      trunk.drafter_name, " gives ", Names(trunk.drafter->traits().laws),
+      ": they have no draw kind in common"));
 }
 
 absl::Status CheckMethod(const Method& method) {

@@ -1,4 +1,4 @@
-// Method: trunks and a verifier that were checked to belong together.
+// Method: trunks and a verifier that were checked to be compatible.
 #ifndef BANYAN_DECODE_METHOD_H_
 #define BANYAN_DECODE_METHOD_H_
 
@@ -25,7 +25,7 @@ struct Trunk {
   std::string policy_name;
   std::unique_ptr<Drafter> drafter;
   std::unique_ptr<TreePolicy> policy;
-  DraftLaw law = DraftLaw::kIndependent;
+  DrawKind law = DrawKind::kIndependent;
 };
 
 // How the target's pass has the rows of a tree. Nothing but the number of rows
@@ -47,17 +47,17 @@ struct Method {
   Scoring scoring = Scoring::kMerged;
 };
 
-// A trunk from a drafter and a policy section. The law is the section's `law`,
-// or else the preferred one.
+// Returns a trunk of a drafter and a policy section. Its draw kind is the
+// section's `draws`, or else the preferred one.
 absl::StatusOr<Trunk> MakeTrunk(const std::string& drafter_name,
                                 std::unique_ptr<Drafter> drafter,
                                 const Params& policy, const Method& method);
 
-// The first law in the verifier's order of preference that both drafter and
-// policy can give; an error naming all three if there is none. At temperature 0
-// ranked candidates come first: a drafter's own law knows one token there, and
-// a second draw from it would be that token again.
-absl::StatusOr<DraftLaw> PreferredLaw(const Trunk& trunk, const Method& method);
+// Returns the first draw kind, in the verifier's order of preference, that both
+// drafter and policy can give; an error naming all three if there is none. At
+// temperature 0 ranked candidates come first: the draft distribution has one
+// token there, and a second draw would be that token again.
+absl::StatusOr<DrawKind> PreferredLaw(const Trunk& trunk, const Method& method);
 
 // OK, or a refusal: which two components do not go together and why. Refusals,
 // PreferredLaw's among them, have the code FailedPrecondition, which nothing
@@ -67,7 +67,7 @@ absl::Status CheckMethod(const Method& method);
 // A refusal with the place of a section in front; its code stays.
 absl::Status RefusalAt(const Params& section, const absl::Status& refusal);
 
-// Whether the output of the method keeps the target's law as `rule` makes it.
+// Returns whether the output distribution is the target's as `rule` makes it.
 bool IsLossless(const Method& method);
 
 }  // namespace banyan

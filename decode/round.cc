@@ -82,14 +82,14 @@ absl::StatusOr<std::vector<Part>> Draft(const Method& method,
         part->Plant(sequence.context, LimitsOf(sequence).max_depth,
                     grown[i].back());
     }
-    // What was drafted has been read, so the work behind it is done.
+    // The draft has been read, so the work that made it is done.
     times.draft_ns.push_back(lap());
   }
   std::vector<Part> parts;
   for (std::size_t i = 0; i < sequences.size(); ++i) {
     const Context& context = sequences[i]->context;
     if (grown[i].empty())  // plain decoding: a bare root
-      grown[i].emplace_back(context.root(), 0, DraftLaw::kDeterministic);
+      grown[i].emplace_back(context.root(), 0, DrawKind::kDeterministic);
     parts.push_back({*sequences[i],
                      Chance(random, context.prompt, context.round),
                      Merge(grown[i])});

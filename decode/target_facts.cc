@@ -39,7 +39,7 @@ TokenFacts Judge(const std::vector<double>& logits, TokenId token) {
           .gap = std::isfinite(second) ? first - second : 0};
 }
 
-// What the target's law at a node says of what was drawn there.
+// Sets the overlap of a node and the probabilities of its children.
 void JudgeDraws(const Distribution& p, const DraftTree& tree, int at,
                 TargetFacts& facts) {
   const Node& node = tree.node(at);

@@ -1,5 +1,5 @@
-// What the target said about a round's tree: kept for records and pictures, not
-// needed by decoding.
+// TargetFacts: what the target predicted at a round's tree, for records and
+// pictures. Decoding does not need it.
 #ifndef BANYAN_DECODE_TARGET_FACTS_H_
 #define BANYAN_DECODE_TARGET_FACTS_H_
 
@@ -17,9 +17,9 @@ struct TargetFacts {
   // By node: the probability of its token after its parent, as the sampling
   // rule makes it; 1 for the root.
   std::vector<double> probability;
-  // By node, then by draw list: sum over x of min(p(x), q(x)), q being the law
-  // that the first draw is judged by: how likely that draw is accepted alone. 0
-  // if nothing was drawn.
+  // By node, then by draw list: sum over x of min(p(x), q(x)), with q the
+  // distribution that the first draw is judged by: the acceptance rate of that
+  // draw alone. 0 if nothing was drawn.
   std::vector<std::vector<double>> overlap;
   // By token of the verdict (its path, then the next one): the log-probability
   // at temperature 1 without truncation, and how far the largest logit lies

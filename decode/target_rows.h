@@ -1,5 +1,5 @@
-// The target's laws at the nodes of a tree, made from its logits when first
-// read, where the logits are.
+// TargetRows: the target distributions at the nodes of a tree, each made from
+// its logits when first read, where the logits are.
 #ifndef BANYAN_DECODE_TARGET_ROWS_H_
 #define BANYAN_DECODE_TARGET_ROWS_H_
 
@@ -26,8 +26,8 @@ class TargetRows : public RowSource {
   // its verdict must then be thrown away.
   const Distribution& Row(int node) override;
 
-  // The same law for a reader of every node: one that no verifier has asked for
-  // is made anew, and goes with what this returns.
+  // Returns the same distribution, for a reader of every node. One that no
+  // verifier has read is made anew and is not kept.
   Distribution Glance(int node);
 
   // The first failure of reading or of the sampling rule, or OK.

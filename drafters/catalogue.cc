@@ -69,10 +69,8 @@ int CountDrafters(const Params& value) {
   return count;
 }
 
-}  // namespace
-
-absl::Span<const DrafterRow> DrafterCatalogue() {
-  static const auto& rows = *new std::vector<DrafterRow>{
+std::vector<DrafterRow>& Rows() {
+  static auto& rows = *new std::vector<DrafterRow>{
       SmallModelRow(), MedusaRow(),    EagleRow(),        NGramRow(),
       CopyRow(),       RandomRow(),    UnigramRow(),      BigramRow(),
       EarlyExitRow(),  SkipRow(),      TriforceRow(),     CascadeRow(),
@@ -82,6 +80,14 @@ absl::Span<const DrafterRow> DrafterCatalogue() {
       RestRow(),       OrElseRow(),
   };
   return rows;
+}
+
+}  // namespace
+
+absl::Span<const DrafterRow> DrafterCatalogue() { return Rows(); }
+
+void AddDrafters(absl::Span<const DrafterRow> rows) {
+  AppendRows(rows, Rows());
 }
 
 std::vector<absl::string_view> DrafterFolderKeys() {

@@ -18,6 +18,10 @@ namespace banyan {
 
 absl::Span<const DrafterRow> DrafterCatalogue();
 
+// Adds parts from outside the project to the catalogue (AppendRows). Call it
+// before anything reads the catalogue.
+void AddDrafters(absl::Span<const DrafterRow> rows);
+
 // The folder keys of all rows, each once.
 std::vector<absl::string_view> DrafterFolderKeys();
 

@@ -6,8 +6,8 @@
 
 namespace banyan {
 
-std::vector<DraftLaw> EveryLaw() {
-  return {kEveryLaw.begin(), kEveryLaw.end()};
+std::vector<DrawKind> EveryDrawKind() {
+  return {kDrawKinds.begin(), kDrawKinds.end()};
 }
 
 }  // namespace banyan

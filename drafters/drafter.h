@@ -37,7 +37,7 @@ class DraftSession;
 struct DrafterTraits {
   // The draw kinds that it can give, in no order. A drafter that only ranks
   // candidates has kDeterministic alone; its proposals are scores.
-  std::vector<DraftLaw> laws;
+  std::vector<DrawKind> laws;
   // The longest text, in tokens, after which it can propose. After a longer one
   // nothing is asked: the round goes on without it.
   int longest_text = std::numeric_limits<int>::max();
@@ -57,7 +57,7 @@ struct DrafterTraits {
   int probes = 0;
 };
 
-std::vector<DraftLaw> EveryLaw();
+std::vector<DrawKind> EveryDrawKind();
 
 // A store that goes from prompt to prompt: how many of its `unit` it holds, and
 // how many it dropped so far to stay within its limit.
@@ -115,7 +115,7 @@ class DeviceCounterpart {
   virtual ~DeviceCounterpart() = default;
   // The counterpart for draws of this kind. It refers to the session, which
   // outlives it. While the device runs rounds nothing else is called.
-  virtual absl::StatusOr<DeviceDraft> Make(DraftLaw law) = 0;
+  virtual absl::StatusOr<DeviceDraft> Make(DrawKind law) = 0;
   // The host runs the next round: `context` has the text of the device's
   // rounds, and features of the last one.
   virtual void Resume(const Context& context) = 0;
@@ -148,12 +148,12 @@ class Drafter {
   const DrafterTraits& traits() const { return traits_; }
   // Null: nothing goes from prompt to prompt.
   CarriedState* carried() const { return carried_; }
-  bool Gives(DraftLaw law) const {
+  bool Gives(DrawKind law) const {
     return std::find(traits_.laws.begin(), traits_.laws.end(), law) !=
            traits_.laws.end();
   }
   bool only_ranks() const {
-    return traits_.laws == std::vector<DraftLaw>{DraftLaw::kDeterministic};
+    return traits_.laws == std::vector<DrawKind>{DrawKind::kDeterministic};
   }
 
   // For another sequence, with what was absorbed so far. It refers to the

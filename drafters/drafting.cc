@@ -27,8 +27,8 @@ namespace banyan {
 
 namespace {
 
-// How many levels the drafter can draft: a node of depth d is proposed for
-// behind d tokens more than the context has.
+// Returns how many levels the drafter can draft: a node of depth d is proposed
+// for after d tokens more than the context has.
 int DepthIn(const Context& context, const Drafter& drafter) {
   const std::int64_t left = std::int64_t{drafter.traits().longest_text} + 1 -
                             static_cast<std::int64_t>(context.tokens.size());
@@ -67,7 +67,7 @@ DraftRequest Drafting::Request() const {
 
 absl::Status Drafting::Answer(Proposals proposals) {
   Check(proposals.size() == wanted_.size(), "one proposal a node");
-  const bool draws = trunk_.law != DraftLaw::kDeterministic;
+  const bool draws = trunk_.law != DrawKind::kDeterministic;
   for (std::size_t i = 0; i < wanted_.size(); ++i) {
     Distribution& proposal = proposals[i];
     if (!proposal.empty() && (draws || proposal.total() > 1))
@@ -107,17 +107,17 @@ absl::Status Drafting::Expand(const Expansion& expansion) {
 }
 
 TokenId Drafting::DrawToken(int node, int number) const {
-  if (trunk_.law == DraftLaw::kDeterministic) return tree_.candidate(node);
+  if (trunk_.law == DrawKind::kDeterministic) return tree_.candidate(node);
   const Distribution& law = tree_.remaining(node);
   return law.TokenAt(
       chance_.Draw(law.weights(), Purpose::kDraft, node, number));
 }
 
-// Adds a drawn token: the law it is judged by is the one it came from, cut to
-// the tokens that would have been kept.
+// Adds a drawn token. It is judged by the distribution that it was drawn from,
+// cut to the tokens that would have been kept.
 void Drafting::Record(int node, TokenId token, double keep_at_least) {
   const Distribution& law = tree_.remaining(node);
-  const bool fixed = trunk_.law == DraftLaw::kDeterministic;
+  const bool fixed = trunk_.law == DrawKind::kDeterministic;
   const double mass = fixed ? tree_.candidate_mass(node) : law.Mass(token);
   const bool dropped = mass < keep_at_least;
   Distribution judged_by =
@@ -130,8 +130,8 @@ void Drafting::Record(int node, TokenId token, double keep_at_least) {
   if (child >= before && Final(child)) tree_.Close(child);
 }
 
-// Uses another node's draws again. They are honest draws here too only if
-// both proposals are the same law.
+// Uses another node's draws again. They are valid draws here only if both
+// proposals are the same distribution.
 absl::Status Drafting::Share(const Expansion& expansion) {
   Check(tree_.proposal(expansion.same_as) != nullptr,
         "a policy shares the draws of a node that has none");
@@ -144,7 +144,7 @@ absl::Status Drafting::Share(const Expansion& expansion) {
   if (distance > kRounding)
     return absl::FailedPreconditionError(
         absl::StrCat("draws cannot be shared: the drafter proposes different "
-                     "laws at nodes ",
+                     "distributions at nodes ",
                      expansion.same_as, " and ", expansion.node, " of trunk ",
                      trunk_.trunk));
   std::vector<TokenId> tokens;

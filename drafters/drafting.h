@@ -17,13 +17,13 @@
 
 namespace banyan {
 
-// A drafter with a session of it, the policy that shapes its tree and the law
-// it draws by.
+// A drafter with a session of it, the policy that shapes its tree and the draw
+// kind.
 struct TrunkView {
   Drafter& drafter;
   DraftSession& session;
   const TreePolicy& policy;
-  DraftLaw law;
+  DrawKind law;
   int trunk;  // its place among the trunks
 };
 
@@ -32,7 +32,7 @@ struct DraftLimits {
   absl::Span<const TokenId> end_of_text = {};  // nothing is drafted below these
 };
 
-// A drafting under way: it asks for proposals and is answered, so that several
+// Drafts one tree: asks for proposals and is answered, so that several
 // sequences can be answered together.
 //
 //   Drafting drafting(trunk, context, limits, chance);

@@ -1,5 +1,5 @@
-// PendingTree: which pending rows of a drafter's session stand for the nodes of
-// the tree under way.
+// PendingTree: maps nodes of the tree under way to the pending rows of a
+// drafter's session.
 #ifndef BANYAN_DRAFTERS_PENDING_TREE_H_
 #define BANYAN_DRAFTERS_PENDING_TREE_H_
 
@@ -33,8 +33,8 @@ class PendingTree {
   bool Has(int node) const;
   // The row of a node that was scored.
   int RowOf(int node) const;
-  // The rows that spell these tokens behind the committed ones, as far as they
-  // go.
+  // Returns the rows that spell these tokens after the committed ones, as far
+  // as there are any.
   std::vector<int> PathOf(absl::Span<const TokenId> tokens) const;
   // By node of a merged tree, the row that spells its path from the root on;
   // -1: there is none. Requires that the root has the first row.

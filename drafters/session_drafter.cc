@@ -25,7 +25,7 @@ namespace banyan {
 
 SessionDrafter::SessionDrafter(std::shared_ptr<const Model> model,
                                SamplingRule rule)
-    : Drafter({.laws = EveryLaw(),
+    : Drafter({.laws = EveryDrawKind(),
                .longest_text = model->context_limit(),
                .proposes_ahead = true},
               /*carried=*/nullptr),

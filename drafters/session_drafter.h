@@ -30,8 +30,8 @@
 
 namespace banyan {
 
-// So many unread tokens are read with the root. Every row of that pass gives
-// logits, which is more work than another pass once there are many.
+// Up to this many unread tokens are read with the root. Every row of that pass
+// gives logits, which is more work than another pass once there are many.
 inline constexpr std::size_t kReadWithRoot = 4;
 
 class SessionDrafter : public Drafter {

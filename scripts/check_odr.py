@@ -3,9 +3,9 @@
 
   check_odr.py [ROOT]
 
-Two files that define one name differently, both lawful where they stand, make a
-program without meaning: the linker keeps one of the two, and says nothing. Two
-steps find them, in seconds and without a build:
+Two files may define one name differently, each validly on its own. The program
+then has no defined meaning: the linker silently keeps one of the two. Two steps
+find such names, in seconds and without a build:
 
   - All headers are compiled as one translation unit, where a second definition
     is an error: of a type, an alias, a constant, an enumerator, an inline
@@ -88,7 +88,7 @@ def type_of(head):
         if word == "::" or word[0] == "<" or name.endswith("::"):
             name += word
         elif word[0] not in "([" and word not in TYPE_KEYS:
-            name = word  # what stood before was a macro or an attribute
+            name = word  # an earlier word was a macro or an attribute
         at = end + 1
     return name
 

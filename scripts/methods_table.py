@@ -1,13 +1,14 @@
-"""Writes the table of docs/methods.md from records.
+"""Writes the tables of docs/presets.md from records.
 
-    python3 scripts/methods_table.py PROGRAM RECORDS... [--file docs/methods.md]
+    python3 scripts/methods_table.py PROGRAM RECORDS... [--file docs/presets.md]
                                      [--keep]
 
-RECORDS are the folders of configs/methods_2m.yaml and methods_110m.yaml. Every
-number comes out of them, by `banyan report` and `banyan export`; what stands
-between the file's two markers is replaced, all else stays. With --keep RECORDS may
-be of some presets only, as a copy of such a file with fewer methods gives them: the
-table's other rows stay as they are. Needs the standard library only.
+RECORDS are the record folders of configs/methods_2m.yaml and methods_110m.yaml.
+Every number comes from them, by `banyan report` and `banyan export`. Replaces the
+text between the file's two markers and keeps all other text. With --keep, RECORDS
+may have some of the presets only (run a copy of such a configuration with fewer
+methods): the rows of the other presets stay as they are. Needs the standard library
+only.
 """
 
 import argparse
@@ -34,7 +35,7 @@ def run(program, *arguments):
 
 
 def settings_of(program, folder):
-    """What each cell is, by its name."""
+    """Returns each cell's setting, by cell name."""
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "run.jsonl")
         with open(path, "w", encoding="utf-8") as file:
@@ -44,7 +45,7 @@ def settings_of(program, folder):
 
 
 def figures_of(program, folder):
-    """By cell, metric and key: value, low and high."""
+    """Returns value, low and high, by cell, metric and key."""
     text = run(program, "report", folder, "--format", "csv", "--curve", COSTS,
                "--metrics", ",".join(METRICS))
     figures = {}
@@ -56,15 +57,15 @@ def figures_of(program, folder):
 
 
 def drafts_with_itself(setting):
-    """Whether a model of its drafters is the target, in fewer bits perhaps: no
-    drafted level then costs what the stated costs have for its drafter."""
+    """Returns whether a drafter's model is the target itself, in fewer bits for
+    example. The stated cost of its kind of drafter does not apply then."""
     target = os.path.realpath(setting["target"]["directory"])
     return any(os.path.realpath(model["directory"]) == target
                for model in setting.get("models", []))
 
 
 def rows_of(program, folder):
-    """One dict a cell that drafts."""
+    """Returns one dict for each cell that drafts."""
     settings = settings_of(program, folder)
     figures = figures_of(program, folder)
     rows = []
@@ -109,8 +110,8 @@ def line(row):
 
 
 def table(rows):
-    out = ["| preset | lossless | tokens a pass | drafting / target, % of the "
-           "time | speed, times plain | predicted, flat costs |",
+    out = ["| preset | lossless | tokens per pass | drafting / target, % of the "
+           "time | speedup over plain | predicted, flat costs |",
            "| --- | --- | ---: | ---: | ---: | ---: |"]
     for row in sorted(rows, key=lambda row: -row["tokens"]["value"]):
         out.append(line(row))
@@ -131,15 +132,15 @@ def text_of(rows):
 
 
 def split(document):
-    """The document before, between and after its markers."""
+    """Returns the document's text before, between and after the markers."""
     begin, end = document.find(BEGIN), document.find(END)
     if begin < 0 or end < begin:
-        raise SystemExit(f"no '{BEGIN}' with '{END}' behind it")
+        raise SystemExit(f"no '{BEGIN}' with '{END}' after it")
     return document[:begin], document[begin + len(BEGIN):end], document[end:]
 
 
 def kept_rows(table_text, rows):
-    """The rows of a table written before, but for those that `rows` renews."""
+    """Returns the rows of the earlier tables that `rows` does not replace."""
     renewed = {(row["target"], row["temperature"], row["method"])
                for row in rows}
     kept = []
@@ -162,7 +163,7 @@ def main():
         description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("program", help="the program banyan")
     parser.add_argument("records", nargs="+", help="folders of runs")
-    parser.add_argument("--file", default="docs/methods.md")
+    parser.add_argument("--file", default="docs/presets.md")
     parser.add_argument("--keep", action="store_true",
                         help="keep the rows that RECORDS lack")
     options = parser.parse_args()

@@ -11,7 +11,7 @@ RECIPES = {
     "talk": "chats that a chat model writes itself, as a corpus",
     "tokenizer": "a byte-level BPE tokenizer from a corpus",
     "pretrain": "a Llama-shaped model from scratch",
-    "distill": "a small drafter from a target's laws",
+    "distill": "a small drafter from a target's distributions",
     "boost": "a drafter for what earlier drafters miss",
     "medusa": "heads on a target, each for a token further ahead",
     "eagle": "a layer that drafts from a target's hidden states",

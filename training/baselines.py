@@ -12,8 +12,9 @@ import torch
 
 
 class PairTable:
-    """The law of the token `distance` places on, from the last token alone:
-    counts of the training text, smoothed by the law of single tokens."""
+    """Gives the distribution of the token `distance` places on, from the last
+    token alone: counts of the training text, smoothed by the distribution of
+    single tokens."""
 
     def __init__(self, ids, vocab_size, distance=1, strength=1.0):
         single = numpy.bincount(ids, minlength=vocab_size) + 0.01

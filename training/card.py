@@ -1,7 +1,7 @@
-"""card: a model's README.md, from what its training and measuring left.
+"""card: writes a model's README.md from the files of its training and measurement.
 
-Every figure in it is read from training.json, corpus.json and the file that
-`measure` wrote; whose the text is, `--about` says.
+Every figure is read from training.json, corpus.json and the file that `measure`
+wrote. `--about` says what the training text is and who owns it.
 """
 
 import pathlib
@@ -21,19 +21,19 @@ TITLES = {"pretrain": "A model trained from scratch.",
 
 def add_arguments(parser):
     parser.add_argument("--model", required=True, metavar="DIR",
-                        help="the directory that gets the card")
+                        help="the directory to write the card to")
     parser.add_argument("--measured", required=True, metavar="FILE",
                         help="what `measure` wrote")
     parser.add_argument("--corpus", required=True, metavar="DIR")
     parser.add_argument("--about", required=True, metavar="TEXT",
-                        help="what the text is and whose")
+                        help="what the training text is, and who owns it")
     parser.add_argument("--made-by", default="shipped", metavar="RECIPE",
                         help="the recipe that reproduces the model "
                         "(default: %(default)s)")
     parser.add_argument("--note", default="", metavar="TEXT",
-                        help="what else there is to say of the model")
+                        help="further text on the model")
     parser.add_argument("--stages", nargs="*", default=[], metavar="DIR",
-                        help="runs before the last one")
+                        help="directories of the runs before the last one")
 
 
 def run(options):
@@ -62,7 +62,7 @@ def run(options):
 
 
 def _words(training, name):
-    """What follows an option in the command, as base names."""
+    """Returns the values of an option of the command, as base names."""
     words = training["command"].split()
     if f"--{name}" not in words:
         return []
@@ -118,31 +118,32 @@ def _measured(name, training, measured, by_directory):
     if training["recipe"] == "pretrain":
         exits = [row for row in measured["agreement"]
                  if row.startswith("exit")]
-        early = ["", "Leaving early against reading all layers:", ""]
+        early = ["", "Early exits compared with all layers:", ""]
         return [held, ""] + _bits(measured) + (
             early + _table(exits, measured) if exits else [])
-    rules = ("`overlap` is the mean of sum(min(p, q)), the share of drafts "
-             "that survive; `same` says how often the likeliest token is the "
+    rules = ("`overlap` is the mean of sum(min(p, q)), the acceptance rate of "
+             "one draft token. `same` is how often the likeliest token is the "
              "target's.")
     if training["recipe"] == "medusa":
         rows = [row for row in measured["agreement"]
                 if row.startswith("head")]
-        rules += (" Head i is compared with the target once it has read the "
-                  "true tokens between; a pair table is counted over the same "
-                  "distance.")
+        rules += (" Head i is compared with the target's distribution after "
+                  "the true tokens between. A pair table counts tokens at the "
+                  "same distance.")
     elif training["recipe"] == "lookahead":
         rows = [row for row in measured["agreement"]
                 if row.startswith("vector")]
-        rules += (" Vector i stands behind every place in turn, after those "
-                  "before it, and is compared with the target i tokens later; "
-                  "a pair table is counted over the same distance.")
+        rules += (" Vector i follows each place of the text, after the "
+                  "vectors before it, and is compared with the target's "
+                  "distribution i tokens later. A pair table counts tokens at "
+                  "the same distance.")
     elif training["recipe"] == "eagle":
         rows = [row for row in measured["agreement"]
                 if row.startswith(f"{name}, step")]
-        rules += (" Step s is compared with the target once it has read the "
-                  "true tokens before; from the second on the head reads its "
-                  "own states. Only places that have five tokens after them "
-                  "in their window count.")
+        rules += (" Step s is compared with the target's distribution after "
+                  "the true tokens before it. From the second step on the head "
+                  "reads its own states. Only places with five more tokens in "
+                  "their window count.")
     else:
         rows = [name, "bigram table", "longest match"]
     lines = [held, rules, ""] + _table(rows, measured)

@@ -34,7 +34,7 @@ HEADS = {"heads-regular": BLOCKWISE,
          "heads-distilled": (*BLOCKWISE, *WRITTEN),
          "heads-tuned": (*BLOCKWISE, *TUNED),
          "heads-both": (*BLOCKWISE, *WRITTEN, *TUNED),
-         "heads-law": ("--share-output", "--learn", "law", "--decay", 1)}
+         "heads-distribution": ("--share-output", "--learn", "distribution", "--decay", 1)}
 
 
 def add_arguments(parser):

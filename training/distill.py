@@ -1,16 +1,16 @@
-"""distill: a small drafter from a target's laws.
+"""distill: trains a small drafter on a target's distributions.
 
-The drafter learns the target's law at every position of corpus text and, for a
-share of the steps (`--own-share`), of texts that a model wrote itself
+The drafter learns the target distribution at every position of corpus text and,
+for a share of the steps (`--own-share`), of texts that a model wrote
 (`--writer`): the target, or the drafter as it is at that step. DistillSpec's
 own way is the drafter's text throughout, drawn afresh as it learns:
 
     --writer drafter --own-share 1
 
-and its others `--own-share 0` (fixed text) and `--own-share 1` (the target's).
-No gradient goes through the drawing. It starts from a model of its own
-(`--student`): `pretrain` makes one in minutes, and distilling from random
-weights ends worse.
+Its other ways are `--own-share 0` (fixed text) and `--own-share 1` (the
+target's text). No gradient goes through the drawing. The drafter starts from a
+trained model (`--student`): `pretrain` makes one in minutes, and distilling
+from random weights ends worse.
 """
 
 import torch
@@ -84,7 +84,7 @@ def check_same_vocabulary(first, second):
 
 
 class Teaching:
-    """A frozen target, its student, and batches with the target's law."""
+    """A frozen target, its student, and batches with target distributions."""
 
     columns = ("overlap", "same")
 

@@ -1,8 +1,9 @@
-"""How far a drafter's law q is from its target's p, by row of logits.
+"""Divergences of a draft distribution q from the target's p, by row of logits.
 
-Total variation is what decides acceptance: a draft from q survives with
-probability sum(min(p, q)) = 1 - total variation. Jensen-Shannon's lies between
-the two of Kullback and Leibler: both laws against their mean, in even parts.
+Total variation decides acceptance: a draft from q is accepted with probability
+sum(min(p, q)) = 1 - total variation. Jensen-Shannon lies between the two
+Kullback-Leibler divergences: both distributions against their mean, weighted
+equally.
 """
 
 import math

@@ -80,15 +80,14 @@ class Drafters(stages.Stages):
         self.target = to
 
     def text(self):
+        """As much as is asked for: more than there was goes on from it."""
         options = self.options
-        if not (self.out / "corpus" / "corpus.json").exists():
-            self.call("talk", "--target", self.target, "--tokens", options.tokens,
-                      "--out", self.path("corpus"), "--weights", options.weights,
-                      "--program", options.program)
-        if not (self.out / "vocabulary.json").exists():
-            self.banyan("count", "--model", self.target, "--top", options.kept,
-                        "--out", self.path("vocabulary.json"),
-                        self.out / "corpus" / "train.jsonl")
+        self.call("talk", "--target", self.target, "--tokens", options.tokens,
+                  "--out", self.path("corpus"), "--weights", options.weights,
+                  "--program", options.program)
+        self.banyan("count", "--model", self.target, "--top", options.kept,
+                    "--out", self.path("vocabulary.json"),
+                    self.out / "corpus" / "train.jsonl")
 
     def eagle(self):
         """First: its states serve all that follow."""

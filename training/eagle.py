@@ -1,23 +1,28 @@
-"""eagle: a drafter of one layer that reads a frozen target's hidden states.
+"""eagle: trains a drafter of one layer that reads a frozen target's hidden
+states.
 
-Pair i is the token at i + 1 and what the target had computed once it had read
-up to the token at i; from it and the pairs before it the head gives the law of
-the token at i + 2. While drafting, the head's own output takes the place of
-what the target has not computed yet.
+Pair i is the token at i + 1 and the target's hidden state at token i. From pair
+i and the pairs before it the head gives the distribution of the token at i + 2.
+While drafting, the head's own output replaces the hidden states that the target
+has not computed yet.
 
-Version 1 (EAGLE) reads the state after the target's final norm, and its output
-is a guess of the next such state: the target's own output matrix makes a law of
-it. Version 3 (EAGLE-3) reads the states after three layers (`--taps`) and has
-an output matrix of its own, for the `--draft-vocab` tokens that are the most
-frequent in the training text.
+Version 1 (EAGLE) reads the state after the target's final norm. Its output is a
+guess of the next such state, and the target's own output matrix makes logits of
+the guess. Version 3 (EAGLE-3) reads the states after three layers (`--taps`)
+and has an output matrix of its own, for the `--draft-vocab` most frequent
+tokens of the training text.
 
-Training takes the steps that drafting takes (`--unroll`): in step s each place
-of the text reads the output of step s - 1, attends to the true pairs up to the
-one where its drafting began and to its own steps since, and learns the law
-that the target has there once it has read the true tokens. The loss of a step,
-`--features` times SmoothL1 to the true state, `--laws` times cross-entropy with
-the target's law and `--total-variation` times the share of drafts that would be
-refused, weighs `--decay` of the step before. Version 3 learns the target's
+Training takes the steps that drafting takes (`--unroll`). In step s each place
+of the text reads the output of step s - 1, and attends to the true pairs up to
+the one where its drafting began and to its own steps since. It learns the
+distribution that the target has there after reading the true tokens. The loss
+of a step is the sum of
+
+- `--features` times SmoothL1 to the true state,
+- `--laws` times cross-entropy with the target distribution,
+- `--total-variation` times the share of drafts that would be rejected.
+
+Each step weighs `--decay` of the step before. Version 3 learns the target
 distribution over the draft vocabulary alone.
 """
 
@@ -77,8 +82,8 @@ def add_arguments(parser):
                         help="weight of SmoothL1 to the true state" + _usual(
                             "features"))
     for name, default, what in (
-            ("laws", 0.5, "weight of the cross-entropy with the target's law"),
-            ("total-variation", 2.0, "weight of the two laws' distance"),
+            ("laws", 0.5, "weight of the cross-entropy with the target distribution"),
+            ("total-variation", 2.0, "weight of the total variation distance to it"),
             ("noise", 0.0, "what is read of the target is off by as much at "
              "most, in version 3 times the channel's size")):
         parser.add_argument(f"--{name}", type=float, default=default,

@@ -130,7 +130,7 @@ class FirstHead(nn.Module):
         return self.layers[0](x, rotation, memory)
 
     def last(self, fed):
-        """Its guess of the target's last state, of which laws are made."""
+        """Returns the guess of the target's last state, the input of logits()."""
         return fed
 
     def logits(self, state, output):
@@ -181,7 +181,8 @@ class ThirdHead(nn.Module):
 
 
 def initialise(head, target, generator):
-    """Random weights to start from; what makes laws is the target's."""
+    """Sets random weights, but version 3's final norm and output matrix from
+    the target's."""
     with torch.no_grad():
         for name, weight in head.named_parameters():
             if weight.dim() < 2:

@@ -1,13 +1,14 @@
-"""lookahead: vectors that a frozen target reads in the place of tokens to come.
+"""lookahead: trains vectors that a frozen target reads in place of later tokens
+(PaSS, arXiv:2311.13581).
 
-A chain of L vectors stands behind a place of the text, each where a token would
-stand. Vector i, counted from 1, sees the text up to that place and the vectors
-before it, and learns the law that the target itself has i tokens later, once it
-has read the true ones (PaSS, arXiv:2311.13581). Of the target nothing is
-trained: the vectors are all there is.
+A chain of L vectors follows a place of the text, each in the place of a token.
+Vector i, counted from 1, sees the text up to that place and the vectors before
+it. It learns the distribution that the target itself has i tokens later, after
+reading the true tokens. Only the vectors are trained.
 
-Many chains share a text: it is read once, and the chains behind it, at the
-positions of the tokens they stand for, each seeing its own part of it alone.
+Many chains share a text, which is read once. The chains are read after it, at
+the positions of the tokens that they replace. Each chain sees itself and the
+text up to its place.
 """
 
 import pathlib
@@ -91,9 +92,10 @@ def who_sees_whom(length, places, count):
 
 
 def read_with_chains(target, ids, vectors, places):
-    """The normed hidden states of `ids`, and of the chains behind `places`,
-    which are the same in all windows: [batch, places, L, hidden]. A frozen
-    target's text has no gradients, and no part in a step but its reading."""
+    """Returns the normed hidden states of `ids`, and those of the chains after
+    `places`, [batch, places, L, hidden]. All windows have the same places. The
+    target is frozen, so the text's states carry no gradients: the chains only
+    attend to them."""
     batch, length = ids.shape
     count = vectors.shape[0]
     caches = [{} for _ in target.layers]
@@ -113,8 +115,8 @@ def read_with_chains(target, ids, vectors, places):
 
 
 def told_at(wanted, places, count):
-    """What the target says i tokens after each place, i from 1: of a row for
-    each of its laws, [batch, length, ...], those at [batch, places, L, ...]."""
+    """Picks the target's rows i tokens after each place, i from 1: from a row
+    for each place, [batch, length, ...], those at [batch, places, L, ...]."""
     links = torch.arange(1, count + 1, device=places.device)
     return wanted[:, places[:, None] + links[None]]
 

@@ -1,15 +1,18 @@
-"""measure: how well drafters agree with their target on held-out text.
+"""measure: measures how well drafters agree with their target on held-out text.
 
-At every place of the held-out text, which both read, the drafter's law q is
-compared with the target's law p: sum(min(p, q)), the share of drafts that
-survive; and whether the likeliest token is the same. Head i of Medusa heads is
-compared with the law that the target has once it has read the true tokens
-between. So is step s of an EAGLE head that has read the true tokens too, but in
-place of the target's states its own. Look-ahead vector i behind a place is
-compared as head i there. The text is read in windows, each from
-nothing: the longer the window, the more the target knows and the harder it is
-to follow, so `--window` goes with the figures. Prints a table and writes FILE
-as JSON.
+Prints a table and writes FILE as JSON. Drafter and target read the same text.
+At every place the draft distribution q is compared with the target's p: by the
+acceptance rate sum(min(p, q)), and by whether the likeliest token is the same.
+
+- Head i of Medusa heads is compared with the distribution that the target has
+  after reading the true tokens between.
+- Step s of an EAGLE head likewise: the head reads the true tokens too, but its
+  own states in place of the target's.
+- Look-ahead vector i after a place is compared as head i there.
+
+The text is read in windows, each from an empty context. The longer the window,
+the more the target knows and the harder it is to follow, so state `--window`
+with the figures.
 """
 
 import pathlib
@@ -271,7 +274,7 @@ class Measurement:
 
     def _eagles(self, streams, hidden, ids, p):
         if ids.shape[1] <= STEPS:
-            return  # no place has so many after it
+            return  # no place has STEPS tokens after it
         for name, head in self.eagles.items():
             drafts = eagle_head.unroll(
                 head, self.target.embed_tokens(ids),

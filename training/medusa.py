@@ -1,28 +1,32 @@
-"""medusa: heads on a target, each for a token further ahead.
+"""medusa: trains heads on a target, each for a token further ahead.
 
-Head i reads the target's hidden state after the final norm and gives the law of
-the token i + 2 places on: x + SiLU(W x + b) once or more, then an output matrix
-of its own or, with `--share-output`, the target's. It learns the law that the
-target itself has there. Tensors are named as published: `i.j.linear.weight`,
-`i.j.linear.bias`, and `i.L.weight` for the output matrix.
+Head i reads the target's hidden state after the final norm and gives the
+distribution of the token i + 2 places on: x + SiLU(W x + b) once or more, then
+an output matrix of its own or, with `--share-output`, the target's. It learns
+the distribution that the target itself has there. Tensors are named as
+published: `i.j.linear.weight`, `i.j.linear.bias`, and `i.L.weight` for the
+output matrix.
 
-The target is frozen, but with `--train-target` (Medusa-2): then it is trained
-along with the heads, on the text itself, and becomes another model, `target`
-beside the heads. That one they are for, and against that one alone what they
-save may be counted. With `--own-share` the text is what the target, as it came,
-writes itself. These two are the four ways of blockwise parallel decoding, whose
-heads learn the text's tokens (`--learn text`), through the target's output
-matrix (`--share-output`), and weigh alike (`--decay 1`):
+The target is frozen, except with `--train-target` (Medusa-2): then it is
+trained along with the heads, on the text itself, and becomes another model,
+`target` beside the heads. The heads belong to that model, and their savings may
+be counted against that model only. With `--own-share` the text is written by
+the original target. Combined, these two options give the four ways of blockwise
+parallel decoding. Its heads learn the text's tokens (`--learn text`), through
+the target's output matrix (`--share-output`), with equal weights (`--decay 1`):
 
     regular        --learn text --share-output --decay 1
     distillation   ... --own-share 1 --temperature 0
     fine tuning    ... --train-target --target-share 1 --target-loss 1
     both           both
 
-What differs: it wrote its texts by beam search, of a model from another seed;
-it took one of the losses a step at random, for want of memory, where this takes
-the mean it stands for, times their number; and it transforms the last state for
-the next token too, where this keeps the target as it is.
+Differences from the paper:
+
+- It wrote its texts by beam search, with a model from another seed.
+- For want of memory it took one of the losses at random in each step. Here each
+  step takes the mean of the losses, times their number.
+- It transforms the last state for the next token too. Here the next token comes
+  from the target unchanged.
 """
 
 import copy
@@ -54,11 +58,11 @@ def add_arguments(parser):
                         help="blocks in a head (default: %(default)s)")
     parser.add_argument("--share-output", action="store_true",
                         help="let heads use the target's output matrix")
-    parser.add_argument("--learn", choices=("law", "text"), default="law",
-                        help="what a head is to say: the law that the target "
-                        "has there, or the token that the text has, as "
-                        "blockwise decoding's and Medusa's own learn "
-                        "(default: %(default)s)")
+    parser.add_argument("--learn", choices=("distribution", "text"),
+                        default="distribution",
+                        help="what a head predicts: the target's distribution "
+                        "there, or the text's token, as blockwise decoding's "
+                        "and Medusa's own heads (default: %(default)s)")
     parser.add_argument("--decay", type=float, default=0.8, metavar="X",
                         help="weight of each head's loss by the one's before "
                         "(default: %(default)s)")
@@ -182,8 +186,8 @@ def run(options):
         raise UserError("--states: a target that is trained has no kept states")
     if options.vocabulary and (options.learn == "text" or options.train_target or
                                not options.share_output):
-        raise UserError("--vocabulary: needs --share-output and --learn law, and "
-                        "excludes --train-target")
+        raise UserError("--vocabulary: needs --share-output and --learn "
+                        "distribution, and excludes --train-target")
     teaching = HeadTeaching(options)
     run = trainer.Trainer(options, teaching.module, teaching.optimizers(),
                           teaching.columns)
@@ -259,7 +263,7 @@ class HeadTeaching:
             found = self.heads(hidden, shared if self.tokens is None else
                                shared[self.tokens])
             losses = (self.law_losses(hidden, found)
-                      if self.options.learn == "law" else
+                      if self.options.learn == "distribution" else
                       self.text_losses(ids, found))
             if training:
                 own = self.cross_entropy(hidden, self.output(), ids[:, 1:])

@@ -17,8 +17,8 @@ namespace banyan {
 // committed prefix of `prefix_length` tokens.
 TokenBatch ToBatch(const DraftTree& tree, int prefix_length);
 
-// The rows of ToBatch that start from vectors, ascending, and these, one behind
-// the other.
+// The rows of ToBatch that start from vectors, ascending, and the vectors, one
+// after the other.
 struct RowVectors {
   std::vector<int> rows;
   std::vector<float> values;

@@ -54,7 +54,7 @@ absl::Status CheckOrder(absl::Span<const Node> nodes) {
 }
 
 // Invariants 6 and 7 for one draw.
-absl::Status CheckMasses(int index, DraftLaw law, const Draw& draw) {
+absl::Status CheckMasses(int index, DrawKind law, const Draw& draw) {
   const Distribution& proposal = draw.proposal;
   const bool known = draw.token >= 0 && draw.token < proposal.vocab_size();
   const double mass = known ? proposal.Mass(draw.token) : 0;
@@ -62,7 +62,7 @@ absl::Status CheckMasses(int index, DraftLaw law, const Draw& draw) {
     return Broken(6, index, "a dropped token still has mass");
   if (!draw.dropped() && !(mass > 0))
     return Broken(6, index, "a kept token has no mass");
-  if (law != DraftLaw::kDeterministic) return absl::OkStatus();
+  if (law != DrawKind::kDeterministic) return absl::OkStatus();
   if (draw.dropped() ? !proposal.empty()
                      : proposal.masses().size() != 1 || mass != 1)
     return Broken(7, index, "a deterministic draw is not one-hot");
@@ -118,13 +118,13 @@ absl::Status CheckDraws(absl::Span<const Node> nodes, int index) {
 
 }  // namespace
 
-absl::string_view Name(DraftLaw law) {
+absl::string_view Name(DrawKind law) {
   switch (law) {
-    case DraftLaw::kIndependent:
+    case DrawKind::kIndependent:
       return "independent";
-    case DraftLaw::kWithoutReplacement:
+    case DrawKind::kWithoutReplacement:
       return "without_replacement";
-    case DraftLaw::kDeterministic:
+    case DrawKind::kDeterministic:
       return "deterministic";
   }
   return "";

@@ -32,22 +32,22 @@
 
 namespace banyan {
 
-// How the tokens of a draw list were chosen. It decides which verifiers may
-// judge them. A finished tree may always be relabelled deterministic; the other
-// two labels are earned by drawing.
-enum class DraftLaw {
+// The draw kind: how the tokens of a draw list were chosen. The draw kind
+// decides which verifiers may judge them. A finished tree may always be
+// relabelled deterministic; the other two hold only for tokens drawn that way.
+enum class DrawKind {
   kIndependent,         // drawn from the proposal, each time anew
   kWithoutReplacement,  // drawn from what the earlier draws left of it
   kDeterministic,       // fixed by the context: ranked, retrieved, copied
 };
 
 // In the order of their declaration.
-inline constexpr std::array<DraftLaw, 3> kEveryLaw = {
-    DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
-    DraftLaw::kDeterministic};
+inline constexpr std::array<DrawKind, 3> kDrawKinds = {
+    DrawKind::kIndependent, DrawKind::kWithoutReplacement,
+    DrawKind::kDeterministic};
 
 // "independent", "without_replacement", "deterministic".
-absl::string_view Name(DraftLaw law);
+absl::string_view Name(DrawKind law);
 
 struct Draw {
   static constexpr int kDropped = -1;
@@ -55,8 +55,8 @@ struct Draw {
   TokenId token = 0;
   // The node it led to; kDropped if it was given up after it was drawn.
   int child = kDropped;
-  // The law it is judged by: the one it was drawn from, restricted (and not
-  // renormalised) to the tokens that would have been kept.
+  // The distribution that the draw is judged by: the one it was drawn from,
+  // restricted to the tokens that would have been kept, not renormalised.
   Distribution proposal;
 
   bool dropped() const { return child == kDropped; }
@@ -65,10 +65,10 @@ struct Draw {
 // What one trunk drew at one node, in the order of time.
 struct DrawList {
   int trunk = 0;
-  DraftLaw law = DraftLaw::kIndependent;
+  DrawKind law = DrawKind::kIndependent;
   // True if these are another node's draws, used again here.
   bool shared_draws = false;
-  // All the drafter said about the next token: a law, or scores.
+  // The drafter's whole output for the next token: a distribution, or scores.
   Distribution proposal;
   std::vector<Draw> draws;
 };

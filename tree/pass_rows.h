@@ -25,14 +25,14 @@ struct PassRows {
   std::vector<int> ChainOf(absl::Span<const int> nodes) const;
 };
 
-// A row a node, in their order. The root follows the committed prefix of
-// `prefix_length` tokens.
+// Returns a row per node, in their order. The root follows the committed prefix
+// of `prefix_length` tokens.
 PassRows MergedRows(const DraftTree& tree, int prefix_length);
 
-// Every path from the root to a leaf as a chain of rows of its own, the root's
-// with it, one chain behind the other in the order of leaves: what a batch of
-// sequences is whose common beginnings nobody merged. A node has a row for each
-// leaf below it, and all of them see the same text.
+// Returns every path from the root to a leaf as a chain of rows of its own,
+// with the root's row, one chain after the other in the order of leaves: a
+// batch of sequences whose common beginnings are not merged. A node has a row
+// for each leaf below it, and all these rows see the same text.
 PassRows UnmergedRows(const DraftTree& tree, int prefix_length);
 
 }  // namespace banyan

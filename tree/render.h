@@ -40,9 +40,9 @@ std::string ToDot(const TreePicture& picture);
 // children, so a larger tree makes a wider picture, never a smaller text.
 std::string ToSvg(const TreePicture& picture);
 
-// Labels are token ids. A node's note names its trunk, the law, its draws by
-// number (from 1, in the order of time) and the mass each was drawn with;
-// dropped draws stand at the node where they were made.
+// Labels are token ids. A node's note names its trunk, the draw kind, its draws
+// by number (from 1, in the order of time) and the mass each was drawn with;
+// dropped draws are noted at the node where they were made.
 TreePicture Picture(const DraftTree& tree);
 // Labels are ranks; notes the probabilities that a path is accepted, as
 // PathProbabilities gives them.

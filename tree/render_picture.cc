@@ -28,7 +28,7 @@ std::string DrawsTo(const DrawList& list, int node, TokenId token) {
     masses.push_back(Short(list.draws[i].proposal.Mass(token)));
   }
   if (numbers.empty()) return "";
-  // Repeated draws have one law, unless a threshold moved between them.
+  // Repeated draws have one mass, unless a threshold moved between them.
   const bool same = std::count(masses.begin(), masses.end(), masses[0]) ==
                     static_cast<std::ptrdiff_t>(masses.size());
   if (same) masses.resize(1);

@@ -5,12 +5,12 @@
 // together in one pass and Next() is asked again, so a policy can look at a
 // proposal before it spends a draw on it. Otherwise the draws are made.
 //
-// The law of the output survives any policy that keeps this rule (docs/
-// losslessness.md): whether a draw is made, and from which law, may depend on
-// everything drawn before it, never on its own value or a later one; a draw
-// once made stays, kept or dropped. Next() sees exactly what was drawn before,
-// and `keep_at_least` is the one way to drop, so an honest policy cannot break
-// it.
+// Any policy that keeps this rule preserves the output distribution
+// (docs/losslessness.md): whether a draw is made, and from which distribution,
+// may depend on everything drawn before it, never on its own value or a later
+// one; a draw once made stays, kept or dropped. Next() sees exactly what was
+// drawn before, and `keep_at_least` is the only way to drop, so a policy that
+// uses nothing else cannot break the rule.
 #ifndef BANYAN_TREE_TREE_POLICY_H_
 #define BANYAN_TREE_TREE_POLICY_H_
 
@@ -27,9 +27,9 @@ namespace banyan {
 struct Expansion {
   int node = 0;
   int draws = 1;
-  // Draws whose token has less mass than this in the law it is drawn from (in
-  // the proposal, for deterministic draws) are dropped: they count as refused
-  // and get no child.
+  // Draws whose token has less mass than this in the distribution it is drawn
+  // from (in the proposal, for deterministic draws) are dropped: they count as
+  // refused and get no child.
   double keep_at_least = 0;
   // Use the draws of this node again instead of drawing; -1 draws anew. Both
   // nodes must have the same proposal.
@@ -37,8 +37,8 @@ struct Expansion {
 };
 
 struct PolicyTraits {
-  // The laws it can draft by.
-  std::vector<DraftLaw> laws;
+  // The draw kinds that the policy can draft with.
+  std::vector<DrawKind> laws;
   // At most one draw a node, at most one expanded child.
   bool chain = false;
   // The number of draws at a node is fixed before the first of them.
@@ -48,7 +48,7 @@ struct PolicyTraits {
   // What it hands to the target in a round at most: nodes, the root not
   // counted.
   int nodes = 0;
-  int levels = 0;  // of its tree at most: so many passes draft it
+  int levels = 0;  // of its tree at most; each takes one pass to draft
 };
 
 // The most draws that a policy may make in a round. A node keeps its proposal,
@@ -68,11 +68,12 @@ class TreePolicy {
   virtual std::vector<Expansion> Next(const TrunkTree& tree) const = 0;
 
   // The nodes to keep once Next() has returned nothing, closed under parents.
-  // Only a policy whose sole law is deterministic may leave nodes out; the
-  // default keeps all.
+  // Only a policy whose sole draw kind is deterministic may leave nodes out;
+  // the default keeps all.
   virtual std::vector<int> Keep(const TrunkTree& tree) const;
 
-  // What a device drafts by that runs rounds alone; without a name: nothing.
+  // The counterpart of this policy on a device that runs rounds without the
+  // host; without a name: none.
   virtual ShapeTwin twin() const { return {}; }
 
   // Committed state: numbers that carry over from round to round, changed by

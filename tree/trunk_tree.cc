@@ -25,7 +25,7 @@ int ChildOf(const std::vector<Node>& nodes, int parent, TokenId token) {
 
 }  // namespace
 
-TrunkTree::TrunkTree(TokenId root, int trunk, DraftLaw law)
+TrunkTree::TrunkTree(TokenId root, int trunk, DrawKind law)
     : trunk_(trunk), law_(law), nodes_(1), states_(1) {
   nodes_[0].token = root;
 }
@@ -78,7 +78,7 @@ void TrunkTree::SetRemaining(int index, Distribution remaining) {
   state.candidate_mass = 0;
   if (state.remaining.empty()) {
     state.open = false;
-  } else if (law_ == DraftLaw::kDeterministic) {
+  } else if (law_ == DrawKind::kDeterministic) {
     state.candidate = state.remaining.Argmax();
     state.candidate_mass = state.proposal->Mass(state.candidate);
   }
@@ -114,7 +114,7 @@ int TrunkTree::AddDraw(int index, TokenId token, Distribution judged_by,
   }
   at(index).lists.front().draws.push_back(
       {.token = token, .child = child, .proposal = std::move(judged_by)});
-  if (law_ != DraftLaw::kIndependent)
+  if (law_ != DrawKind::kIndependent)
     SetRemaining(index, remaining(index).Without(token));
   return child;
 }
@@ -133,7 +133,7 @@ int TrunkTree::AddProbe(int parent, TokenId token,
 }
 
 void TrunkTree::Prune(absl::Span<const int> keep) {
-  Check(law_ == DraftLaw::kDeterministic,
+  Check(law_ == DrawKind::kDeterministic,
         "only deterministic draws may be pruned");
   std::vector<char> kept(Index(size()), 0);
   for (int index : keep) kept[Index(index)] = 1;

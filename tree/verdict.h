@@ -1,4 +1,4 @@
-// Verdict: what verification found, and how much it may be trusted.
+// Verdict: the result of verification. Exactness: whether a method is lossless.
 #ifndef BANYAN_TREE_VERDICT_H_
 #define BANYAN_TREE_VERDICT_H_
 
@@ -18,7 +18,7 @@ struct Verdict {
   TokenId next = 0;
 };
 
-// Does a method's output follow the target's law?
+// Whether a method's output has the target distribution.
 enum class Exactness {
   kLossless,
   kLosslessAtTemperatureZero,

@@ -1,18 +1,18 @@
-// Claim. LOSSY: lets the drafter's tokens stand unless the target finds them
-// very unlikely.
+// Claim. LOSSY: keeps draft tokens unless the target finds them very unlikely.
 //
-// Rule (Kim et al. 2023, Big Little Decoder, arXiv 2302.07863). A drafted token
-// x lies -log p(x) from the target's law p, its cross entropy against x. On a
-// chain the first token farther than `rollback` is taken back, and the target's
-// own, drawn from p or its argmax (`next`), stands in its place; those before
-// it are accepted without a test, and after a chain accepted whole the next
+// Rule (Kim et al. 2023, Big Little Decoder, arXiv 2302.07863). The distance of
+// a draft token x from the target distribution p is -log p(x), the cross
+// entropy. On a chain the first token farther than `rollback` is replaced by
+// the target's own, drawn from p or its argmax (`next`). All tokens before it
+// are accepted without a further test. After a chain accepted whole the next
 // token is the target's. On a tree, which the paper does not have, the longest
 // such path wins, as in typical acceptance.
 //
-// The paper compares laws at temperature 1 and takes argmaxes: so do sampling
-// at temperature 1, deterministic draws and `next: argmax`. At temperature 0
-// the law itself is one-hot, every token but its argmax lies infinitely far,
-// and this is greedy verification, however large `rollback` is.
+// The paper compares distributions at temperature 1 and takes argmaxes.
+// Sampling at temperature 1, deterministic draws and `next: argmax` do the
+// same. At temperature 0 the target distribution is one-hot, and every token
+// but its argmax is infinitely far. This is then greedy verification, however
+// large `rollback` is.
 //
 // The other half of the paper, the fallback, is a policy: adaptive_chain with
 // `on_low: stop_before` stops where the drafter's largest mass is below the

@@ -1,8 +1,8 @@
-// Claim. Lossless on a chain drawn from the draft law, and never shorter in
-// expectation than judging token by token.
+// Claim. Lossless on a chain drawn from the draft distribution, and in
+// expectation never shorter than judging token by token.
 //
 // Rule (Sun et al. 2024, Algorithm 2). Let x_1 .. x_g be the chain, P_i and Q_i
-// the laws of the token after x_1 .. x_i, and
+// the target and the draft distribution after x_1 .. x_i, and
 //     p_0 = 1,  p_i = min(p_(i-1) P_(i-1)(x_i) / Q_(i-1)(x_i), 1),
 //     A_i = sum over x of pos(p_i P_i(x) - Q_i(x)),
 //     h_i = A_i / (A_i + 1 - p_i)  for i < g,   h_g = p_g.
@@ -61,7 +61,7 @@ std::vector<Link> Links(const DraftTree& tree, RowSource& target) {
 class Block : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DraftLaw::kIndependent}, .chain = true, .one_list = true};
+    return {.laws = {DrawKind::kIndependent}, .chain = true, .one_list = true};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,
@@ -102,7 +102,9 @@ absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
 
 VerifierRow BlockRow() {
   return {.name = "block",
-          .sentence = "A chain judged as a whole, keeping the longest prefix.",
+          .sentence =
+              "Block verification: a chain judged as a whole, keeping the "
+              "longest prefix.",
           .build = Build};
 }
 

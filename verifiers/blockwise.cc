@@ -1,9 +1,9 @@
-// Claim. LOSSY: lets a drafted token stand that is near the target's best, by
-// its place in the law or by its id.
+// Claim. LOSSY: keeps a draft token that is near the target's best one, by its
+// rank in the target distribution or by its id.
 //
 // Rule (Stern et al. 2018, Blockwise Parallel Decoding, arXiv 1811.03115,
-// sections 5.1 and 5.2). Heads guess the tokens that follow; the longest prefix
-// of guesses stands that the target lets pass, where x, after p, passes if
+// sections 5.1 and 5.2). Heads guess the tokens that follow. The longest prefix
+// of passing guesses is kept. With p the target distribution, x passes if
 //   greedy     x = argmax p                        (verifiers/greedy.cc)
 //   top_k      x is among the `k` most probable tokens of p
 //   distance   |x - argmax p| <= `epsilon`
@@ -12,25 +12,26 @@
 // after the prefix is the first guess of its next block, made by the target
 // itself and so never refused: the same token.
 //
-// Distance is for tokens that are numbers, such as the intensities of an image,
-// for which the paper has it. Ids of text stand in no order that means
-// anything, so there it is a contrast: a slack that asks nothing of the law.
+// `distance` is for tokens that are numbers, such as the intensities of an
+// image, as in the paper. The order of text ids has no meaning. On text the
+// rule is a contrast: a tolerance that does not depend on how probable a token
+// is.
 //
-// Cases. With `k: 1` and with `epsilon: 0` this is greedy, ties aside: of
-// equals at the k-th place all are among them, and the argmax is the lowest id.
-// Both defaults are the least that is not greedy. A token that the target
-// cannot say never stands, near or not; so at temperature 0, where the law
-// itself is one-hot, this is greedy verification, and the paper's setting is
-// sampling at temperature 1, deterministic draws and `next: argmax`. top_k is
-// top_beta without its tolerance. On a tree, which the paper does not have, the
-// longest path that passes wins, as in typical acceptance.
+// Cases. With `k: 1` and with `epsilon: 0` this is greedy, ties aside: all
+// tokens as probable as the k-th pass, and the argmax is the lowest id. Both
+// defaults are the least that is not greedy. A token without target mass never
+// passes. At temperature 0, where the target distribution is one-hot, this is
+// therefore greedy verification; the paper's setting is sampling at temperature
+// 1, deterministic draws and `next: argmax`. top_k is top_beta without its
+// tolerance. On a tree, which the paper does not have, the longest path that
+// passes wins, as in typical acceptance.
 //
 // Left out: the paper's least size of a block (section 5.3), which accepts
 // guesses whatever the target says of them.
 //
-// What it costs. The output is nobody's law; it may be no likely text either,
-// since an accepted token is read back as context. The metric log_probability
-// says what was paid.
+// What it costs. The output distribution is no longer the target's. The text
+// may be unlikely as a whole, since an accepted token becomes context. The
+// metric log_probability shows how much likelihood was lost.
 #include "verifiers/blockwise.h"
 
 #include <cstdlib>

@@ -29,9 +29,10 @@
 #include "verifiers/without_replacement.h"
 
 namespace banyan {
+namespace {
 
-absl::Span<const VerifierRow> VerifierCatalogue() {
-  static const auto& rows = *new std::vector<VerifierRow>{
+std::vector<VerifierRow>& Rows() {
+  static auto& rows = *new std::vector<VerifierRow>{
       GreedyRow(),        MatchRow(),
       PointMassRow(),     LeviathanRow(),
       MultiRoundRow(),    WithoutReplacementRow(),
@@ -42,6 +43,14 @@ absl::Span<const VerifierRow> VerifierCatalogue() {
       BlockwiseTopKRow(), BlockwiseDistanceRow(),
   };
   return rows;
+}
+
+}  // namespace
+
+absl::Span<const VerifierRow> VerifierCatalogue() { return Rows(); }
+
+void AddVerifiers(absl::Span<const VerifierRow> rows) {
+  AppendRows(rows, Rows());
 }
 
 std::vector<KeyRow> KeysOf(const VerifierRow& row) {

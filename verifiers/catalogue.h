@@ -15,6 +15,10 @@ namespace banyan {
 
 absl::Span<const VerifierRow> VerifierCatalogue();
 
+// Adds parts from outside the project to the catalogue (AppendRows). Call it
+// before anything reads the catalogue.
+void AddVerifiers(absl::Span<const VerifierRow> rows);
+
 // The keys that a row's verifier reads, `name` aside.
 std::vector<KeyRow> KeysOf(const VerifierRow& row);
 

@@ -1,8 +1,8 @@
-// Claim. At temperature 0 the output is what plain decoding emits, token for
-// token; every draft law may be judged.
+// Claim. At temperature 0 the output is that of plain decoding, token for
+// token. Draws of every draw kind may be judged.
 //
-// Rule. From the root, move to the child that carries the argmax of the
-// target's law (the lowest id on a tie), for as long as there is one; the next
+// Rule. From the root, move to the child that carries the argmax of the target
+// distribution (the lowest id on a tie), as long as there is one. The next
 // argmax is the token after the path.
 //
 // On a chain of heads this is blockwise parallel decoding (Stern et al. 2018,
@@ -35,8 +35,8 @@ namespace {
 class Greedy : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DraftLaw::kDeterministic, DraftLaw::kWithoutReplacement,
-                     DraftLaw::kIndependent},
+    return {.laws = {DrawKind::kDeterministic, DrawKind::kWithoutReplacement,
+                     DrawKind::kIndependent},
             .exactness = Exactness::kLosslessAtTemperatureZero,
             .twin = "greedy"};
   }

@@ -1,4 +1,4 @@
-// What the verifiers that walk from the root share.
+// Functions shared by the verifiers that walk from the root.
 #ifndef BANYAN_VERIFIERS_JUDGING_H_
 #define BANYAN_VERIFIERS_JUDGING_H_
 
@@ -25,14 +25,14 @@ struct NumberedDraw {
 // Every draw at a node, list after list, in the order of time.
 std::vector<NumberedDraw> DrawsOf(const Node& node);
 
-// Judges the draws in order against `residual`, which starts as the target's
-// law: accepts (x, q) with min(1, cur(x) / (lenience * q(x))) and otherwise
-// sets cur to norm(pos(cur / lenience - q)). A dropped draw counts as refused.
-// Returns the child of the accepted draw, or -1 if all were refused.
+// Judges the draws in order against `residual`, which starts as the target
+// distribution: accepts (x, q) with min(1, cur(x) / (lenience * q(x))) and
+// otherwise sets cur to norm(pos(cur / lenience - q)). A dropped draw counts as
+// refused. Returns the child of the accepted draw, or -1 if all were refused.
 int JudgeDraws(const std::vector<NumberedDraw>& draws, int node,
                Residual& residual, const Chance& chance, double lenience = 1);
 
-// The token after the path, drawn from a law or from what is left of one.
+// Draws the token after the path from a distribution or from a residual.
 TokenId DrawNext(const Distribution& law, int node, const Chance& chance);
 TokenId DrawNext(const Residual& law, int node, const Chance& chance);
 

@@ -1,6 +1,6 @@
-// Claim. Lossless for K independent draws from one law at a node, K fixed
-// before the first; within a factor 1 - 1/e of the best acceptance K draws
-// allow.
+// Claim. Lossless for K independent draws from one distribution at a node, K
+// fixed before the first. Acceptance is within a factor 1 - 1/e of the best
+// that K draws allow.
 //
 // Rule (SpecTr, Algorithm 2). With beta(rho) = sum over x of
 // min(q(x), p(x) / rho), take a rho in [1, K] with
@@ -13,11 +13,12 @@
 // by (*) is at most p(x); the residual makes up the difference. Any rho with
 // (*) is therefore exactly lossless. The smallest accepts most: bisection
 // closes in on it and its upper end, where (*) holds, is used, so the precision
-// of the root never touches the law.
+// of the root does not affect the output distribution.
 //
 // Cases. K = 1 gives rho = 1 and Leviathan's rule. If beta = 0 nothing is
-// accepted and the residual is p. Dropped draws are refused rounds, and q the
-// restricted law: its missing mass is a token the target never emits.
+// accepted and the residual is p. Dropped draws are refused rounds. Then q is
+// the restricted distribution: its missing mass is a token the target never
+// emits.
 #include "verifiers/k_seq.h"
 
 #include <algorithm>
@@ -84,7 +85,7 @@ double Rho(const Pairs& pairs, int k) {
 class KSeq : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DraftLaw::kIndependent},
+    return {.laws = {DrawKind::kIndependent},
             .one_list = true,
             .fixed_counts = true};
   }
@@ -152,9 +153,11 @@ absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
 }  // namespace
 
 VerifierRow KSeqRow() {
-  return {.name = "k_seq",
-          .sentence = "K independent draws judged together at each node.",
-          .build = Build};
+  return {
+      .name = "k_seq",
+      .sentence =
+          "SpecTr's K-SEQ: K independent draws judged together at each node.",
+      .build = Build};
 }
 
 }  // namespace banyan

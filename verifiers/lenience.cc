@@ -1,5 +1,5 @@
-// Claim. LOSSY: accepts more readily than the target's law allows, within a
-// stated bound.
+// Claim. LOSSY: accepts more readily than a lossless test, within a stated
+// bound.
 //
 // Rule (Leviathan et al. 2022, appendix A.5). With l in (0, 1], the lenience:
 //   sampling: test l q instead of q. Accept x with min(1, p(x) / (l q(x)));
@@ -9,7 +9,8 @@
 //     p(x) >= l * max p, of several the most probable; otherwise emit the
 //     argmax. (The paper prints the inequality reversed.) It compares the
 //     masses that the sampling rule leaves, so it is run at temperature 1: at
-//     temperature 0 the law is one-hot and this is greedy verification.
+//     temperature 0 the target distribution is one-hot, and this is greedy
+//     verification.
 //
 // l = 1 is multi-round verification, and greedy up to ties.
 #include "verifiers/lenience.h"
@@ -38,8 +39,8 @@ class Lenience : public Verifier {
       : lenience_(lenience), argmax_(argmax) {}
 
   VerifierTraits traits() const override {
-    return {.laws = {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
-                     DraftLaw::kDeterministic},
+    return {.laws = {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
+                     DrawKind::kDeterministic},
             .exactness = Exactness::kLossy};
   }
 
@@ -85,7 +86,9 @@ absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& in) {
 
 VerifierRow LenienceRow() {
   return {.name = "lenience",
-          .sentence = "LOSSY: speculative sampling with the draft discounted.",
+          .sentence =
+              "LOSSY: speculative sampling with the draft probability "
+              "discounted (lenience).",
           .build = Build,
           .variants = {"{form: argmax}"}};
 }

@@ -1,6 +1,6 @@
-// Claim. Lossless on a chain of tokens drawn from the draft law, and of all
-// schemes that judge one drawn token at a time the one that accepts most:
-// sum over x of min(p(x), q(x)).
+// Claim. Lossless on a chain of tokens drawn from the draft distribution. Of
+// all schemes that judge one drawn token at a time it accepts most: sum over x
+// of min(p(x), q(x)).
 //
 // Rule (Leviathan et al. 2022, Algorithm 1; Chen et al. 2023, Algorithm 2).
 // Accept x, drawn from q, with probability min(1, p(x) / q(x)). At the first
@@ -31,7 +31,7 @@ namespace {
 class Leviathan : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DraftLaw::kIndependent}, .chain = true, .one_list = true};
+    return {.laws = {DrawKind::kIndependent}, .chain = true, .one_list = true};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

@@ -1,4 +1,4 @@
-// What the verifiers share that test each drafted token by the target's law
+// Parts of the verifiers that test each draft token by the target distribution
 // alone and keep what passes. Lossy, whatever the test.
 #ifndef BANYAN_VERIFIERS_LONGEST_PATH_H_
 #define BANYAN_VERIFIERS_LONGEST_PATH_H_
@@ -19,24 +19,26 @@
 
 namespace banyan {
 
-// Whether a drafted token passes, to which the target's law gives `mass`. Asked
-// of tokens with mass alone: one without never passes.
+// Returns whether a draft token with target mass `mass` passes. Called only for
+// tokens with mass: one without never passes.
 using TokenTest = std::function<bool(TokenId token, double mass)>;
-// The test of the tokens drafted after a node, from the target's law there.
+// Returns the test of the tokens drafted after a node, given the target
+// distribution there.
 using Standard = std::function<TokenTest(const Distribution& law)>;
 
-// The least mass that the target's law must give a drafted token.
+// Returns the least mass that the target distribution must give a draft token.
 using Bar = std::function<double(const Distribution& law)>;
-// A token passes if its mass reaches the bar.
+// Returns the standard that a token passes if its mass reaches the bar.
 Standard AtLeast(Bar bar);
 
-// The mass at the place-th place of a law, or at the last one that has any.
-// Requires mass, and a place of 1 or more.
+// Returns the place-th largest mass of a distribution, or the smallest positive
+// one if there are fewer. Requires mass, and a place of 1 or more.
 double MassAtPlace(const Distribution& law, int place);
 
-// Of the paths whose every token passes, the longest wins; of equally long ones
-// the one with the largest sum of log p(x), then the first in the tree. The
-// token after it is drawn from the target's law, or its argmax.
+// Keeps the longest path whose every token passes. Of equally long ones it
+// keeps the one with the largest sum of log p(x), then the first in the tree.
+// The token after the path is drawn from the target distribution, or is its
+// argmax.
 class LongestPath : public Verifier {
  public:
   // `standard` must be safe for concurrent use.

@@ -1,9 +1,10 @@
 // Claim. Lossless for every kind of candidate, because every emitted token is a
 // draw from the target.
 //
-// Rule. At a node draw y from the target's law. If a child carries y, move to
-// it; if not, y itself is the token after the path. (Drawing again after a miss
-// would be biased: y was already drawn, and it was not among the children.)
+// Rule. At a node draw y from the target distribution. If a child carries y,
+// move to that child; if not, y itself is the token after the path. (Drawing
+// again after a miss would be biased: y was already drawn, and it was not among
+// the children.)
 //
 // Acceptance at a node: the target's mass on the children. For one draw from q
 // that is sum p q, less than the sum min(p, q) of a ratio test; for ranked
@@ -31,8 +32,8 @@ namespace {
 class Match : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DraftLaw::kDeterministic, DraftLaw::kWithoutReplacement,
-                     DraftLaw::kIndependent},
+    return {.laws = {DrawKind::kDeterministic, DrawKind::kWithoutReplacement,
+                     DrawKind::kIndependent},
             .twin = "match"};
   }
 

@@ -1,5 +1,5 @@
 // Claim. Lossless on a tree whose nodes hold any number of draws, from one
-// drafter or several, each judged by the law it was drawn from.
+// drafter or several, each judged by the distribution it was drawn from.
 //
 // Rule (SpecInfer, multi-step speculative sampling). At a node, cur = p. For
 // the draws (x, q) in the order of time: accept with min(1, cur(x) / q(x)) and
@@ -13,15 +13,16 @@
 // Repeated draws. A second draw of a refused token is refused again (cur has no
 // mass there) but cur is updated all the same: leaving the round out is biased.
 //
-// Order. `drawn` is the order of time. `shuffled` is the random order that C
-// asks for (Stratos, Speculative Decoding, section 2.1): all draws at a node,
-// of every trunk, each order alike. It changes nothing in law, provided how
-// many draws there are was fixed before the first: given the order, which knows
-// no token, each draw is still one from its own q, whatever was judged before
-// it. So it suffices and is not needed: any such order does, and that of time
-// is one. Draws without replacement are refused: the q of each was made from
-// what was drawn before it, so that it is a draw from it in no other order
-// (configs/law/controls/shuffled_without_replacement.yaml shows the bias).
+// Order. `drawn` is the order of time. `shuffled` is a random order of all
+// draws at a node, of every trunk, each order equally likely (Stratos,
+// Speculative Decoding, section 2.1). It keeps the output distribution,
+// provided the number of draws was fixed before the first: the order does not
+// depend on the tokens, so each draw is still one from its own q, whatever was
+// judged before. Shuffling suffices but is not needed: every order that does
+// not depend on the tokens is lossless, the order of time included. Draws
+// without replacement are refused: each q was made from the draws before it, so
+// in another order the draw is not one from that q
+// (configs/exact/controls/shuffled_without_replacement.yaml shows the bias).
 #include "verifiers/multi_round.h"
 
 #include <cstddef>
@@ -60,10 +61,10 @@ class MultiRound : public Verifier {
 
   VerifierTraits traits() const override {
     if (shuffled_)
-      return {.laws = {DraftLaw::kIndependent, DraftLaw::kDeterministic},
+      return {.laws = {DrawKind::kIndependent, DrawKind::kDeterministic},
               .fixed_counts = true};
-    return {.laws = {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
-                     DraftLaw::kDeterministic},
+    return {.laws = {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
+                     DrawKind::kDeterministic},
             .twin = "rounds"};
   }
 
@@ -92,7 +93,9 @@ absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& in) {
 
 VerifierRow MultiRoundRow() {
   return {.name = "multi_round",
-          .sentence = "Speculative sampling round by round on a tree.",
+          .sentence =
+              "SpecInfer's multi-step speculative sampling: a tree's draws, "
+              "one round after another.",
           .build = Build,
           .variants = {"{order: shuffled}"}};
 }

@@ -1,13 +1,14 @@
 // Claim. Lossless for every kind of candidate: a finished tree may always be
-// read as fixed in advance, each candidate drawn from a one-hot law.
+// read as fixed in advance, each candidate drawn from a one-hot distribution.
 //
 // Rule. At a node, cur = p. For the children in the order of their first draw:
 // accept x with probability cur(x); if refused, cur(x) = 0 and renormalise.
 // After the last child, draw the token after the path from cur.
 //
 // This is multi-round verification with q one-hot, and the verifier of EAGLE-2
-// and EAGLE-3. Same law and same acceptance, sum over children of p(x), as
-// match; it needs one coin a candidate instead of one draw a node.
+// and EAGLE-3. Its output distribution and its acceptance, sum over children of
+// p(x), are those of match. It needs one coin per candidate instead of one draw
+// per node.
 #include "verifiers/point_mass.h"
 
 #include <memory>
@@ -31,8 +32,8 @@ namespace {
 class PointMass : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DraftLaw::kDeterministic, DraftLaw::kWithoutReplacement,
-                     DraftLaw::kIndependent},
+    return {.laws = {DrawKind::kDeterministic, DrawKind::kWithoutReplacement,
+                     DrawKind::kIndependent},
             .twin = "point_mass"};
   }
 

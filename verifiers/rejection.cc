@@ -1,6 +1,6 @@
-// Claim. Lossless on a chain of tokens drawn from the draft law, and never
-// better than speculative sampling: it accepts a draw with 1 / M, that one with
-// sum of min(p, q).
+// Claim. Lossless on a chain of tokens drawn from the draft distribution, and
+// never better than speculative sampling: it accepts a draw with 1 / M,
+// speculative sampling with sum of min(p, q).
 //
 // Rule (Leviathan et al. 2022, appendix A.2, without iteration). With
 // M = max of p(x) / q(x) over the support of p, accept x, drawn from q, with
@@ -24,12 +24,12 @@
 // M small: the worst token sets the price of all.
 //
 // Cases. Where q is 0 on the support of p, M is infinite: nothing is accepted
-// at that node and the token after it comes from p. So it is wherever the draft
-// is cut by top_k, top_p or temperature 0 to less than the target can say. A
-// dropped draw is refused; its law is what could have been kept, so a token of
-// p that is always dropped has q = 0. Where p is one-hot, as at temperature 0,
-// M is 1 / q of its token, which is always accepted: there, and where p = q,
-// this is speculative sampling.
+// at that node and the token after it comes from p. This is so wherever the
+// draft is cut by top_k, top_p or temperature 0 to fewer tokens than the target
+// can emit. A dropped draw is refused. Its q covers what could have been kept,
+// so a token of p that is always dropped has q = 0. Where p is one-hot, as at
+// temperature 0, M is 1 / q of its token, which is always accepted: there, and
+// where p = q, this is speculative sampling.
 #include "verifiers/rejection.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ namespace {
 
 // 1 / M; 0 where M is infinite.
 double InverseOfLargestRatio(const Distribution& p, const Distribution& q) {
-  double least = 1;  // no law is everywhere above another
+  double least = 1;  // no distribution is everywhere above another
   p.ForEach([&](TokenId token, double mass) {
     least = std::min(least, q.Mass(token) / mass);
   });
@@ -74,7 +74,7 @@ double AcceptanceOf(const Draw& draw, const Distribution& p) {
 class Rejection : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DraftLaw::kIndependent}, .chain = true, .one_list = true};
+    return {.laws = {DrawKind::kIndependent}, .chain = true, .one_list = true};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

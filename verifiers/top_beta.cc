@@ -1,7 +1,7 @@
-// Claim. LOSSY: lets a drafted token stand that is nearly the target's best.
+// Claim. LOSSY: keeps a draft token that is nearly the target's best.
 //
 // Rule (Xia et al. 2022, SpecDec, arXiv 2203.16487, Spec-Verification). With p
-// the target's law, x passes if it is among the `beta` most probable tokens and
+// the target distribution, x passes if it is among the `beta` likeliest and
 //     log p(best) - log p(x) <= tolerance.
 // Of equals at the beta-th place all are among them, as in the paper, which
 // compares with that place's mass. The first token that does not pass is
@@ -10,10 +10,10 @@
 // tree, which the paper does not have, the longest path that passes wins, as in
 // typical acceptance.
 //
-// The paper decodes greedily, by laws at temperature 1: so do sampling at
-// temperature 1, deterministic draws and `next: argmax`; with `beta: 1` that is
-// greedy decoding, ties aside. At temperature 0 the law itself is one-hot and
-// this is greedy verification.
+// The paper decodes greedily, by distributions at temperature 1. Sampling at
+// temperature 1, deterministic draws and `next: argmax` do the same; with
+// `beta: 1` that is greedy decoding, ties aside. At temperature 0 the target
+// distribution is one-hot, and this is greedy verification.
 #include "verifiers/top_beta.h"
 
 #include <algorithm>

@@ -3,11 +3,11 @@
 // block verification.
 //
 // Rule (Weng et al. 2025, on a merged trie). A node v has a value a(v), the
-// probability with which its path may be kept, and a law M, at first p_v; a of
-// the root is 1. Go through the draws (t, q) at v in the order of time. Unless
-// t was refused here before, descend into its child with a = min(a(v)
-// M(t)/q(t), 1). If the child refuses, and likewise for a dropped draw or a
-// later draw of a refused token,
+// probability with which its path may be kept, and a distribution M, at first
+// p_v; a of the root is 1. Go through the draws (t, q) at v in the order of
+// time. Unless t was refused here before, descend into its child with
+// a = min(a(v) M(t)/q(t), 1). If the child refuses, and likewise for a dropped
+// draw or a later draw of a refused token,
 //     r = pos(a M - q),  S = sum r,  a = S / (S + 1 - a),  M = r / S.
 // When no draw is left accept with probability a: emit the path to v and a draw
 // from the current M. Otherwise v refuses.
@@ -81,8 +81,8 @@ class Walk {
 class Traversal : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DraftLaw::kWithoutReplacement, DraftLaw::kIndependent,
-                     DraftLaw::kDeterministic},
+    return {.laws = {DrawKind::kWithoutReplacement, DrawKind::kIndependent,
+                     DrawKind::kDeterministic},
             .own_draws = true};
   }
 
@@ -101,9 +101,11 @@ absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
 }  // namespace
 
 VerifierRow TraversalRow() {
-  return {.name = "traversal",
-          .sentence = "A tree judged from its leaves to its root.",
-          .build = Build};
+  return {
+      .name = "traversal",
+      .sentence =
+          "Traversal verification: a tree judged from its leaves to its root.",
+      .build = Build};
 }
 
 }  // namespace banyan

@@ -1,17 +1,17 @@
-// Claim. LOSSY: accepts what the target finds typical, whatever its law.
+// Claim. LOSSY: accepts what is typical under the target distribution.
 //
-// Rule (Medusa, section 3.3). With H(p) the entropy of the target's law p at a
-// node, a child x is acceptable if
+// Rule (Medusa, section 3.3). With H(p) the entropy of the target distribution
+// p at a node, a child x is acceptable if
 //     p(x) > min(epsilon, delta * exp(-H(p))).
 // The longest path of acceptable nodes wins; of equally long ones the one with
-// the largest sum of log p(x), then the first in the tree. The token after it
-// is drawn from the target's law, or its argmax (`next`), which is what the
-// published program takes and the preset medusa_typical says; longest_path.h
-// has the reason for the default.
+// the largest sum of log p(x), then the first in the tree. The token after the
+// path is drawn from the target distribution, or is its argmax (`next`). The
+// published program takes the argmax, and so does the preset medusa_typical;
+// longest_path.h has the reason for the default.
 //
-// What it costs. The output depends on the tree; the distance from the target's
-// law grows with the number of candidates, and a higher temperature raises
-// acceptance. `banyan exact` gives the distance on a table.
+// What it costs. The output depends on the tree. Its distance from the target
+// distribution grows with the number of candidates, and a higher temperature
+// raises acceptance. `banyan exact` gives the distance on a table.
 #include "verifiers/typical.h"
 
 #include <algorithm>
@@ -53,7 +53,9 @@ absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& in) {
 
 VerifierRow TypicalRow() {
   return {.name = "typical",
-          .sentence = "LOSSY: keep what is typical under the target (Medusa).",
+          .sentence =
+              "LOSSY: typical acceptance: keep what is typical under the "
+              "target (Medusa).",
           .build = Build,
           .variants = {"{next: argmax}"}};
 }

@@ -1,4 +1,5 @@
-// Verifier: from a drafted tree and the target's laws to a verdict.
+// Verifier: judges a draft tree by the target distributions, and returns the
+// verification result (Verdict).
 #ifndef BANYAN_VERIFIERS_VERIFIER_H_
 #define BANYAN_VERIFIERS_VERIFIER_H_
 
@@ -14,16 +15,16 @@
 namespace banyan {
 
 struct VerifierTraits {
-  // The draft laws it may be handed, the one it prefers first.
-  std::vector<DraftLaw> laws;
+  // The draw kinds that it judges, the preferred one first.
+  std::vector<DrawKind> laws;
   Exactness exactness = Exactness::kLossless;
   // What else the tree must be.
   bool chain = false;         // at most one draw a node
   bool one_list = false;      // at most one draw list a node: a single trunk
   bool fixed_counts = false;  // draws per node fixed before the first
   bool own_draws = false;     // no draws shared by cousins
-  // What a device judges by that runs rounds alone (core/prob/round_plan.h);
-  // empty: it has nothing like it.
+  // Name of the counterpart on a device that runs rounds alone
+  // (core/prob/round_plan.h); empty: there is none.
   absl::string_view twin = {};
 };
 

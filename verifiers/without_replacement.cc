@@ -4,12 +4,13 @@
 // of x also q(x) = 0 and q = norm(q): the next draw was made from what the
 // earlier ones left, so it is judged by that.
 //
-// Here every draw carries the law it was drawn from (tree/draft_tree.h), with
-// the earlier tokens already taken out, so the rounds are those of multi_round
-// and only the preference differs: this verifier asks the drafter for draws
-// without replacement. Against repeated draws it accepts more, most of all at
-// low temperature, where independent draws are mostly duplicates; when the
-// draws cover the drafter's support, cur is then the final residual.
+// Here every draw carries the distribution it was drawn from
+// (tree/draft_tree.h), with the earlier tokens already taken out. So the rounds
+// are those of multi_round and only the preference differs: this verifier asks
+// the drafter for draws without replacement. It accepts more than with repeated
+// draws, most of all at low temperature, where independent draws are mostly
+// duplicates. When the draws cover the drafter's support, cur is then the final
+// residual.
 #include "verifiers/without_replacement.h"
 
 #include <memory>
@@ -30,8 +31,8 @@ namespace {
 class WithoutReplacement : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DraftLaw::kWithoutReplacement, DraftLaw::kIndependent,
-                     DraftLaw::kDeterministic},
+    return {.laws = {DrawKind::kWithoutReplacement, DrawKind::kIndependent,
+                     DrawKind::kDeterministic},
             .twin = "rounds"};
   }
 
@@ -48,9 +49,11 @@ absl::StatusOr<std::unique_ptr<Verifier>> Build(ParamsReader& /*in*/) {
 }  // namespace
 
 VerifierRow WithoutReplacementRow() {
-  return {.name = "without_replacement",
-          .sentence = "Multi-round verification of draws without replacement.",
-          .build = Build};
+  return {
+      .name = "without_replacement",
+      .sentence =
+          "Multi-round verification of draws without replacement (Sequoia).",
+      .build = Build};
 }
 
 }  // namespace banyan

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <exception>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -81,6 +82,8 @@ absl::StatusOr<Params> Parse(absl::string_view text,
   // The builder's fault came first: afterwards it ignores what it hears.
   BANYAN_RETURN_IF_ERROR(builder.status());
   BANYAN_RETURN_IF_ERROR(read);
+  for (const std::string& note : builder.notes())
+    std::cerr << "banyan: note: " << note << "\n";
   Params root = builder.TakeRoot();
   if (root.kind() == Params::Kind::kNull)
     return ErrorAt(start, "the file is empty; expected a map");

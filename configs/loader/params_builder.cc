@@ -25,6 +25,10 @@ constexpr int kMaxLevels = 64;
 constexpr int kMaxSize = 1'000'000;
 constexpr std::size_t kBytesPerValue = 64;
 
+// Keys that had another name once.
+constexpr std::pair<absl::string_view, absl::string_view> kRenamedKeys[] = {
+    {"law", "draws"}};
+
 int TextSize(absl::string_view text) {
   return 1 + static_cast<int>(text.size() / kBytesPerValue);
 }
@@ -208,7 +212,20 @@ void ParamsBuilder::Close() {
   Deliver({std::move(params), frame.size, frame.height}, frame.anchor);
 }
 
-void ParamsBuilder::TakeKey(const std::string& text, const Origin& at) {
+// An overlay names a key by its path: "methods.chain.policy.law".
+std::string ParamsBuilder::NameToday(const std::string& key, const Origin& at) {
+  const std::size_t begin = key.rfind('.') + 1;  // 0 without a dot
+  for (const auto& [old_name, name] : kRenamedKeys) {
+    if (absl::string_view(key).substr(begin) != old_name) continue;
+    notes_.push_back(absl::StrCat(*at.file, ":", at.line, ":", at.column, ": '",
+                                  old_name, "' is now called '", name, "'"));
+    return absl::StrCat(absl::string_view(key).substr(0, begin), name);
+  }
+  return key;
+}
+
+void ParamsBuilder::TakeKey(const std::string& written, const Origin& at) {
+  const std::string text = NameToday(written, at);
   Frame& map = open_.back();
   const auto [first, is_new] = map.keys.emplace(text, at);
   if (!is_new)

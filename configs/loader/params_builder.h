@@ -36,6 +36,8 @@ class ParamsBuilder : public YAML::EventHandler {
 
   // The first fault, or OK.
   const absl::Status& status() const { return status_; }
+  // What the user is to be told of old names of keys: "file:line:column: ...".
+  const std::vector<std::string>& notes() const { return notes_; }
   // Gives away the document's value, once the parser has finished and status()
   // is OK; null if there was no document, or nothing in it.
   Params TakeRoot() { return std::move(root_); }
@@ -89,13 +91,16 @@ class ParamsBuilder : public YAML::EventHandler {
   void Open(Params::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor,
             YAML::EmitterStyle::value style);
   void Close();
-  void TakeKey(const std::string& text, const Origin& at);
+  void TakeKey(const std::string& written, const Origin& at);
+  // The name that a key has today.
+  std::string NameToday(const std::string& key, const Origin& at);
   // Keeps a copy for aliases, then puts the value into the innermost open one.
   void Deliver(Value value, YAML::anchor_t anchor);
 
   std::shared_ptr<const std::string> file_;
   Include include_;
   absl::Status status_;
+  std::vector<std::string> notes_;
   bool started_ = false;
   int total_size_ = 0;
   std::map<YAML::anchor_t, Value> anchored_;

@@ -53,7 +53,7 @@ absl::string_view ByteReader::String() { return Next(Number()); }
 absl::Status ByteReader::Finish() const {
   if (short_)
     return absl::DataLossError(
-        absl::StrCat("more was expected behind ", size_, " bytes"));
+        absl::StrCat("more was expected after ", size_, " bytes"));
   if (!left_.empty())
     return absl::DataLossError(
         absl::StrCat(left_.size(), " of ", size_, " bytes are left unread"));

@@ -1,5 +1,5 @@
-// Bytes with numbers and strings in them: what one part of a program writes and
-// the same part reads again, wherever they were kept.
+// Numbers and strings as bytes that one part of a program writes and the same
+// part reads again, wherever the bytes were kept.
 #ifndef BANYAN_CORE_BASE_BYTES_H_
 #define BANYAN_CORE_BASE_BYTES_H_
 
@@ -13,7 +13,7 @@
 
 namespace banyan {
 
-// Numbers have four bytes, the lowest first; a string stands behind its length.
+// A number has four bytes, the lowest first; a string comes after its length.
 class ByteWriter {
  public:
   void Put(std::uint32_t number);

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/check.h"
 #include "core/base/nearest.h"
 #include "core/base/params.h"
 
@@ -35,6 +36,18 @@ absl::StatusOr<const Row*> FindRow(absl::Span<const Row> rows,
     known.push_back(row.name);
   }
   return name->Error(UnknownName(kind, text, known));
+}
+
+// Appends `added`, which are parts from outside the project. Requires names
+// that no row has. Rows move, so nothing may hold one yet.
+template <typename Row>
+void AppendRows(absl::Span<const Row> added, std::vector<Row>& rows) {
+  for (const Row& row : added) {
+    for (const Row& other : rows)
+      Check(other.name != row.name,
+            std::string(row.name) + ": a part of this name is there already");
+    rows.push_back(row);
+  }
 }
 
 }  // namespace banyan

@@ -1,5 +1,5 @@
-// Uniform numbers that are a pure function of a seed and of what they are for,
-// wherever they are made.
+// Uniform numbers as a pure function of a seed and of the choice they are for,
+// the same on the host and on a device.
 #ifndef BANYAN_CORE_BASE_KEYED_UNIFORM_H_
 #define BANYAN_CORE_BASE_KEYED_UNIFORM_H_
 
@@ -24,8 +24,8 @@ BANYAN_ANYWHERE ChoiceWords WordsOf(std::uint32_t prompt, std::uint32_t round,
            (std::uint64_t{trunk} << 8) | purpose}};
 }
 
-// The number in [0, 1) behind a choice, with 53 random bits: Philox4x64-10 of
-// its words under the seed.
+// Returns the choice's number in [0, 1), with 53 random bits: Philox4x64-10 of
+// the choice's words under the seed.
 BANYAN_ANYWHERE double UniformOf(std::uint64_t seed,
                                  const ChoiceWords& choice) {
   const r123::Philox4x64::ctr_type counter = {

@@ -1,12 +1,12 @@
-// The arithmetic of laws: exponentials, sums, and how a uniform number
-// (core/base/keyed_uniform.h) decides a draw, each in one order, wherever it is
-// compiled. A machine and its device that use these make the same law of the
-// same logits and draw the same token from it, to the last bit.
+// The arithmetic of distributions: exponentials, sums, and how a uniform number
+// (core/base/keyed_uniform.h) decides a draw, each in one order wherever it is
+// compiled. A host and its device compute bit-identical distributions from the
+// same logits, and draw the same token.
 //
-// The sum of a row is one of runs of kSumRun numbers. In a run, every
-// kSumLanes-th number is added to one of as many sums; those are added up in
+// A row is summed in runs of kSumRun numbers. In a run, every kSumLanes-th
+// number is added to the same one of kSumLanes sums. These sums are added up in
 // their order, and so are the runs. So runs and lanes may be summed at once,
-// and a number that is 0 may be left out: how a law is stored changes no bit.
+// and a number that is 0 may be left out: storage changes no bit.
 #ifndef BANYAN_CORE_BASE_LAW_MATH_H_
 #define BANYAN_CORE_BASE_LAW_MATH_H_
 
@@ -108,8 +108,8 @@ constexpr double kNoMass = 0x1p-1022;
 // A difference of sums that is a smaller share of them has lost its digits.
 constexpr double kCancelled = 1.0 / 1024;
 
-// What a law's stored row counts, while tokens are taken out of it: its masses
-// are `scale` times the row's, which sum to `row_total`.
+// The scale of a distribution's stored row, while tokens are taken out of it:
+// masses are `scale` times the row's numbers, which sum to `row_total`.
 struct LawScale {
   double scale = 1;
   double row_total = 0;
@@ -135,10 +135,10 @@ struct LawScale {
   }
 };
 
-// The same of what is left of a law while draws are refused
+// The scale of a residual's stored row, while draws are refused
 // (core/prob/residual.h).
 struct ResidualScale {
-  double scale = 1;  // the law is so many times the row
+  double scale = 1;  // the masses are `scale` times the row
   double kept = 1;   // the share left since the row was last summed
 
   // True if a sum that came of a difference from 1 is exact enough: each

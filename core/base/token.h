@@ -29,7 +29,7 @@ struct TokenBatch {
   // positions a model was trained on (`banyan doctor`).
   int shift = 0;
 
-  // One token after another behind the committed prefix, which is `first`
+  // Returns `tokens` as a chain after the committed prefix, which is `first`
   // tokens long.
   static TokenBatch Chain(absl::Span<const TokenId> tokens, int first) {
     TokenBatch batch;

@@ -49,7 +49,7 @@ absl::StatusOr<ConfigReader> OpenConfig(const std::string& model,
   return ConfigReader::Parse(text, ModelTextName(model, name));
 }
 
-// Of many that are wrong in one way so many are told.
+// The most tensors that a message names for one fault.
 constexpr std::size_t kNamed = 5;
 
 // The first few of `names`, and how many more there are.

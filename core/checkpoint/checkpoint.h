@@ -1,5 +1,5 @@
-// A model's directory, or its GGUF file in the place of one: what config.json
-// describes, and its weights.
+// Checkpoint: the architecture and the weights of a model, from its directory
+// or from a GGUF file.
 //
 //   BANYAN_ASSIGN_OR_RETURN(auto checkpoint, Checkpoint::Open(directory));
 //   const WeightSource& query = checkpoint->architecture().layers[0].query;
@@ -55,12 +55,12 @@ class Checkpoint {
 
   const std::string& directory() const { return directory_; }
   const Architecture& architecture() const { return architecture_; }
-  // What its user should know: a sentence for a file that was passed over, and
-  // one for all tensors that nothing reads, but for those that other programs
-  // leave behind and that mean nothing (tables of rotations, masks).
+  // What its user should know: a sentence for a file that was ignored, and one
+  // for all tensors that nothing reads, except those that older programs stored
+  // and that mean nothing (tables of rotations, masks).
   const std::vector<std::string>& warnings() const { return warnings_; }
 
-  // The stored tensor behind `source`, its data as long-lived as this object.
+  // The stored tensor that `source` names; its data lives as long as this.
   // Never fails for a source of architecture(); for another, NotFound if there
   // is no such tensor, InvalidArgument if it is not what `source` says.
   absl::StatusOr<StoredTensor> Tensor(const WeightSource& source) const;
@@ -69,10 +69,10 @@ class Checkpoint {
   // The stored tensor of this name, null if there is none.
   const StoredTensor* Find(absl::string_view name) const;
 
-  // Rows of `source` as f32 to `out`, which has room for just so many
-  // (weight_rows.h). The rows exist. Fails as Tensor does, and with
-  // InvalidArgument, which names file, tensor and place, if a number is not
-  // finite.
+  // Writes rows of `source` as f32 to `out`, which has room for exactly these
+  // rows (weight_rows.h). Requires that the rows exist. Fails as Tensor does,
+  // and with InvalidArgument, which names file, tensor and place, if a number
+  // is not finite.
   absl::Status ReadRows(const WeightSource& source, const RowRange& rows,
                         absl::Span<float> out) const;
 
@@ -80,8 +80,8 @@ class Checkpoint {
   // stored twice and not the same. Reads all of both.
   absl::Status CheckTied() const;
 
-  // Gives back the memory that holds the whole tensor behind `source`; it is
-  // read from its file again when next asked for.
+  // Gives back the memory of the whole tensor that `source` names. The next
+  // call that needs the tensor reads its file again.
   void Release(const WeightSource& source) const;
 
  private:

@@ -1,5 +1,5 @@
-// What is wrong with a text that is not JSON, in our words: the library that
-// reads it says it in its own, which are meant for programmers.
+// JsonFault: where and why a text is not JSON. The messages of the JSON library
+// are meant for programmers.
 #ifndef BANYAN_CORE_JSON_JSON_FAULT_H_
 #define BANYAN_CORE_JSON_JSON_FAULT_H_
 
@@ -25,8 +25,8 @@ struct JsonFault {
   std::string message;     // "expected ..., found ..."
 };
 
-// The fault of the token that begins at `begin`; reading stopped at `stopped`,
-// which is behind that within a text between quotes.
+// Returns the fault of the token that begins at `begin`. Reading stopped at
+// `stopped`, which is after `begin` if the token is a text between quotes.
 JsonFault FindJsonFault(absl::string_view text, std::size_t begin,
                         std::size_t stopped, const JsonExpected& expected);
 

@@ -112,8 +112,8 @@ class JsonReader::Listener {
     absl::flat_hash_set<std::size_t> hashes;  // of its keys
   };
 
-  // Moves on to where the next token begins, behind what separates it from the
-  // one before.
+  // Moves past space, commas and colons to the next token, and returns its
+  // offset.
   std::size_t Step() {
     std::size_t at = reader_.end_;
     while (IsJsonSpace(reader_.text_[at]) || reader_.text_[at] == ',' ||
@@ -166,8 +166,8 @@ class JsonReader::Listener {
                      first.line, ":", first.column));
   }
 
-  // What may come behind the last event; `at` moves over the comma or colon
-  // that came already.
+  // Returns what may follow the last event. Moves `at` past a comma or colon
+  // that is already there.
   JsonExpected Expected(std::size_t& at) const {
     const bool in_object = !levels_.empty() && levels_.back().is_object;
     const auto pass = [&](absl::string_view sign) {

@@ -114,9 +114,9 @@ class Session {
       const ViewOptions& options);
 };
 
-// Where a hidden state is taken: after so many of the model's layers, 0 being
-// the embedding, or after the final norm, which is what the output head reads.
-// A view has none after a layer that it does not run.
+// A tap says where a hidden state is taken: after how many of the model's
+// layers (0: the embedding), or after the final norm, whose output the output
+// head reads. A view has no hidden state after a layer that it does not run.
 inline constexpr int kAfterFinalNorm = -1;
 
 // Rows that a view has computed already, as far as it goes.
@@ -159,8 +159,8 @@ struct ModelFacts {
   std::size_t device_peak_bytes = 0;         // Backend::peak_bytes(), so far
 };
 
-// Safe for concurrent use. A call may return before its work is done; what
-// reads numbers (Scores) waits for them.
+// Safe for concurrent use. A call may return before its work is done; reading
+// the numbers (Scores) waits for the work.
 class Model {
  public:
   virtual ~Model() = default;
@@ -177,10 +177,10 @@ class Model {
   virtual ModelFacts facts() const { return {}; }
   virtual std::unique_ptr<Session> NewSession() const = 0;
 
-  // Scores one batch for each of several distinct sessions in one pass; their
-  // rows share one reading of the weights. A
-  // token's logits depend on the committed prefix and its ancestors alone, to
-  // the last bit: not on the batch, the tree, the company or the thread count.
+  // Scores one batch for each of several distinct sessions in one pass, which
+  // reads the weights once. A token's logits depend only on the committed
+  // prefix and the token's ancestors: they are bit-identical whatever else
+  // shares the tree or the batch, and for any number of threads.
   // Fails as a whole, every session as it was, if a token, parent, position or
   // tap is out of range, or a session is not this model's or comes twice.
   virtual absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Score(

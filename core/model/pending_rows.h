@@ -45,7 +45,7 @@ class PendingRows {
   std::vector<Row> rows_;
 };
 
-// That so many tokens do not fit a context.
+// Returns OutOfRange: `tokens` tokens do not fit a context of `limit`.
 absl::Status OverContextLimit(int tokens, int limit);
 
 }  // namespace banyan

@@ -8,13 +8,14 @@
 
 namespace banyan {
 
-// The first tokens, the latest, and between them the chunks that the first row
-// which the view scores attends to most, layer by layer. Chunk c of a text is
-// its tokens c * chunk .. (c + 1) * chunk - 1.
+// A view sees the first tokens, the latest tokens and, for each layer, the
+// chunks between them that get the most attention from the first row that the
+// view scores. Chunk c is the tokens c * chunk .. (c + 1) * chunk - 1.
 struct SeenText {
   int first = 0;
-  // At least so many, and less than a quarter more: older ones go together, at
-  // lengths that do not hang on when the view was made. 0: all of the text.
+  // At least `latest` tokens are seen, and less than a quarter more. Older ones
+  // drop out in groups, at text lengths that do not depend on when the view was
+  // made. 0: the view sees all of the text.
   int latest = 0;
   int chunks = 0;
   int chunk = 1;
@@ -22,7 +23,7 @@ struct SeenText {
   bool all() const { return latest == 0; }
 };
 
-// Where the latest tokens that are seen of so many begin.
+// Returns where the latest seen tokens begin in a text of `length` tokens.
 int LatestFrom(const SeenText& seen, int length);
 // The chunks to choose from: those that lie wholly between the first and the
 // latest tokens.
@@ -31,8 +32,8 @@ std::vector<int> ChunksBetween(const SeenText& seen, int length);
 // lower one. Element c of `masses` is chunk c's.
 std::vector<int> BestChunks(const SeenText& seen, int length,
                             absl::Span<const float> masses);
-// The tokens that are seen of so many, ascending, with these chunks, which
-// ascend and were chosen from a text that was no longer.
+// Returns the positions that are seen in a text of `length` tokens, ascending.
+// `chunks` ascend and were chosen from a text that was no longer.
 std::vector<int> SeenSlots(const SeenText& seen, absl::Span<const int> chunks,
                            int length);
 

@@ -255,7 +255,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> TableModel::Score(
       std::vector<double> row =
           session->view() ? layers_.law(text, *session->view()) : law_(text);
       Check(static_cast<int>(row.size()) == vocab_size_,
-            "a table law of the wrong length");
+            "a table row of the wrong length");
       for (double& mass : row) mass = std::log(mass);
       rows.push_back(std::move(row));
     }

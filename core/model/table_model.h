@@ -1,5 +1,5 @@
-// TableModel: an exact toy. Its law over the next token is a stated function of
-// the text so far, so everything a method does on it can be enumerated.
+// TableModel: an exact toy model. The distribution of the next token is a given
+// function of the text so far, so all that a method does can be enumerated.
 //
 // Tokens are 0 .. vocab_size - 1. One more id, begin() == vocab_size, may stand
 // at position 0 of a session, nowhere else, and is never emitted.
@@ -17,9 +17,9 @@
 
 namespace banyan {
 
-// The layers of a table: views of it have a law of their own.
+// The layers of a table. Views of the table have a distribution of their own.
 struct TableLayers {
-  // Gives masses as TableModel::Law does; `text` is what the view sees of it.
+  // Returns masses as TableModel::Law does; `text` is the part the view sees.
   using Law = std::function<std::vector<double>(absl::Span<const TokenId> text,
                                                 const ViewOptions& view)>;
   int count = 0;
@@ -34,7 +34,7 @@ class TableModel : public Model {
       std::function<std::vector<double>(absl::Span<const TokenId> text)>;
 
   TableModel(int vocab_size, Law law, int context_limit = 1 << 20);
-  // The law of the first token, then one row per previous token.
+  // `start` is the distribution of the first token, next[t] of that after t.
   static TableModel Bigram(std::vector<double> start,
                            std::vector<std::vector<double>> next);
 

@@ -1,6 +1,7 @@
-// Backend: whole-tensor operations on opaque buffers. A model is written once
-// against it. Each op's contract stands in the header of its arguments;
-// ReferenceBackend is its readable twin. devices.h opens one by its name.
+// Backend: whole-tensor operations on opaque buffers. A model is written once,
+// against this interface. The header of an op's arguments states its contract;
+// ReferenceBackend is the reference implementation. devices.h opens a backend
+// by name.
 #ifndef BANYAN_CORE_OPS_BACKEND_H_
 #define BANYAN_CORE_OPS_BACKEND_H_
 
@@ -59,32 +60,32 @@ class Recording {
   virtual ~Recording() = default;
 };
 
-// What every backend promises, unless its facts say that it is not faithful
-// (DeviceOptions::fast): a row's result depends on that row alone, to the
-// last bit; not on the rows beside it or their number, on where they lie in
-// memory, on threads, or on what ran before. In which order a sum is taken is
-// each backend's own matter and stands beside its kernels, so two backends may
-// round differently.
+// Rows: a row's result depends on that row alone, unless the backend's facts
+// say that it is not faithful (DeviceOptions::fast). The result is
+// bit-identical whatever rows are beside it, wherever the rows lie in memory,
+// for any number of threads and whatever ran before. Each backend chooses the
+// order of its sums and states it beside its kernels, so two backends may round
+// differently.
 //
-// What is not finite is not lost: where a number that a row is computed from is
-// NaN or infinite, or a sum leaves the range of a float, so is some number of
-// the row (a nonlinearity may saturate: silu(-1e30) is 0). So it reaches the
-// logits, and reading them fails. Of the rows of a tree in which something is
-// not finite, those beside it are not promised to be.
+// NaN and infinity propagate: if a number that a row is computed from is NaN or
+// infinite, or a sum leaves the range of a float, some number of the row is NaN
+// or infinite too (a nonlinearity may saturate: silu(-1e30) is 0). So the fault
+// reaches the logits, and reading them fails. If one row of a tree is not
+// finite, the other rows of the tree are not promised to be.
 //
-// Time: work is done in the order of the calls, and any call may return before
-// its work is done, except those that give numbers to the caller (Download,
-// Law, Best) and Finish: they wait for all that was called before. Work that
-// fails after its call has returned fails the next call that waits, and all
-// later ones. What a call reads of the caller's own memory it has read when it
-// returns; a buffer may be destroyed while work on it is under way.
+// Time: work is done in the order of the calls. Any call may return before its
+// work is done, except those that give numbers to the caller (Download,
+// Law(), Best) and Finish, which wait for all earlier calls. Work that fails
+// after its call has returned fails the next call that waits, and all later
+// ones. When a call returns, it has read what it needs of the caller's own
+// memory. A buffer may be destroyed while work on it is under way.
 //
-// Recording: where Record() can, the calls of `work` are kept instead of done,
-// and Replay() does them again, as often as is wanted, at the cost of one call:
-// the same ops on the same buffers, whatever these then hold. `work` calls ops
-// only: what allocates, gives numbers to the caller or reads the caller's
-// memory cannot be recorded and fails. It has been done once before, so that
-// all memory is there. What a recording uses must outlive it.
+// Recording: where supported, Record() keeps the calls of `work` instead of
+// doing them. Replay() does them again, as often as is wanted, at the cost of
+// one call: the same ops on the same buffers, whatever these then hold. `work`
+// calls ops only: a call that allocates, gives numbers to the caller or reads
+// the caller's memory fails. `work` must have run once before, so that all
+// memory is there. All that a recording uses must outlive the recording.
 //
 // Safe for concurrent use on different buffers. Buffers, weights and caches
 // belong to the backend that made them and may outlive it.

@@ -1,5 +1,5 @@
-// Devices: the backends there are, by name. The one place that a backend is
-// chosen in; everybody else is handed one.
+// Devices: the available backends, by name. A backend is chosen only here; all
+// other code is given one.
 #ifndef BANYAN_CORE_OPS_DEVICES_H_
 #define BANYAN_CORE_OPS_DEVICES_H_
 
@@ -17,8 +17,8 @@ namespace banyan {
 struct DeviceOptions {
   int threads = 0;              // 0: all the process may use
   std::string instruction_set;  // empty: the best
-  // A library may choose the order of sums by what shares a pass: rows depend
-  // on their company in the last bits (BackendFacts::faithful).
+  // A library may choose the order of sums by what shares a pass: the last bits
+  // of a row depend on the other rows (BackendFacts::faithful).
   bool fast = false;
 };
 

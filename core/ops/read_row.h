@@ -1,4 +1,5 @@
-// Law and Best: what is read of a row of logits without reading all of it.
+// Law() and Best(): the distribution and the best tokens of a row of logits,
+// without giving the whole row to the caller.
 //
 // A vocabulary of 128,000 is a megabyte of doubles; ten candidates, or what a
 // truncating rule leaves, are a few hundred bytes.

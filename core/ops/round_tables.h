@@ -1,5 +1,5 @@
-// RoundTables: what a round of speculation keeps on a device that runs it
-// alone, and the steps that fill it.
+// RoundTables: the lists of a speculation round that a device runs without the
+// host, and the steps that fill them.
 //
 //   tables.Select(0);
 //   for each level of tables.widths():
@@ -11,10 +11,10 @@
 //   tables.Keep(...);            // of keys and values, the accepted path's
 //   findings = tables.Read();    // the only step that waits
 //
-// All but Begin and Read only ask for work and can be recorded. A round on the
-// host with the same logits, rules and seed makes the same tree, draws the same
-// tokens and reaches the same verdict: laws are made by core/base/law_math.h
-// here and there.
+// All steps but Begin and Read only enqueue work and can be recorded. A round
+// on the host with the same logits, rules and seed makes the same tree, draws
+// the same tokens and reaches the same verdict: the host and the device compute
+// distributions with core/base/law_math.h.
 #ifndef BANYAN_CORE_OPS_ROUND_TABLES_H_
 #define BANYAN_CORE_OPS_ROUND_TABLES_H_
 
@@ -29,9 +29,10 @@
 
 namespace banyan {
 
-// Rows of one sequence that nobody has on this machine: what TokenBatch says,
-// and where they stand, in lists of the device. A list may be longer than the
-// round has nodes: the rows behind them are of token 0 and see themselves only.
+// Rows of one sequence that only the device holds: the contents of TokenBatch
+// and the rows' places, as lists of the device. A list may be longer than the
+// round has nodes: the rows after the nodes' have token 0 and see themselves
+// only.
 struct DeviceRows {
   int rows = 0;
   Ints tokens;
@@ -59,7 +60,7 @@ struct RoundTablesOptions {
   // before its token, and keeps what is kept of a round by reading it again
   // before the next root, with the target's states. Else its own rows stay.
   bool draft_rereads = false;
-  // One law a level, whatever the path; else one a node.
+  // One draft distribution per level, whatever the path; else one per node.
   bool law_by_depth = false;
   int most_levels = 0;  // that the drafter can draft
 };
@@ -82,13 +83,14 @@ class RoundTables {
   // text stands right before the root, which is the last.
   virtual DeviceRows draft_rows(int level) const = 0;
   virtual int all_draft_rows() const = 0;  // of all levels
-  // The laws of a level's nodes from rows of logits, and the draws from them.
+  // Computes the distributions of a level's nodes from rows of logits, and
+  // draws from them.
   virtual absl::Status Draw(int level, const Tensor& logits) = 0;
   // The tree, depth first. After the Select() below the last level.
   virtual DeviceRows target_rows() const = 0;
   virtual absl::Status Verify(const Tensor& logits) = 0;
-  // Moves what the kept rows hold behind the committed: of the target's
-  // caches, and of a drafter's that ran draft_rows.
+  // Moves the keys and values of the kept rows to just after the committed
+  // ones, in the target's caches and in those of a drafter that ran draft_rows.
   virtual absl::Status Keep(absl::Span<KvCache* const> target,
                             absl::Span<KvCache* const> draft) = 0;
   // After Verify(): the target's rows of the root and the accepted path, the

@@ -160,7 +160,8 @@ Distribution Distribution::Normalized() const {
 }
 
 double Overlap(const Distribution& p, const Distribution& q) {
-  Check(p.vocab_size() == q.vocab_size(), "two laws of different vocabularies");
+  Check(p.vocab_size() == q.vocab_size(),
+        "two distributions of different vocabularies");
   double sum = 0;
   const Distribution& fewer = q.masses().size() < p.masses().size() ? q : p;
   const Distribution& other = &fewer == &q ? p : q;

@@ -1,8 +1,8 @@
-// Distribution: a law over the vocabulary, or a part of one.
+// Distribution: a probability distribution over the vocabulary, or part of one.
 //
-// A small immutable handle; copies share their masses. Dense rows hold a mass
-// per token, sparse ones an entry per token that may have mass, a one-hot law
-// is a sparse one of one entry. The masses are not negative and may sum to less
+// A small immutable handle; copies share their masses. A dense row holds a mass
+// per token, a sparse row an entry per token that may have mass. A one-hot row
+// is sparse with one entry. The masses are not negative and may sum to less
 // than 1: a proposal restricted to some tokens is not renormalised, because the
 // verifiers need the mass each token was really drawn with.
 //
@@ -48,13 +48,13 @@ class Distribution {
   Weights weights() const { return {masses(), left_out_, tokens()}; }
   TokenId TokenAt(int index) const;
 
-  // This law given that `token` is not drawn: the others keep their ratios and
-  // gain its mass. Shares storage; costs what was left out before, and a pass
-  // over the row each time a thousandth is left of what was there at the last.
-  // When nothing else has mass the result is empty; so little that its
-  // reciprocal overflows (2e-308) counts as nothing.
+  // This distribution given that `token` is not drawn: the other tokens keep
+  // their ratios and gain its mass. Shares storage. Takes time in the tokens
+  // left out before, and a pass over the row whenever a thousandth is left of
+  // the mass at the last such pass. If no other token has mass the result is
+  // empty; mass whose reciprocal overflows (2e-308) counts as none.
   Distribution Without(TokenId token) const;
-  // The part of this law with mass at least `threshold`; not renormalised.
+  // The part with mass at least `threshold` per token, not renormalised.
   Distribution KeepAtLeast(double threshold) const;
   // The same ratios, summing to 1. Requires mass, and a total whose reciprocal
   // does not overflow.

@@ -5,7 +5,7 @@
 
 namespace banyan {
 
-// The draw kinds of a tree: DraftLaw, which nothing here knows.
+// The draw kinds of a tree: DrawKind, which nothing here knows.
 enum class LawKind { kIndependent, kWithoutReplacement, kDeterministic };
 
 }  // namespace banyan

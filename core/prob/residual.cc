@@ -30,7 +30,7 @@ bool BothDense(const Distribution& p, const Distribution& q) {
 
 Residual::Residual(const Distribution& p)
     : start_(p), counts_{.scale = p.factor() / p.total()} {
-  Check(!p.empty(), "a target law without mass");
+  Check(!p.empty(), "a target distribution without mass");
   if (!start_.left_out().empty()) {
     Own();
     for (int index : start_.left_out())
@@ -51,7 +51,7 @@ Weights Residual::weights() const { return {row(), {}, start_.tokens()}; }
 
 double Residual::Excess(const Distribution& q, double a) const {
   Check(q.vocab_size() == start_.vocab_size(),
-        "a proposal over another vocabulary than the target law");
+        "a proposal over another vocabulary than the target distribution");
   Check(a >= 0 && std::isfinite(a), "a factor is negative or not finite");
   const double sum =
       BothDense(start_, q) ? ExcessOverRow(q, a) : ExcessOverEntries(q, a);

@@ -1,8 +1,10 @@
-// Residual: what is left of a target law while draws from proposals are judged.
+// Residual: what is left of a target distribution while draws from proposals
+// are judged.
 //
-// It starts as norm(p). Each refused draw, made from q, leaves norm(pos(a * cur
-// - q)), where cur is the residual so far, pos cuts negative entries to 0, norm
-// divides by the sum, and a is 1 except in block and traversal verification.
+// The residual starts as norm(p). Each refused draw, made from q, leaves
+// norm(pos(a * cur - q)), where cur is the residual so far, pos cuts negative
+// entries to 0, norm divides by the sum, and a is 1 except in block and
+// traversal verification.
 //
 // Requires one vocabulary for p and every q, and an a that is finite and not
 // negative.
@@ -36,7 +38,7 @@ class Residual {
   // (2e-308). Changes nothing. One pass.
   double Excess(const Distribution& q, double a = 1) const;
   // Replaces cur by norm(pos(a * cur - q)) and returns the sum S before
-  // normalising. When S is 0 there is no such law: cur stays as it is.
+  // normalising. When S is 0, nothing can be normalised: cur stays as it is.
   double Subtract(const Distribution& q, double a = 1);
 
   // To draw from cur: TokenAt(chance.Draw(weights(), ...)).

@@ -1,5 +1,5 @@
-// What a round of speculation is made of, for a device that runs it alone: the
-// names of twins that the device has of its parts, and the numbers they take.
+// The parts of a speculation round, for a device that runs it without the host:
+// the names of the device's counterparts, and the numbers they take.
 #ifndef BANYAN_CORE_PROB_ROUND_PLAN_H_
 #define BANYAN_CORE_PROB_ROUND_PLAN_H_
 
@@ -13,7 +13,7 @@
 
 namespace banyan {
 
-// Which nodes are drafted. Twins, and their numbers:
+// Which nodes are drafted. The device's counterparts, and their numbers:
 //   fixed          1 if the nodes of a level share draws, else 0; then the
 //                  parent of every place in depth-first order, -1 for the first
 //   sequences      count, gamma
@@ -48,7 +48,7 @@ struct RoundFindings {
     int node;
     TokenId token;
     int child;
-    double q;  // its mass in the law it is judged by
+    double q;  // its mass in the distribution it is judged by
   };
   std::vector<TokenId> tokens;
   std::vector<int> parents;

@@ -1,4 +1,5 @@
-// Where a verifier reads the target's laws, by node of the draft tree.
+// RowSource: gives a verifier the target distributions, by node of the draft
+// tree.
 #ifndef BANYAN_CORE_PROB_ROW_SOURCE_H_
 #define BANYAN_CORE_PROB_ROW_SOURCE_H_
 
@@ -10,9 +11,9 @@ class RowSource {
  public:
   virtual ~RowSource() = default;
 
-  // The target's law over the token after `node`, as plain decoding would use
-  // it: normalised, after temperature, truncation, penalties and masks. Made
-  // when first asked for; asking again gives the same row.
+  // Returns the target distribution of the token after `node`, as plain
+  // decoding uses it: normalised, after temperature, truncation, penalties and
+  // masks. The first call computes the row; later calls return the same row.
   virtual const Distribution& Row(int node) = 0;
 };
 

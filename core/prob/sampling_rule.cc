@@ -103,10 +103,10 @@ class Ranking {
 
   absl::Span<const double> masses_;
   std::vector<TokenId> order_;
-  std::size_t ranked_ = 0;  // so many stand in order
+  std::size_t ranked_ = 0;  // how many of order_ are in order
 };
 
-// What top-k, top-p and min-p leave, as a sparse law that sums to 1.
+// Returns what top-k, top-p and min-p leave, sparse, with a sum of 1.
 Distribution Truncate(absl::Span<const double> masses,
                       const SamplingOptions& options) {
   Ranking ranking(masses);

@@ -1,5 +1,5 @@
-// SamplingRule: from logits to the law a token is drawn from. One function,
-// used for plain decoding, for every node of a draft tree, and for drafters.
+// SamplingRule: turns logits into the distribution that a token is drawn from.
+// Plain decoding, every node of a draft tree and drafters use this function.
 #ifndef BANYAN_CORE_PROB_SAMPLING_RULE_H_
 #define BANYAN_CORE_PROB_SAMPLING_RULE_H_
 
@@ -24,7 +24,7 @@ struct SamplingOptions {
   // Not negative. 0: all mass on the largest logit; what follows then changes
   // nothing.
   double temperature = 1;
-  // The k largest, if there are so many; 0 is off.
+  // The k largest, or all if there are fewer; 0 is off.
   int top_k = 0;
   // The fewest largest whose mass, renormalised after top_k, reaches top_p, in
   // (0, 1]; 1 is off.
@@ -47,17 +47,17 @@ class SamplingRule {
 
   const SamplingOptions& options() const { return options_; }
   bool greedy() const { return options_.temperature == 0; }
-  // Whether its laws are lists of the tokens that are left, not whole rows.
+  // Whether distributions are lists of the tokens left, not whole rows.
   bool leaves_out() const {
     return greedy() || options_.top_k != 0 || options_.top_p != 1 ||
            options_.min_p != 0;
   }
 
-  // The law after `history` followed by `path`, the node's own ancestors and
-  // the node itself. Sparse if the rule truncates or is greedy. Tokens outside
-  // the vocabulary (a begin token, a ban) are ignored. An error, naming the
-  // reason, if a logit is NaN, if one is +infinity, if the penalty makes one
-  // so, or if no token is left.
+  // Returns the distribution after `history` followed by `path`, the node's
+  // ancestors and the node itself. Sparse if the rule truncates or is greedy.
+  // Tokens outside the vocabulary (a begin token, a ban) are ignored. Fails,
+  // naming the reason, if a logit is NaN or +infinity, if the penalty makes one
+  // +infinity, or if no token is left.
   absl::StatusOr<Distribution> Apply(absl::Span<const double> logits,
                                      absl::Span<const TokenId> history,
                                      absl::Span<const TokenId> path) const;

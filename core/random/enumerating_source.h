@@ -1,11 +1,11 @@
-// Exact enumeration of everything a function of chance can do:
+// EnumeratingSource: enumerates exactly all that a function of chance can do.
 //
 //   EnumeratingSource source(200'000);
 //   do {
 //     const std::string outcome = Run(source);
-//     law[outcome] += source.probability();
+//     output[outcome] += source.probability();
 //   } while (source.Advance());
-//   if (source.exhausted()) ...  // the limit came first: the law is partial
+//   if (source.exhausted()) ...  // the limit came first: `output` is partial
 //
 // Run() must depend on nothing but the choices the source makes: where a run
 // differs from the last one before the choice that was changed, the program

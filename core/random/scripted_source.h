@@ -1,5 +1,6 @@
-// A source that reads its uniform numbers from a tape, in the order of the
-// choices: for goldens, for device twins, and for the edges 0 and just below 1.
+// ScriptedSource: reads its uniform numbers from a tape, in the order of the
+// choices. Tests use it for goldens, for device counterparts, and for the edges
+// 0 and just below 1.
 #ifndef BANYAN_CORE_RANDOM_SCRIPTED_SOURCE_H_
 #define BANYAN_CORE_RANDOM_SCRIPTED_SOURCE_H_
 

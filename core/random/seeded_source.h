@@ -20,7 +20,7 @@ class SeededSource : public RandomSource {
   int Draw(const Weights& weights, const ChoiceKey& key) override;
   std::optional<std::uint64_t> seed() const override { return seed_; }
 
-  // The number in [0, 1) behind a key: UniformOf (core/base/keyed_uniform.h).
+  // Returns the key's number in [0, 1): UniformOf (core/base/keyed_uniform.h).
   double Uniform(const ChoiceKey& key) const;
 
  private:

@@ -25,7 +25,7 @@ std::string VisibleLines(absl::string_view text);
 // none, wide characters of East Asia and emoji two.
 int Columns(absl::string_view text);
 
-// `text` with spaces behind it, to at least `columns` columns.
+// Returns `text`, padded with spaces at its end to at least `columns` columns.
 std::string Padded(std::string text, int columns);
 
 }  // namespace banyan

@@ -22,9 +22,9 @@
 namespace banyan {
 namespace {
 
-// Tokens that stay and that two readings share before they are taken for the
-// same from there on: at the first end of a word among them both begin anew,
-// and words of so many tokens are rare.
+// Two readings that share this many settled tokens are taken to agree from
+// there on: both begin anew at the first end of a word among these tokens, and
+// words of kSure tokens are rare.
 constexpr int kSure = 8;
 
 int CommonPrefix(absl::Span<const TokenId> a, absl::Span<const TokenId> b) {

@@ -1,19 +1,19 @@
-// GrowingText: the tokens of a text that grows, and which of them stay however
-// it goes on, without reading all of it again.
+// GrowingText: tokenizes a text that grows, and tells which tokens are settled,
+// final however the text goes on, without reading the whole text again.
 //
-// What stays. Text T has the tokens E(T), and S follows it. A token of E(T + S)
-// ends where T does, or one goes beyond: it begins at some j, and T[j:] is the
-// beginning of a longer token. Byte-pair encoding gives what ends at a token's
-// end the same tokens alone: no merge crossed that place, so those before it
-// were made without what follows. So E(T + S) begins with E(T) or with E(T[:j])
-// for such a j, and what all of these begin with stays. The words into which
-// patterns cut a text first keep this as far as the words are concerned that
-// GPT-2, Llama-3 and Qwen2 know; a pattern that looks further ahead, or a
-// normalizer that joins characters, can break it. settled() then falls back to
-// what was not changed.
+// Settled tokens. Text T has the tokens E(T), and S follows T. Either a token
+// of E(T + S) ends where T ends, or one crosses that place: it begins at some
+// j, and T[j:] is the beginning of a longer token. In byte-pair encoding, the
+// text up to the end of a token has the same tokens when it is encoded alone,
+// because no merge crossed that place. So E(T + S) begins with E(T) or with
+// E(T[:j]) for such a j, and the beginning that all of these share is settled.
+// Patterns cut a text into words first. The words of GPT-2, Llama-3 and Qwen2
+// keep this property. A pattern that looks further ahead, or a normalizer that
+// joins characters, can break it; settled() then falls back to the tokens that
+// did not change.
 //
-// What is read. The last part of the text alone, from a place behind which its
-// tokens, all but some first ones, were found to be those of the whole.
+// Window. Only the last part of the text is read again. The tokens of that
+// part, except for some first ones, were found to be those of the whole text.
 #ifndef BANYAN_CORE_TOKENIZER_GROWING_TEXT_H_
 #define BANYAN_CORE_TOKENIZER_GROWING_TEXT_H_
 
@@ -41,12 +41,12 @@ class GrowingText {
   // The text goes on by whole characters, in UTF-8. A character that the
   // vocabulary can write in no way is left out. Fails as Tokenizer::Encode.
   absl::Status Append(absl::string_view more);
-  // The text ends; `token`, if there is one, stands behind it, and what is
-  // appended from now on is read as another text.
+  // Ends the text, then adds `token` if there is one. What is appended from now
+  // on is read as another text.
   void End(std::optional<TokenId> token);
 
   const std::vector<TokenId>& tokens() const { return tokens_; }
-  // So many of them stay.
+  // How many of the first tokens are settled.
   int settled() const { return settled_; }
 
   // One that goes on from the same text by itself. Its tokens begin somewhere
@@ -69,8 +69,8 @@ class GrowingText {
   int first_ = 0;                 // of tokens_ that are before the window's
   int dropped_ = 0;  // the window's first tokens, which are not the text's
 
-  // A window of so many bytes moves on, and keeps so many: reading it again
-  // shall cost little, moving it shall be rare.
+  // A window longer than kLongest bytes moves on and keeps kKept bytes. A short
+  // window is cheap to read again, and moves should be rare.
   static constexpr std::size_t kLongest = 160;
   static constexpr std::size_t kKept = 80;
 };

@@ -50,7 +50,7 @@ std::optional<TokenId> Spellings::Find(absl::string_view bytes) const {
 }
 
 bool Spellings::BeginsLonger(absl::string_view bytes) const {
-  // Those that go on stand right behind those that do not.
+  // Tokens that begin with `bytes` and go on come first after `bytes`.
   const auto behind =
       std::upper_bound(sorted_.begin(), sorted_.end(), bytes,
                        [this](absl::string_view wanted, TokenId id) {

@@ -24,8 +24,8 @@ class Spellings {
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
 
-  // The bytes of a token behind the start of a text (Tokenizer::TokenBytes).
-  // Empty: it is special, has no text, or is none of the vocabulary.
+  // Returns a token's bytes after the start of a text (Tokenizer::TokenBytes).
+  // Empty: the token is special, has no text, or is none of the vocabulary.
   const std::string& BytesOf(TokenId id) const;
   // The token of these bytes, if there is one. Of several the last: the byte
   // tokens that stand in for missing characters come first in vocabularies.

@@ -1,6 +1,6 @@
-// TransformerPass: one pass of the graph over the rows of several sessions.
-// What it computes is every family's decoder; what they differ in stands in
-// Architecture.
+// TransformerPass: one pass of the graph over the rows of several sessions. The
+// graph is the decoder of every family; Architecture states how the families
+// differ.
 #ifndef BANYAN_CORE_TRANSFORMER_PASS_H_
 #define BANYAN_CORE_TRANSFORMER_PASS_H_
 
@@ -20,8 +20,8 @@
 
 namespace banyan {
 
-// Runs the layers of an input, in place, with ops alone. What it gives stays in
-// the input's workspace.
+// Runs the layers of an input in place, with ops only. The results stay in the
+// input's workspace.
 class TransformerPass {
  public:
   TransformerPass(const Transformer& model, PassInput input);
@@ -52,7 +52,7 @@ class TransformerPass {
   absl::Status FeedForward(const TransformerLayer& layer);
   // The stream brought to a standard size, in normed_.
   NormArgs Normed(const RowVector& weight, const RowVector& bias) const;
-  // Keeps the hidden states after so many layers, if some part wants them.
+  // Keeps the hidden states after `place` layers, if some part wants them.
   absl::Status Tap(int place);
   absl::Status Head();
 

@@ -1,5 +1,5 @@
-// SeenCaches: what a view sees of the committed keys and values where that is a
-// part of the text: copies, layer by layer, so that attention reads no more.
+// SeenCaches: copies of the committed keys and values that a view sees, layer
+// by layer, if it sees a part of the text. Attention then reads only the copy.
 #ifndef BANYAN_CORE_TRANSFORMER_SEEN_CACHES_H_
 #define BANYAN_CORE_TRANSFORMER_SEEN_CACHES_H_
 
@@ -16,8 +16,8 @@ namespace banyan {
 
 class SeenCaches {
  public:
-  // Of so many layers, whose caches are like this empty one. Nothing is seen
-  // until it follows.
+  // Makes `layers` caches with the shape of `like`, which is empty. Nothing is
+  // seen until Follow().
   SeenCaches(const SeenText& seen, std::size_t layers, const KvCache& like);
 
   bool all() const { return seen_.all(); }

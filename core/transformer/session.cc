@@ -74,7 +74,7 @@ absl::Status CheckInertLayers(const Architecture& architecture,
   return absl::OkStatus();
 }
 
-// What a pass and its caches hang on, the numbers of the weights aside.
+// Returns what a pass and its caches depend on, except the weights' numbers.
 auto ShapeOf(const Architecture& shape) {
   return std::tuple(shape.vocab_size, shape.hidden_size,
                     shape.feed_forward_size, shape.heads, shape.kv_heads,

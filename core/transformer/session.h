@@ -1,10 +1,10 @@
 // TransformerSession: one sequence's keys and values.
 //
-// Committed tokens have theirs in a cache by position, and pending rows follow
-// in their order, so throwing them away is forgetting them, and of a kept path
-// only what stands elsewhere than its position moves. A view shares the
-// committed tokens of its parent and has a cache of its own for its pending
-// rows; one that sees a part of the text alone has copies of that part.
+// A cache holds the keys and values of committed tokens by position, then those
+// of pending rows in their order. So dropping rows moves nothing, and keeping a
+// path moves only the rows that are not yet at their position. A view shares
+// the committed tokens of its parent and has a cache of its own for its pending
+// rows; a view that sees only a part of the text has copies of that part.
 #ifndef BANYAN_CORE_TRANSFORMER_SESSION_H_
 #define BANYAN_CORE_TRANSFORMER_SESSION_H_
 
@@ -67,7 +67,7 @@ class TransformerSession : public Session {
   }
   // Of every layer that it runs.
   std::vector<KvCache*> caches();
-  // The device has committed rows: so many tokens are held now.
+  // Notes that the device has committed rows: `length` tokens are held now.
   void Settle(int length);
   // Where the first pending row stands in pending_cache.
   int pending_slot() const { return view_ ? 0 : length(); }
@@ -75,10 +75,10 @@ class TransformerSession : public Session {
   absl::Status CheckBatch(const TokenBatch& batch) const;
   // Whether a pass of this session can go on from what was done of the batch.
   absl::Status CheckDone(const DoneRows& done, const TokenBatch& batch) const;
-  // Where the streams of the pending rows are kept that a pass computes next,
-  // behind the last layer; empty if they are not.
+  // Where the next pass keeps the streams of its pending rows after the last
+  // layer; empty if the session does not keep rows.
   Tensor KeptRows(int rows) const;
-  // Those of all pending rows.
+  // The kept streams of all pending rows.
   const Tensor& kept_rows() const { return kept_.view; }
   // Makes room for the batch's keys and values.
   absl::Status Reserve(int rows);
@@ -108,7 +108,7 @@ class TransformerSession : public Session {
   // Scores and commits one piece of a text.
   absl::Status PrefillPiece(absl::Span<const TokenId> tokens,
                             absl::Span<const int> taps, FeatureSink sink);
-  // Makes room for so many committed tokens and pending rows together.
+  // Makes room for `slots` committed tokens and pending rows together.
   absl::Status ReserveCommitted(int slots);
   // The same for the pending rows of a view.
   absl::Status ReserveOwn(int rows);

@@ -1,5 +1,5 @@
-// Transformer: a decoder-only language model behind Model, written once for
-// every family against Backend.
+// Transformer: the Model of a decoder-only language model, written once for
+// every family, against Backend.
 #ifndef BANYAN_CORE_TRANSFORMER_TRANSFORMER_H_
 #define BANYAN_CORE_TRANSFORMER_TRANSFORMER_H_
 

@@ -1,8 +1,8 @@
 // TransformerRound: a device's rounds of one session of a transformer.
 //
-// The steps are asked for one by one in the first round; in the second they are
-// recorded, and from then on done again with one call, until the text outgrows
-// the bucket of lengths that they were recorded for.
+// The first round enqueues the steps one by one, and the second records them.
+// Later rounds replay the recording with one call, until the text outgrows the
+// bucket of lengths that the recording is for.
 #ifndef BANYAN_CORE_TRANSFORMER_TRANSFORMER_ROUND_H_
 #define BANYAN_CORE_TRANSFORMER_TRANSFORMER_ROUND_H_
 
@@ -26,7 +26,7 @@ namespace banyan {
 class TransformerRound : public DeviceRound {
  public:
   // `drafter` is null for a plan of the root alone. Unimplemented if the device
-  // has no twins of the plan, or the drafter is another device's.
+  // has no counterparts of the plan, or the drafter is on another device.
   static absl::StatusOr<std::unique_ptr<DeviceRound>> Create(
       TransformerSession& session, const RoundPlan& plan,
       std::unique_ptr<TransformerDrafter> drafter);

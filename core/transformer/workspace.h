@@ -44,7 +44,7 @@ class Workspace {
  private:
   absl::StatusOr<Tensor> MatrixIn(std::unique_ptr<Buffer>& buffer, int rows,
                                   int columns);
-  // Makes `buffer` one of at least so many bytes.
+  // Replaces `buffer` unless it has at least `bytes` bytes.
   absl::Status MakeRoom(std::unique_ptr<Buffer>& buffer, std::size_t bytes);
 
   Backend& backend_;

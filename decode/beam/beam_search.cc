@@ -1,5 +1,5 @@
 // Claim. With a draft model the texts, their order and their log-probabilities
-// are those of plain beam search of the same width, to the last bit.
+// are bit-identical to those of plain beam search of the same width.
 //
 // Rule. The draft model carries the beam on for gamma steps, with a width u of
 // at least the beam's w, from the log-probabilities that the target gave. All
@@ -11,17 +11,17 @@
 // top_u of the draft.
 //
 // Why the texts are kept. A step is a function of the beam and of the target's
-// rows behind its live texts, and never of what was drafted. A row hangs on its
-// text alone, to the last bit (Model::Score). So the beams, step by step, are
-// those of plain search, by induction; drafting decides only which rows are
-// there already, that is, how many steps follow a pass.
+// rows after its live texts, and never of the draft. A row depends on its text
+// alone and is bit-identical in any pass (Model::Score). So the beams, step by
+// step, are those of plain search, by induction. Drafting decides only which
+// rows are there already, that is, how many steps follow a pass.
 //
-// Cases. An end of text ends its text, which keeps its place by what it counts,
-// needs no rows and is never drafted behind; the search is over when all texts
-// of the beam have ended. Without a draft model, where the draft model's
-// context is full, or at the last token, nothing is drafted, and a pass is a
-// step of plain search. The tree never goes deeper than the length limit, the
-// target's context or the draft's.
+// Cases. An end of text ends its text. Such a text keeps its place by its
+// value, needs no rows, and nothing is drafted after it. The search is over
+// when all texts of the beam have ended. Without a draft model, where the draft
+// model's context is full, or at the last token, nothing is drafted, and a pass
+// is a step of plain search. The tree never goes deeper than the length limit,
+// the target's context or the draft's.
 //
 // Source: Leviathan et al. (2023), appendix A.4: w + u gamma runs of the target
 // a pass, steps accepted while top_w(M_p) is a part of top_u(M_q). Ours differs

@@ -23,7 +23,7 @@ struct BeamOptions {
   int gamma = 4;
 };
 
-// A text that was found; what stands behind the prompt.
+// A text that was found: the tokens after the prompt.
 struct FoundText {
   std::vector<TokenId> tokens;
   double log_probability = 0;
@@ -57,12 +57,12 @@ struct BeamFindings {
   std::int64_t SearchNs() const { return draft_ns + target_ns + rest_ns; }
 };
 
-// The `width` likeliest texts that beam search finds behind a prompt. It stops
-// when all have ended, at the length limit, or when the context is full. With
-// `draft` in fewer passes of the target, and the same texts in the same order
-// with the same numbers, to the last bit. Fails if the prompt is empty or does
-// not fit the target's context, on options that make no sense, if the models'
-// vocabularies differ in size, and as the models do.
+// Returns the `width` likeliest texts that beam search finds after a prompt. It
+// stops when all have ended, at the length limit, or when the context is full.
+// With `draft` it takes fewer passes of the target and finds the same texts in
+// the same order, with bit-identical numbers. Fails if the prompt is empty or
+// does not fit the target's context, on options that make no sense, if the
+// models' vocabularies differ in size, and as the models do.
 absl::StatusOr<BeamFindings> BeamSearch(const Model& target, const Model* draft,
                                         absl::Span<const TokenId> prompt,
                                         const StopRule& stop,

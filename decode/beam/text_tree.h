@@ -1,4 +1,4 @@
-// Texts behind one prompt, as a tree, and what a model has read of it.
+// Continuations of one prompt, as a tree, and a model's scores of its nodes.
 #ifndef BANYAN_DECODE_BEAM_TEXT_TREE_H_
 #define BANYAN_DECODE_BEAM_TEXT_TREE_H_
 
@@ -16,8 +16,8 @@
 
 namespace banyan {
 
-// Node 0 is the prompt's last token; a node stands behind its parent, whose
-// number is lower. Siblings are distinct tokens.
+// Node 0 is the prompt's last token. A node follows its parent in the text, and
+// the parent's number is lower. Siblings are distinct tokens.
 class TextTree {
  public:
   explicit TextTree(TokenId root);
@@ -29,7 +29,7 @@ class TextTree {
   TokenId token(int node) const { return At(node).token; }
   int parent(int node) const { return At(node).parent; }  // the root's is -1
   int depth(int node) const { return At(node).depth; }    // the root's is 0
-  // Behind the root, down to `node`.
+  // The tokens after the root, down to `node`.
   std::vector<TokenId> TokensTo(int node) const;
 
  private:
@@ -46,14 +46,14 @@ class TextTree {
   std::map<std::pair<int, TokenId>, int> children_;  // by parent and token
 };
 
-// One model's reading of a tree of texts: what it says after a node is computed
-// once and kept while it may be asked for.
+// Scores the nodes of a tree of texts with one model. The row after a node is
+// computed once and kept while it may be asked for.
 //
-// A session keeps one path. Texts that differ are rows that stay pending under
-// what all of them begin with; a later pass hangs its rows below them. Only
-// when nothing that is needed stands beside the common text, or when what is no
-// longer needed has become more than the model's context, is the common text
-// committed and the rest dropped; what of that is still needed is scored again.
+// A session has one committed path. Texts that differ are pending rows below
+// it, and a later pass adds its rows below those. The beginning that all live
+// texts share is committed, and the other rows are dropped, only if no other
+// row is needed, or if the rows no longer needed outnumber the model's context.
+// A dropped row that is still needed is scored again.
 class TextReader {
  public:
   // Reads the prompt but for its last token, the tree's root. The tree and the

@@ -85,7 +85,7 @@ DrafterTraits InnerDrafters::Traits() const {
     whole.probes += own.probes;
   }
   whole.taps.assign(taps.begin(), taps.end());
-  for (DraftLaw law : kEveryLaw)
+  for (DrawKind law : kDrawKinds)
     if (std::all_of(parts_.begin(), parts_.end(), [&](const auto& part) {
           return part->Gives(law) || part->only_ranks();
         }))
@@ -179,7 +179,7 @@ void InnerSessions::Start(const TrunkTree& tree) {
   for (InnerSession& part : parts_)
     part.Start(tree, part.drafter().Gives(tree.law())
                          ? tree.law()
-                         : DraftLaw::kDeterministic);
+                         : DrawKind::kDeterministic);
 }
 
 bool InnerSessions::in_target_pass() const {

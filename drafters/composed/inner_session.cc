@@ -26,7 +26,7 @@ bool InnerSession::Reaches(const Context& context, int depth) const {
          drafter_->traits().longest_text;
 }
 
-void InnerSession::Start(const TrunkTree& of, DraftLaw law) {
+void InnerSession::Start(const TrunkTree& of, DrawKind law) {
   tree_ = TrunkTree(of.node(0).token, of.trunk(), law);
   answers_.clear();
 }

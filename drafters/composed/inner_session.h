@@ -1,10 +1,11 @@
-// InnerSession: a session of a drafter that another drafter is made of, asked
-// about a tree of its own.
+// InnerSession: the session of one part of a composed drafter, asked about a
+// tree of its own.
 //
-// The whole may ask more of a part than was drawn (guesses), or less, or by
-// another law. So the part's tree is not the one under way: it has its root and
-// grows by what is asked for. Nodes are found by their paths; tokens that
-// nobody drew are probes there. Each node is asked for once a drafting.
+// The composed drafter may ask a part for more nodes than were drawn (guesses),
+// for fewer, or by another draw kind. So the part's tree is not the one under
+// way: it has its root and grows by what is asked for. Nodes are found by their
+// paths; tokens that nobody drew are probes there. Each node is asked for once
+// a drafting.
 #ifndef BANYAN_DRAFTERS_COMPOSED_INNER_SESSION_H_
 #define BANYAN_DRAFTERS_COMPOSED_INNER_SESSION_H_
 
@@ -40,16 +41,16 @@ class InnerSession {
   explicit InnerSession(Drafter& drafter)
       : drafter_(&drafter),
         session_(drafter.NewSession()),
-        tree_(0, 0, DraftLaw::kDeterministic) {}
+        tree_(0, 0, DrawKind::kDeterministic) {}
 
   const Drafter& drafter() const { return *drafter_; }
   DraftSession& session() const { return *session_; }
   // Whether a node of this depth may be asked for after the committed text.
   bool Reaches(const Context& context, int depth) const;
 
-  // A drafting begins: a bare root, drawn below by `law`. All else is
-  // forgotten.
-  void Start(const TrunkTree& of, DraftLaw law);
+  // Begins a drafting: a bare root, with the draw kind `law` below it. All else
+  // is forgotten.
+  void Start(const TrunkTree& of, DrawKind law);
   const TrunkTree& tree() const { return tree_; }
   // The node with the path of `node` in `of`, and a node's child with this
   // token. Either is made where it is not there.

@@ -1,5 +1,4 @@
-// How much a drafter's laws agree with its target's, as `banyan doctor` tells
-// it.
+// Measures how much a drafter agrees with its target, for `banyan doctor`.
 #ifndef BANYAN_DRAFTERS_HEADS_AGREEMENT_H_
 #define BANYAN_DRAFTERS_HEADS_AGREEMENT_H_
 
@@ -12,15 +11,16 @@
 
 namespace banyan {
 
-// Below this a drafter says little: two laws of chance over a small vocabulary
-// overlap by less.
+// Below this acceptance rate a drafter is weak: two random distributions over a
+// small vocabulary have less.
 inline constexpr double kWeakOverlap = 0.25;
 
-// Over places of a text: the mean of sum(min(p, q)), and the share of places
-// where both laws have the same largest mass. 0 if there are none.
+// Over places of a text: the mean acceptance rate, sum(min(p, q)), and the
+// share of places where both distributions have the same argmax. 0 if there are
+// none.
 class Agreement {
  public:
-  // Requires laws over one vocabulary.
+  // Requires distributions over one vocabulary.
   void Count(const Distribution& target, const Distribution& draft);
 
   int places() const { return places_; }
@@ -33,8 +33,8 @@ class Agreement {
   double same_ = 0;
 };
 
-// The model's laws after each token of a text, read in one pass, at temperature
-// 1. Fails as Model::Score.
+// Returns the model's distributions after each token of a text, read in one
+// pass, at temperature 1. Fails as Model::Score.
 absl::StatusOr<std::vector<Distribution>> LawsAfter(
     const Model& model, const std::vector<TokenId>& tokens);
 

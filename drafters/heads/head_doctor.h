@@ -1,11 +1,12 @@
-// Whether a head's files are read as they were meant: what a drafter's folder
-// says of its heads so that `banyan doctor` need not know the drafter. The
-// drafter's row of the catalogue points to the function that says it.
+// Functions that check whether a head's files are read as they were meant. A
+// drafter's row of the catalogue points to its own, so that `banyan doctor`
+// need not know the drafter.
 //
-// On texts, at every place, the head's law of the next token but one is held
-// against the target's, given the true tokens: at the first step after the
-// target's own states, at each further step after what came out before. That is
-// done as the files say and with each assumption turned.
+// At every place of some texts, the head's distribution of the next token but
+// one is compared with the target's, given the true tokens: at the first step
+// after the target's own states, at each further step after the head's output
+// of the step before. This is done as the files say, and with each assumption
+// turned into its other.
 #ifndef BANYAN_DRAFTERS_HEADS_HEAD_DOCTOR_H_
 #define BANYAN_DRAFTERS_HEADS_HEAD_DOCTOR_H_
 
@@ -21,8 +22,8 @@ namespace banyan {
 
 inline constexpr int kDoctorSteps = 4;
 
-// One way to read the files. By step: the mean of sum(min(p, q)), the share of
-// places where both laws have the same largest mass.
+// One way to read the files. By step: the mean acceptance rate, sum(min(p, q)),
+// and the share of places where both distributions have the same argmax.
 struct Reading {
   std::string name;  // "as the files say"
   std::vector<double> overlap, same;
@@ -36,20 +37,20 @@ struct Examination {
 
   // The turned reading that is clearly better, and not weak; null if none is.
   const Reading* Better() const;
-  // The head says little even so.
+  // True if the head cannot be read as the files say, or is weak read so.
   bool IsWeak() const;
 };
 
-// Of the head in `directory`. `texts` have three tokens at least. `progress` is
-// told how many readings of all are done. Fails if the head is none of such a
-// target, whichever way it is read, or if the target fails.
+// Examines the head in `directory`. `texts` have three tokens at least.
+// `progress` is told how many readings of all are done. Fails if the head does
+// not fit the target, whichever way it is read, or if the target fails.
 using ExamineHead = absl::StatusOr<Examination> (*)(
     const Model& target, const std::string& directory,
     const std::vector<std::vector<TokenId>>& texts,
     absl::FunctionRef<void(int done, int all)> progress);
 
-// What a run tells of the head in `directory`: its layout, and which states of
-// the target it reads, by what count. Fails if it is none of such a target.
+// Describes the head in `directory` for a run: its layout, and which states of
+// the target it reads, by what count. Fails if it does not fit the target.
 using DescribeHead = absl::StatusOr<std::string> (*)(
     const Model& target, const std::string& directory);
 

@@ -1,13 +1,13 @@
-// Heads that grow with their target: what a drafter's folder says of its file
-// so that `banyan grow` can write a larger one without knowing the drafter. The
-// drafter's row of the catalogue points to the function that says it.
+// Functions that open heads which grow with their target. A drafter's row of
+// the catalogue points to its own, so that `banyan grow` can write a larger
+// file without knowing the drafter.
 //
-// A grown target's hidden states are the old ones with zeros behind them. Heads
-// propose the same from them if every axis over hidden states grows likewise:
-// new rows are zero, so whatever they write stays zero there; new columns,
-// which read zeros, are noise, so that they cost what trained ones do. Or heads
-// stay as they are and read of each state the numbers that were there; sizes
-// of their own (attention, feed-forward) grow only where that is asked for.
+// A grown target's hidden states are the old ones followed by zeros. Heads
+// propose the same from them if every axis over hidden states grows likewise.
+// New rows are zero, so whatever they write stays zero there. New columns read
+// zeros; they are noise, so that they cost what trained ones do. Or heads stay
+// as they are and read of each state the old numbers; sizes of their own
+// (attention, feed-forward) grow only where that is asked for.
 #ifndef BANYAN_DRAFTERS_HEADS_HEAD_GROWTH_H_
 #define BANYAN_DRAFTERS_HEADS_HEAD_GROWTH_H_
 
@@ -23,9 +23,9 @@
 
 namespace banyan {
 
-// How a dimension of a tensor grows: what are blocks of `block` places come to
-// stand, in order, at the beginnings of blocks of `new_block`; new ones follow
-// until there are `size` places.
+// How a dimension of a tensor grows: its blocks of `block` places move, in
+// order, to the beginnings of blocks of `new_block`. New blocks follow until
+// there are `size` places.
 struct HeadAxis {
   int size = 0;  // 0: it stays as it is, as a vocabulary does
   int block = 0;
@@ -45,7 +45,7 @@ struct HeadTensor {
   bool is_norm = false;
 };
 
-// A number or a yes about the heads, for programs.
+// A number or a flag about the heads, for programs.
 struct HeadFact {
   std::string name;
   std::variant<int, bool> value;
@@ -58,25 +58,25 @@ struct HeadKey {
   std::variant<int, double, std::vector<int>> value;
 };
 
-// Sizes of a target beside its width, once it is grown.
+// Sizes of a grown target beside its width.
 struct GrownTargetSizes {
   int heads = 0;
   int kv_heads = 0;
   int feed_forward = 0;
 };
 
-// What the heads are for, before and after.
+// The target of the heads, before and after growth.
 struct GrowingTarget {
   int hidden_size = 0;
   int new_hidden_size = 0;
   int vocab_size = 0;
-  // Layers come to be behind those there are. Null: the heads are read alone.
+  // New layers follow the old ones. Null: the heads are read alone.
   const Checkpoint* checkpoint = nullptr;
   // Given: every size of the heads grows as the target's does, and so does
   // their cost. Else they may stay at those they were trained at.
   std::optional<GrownTargetSizes> like = {};
 
-  // The axis of so many hidden states side by side, such as 2 where an
+  // The axis of `count` hidden states side by side, such as 2 where an
   // embedding is read beside one.
   HeadAxis States(int count) const {
     return {count * new_hidden_size, hidden_size, new_hidden_size};

@@ -2,17 +2,18 @@
 // are not the target's.
 //
 // The committed tokens are spelled out and cut anew by the model's tokenizer
-// (GrowingText). What the text's going on may still change is not committed to
-// the model's session: it is read as pending rows with the root of each round,
-// a few tokens, and what has settled of it afterwards is kept.
+// (GrowingText). The last few tokens, which later text may still change, are
+// not committed to the model's session. They are read as pending rows with the
+// root of each round, and kept once they have settled.
 //
 // A text may end inside a character. It is then cut anew up to the last place
-// where a target's token and a character ended; the target's tokens behind it
-// follow as the same ones of the model. If it lacks one, nothing can be said.
+// where a target's token and a character ended. The target's tokens after that
+// place follow as the same ones of the model. If the model lacks one, nothing
+// is drafted.
 //
-// Special tokens become those that are the same; without one they end the text
-// before them and are left out, as is a number without token. A text begins as
-// the model's tokenizer begins a prompt.
+// Special tokens become the same ones of the model. One without the same ends
+// the text before it and is left out, as is an id without token. A text begins
+// as the model's tokenizer begins a prompt.
 #ifndef BANYAN_DRAFTERS_MODELS_OWN_READER_H_
 #define BANYAN_DRAFTERS_MODELS_OWN_READER_H_
 
@@ -42,8 +43,8 @@ class OwnText {
   // GrowingText::Append.
   absl::Status Follow(absl::Span<const TokenId> committed);
 
-  // Up to the last place where a committed token and a character ended, and
-  // the committed tokens behind it with their bytes; mostly there are none.
+  // The text up to the last place where a committed token and a character
+  // ended, and the committed tokens after it with their bytes; mostly none.
   const GrowingText& text() const { return text_; }
   const std::vector<TokenId>& cut() const { return cut_; }
   const std::string& cut_bytes() const { return cut_bytes_; }
@@ -78,8 +79,8 @@ class OwnReader {
   const OwnText& text() const { return text_; }
   // All of the text in the model's tokens, as far as it can be said in them.
   const std::vector<TokenId>& tokens() const { return tokens_; }
-  // Whether a row that stands so many places behind the text's last token can
-  // be scored: not without a text, nor behind more than the model holds.
+  // Returns whether a row `behind` places after the text's last token can be
+  // scored: not without a text in the model's tokens, nor beyond its context.
   bool Fits(int behind) const;
 
   // What is to be scored with the round's first rows: the text's tokens that
@@ -102,7 +103,7 @@ class OwnReader {
   OwnText text_;
   std::vector<TokenId> tokens_;
   bool is_whole_ = true;  // all of the text could be said
-  int settled_ = 0;       // so many of them stay; never the last
+  int settled_ = 0;       // how many of tokens_ stay; never the last
   std::unique_ptr<Session> session_;
   std::vector<TokenId> read_;  // what the session has committed
   PendingTree pending_;

@@ -1,22 +1,22 @@
-// CorpusIndex: where a string of tokens stands in a corpus on disk, and what
-// comes after it there.
+// CorpusIndex: finds where a string of tokens occurs in a corpus on disk, and
+// what follows it there.
 //
 // Rule. A suffix array lists the places of a text in the order of what begins
-// at them. So the places where a string stands are next to each other, and two
-// binary searches find the first and the last. A corpus has an array a shard;
-// what is found in each is added up.
-//   The longest suffix of a text that stands in the corpus is found by a binary
-// search over its length, for whatever stands there has all its own suffixes
-// there too. The places at which a document ends with it are the last of its
-// range, since nothing is greater than a separator. What comes after the string
-// is sorted as well: each continuation has a piece of the range to itself, in
-// the order of tokens. Of a range of R places K that are evenly spaced thus
-// meet a continuation of c places in at least cK/R - 1 and at most cK/R + 1 of
-// them a shard. If R <= K all are read, and the counts are exact.
+// at them. So the places of a string are next to each other, and two binary
+// searches find the first and the last. A corpus has one array per shard; the
+// results of the shards are added up.
+//   The longest suffix of a text that occurs in the corpus is found by a binary
+// search over its length: where a string occurs, all its suffixes do. Places at
+// which a document ends with the string are the last of its range, since
+// nothing is greater than a separator. What comes after the string is sorted
+// too: each continuation has one piece of the range, in the order of tokens. So
+// K evenly spaced places of a range of R meet a continuation of c places at
+// least cK/R - 1 and at most cK/R + 1 times per shard. If R <= K all are read,
+// and the counts are exact.
 //
-// Cost. With n tokens a string of m takes O(m log n), the longest of up to m
+// Cost. With n tokens, a string of m takes O(m log n), the longest of up to m
 // O(m log m log n), and K continuations of depth d O(Kd). None depends on how
-// often the string stands there.
+// often the string occurs.
 //
 // The files (index_manifest.h) are mapped: of the corpus, memory holds what was
 // read, as long as the system has room. Opening reads index.json and the sizes
@@ -139,15 +139,16 @@ class CorpusIndex {
   // Of a shard, from 0: the place in its text that an entry of its array says.
   absl::StatusOr<std::size_t> PlaceAt(std::size_t shard,
                                       std::int64_t entry) const;
-  // Of an entry: where it stands to the places that are sought. Below 0 it is
-  // before them, above 0 behind.
+  // Returns how an entry compares to the places that are sought: below 0 if it
+  // is before them, 0 if among them, above 0 if after them.
   absl::StatusOr<int> Order(std::size_t shard, std::int64_t entry,
                             const Sought& sought) const;
-  // The first entry of `range` that is not before them, or, if `past`, that is
-  // behind.
+  // Returns the first entry of `range` that is not before the sought places or,
+  // if `past`, that is after them.
   absl::StatusOr<std::int64_t> Bound(std::size_t shard, SuffixRange range,
                                      const Sought& sought, bool past) const;
-  // Where they would begin, a first one where there is any; whether there is.
+  // Finds where the places begin, and a first one in each shard that has any.
+  // Returns whether there is any.
   absl::StatusOr<bool> FindBegins(const Sought& sought,
                                   CorpusPlaces& places) const;
   absl::Status FindEnds(const Sought& sought, CorpusPlaces& places) const;

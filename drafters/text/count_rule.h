@@ -1,9 +1,9 @@
-// CountRule: what a sampling rule makes of counts.
+// CountRule: applies a sampling rule to counts.
 //
-// Counts are a law in whole numbers. The rule's logits are the logarithms of
-// their shares, of the tokens that were counted at all: at temperature t a
-// token's mass goes as count^(1/t), at temperature 0 the law is the largest
-// count's token.
+// Counts are a distribution in whole numbers. The rule's logits are the
+// logarithms of their shares, of counted tokens only. At temperature t a
+// token's mass is proportional to count^(1/t). At temperature 0 the
+// distribution is one-hot: the token of the largest count.
 #ifndef BANYAN_DRAFTERS_TEXT_COUNT_RULE_H_
 #define BANYAN_DRAFTERS_TEXT_COUNT_RULE_H_
 
@@ -30,14 +30,14 @@ class CountRule {
   explicit CountRule(const SamplingRule& rule);
 
   bool greedy() const { return rule_.greedy(); }
-  // True if what it makes depends on the text before.
+  // True if the result depends on the text before.
   bool reads_text() const { return rule_.options().repetition_penalty != 1; }
 
-  // The proposal for a tree that draws by `law`: the rule's law after `history`
-  // and `path`, or for deterministic draws the counts themselves as scores.
-  // Banned tokens are left out of either; empty if nothing is left. Fails as
-  // SamplingRule::Apply.
-  absl::StatusOr<Distribution> Apply(DraftLaw law, CountRow counts,
+  // Returns the proposal for a tree of draw kind `law`: the rule's distribution
+  // after `history` and `path`, or for deterministic draws the counts as
+  // scores. Banned tokens are left out of either; empty if nothing is left.
+  // Fails as SamplingRule::Apply.
+  absl::StatusOr<Distribution> Apply(DrawKind law, CountRow counts,
                                      absl::Span<const TokenId> history,
                                      absl::Span<const TokenId> path) const;
 
@@ -46,7 +46,7 @@ class CountRule {
 
   SamplingRule rule_;  // without its bans
   std::vector<TokenId> banned_;
-  bool keeps_counts_;  // the rule's law is the counts'
+  bool keeps_counts_;  // the rule changes nothing
 };
 
 }  // namespace banyan

@@ -47,8 +47,8 @@ CountRow RowOf(const DraftPlan& plan, int node, int vocab_size) {
 PlanDrafter::PlanDrafter(int vocab_size, const std::optional<CountRule>& rule,
                          CarriedState* carried)
     : Drafter({.laws = rule.has_value()
-                           ? EveryLaw()
-                           : std::vector<DraftLaw>{DraftLaw::kDeterministic},
+                           ? EveryDrawKind()
+                           : std::vector<DrawKind>{DrawKind::kDeterministic},
                .proposes_ahead = true},
               carried),
       vocab_size_(vocab_size),

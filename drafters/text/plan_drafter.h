@@ -7,8 +7,8 @@
 //
 // The plan is made when the round before is committed, from committed text
 // alone: it is the same whatever is drawn in the round it is for. Its scores
-// are counts or shares of them, which a CountRule makes laws of; without one
-// they only rank.
+// are counts or shares of them. A CountRule makes distributions of them;
+// without one they only rank.
 #ifndef BANYAN_DRAFTERS_TEXT_PLAN_DRAFTER_H_
 #define BANYAN_DRAFTERS_TEXT_PLAN_DRAFTER_H_
 
@@ -33,8 +33,9 @@ class PlanDrafter : public Drafter {
       absl::Span<const DraftRequest> requests) override;
 
  protected:
-  // With a rule it gives every law, without one it ranks. Tokens of a plan that
-  // are outside the vocabulary are not proposed. Sessions are PlanSessions.
+  // With a rule it gives every draw kind, without one it only ranks. Tokens of
+  // a plan that are outside the vocabulary are not proposed. Sessions are
+  // PlanSessions.
   PlanDrafter(int vocab_size, const std::optional<CountRule>& rule,
               CarriedState* carried);
 

@@ -88,8 +88,8 @@ class RecentGrams {
   absl::flat_hash_map<Gram, Row> rows_;
 };
 
-// The last `count` tokens of the committed text followed by `path`; fewer if
-// there are not so many.
+// Returns the last `count` tokens of the committed text followed by `path`;
+// fewer if the text is shorter.
 std::vector<TokenId> LastTokens(const Context& context,
                                 absl::Span<const TokenId> path, int count);
 

@@ -41,10 +41,10 @@ const CountRow& UnigramLaw::Seen() {
 }
 
 absl::StatusOr<Distribution> UnigramLaw::After(
-    DraftLaw law, absl::Span<const TokenId> history,
+    DrawKind law, absl::Span<const TokenId> history,
     absl::Span<const TokenId> path) {
   if (rule_.reads_text()) return rule_.Apply(law, Seen(), history, path);
-  Distribution& made = law == DraftLaw::kDeterministic ? scores_ : law_;
+  Distribution& made = law == DrawKind::kDeterministic ? scores_ : law_;
   if (made.vocab_size() == 0) {
     BANYAN_ASSIGN_OR_RETURN(made, rule_.Apply(law, Seen(), {}, {}));
   }

@@ -1,6 +1,6 @@
-// How often tokens stand in some texts, as a law: what the drafters that read a
-// file of counts (`banyan count`) say where they know nothing of the token
-// before. A token that was never seen has no mass. The rule applies as
+// UnigramLaw: the distribution of the tokens of some texts. Drafters that read
+// a file of counts (`banyan count`) propose it where they know nothing of the
+// token before. A token that was never seen has no mass. The rule applies as
 // CountRule says.
 #ifndef BANYAN_DRAFTERS_TEXT_UNIGRAM_LAW_H_
 #define BANYAN_DRAFTERS_TEXT_UNIGRAM_LAW_H_
@@ -26,9 +26,9 @@ class UnigramLaw {
   UnigramLaw(std::shared_ptr<const TokenCounts> counts,
              const SamplingRule& rule);
 
-  // The proposal anywhere after `history` and `path`. Made once for each law,
-  // unless the rule looks at the text.
-  absl::StatusOr<Distribution> After(DraftLaw law,
+  // Returns the proposal after `history` and `path`. Made once for draws and
+  // once for ranking, unless the rule reads the text.
+  absl::StatusOr<Distribution> After(DrawKind law,
                                      absl::Span<const TokenId> history,
                                      absl::Span<const TokenId> path);
 
@@ -47,7 +47,7 @@ struct CountsAndRule {
   SamplingRule rule;
 };
 
-// What the section of a drafter of counts says; it has no other keys. The file
+// Reads the section of a drafter of counts, which has no other keys. The file
 // is for the bench's target, and opened once.
 absl::StatusOr<CountsAndRule> TakeCounts(ParamsReader& in, Workbench& bench);
 

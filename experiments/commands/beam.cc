@@ -61,7 +61,7 @@ struct Models {
   }
 };
 
-// A prompt, what was found behind it and, to check that, plainly.
+// A prompt, the texts found after it and, as a check, those of plain search.
 struct Searched {
   Prompt prompt;
   BeamFindings found;
@@ -334,8 +334,8 @@ absl::Status Run(const Options& options) {
 void AddBeamCommand(CommandLine& line) {
   Command command = line.Add(
       "beam",
-      "Finds the likeliest texts by beam search; with a draft model in fewer "
-      "passes, and the same texts. They go to standard output, a summary to "
+      "Finds the likeliest texts by beam search; with a draft model, the same "
+      "texts in fewer passes. The texts go to standard output, a summary to "
       "standard error.",
       "  banyan beam --model models/pycode-target --prompt 'def add(a, b):' "
       "\\\n"
@@ -350,7 +350,7 @@ void AddBeamCommand(CommandLine& line) {
       .NotEmpty("a file");
   command
       .Option("--prompts", &options->prompts,
-              "So many of the workload; 0, the default, is all.")
+              "Prompts of the workload; 0, the default, is all.")
       .AtLeast(0);
   command.Option("--width", &options->width, "Texts that are kept")
       .AtLeast(1)
@@ -377,7 +377,7 @@ void AddBeamCommand(CommandLine& line) {
       .AtLeast(1)
       .ShowDefault();
   command.Flag("--ignore-eos", &options->ignore_eos,
-               "Go on after a token that ends the text.");
+               "Continue after a token that ends the text.");
   command.Flag("--check", &options->check,
                "Search plainly too, and say whether it is the same.");
   command.Flag("--json", &options->json, "Print JSON.");

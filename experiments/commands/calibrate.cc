@@ -83,9 +83,8 @@ absl::Status Run(const Options& options) {
 void AddCalibrateCommand(CommandLine& line) {
   Command command = line.Add(
       "calibrate",
-      "Measures how often a method's draws are accepted, by "
-      "their rank, and how "
-      "often heads are right; policies shape trees by it.",
+      "Measures how often a method's draws are accepted, by rank, and how "
+      "often heads are right. Tree policies read the result.",
       "  banyan calibrate --model models/pycode-target --prompts 4 \\\n"
       "      --method configs/methods/chain.yaml \\\n"
       "      --workload experiments/workloads/pycode.jsonl --out "
@@ -108,7 +107,7 @@ void AddCalibrateCommand(CommandLine& line) {
       .ShowDefault();
   command
       .Option("--prompts", &options->prompts,
-              "So many of the workload; 0, the default, is all.")
+              "Prompts of the workload; 0, the default, is all.")
       .AtLeast(0);
   command
       .Option("--max-new-tokens", &options->max_new_tokens,

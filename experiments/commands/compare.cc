@@ -57,7 +57,9 @@ void AddCompareCommand(CommandLine& line) {
   const auto options = std::make_shared<Options>();
   command.Option("A", &options->a, "Record file, or a directory of them")
       .Required();
-  command.Option("B", &options->b, "What is held against it").Required();
+  command
+      .Option("B", &options->b, "Record file or directory to compare with it")
+      .Required();
   command.Option("--cell", &options->compare.cell, "Only this cell");
   command.Flag("--mixed", &options->compare.mixed,
                "Even if workloads, chat templates, devices or instruction "

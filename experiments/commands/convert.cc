@@ -73,8 +73,8 @@ void AddConvertCommand(CommandLine& line) {
   Command command = line.Add(
       "convert",
       "Writes a GGUF file as a Hugging Face directory: config.json, "
-      "tokenizer.json and model.safetensors. The file itself is a model too, "
-      "wherever a model's directory is asked for.",
+      "tokenizer.json and model.safetensors. Every option that takes a model's "
+      "directory takes a GGUF file as well.",
       "  banyan convert tests/goldens/gguf/llama.gguf --out converted");
   const auto options = std::make_shared<Options>();
   command.Option("FILE", &options->file, "The GGUF file.").Required();

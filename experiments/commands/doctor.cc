@@ -99,7 +99,8 @@ std::string Verdict(const Examination& found) {
 void PrintText(const Options& options, const Examination& found) {
   std::cout << options.head << ": " << found.about << "; "
             << Counted(found.places, "place")
-            << ". Overlap with the target's law, share of the same likeliest "
+            << ". Overlap with the target's distribution, share of the same "
+               "likeliest "
                "token, by step\n";
   for (const Reading& reading : found.readings) {
     std::cout << absl::StreamFormat("  %-42s", reading.name);
@@ -158,7 +159,8 @@ void PrintText(const Options& options, const DrafterFit& fit) {
   const Agreement& agreement = fit.agreement;
   if (agreement.places() > 0)
     std::cout << absl::StreamFormat(
-        "Overlap with the target's law %.3f, share of the same likeliest token "
+        "Overlap with the target's distribution %.3f, share of the same "
+        "likeliest token "
         "%.3f, at %s\n",
         agreement.overlap(), agreement.same(),
         Counted(agreement.places(), "place"));
@@ -246,10 +248,10 @@ absl::Status Run(const Options& options) {
 void AddDoctorCommand(CommandLine& line) {
   Command command = line.Add(
       "doctor",
-      "Says whether an EAGLE head's files are read as they were meant: its "
-      "agreement with the target as they say, and with each assumption "
-      "turned. Or whether a small model fits the target as its drafter: "
-      "tokens, chat template, context and agreement.",
+      "Checks whether an EAGLE head is read as intended: prints its agreement "
+      "with the target as its files say, and under each alternative "
+      "convention. With --drafter it checks whether a small model fits the "
+      "target: tokens, chat template, context and agreement.",
       "  banyan doctor --model models/pycode-target --head "
       "models/pycode-eagle3 \\\n"
       "      --workload experiments/workloads/pycode.jsonl --prompts 4\n"

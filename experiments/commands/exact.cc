@@ -73,8 +73,8 @@ JsonValue ToJson(const LawFile& file, const ExactLaw& law) {
   out["conditional_acceptance_per_depth"] =
       Conditional(law.acceptance_per_depth);
   out["branches"] = law.branches;
-  out["law"] = ToJson(law.law);
-  out["target_law"] = ToJson(law.target_law);
+  out["distribution"] = ToJson(law.law);
+  out["target_distribution"] = ToJson(law.target_law);
   return out;
 }
 
@@ -276,18 +276,18 @@ absl::Status Exact(const Options& options) {
 }  // namespace
 
 void AddExactCommand(CommandLine& line) {
-  Command command = line.Add(
-      "exact",
-      "Computes the exact output distribution of a method on a toy model, by "
-      "enumerating everything it can do. Of several files it prints a table.",
-      "  banyan exact configs/law/tree_multi_round.yaml");
+  Command command =
+      line.Add("exact",
+               "Computes the exact output distribution of a method on a toy "
+               "model, by enumeration. For several files it prints a table.",
+               "  banyan exact configs/exact/tree_multi_round.yaml");
   line.Renamed("law", "exact");
   const auto options = std::make_shared<Options>();
   command
       .Option("FILE", &options->files,
               "YAML: vocab, horizon, target, drafters, policy or trunks, "
               "verifier; optional sampling, control, max_branches "
-              "(docs/formats.md; examples in configs/law)")
+              "(docs/formats.md; examples in configs/exact)")
       .Required();
   command.Flag("--json", &options->json,
                "Print JSON: an object, or a list of them.");

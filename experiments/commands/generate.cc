@@ -51,8 +51,11 @@ constexpr std::array<SamplingFlag, 5> kSamplingFlags = {{
      "the four below, the method file's `sampling` decides, and without that "
      "the temperature is 1."},
     {"--top-k", "top_k", "Only the k likeliest tokens; 0 is off."},
-    {"--top-p", "top_p", "Only the fewest likeliest that reach mass p; 1: off"},
-    {"--min-p", "min_p", "Only those with min_p of the largest mass; 0: off"},
+    {"--top-p", "top_p",
+     "Only the fewest likeliest tokens that reach mass p; 1 is off."},
+    {"--min-p", "min_p",
+     "Only tokens with at least this share of the largest probability; 0 is "
+     "off."},
     {"--repetition-penalty", "repetition_penalty",
      "Divides the logits of tokens already in the text; 1 is off."},
 }};
@@ -217,10 +220,10 @@ absl::Status RunGenerate(const GenerateOptions& options) {
 void AddGenerateCommand(CommandLine& line) {
   Command command = line.Add(
       "generate",
-      "Generates a text by plain decoding, or by a speculative method. Text "
-      "goes to standard output as it comes, a summary to standard error. With "
-      "--chat it is the answers alone: --prompt given again is the user's next "
-      "message, answered after the messages and answers before it.",
+      "Generates text by plain decoding or by a speculative method. The text "
+      "goes to standard output as it is generated, a summary to standard "
+      "error. With --chat only the answers are printed, and a second --prompt "
+      "is the user's next message.",
       "  banyan generate --model models/pycode-target --prompt 'def add(a, "
       "b):' "
       "\\\n"
@@ -236,12 +239,12 @@ void AddGenerateCommand(CommandLine& line) {
   command.Option("--max-new-tokens", &options->max_new_tokens,
                  "The most tokens to generate; 128 if not given.");
   command.Flag("--ignore-eos", &options->ignore_eos,
-               "Go on after a token that ends the text.");
+               "Continue after a token that ends the text.");
   for (std::size_t i = 0; i < kSamplingFlags.size(); ++i)
     command.Option(kSamplingFlags[i].option, &options->sampling[i],
                    kSamplingFlags[i].help);
   command.Option("--seed", &options->seed,
-                 "Every seed gives a text of its own; 0 if not given.");
+                 "Seed of the draws; 0 if not given.");
   command
       .Option("--method", &options->method,
               "YAML: a speculative method (docs/formats.md; examples "

@@ -207,9 +207,9 @@ void AddSizes(Command& command, SizeWish& wish) {
 void AddGrowCommand(CommandLine& line) {
   Command command = line.Add(
       "grow",
-      "Writes a checkpoint that computes what a small one does at the cost of "
-      "a larger one: padded with zeros where it would be read, with noise "
-      "elsewhere. For real acceptance at any ratio of costs.",
+      "Pads a small model to a larger one's size: same outputs, the larger "
+      "model's cost. Acceptance is then real at any ratio of costs. Padding is "
+      "zeros where it would be read, noise elsewhere.",
       "  banyan grow --model models/pycode-target --hidden 384 --out grown");
   const auto options = std::make_shared<Options>();
   command

@@ -190,13 +190,13 @@ absl::Status Index(const Options& options) {
 }  // namespace
 
 void AddIndexCommand(CommandLine& line) {
-  Command command = line.Add(
-      "index",
-      "Sorts all that stands in texts, for the drafter rest. Killed or out of "
-      "room, the same command goes on after what is whole.",
-      "  banyan index --model models/pycode-target --out index \\\n"
-      "      experiments/workloads/README.md\n"
-      "  banyan index --check index");
+  Command command =
+      line.Add("index",
+               "Builds the index of a corpus for the drafter rest (REST). The "
+               "same command resumes an interrupted build.",
+               "  banyan index --model models/pycode-target --out index \\\n"
+               "      experiments/workloads/README.md\n"
+               "  banyan index --check index");
   const auto options = std::make_shared<Options>();
   command.Option("--model", &options->model,
                  "The model's directory, whose tokenizer the index is for.");

@@ -96,10 +96,10 @@ void AddTwin(absl::string_view twin, Row& row) {
     row.facts.push_back(absl::StrCat("on a device alone: ", twin));
 }
 
-void AddLaws(const std::vector<DraftLaw>& laws, Row& row) {
+void AddLaws(const std::vector<DrawKind>& laws, Row& row) {
   std::vector<std::string> names;
-  for (DraftLaw law : laws) names.emplace_back(Name(law));
-  row.Add("laws", names, "laws: ");
+  for (DrawKind law : laws) names.emplace_back(Name(law));
+  row.Add("draws", names, "draws: ");
 }
 
 absl::StatusOr<Rows> Policies() {

@@ -217,9 +217,8 @@ absl::Status Measure(const Options& options) {
 void AddMeasureCommand(CommandLine& line) {
   Command command = line.Add(
       "measure",
-      "Times target passes by their number "
-      "of tokens, beside what the device's "
-      "memory and arithmetic allow.",
+      "Times target passes by number of tokens, beside the limits of the "
+      "device's memory and arithmetic.",
       "  banyan measure --model models/pycode-target --batch 1,4,16 --rounds 5 "
       "\\\n"
       "      --out curve.yaml");

@@ -1,5 +1,6 @@
 // banyan report: what was recorded, as tables, files and a page.
 #include <algorithm>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/counted.h"
 #include "core/base/status_macros.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
@@ -16,6 +18,8 @@
 #include "experiments/records/claims.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer/answer.h"
+#include "experiments/report/cross_table.h"
+#include "experiments/report/figures/figures.h"
 #include "experiments/report/page/html_page.h"
 #include "experiments/report/page/page_json.h"
 #include "experiments/report/page/token_texts.h"
@@ -32,6 +36,8 @@ struct Options {
   std::vector<std::string> paths;
   std::string format = "table";
   SummaryOptions summary;
+  CrossAxes axes = {"", ""};  // both empty: a row a cell
+  std::string figures;
   int samples = 2;
   bool mixed = false;
   bool all = false;
@@ -52,12 +58,43 @@ absl::StatusOr<Table> ReportTable(const RecordSet& set,
   return table;
 }
 
+bool WantsCrossTable(const Options& options) {
+  return !options.axes.rows.empty() || !options.axes.columns.empty();
+}
+
+// Speedup and tokens per pass, if no metrics were asked for.
+absl::StatusOr<Table> ReportCrossTable(const RecordSet& set,
+                                       const Options& options) {
+  SummaryOptions summarised = options.summary;
+  if (summarised.metrics.empty())
+    summarised.metrics = {"speed", "tokens_per_pass"};
+  CrossAxes axes;
+  if (!options.axes.rows.empty()) axes.rows = options.axes.rows;
+  if (!options.axes.columns.empty()) axes.columns = options.axes.columns;
+  BANYAN_ASSIGN_OR_RETURN(const Summary summary, Summarise(set, summarised));
+  BANYAN_ASSIGN_OR_RETURN(Table table, MakeCrossTable(summary, axes));
+  table.warnings = set.refuted;
+  return table;
+}
+
+absl::Status WriteFiguresOf(const RecordSet& set, const Options& options) {
+  SummaryOptions summarised = options.summary;
+  summarised.metrics.clear();
+  BANYAN_ASSIGN_OR_RETURN(const Summary summary, Summarise(set, summarised));
+  const std::vector<Figure> figures = MakeFigures(summary);
+  BANYAN_RETURN_IF_ERROR(WriteFigures(figures, options.figures));
+  std::cerr << "wrote " << Counted(static_cast<int>(figures.size()), "figure")
+            << " as SVG and CSV to " << options.figures << "\n";
+  return absl::OkStatus();
+}
+
 // Nothing was asked for that only the long table shows.
 bool WantsAnswer(const Options& options) {
   return !options.all && options.format == "table" &&
          options.summary.metrics.empty() && options.summary.group.empty() &&
          options.summary.reference.empty() &&
-         options.summary.costs == nullptr && !options.mixed;
+         options.summary.costs == nullptr && !options.mixed &&
+         !WantsCrossTable(options);
 }
 
 absl::StatusOr<std::string> ReportText(const RecordSet& set,
@@ -74,13 +111,22 @@ absl::StatusOr<std::string> ReportText(const RecordSet& set,
     return AnswerText(MakeAnswer(set),
                       absl::StrCat("banyan report --all ",
                                    absl::StrJoin(options.paths, " ")));
-  BANYAN_ASSIGN_OR_RETURN(const Table table, ReportTable(set, options.summary));
+  BANYAN_ASSIGN_OR_RETURN(const Table table,
+                          WantsCrossTable(options)
+                              ? ReportCrossTable(set, options)
+                              : ReportTable(set, options.summary));
   if (options.format == "markdown") return ToMarkdown(table);
   if (options.format == "latex") return ToLatex(table);
   return ToText(table);
 }
 
 absl::Status MakeAndWrite(Options options) {
+  if (WantsCrossTable(options) &&
+      (options.format == "csv" || options.format == "html"))
+    return absl::InvalidArgumentError(
+        absl::StrCat("--rows and --columns shape tables: expected --format "
+                     "table, markdown or latex, found ",
+                     options.format));
   options.all = !WantsAnswer(options);
   StatedCosts costs;
   if (!options.curve.empty()) {
@@ -103,6 +149,8 @@ absl::Status MakeAndWrite(Options options) {
   for (const std::string& warning : set.warnings) PrintWarning(warning);
   BANYAN_ASSIGN_OR_RETURN(const std::string text, ReportText(set, options));
   BANYAN_RETURN_IF_ERROR(WriteOutput(options.out, text));
+  if (!options.figures.empty())
+    BANYAN_RETURN_IF_ERROR(WriteFiguresOf(set, options));
   return CheckClaims(set);
 }
 
@@ -111,13 +159,16 @@ absl::Status MakeAndWrite(Options options) {
 void AddReportCommand(CommandLine& line) {
   Command command = line.Add(
       "report",
-      "Answers an experiment's question from what was recorded, so far if it "
-      "still runs; or reports all of it, with intervals by bootstrap over "
-      "prompts. Ends with 3 if texts refute a claim to be lossless.",
+      "Answers an experiment's question from its records, also while "
+      "it runs; or prints all figures, with bootstrap intervals over "
+      "prompts. Exit status 3: texts refute a claim to be lossless.",
       "  banyan run configs/hello.yaml --out out/hello\n"
       "  banyan report out/hello\n"
       "  banyan report out/hello --all --reference chain\n"
       "  banyan report out/hello --curve configs/costs/flat.yaml\n"
+      "  banyan report out/hello --format latex --rows method --columns "
+      "temperature\n"
+      "  banyan report out/hello --figures figures\n"
       "  banyan report out/hello --format html --out report.html");
   const auto options = std::make_shared<Options>();
   command
@@ -126,7 +177,7 @@ void AddReportCommand(CommandLine& line) {
   command.Flag("--all", &options->all,
                "The long table: every cell with intervals, instead of the "
                "answer; so do --format, --metrics, --group, --reference, "
-               "--curve and --mixed");
+               "--rows, --columns, --curve and --mixed");
   command.Option("--format", &options->format, "How the long table is written")
       .OneOf({"table", "markdown", "csv", "latex", "html"})
       .ShowDefault();
@@ -137,13 +188,20 @@ void AddReportCommand(CommandLine& line) {
       .ByCommas();
   command
       .Option("--group", &options->summary.group,
-              "Put cells together that agree in these axes, separated by "
-              "commas; also method, target, verifier, temperature and the "
-              "prompts' kind")
+              "Group cells by these axes, separated by commas; also by method, "
+              "target, verifier, temperature and the prompts' kind")
       .ByCommas();
   command.Option("--reference", &options->summary.reference,
                  "Give differences to this cell, or to the cell of this "
                  "method in each group");
+  command.Option("--rows", &options->axes.rows,
+                 "A table with a row for each value of this axis, as papers "
+                 "have it, best numbers bold; method if not given");
+  command.Option("--columns", &options->axes.columns,
+                 "And columns for each value of this one; temperature if not "
+                 "given");
+  command.Option("--figures", &options->figures,
+                 "Also write the plots into this folder, each as SVG and CSV");
   command.Option("--curve", &options->curve,
                  "Also predict the speed at the costs of another machine: "
                  "YAML with target_ms, by tokens of a target pass, and "

@@ -293,13 +293,13 @@ void AddCommon(Command& command, Options& options) {
 }  // namespace
 
 void AddRunCommand(CommandLine& line) {
-  Command command = line.Add(
-      "run",
-      "Runs an experiment: every method on every prompt, interleaved, each "
-      "round recorded. Run again, it goes on where it stopped. Ends with 3 if "
-      "a method that claims to be lossless gave other texts than plain "
-      "decoding at temperature 0.",
-      "  banyan run configs/hello.yaml --out out/hello");
+  Command command =
+      line.Add("run",
+               "Runs an experiment: every method on every prompt, interleaved, "
+               "each round recorded. The same command resumes an interrupted "
+               "run. Exit status 3: at temperature 0 a method that claims to "
+               "be lossless gave another text than plain decoding.",
+               "  banyan run configs/hello.yaml --out out/hello");
   const auto options = std::make_shared<Options>();
   AddCommon(command, *options);
   command.Option("--out", &options->out, "The folder of the record file.")
@@ -311,11 +311,10 @@ void AddRunCommand(CommandLine& line) {
 }
 
 void AddCheckCommand(CommandLine& line) {
-  Command command = line.Add(
-      "check",
-      "Checks an experiment: keys, models, methods, prompts; lists its cells "
-      "and estimates the time.",
-      "  banyan check configs/hello.yaml");
+  Command command = line.Add("check",
+                             "Checks an experiment's keys, models, methods and "
+                             "prompts, lists its cells and estimates its time.",
+                             "  banyan check configs/hello.yaml");
   const auto options = std::make_shared<Options>();
   AddCommon(command, *options);
   command.Flag("--resolved", &options->resolved,

@@ -182,8 +182,8 @@ absl::Status Score(const ScoreOptions& options) {
 void AddScoreCommand(CommandLine& line) {
   Command command = line.Add(
       "score",
-      "Gives the log-probability (natural) of each token of a text given those "
-      "before it, their total and mean, and the perplexity.",
+      "Prints the log-probability (natural) of each token of a text, their "
+      "total and mean, and the perplexity.",
       "  banyan score --model models/pycode-target --text 'def add(a, b):'");
   const auto options = std::make_shared<ScoreOptions>();
   AddModelOptions(command, options->model);

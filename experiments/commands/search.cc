@@ -108,7 +108,7 @@ absl::StatusOr<std::vector<SearchStep>> ReadPath(const std::string& path,
   const std::string& text = *read;
   if (text.empty()) return steps;
   std::vector<std::string> lines = absl::StrSplit(text, '\n');
-  lines.pop_back();  // what stands behind the last line's end
+  lines.pop_back();  // the text after the last line's end
   if (lines.empty() || lines.front() != absl::StrCat("# ", about))
     return absl::FailedPreconditionError(
         absl::StrCat(path, ":1: is the path of another search; expected '# ",
@@ -138,8 +138,8 @@ std::string Found(const SearchResult& result, const SearchSpace& space) {
   for (const SearchStep& step : result.path)
     if (step.best) best = &step;
   return absl::StrFormat(
-      "%s: %.2f tokens a round at %.2f times the time of a plain token: %.2f "
-      "times plain",
+      "%s: %.2f tokens a round at %.2f times the time of a plain token: "
+      "speedup %.2f",
       space.ToText(best->candidate), best->rating.tokens_per_round,
       best->rating.tokens_per_round / best->rating.speed, best->rating.speed);
 }
@@ -168,7 +168,7 @@ absl::Status Run(Options options) {
   BANYAN_RETURN_IF_ERROR(
       WriteOutput(options.path, PathText(about, space, task.known)));
   if (!task.known.empty())
-    std::cerr << "going on behind " << Counted(int(task.known.size()), "step")
+    std::cerr << "going on after " << Counted(int(task.known.size()), "step")
               << " of " << options.path.path() << "\n";
   const bool terminal = isatty(STDERR_FILENO) == 1;
   int done = static_cast<int>(task.known.size());
@@ -198,9 +198,9 @@ absl::Status Run(Options options) {
 void AddSearchCommand(CommandLine& line) {
   Command command = line.Add(
       "search",
-      "Finds the exit, or the blocks to skip, with which the target drafts "
-      "fastest for itself, by measured acceptance and time. What was rated is "
-      "kept: a search that was stopped goes on.",
+      "Finds the early exit, or the blocks to skip, with which "
+      "self-speculation is fastest, by measured acceptance and time. The same "
+      "command resumes an interrupted search.",
       "  banyan search --model models/pycode-target --prompts 4 --steps 12 \\\n"
       "      --method configs/methods/skip.yaml \\\n"
       "      --workload experiments/workloads/pycode.jsonl --out skip.yaml");
@@ -216,10 +216,10 @@ void AddSearchCommand(CommandLine& line) {
       .Required();
   command
       .Option("--out", &options->out,
-              "The method with the best that was found, YAML.")
+              "The method with the best candidate, YAML.")
       .Required();
   command.Option("--path", &options->path,
-                 "All that was rated, CSV; OUT.path.csv if not given.");
+                 "All rated candidates, CSV; OUT.path.csv if not given.");
   command.Option("--temperature", &options->temperature,
                  "Instead of the method's.");
   command.Option("--steps", &options->steps, "Candidates to rate at most")

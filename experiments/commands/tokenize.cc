@@ -143,7 +143,7 @@ void AddTokenizeCommand(CommandLine& line) {
   Command command = line.Add(
       "tokenize",
       "Turns the text on standard input into token ids, on one line, or ids "
-      "back into text, to the byte.",
+      "back into text, byte for byte.",
       "  echo 'def add(a, b):' | banyan tokenize --model models/pycode-target");
   const auto options = std::make_shared<Options>();
   command

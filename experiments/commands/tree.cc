@@ -108,8 +108,7 @@ void PrintText(const TreeFile& file, const TreePicture& picture) {
                                     *file.plan.expected_tokens);
   if (const auto& choice = file.plan.choice; choice.has_value())
     std::cout << absl::StreamFormat(
-        "  %-18s%.4f tokens per ms (%.3f ms a round), %.3f times plain "
-        "decoding\n",
+        "  %-18s%.4f tokens per ms (%.3f ms a round), speedup %.3f\n",
         "predicted speed", choice->tokens_per_ms, choice->round_ms,
         choice->speedup);
 }
@@ -146,7 +145,7 @@ absl::Status Tree(const TreeOptions& options) {
 
 void AddTreeCommand(CommandLine& line) {
   Command command =
-      line.Add("tree", "Builds a tree's shape, rates it and draws it.",
+      line.Add("tree", "Builds, rates and draws the shape of a draft tree.",
                "  banyan tree configs/tree/sequoia.yaml --svg tree.svg");
   const auto options = std::make_shared<TreeOptions>();
   command

@@ -136,7 +136,7 @@ std::vector<MetricRow> AcceptanceMetrics() {
        "other.",
        "", Form::kRatio, CountAcceptanceByTrunk},
       {"gain_by_trunk",
-       "Accepted tokens a pass that no other trunk had proposed.", "tokens",
+       "Accepted tokens per pass that no other trunk had proposed.", "tokens",
        Form::kRatio, CountGainByTrunk},
       {"accepted_lengths",
        "Share of the rounds that accepted exactly N tokens.", "", Form::kRatio,

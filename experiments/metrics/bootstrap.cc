@@ -85,8 +85,8 @@ std::optional<double> Minus(const std::optional<double>& a,
 const std::vector<std::uint32_t>& Bootstrap::Places(std::size_t prompts) {
   const auto [entry, is_new] = places_.try_emplace(prompts);
   if (!is_new) return entry->second;
-  // All places are equally likely, so the number behind the key is the draw; a
-  // draw from a list of equal weights would read the list.
+  // All places are equally likely, so each is the scaled uniform number of its
+  // key; a draw from a list of equal weights would read the whole list.
   const SeededSource source(kSeed);
   entry->second.reserve(kResamples * prompts);
   for (std::uint32_t resample = 0; resample < kResamples; ++resample)

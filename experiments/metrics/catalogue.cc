@@ -6,14 +6,16 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/catalogue.h"
 #include "core/base/nearest.h"
 #include "experiments/metrics/metric.h"
 #include "experiments/metrics/themes.h"
 
 namespace banyan {
+namespace {
 
-absl::Span<const MetricRow> MetricCatalogue() {
-  static const auto& rows = *new std::vector<MetricRow>([] {
+std::vector<MetricRow>& Rows() {
+  static auto& rows = *new std::vector<MetricRow>([] {
     std::vector<MetricRow> all;
     for (const std::vector<MetricRow>& theme :
          {PassesMetrics(), SpeedMetrics(), AcceptanceMetrics(), SizesMetrics(),
@@ -23,6 +25,12 @@ absl::Span<const MetricRow> MetricCatalogue() {
   }());
   return rows;
 }
+
+}  // namespace
+
+absl::Span<const MetricRow> MetricCatalogue() { return Rows(); }
+
+void AddMetrics(absl::Span<const MetricRow> rows) { AppendRows(rows, Rows()); }
 
 absl::StatusOr<const MetricRow*> FindMetric(absl::string_view name) {
   std::vector<absl::string_view> known;

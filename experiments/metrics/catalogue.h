@@ -11,6 +11,10 @@ namespace banyan {
 
 absl::Span<const MetricRow> MetricCatalogue();
 
+// Adds parts from outside the project to the catalogue (AppendRows). Call it
+// before anything reads the catalogue.
+void AddMetrics(absl::Span<const MetricRow> rows);
+
 // The metric of stated costs that stands beside the measured speed.
 inline constexpr absl::string_view kPredictedByCurve = "predicted_by_curve";
 

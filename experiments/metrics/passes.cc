@@ -43,20 +43,20 @@ void CountAlpha(const PromptPair& pair, Counts& counts) {
     });
 }
 
-// The tokens a pass that an endless chain of these drafts would give,
+// Counts the tokens per pass of an endless chain of these drafts,
 //
 //   1 + alpha + alpha^2 + ... = 1 / (1 - alpha)
 //
-// (Leviathan et al. 2022, sections 3.5 and 3.6): what a drafter that costs
-// nothing cannot exceed, if every draft is accepted with the same alpha, token
-// by token. Alpha is the mean overlap of the lists that verification reached
-// and that drew something; of several draws the first counts, for a chain has
-// one. Lists are counted over what their overlaps lack, so that prompts can be
-// added.
+// (Leviathan et al. 2022, sections 3.5 and 3.6): the limit of a drafter that
+// costs nothing, if every draft is accepted with the same alpha, token by
+// token. Alpha is the mean acceptance rate over the lists that verification
+// reached and that drew something; of several draws the first counts, since a
+// chain has one. The ratio is lists over the sum of 1 - alpha, so that prompts
+// can be added.
 //
-// Of cells with one trunk and a lossless verifier: under a lossy one the
-// overlap is not the acceptance (alpha). A block judged as a whole may
-// exceed the number, a tree too.
+// Only for cells with one trunk and a lossless verifier: a lossy one accepts
+// by another rule than alpha. Block verification and trees may exceed the
+// limit.
 void CountEndlessChain(const PromptPair& pair, Counts& counts) {
   if (pair.cell->trunks_size() != 1 || !pair.cell->lossless()) return;
   for (const records::Round& round : pair.record->rounds())

@@ -25,16 +25,16 @@ void CountSpeed(const PromptPair& pair, Counts& counts) {
   part.base_under += RoundsNs(*pair.baseline);
 }
 
-// The speed that the measured acceptance and costs predict. With m tokens a
-// pass, d the mean time to draft, t that of a target pass and t1 that of the
-// baseline's,
+// Counts the speedup that the measured acceptance and costs predict. With m
+// tokens per pass, d the mean time to draft, t that of a target pass and t1
+// that of a pass of the baseline,
 //
 //   predicted = m t1 / (d + t) = (tokens / (draft + target time))
 //                                / (baseline's passes / its target time).
 //
-// The measured speed differs from it by what either side spends in between:
+// The measured speedup also contains what both sides spend between the passes:
 // flattening, verifying, committing. Prompts with rounds that a device ran
-// alone, on either side, are left out: these have no such times.
+// alone, on either side, are left out: they have no times by phase.
 void CountPredictedSpeed(const PromptPair& pair, Counts& counts) {
   if (pair.baseline == nullptr) return;
   if (HasDeviceRounds(*pair.record) || HasDeviceRounds(*pair.baseline)) return;

@@ -1,4 +1,4 @@
-// A model's directory, ready to run: weights behind Model, and its tokenizer.
+// Loads a model's directory: the weights as a Model, and the tokenizer.
 #ifndef BANYAN_EXPERIMENTS_MODELS_LOADED_MODEL_H_
 #define BANYAN_EXPERIMENTS_MODELS_LOADED_MODEL_H_
 

@@ -241,7 +241,7 @@ std::vector<std::string> NotesOn(const LoadedMethod& method, int longest) {
       notes.push_back(absl::StrCat("the drafting model ", drafter.name, " (",
                                    drafter.directory, ") holds ",
                                    drafter.model->context_limit(),
-                                   " tokens: behind them it drafts nothing"));
+                                   " tokens: after them it drafts nothing"));
   }
   return notes;
 }

@@ -57,9 +57,9 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
 absl::Status CheckMethodFile(const Params& file,
                              const std::vector<Params::Entry>& sampling);
 
-// What its user should know: of each drafting model that holds less than a text
-// of so many tokens, that it drafts nothing behind what it holds; of heads, how
-// their files are read.
+// Returns notes for the user. A drafting model whose context is shorter than
+// `longest` tokens gets the note that it drafts nothing after its context;
+// heads get a note on how their files are read.
 std::vector<std::string> NotesOn(const LoadedMethod& method, int longest);
 
 // The same engine without trunks: the baseline of every method.

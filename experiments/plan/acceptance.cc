@@ -58,7 +58,7 @@ absl::StatusOr<AcceptanceTable> ReadTable(const Params& item) {
   in.Required("temperature", table.key.temperature);
   in.Ensure(table.key.temperature >= 0, "temperature", "must not be negative");
   std::vector<absl::string_view> draws;
-  for (const DraftLaw each : kEveryLaw) draws.push_back(Name(each));
+  for (const DrawKind each : kDrawKinds) draws.push_back(Name(each));
   in.OneOf("draws", table.key.draws, draws);
   int rounds = 0;
   Params reached;

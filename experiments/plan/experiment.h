@@ -32,7 +32,7 @@ struct WorkloadSpec {
   std::string file;
   std::vector<std::string> kinds;  // empty: all
   int prompts = 0;                 // evenly spread over them; 0: all
-  int offset = 0;                  // each so many later
+  int offset = 0;                  // moves every prompt this many places on
   // The template that prompts are written as chats in: a name, or `auto` for
   // the target's own. Empty: no chats.
   std::string chat;

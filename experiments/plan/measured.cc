@@ -86,10 +86,10 @@ Params Verifier(const Params& method) {
 // fact has no other than one.
 Params ProbePolicy(const Params& policy) {
   std::vector<Params::Entry> draws;
-  if (const Params* stated = policy.Find("law"))
-    draws.push_back({"law", {}, *stated});
+  if (const Params* stated = policy.Find("draws"))
+    draws.push_back({"draws", {}, *stated});
   else if (Says(policy, "name", "expand_rerank"))
-    draws.push_back({"law", {}, Params::Scalar("deterministic")});
+    draws.push_back({"draws", {}, Params::Scalar("deterministic")});
   return Overlay(ChainPolicy(kProbeLevels), Params::Map(std::move(draws)));
 }
 

@@ -7,7 +7,7 @@
 
 namespace banyan {
 
-// A list: drafter, policy and law of each trunk.
+// Returns a list: drafter, policy and draw kind of each trunk.
 JsonValue TrunksToJson(const Method& method);
 
 }  // namespace banyan

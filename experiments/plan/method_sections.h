@@ -1,7 +1,8 @@
-// What law files and method files say alike: verifier, sampling, drafters,
-// policy, trunks and scoring. docs/formats.md describes the keys.
+// Reads the sections that exact files and method files share: verifier,
+// sampling, drafters, policy, trunks and scoring. docs/formats.md describes the
+// keys.
 //
-//   ParamsReader in(file, "law file");
+//   ParamsReader in(file, "exact file");
 //   ... keys of its own ...
 //   MethodSections sections = TakeMethodSections(in);
 //   BANYAN_RETURN_IF_ERROR(in.Finish());
@@ -33,7 +34,7 @@ namespace banyan {
 // outlive it.
 struct MethodSections {
   const Params* file = nullptr;
-  std::string what;  // "law file"
+  std::string what;  // "exact file"
   Params verifier;
   std::vector<Params> drafters;
   const Params* policy = nullptr;

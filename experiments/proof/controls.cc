@@ -47,7 +47,7 @@ absl::Span<const ControlRow> ControlCatalogue() {
        "Repeated draws are judged one after another, at the first of them.",
        With<GroupRepeats>},
       {"last_proposal",
-       "A token of two drafters keeps the last one's law only.",
+       "A token of two drafters keeps the last one's distribution only.",
        With<KeepLastProposal>},
       {"sorted_children", "Draws are sorted by draft probability.",
        With<SortByProbability>},
@@ -63,7 +63,8 @@ absl::Span<const ControlRow> ControlCatalogue() {
        With<ReverseTime>},
       {"budget_over_trunks",
        "A node budget cuts the merged tree after drawing.", With<CutToOneNode>},
-      {"wrong_proposal", "The recorded q is flatter than the law drawn from.",
+      {"wrong_proposal",
+       "The recorded q is flatter than the distribution drawn from.",
        With<FlattenProposals>},
       {"demands_dropped",
        "A verifier takes draws it must refuse: value-dependent counts under "

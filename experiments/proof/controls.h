@@ -1,7 +1,7 @@
-// Controls: methods broken on purpose, each in one way that this field has
-// seen. They exist to show that the proofs have teeth, and to let anyone see
-// how far each mistake moves the law: `control: NAME` in a file for `banyan
-// law`.
+// Controls: methods broken on purpose, each with one mistake that is known in
+// the field. The tests check that the proofs catch every control. `control:
+// NAME` in a file for `banyan exact` shows how far a mistake moves the output
+// distribution.
 #ifndef BANYAN_EXPERIMENTS_PROOF_CONTROLS_H_
 #define BANYAN_EXPERIMENTS_PROOF_CONTROLS_H_
 
@@ -20,8 +20,8 @@ namespace banyan {
 struct ControlRow {
   absl::string_view name;
   absl::string_view sentence;  // what is wrong
-  // The broken verifier; it may use `right`, the one the file asked for, and
-  // the rule of the target's laws.
+  // Makes the broken verifier. May use `right`, the verifier of the file, and
+  // the sampling rule of the target's distributions.
   std::unique_ptr<Verifier> (*wrap)(std::unique_ptr<Verifier> right,
                                     const SamplingRule& rule) = nullptr;
   // Broken chance over honest chance.

@@ -64,7 +64,7 @@ class Enumeration {
   }
 
  private:
-  // The target's law of the next `length` tokens after `text`.
+  // Returns the target distribution of the `length` tokens after `text`.
   absl::StatusOr<StringLaw> TargetLaw(const Text& text, int length) {
     if (length == 0) return StringLaw{{{}, 1.0}};
     const auto known = target_laws_.find({text, length});
@@ -94,7 +94,7 @@ class Enumeration {
     return scores->Law(0, decoder_.method().rule, text, {});
   }
 
-  // The method's law of the next `length` tokens after `text`.
+  // Returns the output distribution of the `length` tokens after `text`.
   absl::StatusOr<StringLaw> Law(const Text& text, const States& states,
                                 int length) {
     const auto known = laws_.find({text, states});

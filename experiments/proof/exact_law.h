@@ -1,5 +1,5 @@
-// The exact law of a method on a toy model: every choice its drafters and its
-// verifier can make is tried, with its probability.
+// Computes the exact output distribution of a method on a toy model, by
+// enumerating every choice of its drafters and its verifier.
 #ifndef BANYAN_EXPERIMENTS_PROOF_EXACT_LAW_H_
 #define BANYAN_EXPERIMENTS_PROOF_EXACT_LAW_H_
 
@@ -23,10 +23,10 @@ using StringLaw = std::map<std::vector<TokenId>, double>;
 
 struct LawOptions {
   int horizon = 1;  // length of the strings
-  // Rounds that are the method's; what is missing to the horizon afterwards is
-  // completed from the target's own law. 0: every round is the method's.
-  // Consecutive rounds are enumerated jointly, so that randomness carried from
-  // one into the next shows; with 0 each round is enumerated by itself.
+  // Number of rounds that the method runs, enumerated jointly, so that
+  // randomness carried from one round into the next shows. Tokens missing to
+  // the horizon are then drawn from the target distribution. 0: the method
+  // runs every round, and each round is enumerated by itself.
   int rounds = 0;
   std::int64_t max_branches = 1'000'000;
   // After begin(): what the strings follow. Drafters that learn from the text
@@ -52,10 +52,11 @@ struct ExactLaw {
   std::int64_t branches = 0;  // leaves of all enumerations
 };
 
-// The law of the next `horizon` tokens after begin() and the prompt. Fails,
-// naming the number, if it takes more than max_branches leaves; if a drafter
-// carries state, since a run must not depend on the runs before it; and as
-// decoding fails.
+// Returns the output distribution of the next `horizon` tokens after begin()
+// and the prompt. Fails
+//  - naming the number, if the enumeration takes more than max_branches leaves;
+//  - if a drafter carries state, since no run may depend on earlier runs;
+//  - as decoding fails.
 absl::StatusOr<ExactLaw> ComputeExactLaw(const TableModel& target,
                                          Decoder& decoder,
                                          const LawOptions& options);

@@ -96,7 +96,7 @@ struct Sections {
 };
 
 absl::StatusOr<Sections> ReadSections(const Params& file, LawFile& law) {
-  ParamsReader in(file, "law file");
+  ParamsReader in(file, "exact file");
   Sections sections;
   int max_branches = 1'000'000;
   in.Required("vocab", law.vocab_size);

@@ -50,7 +50,7 @@ class UndemandingVerifier : public Verifier {
     traits.fixed_counts = false;
     traits.own_draws = false;
     // Its own first: it prefers them.
-    for (const DraftLaw law : kEveryLaw)
+    for (const DrawKind law : kDrawKinds)
       if (std::find(traits.laws.begin(), traits.laws.end(), law) ==
           traits.laws.end())
         traits.laws.push_back(law);
@@ -66,7 +66,7 @@ class UndemandingVerifier : public Verifier {
   std::unique_ptr<Verifier> right_;
 };
 
-// A law whose masses are raised to `power`.
+// Returns the distribution with masses raised to `power`, renormalised.
 Distribution Raised(const Distribution& law, double power) {
   std::vector<double> masses(static_cast<std::size_t>(law.vocab_size()), 0.0);
   law.ForEach([&](TokenId token, double mass) {

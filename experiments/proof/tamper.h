@@ -18,12 +18,12 @@ using Tampering = void (*)(std::vector<Node>& nodes);
 // `right` on the tree after `tampering`.
 std::unique_ptr<Verifier> Tampered(std::unique_ptr<Verifier> right,
                                    Tampering tampering);
-// `right` with the demands it makes on draws dropped: their laws, counts fixed
-// before the first, and each node its own.
+// Returns `right` without its demands on draws: draw kinds, counts fixed before
+// the first draw, and no draws shared by nodes.
 std::unique_ptr<Verifier> Undemanding(std::unique_ptr<Verifier> right);
-// `right` with the temperature of `rule` taken back in the rows of nodes
-// without draws, as the sampler published with EAGLE-1 has it. What the rule
-// truncates stays away, which there it does not.
+// Returns `right` with the temperature of `rule` undone in the rows of nodes
+// without draws, as in the sampler published with EAGLE-1. Unlike that sampler,
+// tokens that the rule truncates stay excluded.
 std::unique_ptr<Verifier> UntemperedBonus(std::unique_ptr<Verifier> right,
                                           const SamplingRule& rule);
 

@@ -21,10 +21,10 @@
 namespace banyan {
 namespace {
 
-const std::vector<DraftLaw>& AllLaws() {
-  static const auto& laws = *new std::vector<DraftLaw>{
-      DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
-      DraftLaw::kDeterministic};
+const std::vector<DrawKind>& AllLaws() {
+  static const auto& laws = *new std::vector<DrawKind>{
+      DrawKind::kIndependent, DrawKind::kWithoutReplacement,
+      DrawKind::kDeterministic};
   return laws;
 }
 
@@ -92,7 +92,7 @@ class DrawsAgain : public Verifier {
 class StopsEarly : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DraftLaw::kIndependent}, .chain = true, .one_list = true};
+    return {.laws = {DrawKind::kIndependent}, .chain = true, .one_list = true};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

@@ -25,7 +25,7 @@ struct MachineFiles {
 
 // What all files say of one cell.
 struct CellRecords {
-  // The cell's, with the beginning of the experiment's hash behind it if two
+  // The cell's name, followed by the beginning of the experiment's hash if two
   // experiments have cells of one name.
   std::string name;
   std::string baseline;  // that name of its baseline; empty: it is its own

@@ -38,8 +38,8 @@ std::string Marks(const records::Cell& cell) {
   return absl::StrJoin(marks, ", ");
 }
 
-std::string LawName(records::Law law) {
-  return absl::AsciiStrToLower(records::Law_Name(law));
+std::string DrawKindName(records::DrawKind kind) {
+  return absl::AsciiStrToLower(records::DrawKind_Name(kind));
 }
 
 }  // namespace banyan

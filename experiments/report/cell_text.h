@@ -14,15 +14,17 @@ std::string TargetName(const records::Cell& cell);
 // Whether some drafter of it carries what it learnt from prompt to prompt.
 bool IsWarm(const records::Cell& cell);
 
-// What a reader must know before believing a number: "LOSSY" if the method does
-// not keep the target's law, "warm" if it learns from one prompt for the next,
-// "grown (NAME)" if the target is a grown model,
-// "HEADS at the cost of NAME" if heads grew with it and their cost did not.
-// Empty if there is nothing to say.
+// Returns the marks of a cell, which a reader of its numbers must know:
+// - "NOT LOSSLESS" if its texts refute its claim to be lossless;
+// - "LOSSY" if the method does not keep the target distribution;
+// - "warm" if it carries what it learnt from prompt to prompt;
+// - "grown (NAME)" if the target is a grown model;
+// - "HEADS at the cost of NAME" if heads grew with it and their cost did not.
+// Empty if none applies.
 std::string Marks(const records::Cell& cell);
 
 // "independent", "without_replacement", "deterministic".
-std::string LawName(records::Law law);
+std::string DrawKindName(records::DrawKind kind);
 
 }  // namespace banyan
 

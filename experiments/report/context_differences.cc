@@ -36,7 +36,7 @@ std::string TrunksText(const records::Cell& cell) {
   return absl::StrJoin(
       cell.trunks(), " + ", [](std::string* out, const records::Trunk& trunk) {
         absl::StrAppend(out, trunk.drafter(), " ", trunk.policy(), " ",
-                        LawName(trunk.law()));
+                        DrawKindName(trunk.draws()));
       });
 }
 

@@ -63,18 +63,6 @@ absl::StatusOr<std::vector<const MetricRow*>> Metrics(
   return metrics;
 }
 
-absl::Status CheckAxes(const std::vector<std::string>& names,
-                       const std::vector<std::string>& axes) {
-  std::vector<absl::string_view> known(axes.begin(), axes.end());
-  known.insert(known.end(), std::begin(kProperties), std::end(kProperties));
-  known.insert(known.end(), {"kind", "machine"});  // where cells are split
-  for (const std::string& name : names)
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      return absl::InvalidArgumentError(
-          absl::StrCat("--group: ", UnknownName("axis", name, known)));
-  return absl::OkStatus();
-}
-
 std::string GroupTitle(const records::Cell& cell,
                        const std::vector<std::string>& axes) {
   return absl::StrJoin(
@@ -201,11 +189,25 @@ std::string AxisValue(const records::Cell& cell, const std::string& axis) {
   return Property(cell, axis);
 }
 
+absl::Status CheckAxes(const std::string& option,
+                       const std::vector<std::string>& names,
+                       const Summary& summary) {
+  std::vector<absl::string_view> known(summary.axes.begin(),
+                                       summary.axes.end());
+  known.insert(known.end(), std::begin(kProperties), std::end(kProperties));
+  known.insert(known.end(), {"kind", "machine"});  // where cells are split
+  for (const std::string& name : names)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return absl::InvalidArgumentError(
+          absl::StrCat(option, ": ", UnknownName("axis", name, known)));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Summary> Summarise(const RecordSet& set,
                                   const SummaryOptions& options) {
   Summary summary = {.axes = Axes(set), .costs = options.costs};
   BANYAN_ASSIGN_OR_RETURN(summary.metrics, Metrics(options));
-  BANYAN_RETURN_IF_ERROR(CheckAxes(options.group, summary.axes));
+  BANYAN_RETURN_IF_ERROR(CheckAxes("--group", options.group, summary));
   summary.groups = GroupCells(set, options.group);
   BANYAN_RETURN_IF_ERROR(ChooseReferences(set, options.reference, summary));
   Bootstrap bootstrap;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/metrics/metric.h"
@@ -53,6 +54,12 @@ struct Summary {
 // The value of an axis, or of a property that cells can be grouped by; empty if
 // the cell has none.
 std::string AxisValue(const records::Cell& cell, const std::string& axis);
+
+// Fails, naming the option, if one of `names` is neither an axis of the cells
+// nor a property that they can be grouped by.
+absl::Status CheckAxes(const std::string& option,
+                       const std::vector<std::string>& names,
+                       const Summary& summary);
 
 // Fails on metrics, axes, cells and methods that there are not, with the
 // nearest name, and on metrics of stated costs without them. The set and the

@@ -6,32 +6,17 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "experiments/metrics/bootstrap.h"
 #include "experiments/metrics/cell_counts.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/report/cell_text.h"
+#include "experiments/report/csv.h"
 #include "experiments/report/numbers.h"
 #include "experiments/report/summary.h"
 
 namespace banyan {
 namespace {
-
-std::string Quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
-}
-
-std::string Line(const std::vector<std::string>& fields) {
-  return absl::StrCat(
-      absl::StrJoin(fields, ",",
-                    [](std::string* out, const std::string& field) {
-                      out->append(Quoted(field));
-                    }),
-      "\n");
-}
 
 bool HasReference(const Summary& summary) {
   for (const SummaryGroup& group : summary.groups)
@@ -40,28 +25,20 @@ bool HasReference(const Summary& summary) {
   return false;
 }
 
-// Value, low and high.
-void AddNumbers(const Estimate& estimate, std::vector<std::string>& fields) {
-  fields.push_back(ExactNumber(estimate.value));
-  const bool known = estimate.interval.has_value();
-  fields.push_back(known ? ExactNumber(estimate.interval->low) : "");
-  fields.push_back(known ? ExactNumber(estimate.interval->high) : "");
-}
-
 std::string NumberLine(const std::vector<std::string>& begin,
                        const std::string& key, const Estimate& estimate,
                        const KeyedEstimates* differences) {
   std::vector<std::string> fields = begin;
   fields.push_back(key);
-  AddNumbers(estimate, fields);
+  AddEstimate(estimate, fields);
   fields.push_back(absl::StrCat(estimate.prompts));
-  if (differences == nullptr) return Line(fields);
+  if (differences == nullptr) return CsvLine(fields);
   const auto difference = differences->find(key);
   if (difference == differences->end())
     fields.insert(fields.end(), 3, "");
   else
-    AddNumbers(difference->second, fields);
-  return Line(fields);
+    AddEstimate(difference->second, fields);
+  return CsvLine(fields);
 }
 
 // What every cell has, beside its name. Programs join records of several
@@ -114,7 +91,7 @@ std::string ToCsv(const Summary& summary) {
   if (has_reference)
     for (const char* name : {"difference", "difference_low", "difference_high"})
       header.emplace_back(name);
-  std::string csv = Line(header);
+  std::string csv = CsvLine(header);
   for (const SummaryGroup& group : summary.groups)
     for (const SummaryRow& row : group.rows)
       csv += RowLines(summary, row, has_reference);

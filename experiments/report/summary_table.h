@@ -16,8 +16,8 @@ namespace banyan {
 std::vector<std::string> DefaultMetrics(const StatedCosts* costs);
 
 enum class Detail {
-  // Intervals of the speed, measured and predicted by stated costs, alone;
-  // differences of these, of tokens a pass and of milliseconds a token.
+  // Intervals only of the speed, measured and predicted by stated costs;
+  // differences of both, of tokens per pass and of milliseconds per token.
   kBrief,
   kFull,  // intervals and differences of all
 };

@@ -50,11 +50,24 @@ Row Escaped(const Row& row, const Escape& escape) {
   return escaped;
 }
 
+// The rows with every text escaped and what is bold between two signs.
+template <typename Escape>
+std::vector<Row> Written(const Table::Section& section, const Escape& escape,
+                         absl::string_view before, absl::string_view after) {
+  std::vector<Row> rows;
+  for (const Row& row : section.rows) rows.push_back(Escaped(row, escape));
+  for (const auto& [row, column] : section.bold) {
+    std::string& text = rows[row][column];
+    text = absl::StrCat(before, text, after);
+  }
+  return rows;
+}
+
 // `table` with names of any origin in it, fit for a terminal.
 Table VisibleTable(Table table) {
   for (Table::Section& section : table.sections) {
     section.title = Visible(section.title);
-    for (Row& row : section.rows) row = Escaped(row, Visible);
+    section.rows = Written(section, Visible, "", "*");
   }
   for (std::string& note : table.notes) note = VisibleLines(note);
   for (std::string& warning : table.warnings) warning = VisibleLines(warning);
@@ -98,7 +111,7 @@ std::string LatexText(const std::string& text) {
 }
 
 std::string LatexLine(const Row& row) {
-  return absl::StrCat(absl::StrJoin(Escaped(row, LatexText), " & "), " \\\\\n");
+  return absl::StrCat(absl::StrJoin(row, " & "), " \\\\\n");
 }
 
 }  // namespace
@@ -133,8 +146,8 @@ std::string ToMarkdown(const Table& table) {
       absl::StrAppend(&out, "### ", MarkdownText(section.title), "\n\n");
     absl::StrAppend(&out, MarkdownLine(Escaped(table.header, MarkdownText)),
                     MarkdownLine(rule));
-    for (const Row& row : section.rows)
-      out += MarkdownLine(Escaped(row, MarkdownText));
+    for (const Row& row : Written(section, MarkdownText, "**", "**"))
+      out += MarkdownLine(row);
   }
   for (const std::string& note : table.notes)
     absl::StrAppend(&out, "\n", MarkdownText(note), "\n");
@@ -150,13 +163,15 @@ std::string ToLatex(const Table& table) {
                     "\n");
   absl::StrAppend(&out, "% \\usepackage{booktabs}\n\\begin{tabular}{",
                   std::string(texts, 'l'), std::string(columns - texts, 'r'),
-                  "}\n\\toprule\n", LatexLine(table.header));
+                  "}\n\\toprule\n",
+                  LatexLine(Escaped(table.header, LatexText)));
   for (const Table::Section& section : table.sections) {
     out += "\\midrule\n";
     if (!section.title.empty())
       absl::StrAppend(&out, "\\multicolumn{", columns, "}{l}{",
                       LatexText(section.title), "} \\\\\n");
-    for (const Row& row : section.rows) out += LatexLine(row);
+    for (const Row& row : Written(section, LatexText, "\\textbf{", "}"))
+      out += LatexLine(row);
   }
   out += "\\bottomrule\n\\end{tabular}\n";
   for (const std::string& note : table.notes)

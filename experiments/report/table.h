@@ -3,7 +3,9 @@
 #define BANYAN_EXPERIMENTS_REPORT_TABLE_H_
 
 #include <cstddef>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace banyan {
@@ -13,6 +15,7 @@ struct Table {
   struct Section {
     std::string title;  // empty: none
     std::vector<std::vector<std::string>> rows;
+    std::set<std::pair<std::size_t, std::size_t>> bold;  // row and column
   };
 
   std::vector<std::string> header;
@@ -22,11 +25,11 @@ struct Table {
   std::vector<std::string> notes;     // sentences below
 };
 
-// Columns as wide as their widest text.
+// Columns as wide as their widest text; "*" marks bold texts.
 std::string ToText(const Table& table);
 // Pipe tables, one a section, titles as headings.
 std::string ToMarkdown(const Table& table);
-// A tabular of the package booktabs; notes are comments behind it.
+// A tabular of the package booktabs, followed by the notes as comments.
 std::string ToLatex(const Table& table);
 
 }  // namespace banyan

@@ -48,8 +48,8 @@ absl::StatusOr<Wanted> WantedBy(const PreparedCell& cell,
   return wanted;
 }
 
-// The target holds so many tokens. Drafters that do not draft nothing behind
-// what they hold.
+// Fails unless prompt and answers fit the target's context. A drafter with a
+// shorter context is no error: it drafts nothing after the end of its context.
 absl::Status CheckRoom(const PreparedCell& cell, int asked, int answered) {
   const int limit = cell.target.model->context_limit();
   if (asked + answered <= limit) return absl::OkStatus();

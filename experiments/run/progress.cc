@@ -79,7 +79,7 @@ std::vector<std::string> RunProgress::Table() const {
   }
   std::vector<std::string> lines = {
       absl::StrFormat("%s %12s %13s %9s", Padded("method", kNameColumns),
-                      "ms a token", "tokens a pass", "speed")};
+                      "ms a token", "tokens per pass", "speed")};
   for (const std::string& name : names) {
     const Work& sum = total[name];
     const auto& [base, own] = paired[name];

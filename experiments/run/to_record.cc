@@ -17,7 +17,7 @@ void AddList(const DrawList& list, int node, double overlap,
   records::DrawList& to = *out.add_lists();
   to.set_node(node);
   to.set_trunk(list.trunk);
-  to.set_law(ToRecord(list.law));
+  to.set_draws(ToRecord(list.law));
   to.set_shared(list.shared_draws);
   to.set_overlap(overlap);
   for (const Draw& draw : list.draws) {
@@ -47,13 +47,13 @@ void AddTree(const DraftTree& tree, const TargetFacts& facts,
 
 }  // namespace
 
-records::Law ToRecord(DraftLaw law) {
+records::DrawKind ToRecord(DrawKind law) {
   switch (law) {
-    case DraftLaw::kIndependent:
+    case DrawKind::kIndependent:
       return records::INDEPENDENT;
-    case DraftLaw::kWithoutReplacement:
+    case DrawKind::kWithoutReplacement:
       return records::WITHOUT_REPLACEMENT;
-    case DraftLaw::kDeterministic:
+    case DrawKind::kDeterministic:
       return records::DETERMINISTIC;
   }
   return records::INDEPENDENT;

@@ -9,7 +9,7 @@
 
 namespace banyan {
 
-records::Law ToRecord(DraftLaw law);
+records::DrawKind ToRecord(DrawKind law);
 records::Stop ToRecord(StopReason reason);
 
 // Adds a round, with its emitted tokens and what the target says of them.

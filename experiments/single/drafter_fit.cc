@@ -129,7 +129,7 @@ class Comparison {
                     .drafter = absl::StrCat(held)};
     if (held < target_.model->context_limit())
       fact.problem =
-          absl::StrCat("it drafts nothing behind ", Counted(held, "token"));
+          absl::StrCat("it drafts nothing after ", Counted(held, "token"));
     fit_.facts.push_back(std::move(fact));
   }
 
@@ -182,7 +182,8 @@ std::string DrafterFit::Verdict() const {
   if (!Fits())
     return absl::StrCat("does not fit: ", absl::StrJoin(refused, "; "));
   if (IsWeak())
-    others.insert(others.begin(), "its laws are far from the target's");
+    others.insert(others.begin(),
+                  "its distributions are far from the target's");
   const std::string but = absl::StrJoin(others, "; ");
   if (IsWeak()) return absl::StrCat("weak: ", but);
   return but.empty() ? "fits" : absl::StrCat("fits, but ", but);

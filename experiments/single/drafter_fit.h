@@ -1,5 +1,5 @@
-// Whether a small model fits a target as its drafter: what their directories
-// say, beside each other, and how their laws agree.
+// Examines whether a small model fits a target as its drafter: compares their
+// directories, and how well their distributions agree on texts.
 #ifndef BANYAN_EXPERIMENTS_SINGLE_DRAFTER_FIT_H_
 #define BANYAN_EXPERIMENTS_SINGLE_DRAFTER_FIT_H_
 

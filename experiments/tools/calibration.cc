@@ -38,14 +38,15 @@ namespace {
 
 constexpr int kTimedLevels = 4;  // of the chains that are timed
 
-// The method with another policy; the law that its own names is kept.
+// Returns the method with another policy. The draw kind of its own policy is
+// kept, unless the new one names a draw kind.
 absl::StatusOr<Params> WithPolicy(const Params& method, Params policy) {
   if (method.Find("drafters") == nullptr)
     return method.Error("the method has no drafter to calibrate");
   const Params* own = method.Find("policy");
-  const Params* law = own == nullptr ? nullptr : own->Find("law");
-  if (law != nullptr && policy.Find("law") == nullptr) {
-    BANYAN_ASSIGN_OR_RETURN(policy, WithValue(policy, "law", *law));
+  const Params* law = own == nullptr ? nullptr : own->Find("draws");
+  if (law != nullptr && policy.Find("draws") == nullptr) {
+    BANYAN_ASSIGN_OR_RETURN(policy, WithValue(policy, "draws", *law));
   }
   return WithValue(Without(method, "trunks"), "policy", policy);
 }
@@ -71,7 +72,7 @@ void CountRanks(const RoundRecord& round, Shares& shares) {
     if (draws[i].child == round.verdict.path.front()) return Hit(i, shares);
 }
 
-// Where a token stands among the candidates of a law; -1 if it has no mass.
+// Returns a token's rank in a distribution, from 0; -1 if it has no mass.
 int RankOf(const Distribution& law, TokenId token) {
   const double mass = law.Mass(token);
   if (!(mass > 0)) return -1;
@@ -203,7 +204,7 @@ std::map<absl::string_view, Params> Measured(const Calibration& calibration) {
   std::map<absl::string_view, Params> values = {
       {"drafter", Params::Scalar(calibration.drafter)},
       {"verifier", Params::Scalar(calibration.verifier)},
-      {"law", Params::Scalar(calibration.law)},
+      {"draws", Params::Scalar(calibration.law)},
       {"temperature", Params::Scalar(absl::StrCat(calibration.temperature))},
       {"tokens", Params::Scalar(absl::StrCat(calibration.tokens))},
       {"nodes", Params::Scalar(absl::StrCat(ranks.trials))},
@@ -239,7 +240,7 @@ std::map<absl::string_view, Params> Measured(const Calibration& calibration) {
 
 ShareInterval WilsonInterval(std::int64_t hits, std::int64_t trials) {
   if (trials == 0) return {};
-  constexpr double kZ = 1.959963984540054;  // 95 % of a normal law
+  constexpr double kZ = 1.959963984540054;  // 95 % of a normal distribution
   const double n = static_cast<double>(trials);
   const double p = static_cast<double>(hits) / n;
   const double scale = 1 / (1 + kZ * kZ / n);
@@ -274,10 +275,10 @@ absl::StatusOr<Calibration> Calibrate(
   if (const int count = trunk.drafter->traits().depth_heads; count > 0) {
     Params line = Named("chain", "gamma", Params::Scalar(absl::StrCat(count)));
     BANYAN_ASSIGN_OR_RETURN(
-        line, WithValue(line, "law", Params::Scalar("deterministic")));
+        line, WithValue(line, "draws", Params::Scalar("deterministic")));
     BANYAN_ASSIGN_OR_RETURN(const Params deep, WithPolicy(task.method, line));
     BANYAN_ASSIGN_OR_RETURN(heads, ReadMethodFile(deep, task.context));
-    heads.decoder->StayOnHost();  // whole laws are looked at
+    heads.decoder->StayOnHost();  // whole distributions are read
   }
   SeededSource random(task.seed);
   int done = 0;

@@ -1,18 +1,18 @@
-// Calibration: how often a drafter's draws are accepted, by their rank.
+// Calibration: measures how often a drafter's draws are accepted, by rank.
 //
-// The method's drafter draws `ranks` tokens at the root and none below, by the
-// law and for the verifier of the method; the share of rounds that accept the
-// b-th draw is p_b as tree/optimize/sequoia.h uses it. Contexts are those of
-// the target's own output, which every lossless method has.
+// The method's drafter draws `ranks` tokens at the root and none below, with
+// the draw kind and the verifier of the method. The share of rounds that accept
+// the b-th draw is p_b of tree/optimize/sequoia.h. The contexts are the
+// target's own output, which every lossless method gives.
 //
-// Heads (DrafterTraits::depth_heads) do not depend on the path. For them, on
-// the same output, the share of positions at which the token that came is head
-// i's r-th candidate: what the policy `static` grows a tree by.
+// Heads (DrafterTraits::depth_heads) do not depend on the path. A second run
+// counts, on the same output, the share of positions whose token is head i's
+// r-th candidate; the policy `static` grows its tree by these shares.
 //
-// Timed, a third run drafts chains and takes the median, over rounds, of what a
-// drafted level costs beside the target's pass: drafting, and its share of
-// deriving, verifying and committing. A pass of the drafter alone, as `banyan
-// measure` times it, is less.
+// With `timed`, a third run drafts chains. It takes the median, over rounds, of
+// the cost of a drafted level beside the target's pass: drafting, and its share
+// of deriving, verifying and committing. A pass of the drafter alone, as
+// `banyan measure` times it, costs less.
 #ifndef BANYAN_EXPERIMENTS_TOOLS_CALIBRATION_H_
 #define BANYAN_EXPERIMENTS_TOOLS_CALIBRATION_H_
 
@@ -46,7 +46,7 @@ struct Calibration {
 };
 
 struct CalibrationTask {
-  Params method;  // a file with one drafter; its policy's law counts
+  Params method;  // a file with one drafter; its policy's draw kind counts
   MethodContext context;
   std::vector<Prompt> prompts;
   StopRule stop;

@@ -48,10 +48,10 @@ std::vector<TokenId> AnyTokens(int count, int vocab) {
   return tokens;
 }
 
-// Passes of one size behind a context, as decoding runs them: where the device
-// runs rounds alone, a recorded round of a tree of as many nodes, of which it
-// judges the root. Such rounds commit a token each, so the text is begun anew
-// once it has grown.
+// Runs passes of one size after a context, as decoding does. Where the device
+// runs rounds alone, a pass is a recorded round with a tree of `tokens` nodes,
+// of which the device judges the root. Such a round commits a token, so the
+// text starts again once it has grown by kGrowth tokens.
 class Passes {
  public:
   Passes(const Model& model, int context, int tokens)

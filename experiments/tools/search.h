@@ -1,8 +1,8 @@
-// Search: which part of the target drafts best for the whole.
+// Search: finds the part of the target that drafts best for the whole target.
 //
-// The method's one drafter is early_exit or skip; all else of the method stays
-// as its file says. A candidate is an exit, or the set of blocks that are
-// skipped. It is rated by decoding the prompts with it: its speed is
+// The method's one drafter is early_exit or skip; the rest of the method stays
+// as in its file. A candidate is an exit, or a set of skipped blocks. It is
+// rated by decoding the prompts with it: its speed is
 //
 //   tokens per round x median time of a plain token / median time of a round,
 //
@@ -11,14 +11,15 @@
 // The walk begins at a random candidate and moves to the first neighbour that
 // is faster, in a random order: for an exit any other exit, the nearest ones
 // first; for a set any with one block more or less. Where no neighbour is
-// faster it begins anew elsewhere, until so many candidates are rated.
-// Randomness is the seed's, so the walk is the same whenever ratings are: those
-// of an earlier run are taken as they were, and the search goes on behind them.
+// faster it begins again elsewhere, until SearchTask::steps candidates are
+// rated. Randomness comes from the seed, so equal ratings give the same walk:
+// the ratings of an earlier run are reused, and the search continues after
+// them.
 //
-// What differs from Draft & Verify (Zhang et al., arXiv:2309.08168), which
-// searches the blocks to skip by Bayesian optimisation: that rates sets far
-// apart and models the speed between them. A walk needs no model of the speed,
-// can be read from its file of ratings, and ends in a set that no single block
+// Draft & Verify (Zhang et al., arXiv:2309.08168) differs: it searches the
+// blocks to skip by Bayesian optimisation, which rates sets far apart and
+// models the speed between them. A walk needs no model of the speed, can be
+// read from its file of ratings, and ends in a set that no single block
 // improves.
 #ifndef BANYAN_EXPERIMENTS_TOOLS_SEARCH_H_
 #define BANYAN_EXPERIMENTS_TOOLS_SEARCH_H_

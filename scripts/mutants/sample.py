@@ -1,5 +1,5 @@
-"""Which mutants are planted: so many of each group, in an order that a seed
-makes and that edits elsewhere leave as it was."""
+"""Chooses the mutants to plant, evenly from all groups. The order depends on a
+seed; edits elsewhere do not change it."""
 
 import hashlib
 import pathlib

@@ -12,7 +12,7 @@
 
 namespace banyan {
 
-// The cases keep a reference to the laws, which must outlive the run.
+// The cases keep a reference to `laws`, which must outlive the run.
 void RegisterVerify(const MadeUpLaws& laws);
 void RegisterTree(const MadeUpLaws& laws);
 void RegisterOptimize();

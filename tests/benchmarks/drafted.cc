@@ -34,7 +34,7 @@ Shape ThreeLevels(int nodes) {
 }
 
 TrunkTree DraftedTree(const MadeUpLaws& laws, bool dense,
-                      const TreePolicy& policy, DraftLaw law,
+                      const TreePolicy& policy, DrawKind law,
                       std::uint32_t round) {
   constexpr int kNoLimit = 1 << 20;
   MadeUpDrafter drafter(laws, dense);

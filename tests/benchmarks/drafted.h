@@ -1,4 +1,4 @@
-// Trees for the benchmarks, grown from made-up laws.
+// Trees for the benchmarks, grown from made-up distributions.
 #ifndef BANYAN_TESTS_BENCHMARKS_DRAFTED_H_
 #define BANYAN_TESTS_BENCHMARKS_DRAFTED_H_
 
@@ -22,7 +22,7 @@ Shape ThreeLevels(int nodes);
 
 // One trunk's tree of round `round`, drawn by a SeededSource.
 TrunkTree DraftedTree(const MadeUpLaws& laws, bool dense,
-                      const TreePolicy& policy, DraftLaw law,
+                      const TreePolicy& policy, DrawKind law,
                       std::uint32_t round);
 
 }  // namespace banyan

@@ -35,28 +35,28 @@ namespace {
 
 constexpr int kHistories[] = {512, 4096};
 
-std::unique_ptr<Drafter> MakeNGram(int history, DraftLaw law) {
-  const bool greedy = law == DraftLaw::kDeterministic;
+std::unique_ptr<Drafter> MakeNGram(int history, DrawKind law) {
+  const bool greedy = law == DrawKind::kDeterministic;
   return std::make_unique<NGram>(
       kTextVocabSize, NGramOptions{.history = history},
       SamplingRule({.temperature = greedy ? 0.0 : 1.0}));
 }
 
-std::unique_ptr<Drafter> MakeCopy(int history, DraftLaw /*law*/) {
+std::unique_ptr<Drafter> MakeCopy(int history, DrawKind /*law*/) {
   return std::make_unique<Copy>(kTextVocabSize,
                                 CopyOptions{.history = history});
 }
 
 struct Case {
   const char* name;
-  std::unique_ptr<Drafter> (*make)(int history, DraftLaw law);
-  DraftLaw law;
+  std::unique_ptr<Drafter> (*make)(int history, DrawKind law);
+  DrawKind law;
 };
 
 constexpr Case kCases[] = {
-    {"ngram/independent", MakeNGram, DraftLaw::kIndependent},
-    {"ngram/deterministic", MakeNGram, DraftLaw::kDeterministic},
-    {"copy/deterministic", MakeCopy, DraftLaw::kDeterministic},
+    {"ngram/independent", MakeNGram, DrawKind::kIndependent},
+    {"ngram/deterministic", MakeNGram, DrawKind::kDeterministic},
+    {"copy/deterministic", MakeCopy, DrawKind::kDeterministic},
 };
 
 void TimeRound(benchmark::State& state, const Case& drafter_case, int history) {

@@ -1,10 +1,10 @@
-// What the kernels of one layer load and store, as the host device counts it,
-// beside the least there is to move; and the time that a GPU's limits would
-// allow, which is an estimate and no measurement.
+// Prints what the kernels of one layer load and store, as the host device
+// counts it, beside the least that must move; and the time that a GPU's limits
+// would allow, which is an estimate, not a measurement.
 //
 //   kernel_traffic [rows ...]
 //
-// Layers of the shapes of 1.1B and 7B models, bfloat16, behind 4,096 committed
+// Layers of the shapes of 1.1B and 7B models, bfloat16, after 4,096 committed
 // tokens; `rows` are nodes of a tree, 1 and 64 if none is given.
 #include <algorithm>
 #include <cstddef>
@@ -83,7 +83,7 @@ class Layer {
                            .bias = {},
                            .epsilon = 1e-5F,
                            .y = normed};
-    std::printf("%s, %d rows behind %d tokens\n", shape_.name, rows_,
+    std::printf("%s, %d rows after %d tokens\n", shape_.name, rows_,
                 kCommitted);
     std::printf("  %-22s %10s %10s %10s %7s %9s\n", "", "loaded MB",
                 "stored MB", "least MB", "ratio", "least us");

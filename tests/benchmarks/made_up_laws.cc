@@ -18,7 +18,7 @@
 namespace banyan {
 namespace {
 
-// The token's rank in the order of law `index` is a bijection of the token: the
+// The rank of a token in distribution `index` is a bijection of the token: the
 // factor is a prime that does not divide the size of the vocabulary.
 std::vector<double> TargetLogits(int index) {
   constexpr std::uint64_t kFactor = 7919;

@@ -1,5 +1,5 @@
-// Laws of the size of a language model's, without one: what the benchmarks
-// draft from and verify against.
+// Makes target and draft distributions of a language model's size, without a
+// model. The benchmarks draft from them and verify against them.
 #ifndef BANYAN_TESTS_BENCHMARKS_MADE_UP_LAWS_H_
 #define BANYAN_TESTS_BENCHMARKS_MADE_UP_LAWS_H_
 
@@ -15,10 +15,11 @@
 
 namespace banyan {
 
-// `kCount` pairs of a target's and a drafter's law, made once: making them is
-// not what is timed. 64 dense pairs are 32 MiB, more than fits in a core's own
-// caches, as in a real round. A target law is a Zipf law over the tokens in
-// some order; the drafter's logits are the target's with noise added.
+// Holds `kCount` pairs of a target and a draft distribution. They are made
+// once, since making them is not timed. 64 dense pairs are 32 MiB, more than
+// fits in a core's own caches, as in a real round. A target distribution is
+// Zipf's over the tokens in some order; the drafter's logits are the target's
+// with noise added.
 class MadeUpLaws {
  public:
   static constexpr int kVocabSize = 32000;
@@ -42,17 +43,17 @@ class MadeUpLaws {
     return laws[static_cast<std::size_t>(index)];
   }
 
-  std::vector<double> logits_;  // of the first target law
+  std::vector<double> logits_;  // of the first target distribution
   std::vector<Distribution> targets_;
   std::vector<Distribution> dense_;
   std::vector<Distribution> sparse_;
 };
 
-// Proposes the law of a node's path. Costs nothing but the hash of the path.
+// Proposes the distribution of a node's path. Costs only the path's hash.
 class MadeUpDrafter : public Drafter {
  public:
   MadeUpDrafter(const MadeUpLaws& laws, bool dense)
-      : Drafter({.laws = EveryLaw()}, /*carried=*/nullptr),
+      : Drafter({.laws = EveryDrawKind()}, /*carried=*/nullptr),
         laws_(laws),
         dense_(dense) {}
 

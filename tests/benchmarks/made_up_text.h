@@ -10,8 +10,8 @@ namespace banyan {
 
 inline constexpr int kTextVocabSize = 32'000;
 
-// Text in which phrases come again: one of 200 phrases of 8 tokens, and after
-// it a token of Zipf's law, as after a common word.
+// Returns token `index` of a text with repeated phrases: one of 200 phrases of
+// 8 tokens, then a token of Zipf's distribution, as after a common word.
 TokenId TextAt(std::uint64_t index);
 
 }  // namespace banyan

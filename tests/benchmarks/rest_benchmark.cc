@@ -46,7 +46,7 @@ constexpr int kTexts = 1 << 14;
 constexpr std::size_t kTextTokens = 32;
 constexpr int kNodes = 64;
 
-// Words of Zipf's law, each after one of a few that it is often after.
+// Words of Zipf's distribution, each after one of its few usual predecessors.
 std::vector<TokenId> MadeDocument(std::uint64_t number) {
   constexpr int kWords = 2000;
   std::vector<TokenId> tokens(1000);
@@ -125,7 +125,7 @@ void TimeRound(benchmark::State& state, bool with_tree) {
   const std::vector<std::vector<TokenId>> texts = Texts(*index);
   Rest drafter(index, index->manifest().vocab_size, {}, SamplingRule());
   const BestFirst policy({.budget = kNodes});
-  const DraftLaw law = DraftLaw::kDeterministic;
+  const DrawKind law = DrawKind::kDeterministic;
   SeededSource random(1);
   Context context;
   context.tokens = texts.front();

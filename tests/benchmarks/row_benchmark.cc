@@ -43,7 +43,7 @@ void TimeDraw(benchmark::State& state, const MadeUpLaws& laws) {
   }
 }
 
-// So many refused draws at one node, each from another proposal.
+// Times `draws` rejected draws at one node, each from another proposal.
 void TimeRefuse(benchmark::State& state, const MadeUpLaws& laws, bool dense,
                 int draws) {
   int node = 0;

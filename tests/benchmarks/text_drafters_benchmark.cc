@@ -168,7 +168,7 @@ class Rounds {
   // How many tokens were drafted.
   int Run() {
     absl::StatusOr<TrunkTree> tree = DraftTrunk(
-        {*drafter_, *session_, *policy_, DraftLaw::kDeterministic, 0}, context_,
+        {*drafter_, *session_, *policy_, DrawKind::kDeterministic, 0}, context_,
         {.max_depth = 100}, Chance(random_, context_.prompt, context_.round));
     Check(tree.ok(), "these drafters do not fail");
     for (int i = 0; i < kTokensOfRound; ++i) context_.tokens.push_back(Next());
@@ -193,7 +193,7 @@ class Rounds {
   std::uint64_t next_ = 0;
   Context context_;
   SeededSource random_{1};
-  const TrunkTree bare_{0, 0, DraftLaw::kDeterministic};
+  const TrunkTree bare_{0, 0, DrawKind::kDeterministic};
   DraftTree observed_ = Merge({&bare_, 1});  // for who looks at it
   const MadeUpScores scores_;
   const Verdict verdict_;

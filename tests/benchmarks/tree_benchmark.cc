@@ -24,11 +24,11 @@ namespace {
 
 constexpr int kSizes[] = {64, 256, 1024};
 
-// A policy for so many nodes, and the law it grows by.
+// A policy for `nodes` nodes, and the draw kind it grows by.
 struct Growth {
   const char* name;
   std::unique_ptr<TreePolicy> (*policy)(int nodes);
-  DraftLaw law;
+  DrawKind law;
 };
 
 std::unique_ptr<TreePolicy> Expansion(int nodes) {
@@ -40,12 +40,12 @@ std::unique_ptr<TreePolicy> MakeBestFirst(int nodes) {
 }
 
 constexpr Growth kGrowths[] = {
-    {"expansion/independent", Expansion, DraftLaw::kIndependent},
-    {"expansion/without_replacement", Expansion, DraftLaw::kWithoutReplacement},
-    {"expansion/deterministic", Expansion, DraftLaw::kDeterministic},
+    {"expansion/independent", Expansion, DrawKind::kIndependent},
+    {"expansion/without_replacement", Expansion, DrawKind::kWithoutReplacement},
+    {"expansion/deterministic", Expansion, DrawKind::kDeterministic},
     {"best_first/without_replacement", MakeBestFirst,
-     DraftLaw::kWithoutReplacement},
-    {"best_first/deterministic", MakeBestFirst, DraftLaw::kDeterministic},
+     DrawKind::kWithoutReplacement},
+    {"best_first/deterministic", MakeBestFirst, DrawKind::kDeterministic},
 };
 
 void TimeGrow(benchmark::State& state, const Growth& growth, int nodes,
@@ -61,7 +61,7 @@ void TimeGrow(benchmark::State& state, const Growth& growth, int nodes,
 
 TrunkTree TreeOf(const MadeUpLaws& laws, int nodes) {
   return DraftedTree(laws, /*dense=*/false, *Expansion(nodes),
-                     DraftLaw::kWithoutReplacement, /*round=*/0);
+                     DrawKind::kWithoutReplacement, /*round=*/0);
 }
 
 void TimeMerge(benchmark::State& state, const MadeUpLaws& laws, int nodes) {

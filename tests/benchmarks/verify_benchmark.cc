@@ -1,9 +1,10 @@
-// Verification of 64 drafted nodes over 32,000 tokens, by every verifier of the
-// catalogue: a tree <4, 3, 4>, or a chain of 64 for those that take chains,
-// drawn by the law the verifier prefers. The target's rows are made beforehand.
+// Times the verification of 64 drafted nodes over 32,000 tokens, by every
+// verifier of the catalogue: a tree <4, 3, 4>, or a chain of 64 for verifiers
+// of chains, drawn with the draw kind that the verifier prefers. The target's
+// rows are made beforehand.
 //
-// Counters, per round: `coins` is how many draws needed a coin, `accepted` the
-// length of the path.
+// Counters, per round: `coins` is the number of draws that needed a coin,
+// `accepted` the length of the path.
 #include <benchmark/benchmark.h>
 
 #include <cstddef>

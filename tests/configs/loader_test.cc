@@ -209,5 +209,25 @@ TEST(Loader, RefusesADevice) {
             "/dev/zero: expected an ordinary file, found a device");
 }
 
+// With a note of the present name and the place.
+TEST(Loader, ReadsKeysUnderTheirEarlierNames) {
+  testing::internal::CaptureStderr();
+  const absl::StatusOr<Params> read = ParseYaml(
+      "policy: {law: independent}\nmethods.chain.policy.law: x\nlaws: y\n",
+      "a.yaml");
+  const std::string told = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_NE(read->Find("policy"), nullptr);
+  ASSERT_NE(read->Find("policy")->Find("draws"), nullptr);
+  EXPECT_EQ(read->Find("policy")->Find("draws")->text(), "independent");
+  EXPECT_NE(read->Find("methods.chain.policy.draws"), nullptr);
+  EXPECT_NE(read->Find("laws"), nullptr);
+  EXPECT_EQ(told,
+            "banyan: note: a.yaml:1:10: 'law' is now called 'draws'\n"
+            "banyan: note: a.yaml:2:1: 'law' is now called 'draws'\n");
+  EXPECT_THAT(ParseYaml("draws: a\nlaw: b\n", "a.yaml").status().message(),
+              testing::HasSubstr("key 'draws' is given twice"));
+}
+
 }  // namespace
 }  // namespace banyan

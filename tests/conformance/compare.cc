@@ -73,7 +73,7 @@ ExactLaw OneRound(const Pairing& pairing, int horizon) {
 
 Pairing One(std::shared_ptr<TableModel> target, std::string verifier,
             std::string policy, std::shared_ptr<TableModel> drafter,
-            DraftLaw law) {
+            DrawKind law) {
   return {.target = std::move(target),
           .verifier = std::move(verifier),
           .trunks = {{std::move(policy), std::move(drafter), law}}};

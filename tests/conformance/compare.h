@@ -1,4 +1,4 @@
-// Exact laws of pairings, for comparing methods with each other.
+// Computes exact output distributions of pairings, to compare methods.
 #ifndef BANYAN_TESTS_CONFORMANCE_COMPARE_H_
 #define BANYAN_TESTS_CONFORMANCE_COMPARE_H_
 
@@ -12,13 +12,14 @@
 
 namespace banyan {
 
-// The law of one round and what follows it. Ends the test on an error.
+// Returns the output distribution of one round and of the text after the round.
+// Ends the test on an error.
 ExactLaw OneRound(const Pairing& pairing, int horizon = 3);
 
 // A pairing of one trunk.
 Pairing One(std::shared_ptr<TableModel> target, std::string verifier,
             std::string policy, std::shared_ptr<TableModel> drafter,
-            DraftLaw law = DraftLaw::kIndependent);
+            DrawKind law = DrawKind::kIndependent);
 
 // 1 + sum over strings s of min(P(s), Pr[s in the tree]): what no scheme on the
 // pairing's trees can exceed in expected tokens (the one after the path

@@ -20,9 +20,10 @@
 namespace banyan {
 namespace {
 
-// A file of configs/law. Ends the program if it cannot be read.
+// A file of configs/exact. Ends the program if it cannot be read.
 LawFile Read(const std::string& name) {
-  absl::StatusOr<Params> params = LoadYamlFile("configs/law/" + name + ".yaml");
+  absl::StatusOr<Params> params =
+      LoadYamlFile("configs/exact/" + name + ".yaml");
   Check(params.ok(), params.status().message());
   absl::StatusOr<LawFile> file = ReadLawFile(*params);
   Check(file.ok(), file.status().message());
@@ -43,7 +44,7 @@ double Tokens(const std::string& name) {
 
 std::vector<std::string> Names() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator("configs/law"))
+  for (const auto& entry : std::filesystem::directory_iterator("configs/exact"))
     if (entry.path().extension() == ".yaml")
       names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());

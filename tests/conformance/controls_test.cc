@@ -1,5 +1,5 @@
-// The proofs have teeth: every control is caught, by the function that proves
-// the lossless methods, and what it breaks is right or unlawful without it.
+// Every control is caught by the function that proves the lossless methods. The
+// method that a control breaks is right or incompatible without the control.
 #include "experiments/proof/controls.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ constexpr double kRounding = 1e-12;
 std::vector<std::string> Files() {
   std::vector<std::string> files;
   for (const auto& entry :
-       std::filesystem::directory_iterator("configs/law/controls"))
+       std::filesystem::directory_iterator("configs/exact/controls"))
     files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   return files;
@@ -102,7 +102,7 @@ TEST(Controls, AllHaveAFileThatCatchesThem) {
 // What the published sampler gets wrong does not show where it is mostly tried.
 TEST(Controls, AnUntemperedBonusIsRightAtTemperatureOne) {
   absl::StatusOr<Params> file =
-      LoadYamlFile("configs/law/controls/bonus_untempered.yaml");
+      LoadYamlFile("configs/exact/controls/bonus_untempered.yaml");
   ASSERT_TRUE(file.ok()) << file.status();
   absl::StatusOr<ExactLaw> plain = Compute(Without("sampling", *file));
   ASSERT_TRUE(plain.ok()) << plain.status();

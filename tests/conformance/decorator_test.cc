@@ -43,7 +43,7 @@ void ExpectSame(const Drafter& decorated, const Drafter& inner) {
   EXPECT_EQ(OnDevice(decorated), OnDevice(inner));
 }
 
-// Laws and heads are the relay's own matter, and no device runs its rounds.
+// Draw kinds and heads may differ, and no device runs a relay's rounds.
 void ExpectAsItsPart(const Drafter& relay, const Drafter& part) {
   EXPECT_EQ(relay.traits().taps, part.traits().taps);
   EXPECT_EQ(relay.traits().probes, part.traits().probes);

@@ -1,9 +1,10 @@
-// Every drafter of the catalogue keeps the target's law under every lossless
-// verifier that takes one of its laws, by exact enumeration. Rows come from the
-// catalogues, so a new drafter is proven by standing there with its examples.
-// In the second of two rounds, those that learn from the text go by what the
-// first one emitted. Each test holds how many pairings it proved, found
-// unlawful and left out.
+// Every drafter of the catalogue keeps the target distribution under every
+// lossless verifier that takes one of its draw kinds. The check enumerates all
+// outcomes. Rows come from the catalogues, so a new drafter is checked through
+// the examples of its row. In the second of two rounds, drafters that learn
+// from the text use the tokens that the first round emitted. Each test prints
+// how many pairings it proved, found incompatible and left out, and fails if
+// too few are proven.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -56,7 +57,7 @@ TEST_P(EveryDrafter, KeepsTheTargetLawUnderEveryLosslessVerifier) {
     DrafterProof proof(size, temperature);
     for (const std::string& verifier : LosslessVerifiers(temperature))
       for (const char* policy : kPolicies)
-        for (DraftLaw law : kEveryLaw)
+        for (DrawKind law : kDrawKinds)
           proof.Prove({drafter, verifier, policy, law}, proof.Make(drafter),
                       tally);
     // One that reads the target's rows has nothing to say before it read some;
@@ -161,7 +162,7 @@ TEST(DrafterLaw, IsKeptWithWhatAnEarlierPromptLeft) {
     DrafterProof proof({2, 1, 4, 200'000, true}, 1);
     ASSERT_NE(proof.Make(spec)->carried(), nullptr);
     for (const std::string& verifier : LosslessVerifiers(1))
-      for (DraftLaw law : kEveryLaw)
+      for (DrawKind law : kDrawKinds)
         proof.Prove({spec, verifier, "expansion {branching: [2, 1]}", law,
                      /*kind=*/"carried"},
                     std::make_unique<AfterAnEarlierPrompt>(proof, spec), tally);
@@ -182,7 +183,7 @@ TEST(DrafterLaw, IsKeptWithoutACommonToken) {
     ASSERT_TRUE(other.map->common().empty());
     const SamplingRule rule({.temperature = temperature});
     for (const std::string& verifier : LosslessVerifiers(temperature))
-      for (DraftLaw law : kEveryLaw) {
+      for (DrawKind law : kDrawKinds) {
         proof.Prove({"common_tokens", verifier, "chain {gamma: 2}", law},
                     std::make_unique<CommonTokens>(2, other, rule), tally);
         proof.Prove({"retokenized", verifier, "chain {gamma: 2}", law},

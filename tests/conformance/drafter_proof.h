@@ -27,7 +27,7 @@ struct DrafterPairing {
   std::string drafter;
   std::string verifier;
   std::string policy;
-  DraftLaw law;
+  DrawKind law;
   std::string kind = "drafter";  // in the proof record
 };
 

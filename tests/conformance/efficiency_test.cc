@@ -34,7 +34,7 @@ Case At(int seed) {
 
 double Tokens(const Case& at, const std::string& verifier,
               const std::string& policy,
-              DraftLaw law = DraftLaw::kIndependent) {
+              DrawKind law = DrawKind::kIndependent) {
   return OneRound(One(at.target, verifier, policy, at.drafter, law))
       .expected_tokens_per_round;
 }
@@ -76,7 +76,7 @@ TEST(Efficiency, WithoutReplacementIsNeverBelowMultiRound) {
          {"expansion {branching: [2]}", "expansion {branching: [3]}",
           "expansion {branching: [2, 1]}"})
       EXPECT_GE(Tokens(At(seed), "without_replacement", policy,
-                       DraftLaw::kWithoutReplacement),
+                       DrawKind::kWithoutReplacement),
                 Tokens(At(seed), "multi_round", policy) - kRounding)
           << seed << " " << policy;
 }
@@ -84,8 +84,8 @@ TEST(Efficiency, WithoutReplacementIsNeverBelowMultiRound) {
 TEST(Efficiency, TraversalIsNeverBelowMultiRoundOnTheSameTree) {
   double gain = 0;
   for (int seed = 1; seed <= kSeeds; ++seed) {
-    for (DraftLaw law :
-         {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement}) {
+    for (DrawKind law :
+         {DrawKind::kIndependent, DrawKind::kWithoutReplacement}) {
       const char* policy = "expansion {branching: [2, 1]}";
       const double leaves = Tokens(At(seed), "traversal", policy, law);
       const double rounds = Tokens(At(seed), "multi_round", policy, law);

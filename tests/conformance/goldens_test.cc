@@ -1,5 +1,5 @@
-// Laws computed by a second implementation (tests/goldens/law_oracle.py), in
-// exact rationals, against this one.
+// Compares exact output distributions with those of a reference implementation
+// in exact rationals, tests/goldens/law_oracle.py.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

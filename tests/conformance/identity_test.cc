@@ -25,7 +25,7 @@ constexpr double kRounding = 1e-12;
 
 std::shared_ptr<TableModel> Target(int seed) { return Toy({.seed = seed}); }
 
-// Equal laws, and equal acceptance at every depth.
+// Expects equal output distributions, and equal acceptance at every depth.
 void ExpectSame(const ExactLaw& a, const ExactLaw& b, const std::string& what) {
   ASSERT_EQ(a.law.size(), b.law.size()) << what;
   for (const auto& [text, probability] : a.law)
@@ -56,7 +56,7 @@ TEST(Identity, ADrafterEqualToTheTargetIsAcceptedWholly) {
   }
   const ExactLaw law = OneRound(One(Target(1), "without_replacement",
                                     "expansion {branching: [2, 1]}", Target(1),
-                                    DraftLaw::kWithoutReplacement));
+                                    DrawKind::kWithoutReplacement));
   EXPECT_NEAR(law.expected_tokens_per_round, 3, kRounding);
 }
 
@@ -111,7 +111,7 @@ TEST(Identity, RandomOrderChangesNothingForDrawsOfOneDrafter) {
 
 TEST(Identity, MatchAndPointMassHaveOneLawAndOneAcceptance) {
   for (int seed = 1; seed <= 5; ++seed)
-    for (DraftLaw law : {DraftLaw::kIndependent, DraftLaw::kDeterministic})
+    for (DrawKind law : {DrawKind::kIndependent, DrawKind::kDeterministic})
       ExpectSame(
           OneRound(One(Target(seed), "match", "expansion {branching: [2, 1]}",
                        Target(seed + 10), law)),
@@ -125,15 +125,15 @@ TEST(Identity, OneHotProposalsMakeMultiRoundPointMass) {
   for (int seed = 1; seed <= 5; ++seed)
     ExpectSame(OneRound(One(Target(seed), "multi_round",
                             "expansion {branching: [2, 2]}", Target(seed + 10),
-                            DraftLaw::kDeterministic)),
+                            DrawKind::kDeterministic)),
                OneRound(One(Target(seed), "point_mass",
                             "expansion {branching: [2, 2]}", Target(seed + 10),
-                            DraftLaw::kDeterministic)),
+                            DrawKind::kDeterministic)),
                "multi_round on ranked candidates");
 }
 
-// At temperature 0 the target's law is one-hot, so every lossless verifier
-// accepts what greedy accepts, drafter for drafter.
+// At temperature 0 the target distribution is one-hot, so every lossless
+// verifier accepts the same tokens as greedy, with every drafter.
 TEST(Identity, AtTemperatureZeroEveryLosslessVerifierIsGreedy) {
   Tally tally;
   for (int seed = 1; seed <= 5; ++seed) {
@@ -165,7 +165,7 @@ TEST(Identity, RankedCandidatesAreMoreThanOneAtTemperatureZero) {
   const auto drafter = std::make_shared<TableModel>(
       TableModel::Bigram({0.6, 0.3, 0.1}, {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}));
   Pairing pairing = One(target, "greedy", "expansion {branching: [2]}", drafter,
-                        DraftLaw::kDeterministic);
+                        DrawKind::kDeterministic);
   pairing.sampling.temperature = 0;
   EXPECT_NEAR(OneRound(pairing).expected_tokens_per_round, 2, kRounding);
 }

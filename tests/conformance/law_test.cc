@@ -1,7 +1,8 @@
-// Every lossless verifier with every lawful policy keeps the target's law, by
-// exact enumeration. Rows come from the catalogues, so a new row is proven by
-// standing there; each pairing prints its leaves, and each test holds how many
-// it proved, found unlawful and left out.
+// Every lossless verifier with every compatible policy keeps the target
+// distribution. The check enumerates all outcomes. Rows come from the
+// catalogues, so a new row is checked without further code. Each pairing prints
+// its number of leaves. Each test prints how many pairings it proved, found
+// incompatible and left out, and fails if too few are proven.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,9 +58,9 @@ void Prove(const Pairing& pairing, const ProofSize& size, Tally& tally) {
     PrintProven(pairing.verifier, "trunks", "merged");
 }
 
-constexpr DraftLaw kLaws[] = {DraftLaw::kIndependent,
-                              DraftLaw::kWithoutReplacement,
-                              DraftLaw::kDeterministic};
+constexpr DrawKind kLaws[] = {DrawKind::kIndependent,
+                              DrawKind::kWithoutReplacement,
+                              DrawKind::kDeterministic};
 
 double Temperature(const std::string& verifier) {
   return verifier == "greedy" ? 0 : 1;
@@ -72,7 +73,7 @@ TEST_P(EveryVerifier, KeepsTheTargetLawWithEveryLawfulPolicy) {
   const auto& [verifier, size] = GetParam();
   Tally tally;
   for (const std::string& policy : PolicySpecs()) {
-    for (DraftLaw law : kLaws) {
+    for (DrawKind law : kLaws) {
       // With zeros the drafter's support misses tokens of the target.
       for (bool zeros : {false, true}) {
         const auto drafter =
@@ -88,15 +89,16 @@ TEST_P(EveryVerifier, KeepsTheTargetLawWithEveryLawfulPolicy) {
   ExpectCounts(tally, 20);
 }
 
-// Two and three trunks, of equal and of different laws, one of them deeper.
+// Two and three trunks, of equal and of different draw kinds, one of them
+// deeper.
 TEST_P(EveryVerifier, KeepsTheTargetLawOfMergedTrunks) {
   const auto& [verifier, size] = GetParam();
   Tally tally;
   const auto model = [letters = size.letters](int seed, bool zeros) {
     return Toy({.vocab_size = letters, .seed = seed, .zeros = zeros});
   };
-  for (DraftLaw first : kLaws) {
-    for (DraftLaw second : kLaws) {
+  for (DrawKind first : kLaws) {
+    for (DrawKind second : kLaws) {
       Prove({.target = model(1, false),
              .verifier = verifier,
              .trunks = {{"expansion {branching: [2]}", model(2, true), first},
@@ -108,11 +110,11 @@ TEST_P(EveryVerifier, KeepsTheTargetLawOfMergedTrunks) {
   Prove(
       {.target = model(1, false),
        .verifier = verifier,
-       .trunks = {{"chain {gamma: 1}", model(2, false), DraftLaw::kIndependent},
+       .trunks = {{"chain {gamma: 1}", model(2, false), DrawKind::kIndependent},
                   {"chain {gamma: 1}", model(3, true),
-                   DraftLaw::kDeterministic},
+                   DrawKind::kDeterministic},
                   {"adaptive_chain {gamma: 1, on_low: drop}", model(4, false),
-                   DraftLaw::kWithoutReplacement}},
+                   DrawKind::kWithoutReplacement}},
        .sampling = {.temperature = Temperature(verifier)}},
       size, tally);
   ExpectCounts(tally, 0);
@@ -146,8 +148,8 @@ TEST_P(EveryVerifier, KeepsTheLawOfASamplingRule) {
   ExpectCounts(tally, 7);
 }
 
-// Draws shared by cousins are exact from the root down, where the drafter's law
-// does not depend on the path.
+// Draws shared by cousins are exact for verifiers that judge from the root
+// down, if the draft distribution does not depend on the path.
 TEST_P(EveryVerifier, KeepsTheTargetLawOfSharedDraws) {
   const auto& [verifier, size] = GetParam();
   Tally tally;

@@ -25,7 +25,7 @@ struct Row {
   double speed;
 };
 
-// The same law after every text.
+// A model with the same distribution after every text.
 std::shared_ptr<TableModel> Always(const std::vector<double>& law) {
   return std::make_shared<TableModel>(TableModel::Bigram(law, {law, law}));
 }

@@ -27,7 +27,7 @@ absl::StatusOr<Trunk> BuildTrunk(const TrunkSpec& spec, const Method& method) {
   std::string policy = Section(spec.policy);
   if (spec.law.has_value()) {
     policy.pop_back();
-    absl::StrAppend(&policy, ", law: ", Name(*spec.law), "}");
+    absl::StrAppend(&policy, ", draws: ", Name(*spec.law), "}");
   }
   BANYAN_ASSIGN_OR_RETURN(const Params section, ParseYaml(policy, spec.policy));
   return MakeTrunk("small_model",

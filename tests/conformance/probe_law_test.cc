@@ -1,7 +1,8 @@
-// Probes leave the law alone, and a target that lets other rows see them does
-// not: the proofs notice. The mistake is a mask by position, right for a chain:
-// a row sees every row of the pass that stands before its place. A probe beside
-// the chain is then read by the tokens drafted below it.
+// Extra rows scored for the drafter (probes) do not change the output
+// distribution. If the target lets other rows see probes, the distribution is
+// off, and the proofs notice. The mistake tested here is a mask by position,
+// which is right for a chain: a row sees every earlier row of the pass. The
+// tokens drafted below a probe's place then read the probe.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -124,9 +125,10 @@ std::unique_ptr<Drafter> WithProbes(std::unique_ptr<Drafter> drafter) {
   return std::make_unique<Planter>(std::move(drafter), nullptr);
 }
 
-// The law's distance from the table's, when `target` scores the rows.
+// Returns the largest error of the output distribution against the table's,
+// when `target` scores the rows.
 double Error(const Model& target, std::unique_ptr<Drafter> drafter,
-             const std::string& verifier, DraftLaw law) {
+             const std::string& verifier, DrawKind law) {
   std::vector<Trunk> trunks;
   trunks.push_back(TrunkOf(std::move(drafter), "chain {gamma: 2}", law));
   absl::StatusOr<Decoder> decoder =
@@ -141,7 +143,7 @@ double Error(const Model& target, std::unique_ptr<Drafter> drafter,
 }
 
 TEST(ProbeLaw, IsKeptBesideEveryKindOfDraw) {
-  for (const DraftLaw law : kEveryLaw)
+  for (const DrawKind law : kDrawKinds)
     EXPECT_LE(Error(*Table(), WithProbes(OwnModel()), "multi_round", law),
               kRounding)
         << Name(law);
@@ -149,7 +151,7 @@ TEST(ProbeLaw, IsKeptBesideEveryKindOfDraw) {
 
 TEST(ProbeLaw, IsOffWhereOtherRowsSeeProbes) {
   const MaskedByPosition leaking(Table());
-  for (const DraftLaw law : kEveryLaw) {
+  for (const DrawKind law : kDrawKinds) {
     EXPECT_GT(Error(leaking, WithProbes(OwnModel()), "multi_round", law),
               kCaught)
         << Name(law);
@@ -164,21 +166,21 @@ TEST(ProbeLaw, IsOffForTheWindowOfLookaheadWhereItsRowsAreSeen) {
     return std::make_unique<Lookahead>(
         2, LookaheadOptions{{.columns = 3, .level = 3}, 2, true});
   };
-  const DraftLaw law = DraftLaw::kDeterministic;
+  const DrawKind law = DrawKind::kDeterministic;
   EXPECT_LE(Error(*Table(), drafter(), "multi_round", law), kRounding);
   EXPECT_GT(Error(MaskedByPosition(Table()), drafter(), "multi_round", law),
             kCaught);
 }
 
-// Which the law would not show: a token that was guessed is judged by its
-// probability, whoever guessed it. But what a probe's row holds need not be its
-// token's.
+// The output distribution would not show an accepted probe: a guessed token is
+// judged by its probability, whoever guessed it. But the row of a probe need
+// not be the row of its token.
 TEST(ProbeLaw, NoVerifierTakesAProbeForADraw) {
   const auto target = Table();
   int accepted = 0;
   int probes = 0;
   for (const std::string& verifier : VerifierSpecs())
-    for (const DraftLaw law : kEveryLaw)
+    for (const DrawKind law : kDrawKinds)
       for (const double temperature : {0., 1.}) {
         std::vector<Trunk> trunks;
         trunks.push_back(
@@ -208,7 +210,7 @@ TEST(ProbeLaw, OfLookaheadIsKeptOverFourRounds) {
     trunks.push_back(
         TrunkOf(std::make_unique<Lookahead>(
                     2, LookaheadOptions{{.columns = 2, .level = 3}, 2, false}),
-                "best_first {budget: 3}", DraftLaw::kDeterministic));
+                "best_first {budget: 3}", DrawKind::kDeterministic));
     absl::StatusOr<Decoder> decoder =
         WithTrunks(*target, verifier, std::move(trunks));
     ASSERT_TRUE(decoder.ok()) << decoder.status();

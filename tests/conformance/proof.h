@@ -28,7 +28,7 @@ struct ProofSize {
 // "3Letters1Rounds", for names of tests.
 std::string NameOf(const ProofSize& size);
 
-// That a method on this target keeps the target's law.
+// The claim that a method on this target keeps the target distribution.
 struct Claim {
   std::string what;  // for messages
   std::shared_ptr<TableModel> target;
@@ -43,11 +43,14 @@ struct Proof {
   double accepted = 0;          // expected over all its rounds, likewise
 };
 
-// Proven; unlawful, if the decoder was refused; or left out, if it takes more
-// leaves than the size has. Prints which leaves it took. All else is an error,
-// and whoever asks must fail on it: malformed parts, a method that says of
-// itself that it is lossy, an enumeration that fails or does not fit where all
-// must, and a law that is not the target's.
+// Checks a claim by enumeration and prints the number of leaves. Returns
+//  - kProven;
+//  - kUnlawful, if the decoder was refused as incompatible;
+//  - kTooLarge, if the enumeration takes more leaves than the size allows;
+//  - an error for everything else, on which the caller must fail: malformed
+//    parts, a method that claims to be lossy, an enumeration that fails or does
+//    not fit where all must fit, and an output distribution that is not the
+//    target's.
 absl::StatusOr<Proof> Prove(const Claim& claim,
                             absl::StatusOr<Decoder> decoder);
 

@@ -1,5 +1,5 @@
-// What is proven, what is unlawful, what is left out, and that everything else
-// is an error.
+// Which claims are proven, incompatible or left out, and that every other
+// result is an error.
 #include "tests/conformance/proof.h"
 
 #include <gmock/gmock.h>

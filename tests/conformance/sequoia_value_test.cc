@@ -32,7 +32,7 @@ std::shared_ptr<TableModel> Memoryless(const std::vector<double>& law) {
 // draws accept less what k - 1 draws accept.
 std::vector<double> AcceptanceByRank(const std::shared_ptr<TableModel>& target,
                                      const std::shared_ptr<TableModel>& drafter,
-                                     DraftLaw law, int ranks) {
+                                     DrawKind law, int ranks) {
   std::vector<double> acceptance;
   double before = 1;
   for (int k = 1; k <= ranks; ++k) {
@@ -51,8 +51,8 @@ std::vector<double> AcceptanceByRank(const std::shared_ptr<TableModel>& target,
 TEST(SequoiaValue, IsTheExactExpectedLengthWhereAcceptanceGoesByRank) {
   const auto target = Memoryless({0.5, 0.3, 0.2});
   const auto drafter = Memoryless({0.3, 0.3, 0.4});
-  for (DraftLaw law :
-       {DraftLaw::kWithoutReplacement, DraftLaw::kDeterministic}) {
+  for (DrawKind law :
+       {DrawKind::kWithoutReplacement, DrawKind::kDeterministic}) {
     const std::vector<double> acceptance =
         AcceptanceByRank(target, drafter, law, 3);
     for (int budget = 0; budget <= 5; ++budget) {

@@ -152,7 +152,7 @@ std::shared_ptr<TableModel> Toy(const ToyOptions& options) {
   const auto law = [options, state_after](absl::Span<const TokenId> text) {
     return Row(options, state_after(text));
   };
-  // Each block that is left out turns the law a bit away from the model's.
+  // Each block that is left out moves the distribution away from the model's.
   const auto view_law = [options, state_after, law](
                             absl::Span<const TokenId> text,
                             const ViewOptions& view) {

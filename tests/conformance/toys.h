@@ -8,11 +8,12 @@
 
 namespace banyan {
 
-// A model whose law depends on the whole text, so that reading the row of a
-// wrong node shows. `seed` picks one; `sharpness` 0 is uniform, larger is more
-// peaked. With `zeros`, about a third of all masses are 0, so that supports of
-// target and drafter differ. With `layers` it has views, whose laws hang on
-// what they run and see; one that runs and sees all has the model's.
+// A model whose distribution depends on the whole text, so that reading the row
+// of a wrong node shows. `seed` picks a model; `sharpness` 0 is uniform, larger
+// is more peaked. With `zeros`, about a third of all masses are 0, so that the
+// supports of target and drafter differ. With `layers` the model has views,
+// whose distributions depend on the blocks they run and the tokens they see. A
+// view that runs and sees everything has the model's distribution.
 struct ToyOptions {
   int vocab_size = 3;
   int seed = 0;
@@ -22,8 +23,8 @@ struct ToyOptions {
 };
 std::shared_ptr<TableModel> Toy(const ToyOptions& options);
 
-// A model whose law depends on the length of the text alone, as a set of heads
-// does.
+// A model whose distribution depends on the length of the text alone, as that
+// of a set of heads does.
 std::shared_ptr<TableModel> DepthToy(const ToyOptions& options);
 
 // The same model with hidden states: a token's is the token and its position.

@@ -36,7 +36,7 @@ std::vector<std::pair<TokenId, double>> Visited(const Distribution& law) {
   return out;
 }
 
-// Everything that can be asked about a law, against its masses.
+// Compares every accessor of a distribution with its masses.
 void ExpectLaw(const Distribution& law, const std::vector<double>& masses) {
   ASSERT_EQ(law.vocab_size(), static_cast<int>(masses.size()));
   std::vector<std::pair<TokenId, double>> positive;
@@ -125,7 +125,7 @@ TEST(Distribution, TakesTheLowestTokenOfATie) {
   EXPECT_EQ(sparse.Without(5).Argmax(), 7);
 }
 
-// What a vector held before it was shortened stands behind its end.
+// A shortened vector still holds its old entries after its end.
 TEST(Distribution, IsReadNoFurtherThanItsRow) {
   std::vector<double> masses = {0.25, 0.5, 9};
   masses.pop_back();
@@ -175,7 +175,8 @@ TEST(Distribution, WithoutLeavesTheOriginalAloneAndSharesItsRow) {
   EXPECT_EQ(law.masses().data(), rest.masses().data());
 }
 
-// Any order of tokens, down to the empty law, against the plain rule.
+// Removes tokens in any order, down to the empty distribution, and compares
+// with renormalised masses.
 TEST(Distribution, ChainsWithoutUntilNothingIsLeft) {
   LawDice dice(2);
   for (int i = 0; i < 200; ++i) {

@@ -1,4 +1,4 @@
-// Random laws for the tests of core/prob, the same on every machine.
+// Random distributions for the tests of core/prob, the same on every machine.
 #ifndef BANYAN_TESTS_CORE_LAWS_H_
 #define BANYAN_TESTS_CORE_LAWS_H_
 
@@ -43,7 +43,8 @@ inline std::vector<double> RandomMasses(LawDice& dice, int vocab,
   return masses;
 }
 
-// The same law, sparse: an entry for every token of mass.
+// Returns the distribution of these masses as a sparse row: an entry for every
+// token that has mass.
 inline Distribution SparseOf(const std::vector<double>& masses) {
   std::vector<TokenId> tokens;
   std::vector<double> entries;
@@ -56,7 +57,7 @@ inline Distribution SparseOf(const std::vector<double>& masses) {
                               std::move(tokens), std::move(entries));
 }
 
-// A one-hot law has total 1, whatever `total` says.
+// Returns a random distribution. A one-hot one has total 1 whatever `total` is.
 inline Distribution RandomLaw(LawDice& dice, LawForm form, int vocab,
                               double total = 1) {
   if (form == LawForm::kOneHot)

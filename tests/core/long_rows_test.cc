@@ -175,7 +175,7 @@ TEST(ExpOfNegative, IsWithinTwoUnitsOfTheLastPlace) {
   EXPECT_EQ(ExpOfNegative(-kInfinity), 0);
 }
 
-// The entries of a law of a vocabulary of 1000, as a row and as a list.
+// The entries of a distribution over 1000 tokens, as a row and as a list.
 TEST(Laws, AreTheSameToTheLastBitHoweverTheyAreStored) {
   constexpr int kVocabulary = 1000;
   const SeededSource random(11);

@@ -23,7 +23,7 @@ ChoiceKey KeyOf(std::uint32_t node, std::uint32_t draw = 0) {
   return {.node = node, .draw = draw};
 }
 
-// The chi-square statistic of counts against the law they should follow.
+// Returns the chi-square statistic of counts against their distribution.
 double ChiSquare(const std::vector<int>& counts,
                  const std::vector<double>& law) {
   double total = 0, sum = 0;

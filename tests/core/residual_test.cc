@@ -72,8 +72,8 @@ class Oracle {
   long double error_;
 };
 
-// What holds after anything: masses of a law, and weights that can be drawn
-// from and stand in the same ratios.
+// Invariants of every residual: its masses are a distribution, and its weights
+// can be drawn from and have the same ratios.
 void ExpectIsALaw(const Residual& residual, int vocab) {
   double total = 0;
   for (int token = 0; token < vocab; ++token) {
@@ -101,8 +101,8 @@ void ExpectNear(const Residual& residual, const Oracle& oracle, int vocab) {
         << "token " << token;
 }
 
-// A q as a verifier meets it: whole, a part of a law, or with what was drawn
-// before left out.
+// Returns a q as a verifier gets it: a whole distribution, a part of one, or
+// one without the tokens drawn before.
 Distribution RandomProposal(LawDice& dice, LawForm form, int vocab) {
   Distribution q =
       RandomLaw(dice, form, vocab, dice.Below(2) == 0 ? 1 : dice.Uniform());
@@ -233,7 +233,7 @@ TEST(Residual, KeepsItsDigitsUnderALargeFactor) {
   EXPECT_EQ(residual.Excess(q, 1048576), left);
 }
 
-// What a vector held before it was shortened stands behind its end.
+// A shortened vector still holds its old entries after its end.
 TEST(Residual, ReadsASparseRowNoFurtherThanItsEnd) {
   std::vector<TokenId> tokens = {0, 1, 2};
   std::vector<double> masses = {0.5, 0.5, 9};
@@ -330,8 +330,9 @@ TEST(Residual, TakesMassWithoutAReciprocalForNothing) {
   }
 }
 
-// The target's own law in another form, and rounded differently: what is left
-// is rounding, or nothing; it must still be a law.
+// The proposal is the target distribution in another form and with other
+// roundings: the rest is rounding, or nothing, and must still be a
+// distribution.
 TEST(Residual, IsALawAfterAProposalThatEqualsTheTargetButForRounding) {
   LawDice dice(7);
   for (int i = 0; i < 3000; ++i) {

@@ -33,7 +33,7 @@ const double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 using Tokens = std::vector<TokenId>;
 
-// The law, or a failure.
+// Returns the distribution, or fails the test.
 Distribution Law(const SamplingOptions& options,
                  const std::vector<double>& logits, const Tokens& history = {},
                  const Tokens& path = {}) {

@@ -45,9 +45,9 @@ Prompt PromptOf(const TableModel& target, std::uint32_t id) {
                      static_cast<TokenId>(id % 3)}};
 }
 
-// Methods of every lossless verifier with every policy it takes, drafting with
-// a near relative of the target, hence accepted now and then. Counts those that
-// are unlawful.
+// Returns methods of every lossless verifier with every policy it takes. The
+// drafter is close to the target, so some drafts are accepted. Counts the
+// incompatible pairs.
 std::vector<Pairing> LosslessPairings(int seed, double temperature,
                                       Tally& tally) {
   std::vector<Pairing> pairings;
@@ -174,8 +174,8 @@ TEST(Decoder, ADrafterEqualToTheTargetIsAlwaysFullyAccepted) {
     for (const char* policy : kPolicies) {
       if (absl::string_view(policy).find("drop") != absl::string_view::npos)
         continue;
-      for (DraftLaw law :
-           {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement}) {
+      for (DrawKind law :
+           {DrawKind::kIndependent, DrawKind::kWithoutReplacement}) {
         const auto target = Toy({.vocab_size = 5});
         absl::StatusOr<Decoder> decoder =
             Build({.target = target,

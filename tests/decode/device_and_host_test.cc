@@ -36,7 +36,7 @@ TEST(DeviceAndHost, LeaveUnmergedTreesToTheHost) {
   auto decoder = DecoderOf(models, {"small_model",
                                     "expansion {branching: [3, 2]}",
                                     "multi_round",
-                                    DraftLaw::kIndependent,
+                                    DrawKind::kIndependent,
                                     {.temperature = 1}});
   ASSERT_TRUE(decoder.ok()) << decoder.status();
   const Prompt prompt = {.id = 1, .tokens = {1, 20, 5}};
@@ -70,7 +70,7 @@ TEST(DeviceAndHost, GoOnWhereTheTextGrowsLong) {
     auto decoder = DecoderOf(models, {"small_model",
                                       policy,
                                       "multi_round",
-                                      DraftLaw::kIndependent,
+                                      DrawKind::kIndependent,
                                       {.temperature = 0.5}});
     ASSERT_TRUE(decoder.ok()) << decoder.status();
     SeededSource seeded(5);
@@ -96,7 +96,7 @@ TEST(DeviceAndHost, TakeTurnsWithTheHosts) {
     const DecodedSetting setting = {drafter,
                                     "expansion {branching: [2, 2]}",
                                     "without_replacement",
-                                    DraftLaw::kWithoutReplacement,
+                                    DrawKind::kWithoutReplacement,
                                     {.temperature = 1}};
     auto decoder = DecoderOf(models, setting);
     ASSERT_TRUE(decoder.ok()) << decoder.status();
@@ -145,7 +145,7 @@ TEST(DeviceAndHost, TakeTurnsWithTheHosts) {
 TEST(DeviceAndHost, AreTheHostsWhereNotAllPartsHaveTwins) {
   const Models models("llama");
   const auto on_device = [&](const std::string& policy,
-                             const std::string& verifier, DraftLaw law) {
+                             const std::string& verifier, DrawKind law) {
     auto decoder = DecoderOf(
         models, {"small_model", policy, verifier, law, {.temperature = 1}});
     Check(decoder.ok(), decoder.status().message());
@@ -154,18 +154,18 @@ TEST(DeviceAndHost, AreTheHostsWhereNotAllPartsHaveTwins) {
         .on_device;
   };
   const std::string chain = "chain {gamma: 2}";
-  EXPECT_GT(on_device(chain, "multi_round", DraftLaw::kIndependent), 0);
+  EXPECT_GT(on_device(chain, "multi_round", DrawKind::kIndependent), 0);
   EXPECT_EQ(
-      on_device(chain, "multi_round {order: shuffled}", DraftLaw::kIndependent),
+      on_device(chain, "multi_round {order: shuffled}", DrawKind::kIndependent),
       0);
-  EXPECT_EQ(on_device(chain, "traversal", DraftLaw::kIndependent), 0);
+  EXPECT_EQ(on_device(chain, "traversal", DrawKind::kIndependent), 0);
   EXPECT_EQ(on_device("best_first {budget: 3}", "multi_round",
-                      DraftLaw::kIndependent),
+                      DrawKind::kIndependent),
             0);
   auto decoder = DecoderOf(models, {"small_model",
                                     chain,
                                     "multi_round",
-                                    DraftLaw::kIndependent,
+                                    DrawKind::kIndependent,
                                     {.temperature = 1}});
   ASSERT_TRUE(decoder.ok());
   decoder->StayOnHost();
@@ -181,7 +181,7 @@ TEST(DeviceAndHost, ThatFailChangeNothing) {
   const DecodedSetting setting = {"small_model",
                                   "chain {gamma: 2}",
                                   "multi_round",
-                                  DraftLaw::kIndependent,
+                                  DrawKind::kIndependent,
                                   {.banned = {}, .temperature = 1}};
   std::vector<TokenId> all;
   for (TokenId token = 0; token < models.target->vocab_size(); ++token)
@@ -224,7 +224,7 @@ TEST(DeviceAndHost, FailWhereARowThatIsReadIsNoLaw) {
     auto decoder = DecoderOf(models, {"small_model",
                                       "expansion {branching: [4, 2]}",
                                       "multi_round",
-                                      DraftLaw::kIndependent,
+                                      DrawKind::kIndependent,
                                       {.temperature = 3}});
     ASSERT_TRUE(decoder.ok()) << decoder.status();
     SeededSource seeded(seed);

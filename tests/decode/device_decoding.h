@@ -60,7 +60,7 @@ struct DecodedSetting {
   std::string drafter;
   std::string policy;
   std::string verifier;
-  DraftLaw law;
+  DrawKind law;
   SamplingOptions sampling;
 
   std::string name() const;

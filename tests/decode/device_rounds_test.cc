@@ -72,7 +72,7 @@ TEST_P(DeviceRounds, AreTheHostsToTheLastBit) {
   for (const char* policy : kPolicies)
     for (const char* verifier : {"greedy", "match", "point_mass", "multi_round",
                                  "without_replacement"})
-      for (DraftLaw law : kEveryLaw) {
+      for (DrawKind law : kDrawKinds) {
         DecodedSetting setting = {
             eagle ? kLayouts[number % std::size(kLayouts)] : GetParam(), policy,
             verifier, law, kSamplings[number % std::size(kSamplings)]};
@@ -117,8 +117,8 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceRounds,
                          testing::Values("small_model", "medusa", "eagle"),
                          [](const auto& row) { return row.param; });
 
-// Laws so flat that paths are accepted whole: what was kept of a round is read
-// again in the next one, up to the longest that there can be.
+// Distributions so flat that whole paths are accepted: the next round reads
+// what a round kept, up to the longest possible path.
 TEST(DeviceRounds, ReadAgainWhatWasKeptOfLongPaths) {
   Models models("llama");
   models.TakeEagleTarget();
@@ -127,7 +127,7 @@ TEST(DeviceRounds, ReadAgainWhatWasKeptOfLongPaths) {
     const DecodedSetting setting = {layout,
                                     "chain {gamma: 4}",
                                     "multi_round",
-                                    DraftLaw::kIndependent,
+                                    DrawKind::kIndependent,
                                     {.temperature = 12}};
     SCOPED_TRACE(setting.name());
     auto decoder = DecoderOf(models, setting);
@@ -151,7 +151,7 @@ TEST(DeviceRounds, ReadAgainWhatWasKeptOfLongPaths) {
 TEST(DeviceRounds, DecodePlainly) {
   const Models models("qwen3");
   for (const SamplingOptions& sampling : kSamplings) {
-    const DecodedSetting setting = {"", "", "match", DraftLaw::kIndependent,
+    const DecodedSetting setting = {"", "", "match", DrawKind::kIndependent,
                                     sampling};
     auto decoder = DecoderOf(models, setting);
     ASSERT_TRUE(decoder.ok()) << decoder.status();
@@ -179,7 +179,7 @@ TEST(DeviceRounds, AreTheHostsWithFastProducts) {
     auto decoder = DecoderOf(models, {drafter,
                                       "expansion {branching: [3, 2]}",
                                       *drafter == 0 ? "match" : "multi_round",
-                                      DraftLaw::kIndependent,
+                                      DrawKind::kIndependent,
                                       {.temperature = 1}});
     ASSERT_TRUE(decoder.ok()) << decoder.status();
     decoder->KeepFacts();

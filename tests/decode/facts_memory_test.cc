@@ -83,7 +83,7 @@ TEST(TargetFacts, AreGatheredWithOneRowAtATimeWhateverTheTree) {
   const Held large = GatheringHolds("expansion {branching: [8, 4, 2]}");
   EXPECT_EQ(small.wanted, 1);
   EXPECT_EQ(large.wanted, 1 + 8 + 8 * 4);
-  // The row that is read, which the sampling rule makes a law of in its place.
+  // The row that is read; the sampling rule makes a distribution in place.
   EXPECT_EQ(large.rows, 1);
   EXPECT_GE(small.rows, 1);  // what is counted is seen
 }

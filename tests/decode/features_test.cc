@@ -154,7 +154,7 @@ TEST_P(FeaturesOn, AreThoseOfTheCommittedTokensWhateverWasDrafted) {
     std::vector<Trunk> trunks;
     trunks.push_back(
         TrunkOf(std::make_unique<Watcher>(drafting, *target, &seen), policy,
-                DraftLaw::kDeterministic));
+                DrawKind::kDeterministic));
     auto decoder =
         WithTrunks(*target, "greedy", std::move(trunks), {.temperature = 0});
     ASSERT_TRUE(decoder.ok()) << decoder.status();
@@ -179,7 +179,7 @@ struct Facts {
   std::vector<TokenId> text;  // before it
 };
 
-Facts OneRound(double temperature, DraftLaw law = DraftLaw::kIndependent) {
+Facts OneRound(double temperature, DrawKind law = DrawKind::kIndependent) {
   const auto target = Toy({.vocab_size = 4, .seed = 1});
   std::vector<Trunk> trunks;
   trunks.push_back(
@@ -237,7 +237,7 @@ TEST(TargetFacts, AreWhatTheTargetAndTheDrafterSay) {
 }
 
 TEST(TargetFacts, OfARankedDrawTheOverlapIsTheTargetsProbability) {
-  const Facts facts = OneRound(0.5, DraftLaw::kDeterministic);
+  const Facts facts = OneRound(0.5, DrawKind::kDeterministic);
   const auto target = Toy({.vocab_size = 4, .seed = 1});
   const DraftTree& tree = facts.round.tree;
   int lists = 0;

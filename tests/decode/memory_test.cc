@@ -249,7 +249,7 @@ TEST(OutOfMemoryOf, ADevicesRoundLosesNothingWhereCachesMustGrow) {
                         .feed_forward = 40,
                         .vocab = 40,
                         .cyclic = true});
-  // Where so many allocations were refused, the round is run together with
+  // At refused allocation number `leave_at` the round is run together with
   // another sequence's, which the host does.
   const auto decode = [&](bool tight, int& refused, int leave_at) {
     TightDevice device;

@@ -66,7 +66,8 @@ TEST(Penalty, EqualsPlainDecodingAtTemperatureZero) {
   ExpectCounts(tally, 720);
 }
 
-// Always the same law, so that only a penalty keeps it from saying 0 for ever.
+// A model with the same distribution after every text: only a penalty keeps it
+// from giving 0 for ever.
 std::shared_ptr<TableModel> Stubborn() {
   return std::make_shared<TableModel>(3, [](absl::Span<const TokenId>) {
     return std::vector<double>{0.6, 0.3, 0.1};

@@ -253,7 +253,7 @@ TEST(Prompts, TeachEveryTrunkOrNone) {
   std::vector<Trunk> trunks;
   for (int i = 0; i < 2; ++i)
     trunks.push_back(
-        TrunkOf(drafter(), "chain {gamma: 1}", DraftLaw::kDeterministic));
+        TrunkOf(drafter(), "chain {gamma: 1}", DrawKind::kDeterministic));
   Decoder decoder = WithTrunks(*target, "match", std::move(trunks)).value();
   const auto held = [&](std::size_t trunk) {
     const Drafter& taught = *decoder.method().trunks[trunk].drafter;

@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 
 Pairing With(const std::string& verifier,
              const std::vector<std::string>& policies,
-             std::optional<DraftLaw> law = std::nullopt) {
+             std::optional<DrawKind> law = std::nullopt) {
   Pairing pairing = {.target = Toy({}), .verifier = verifier};
   for (const std::string& policy : policies)
     pairing.trunks.push_back({policy, Toy({.seed = 1}), law});
@@ -72,8 +72,8 @@ TEST(Refusal, VerifiersThatDivideTakeNothingThatWasRanked) {
 
 TEST(Refusal, ALawTheVerifierDoesNotTakeIsNamed) {
   for (const char* verifier : {"leviathan", "block", "k_seq", "rejection"})
-    for (DraftLaw law :
-         {DraftLaw::kWithoutReplacement, DraftLaw::kDeterministic})
+    for (DrawKind law :
+         {DrawKind::kWithoutReplacement, DrawKind::kDeterministic})
       ExpectRefused(With(verifier, {"chain {gamma: 2}"}, law),
                     {verifier, "chain", std::string(Name(law))});
 }
@@ -82,17 +82,17 @@ TEST(Refusal, ALawTheVerifierDoesNotTakeIsNamed) {
 TEST(Refusal, DrawsWithoutReplacementAreJudgedInNoRandomOrder) {
   for (const char* policy : {"expansion {branching: [2]}", "chain {gamma: 2}"})
     ExpectRefused(With("multi_round {order: shuffled}", {policy},
-                       DraftLaw::kWithoutReplacement),
+                       DrawKind::kWithoutReplacement),
                   {"multi_round", NameOf(policy), "without_replacement"});
 }
 
 TEST(Refusal, ALawThePolicyDoesNotGrowByIsNamed) {
   ExpectRefused(With("multi_round", {"sequences {count: 2, gamma: 1}"},
-                     DraftLaw::kWithoutReplacement),
+                     DrawKind::kWithoutReplacement),
                 {"multi_round", "sequences", "without_replacement"});
   ExpectRefused(With("without_replacement",
                      {"expand_rerank {top_k: 2, depth: 1, total: 1}"},
-                     DraftLaw::kIndependent),
+                     DrawKind::kIndependent),
                 {"without_replacement", "expand_rerank", "independent"});
 }
 
@@ -169,7 +169,7 @@ TEST(Refusal, SaysWhatDoesNotGoWithWhatAndWhy) {
 class Ranker : public Decorated {
  public:
   Ranker()
-      : Decorated({.laws = {DraftLaw::kDeterministic}},
+      : Decorated({.laws = {DrawKind::kDeterministic}},
                   std::make_unique<TableDrafter>(Toy({}))) {}
 };
 
@@ -181,7 +181,7 @@ TEST(Refusal, ADrafterThatOnlyRanksIsNeverDividedBy) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("test drafter"));
   EXPECT_TRUE(StatusOf("multi_round",
                        TrunkOf(std::make_unique<Ranker>(), "chain {gamma: 1}",
-                               DraftLaw::kDeterministic))
+                               DrawKind::kDeterministic))
                   .ok());
 }
 
@@ -196,27 +196,27 @@ TEST(PreferredLaw, IsTheFirstOfTheVerifiersThatDrafterAndPolicyGive) {
   };
   const auto any = [] { return std::make_unique<TableDrafter>(Toy({})); };
   EXPECT_EQ(*preferred("multi_round", any(), "chain {gamma: 1}"),
-            DraftLaw::kIndependent);
+            DrawKind::kIndependent);
   EXPECT_EQ(*preferred("without_replacement", any(), "chain {gamma: 1}"),
-            DraftLaw::kWithoutReplacement);
+            DrawKind::kWithoutReplacement);
   EXPECT_EQ(*preferred("match", any(), "chain {gamma: 1}"),
-            DraftLaw::kDeterministic);
+            DrawKind::kDeterministic);
   EXPECT_EQ(
       *preferred("multi_round", std::make_unique<Ranker>(), "chain {gamma: 1}"),
-      DraftLaw::kDeterministic)
+      DrawKind::kDeterministic)
       << "the drafter has the last word";
   EXPECT_EQ(*preferred("match", any(), "sequences {count: 2, gamma: 1}"),
-            DraftLaw::kIndependent)
+            DrawKind::kIndependent)
       << "or the policy";
   const Method greedy = {.verifier_name = "multi_round",
                          .verifier = VerifierOf("multi_round"),
                          .rule = SamplingRule({.temperature = 0})};
   EXPECT_EQ(*PreferredLaw(TrunkOf(any(), "chain {gamma: 1}"), greedy),
-            DraftLaw::kDeterministic)
+            DrawKind::kDeterministic)
       << "at temperature 0";
   EXPECT_EQ(
       *PreferredLaw(TrunkOf(any(), "sequences {count: 2, gamma: 1}"), greedy),
-      DraftLaw::kIndependent);
+      DrawKind::kIndependent);
   const absl::Status none =
       preferred("k_seq", std::make_unique<Ranker>(), "chain {gamma: 1}")
           .status();

@@ -59,7 +59,7 @@ TEST_P(GreedyTransformer, SaysWhatPlainDecodingSays) {
         std::vector<Trunk> trunks;
         trunks.push_back(TrunkOf(
             std::make_unique<SmallModel>(drafting, SamplingRule(kGreedy)),
-            policy, DraftLaw::kDeterministic));
+            policy, DrawKind::kDeterministic));
         auto decoder =
             WithTrunks(*target, "greedy", std::move(trunks), kGreedy);
         ASSERT_TRUE(decoder.ok()) << decoder.status();

@@ -1,5 +1,5 @@
-// Trees scored path by path: the rows are more, and all else is the same, to
-// the last bit.
+// Trees scored path by path have more rows than merged trees. Everything else
+// is bit-identical.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +66,8 @@ int ExpectAlike(Decoder& decoder, const Prompt& prompt, const StopRule& stop,
 
 class Unmerged : public testing::TestWithParam<const char*> {};
 
-// Texts that end, too, and where each branch's law hangs on all before it.
+// Includes texts that end, and targets whose distribution on each branch
+// depends on all earlier tokens.
 TEST_P(Unmerged, GivesTheSameRounds) {
   const StopRule stop = {.end_of_text = {4}, .max_new_tokens = 30};
   int saved = 0;

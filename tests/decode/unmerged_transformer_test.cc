@@ -76,8 +76,8 @@ TEST_P(UnmergedOnShipped, GivesTheSameRounds) {
         TrunkOf(Make(GetParam(), target, backend, SamplingRule(sampling)),
                 "expansion {branching: [3, 2, 1]}",
                 GetParam() == "lookahead" || temperature == 0
-                    ? DraftLaw::kDeterministic
-                    : DraftLaw::kIndependent));
+                    ? DrawKind::kDeterministic
+                    : DrawKind::kIndependent));
     auto decoder =
         WithTrunks(*target, "multi_round", std::move(trunks), sampling);
     ASSERT_TRUE(decoder.ok()) << decoder.status();

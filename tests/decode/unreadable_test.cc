@@ -79,7 +79,8 @@ TEST_F(Unreadable, RowsSaySo) {
   EXPECT_EQ(target_->Finish(), kLost);
 }
 
-// A verifier meets no law that is none, and the round fails behind it.
+// An unreadable row gives the verifier a valid distribution; the status then
+// fails the round.
 TEST_F(Unreadable, ARowsPlaceIsTakenByALaw) {
   const Context context = ContextOf({1});
   const DraftTree tree = ParseTree("1(2)");

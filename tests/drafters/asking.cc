@@ -94,7 +94,7 @@ void PlantProbes(const Solo& drafter, const Context& context, int max_depth,
   part->Plant(context, max_depth, tree);
 }
 
-Distribution AtRoot(Solo& drafter, const Context& context, DraftLaw law) {
+Distribution AtRoot(Solo& drafter, const Context& context, DrawKind law) {
   const TrunkTree tree(context.root(), 0, law);
   const std::vector<int> root = {0};
   absl::StatusOr<std::vector<Distribution>> proposals =

@@ -139,7 +139,7 @@ TEST(DraftVocabulary, LeavesProposalsOfItsTokensAlone) {
   Solo some(*bench.Build(", vocabulary: list.json", ToJson({"", 3, {0, 2}})));
   const Context context = BeginWith(whole, {3, 0, 1});
   BeginWith(some, {3, 0, 1});
-  for (const DraftLaw draws : kEveryLaw) {
+  for (const DrawKind draws : kDrawKinds) {
     const Distribution all = AtRoot(whole, context, draws);
     const Distribution part = AtRoot(some, context, draws);
     EXPECT_GT(all.Mass(1), 0);

@@ -59,7 +59,7 @@ TEST(Drafting, AnEmptyProposalEndsItsBranchAlone) {
     return text.back() == 1 ? Distribution::Dense({0, 0})
                             : Distribution::Dense({0.5, 0.5});
   });
-  for (DraftLaw law : {DraftLaw::kWithoutReplacement, DraftLaw::kDeterministic})
+  for (DrawKind law : {DrawKind::kWithoutReplacement, DrawKind::kDeterministic})
     EXPECT_EQ(MustDraft(drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
                         {.law = law})
                   .size(),
@@ -92,7 +92,7 @@ TEST(Drafting, NoTwoDrawsOfARoundShareRandomness) {
       TableDrafter drafter(Toy({.vocab_size = 2, .seed = trunk}));
       BlankSession session;
       ASSERT_TRUE(
-          DraftTrunk({drafter, session, *policy, DraftLaw::kIndependent, trunk},
+          DraftTrunk({drafter, session, *policy, DrawKind::kIndependent, trunk},
                      context, {.max_depth = 9},
                      Chance(source, context.prompt, context.round))
               .ok());
@@ -111,7 +111,7 @@ FakePolicy Sharing() {
 }
 
 TEST(Drafting, SharedDrawsAreTheSameAndSaySo) {
-  for (DraftLaw law : kEveryLaw) {
+  for (DrawKind law : kDrawKinds) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       TableDrafter drafter(DepthToy({.vocab_size = 4}));
       const TrunkTree tree =
@@ -132,8 +132,8 @@ TEST(Drafting, SharedDrawsAreTheSameAndSaySo) {
 }
 
 TEST(Drafting, DrawsAreNotSharedBetweenDifferentProposals) {
-  for (DraftLaw law :
-       {DraftLaw::kWithoutReplacement, DraftLaw::kDeterministic}) {
+  for (DrawKind law :
+       {DrawKind::kWithoutReplacement, DrawKind::kDeterministic}) {
     Solo drafter(std::make_unique<TableDrafter>(Toy({.vocab_size = 4})));
     const absl::StatusOr<TrunkTree> tree =
         TryDraft(drafter, Sharing(), {.law = law});
@@ -152,7 +152,7 @@ TEST(Drafting, ScoresAreSharedAsLawsAre) {
           return text.back() == 1 ? Distribution::Dense({0.25, other, 0})
                                   : Distribution::Dense({0.25, 0.125, 0});
         }));
-    return TryDraft(drafter, Sharing(), {.law = DraftLaw::kDeterministic})
+    return TryDraft(drafter, Sharing(), {.law = DrawKind::kDeterministic})
         .status();
   };
   EXPECT_EQ(grown(0.125), absl::OkStatus());
@@ -212,7 +212,7 @@ TEST(GrowDeathTest, DrawsOfANodeWithoutAnyCannotBeShared) {
     return {{.node = 1, .same_as = 2}};
   });
   EXPECT_DEATH(
-      MustDraft(drafter, policy, {.law = DraftLaw::kWithoutReplacement}),
+      MustDraft(drafter, policy, {.law = DrawKind::kWithoutReplacement}),
       "a node that has none");
 }
 
@@ -222,7 +222,7 @@ TEST(GrowthDeathTest, IsAnsweredWhatItAskedAndTakenWhenItEnded) {
   const Context context = ContextOf({0});
   EnumeratingSource source(1);
   BlankSession session;
-  Drafting drafting({drafter, session, *policy, DraftLaw::kIndependent, 0},
+  Drafting drafting({drafter, session, *policy, DrawKind::kIndependent, 0},
                     context, {.max_depth = 9},
                     Chance(source, context.prompt, context.round));
   ASSERT_TRUE(drafting.Advance().ok());

@@ -41,7 +41,7 @@ TableDrafter Always(const Distribution& law) {
 
 // The probability of every list of tokens drawn at the root.
 std::map<std::vector<TokenId>, double> LawOfDraws(const Distribution& proposal,
-                                                  DraftLaw law, int draws) {
+                                                  DrawKind law, int draws) {
   TableDrafter drafter = Always(proposal);
   BlankSession session;
   const FakePolicy policy = FakePolicy::Once({.draws = draws});
@@ -73,13 +73,13 @@ void ExpectLaw(const std::map<std::vector<TokenId>, double>& law,
 
 TEST(Drafting, DrawsIndependentTokensFromTheProposal) {
   ExpectLaw(
-      LawOfDraws(Distribution::Dense({0.7, 0.3}), DraftLaw::kIndependent, 2),
+      LawOfDraws(Distribution::Dense({0.7, 0.3}), DrawKind::kIndependent, 2),
       {{{0, 0}, 0.49}, {{0, 1}, 0.21}, {{1, 0}, 0.21}, {{1, 1}, 0.09}});
 }
 
 TEST(Drafting, DrawsWithoutReplacementFromWhatIsLeft) {
   ExpectLaw(LawOfDraws(Distribution::Dense({0.5, 0.3, 0.2}),
-                       DraftLaw::kWithoutReplacement, 2),
+                       DrawKind::kWithoutReplacement, 2),
             {{{0, 1}, 0.5 * 0.3 / 0.5},
              {{0, 2}, 0.5 * 0.2 / 0.5},
              {{1, 0}, 0.3 * 0.5 / 0.7},
@@ -90,17 +90,17 @@ TEST(Drafting, DrawsWithoutReplacementFromWhatIsLeft) {
 
 TEST(Drafting, WithoutReplacementEndsWithTheSupport) {
   ExpectLaw(LawOfDraws(Distribution::Dense({0, 0.6, 0, 0.4}),
-                       DraftLaw::kWithoutReplacement, 4),
+                       DrawKind::kWithoutReplacement, 4),
             {{{1, 3}, 0.6}, {{3, 1}, 0.4}});
 }
 
 TEST(Drafting, NormalisesALawBeforeItDraws) {
   for (double factor : {0.25, 1., 3.}) {
     const auto scaled = Distribution::Dense({0.7 * factor, 0.3 * factor});
-    ExpectLaw(LawOfDraws(scaled, DraftLaw::kIndependent, 1),
+    ExpectLaw(LawOfDraws(scaled, DrawKind::kIndependent, 1),
               {{{0}, 0.7}, {{1}, 0.3}});
-    for (DraftLaw law :
-         {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement}) {
+    for (DrawKind law :
+         {DrawKind::kIndependent, DrawKind::kWithoutReplacement}) {
       TableDrafter drafter = Always(scaled);
       const TrunkTree tree =
           MustDraft(drafter, FakePolicy::Once({}), {.law = law});
@@ -114,20 +114,20 @@ TEST(Drafting, NormalisesALawBeforeItDraws) {
 TEST(Drafting, ScoresAboveOneMakeNoPathHeavierThanItsParent) {
   TableDrafter drafter = Always(Distribution::Dense({5, 3, 2}));
   const TrunkTree tree = MustDraft(drafter, *PolicyOf("chain {gamma: 3}"),
-                                   {.law = DraftLaw::kDeterministic});
+                                   {.law = DrawKind::kDeterministic});
   for (int node = 1; node < tree.size(); ++node)
     EXPECT_LE(tree.path_mass(node), tree.path_mass(node - 1));
   // Pruning requires that parents outweigh their children.
   const TrunkTree ranked = MustDraft(
       drafter, *PolicyOf("expand_rerank {top_k: 2, depth: 3, total: 3}"),
-      {.law = DraftLaw::kDeterministic});
+      {.law = DrawKind::kDeterministic});
   EXPECT_EQ(ToText(ranked), "0(0(0) 1)");
 }
 
 TEST(Drafting, TakesTheLargestMassesInOrderAndTheLowerTokenOnATie) {
   TableDrafter drafter = Always(Distribution::Dense({0.1, 0.3, 0.1, 0, 0.3}));
   const TrunkTree tree = MustDraft(drafter, FakePolicy::Once({.draws = 9}),
-                                   {.law = DraftLaw::kDeterministic});
+                                   {.law = DrawKind::kDeterministic});
   EXPECT_EQ(ToText(tree), "0(1 4 0 2)");
   for (const Draw& draw : tree.draws(0))
     EXPECT_TRUE(Equal(draw.proposal, Distribution::OneHot(5, draw.token)));
@@ -161,7 +161,7 @@ TEST(Drafting, WithoutReplacementADrawIsDroppedByTheLawItCameFrom) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     TableDrafter drafter = Always(Distribution::Dense({0.5, 0.3, 0.2}));
     const TrunkTree tree = MustDraft(
-        drafter, policy, {.law = DraftLaw::kWithoutReplacement, .seed = seed});
+        drafter, policy, {.law = DrawKind::kWithoutReplacement, .seed = seed});
     if (tree.draws(0)[0].token != 0) continue;
     seen = true;
     const Draw& second = tree.draws(0)[1];
@@ -176,7 +176,7 @@ TEST(Drafting, ADroppedDeterministicDrawGivesNothing) {
   TableDrafter drafter = Always(Distribution::Dense({0.5, 0.3, 0.2}));
   const TrunkTree tree =
       MustDraft(drafter, FakePolicy::Once({.draws = 3, .keep_at_least = 0.25}),
-                {.law = DraftLaw::kDeterministic});
+                {.law = DrawKind::kDeterministic});
   EXPECT_EQ(ToText(tree), "0(0 1 ~2)");
   EXPECT_TRUE(tree.draws(0)[2].proposal.empty());
   const DraftTree merged = Merge(absl::MakeConstSpan(&tree, 1));

@@ -307,7 +307,7 @@ Decoded Decode(const std::shared_ptr<TableModel>& target,
                const StopRule& stop) {
   std::vector<Trunk> trunks;
   trunks.push_back(
-      TrunkOf(std::move(drafter), policy, DraftLaw::kDeterministic));
+      TrunkOf(std::move(drafter), policy, DrawKind::kDeterministic));
   auto decoder =
       WithTrunks(*target, "multi_round", std::move(trunks), {.temperature = 0});
   EXPECT_TRUE(decoder.ok()) << decoder.status();

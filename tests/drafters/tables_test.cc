@@ -56,11 +56,11 @@ TEST(Unigram, IsTheCountsWhateverCameBefore) {
   for (const std::vector<TokenId>& text :
        {std::vector<TokenId>{0}, {1, 2}, {3}, {4, 3}}) {
     const Context context = BeginWith(drafter, text);
-    for (DraftLaw law : kEveryLaw)
+    for (DrawKind law : kDrawKinds)
       EXPECT_THAT(Masses(AtRoot(drafter, context, law)),
                   ElementsAre(6, 3, 1, 0));
   }
-  EXPECT_THAT(drafter.traits().laws, UnorderedElementsAreArray(kEveryLaw));
+  EXPECT_THAT(drafter.traits().laws, UnorderedElementsAreArray(kDrawKinds));
 }
 
 TEST(Unigram, FollowsItsRule) {
@@ -68,7 +68,7 @@ TEST(Unigram, FollowsItsRule) {
   Context context = BeginWith(cold, {0});
   EXPECT_THAT(Masses(AtRoot(cold, context)),
               Near({36. / 46, 9. / 46, 1. / 46, 0}));
-  EXPECT_THAT(Masses(AtRoot(cold, context, DraftLaw::kDeterministic)),
+  EXPECT_THAT(Masses(AtRoot(cold, context, DrawKind::kDeterministic)),
               ElementsAre(6, 3, 1, 0));
   Solo greedy = Asked<Unigram>({.temperature = 0});
   EXPECT_TRUE(Equal(AtRoot(greedy, context), Distribution::OneHot(4, 0)));
@@ -87,7 +87,7 @@ TEST(Unigram, PenalisesByTheTextOfEachNode) {
 
 TEST(Bigram, IsTheRowOfTheLastToken) {
   Solo drafter = Asked<Bigram>();
-  for (DraftLaw law : kEveryLaw) {
+  for (DrawKind law : kDrawKinds) {
     for (int again = 0; again < 2; ++again) {  // made, then remembered
       EXPECT_THAT(Masses(AtRoot(drafter, BeginWith(drafter, {2, 0}), law)),
                   ElementsAre(0, 3, 1, 0));
@@ -95,7 +95,7 @@ TEST(Bigram, IsTheRowOfTheLastToken) {
                   ElementsAre(2, 2, 0, 0));
     }
   }
-  EXPECT_THAT(drafter.traits().laws, UnorderedElementsAreArray(kEveryLaw));
+  EXPECT_THAT(drafter.traits().laws, UnorderedElementsAreArray(kDrawKinds));
 }
 
 TEST(Bigram, IsTheUnigramWhereNothingEverFollowed) {
@@ -133,9 +133,9 @@ TEST(Bigram, PenalisesByTheTextOfEachNode) {
 TEST(Random, IsUniform) {
   const auto drafter = MustAsk("random", {.vocab_size = 5});
   const Context context = BeginWith(*drafter, {1, 2});
-  for (DraftLaw law : kEveryLaw)
+  for (DrawKind law : kDrawKinds)
     EXPECT_THAT(Masses(AtRoot(*drafter, context, law)), Each(0.2));
-  EXPECT_THAT(drafter->traits().laws, UnorderedElementsAreArray(kEveryLaw));
+  EXPECT_THAT(drafter->traits().laws, UnorderedElementsAreArray(kDrawKinds));
   EXPECT_THAT(Refusal("random {seed: 3}"), HasSubstr("unknown key 'seed'"));
 }
 
@@ -177,8 +177,8 @@ TEST(Tables, RefuseWhatCannotBe) {
                                                 "I64 [8], the target's "
                                                 "vocabulary, found I64 [4]")));
     EXPECT_THAT(
-        Refusal(name + " {counts: " + path + ", law: x}", {.vocab_size = 4}),
-        HasSubstr("unknown key 'law'"));
+        Refusal(name + " {counts: " + path + ", draws: x}", {.vocab_size = 4}),
+        HasSubstr("unknown key 'draws'"));
     EXPECT_THAT(Refusal(name + " {counts: " + path + "}", {.vocab_size = 4}),
                 IsEmpty());
   }

@@ -70,7 +70,7 @@ std::vector<TrunkTree> DraftTogether(const std::vector<Solo*>& drafters,
   for (std::size_t i = 0; i < drafters.size(); ++i)
     draftings.emplace_back(
         TrunkView{drafters[i]->drafter(), drafters[i]->session(), policy,
-                  DraftLaw::kIndependent, 0},
+                  DrawKind::kIndependent, 0},
         contexts[i], DraftLimits{.max_depth = 100},
         Chance(random, contexts[i].prompt, contexts[i].round));
   const absl::Status status = DraftAll(absl::MakeSpan(draftings));

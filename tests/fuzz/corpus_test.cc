@@ -1,6 +1,6 @@
 // Runs every file of the fuzzers' corpora through the fuzzers' entry points, in
 // the ordinary build. A file named ok_* must be read; one named bad_* must be
-// refused. How many are read (proven) and refused (unlawful) is held.
+// refused. The tally counts files read as proven, files refused as kUnlawful.
 #include <algorithm>
 #include <filesystem>
 #include <string>

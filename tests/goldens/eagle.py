@@ -18,7 +18,7 @@ The text that is committed, n tokens, and all its pairs. Its last token is the
 root of the tree; the root's pair is the last whose features are the target's:
 
   ids             I64 [n]
-  taps            I64 [t]  where features are taken: after so many layers (0:
+  taps            I64 [t]  number of layers after which features are taken (0:
                   the embedding), before the final norm; -1: after it
   features*       [n-1, t, target's width]  the target's, at tokens 0 to n-2
   hidden*         [n-1, head's width]  what every pair feeds back

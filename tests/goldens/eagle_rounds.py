@@ -8,7 +8,7 @@ from eagle_heads import TOKENS
 from eagle_oracle import pass_over, tree_alone
 from no_float32 import NoFloat32
 
-# The node that each node hangs on, and which of its parent's best tokens it is:
+# The parent of each node, and the node's rank among its parent's best tokens:
 # three below the root, siblings on three levels, one node on the fourth. The
 # accepted path is not that of the first nodes.
 PARENTS = (-1, -1, -1, 0, 2, 2, 3, 5, 5, 8)

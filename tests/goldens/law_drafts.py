@@ -132,7 +132,7 @@ def joined(first, second):
 def draft(trunks, state):
     grown = [(ONE, {})]
     for drafter, policy in trunks:
-        law = policy.get("law", "independent")
+        law = policy.get("draws", "independent")
         if policy["name"] == "chain":
             trees = expansion(drafter, state, [1] * policy["gamma"], law)
         elif policy["name"] == "expansion":

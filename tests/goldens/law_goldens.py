@@ -1,7 +1,7 @@
 """Writes or checks tests/goldens/law/*.json, the oracle's numbers for small cases.
 
   law_goldens.py --write            computes every golden anew
-  law_goldens.py --check PROGRAM    compares them with `PROGRAM law FILE --json`
+  law_goldens.py --check PROGRAM    compares them with `PROGRAM exact FILE --json`
 """
 
 import argparse
@@ -41,11 +41,11 @@ APART_Q = ("0 0 0.4 0.6", "0.9 0.1 0 0", "0 0 1 0", "0.5 0 0.5 0", "0 0 1 0")
 
 
 def chain(gamma, law="independent"):
-    return {"name": "chain", "gamma": gamma, "law": law}
+    return {"name": "chain", "gamma": gamma, "draws": law}
 
 
 def expansion(branching, law="independent"):
-    return {"name": "expansion", "branching": branching, "law": law}
+    return {"name": "expansion", "branching": branching, "draws": law}
 
 
 def sequences(count, gamma):
@@ -227,9 +227,9 @@ def difference(want, got):
         see(f"acceptance at depth {depth + 1}",
             a[depth] if depth < len(a) else 0.0,
             b[depth] if depth < len(b) else 0.0)
-    assert want["law"].keys() == got["law"].keys()
+    assert want["law"].keys() == got["distribution"].keys()
     for text, p in want["law"].items():
-        see(f"law of {text}", p, got["law"][text])
+        see(f"law of {text}", p, got["distribution"][text])
     return worst
 
 
@@ -252,7 +252,7 @@ def main():
             file.write(want["yaml"])
             file.flush()
             run = subprocess.run(
-                [arguments.check, "law", file.name, "--json"],
+                [arguments.check, "exact", file.name, "--json"],
                 capture_output=True, text=True)
         if run.returncode:
             print(f"{path.stem:28} refused: {run.stderr.strip()}")

@@ -1,17 +1,18 @@
-"""The law of a speculative method on toy bigram tables, in exact rationals.
+"""Computes the output distribution of a speculative method on toy bigram tables,
+in exact rationals.
 
-A second implementation, written from the papers' rules without sight of the
-C++ (but for shuffled, rejection and blockwise, later and by who wrote both). It
-shares nothing with it: no random source, no tree with pointers; laws are added and
-multiplied. A few cases a second is all it can do.
+A reference implementation, written from the papers' rules without sight of the
+C++ (except shuffled, rejection and blockwise, which the author of both wrote
+later). It shares nothing with the C++: no random source, no tree with pointers;
+distributions are added and multiplied. It computes only a few cases a second.
 
 Words used below:
   state   the last token, or None before the first one
-  row     a list of Fractions, a law over the next token
+  row     a list of Fractions, a distribution over the next token
   draw    (token, proposal): the token and the row it was drawn from
   tree    a dict from a node (tuple of tokens, () the root) to the list of its
           draws in time order; a node that was not expanded is absent
-  law     a dict from an outcome to its probability
+  law     a distribution over outcomes, a dict from an outcome to its probability
 """
 
 import itertools
@@ -21,7 +22,7 @@ from fractions import Fraction
 from law_drafts import (ONE, Table, ZERO, children, draft, normalised, one_hot,
                         positive_part, ranked, residual)
 
-# ---- Verification: a law over (accepted path, last token) ------------------------
+# ---- Verification: a distribution over (accepted path, last token) ---------------
 
 
 def add(law, outcome, probability):
@@ -35,8 +36,9 @@ def emit(law, path, row, weight):
 
 
 def top_down(tree, target_row, judge):
-    """Walks down. judge(p, draws) gives the law over draws taken (by token) and
-    the weighted final rows: ({token: probability}, [(probability, row)])."""
+    """Walks down. judge(p, draws) gives the distribution over draws taken, by
+    token, and the weighted final rows:
+    ({token: probability}, [(probability, row)])."""
     law = {}
     nodes = [((), ONE)]
     while nodes:
@@ -122,10 +124,10 @@ def rejection(tree, target_row):
 
 
 def without_replacement(tree, target_row):
-    """The verifier's own q: the node's first law, less what it refused."""
+    """The verifier's own q: the node's first distribution, less rejected tokens."""
 
     def judge(p, draws):
-        # One list drawn without replacement: the law of its first draw is q.
+        # One list drawn without replacement: its first draw's distribution is q.
         def proposal(draw, refused):
             q = list(draws[0][1])
             for x, _ in refused:
@@ -153,7 +155,7 @@ def k_seq(tree, target_row):
 
         if beta(ONE) == 0:
             return {}, [(ONE, p)]
-        # Floats bound the root; any rho with gap(rho) <= 0 keeps the law exact.
+        # Floats bound the root; any rho with gap(rho) <= 0 is lossless.
         low, high = 1.0, float(count)
         if gap(ONE) <= 0:
             high = low

@@ -111,12 +111,15 @@ class Simulation:
                 for child in range(width):
                     taken = on_path and hit and child == rank
                     share = self.rng.uniform(.3, .95)
+                    trunks = self.trunks_of(child)
                     nodes.append({
                         "text": rest[depth] if taken else
                                 self.rng.choice(self.others),
                         "parent": parent,
                         "p": round(share if taken else share * .2, 4),
-                        "trunks": self.trunks_of(child), "accepted": taken})
+                        "trunks": trunks, "accepted": taken,
+                        "q": [round(self.rng.uniform(.1, .9), 4)
+                              for _ in trunks]})
                     grown.append(len(nodes) - 1)
                     if taken:
                         right, accepted = len(nodes) - 1, depth + 1
@@ -229,7 +232,7 @@ def cell_of(method, target, temperature):
             "baseline": None if not trunks else baseline,
             "verifier": verifier, "temperature": temperature,
             "trunks": [{"drafter": drafter, "policy": policy,
-                        "law": "independent"} for drafter, policy in trunks],
+                        "draws": "independent"} for drafter, policy in trunks],
             "prompts": 30}
 
 

@@ -8,7 +8,7 @@ in float32 from the stored weights,
 
   ids.P      I64 [n]              a prompt, for P = 0, 1, 2
   logits.P   F32 [shown, vocab]   of a model, after its last tokens
-                     of look-ahead vectors those of a chain behind its last
+                     of look-ahead vectors those of a chain after its last
   heads.P    F32 [heads, vocab]   of Medusa heads, after its last token
   drafts.P   I64 [steps]          what an EAGLE head drafts after it, each time
                                   the likeliest token, where the target has

@@ -6,7 +6,8 @@ function(run)
 endfunction()
 
 set(prefix ${WORK}/prefix)
-file(REMOVE_RECURSE ${prefix} ${WORK}/consumer)
+file(REMOVE_RECURSE ${prefix} ${WORK}/consumer ${WORK}/parts
+     ${WORK}/decode)
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
 
 # Moved, so that only paths relative to the package can work.
@@ -20,6 +21,26 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${WORK}/consumer
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)
 run(${WORK}/consumer/consumer)
 run(${WORK}/consumer/consumer_of_everything)
+
+# A program with parts from outside the project, which its own ctest proves.
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/../../examples/parts
+    -B ${WORK}/parts -G ${GENERATOR} -D CMAKE_CXX_COMPILER=${COMPILER}
+    -D CMAKE_BUILD_TYPE=Release -D CMAKE_PREFIX_PATH=${prefix})
+run(${CMAKE_COMMAND} --build ${WORK}/parts)
+run(${WORK}/parts/my_banyan list first_draws)
+run(${WORK}/parts/my_banyan exact ${CMAKE_CURRENT_LIST_DIR}/../../examples/parts/exact.yaml)
+run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/parts --no-tests=error
+    --output-on-failure)
+
+# And the example of the libraries.
+set(root ${CMAKE_CURRENT_LIST_DIR}/../..)
+run(${CMAKE_COMMAND} -S ${root}/examples/decode -B ${WORK}/decode -G ${GENERATOR}
+    -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=Release
+    -D CMAKE_PREFIX_PATH=${prefix})
+run(${CMAKE_COMMAND} --build ${WORK}/decode)
+run(${WORK}/decode/decode ${root}/models/pycode-target
+    ${root}/configs/methods/specinfer_2.yaml "def add(a, b):")
+
 if(EXISTS ${prefix}/bin/banyan)
   run(${prefix}/bin/banyan --help)
 endif()

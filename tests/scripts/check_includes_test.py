@@ -71,6 +71,9 @@ MAY_USE = {
         "core/tokenizer", "core/text", "core/ops"},
     "experiments": {"experiments/commands"},
 }
+MAY_USE["examples"] = {
+    "experiments/commands", "experiments/models", "configs/loader", "drafters",
+    "verifiers", "tree", "core/ops", "core/random", "core/prob", "core/base"}
 MAY_USE["tests"] = set(MAY_USE)
 
 

@@ -1,4 +1,4 @@
-"""The table of docs/methods.md is made of records and of nothing else.
+"""Tests that the tables of docs/presets.md come from records alone.
 
     python3 methods_table_test.py PROGRAM
 """
@@ -47,7 +47,7 @@ matrix: {{sampling.temperature: [0, 1]}}
         cls.scratch.cleanup()
 
     def written(self, text, *options):
-        path = os.path.join(self.scratch.name, "methods.md")
+        path = os.path.join(self.scratch.name, "presets.md")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         made = subprocess.run(
@@ -70,12 +70,12 @@ matrix: {{sampling.temperature: [0, 1]}}
         self.assertEqual(len(re.findall(r"^\| chain \| yes ", text, re.M)), 2)
         self.assertEqual(len(re.findall(r"^\| bild \| \*\*no\*\* ", text, re.M)),
                          2)
-        # No cost is stated of the target's own pass in fewer bits.
+        # No cost is stated for the target's own pass in fewer bits.
         self.assertEqual(len(re.findall(r"^\| chain \|.*\d\] \|$", text, re.M)),
                          2)
         self.assertEqual(len(re.findall(r"^\| itself \|.*\|  \|$", text, re.M)),
                          2)
-        # Written again it is the same.
+        # A second run changes nothing.
         self.assertEqual(self.written(text)[1], text)
 
     def test_keeps_the_rows_that_are_not_measured_anew(self):
@@ -87,7 +87,7 @@ matrix: {{sampling.temperature: [0, 1]}}
         self.assertEqual(made.returncode, 0, made.stderr)
         self.assertIn("7 rows", made.stdout)
         self.assertNotIn("77.00", text)
-        # In its place by tokens per pass, as the first of its own table.
+        # Sorted by tokens per pass: the first row of its table.
         first = "pycode-target, temperature 0\n"
         begin = text.index("| ---", text.index(first))
         self.assertEqual(text[text.index("\n", begin) + 1:][:len(other)], other)
@@ -117,7 +117,7 @@ matrix: {{sampling.temperature: [0, 1]}}
                 return set(re.findall(r"preset: methods/(\w+)\.yaml",
                                       file.read()))
         self.assertEqual(listed("methods_2m"), presets)
-        # A grown target has layers that change nothing, and pass does not grow.
+        # Layers that `grow` adds change nothing; the vectors of pass do not grow.
         self.assertEqual(presets - listed("methods_110m"),
                          {"early_exit", "early_exit_settled", "skip", "pass"})
 

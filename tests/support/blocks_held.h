@@ -7,7 +7,7 @@
 
 namespace banyan {
 
-// Counts blocks of at least so many bytes among those allocated from now on.
+// Counts the blocks of at least `bytes` bytes that are allocated from now on.
 void CountBlocksFrom(std::size_t bytes);
 
 // The most of them that were held at one time.

@@ -12,11 +12,12 @@
 
 namespace banyan {
 
-// Both sides round in 32 bits, u = 2^-24. A logit hangs on sums of some 1,200
-// products a layer (hidden 192, head 64, tokens 100, hidden 192, feed-forward
-// 512, and their twins), four layers and the head: 5,000 roundings, which
-// wander by 70 u of the largest logit; eightfold is allowed for norms and
-// softmax near cancellation, and twofold for two sides.
+// Bound on the difference of two sides that round in 32 bits, u = 2^-24. A
+// logit depends on sums of some 1,200 products a layer (hidden 192, head 64,
+// tokens 100, hidden 192, feed-forward 512, and their counterparts), four
+// layers and the head: 5,000 roundings, which wander by 70 u of the largest
+// logit. Eightfold is allowed for norms and softmax near cancellation, and
+// twofold for two sides.
 inline constexpr double kRoundings = 70 * 8 * 2;
 
 inline void ExpectClose(const std::vector<double>& found,

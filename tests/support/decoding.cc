@@ -99,7 +99,7 @@ absl::StatusOr<Decoder> WithTrunks(const Model& target,
 }
 
 Trunk TrunkOf(std::unique_ptr<Drafter> drafter, const std::string& policy,
-              DraftLaw law) {
+              DrawKind law) {
   return {.drafter_name = "test drafter",
           .policy_name = policy,
           .drafter = std::move(drafter),

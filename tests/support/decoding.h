@@ -40,8 +40,8 @@ std::vector<TokenId> MustDecodePlainly(const Model& target,
                                        const StopRule& stop,
                                        std::uint64_t seed = 0);
 
-// Every verifier of the catalogue, with its variants, whose output keeps the
-// target's law at this temperature.
+// Returns every verifier of the catalogue, with its variants, whose output has
+// the target distribution at this temperature.
 std::vector<std::string> LosslessVerifiers(double temperature);
 
 // The verifier of "multi_round {order: shuffled}".
@@ -55,7 +55,7 @@ absl::StatusOr<Decoder> WithTrunks(const Model& target,
 
 // One such trunk.
 Trunk TrunkOf(std::unique_ptr<Drafter> drafter, const std::string& policy,
-              DraftLaw law = DraftLaw::kIndependent);
+              DrawKind law = DrawKind::kIndependent);
 
 }  // namespace banyan
 

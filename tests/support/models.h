@@ -1,4 +1,4 @@
-// Models and laws the tests share.
+// Models and distributions that the tests share.
 #ifndef BANYAN_TESTS_SUPPORT_MODELS_H_
 #define BANYAN_TESTS_SUPPORT_MODELS_H_
 
@@ -21,7 +21,7 @@ namespace banyan {
 // The logits after `text`, read as one chain by a fresh session.
 std::vector<double> LogitsAfter(const Model& model,
                                 absl::Span<const TokenId> text);
-// The law the rule makes of them.
+// Returns the distribution that the rule makes of these logits.
 Distribution LawAfter(const Model& model, absl::Span<const TokenId> text,
                       const SamplingRule& rule = SamplingRule());
 
@@ -29,7 +29,8 @@ Distribution LawAfter(const Model& model, absl::Span<const TokenId> text,
 // and then its last token for ever.
 std::shared_ptr<TableModel> Script(int vocab_size, std::vector<TokenId> script);
 
-// The same law, up to rounding, in a smaller context.
+// Returns a model with the same distribution, up to rounding, and a smaller
+// context.
 std::shared_ptr<TableModel> Limited(std::shared_ptr<TableModel> model,
                                     int context_limit);
 

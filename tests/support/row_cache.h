@@ -13,10 +13,10 @@
 
 namespace banyan {
 
-// Gives what the model behind it, which has hidden states, gives; it is asked
-// once for every text that is read, with vectors in the place of its last
-// tokens or without. Views are the model's own. For decoding one prompt again
-// and again, in one thread.
+// Wraps a model with hidden states and returns the model's results. The model
+// runs once for every text that is read, with vectors in place of its last
+// tokens or without. Views are the model's own. For decoding one prompt
+// repeatedly, in one thread.
 class RowCache : public Model {
  public:
   explicit RowCache(const Model& model) : model_(model) {}

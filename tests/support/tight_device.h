@@ -19,9 +19,9 @@ class TightDevice {
   TightDevice();
 
   const std::shared_ptr<Backend>& backend() const { return backend_; }
-  // The backend has so many bytes in use.
+  // Returns the bytes that the backend has in use.
   std::size_t used() const;
-  // From now on it may have so many, from used() to kMemory.
+  // Limits the backend's memory from now on, from used() to kMemory bytes.
   void Limit(std::size_t bytes);
   // By how many bytes an allocation was refused. The status must say so: what
   // was asked for, what of how much was free.

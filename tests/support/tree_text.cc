@@ -73,22 +73,23 @@ class Parser {
   std::size_t at_ = 0;
 };
 
-// The laws the draws of one list are judged by, in the order of time.
+// The distributions that the draws of one list are judged by, in the order of
+// time.
 class Proposals {
  public:
-  Proposals(const std::vector<Written>& list, DraftLaw law, int vocab_size)
+  Proposals(const std::vector<Written>& list, DrawKind law, int vocab_size)
       : law_(law), vocab_size_(vocab_size) {
     for (const Written& draw : list)
       if (draw.mark == '~') dropped_.push_back(draw.token);
   }
 
   Distribution Next(TokenId token) {
-    if (law_ == DraftLaw::kDeterministic && dropped(token))
+    if (law_ == DrawKind::kDeterministic && dropped(token))
       return Distribution::Sparse(vocab_size_, {}, {});
-    if (law_ == DraftLaw::kDeterministic)
+    if (law_ == DrawKind::kDeterministic)
       return Distribution::OneHot(vocab_size_, token);
     Distribution judged_by = Uniform(true);
-    if (law_ == DraftLaw::kWithoutReplacement) drawn_.push_back(token);
+    if (law_ == DrawKind::kWithoutReplacement) drawn_.push_back(token);
     return judged_by;
   }
   // Of what is not drawn yet; with `kept`, restricted to what is not dropped.
@@ -109,15 +110,15 @@ class Proposals {
     return std::find(dropped_.begin(), dropped_.end(), token) != dropped_.end();
   }
 
-  DraftLaw law_;
+  DrawKind law_;
   int vocab_size_;
   std::vector<TokenId> dropped_;
   std::vector<TokenId> drawn_;
 };
 
-DraftLaw LawOf(const TreeTextOptions& options, std::size_t trunk) {
+DrawKind LawOf(const TreeTextOptions& options, std::size_t trunk) {
   return trunk < options.laws.size() ? options.laws[trunk]
-                                     : DraftLaw::kIndependent;
+                                     : DrawKind::kIndependent;
 }
 
 // The drawn children in the order of first draws, then the probes.
@@ -170,7 +171,7 @@ class Placer {
 
   void AddList(const std::vector<Written>& written, std::size_t trunk,
                int index) {
-    const DraftLaw law = LawOf(options_, trunk);
+    const DrawKind law = LawOf(options_, trunk);
     Proposals proposals(written, law, options_.vocab_size);
     DrawList list = {.trunk = static_cast<int>(trunk),
                      .law = law,
@@ -202,7 +203,7 @@ DraftTree ParseTree(absl::string_view text, const TreeTextOptions& options) {
   return DraftTree(ParseNodes(text, options));
 }
 
-TrunkTree ParseGrowth(absl::string_view text, int trunk, DraftLaw law,
+TrunkTree ParseGrowth(absl::string_view text, int trunk, DrawKind law,
                       int vocab_size) {
   const Written root = Parser(text).All();
   TrunkTree tree(root.token, trunk, law);

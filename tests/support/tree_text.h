@@ -19,11 +19,11 @@
 
 namespace banyan {
 
-// All proposals are uniform over the vocabulary, less what the law and the
-// dropped draws take away.
+// All proposals are uniform over the vocabulary, less what the draw kind and
+// the dropped draws remove.
 struct TreeTextOptions {
   int vocab_size = 8;
-  std::vector<DraftLaw> laws = {};  // by trunk; independent where left out
+  std::vector<DrawKind> laws = {};  // by trunk; independent where left out
 };
 
 // The nodes in depth-first order. A malformed text ends the program.
@@ -34,7 +34,7 @@ DraftTree ParseTree(absl::string_view text,
 
 // One trunk's tree, drawn level by level. The text has no bars.
 TrunkTree ParseGrowth(absl::string_view text, int trunk = 0,
-                      DraftLaw law = DraftLaw::kIndependent,
+                      DrawKind law = DrawKind::kIndependent,
                       int vocab_size = 8);
 
 std::string ToText(const DraftTree& tree);

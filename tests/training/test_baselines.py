@@ -20,7 +20,7 @@ class Pairs(unittest.TestCase):
     IDS = [0, 1, 2, 1, 2, 2, 0, 1]
 
     def assert_law(self, distance, last, counts):
-        """The smoothed law after `last`, from counted pairs."""
+        """The smoothed distribution after `last`, from counted pairs."""
         single = [self.IDS.count(i) + 0.01 for i in range(4)]
         for token, logit in enumerate(
                 PairTable(array(self.IDS), 4, distance)(

@@ -1,4 +1,4 @@
-"""Divergences of laws against plain sums in double precision."""
+"""Compares divergences with plain sums in double precision."""
 
 import itertools
 import math
@@ -9,7 +9,7 @@ import torch
 from training.divergences import (DIVERGENCES, agreement, forward_kl,
                                   jensen_shannon, reverse_kl, total_variation)
 
-# Laws on four letters, some far apart; each with logits off by a constant.
+# Distributions over four letters, some far apart; their logits get an offset.
 LAWS = ([0.25, 0.25, 0.25, 0.25], [0.7, 0.1, 0.1, 0.1], [0.1, 0.2, 0.3, 0.4],
         [0.97, 0.01, 0.01, 0.01], [1e-4, 0.4999, 0.4, 0.1])
 PAIRS = list(itertools.product(LAWS, LAWS))

@@ -192,7 +192,7 @@ class Files(HeadTest):
 
 
 def plain_step(tensors, shape, version, embedded, fed):
-    """The last place's output and law, from the published tensors alone."""
+    """The last place's output and distribution, from the published tensors."""
     layer = "layers.0." if version == 1 else "midlayer."
     weight = {name.removeprefix(layer).removesuffix(".weight"): tensor
               for name, tensor in tensors.items()}

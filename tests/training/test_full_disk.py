@@ -10,7 +10,7 @@ from training.model import read_model
 
 @contextlib.contextmanager
 def disk_of(size):
-    """No file can grow beyond so many bytes."""
+    """No file can grow beyond `size` bytes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

@@ -57,7 +57,7 @@ class MeasureTest(support.FolderTest):
 class Measure(MeasureTest):
 
     def test_figures_are_those_of_plain_loops(self):
-        # 48 tokens fit the context: one window, and the laws are plain.
+        # 48 tokens fit the context: one window, so plain loops suffice.
         limit = 49
         rows = self.measured("--limit", limit)["agreement"]
         measurement = Measurement(support.options(
@@ -82,8 +82,8 @@ class Measure(MeasureTest):
                        for t, s in zip(told, said)]
                 self.assert_figure(rows[f"head {i + 1}"]["top 3"],
                                    torch.tensor(top).float())
-            # A vector in the place of the token after each place, and one
-            # behind it, against the target that has read the true ones.
+            # Vectors in place of the next token and of the token after it,
+            # against the target after reading the true tokens.
             vectors = lookahead.read_vectors(self.vectors, target)
             for i in range(2):
                 q = [self.behind(target, ids[:, :place + 1], vectors[:i + 1])

@@ -133,7 +133,7 @@ class Lesson(support.FolderTest):
     def test_head_i_learns_what_the_target_says_i_plus_1_places_on(self):
         lesson = object.__new__(HeadTeaching)
         lesson.options = argparse.Namespace(
-            precision="f32", decay=0.5, train_target=False, learn="law",
+            precision="f32", decay=0.5, train_target=False, learn="distribution",
             states=None)
         lesson.device = "cpu"
         lesson.tokens = None
@@ -253,7 +253,7 @@ class Ways(support.FolderTest):
     def test_only_tuning_changes_the_target(self):
         came = read_model(support.tiny().target)
         for name, way in self.WAYS.items():
-            for learn in ("text", "law"):
+            for learn in ("text", "distribution"):
                 for output in ((), ("--share-output",)):
                     lesson = self.lesson(*way, "--learn", learn, *output)
                     self.teach(lesson)
@@ -338,7 +338,7 @@ class Ways(support.FolderTest):
             self.assertGreater(float(weight.grad.abs().max()), 0, name)
 
     def test_heads_of_either_lesson_learn(self):
-        for learn in ("law", "text"):
+        for learn in ("distribution", "text"):
             out = self.folder / learn
             self.train(*support.heads("--out", out, "--learn", learn,
                                          "--log-every", 5, steps=30))

@@ -116,7 +116,7 @@ DraftTree RandomTree(std::mt19937_64& bits, int vocab_size) {
   const Distribution uniform = Distribution::Dense(std::vector<double>(
       static_cast<std::size_t>(vocab_size), 1. / vocab_size));
   for (int trunk = 0; trunk < 2; ++trunk) {
-    TrunkTree tree(1, trunk, DraftLaw::kIndependent);
+    TrunkTree tree(1, trunk, DrawKind::kIndependent);
     for (int node = 0; node < tree.size() && tree.size() < 12; ++node) {
       const auto token = [&bits, vocab_size] {
         return static_cast<TokenId>(bits() %
@@ -133,8 +133,8 @@ DraftTree RandomTree(std::mt19937_64& bits, int vocab_size) {
   return Merge(trunks);
 }
 
-// Field pitfall 12: a mask or position error. The toy's law depends on the
-// whole text, so a row that sees one token too many or too few shows.
+// Field pitfall 12: a mask or position error. The toy's distribution depends on
+// the whole text, so a row that sees one token too many or too few shows.
 TEST(ToBatch, ScoresEveryNodeAsAChainOfItsPathWould) {
   std::mt19937_64 bits(2);
   for (int round = 0; round < 50; ++round) {

@@ -25,8 +25,8 @@ TEST(DraftTree, InvariantsHoldForTreesOfEveryKind) {
   for (absl::string_view text :
        {"9", "9(1)", "9(1(2(3)))", "9(1(2) ~3 2)", "9(~1)", "9( | 1)",
         "9(1 *4(*5) | *4 2)", "9(*4)", "9(1(2 | 3) 2 | 4 1)"}) {
-    for (DraftLaw law :
-         {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement}) {
+    for (DrawKind law :
+         {DrawKind::kIndependent, DrawKind::kWithoutReplacement}) {
       const Nodes nodes = ParseNodes(text, {.laws = {law, law}});
       EXPECT_EQ(CheckInvariants(nodes), absl::OkStatus()) << text;
     }
@@ -34,7 +34,7 @@ TEST(DraftTree, InvariantsHoldForTreesOfEveryKind) {
   EXPECT_EQ(CheckInvariants(ParseNodes("9(1 2(4 5 4 | 5) 1 | 2 2)")),
             absl::OkStatus());
   EXPECT_EQ(CheckInvariants(ParseNodes("9(1 ~3 2(4 5))",
-                                       {.laws = {DraftLaw::kDeterministic}})),
+                                       {.laws = {DrawKind::kDeterministic}})),
             absl::OkStatus());
 }
 
@@ -179,7 +179,7 @@ TEST(DraftTree, MassesAgainstTheirDrawBreakTheSixthInvariant) {
 
 TEST(DraftTree, ADeterministicDrawThatIsNotOneHotBreaksTheSeventhInvariant) {
   const auto ranked = [](Nodes& n) -> Draw& {
-    n[1].lists[0].law = DraftLaw::kDeterministic;
+    n[1].lists[0].law = DrawKind::kDeterministic;
     return n[1].lists[0].draws[0];
   };
   const std::vector<Broken> all = {
@@ -232,9 +232,9 @@ TEST(DraftTreeDeathTest, DiesOfATreeWithoutARoot) {
 }
 
 TEST(DraftTree, LawsHaveNames) {
-  EXPECT_EQ(Name(DraftLaw::kIndependent), "independent");
-  EXPECT_EQ(Name(DraftLaw::kWithoutReplacement), "without_replacement");
-  EXPECT_EQ(Name(DraftLaw::kDeterministic), "deterministic");
+  EXPECT_EQ(Name(DrawKind::kIndependent), "independent");
+  EXPECT_EQ(Name(DrawKind::kWithoutReplacement), "without_replacement");
+  EXPECT_EQ(Name(DrawKind::kDeterministic), "deterministic");
 }
 
 }  // namespace

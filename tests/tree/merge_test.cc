@@ -100,14 +100,14 @@ TEST(Merge, ProbesAreNeverMergedAndComeLast) {
 
 TEST(Merge, KeepsLawsFlagsAndProposals) {
   std::vector<TrunkTree> trunks = {
-      ParseGrowth("9(1(2) 3 ~4)", 0, DraftLaw::kWithoutReplacement),
-      ParseGrowth("9(1(5))", 1, DraftLaw::kDeterministic)};
+      ParseGrowth("9(1(2) 3 ~4)", 0, DrawKind::kWithoutReplacement),
+      ParseGrowth("9(1(5))", 1, DrawKind::kDeterministic)};
   trunks[0].SetShared(1);
   const DraftTree tree = Merge(trunks);
   const std::vector<DrawList>& lists = tree.node(0).lists;
   ASSERT_EQ(lists.size(), 2);
-  EXPECT_EQ(lists[0].law, DraftLaw::kWithoutReplacement);
-  EXPECT_EQ(lists[1].law, DraftLaw::kDeterministic);
+  EXPECT_EQ(lists[0].law, DrawKind::kWithoutReplacement);
+  EXPECT_EQ(lists[1].law, DrawKind::kDeterministic);
   EXPECT_FALSE(lists[0].shared_draws);
   EXPECT_TRUE(tree.node(1).lists[0].shared_draws);
   EXPECT_FALSE(tree.node(1).lists[1].shared_draws);
@@ -138,7 +138,7 @@ int NodeAt(const DraftTree& tree, const std::vector<TokenId>& path) {
 
 TrunkTree RandomTrunk(std::mt19937_64& bits, int trunk) {
   const Distribution uniform = Distribution::Dense(std::vector<double>(5, 0.2));
-  TrunkTree tree(9, trunk, DraftLaw::kIndependent);
+  TrunkTree tree(9, trunk, DrawKind::kIndependent);
   for (int node = 0; node < tree.size() && tree.size() < 20; ++node) {
     tree.SetProposal(node, uniform);
     for (auto draws = bits() % 4; draws > 0; --draws)

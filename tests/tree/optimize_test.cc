@@ -170,7 +170,7 @@ TEST(Sequoia, TablesWithAndWithoutADepthLimitAgree) {
 }
 
 // With falling acceptances the largest products that fit are a tree, so the
-// greedy construction is a twin of the programme.
+// greedy construction is a reference for the dynamic programme.
 TEST(Sequoia, EqualsTheGreedyTreeWhenAcceptancesFall) {
   std::mt19937_64 bits(4);
   for (const int depth : {3, 6, 400}) {

@@ -65,7 +65,7 @@ TEST(UnmergedRows, StartEachCopyOfAProbeFromItsVector) {
   const auto vector =
       std::make_shared<const std::vector<float>>(std::vector<float>{3, 0.5F});
   std::vector<TrunkTree> trunks;
-  trunks.emplace_back(9, 0, DraftLaw::kDeterministic);
+  trunks.emplace_back(9, 0, DrawKind::kDeterministic);
   const int probe = trunks[0].AddProbe(0, 1, vector);
   trunks[0].AddProbe(probe, 2);
   trunks[0].AddProbe(probe, 3, vector);

@@ -24,19 +24,19 @@ constexpr double kRounding = 1e-15;
 
 Distribution Law() { return Distribution::Dense({0.1, 0.4, 0.2, 0.3}); }
 
-TrunkTree Started(DraftLaw law, const Distribution& proposal = Law()) {
+TrunkTree Started(DrawKind law, const Distribution& proposal = Law()) {
   TrunkTree tree(9, 0, law);
   tree.SetProposal(0, proposal);
   return tree;
 }
 
 TEST(TrunkTree, StartsWithAnOpenRoot) {
-  const TrunkTree tree(9, 2, DraftLaw::kWithoutReplacement);
+  const TrunkTree tree(9, 2, DrawKind::kWithoutReplacement);
   EXPECT_EQ(tree.size(), 1);
   EXPECT_EQ(tree.node(0).token, 9);
   EXPECT_EQ(tree.node(0).depth, 0);
   EXPECT_EQ(tree.trunk(), 2);
-  EXPECT_EQ(tree.law(), DraftLaw::kWithoutReplacement);
+  EXPECT_EQ(tree.law(), DrawKind::kWithoutReplacement);
   EXPECT_TRUE(tree.open(0));
   EXPECT_EQ(tree.proposal(0), nullptr);
   EXPECT_TRUE(tree.draws(0).empty());
@@ -46,7 +46,7 @@ TEST(TrunkTree, StartsWithAnOpenRoot) {
 }
 
 TEST(TrunkTree, ARepeatedDrawLeadsToTheSameNodeOnceMore) {
-  TrunkTree tree = Started(DraftLaw::kIndependent);
+  TrunkTree tree = Started(DrawKind::kIndependent);
   const int one = tree.AddDraw(0, 1, Law());
   EXPECT_EQ(tree.AddDraw(0, 1, Law()), one);
   const int three = tree.AddDraw(0, 3, Law());
@@ -60,7 +60,7 @@ TEST(TrunkTree, ARepeatedDrawLeadsToTheSameNodeOnceMore) {
 }
 
 TEST(TrunkTree, ADroppedDrawIsKeptWithoutANode) {
-  TrunkTree tree = Started(DraftLaw::kIndependent);
+  TrunkTree tree = Started(DrawKind::kIndependent);
   const Distribution kept = Law().KeepAtLeast(0.3);
   EXPECT_EQ(tree.AddDraw(0, 2, kept, true), Draw::kDropped);
   const int one = tree.AddDraw(0, 1, kept);
@@ -72,10 +72,10 @@ TEST(TrunkTree, ADroppedDrawIsKeptWithoutANode) {
 }
 
 TEST(TrunkTree, PathMassIsTheProductOfTheDraftersMasses) {
-  for (DraftLaw law : {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
-                       DraftLaw::kDeterministic}) {
+  for (DrawKind law : {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
+                       DrawKind::kDeterministic}) {
     const auto judged_by = [law](TokenId token) {
-      return law == DraftLaw::kDeterministic ? Distribution::OneHot(4, token)
+      return law == DrawKind::kDeterministic ? Distribution::OneHot(4, token)
                                              : Law();
     };
     TrunkTree tree = Started(law);
@@ -90,13 +90,13 @@ TEST(TrunkTree, PathMassIsTheProductOfTheDraftersMasses) {
 }
 
 TEST(TrunkTree, IndependentDrawsLeaveTheProposalAsItWas) {
-  TrunkTree tree = Started(DraftLaw::kIndependent);
+  TrunkTree tree = Started(DrawKind::kIndependent);
   tree.AddDraw(0, 1, Law());
   EXPECT_TRUE(Equal(tree.remaining(0), Law()));
 }
 
 TEST(TrunkTree, DrawsWithoutReplacementLeaveTheOthersInProportion) {
-  TrunkTree tree = Started(DraftLaw::kWithoutReplacement);
+  TrunkTree tree = Started(DrawKind::kWithoutReplacement);
   tree.AddDraw(0, 1, tree.remaining(0));
   EXPECT_THAT(Masses(tree.remaining(0)),
               Pointwise(DoubleNear(kRounding), {1. / 6, 0., 2. / 6, 3. / 6}));
@@ -113,7 +113,7 @@ TEST(TrunkTree, DrawsWithoutReplacementLeaveTheOthersInProportion) {
 }
 
 TEST(TrunkTree, TheCandidateIsTheLargestMassLeftAndOnATieTheLowerToken) {
-  TrunkTree tree = Started(DraftLaw::kDeterministic,
+  TrunkTree tree = Started(DrawKind::kDeterministic,
                            Distribution::Dense({0.2, 0.3, 0.2, 0.3, 0}));
   std::vector<TokenId> order;
   std::vector<double> masses;
@@ -129,7 +129,7 @@ TEST(TrunkTree, TheCandidateIsTheLargestMassLeftAndOnATieTheLowerToken) {
 }
 
 TEST(TrunkTree, CloseAndAnEmptyProposalEndABranch) {
-  TrunkTree tree = Started(DraftLaw::kIndependent);
+  TrunkTree tree = Started(DrawKind::kIndependent);
   const int one = tree.AddDraw(0, 1, Law());
   const int two = tree.AddDraw(0, 2, Law());
   EXPECT_TRUE(tree.open(one));
@@ -141,7 +141,7 @@ TEST(TrunkTree, CloseAndAnEmptyProposalEndABranch) {
 }
 
 TEST(TrunkTree, AProbeIsNeitherDrawnNorOpen) {
-  TrunkTree tree(9, 3, DraftLaw::kIndependent);
+  TrunkTree tree(9, 3, DrawKind::kIndependent);
   tree.SetProposal(0, Law());
   const int probe = tree.AddProbe(0, 1);
   const int drawn = tree.AddDraw(0, 1, Law());
@@ -155,7 +155,7 @@ TEST(TrunkTree, AProbeIsNeitherDrawnNorOpen) {
 
 TEST(TrunkTree, PruneKeepsWhatIsNamedWithItsDraws) {
   TrunkTree tree =
-      ParseGrowth("9(1(2 3) 4 5(6(7)))", 0, DraftLaw::kDeterministic);
+      ParseGrowth("9(1(2 3) 4 5(6(7)))", 0, DrawKind::kDeterministic);
   ASSERT_EQ(tree.size(), 8);
   std::vector<int> keep;  // all but 4, 3 and what is below 6
   for (int node = 0; node < tree.size(); ++node)
@@ -178,7 +178,7 @@ TEST(TrunkTree, PruneKeepsWhatIsNamedWithItsDraws) {
 
 TEST(TrunkTree, PruneKeepsProbesAndClosedNodes) {
   TrunkTree tree =
-      ParseGrowth("9(1(3 *4) 2 *5(*6))", 1, DraftLaw::kDeterministic);
+      ParseGrowth("9(1(3 *4) 2 *5(*6))", 1, DrawKind::kDeterministic);
   std::vector<int> keep;  // all but 2 and 3
   for (int node = 0; node < tree.size(); ++node) {
     const TokenId token = tree.node(node).token;

@@ -18,8 +18,8 @@
 
 namespace banyan {
 
-// The verdict on a tree where the target's law at node i is rows[i]. A question
-// of chance beyond the tape ends the program.
+// Returns the verification result (verdict) of a tree whose target distribution
+// at node i is rows[i]. A random number beyond the tape ends the program.
 inline Verdict Judge(const std::string& verifier, const DraftTree& tree,
                      const std::vector<Distribution>& rows,
                      const std::vector<double>& tape) {

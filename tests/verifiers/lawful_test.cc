@@ -18,16 +18,16 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr DraftLaw kS = DraftLaw::kIndependent;
-constexpr DraftLaw kW = DraftLaw::kWithoutReplacement;
-constexpr DraftLaw kD = DraftLaw::kDeterministic;
+constexpr DrawKind kS = DrawKind::kIndependent;
+constexpr DrawKind kW = DrawKind::kWithoutReplacement;
+constexpr DrawKind kD = DrawKind::kDeterministic;
 
 absl::Status Lawful(const std::string& verifier, const DraftTree& tree) {
   return CheckLawful(verifier, VerifierOf(verifier)->traits(), tree);
 }
 
 absl::Status Lawful(const std::string& verifier, absl::string_view text,
-                    const std::vector<DraftLaw>& laws = {}) {
+                    const std::vector<DrawKind>& laws = {}) {
   return Lawful(verifier, ParseTree(text, {.laws = laws}));
 }
 

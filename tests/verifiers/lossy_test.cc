@@ -1,5 +1,5 @@
-// The lossy verifiers, judged by hand: nothing proves their law, so what they
-// accept is written down.
+// The lossy verifiers against expectations worked out by hand: no proof checks
+// their output distribution, so the tests state which tokens they accept.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -18,10 +18,10 @@ namespace {
 using Path = std::vector<int>;
 
 DraftTree Tree(const std::string& text) {
-  return ParseTree(text, {.vocab_size = 4, .laws = {DraftLaw::kDeterministic}});
+  return ParseTree(text, {.vocab_size = 4, .laws = {DrawKind::kDeterministic}});
 }
 
-// Every node of the tree has the same law of four tokens.
+// Every node of the tree has the same target distribution over four tokens.
 Verdict Judge(const std::string& verifier, const std::string& text,
               const std::vector<double>& p,
               const std::vector<double>& tape = {}) {
@@ -61,8 +61,8 @@ TEST(Typical, AcceptsOnlyWhatExceedsDeltaTimesTheInverseOfTheEntropy) {
   EXPECT_EQ(path("1.01", {0.5, 0.5, 0, 0}), Path{});
 }
 
-// Laws by node of 0(1(3) 2(3)): nodes 1 and 3 hold tokens 1 and 2, and below
-// each stands a token 3.
+// Takes target distributions by node of 0(1(3) 2(3)): nodes 1 and 3 hold tokens
+// 1 and 2, and each has a child with token 3.
 Verdict JudgePair(const std::vector<std::vector<double>>& laws) {
   std::vector<Distribution> rows;
   for (const std::vector<double>& law : laws)
@@ -238,8 +238,8 @@ TEST(Blockwise, KeepsThePrefixAndTakesTheNextTokenFromWhereItEnds) {
       Distribution::Dense({0, 0.1, 0.2, 0.7}),
       Distribution::Dense({0.25, 0.25, 0.25, 0.25})};
   for (const char* name : {"blockwise_top_k", "blockwise_distance"}) {
-    // 1 passes after 0's law, 1 after the second; 1 is last and far after the
-    // third.
+    // Token 1 passes the first and the second row; in the third it is last and
+    // far from the best.
     const Verdict argmax = Judge(absl::StrCat(name, " {next: argmax}"),
                                  Tree("0(1(1(1)))"), rows, {});
     EXPECT_EQ(argmax.path, (Path{1, 2})) << name;
@@ -267,7 +267,7 @@ TEST(LossyVerifiers, HaveTheDefaultsThatTheirHeadersState) {
   EXPECT_FALSE(accepts("blockwise_distance", {0.1, 0.2, 0.1, 0.6}));
 }
 
-// A law of one token is that of temperature 0.
+// A distribution of one token is that of temperature 0.
 TEST(LossyVerifiers, AcceptNothingThatTheTargetCannotSay) {
   for (const char* verifier :
        {"typical {epsilon: 0, next: argmax}",

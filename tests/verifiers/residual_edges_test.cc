@@ -79,8 +79,8 @@ TEST(RoundVerifiers, AcceptWhenNothingIsLeft) {
         << verifier;
 }
 
-// A dropped draw whose law is all of p leaves nothing either, but it is no
-// token to accept: the next draw is judged.
+// A dropped draw whose distribution is all of p leaves nothing either, but the
+// draw is no token to accept: the next draw is judged.
 TEST(RoundVerifiers, GoOnAfterADroppedDrawThatLeavesNothing) {
   const auto p = Distribution::Dense({1, 0});
   const DraftTree tree = JudgedBy("0(~1 0)", p);

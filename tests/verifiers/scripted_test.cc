@@ -63,7 +63,7 @@ std::vector<DraftTree> LawfulTrees(const std::string& verifier, int seed,
         "expansion {branching: [2, 2]}", "best_first {budget: 5}",
         "adaptive_chain {gamma: 3, on_low: drop, threshold: 0.3}"}) {
     const std::unique_ptr<TreePolicy> grown_by = PolicyOf(policy);
-    for (DraftLaw law : grown_by->traits().laws) {
+    for (DrawKind law : grown_by->traits().laws) {
       TableDrafter drafter(
           Toy({.vocab_size = 4, .seed = seed, .sharpness = 2, .zeros = true}));
       const TrunkTree tree =

@@ -12,11 +12,11 @@
 // first. Stop early when no head or rank is left.
 //
 // Cases. If every head's accuracies fall with rank, a candidate's product is
-// never below that of one behind it: the tree has the largest sum of all of its
-// size. Accuracies that rise somewhere are taken as they are: a poor rank hides
-// the better one behind it until it is added itself, and the sum may then fall
-// short of the largest. Candidates of product 0 are added too when the budget
-// reaches them.
+// never below that of a candidate that follows from it: the tree has the
+// largest sum of all trees of its size. Accuracies that rise somewhere are
+// taken as they are: a poor rank hides the better rank after it until the poor
+// one is added, and the sum may then fall short of the largest. Candidates of
+// product 0 are added too when the budget reaches them.
 //
 // Ties: the shallower, then the path that comes first in lexicographic order.
 //

@@ -144,7 +144,7 @@ double SequoiaTable::Best(int nodes, int depth) const {
   return layer(depth).best[At(nodes)];
 }
 
-// The choices behind F(nodes, depth): by rank, the sizes of the subtrees.
+// Returns the choices that give F(nodes, depth): subtree sizes, by rank.
 std::vector<int> SequoiaTable::ChildSizes(int nodes, int depth) const {
   if (nodes == 1) return {};
   const Layer& here = layer(depth);

@@ -67,8 +67,8 @@ void ReadGoal(ParamsReader& in, AdaptiveChainOptions& options) {
 
 PolicyTraits AdaptiveChain::traits() const {
   const int most = options_.adjust ? options_.max_gamma : options_.gamma;
-  return {.laws = {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
-                   DraftLaw::kDeterministic},
+  return {.laws = {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
+                   DrawKind::kDeterministic},
           .chain = true,
           .fixed_counts = true,
           .nodes = most,
@@ -166,8 +166,8 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
 PolicyRow AdaptiveChainRow() {
   return {.name = "adaptive_chain",
           .sentence =
-              "A chain that stops on low confidence, or lengthens and "
-              "shortens by its verdicts, or refits its threshold.",
+              "A chain that stops on low confidence, adapts its length to "
+              "acceptance, or refits its threshold.",
           .build = Build,
           .examples = {"{gamma: 2}", "{gamma: 2, on_low: drop}",
                        "{gamma: 2, on_low: stop_before, threshold: 0.5}",

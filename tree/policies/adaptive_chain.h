@@ -1,6 +1,6 @@
-// A chain whose length adapts: to the drafter's confidence within a round, and
-// to the verdicts from round to round. The latter are followed by committed
-// state alone, so they have no say in a round that has begun.
+// AdaptiveChain: a chain whose length adapts to the drafter's confidence within
+// a round, and to the verdicts from round to round. Verdicts change committed
+// state alone, so they do not affect a round that has begun.
 #ifndef BANYAN_TREE_POLICIES_ADAPTIVE_CHAIN_H_
 #define BANYAN_TREE_POLICIES_ADAPTIVE_CHAIN_H_
 
@@ -14,8 +14,8 @@
 
 namespace banyan {
 
-// What to do when confidence falls below the threshold. All three keep the law
-// of the draws honest (docs/losslessness.md):
+// What to do when confidence falls below the threshold. All three keep the rule
+// of tree_policy.h, and so the output distribution (docs/losslessness.md):
 enum class OnLow {
   kKeepAndStop,  // the drawn token had little mass: keep it, draw no further
   kDrop,         // drop it: a refused round, judged by the kept tokens' masses

@@ -216,7 +216,7 @@ PolicyRow AutoShapeRow() {
   return {
       .name = "auto",
       .sentence =
-          "Each round the fastest tree, down to none, by the running "
+          "Each round the fastest tree, perhaps none, by the running "
           "acceptance and measured costs.",
       .build = Build,
       .examples = {"{acceptance: [0.6, 0.2], budget: 2, target_ms: {1: 1, 3: "

@@ -1,28 +1,29 @@
-// The shape of each round chosen by what would be fastest.
+// AutoShape: chooses for each round the shape that is predicted to be fastest.
 //
-// Claim. If the b-th draw at a node is the accepted one with probability p_b,
-// whatever the node, the shape of largest predicted tokens a millisecond is
-// FastestTree's for p and the measured costs, plain decoding included. What is
-// not known beforehand is p on this text; it is followed as the rounds go.
+// Claim. Let the b-th draw at a node be the accepted one with probability p_b,
+// the same at every node. Then FastestTree, for p and the measured costs, gives
+// the shape with the most predicted tokens per millisecond, plain decoding
+// included. Only p on this text is unknown beforehand; the rounds estimate it.
 //
-// Model. A calibration gives p on average. Texts differ by how far the drafter
-// is right at all, so one number varies: with c_b = p_b / (1 - p_1 - .. -
-// p_(b-1)), the chance of draw b once the earlier were refused, level t has the
-// odds c_b / (1 - c_b) multiplied by 2^t, for t from -6 to 6 in halves. Every
-// level's fastest shape is found once, when the policy is made.
+// Model. A calibration gives p on average. Texts differ by how often the
+// drafter is right at all, so one number varies: with c_b = p_b / (1 - p_1 - ..
+// - p_(b-1)), the chance of draw b once the earlier were refused, level t has
+// the odds c_b / (1 - c_b) multiplied by 2^t, for t from -6 to 6 in halves. The
+// fastest shape of every level is found once, when the policy is made.
 //
 // Rule. At the reached nodes that have draws of its trunk, count those of which
 // a draw was accepted, and how many each level expected; the past fades by
-// 1 - 1 / memory a node. A round's level is the one that expected the count
-// most closely, ties towards the calibration; before the first round, t = 0:
-// the calibration counts as two nodes of which its share was accepted. A level
-// whose fastest shape is none says nothing more about the text: after `trial`
-// rounds of it, and after twice as many each time that the trial was refused
-// (up to 4 `trial`), one round drafts a single token. Where not even the
-// highest level is predicted to gain a tenth over plain decoding, none does.
+// 1 - 1 / memory a node. A round's level is the one whose expectation is
+// closest to the count, ties towards the calibration. Before the first round,
+// t = 0: the calibration counts as two nodes of which its share was accepted. A
+// level whose fastest shape is empty gives no more evidence about the text. So
+// after `trial` rounds of it, and after twice as many each time that the trial
+// was refused (up to 4 `trial`), one round drafts a single token. If no level
+// is predicted to gain a tenth over plain decoding, there is no such trial.
 //
 // State: accepted, the levels' expectations, rounds without a draft, and the
-// wait. The shape depends on it alone, so it is fixed before the first draw.
+// wait. The shape depends on the state alone, so it is fixed before the first
+// draw.
 #ifndef BANYAN_TREE_POLICIES_AUTO_SHAPE_H_
 #define BANYAN_TREE_POLICIES_AUTO_SHAPE_H_
 
@@ -43,7 +44,7 @@ namespace banyan {
 struct AutoOptions {
   HardwareOptions hardware;
   int memory = 24;  // nodes
-  int trial = 32;   // rounds: a drafter that idled has so many tokens to read
+  int trial = 32;   // rounds: an idle drafter then reads that many tokens
 };
 
 class AutoShape : public TreePolicy {
@@ -86,7 +87,7 @@ class AutoShape : public TreePolicy {
   double most_speedup_ = 1;  // of all levels' shapes
   double accepted_ = 0;
   double idle_ = 0;  // rounds in a row without a draft
-  double wait_;      // so many, then a trial
+  double wait_;      // rounds without a draft before the next trial
 };
 
 PolicyRow AutoShapeRow();

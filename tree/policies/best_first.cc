@@ -20,13 +20,13 @@ double SlotValue(const TrunkTree& tree, int node) {
   const Distribution* proposal = tree.proposal(node);
   double value = tree.path_mass(node);
   if (proposal == nullptr) return value;
-  if (tree.law() == DraftLaw::kDeterministic)
+  if (tree.law() == DrawKind::kDeterministic)
     return value * tree.candidate_mass(node);
   double left = 1;
   for (const Draw& draw : tree.draws(node)) {
     const double mass = proposal->Mass(draw.token);
     left =
-        tree.law() == DraftLaw::kIndependent ? left * (1 - mass) : left - mass;
+        tree.law() == DrawKind::kIndependent ? left * (1 - mass) : left - mass;
   }
   return value * std::max(left, 0.0);
 }
@@ -34,8 +34,8 @@ double SlotValue(const TrunkTree& tree, int node) {
 }  // namespace
 
 PolicyTraits BestFirst::traits() const {
-  return {.laws = {DraftLaw::kWithoutReplacement, DraftLaw::kIndependent,
-                   DraftLaw::kDeterministic},
+  return {.laws = {DrawKind::kWithoutReplacement, DrawKind::kIndependent,
+                   DrawKind::kDeterministic},
           .chain = options_.budget <= 1,
           .fixed_counts = options_.budget <= 1,
           .nodes = options_.budget,
@@ -90,8 +90,8 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
 PolicyRow BestFirstRow() {
   return {.name = "best_first",
           .sentence =
-              "Each draw where the drafter deems acceptance likeliest "
-              "(DySpec; deterministic: OPT-Tree).",
+              "Best first (DySpec; ranked draws: OPT-Tree): each draw where "
+              "the drafter deems acceptance likeliest.",
           .build = Build,
           .examples = {"{budget: 2}", "{budget: 3, max_depth: 2}"}};
 }

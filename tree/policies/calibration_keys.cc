@@ -30,13 +30,13 @@ void CheckTexts(ParamsReader& in) {
     in.Optional(key, name);
     in.Ensure(!name.empty(), key, "must be a name");
   }
-  std::string law(Name(DraftLaw::kIndependent));
-  in.Optional("law", law);
-  const auto has_name = [&law](DraftLaw each) { return Name(each) == law; };
-  in.Ensure(absl::c_any_of(kEveryLaw, has_name), "law",
+  std::string law(Name(DrawKind::kIndependent));
+  in.Optional("draws", law);
+  const auto has_name = [&law](DrawKind each) { return Name(each) == law; };
+  in.Ensure(absl::c_any_of(kDrawKinds, has_name), "draws",
             absl::StrCat("must be one of ",
-                         absl::StrJoin(kEveryLaw, ", ",
-                                       [](std::string* out, DraftLaw each) {
+                         absl::StrJoin(kDrawKinds, ", ",
+                                       [](std::string* out, DrawKind each) {
                                          absl::StrAppend(out, Name(each));
                                        })));
 }

@@ -18,17 +18,17 @@ struct CalibrationKey {
 inline constexpr CalibrationKey kCalibrationKeys[] = {
     {"drafter"},
     {"verifier"},
-    {"law"},
+    {"draws"},
     {"temperature"},
     {"tokens"},
-    {"nodes", "By rank, of so many nodes."},
+    {"nodes", "By rank, of this number of nodes."},
     {"accepted"},
     {"acceptance"},
     {"acceptance_low"},
     {"acceptance_high"},
     {"draft_ms",
      "Of a drafted level on this machine, beside the target's pass."},
-    {"positions", "By head, then by rank, of so many positions."},
+    {"positions", "By head, then by rank, of this number of positions."},
     {"hits"},
     {"accuracies"}};
 

@@ -28,16 +28,16 @@
 namespace banyan {
 namespace {
 
-absl::StatusOr<DraftLaw> ReadLaw(const Params& value) {
+absl::StatusOr<DrawKind> ReadLaw(const Params& value) {
   std::string name;
   BANYAN_RETURN_IF_ERROR(Convert(value, name));
   std::vector<absl::string_view> known;
-  for (DraftLaw law : {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement,
-                       DraftLaw::kDeterministic}) {
+  for (DrawKind law : {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
+                       DrawKind::kDeterministic}) {
     if (Name(law) == name) return law;
     known.push_back(Name(law));
   }
-  return value.Error(UnknownName("law", name, known));
+  return value.Error(UnknownName("draw kind", name, known));
 }
 
 absl::Status Build(const PolicyRow& row, ParamsReader& in,
@@ -52,16 +52,20 @@ absl::Status Build(const PolicyRow& row, ParamsReader& in,
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Span<const PolicyRow> PolicyCatalogue() {
-  static const auto& rows = *new std::vector<PolicyRow>{
+std::vector<PolicyRow>& Rows() {
+  static auto& rows = *new std::vector<PolicyRow>{
       ChainRow(),        SequencesRow(),     ExpansionRow(),
       StaticRow(),       SequoiaRow(),       BestFirstRow(),
       ExpandRerankRow(), AdaptiveChainRow(), AutoShapeRow(),
   };
   return rows;
 }
+
+}  // namespace
+
+absl::Span<const PolicyRow> PolicyCatalogue() { return Rows(); }
+
+void AddPolicies(absl::Span<const PolicyRow> rows) { AppendRows(rows, Rows()); }
 
 std::vector<KeyRow> KeysOf(const PolicyRow& row) {
   std::vector<KeyRow> keys;
@@ -80,7 +84,7 @@ absl::StatusOr<PolicyChoice> BuildPolicy(const Params& section) {
   ParamsReader in(section, absl::StrCat("policy ", row->name));
   in.Take("name");
   PolicyChoice choice;
-  if (const Params* law = in.Take("law")) {
+  if (const Params* law = in.Take("draws")) {
     BANYAN_ASSIGN_OR_RETURN(choice.law, ReadLaw(*law));
   }
   BANYAN_RETURN_IF_ERROR(Build(*row, in, choice));
@@ -101,7 +105,7 @@ absl::StatusOr<ShapePlan> PlanShape(const Params& section) {
         ": its shape depends on what is drawn, so there is none to draw here"));
   ParamsReader in(section, absl::StrCat("policy ", row->name));
   in.Take("name");
-  in.Take("law");
+  in.Take("draws");
   return row->plan(in);
 }
 

@@ -19,14 +19,18 @@ namespace banyan {
 
 absl::Span<const PolicyRow> PolicyCatalogue();
 
-// The keys that a row's policy reads, `name` and `law` aside.
+// Adds parts from outside the project to the catalogue (AppendRows). Call it
+// before anything reads the catalogue.
+void AddPolicies(absl::Span<const PolicyRow> rows);
+
+// Returns the keys that a row's policy reads, except `name` and `law`.
 std::vector<KeyRow> KeysOf(const PolicyRow& row);
 
-// What a policy section says: the policy, and the law if it names one. Only
-// plans read files (scripts/layers.txt keeps it so).
+// The contents of a policy section: the policy, and the draw kind if the
+// section names one. Only plans read files (scripts/layers.txt enforces this).
 struct PolicyChoice {
   std::unique_ptr<TreePolicy> policy;
-  std::optional<DraftLaw> law;
+  std::optional<DrawKind> law;
   std::string file;  // that the plan was read from; empty: none
 };
 absl::StatusOr<PolicyChoice> BuildPolicy(const Params& section);

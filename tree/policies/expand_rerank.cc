@@ -37,7 +37,7 @@ double Draws(const ExpandRerankOptions& options) {
 }  // namespace
 
 PolicyTraits ExpandRerank::traits() const {
-  return {.laws = {DraftLaw::kDeterministic},
+  return {.laws = {DrawKind::kDeterministic},
           .chain = options_.top_k == 1,
           .fixed_counts = true,
           .nodes = std::min(options_.total, static_cast<int>(Draws(options_))),
@@ -86,8 +86,8 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
 PolicyRow ExpandRerankRow() {
   return {.name = "expand_rerank",
           .sentence =
-              "Expand the best nodes level by level, then keep the best "
-              "of all (EAGLE-2).",
+              "EAGLE-2: expand the best nodes level by level, then keep the "
+              "best of all.",
           .build = Build,
           .examples = {"{top_k: 2, depth: 2, total: 3}",
                        "{top_k: 2, depth: 2, total: 5}"}};

@@ -21,9 +21,10 @@ struct ExpandRerankOptions {
 
 // The root gets its top_k candidates; then, level by level, the top_k nodes of
 // the newest level by path mass get top_k candidates each. In the end the
-// `total` nodes of largest path mass are kept, wherever they are. A path's mass
-// never rises, so what is kept hangs together; on a tie the older node stays.
-// Ranking after the fact makes the tree deterministic: that is its only law.
+// `total` nodes of largest path mass are kept, at any level. A path's mass
+// never rises, so the kept nodes form a tree; on a tie the older node stays.
+// Nodes are ranked after they are drafted, so the only draw kind is
+// deterministic.
 class ExpandRerank : public TreePolicy {
  public:
   explicit ExpandRerank(const ExpandRerankOptions& options)

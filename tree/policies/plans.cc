@@ -201,7 +201,7 @@ absl::StatusOr<ShapePlan> PlanSequoia(ParamsReader& in) {
 
 PolicyRow ChainRow() {
   return {.name = "chain",
-          .sentence = "One token after another, gamma in all.",
+          .sentence = "A chain of gamma tokens.",
           .plan = PlanChain,
           .examples = {"{gamma: 0}", "{gamma: 1}", "{gamma: 2}", "{gamma: 3}"}};
 }
@@ -220,8 +220,8 @@ PolicyRow ExpansionRow() {
 PolicyRow StaticRow() {
   return {.name = "static",
           .sentence =
-              "A stated tree: paths, a file of them, or grown greedily "
-              "from head accuracies (Medusa).",
+              "A static tree (Medusa): stated paths, a file of them, or grown "
+              "greedily from head accuracies.",
           .plan = PlanStatic,
           .examples = {"{paths: [[0], [1], [0, 0]]}",
                        "{accuracies: [[0.6, 0.2], [0.5, 0.1]], budget: 3}"}};
@@ -230,8 +230,8 @@ PolicyRow StaticRow() {
 PolicyRow SequoiaRow() {
   return {.name = "sequoia",
           .sentence =
-              "The best tree for a measured acceptance by rank, and on "
-              "measured hardware its best size.",
+              "Sequoia: the best tree for a measured acceptance by rank, and "
+              "on measured hardware its best size.",
           .plan = PlanSequoia,
           .examples = {"{acceptance: [0.6, 0.2], budget: 3}",
                        "{acceptance: [0.6, 0.2], budget: 3, max_depth: 1}"}};

@@ -1,5 +1,4 @@
-// PolicyRow: what a tree policy says of itself, beside its code. The catalogue
-// is a list of these.
+// PolicyRow: a tree policy's entry in the catalogue, defined beside its code.
 #ifndef BANYAN_TREE_POLICIES_ROW_H_
 #define BANYAN_TREE_POLICIES_ROW_H_
 
@@ -17,8 +16,9 @@ namespace banyan {
 struct PolicyRow {
   absl::string_view name;
   absl::string_view sentence;
-  // Exactly one of the two; each reads all keys but `name` and `law`. A plan is
-  // a shape known before anything is drawn, drafted by FixedShape.
+  // Exactly one of `plan` and `build` is set; it reads all keys but `name` and
+  // `law`. A plan is a shape known before anything is drawn, drafted by
+  // FixedShape.
   absl::StatusOr<ShapePlan> (*plan)(ParamsReader& in) = nullptr;
   absl::StatusOr<std::unique_ptr<TreePolicy>> (*build)(ParamsReader& in) =
       nullptr;

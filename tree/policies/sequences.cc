@@ -14,7 +14,7 @@
 namespace banyan {
 
 PolicyTraits Sequences::traits() const {
-  return {.laws = {DraftLaw::kIndependent},
+  return {.laws = {DrawKind::kIndependent},
           .chain = count_ == 1,
           .fixed_counts = true,
           .nodes = count_ * gamma_,
@@ -49,9 +49,7 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
 
 PolicyRow SequencesRow() {
   return {.name = "sequences",
-          .sentence =
-              "Several chains, each drawn on its own, merged where they "
-              "agree.",
+          .sentence = "Several independent chains, merged where they agree.",
           .build = Build,
           .examples = {"{count: 1, gamma: 2}", "{count: 2, gamma: 2}"}};
 }

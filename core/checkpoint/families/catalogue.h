@@ -17,15 +17,15 @@ struct FamilyRow {
   // Reads config.json. Errors are noted in `in`; without one the result is
   // complete, every size is from 1 to ConfigReader::kMaxSize, and every weight
   // is described. Which tensors there are decides only between spellings of
-  // their names, and whether a tied pair has a twin: one may be missing.
+  // their names, and whether a tied pair is stored once or twice.
   Architecture (*read)(ConfigReader& in, HasTensor has_tensor);
 };
 
 absl::Span<const FamilyRow> FamilyCatalogue();
 
-// What the config.json behind `in` describes, by the family that its model_type
-// names. Its `dtype` or `torch_dtype` is passed over: the tensors say their
-// own.
+// Returns what the config.json in `in` describes, by the family that its
+// model_type names. Ignores `dtype` and `torch_dtype`: each tensor has a type
+// of its own.
 absl::StatusOr<Architecture> ReadArchitecture(ConfigReader& in,
                                               HasTensor has_tensor);
 

@@ -32,9 +32,10 @@ WeightSource Vector(std::string tensor, int rows);
 // generation_config.json hold them.
 void ReadTextEnds(ConfigReader& in, Architecture& architecture);
 
-// lm_head.weight, or the embedding if the two are tied; then either name will
-// do, and if both are stored one is the other's twin. The embedding, by its own
-// name, is known.
+// Reads the output head: lm_head.weight, or the embedding if the two are tied.
+// If they are, either may be stored under its name; if both are, one is a copy
+// of the other (Architecture::tied_twin). The embedding, by its own name, is
+// known.
 void ReadHead(ConfigReader& in, bool tied_by_default, HasTensor has_tensor,
               Architecture& architecture);
 

@@ -313,7 +313,7 @@ absl::Status HostBlock::Run(const Launch& launch, int block,
   }
   Shuffle(ready_);
   fibres_->SwitchTo(Next());
-  // Threads that a failure leaves behind end by the exception it throws.
+  // After a failure, threads that have not ended end by its exception.
   for (std::size_t i = 0; i < threads; ++i)
     if (threads_[i].state_ != HostThread::State::kDone)
       fibres_->SwitchTo(static_cast<int>(i));

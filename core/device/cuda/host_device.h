@@ -1,10 +1,10 @@
 // HostDevice: a CudaDevice that is this machine's processor.
 //
 // Kernels are the same sources, compiled by the C++ compiler. Their threads are
-// fibres (host_block.h) and every access is looked at (host_memory.h), so that
-// what a real device would let pass is an error that names kernel, block and
+// fibres (host_block.h) and every access is checked (host_memory.h), so a fault
+// that a real device would let pass is an error that names kernel, block and
 // thread. Work is done when Finish is called, or when only freeing makes room
-// for an allocation, one call after the other, by the thread that calls: a
+// for an allocation. The calling thread does one call after the other, so a
 // debugger stops in a kernel as in any function.
 #ifndef BANYAN_CORE_DEVICE_CUDA_HOST_DEVICE_H_
 #define BANYAN_CORE_DEVICE_CUDA_HOST_DEVICE_H_
@@ -33,7 +33,7 @@ namespace banyan {
 struct HostDeviceOptions {
   std::uint64_t seed = 0;  // of the threads' order
   std::size_t memory_bytes = std::size_t{64} << 30;
-  // After so many launches the device is lost, as a GPU may be; -1: never.
+  // After `launches` launches the device is lost, as a GPU may be; -1: never.
   int launches = -1;
 };
 

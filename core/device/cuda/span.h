@@ -6,8 +6,8 @@
 
 namespace banyan {
 
-// Not to be followed by the host. Kernels read and write it as a Global<T>
-// (kernel.h).
+// The host must not dereference `data`. Kernels read and write the span as a
+// Global<T> (kernel.h).
 struct DeviceSpan {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
@@ -18,8 +18,8 @@ struct DeviceSpan {
   }
 };
 
-// So many blocks, at least one, of so many threads, whole warps. `shared_bytes`
-// of memory that a block's threads share.
+// `blocks` blocks, at least one, of `threads` threads, in whole warps. The
+// threads of a block share `shared_bytes` of memory.
 struct LaunchShape {
   static constexpr int kMostThreads = 1024;
   // What a block of the smallest GPU meant here has, of architecture 8.0.

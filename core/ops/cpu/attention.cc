@@ -75,8 +75,8 @@ struct ScoreRow {
 float Softmax(const ScoreRow& row, const std::vector<int>& seen, int window,
               std::vector<float>& kept) {
   const FloatTag d;
-  // The first position inside the window: so many of the prefix are outside,
-  // then so many of the seen.
+  // The first position inside the window is `begin`: the first `from` slots of
+  // the prefix and the first `skip` of the seen tokens are outside.
   const std::size_t end = row.committed + seen.size();
   const auto most = static_cast<std::size_t>(window);
   const std::size_t begin = window == 0 || end <= most ? 0 : end - most;

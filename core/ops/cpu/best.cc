@@ -66,7 +66,7 @@ absl::StatusOr<std::vector<TokenLogit>> CpuBackend::Best(const BestArgs& args) {
   const float* row = host::Row(args.logits.row, 0);
   std::vector<TokenLogit> best;
   best.reserve(std::min(k, used));
-  // Of the k, once there are so many.
+  // The worst of the k best, once k were found.
   float worst = -std::numeric_limits<float>::infinity();
   for (std::size_t next = 0; next < used;) {
     std::size_t i =

@@ -35,7 +35,7 @@ inline constexpr bool kFewRegisters = false;
 #endif
 inline constexpr int kSums = kFewRegisters ? 12 : 24;
 
-// Panels that a tile of so many rows takes at once, at most.
+// The most panels that a tile of `rows` rows takes at once.
 constexpr int PanelsFor(int rows) {
   return std::clamp(kSums / (rows * kParts), 1, kTilePanels);
 }

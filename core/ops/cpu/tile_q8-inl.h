@@ -236,7 +236,7 @@ HWY_INLINE void AddQ8Blocks(const Q8TileArgs& args, std::size_t first_row,
 // Rows that are multiplied at once, at most.
 inline constexpr int kQ8TileRows = 4;
 
-// Panels that so many rows take at once, at most.
+// The most panels that `rows` rows take at once.
 constexpr int Q8PanelsFor(int rows) {
 #if HWY_TARGET == HWY_AVX3_DL
   return rows > 0 ? kTilePanels : 0;
@@ -261,7 +261,7 @@ HWY_NOINLINE void RunQ8Panels(const Q8TileArgs& args, const Pieces& tiles) {
   const std::size_t lines = turn * kLane * kQ8Block / Wanted::kLine;
   for (std::size_t first = 0; first < blocks; first += turn) {
     const std::size_t end = std::min(first + turn, blocks);
-    // Behind a panel's last block the next panels are wanted.
+    // After a panel's last block the next panels are wanted.
     const std::uint8_t* next =
         w.at + (end < blocks ? end * kLane * kQ8Block : kPanels * w.panel);
     const Wanted wanted = {reinterpret_cast<const std::byte*>(next), w.panel,

@@ -55,7 +55,7 @@
 namespace banyan {
 namespace {
 
-// More than so many logits of a row are looked for on this machine.
+// The largest k of Best() on the device; for more, the host reads the row.
 constexpr int kFewBest = 16;
 
 // Whether a product with it packs its rows, and so can make them.

@@ -42,7 +42,7 @@ absl::Span<const std::byte> AsBytes(const std::vector<T>& numbers) {
 
 absl::Status NoTwin(absl::string_view kind, absl::string_view name) {
   return absl::UnimplementedError(
-      absl::StrCat("the device has no twin ", name, " of a ", kind));
+      absl::StrCat("the device has no counterpart ", name, " of a ", kind));
 }
 
 // A list of integers on the device; null for none.
@@ -305,7 +305,7 @@ absl::Status CudaRound::Begin(const RoundStart& start, int target, int draft) {
   const int unread =
       layout_.has_draft_rows ? target - draft - (layout_.rereads ? 1 : 0) : 0;
   Check(unread >= 0 && unread <= layout_.unread,
-        "a drafter that is further behind than a round");
+        "a drafter that lags by more than a round");
   std::vector<int> states(kStates, 0);
   states[kTargetLength] = target;
   states[kDraftLength] = draft;

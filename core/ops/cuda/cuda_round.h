@@ -20,8 +20,8 @@ namespace banyan {
 
 class CudaRound : public RoundTables {
  public:
-  // Unimplemented if the plan names a twin that there is none of; Internal if
-  // its numbers are none of that twin's.
+  // Unimplemented if the device has no counterpart of the plan's policy or
+  // verifier. Requires the numbers that round_plan.h states for the policy.
   static absl::StatusOr<std::unique_ptr<CudaRound>> Create(
       CudaBackend& backend, const RoundKernels& kernels,
       const RoundTablesOptions& options);
@@ -54,7 +54,7 @@ class CudaRound : public RoundTables {
   LawRule RuleOf(const SamplingRule& rule, int used,
                  const Buffer* banned) const;
   RoundSpans Spans() const;
-  // Rows of the drafter before a level's, and its laws.
+  // Rows of the drafter, and its distributions, before those of a level.
   int RowsBefore(int level) const;
   int LawsBefore(int level) const;
   Ints ListAt(int list, int size) const;
@@ -65,7 +65,7 @@ class CudaRound : public RoundTables {
   const RoundTablesOptions options_;
   RoundLayout layout_;
   std::vector<int> widths_;
-  std::vector<int> plan_;  // integers behind the lists that are read back
+  std::vector<int> plan_;  // the integers from RoundLayout::place_first on
   std::unique_ptr<Buffer> book_;  // doubles, then integers
   std::unique_ptr<Buffer> draft_laws_, target_laws_, residual_;
   std::unique_ptr<Buffer> seen_, order_;

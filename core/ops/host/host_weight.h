@@ -48,7 +48,7 @@ class HostWeight : public Weight {
 
   // Writes row `row`, as products see it, at `out`.
   void ReadRow(int row, float* out) const;
-  // Of kQ8: the whole number and the scale behind an element.
+  // For kQ8: the whole number of an element, and the scale of a block.
   int Quant(int row, int column) const;
   float Scale(int row, int block) const;
 

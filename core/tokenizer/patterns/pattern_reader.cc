@@ -77,7 +77,7 @@ absl::StatusOr<absl::string_view> PatternReader::TakeName(
 
 absl::StatusOr<PatternReader::Member> PatternReader::ReadEscape() {
   const std::size_t begin = offset_++;
-  if (AtEnd()) return Error(begin, "nothing stands behind the \\");
+  if (AtEnd()) return Error(begin, "nothing follows the \\");
   constexpr absl::string_view kLetters = "aefnrtv";
   constexpr absl::string_view kValues = "\a\x1B\f\n\r\t\v";
   Member member;
@@ -102,7 +102,7 @@ absl::StatusOr<PatternReader::Member> PatternReader::ReadEscape() {
   } else if (letter == 'x' || letter == 'u') {
     BANYAN_ASSIGN_OR_RETURN(member.value, ReadNumber(begin));
   } else if (absl::ascii_isalnum(letter)) {
-    return Error(begin, "this letter or digit behind a \\ is not known");
+    return Error(begin, "this letter or digit after a \\ is not known");
   } else {
     member.value = TakeCharacter();
   }

@@ -30,7 +30,7 @@ class PatternReader {
   std::size_t offset() const { return offset_; }
   bool AtEnd() const { return offset_ == pattern_.size(); }
   absl::string_view rest() const { return pattern_.substr(offset_); }
-  // A byte that stands so far ahead, NUL behind the end.
+  // Returns the byte `ahead` bytes from here; NUL after the end.
   char Peek(std::size_t ahead = 0) const;
 
   void Skip(std::size_t bytes) { offset_ += bytes; }

@@ -53,9 +53,9 @@ std::string CompileFault(int code) {
     case PCRE2_ERROR_LOOKBEHIND_TOO_COMPLICATED:
       return "the pattern is too large";
     case PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH:
-      return "what a look behind looks for has no fixed length";
+      return "a lookbehind has no fixed length";
     case PCRE2_ERROR_LOOKBEHIND_TOO_LONG:
-      return "what a look behind looks for is too long";
+      return "a lookbehind is too long";
     case PCRE2_ERROR_UNICODE_DISALLOWED_CODE_POINT:
     case PCRE2_ERROR_CODE_POINT_TOO_BIG:
       return "there is no character of this number";

@@ -75,7 +75,7 @@ class Translator {
         begin_);
   }
   void Emit(absl::string_view text) { Insert(out_.text.size(), text); }
-  // What a quantifier behind it repeats.
+  // Emits a text that a following quantifier repeats.
   absl::Status EmitAtom(absl::string_view text) {
     atom_ = out_.text.size();
     is_repeated_ = false;

@@ -47,8 +47,8 @@ class TextDecoder {
   // New stages, in order, for one stream.
   std::vector<std::unique_ptr<DecodeStage>> MakeStages() const;
 
-  // What a token adds to a text, as bytes, which need not be whole characters:
-  // at the text's start, or somewhere behind it.
+  // Returns the bytes that a token adds to a text, at the text's start or after
+  // it. The bytes need not be whole characters.
   std::string BytesOf(absl::string_view token, bool at_start) const;
 
  private:

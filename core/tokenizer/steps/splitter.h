@@ -1,14 +1,14 @@
-// The pre-tokenizer Split: what a pattern matches in a text, and what stands
-// between, become pieces.
+// Splitter: the pre-tokenizer Split. Cuts a text into the matches of a pattern
+// and the parts between them; these become pieces:
 //
 //   Isolated            a piece each
 //   Removed             matches are dropped
 //   MergedWithPrevious  a match ends the piece before it; of several matches
 //                       with nothing between them the first does
-//   MergedWithNext      a match begins the piece behind it; of several the last
+//   MergedWithNext      a match begins the piece after it; of several the last
 //   Contiguous          matches with nothing between them are one piece
 //
-// With `invert` what matches and what does not change places.
+// With `invert`, matches and the parts between them change places.
 #ifndef BANYAN_CORE_TOKENIZER_STEPS_SPLITTER_H_
 #define BANYAN_CORE_TOKENIZER_STEPS_SPLITTER_H_
 

@@ -82,8 +82,8 @@ CascadeSession::Asking CascadeSession::Ask(const DraftRequest& request) {
     upper().Start(*request.tree, request.tree->law());
     // Ranked, it has more than one candidate at temperature 0 too.
     lower().Start(*request.tree,
-                  lower().drafter().Gives(DraftLaw::kDeterministic)
-                      ? DraftLaw::kDeterministic
+                  lower().drafter().Gives(DrawKind::kDeterministic)
+                      ? DrawKind::kDeterministic
                       : lower().drafter().traits().laws.front());
   }
   Asking asking = {.upper = {&upper(), request.context, {}}, .edge = {}};
@@ -208,9 +208,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow CascadeRow() {
   return {.name = "cascade",
           .sentence =
-              "A drafter in fewer passes: a cheaper one guesses what "
-              "it will be asked.",
-          .laws = EveryLaw(),
+              "Vertical cascade: a cheaper drafter guesses the drafter's "
+              "tokens, which saves passes of the drafter.",
+          .laws = EveryDrawKind(),
           .build = Build,
           .examples = {
               "{upper: {name: medusa, heads: heads}, ahead: 2, width: 2,"

@@ -2,7 +2,7 @@
 // Speculative Drafting, Chen et al., arXiv:2312.11462; Staged speculation,
 // Spector and Re, arXiv:2308.04623).
 //
-// Claim. Proposals are those of `upper`, to the last bit, and so are the draws;
+// Claim. Proposals and draws are bit-identical to those of `upper` alone, and
 // `upper` never makes more passes.
 //
 // Rule. Where it is asked for nodes whose proposals are not known, `lower`
@@ -18,9 +18,9 @@
 //
 // The papers verify the lower draft by speculative sampling, and draw what the
 // upper accepts. That is the same at temperature 0. Elsewhere their draws are
-// coupled with the guess, and accepted with chance sum min(q, q'); here draws
-// come from Chance alone, so a guess x is right with chance q(x). In return
-// nothing of the law hangs on the lower drafter, so it may merely rank.
+// coupled with the guess, and accepted with chance sum min(q, q'). Here draws
+// come from Chance alone, so a guess x is right with chance q(x). In return no
+// distribution depends on the lower drafter, so it may merely rank.
 //
 // Where `lower` has no guess, or either drafter is at the end of what it holds,
 // less is guessed. At most `ahead` passes of `lower` stand before each of
@@ -44,7 +44,7 @@ namespace banyan {
 struct CascadeOptions {
   int ahead = 4;  // levels
   int width = 1;  // guesses a node
-  // The target's context: nothing is asked for behind it.
+  // The target's context: nothing is asked for beyond it.
   int context_limit = 0;
 };
 

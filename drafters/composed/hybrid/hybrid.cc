@@ -143,16 +143,17 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow HybridRow() {
-  return {
-      .name = "hybrid",
-      .sentence = "Each round, of several drafters the one that promises most.",
-      .laws = EveryLaw(),
-      .build = Build,
-      .examples = {
-          "{drafters: [{drafter: {name: copy, min_match: 1}, depth: 1},"
-          " {drafter: {name: small_model, model: draft}}], start: 1}",
-          "{drafters: [{drafter: {name: ngram}},"
-          " {drafter: {name: eagle, head: head}}], start: 1, memory: 2}"}};
+  return {.name = "hybrid",
+          .sentence =
+              "Each round, the one of several drafters that expects the most "
+              "accepted tokens.",
+          .laws = EveryDrawKind(),
+          .build = Build,
+          .examples = {
+              "{drafters: [{drafter: {name: copy, min_match: 1}, depth: 1},"
+              " {drafter: {name: small_model, model: draft}}], start: 1}",
+              "{drafters: [{drafter: {name: ngram}},"
+              " {drafter: {name: eagle, head: head}}], start: 1, memory: 2}"}};
 }
 
 }  // namespace banyan

@@ -38,7 +38,7 @@ class RelaySession : public ComposedSession {
 DrafterTraits TraitsOf(const InnerDrafters& parts) {
   DrafterTraits traits = parts.Traits();
   traits.laws.clear();
-  for (DraftLaw law : kEveryLaw) {
+  for (DrawKind law : kDrawKinds) {
     bool all = true;
     for (int i = 0; i < parts.count(); ++i) all = all && parts[i].Gives(law);
     if (all) traits.laws.push_back(law);
@@ -113,8 +113,10 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 
 DrafterRow RelayRow() {
   return {.name = "relay",
-          .sentence = "Another drafter for each span of a tree's levels.",
-          .laws = EveryLaw(),
+          .sentence =
+              "Horizontal cascade: another drafter for each span of a tree's "
+              "levels.",
+          .laws = EveryDrawKind(),
           .build = Build,
           .examples = {
               "{spans: [{levels: 1, drafter: {name: small_model, model: "

@@ -6,16 +6,18 @@
 // reached, near the root; a token far from it is seldom reached, so a cheaper
 // drafter may guess it.
 //
-// Rule. Spans of so many levels follow one another, the last one has the rest.
-// A node at depth d is proposed for by the drafter whose span has level d + 1.
+// Rule. The spans follow one another, each of its `levels`; the last one has
+// the rest. A node at depth d is proposed for by the drafter whose span has
+// level d + 1.
 //
 // A drafter of a later span was not asked for the nodes above it, which it must
-// know. It is asked for them together with the first nodes of its span, or
-// before them, level by level, if it does not propose ahead: those are passes
-// that it makes for what another one drafted.
+// know. It is asked for them together with the first nodes of its span or, if
+// it does not propose ahead, before them, level by level. These are extra
+// passes, for what another drafter drafted.
 //
-// Laws are those that all can draw by: a tree has one. Where a drafter cannot
-// be asked for a node, at the end of what it holds, it proposes nothing there.
+// A tree has one draw kind, so the relay gives those that all drafters give.
+// Where a drafter cannot be asked for a node, at the end of what it holds, it
+// proposes nothing there.
 #ifndef BANYAN_DRAFTERS_COMPOSED_RELAY_RELAY_H_
 #define BANYAN_DRAFTERS_COMPOSED_RELAY_RELAY_H_
 

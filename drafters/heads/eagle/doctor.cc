@@ -29,7 +29,7 @@
 namespace banyan {
 namespace {
 
-// A text, with the target's laws after its tokens.
+// A text, with the target distributions after its tokens.
 struct Text {
   std::vector<TokenId> tokens;
   std::vector<Distribution> laws;

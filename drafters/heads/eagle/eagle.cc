@@ -44,7 +44,7 @@ std::vector<int> Ascending(std::vector<int> taps) {
 
 Eagle::Eagle(std::shared_ptr<const EagleHead> head, SamplingRule rule)
     // A text has a pair fewer than tokens.
-    : Drafter({.laws = EveryLaw(),
+    : Drafter({.laws = EveryDrawKind(),
                .longest_text = head->network().context_limit() + 1,
                .taps = Ascending(head->taps())},
               /*carried=*/nullptr),
@@ -74,7 +74,7 @@ class Eagle::Sequence : public QuietSession, private DeviceCounterpart {
   Session& session() const { return *session_; }
 
  private:
-  absl::StatusOr<DeviceDraft> Make(DraftLaw law) override;
+  absl::StatusOr<DeviceDraft> Make(DrawKind law) override;
   void Resume(const Context& context) override;
 
   // What came out of a node's pair: a row of one of the round's passes.
@@ -289,7 +289,7 @@ absl::StatusOr<Proposals> Eagle::Sequence::LawsOf(
   return laws;
 }
 
-absl::StatusOr<DeviceDraft> Eagle::Sequence::Make(DraftLaw law) {
+absl::StatusOr<DeviceDraft> Eagle::Sequence::Make(DrawKind law) {
   const auto read_all = [this]() -> absl::Status {
     BANYAN_RETURN_IF_ERROR(DropRound());
     BANYAN_RETURN_IF_ERROR(MakeVectors());
@@ -350,10 +350,9 @@ DrafterRow EagleRow() {
   return {
       .name = "eagle",
       .sentence =
-          "A network on the target's hidden states that feeds "
-          "itself: EAGLE of every version, and multi-token "
-          "prediction.",
-      .laws = EveryLaw(),
+          "EAGLE (all versions) and multi-token prediction: a network on the "
+          "target's hidden states that feeds itself.",
+      .laws = EveryDrawKind(),
       .build = Build,
       .examples = {"{head: head}", "{head: head, vocabulary: vocabulary.json}"},
       .folder_key = "heads",

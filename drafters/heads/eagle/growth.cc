@@ -177,7 +177,7 @@ class LikeTarget {
   HeadAxis queries_, keys_, wide_, taps_, state_;
 };
 
-// Layers come to be behind the target's, so taps that no key names would move.
+// New layers follow the target's, so taps that no key names would move.
 void KeepTaps(const EagleSpec& spec, GrowableHeads& heads) {
   if (spec.tap_shift < 0) return;
   std::vector<int> numbers = spec.taps;

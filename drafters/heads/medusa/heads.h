@@ -1,4 +1,4 @@
-// The heads of Medusa: laws of tokens further ahead from one hidden state.
+// The heads of Medusa: the distributions of later tokens from one hidden state.
 #ifndef BANYAN_DRAFTERS_HEADS_MEDUSA_HEADS_H_
 #define BANYAN_DRAFTERS_HEADS_MEDUSA_HEADS_H_
 

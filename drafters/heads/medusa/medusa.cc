@@ -37,7 +37,7 @@ absl::Span<const float> LastState(const Context& context) {
 }  // namespace
 
 Medusa::Medusa(std::shared_ptr<const MedusaHeads> heads, SamplingRule rule)
-    : Drafter({.laws = EveryLaw(),
+    : Drafter({.laws = EveryDrawKind(),
                .proposes_ahead = true,
                .depth_heads = heads->count(),
                .taps = {kAfterFinalNorm}},
@@ -63,7 +63,7 @@ class Medusa::Sequence : public QuietSession, private DeviceCounterpart {
   std::vector<std::vector<double>> logits;
 
  private:
-  absl::StatusOr<DeviceDraft> Make(DraftLaw law) override {
+  absl::StatusOr<DeviceDraft> Make(DrawKind law) override {
     DeviceDraft draft = {nullptr, drafter_.rules_.Of(law),
                          /*keeps_features=*/true};
     BANYAN_ASSIGN_OR_RETURN(draft.part, drafter_.heads_->OnDevice());
@@ -136,9 +136,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow MedusaRow() {
   return {.name = "medusa",
           .sentence =
-              "Heads on the target's last hidden state, one a depth; "
+              "Medusa: one head per depth on the target's last hidden state; "
               "no pass of its own.",
-          .laws = EveryLaw(),
+          .laws = EveryDrawKind(),
           .build = Build,
           .examples = {"{heads: heads}",
                        "{heads: heads, vocabulary: vocabulary.json}"},

@@ -2,9 +2,9 @@
 //
 // Head i guesses the token i + 2 places after the token whose state it reads.
 // The newest state is that of the token before the root, so head i gives the
-// law of the nodes at depth i + 1, whatever their path: drafting takes no pass
-// of the target, and no more than one of the heads. Below the last head, and
-// after a prompt of one token, there is nothing to propose.
+// distribution of the nodes at depth i + 1, whatever their path. Drafting takes
+// no pass of the target, and no more than one of the heads. Below the last
+// head, and after a prompt of one token, there is nothing to propose.
 //
 // Proposals are the sampling rule's distributions of the heads' logits, drawn
 // independently or without replacement; for deterministic drafting their masses

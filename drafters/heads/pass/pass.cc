@@ -133,7 +133,7 @@ absl::Status PassSession::Observe(const Context& context,
 
 Pass::Pass(std::shared_ptr<const LookaheadChain> chain, int after,
            SamplingRule rule)
-    : Drafter({.laws = EveryLaw(),
+    : Drafter({.laws = EveryDrawKind(),
                .proposes_ahead = true,
                .depth_heads = static_cast<int>(chain->size()),
                .reads_scores = true,
@@ -196,10 +196,9 @@ DrafterRow PassRow() {
   return {
       .name = "pass",
       .sentence =
-          "Trained vectors, or tokens, in the place of those to "
-          "come, from whose rows the target guesses what follows "
-          "them.",
-      .laws = EveryLaw(),
+          "PaSS: trained vectors, or tokens, in place of the next ones; the "
+          "target predicts after them in its own pass.",
+      .laws = EveryDrawKind(),
       .build = Build,
       .examples = {"{embeddings: embeddings}", "{tokens: [0, 1], after: 1}"},
       .folder_key = "embeddings"};

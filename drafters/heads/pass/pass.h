@@ -1,20 +1,21 @@
 // PaSS: trained vectors in the place of the tokens to come.
 //
-// A chain of L links stands behind nodes of the tree as probes: each link's row
-// starts from a vector that was trained for the target, and reads the node's
-// text and the links before it. So in the pass that judges this round's tree,
-// the target also guesses what comes later. Let n be the last accepted node,
-// and t the token the target gave after it, which is the next root. The row of
-// link i stands i places after n, where t is the first, and gives the law of
-// the token after that place: those of the next tree's nodes at depth i,
-// whatever their path.
+// A chain of L links is planted below nodes of the tree as probes. Each link's
+// row starts from a vector that was trained for the target, and reads the
+// node's text and the links before it. So in the pass that judges this round's
+// tree, the target also guesses what comes later. Let n be the last accepted
+// node, and t the token the target gave after it, which is the next root. The
+// row of link i is i places after n, where t is the first. It gives the
+// distribution of the token after that place: that of the next tree's nodes at
+// depth i, whatever their path.
 //
-// Proposals are the sampling rule's laws of these rows' logits, drawn from
-// independently or without replacement; for deterministic drafting their masses
-// rank the candidates. Nothing is drafted in the round after the prompt, and
-// after one whose last accepted node had no chain: it was not among the `after`
-// nodes of its tree with the largest product of drafter's masses along the
-// path, the earlier one in a tie, or the context ended.
+// Proposals are the sampling rule's distributions of these rows' logits, drawn
+// from independently or without replacement; for deterministic drafting their
+// masses rank the candidates. Nothing is drafted in the round after the prompt,
+// nor after a round whose last accepted node had no chain. A node has none if
+// it was not among the `after` nodes of its tree with the largest product of
+// drafter's masses along the path (the earlier one in a tie), or if the context
+// ended.
 //
 // Cases. With `tokens` in the place of trained vectors the links are ordinary
 // tokens, padding or a mask: what came before there was anything to train.

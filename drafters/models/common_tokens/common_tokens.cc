@@ -31,7 +31,7 @@ namespace banyan {
 
 CommonTokens::CommonTokens(int vocab_size, OtherModel model,
                            const SamplingRule& rule)
-    : Drafter({.laws = EveryLaw(), .proposes_ahead = true},
+    : Drafter({.laws = EveryDrawKind(), .proposes_ahead = true},
               /*carried=*/nullptr),
       vocab_size_(vocab_size),
       model_(std::move(model)),
@@ -208,9 +208,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow CommonTokensRow() {
   return {.name = "common_tokens",
           .sentence =
-              "A language model of another vocabulary, by the tokens "
-              "that it and the target have.",
-          .laws = EveryLaw(),
+              "Token-level intersection: a model of another vocabulary, "
+              "restricted to the tokens that both have.",
+          .laws = EveryDrawKind(),
           .build = Build,
           .examples = {"{model: fewer}", "{model: more}",
                        "{model: others, sampling: {temperature: 0.5}}"}};

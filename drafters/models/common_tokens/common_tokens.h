@@ -1,8 +1,9 @@
 // A language model of another vocabulary as drafter, by the tokens that both
 // have.
 //
-// Claim. Every proposal is a law over the target's vocabulary that tokens are
-// drawn from, so every verifier that takes a drawn law keeps the target's.
+// Claim. Every proposal is a distribution over the target's vocabulary that
+// tokens are drawn from. So every lossless verifier that takes draws stays
+// lossless.
 //
 // Rule. The model reads the committed text in its own tokens (OwnReader), and
 // below it each node's token as the same one of its vocabulary (VocabularyMap).
@@ -11,14 +12,14 @@
 //
 //   q(x) = softmax(l(m(x)) / T) over x in C,  C = common, m(x) the drafter's x
 //
-// which is its law restricted to C and normalised. A rule that names tokens or
-// looks back means the target's.
+// which is the model's distribution restricted to C and normalised. A rule that
+// names tokens or reads earlier text means the target's tokens.
 //
 // Cases. A token of the target that is not in C is never drafted: `banyan
 // doctor` says what share of a text is in C. Below a node whose token is not in
 // C, drafted by another trunk, and where no token of C has mass, the branch
-// ends. Nothing is drafted behind a character that is cut where the drafter
-// lacks the token that cut it, nor behind more tokens than the model holds.
+// ends. Nothing is drafted after a character that is cut where the drafter
+// lacks the token that cut it, nor after more tokens than the model holds.
 //
 // What differs from the publication (arXiv 2502.05202, token-level
 // intersection): trees, and a text that is cut anew in its last tokens alone.

@@ -39,7 +39,7 @@ constexpr int kMostWritten = 256;
 }  // namespace
 
 Retokenized::Retokenized(int vocab_size, OtherModel model, int write)
-    : Drafter({.laws = {DraftLaw::kDeterministic}, .proposes_ahead = true},
+    : Drafter({.laws = {DrawKind::kDeterministic}, .proposes_ahead = true},
               /*carried=*/nullptr),
       vocab_size_(vocab_size),
       parts_(std::move(model)),
@@ -241,9 +241,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow RetokenizedRow() {
   return {.name = "retokenized",
           .sentence =
-              "The text that a language model of another vocabulary "
-              "writes, in the target's tokens.",
-          .laws = {DraftLaw::kDeterministic},
+              "The text that a model of another vocabulary writes, "
+              "re-tokenized for the target.",
+          .laws = {DrawKind::kDeterministic},
           .build = Build,
           .examples = {"{model: fewer}", "{model: more, write: 6}",
                        "{model: others}"}};

@@ -1,6 +1,6 @@
 // A language model of another vocabulary as drafter, by the text it writes.
 //
-// Claim. A proposal is one token, which hangs on the committed text alone, so
+// Claim. A proposal is one token, which depends on the committed text alone. So
 // every verifier that takes ranked candidates keeps the target's distribution,
 // at every temperature.
 //

@@ -50,7 +50,7 @@ class SmallModelSession : public ModelSession, private DeviceCounterpart {
   }
 
  private:
-  absl::StatusOr<DeviceDraft> Make(DraftLaw law) override {
+  absl::StatusOr<DeviceDraft> Make(DrawKind law) override {
     auto* own = dynamic_cast<TransformerSession*>(&session());
     if (own == nullptr) return DeviceDraft();
     return DeviceDraft{NewModelDrafter(*own), drafter_.rules().Of(law)};
@@ -89,8 +89,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow SmallModelRow() {
   return {.name = "small_model",
           .sentence =
-              "A language model of the target's vocabulary with its own cache.",
-          .laws = EveryLaw(),
+              "A small language model of the target's vocabulary, with a KV "
+              "cache of its own.",
+          .laws = EveryDrawKind(),
           .build = Build,
           .examples = {"{model: draft}",
                        "{model: draft, vocabulary: vocabulary.json}"},

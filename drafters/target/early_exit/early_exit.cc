@@ -64,7 +64,7 @@ bool Settled(const Distribution& law, double settled) {
 
 EarlyExit::EarlyExit(std::shared_ptr<const Model> target,
                      std::vector<int> exits, double settled, SamplingRule rule)
-    : Drafter({.laws = EveryLaw(),
+    : Drafter({.laws = EveryDrawKind(),
                .longest_text = target->context_limit(),
                .proposes_ahead = true},
               /*carried=*/nullptr),
@@ -214,9 +214,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow EarlyExitRow() {
   return {.name = "early_exit",
           .sentence =
-              "The target's first layers, up to an exit; its pass goes "
-              "on from them.",
-          .laws = EveryLaw(),
+              "Early exit (LayerSkip): the target's first layers; the target's "
+              "pass continues from them.",
+          .laws = EveryDrawKind(),
           .build = Build,
           .examples = {"{exits: [1]}", "{exits: [1, 2], settled: 0.6}"},
           .search = SearchOver::kExits};

@@ -124,7 +124,7 @@ absl::Status LookaheadSession::Observe(const Context& context,
 }  // namespace
 
 Lookahead::Lookahead(int vocab_size, const LookaheadOptions& options)
-    : Drafter({.laws = {DraftLaw::kDeterministic},
+    : Drafter({.laws = {DrawKind::kDeterministic},
                .proposes_ahead = true,
                .reads_scores = true,
                .probes = options.window.MostRows()},
@@ -169,9 +169,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow LookaheadRow() {
   return {.name = "lookahead",
           .sentence =
-              "The target's own guesses of what is to come, iterated "
-              "beside the tree in the pass that judges it.",
-          .laws = {DraftLaw::kDeterministic},
+              "Lookahead decoding: the target's own guesses, refined beside "
+              "the tree in the pass that verifies it.",
+          .laws = {DrawKind::kDeterministic},
           .build = Build,
           .examples = {"{level: 2, window: 3, guesses: 2}",
                        "{level: 3, window: 2, guesses: 2,"

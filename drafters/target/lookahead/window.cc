@@ -9,13 +9,13 @@
 //   full, k = N - 1   (c_i(0), ..., c_i(k-1), g_i) is a gram of N tokens, and
 //                     c_i becomes c_i(1), ..., c_i(k-1), g_i: the trajectory's
 //                     oldest level goes, the columns stay where they are.
-//   filling, k < N-1  c_i becomes column i - 1 with g_i behind it; the first
+//   filling, k < N-1  c_i becomes column i - 1 with g_i after it; the first
 //                     column goes. So the window begins with W + N - 2 columns
 //                     of one token and is full, with W, after N - 2 passes.
 //
 // Either way a token keeps its distance from the root, which has moved by one.
-// Where more than one token was accepted the window lags behind the text, as it
-// does as published (ALWAYS_FWD_ONE): its grams are what may be said anywhere.
+// Where several tokens were accepted the window still moves by one, also in the
+// published program (ALWAYS_FWD_ONE): its grams may occur anywhere in the text.
 //
 // Published, the first level is drawn at random from the prompt's tokens; here
 // it is the prompt's last ones in their order, for chance comes from a Chance
@@ -83,7 +83,7 @@ std::vector<int> JacobiWindow::Ends() const {
 
 std::vector<std::vector<TokenId>> JacobiWindow::Advance(
     TokenId root, absl::Span<const TokenId> next) {
-  Check(next.size() == columns_.size(), "a token behind each column");
+  Check(next.size() == columns_.size(), "a token after each column");
   columns_.front().front() = root;
   const bool was_full = full();
   for (std::size_t i = 0; i < columns_.size(); ++i)

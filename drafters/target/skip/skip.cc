@@ -76,9 +76,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow SkipRow() {
   return {.name = "skip",
           .sentence =
-              "The target without some of its attention and "
-              "feed-forward blocks.",
-          .laws = EveryLaw(),
+              "Self-speculation by skipped blocks: the target without some of "
+              "its attention and feed-forward blocks.",
+          .laws = EveryDrawKind(),
           .build = Build,
           .examples = {"{attention: [1], feed_forward: [0, 1]}"},
           .search = SearchOver::kBlocks};

@@ -105,9 +105,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow TriforceRow() {
   return {.name = "triforce",
           .sentence =
-              "The target over a part of its cache: the first tokens, "
-              "the latest, and chunks by attention.",
-          .laws = EveryLaw(),
+              "TriForce: the target over part of its KV cache: the first "
+              "tokens, the latest, and chunks chosen by attention.",
+          .laws = EveryDrawKind(),
           .build = Build,
           .examples = {"{first: 1, latest: 1}",
                        "{first: 0, latest: 1, chunks: 1, chunk: 2,"

@@ -1,11 +1,12 @@
-// The target over a part of its cache drafts for the whole (TriForce, Sun et
-// al., arXiv:2404.11912): where the text is long the cache, not the weights, is
-// what a pass takes long to read.
+// The target drafts for itself over a part of its KV cache (TriForce, Sun et
+// al., arXiv:2404.11912). Where the text is long, a pass takes most of its time
+// to read the KV cache, not the weights.
 //
-// The view sees the first tokens and the latest (StreamingLLM's part) and,
-// between them, the chunks that the text's last token attends to most, layer by
-// layer, chosen when the prompt begins and again after so many tokens. Its own
-// passes are what a smaller model saves: the drafter `cascade` over this one.
+// The view sees the first tokens and the latest (StreamingLLM's part). Between
+// them it sees the chunks that the text's last token attends to most, layer by
+// layer, chosen when the prompt begins and again every `choose_every` tokens.
+// The drafter `cascade` over this one, with a smaller model, saves passes of
+// the view.
 //
 // What differs from the published program. It chooses chunks for each head of
 // keys and values, by the product of query and mean key, always keeps chunk 0,

@@ -27,7 +27,7 @@ namespace banyan {
 
 Bigram::Bigram(std::shared_ptr<const TokenCounts> counts,
                const SamplingRule& rule)
-    : Drafter({.laws = EveryLaw(), .proposes_ahead = true},
+    : Drafter({.laws = EveryDrawKind(), .proposes_ahead = true},
               /*carried=*/nullptr),
       counts_(std::move(counts)),
       rule_(rule),
@@ -48,9 +48,9 @@ CountRow Bigram::RowOf(TokenId token) const {
 }
 
 absl::StatusOr<Distribution> Bigram::ProposalAfter(
-    TokenId token, DraftLaw law, absl::Span<const TokenId> history,
+    TokenId token, DrawKind law, absl::Span<const TokenId> history,
     absl::Span<const TokenId> path) {
-  Rows& rows = law == DraftLaw::kDeterministic ? scores_ : laws_;
+  Rows& rows = law == DrawKind::kDeterministic ? scores_ : laws_;
   if (const auto made = rows.find(token); made != rows.end())
     return made->second;
   CountRow row = RowOf(token);
@@ -83,8 +83,8 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow BigramRow() {
   return {.name = "bigram",
           .sentence =
-              "How often each token follows the last one in a file of counts.",
-          .laws = EveryLaw(),
+              "Bigrams: what follows the last token, from a file of counts.",
+          .laws = EveryDrawKind(),
           .build = Build,
           .examples = {"{counts: counts.safetensors}",
                        "{counts: counts.safetensors,"

@@ -1,7 +1,7 @@
-// Drafting by which token followed the last one in some texts (Leviathan et
+// Drafting by the tokens that followed the last one in some texts (Leviathan et
 // al., section 3.6):
 //
-//   q(x | t) = c(t x) / c(t *), or the unigram law if nothing ever followed t.
+//   q(x | t) = c(t x) / c(t *), or the unigram distribution if c(t *) = 0.
 //
 // The counts come from a file that `banyan count` writes. The rule applies as
 // CountRule says.
@@ -43,7 +43,7 @@ class Bigram : public Drafter {
   // By the token before; a row is made when it is first asked for.
   using Rows = absl::flat_hash_map<TokenId, Distribution>;
 
-  absl::StatusOr<Distribution> ProposalAfter(TokenId token, DraftLaw law,
+  absl::StatusOr<Distribution> ProposalAfter(TokenId token, DrawKind law,
                                              absl::Span<const TokenId> history,
                                              absl::Span<const TokenId> path);
   CountRow RowOf(TokenId token) const;

@@ -98,7 +98,7 @@ std::optional<double> CopySession::Promise(const Context& context) const {
 }  // namespace
 
 Copy::Copy(int vocab_size, const CopyOptions& options)
-    : Drafter({.laws = {DraftLaw::kDeterministic}, .proposes_ahead = true},
+    : Drafter({.laws = {DrawKind::kDeterministic}, .proposes_ahead = true},
               /*carried=*/nullptr),
       vocab_size_(vocab_size),
       options_(options) {}
@@ -151,8 +151,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow CopyRow() {
   return {.name = "copy",
           .sentence =
-              "Copies what came after the longest match of the last tokens.",
-          .laws = {DraftLaw::kDeterministic},
+              "Prompt lookup: copies what followed the longest earlier match "
+              "of the last tokens.",
+          .laws = {DrawKind::kDeterministic},
           .build = Build,
           .examples = {"{}", "{min_match: 1, max_match: 3, history: 5}",
                        "{first: true, min_match: 1, max_match: 3, span: 2}"}};

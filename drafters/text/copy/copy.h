@@ -1,4 +1,4 @@
-// Drafting by copying (prompt lookup): what came after the same words before.
+// Drafting by copying (prompt lookup): what followed the same tokens earlier.
 //
 // At a node the text is the committed text and the node's path. Wherever its
 // last k tokens, min_match <= k <= max_match, stand in the last `history`
@@ -7,8 +7,8 @@
 // longest match, then by the latest occurrence of it; the scores halve with the
 // rank, so that a path's worth falls with every second choice.
 //
-// What it promises is as many tokens as match: a repetition that has lasted so
-// long is as likely as not to last as long again.
+// Promise() is the length of the match: a repetition of n tokens is as likely
+// as not to last n more.
 //
 // What differs from the published program (prompt lookup decoding, and the
 // transformers library): it takes the earliest place of the longest match of 3
@@ -17,8 +17,8 @@
 // late. With `first` it is the published rule (first_copy.h): `first: true,
 // max_match: 3, min_match: 1, span: 10, history: 0`.
 //
-// An occurrence proves nothing about the law of what follows: the scores rank
-// and are no law, so the draws are deterministic.
+// An occurrence gives no distribution of what follows. The scores only rank, so
+// the draws are deterministic.
 #ifndef BANYAN_DRAFTERS_TEXT_COPY_COPY_H_
 #define BANYAN_DRAFTERS_TEXT_COPY_COPY_H_
 

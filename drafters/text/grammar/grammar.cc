@@ -99,8 +99,8 @@ void GrammarSession::Start(const Context& context) {
   read_ = at_start_ ? 0 : context.tokens.size();
 }
 
-// A special token before the text says nothing of it; behind its beginning it
-// breaks it, as one without text does.
+// Follows the committed text. Special tokens and tokens without text are
+// skipped before its first byte; after that they break the pattern.
 absl::Status GrammarSession::Follow(const Context& context) {
   const bool by_line = options_.of == GrammarOptions::Of::kLine;
   for (; read_ < context.tokens.size(); ++read_) {
@@ -138,9 +138,10 @@ std::string GrammarSession::CertainBytes() const {
   return bytes;
 }
 
-// How a text is cut may depend on what stands before it, if only on a blank. So
-// it is cut behind the last token, if that stays as it is, else alone; and what
-// comes out must be these bytes.
+// Returns the tokens of `bytes`; none if they cannot be cut so. The cut may
+// depend on the text before, if only on a blank. So the bytes are cut after the
+// last token, if that token stays as it is, else alone. The tokens must spell
+// these bytes.
 std::vector<TokenId> GrammarSession::Cut(absl::string_view bytes,
                                          TokenId last) const {
   const absl::StatusOr<std::string> before = tokenizer_->TokenBytes(last);
@@ -219,9 +220,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow GrammarRow() {
   return {.name = "grammar",
           .sentence =
-              "What a regular expression leaves no choice about; the "
-              "target stays free.",
-          .laws = {DraftLaw::kDeterministic},
+              "Tokens that a regular expression determines; the target stays "
+              "unconstrained.",
+          .laws = {DrawKind::kDeterministic},
           .build = Build,
           .examples = {"{pattern: 'ab(a|b)*'}",
                        "{pattern: 'b(a|ba)b*', tokens: 1}"}};

@@ -1,22 +1,22 @@
-// Drafting what a pattern leaves no choice about.
+// Drafting the text that a regular expression leaves no choice about.
 //
-// Claim. Of JSON, of forms and of tables much is certain before the model says
-// it: field names, quotes, commas.
+// Claim. In JSON, forms and tables much is certain before the model writes it:
+// field names, quotes, commas.
 //
-// Rule. The output, the whole text from the prompt's beginning, or each line of
-// that by itself, is followed through a regular expression, byte by byte. Where
-// one byte alone can come next, and after it one alone again, those bytes are
-// the draft, cut into tokens as the target's tokenizer cuts them behind the
-// last committed token. Nothing is drafted where there are two ways, where the
-// text may end, and from the first byte on that breaks the pattern, until the
-// prompt or the line ends.
+// Rule. A regular expression follows the output, the whole text from the
+// prompt's beginning, or each of its lines by itself, byte by byte. Where one
+// byte alone can come next, and after it one alone again, those bytes are the
+// draft, cut into tokens as the target's tokenizer cuts them after the last
+// committed token. Nothing is drafted where two bytes are possible or the text
+// may end. After the first byte that breaks the pattern nothing is drafted
+// until the prompt or the line ends.
 //
-// Why the law is kept. The target stays free: what it does not want it refuses.
-// The draft is made of committed text alone, and its draws are deterministic.
-// (Constrained decoding, which forbids the target all else, is another method,
-// with another law.)
+// Why the output distribution is kept. The target stays free and refuses what
+// it does not want. The draft is made of committed text alone, and its draws
+// are deterministic. (Constrained decoding forbids the target all else; it is
+// another method, with another output distribution.)
 //
-// What it promises is the draft's length.
+// Promise() is the draft's length.
 #ifndef BANYAN_DRAFTERS_TEXT_GRAMMAR_GRAMMAR_H_
 #define BANYAN_DRAFTERS_TEXT_GRAMMAR_GRAMMAR_H_
 
@@ -31,7 +31,7 @@
 namespace banyan {
 
 struct GrammarOptions {
-  // What the pattern speaks of: the output, the prompt too, or each line.
+  // The text that the pattern covers: the output, the prompt too, or each line.
   enum class Of { kOutput, kText, kLine };
   Of of = Of::kOutput;
   int tokens = 32;  // drafted at most

@@ -144,7 +144,7 @@ class PatternParser {
     }
   }
 
-  // A letter, which a repeat behind it repeats whole.
+  // A character of one or more bytes, which a repeat after it repeats whole.
   absl::StatusOr<Piece> Letter() {
     Piece letter = {.kind = Piece::Kind::kSequence};
     do {
@@ -156,9 +156,9 @@ class PatternParser {
     return letter;
   }
 
-  // Behind a backslash.
+  // Parses what follows a backslash.
   absl::StatusOr<Bytes> Escape() {
-    if (at_ + 1 >= text_.size()) return Error("nothing stands behind '\\'");
+    if (at_ + 1 >= text_.size()) return Error("nothing follows '\\'");
     const char letter = text_[at_ + 1];
     if (const std::optional<Bytes> known = ClassOf(letter)) {
       at_ += 2;
@@ -184,7 +184,7 @@ class PatternParser {
         name == absl::string_view::npos ? letter : kBytes[name]));
   }
 
-  // Behind a bracket.
+  // Parses what follows a bracket.
   absl::StatusOr<Piece> Set() {
     Piece piece = {.kind = Piece::Kind::kBytes};
     const bool other = Takes('^');
@@ -290,7 +290,7 @@ class PatternParser {
     return static_cast<int>(pattern_.places_.size()) - 1;
   }
 
-  // Writes a piece behind which the text stands at `next`; where it begins.
+  // Writes a piece after which place `next` follows; returns where it begins.
   absl::StatusOr<int> Write(const Piece& piece, int next) {
     // Repeats of nothing make no places.
     constexpr int kMostWrites = 10 * Pattern::kMostPlaces;

@@ -96,7 +96,7 @@ CountRow NGramSession::ToCounts(absl::Span<const Continuation> row,
 
 NGram::NGram(int vocab_size, const NGramOptions& options,
              const SamplingRule& rule)
-    : Drafter({.laws = EveryLaw(), .proposes_ahead = true},
+    : Drafter({.laws = EveryDrawKind(), .proposes_ahead = true},
               options.keep_counts ? this : nullptr),
       vocab_size_(vocab_size),
       options_(options),
@@ -133,8 +133,8 @@ absl::StatusOr<std::vector<Proposals>> NGram::Propose(
     absl::Span<const DraftRequest> requests) {
   return ProposeEach(requests, [this](const DraftRequest& request, int /*node*/,
                                       absl::Span<const TokenId> path) {
-    const DraftLaw law = request.tree->law();
-    const bool ranked = law == DraftLaw::kDeterministic || rule_.greedy();
+    const DrawKind law = request.tree->law();
+    const bool ranked = law == DrawKind::kDeterministic || rule_.greedy();
     const std::vector<TokenId> text =
         LastTokens(*request.context, path, options_.max_order - 1);
     const auto& own = SessionOf<NGramSession>(request);
@@ -172,15 +172,15 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow NGramRow() {
-  return {.name = "ngram",
-          .sentence =
-              "What followed the last tokens earlier in the text, by "
-              "its counts.",
-          .laws = EveryLaw(),
-          .build = Build,
-          .examples = {"{}", "{max_order: 3, history: 4}",
-                       "{max_order: 2, history: 0,"
-                       " sampling: {temperature: 0.5}}"}};
+  return {
+      .name = "ngram",
+      .sentence =
+          "N-gram counts of the text so far: what followed its last tokens.",
+      .laws = EveryDrawKind(),
+      .build = Build,
+      .examples = {"{}", "{max_order: 3, history: 4}",
+                   "{max_order: 2, history: 0,"
+                   " sampling: {temperature: 0.5}}"}};
 }
 
 }  // namespace banyan

@@ -1,5 +1,5 @@
-// Drafting by n-gram counts of the text itself: what followed the last tokens
-// where they stood before (the n-gram predictor of akunu, "Speculative Decoding
+// Drafting by n-gram counts of the text itself: proposes what followed the last
+// tokens earlier in it (the n-gram predictor of akunu, "Speculative Decoding
 // with N-grams").
 //
 // Counts are kept of the grams of orders `min_order` to `max_order` in the last
@@ -12,14 +12,14 @@
 //   the least k with m - k + 1 < max_order and c(tk .. tm *) > 0,
 //
 // nothing if not even the last min_order - 1 tokens have been followed. The
-// path is a context but is never counted: what is drafted has not been said.
+// path is a context but is never counted: draft tokens are not text yet.
 //
 // Deterministic draws rank by count, equal counts by the later occurrence; so
 // does the point mass proposed under a greedy rule, which is that
 // predictor. Other rules apply as CountRule says.
 //
-// It keeps a count after its tokens have left the window, and hashes contexts.
-// Here the counts are those of the window, and contexts are exact.
+// The predictor keeps a count after its tokens have left the window, and hashes
+// contexts. Here the counts are those of the window, and contexts are exact.
 #ifndef BANYAN_DRAFTERS_TEXT_NGRAM_NGRAM_H_
 #define BANYAN_DRAFTERS_TEXT_NGRAM_NGRAM_H_
 

@@ -19,7 +19,7 @@
 namespace banyan {
 
 Random::Random(int vocab_size)
-    : Drafter({.laws = EveryLaw(), .proposes_ahead = true},
+    : Drafter({.laws = EveryDrawKind(), .proposes_ahead = true},
               /*carried=*/nullptr),
       uniform_(Distribution::Dense(std::vector<double>(
           static_cast<std::size_t>(vocab_size), 1.0 / vocab_size))) {}
@@ -43,12 +43,11 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow RandomRow() {
-  return {
-      .name = "random",
-      .sentence = "Every token alike: what a drafter that knows nothing costs.",
-      .laws = EveryLaw(),
-      .build = Build,
-      .examples = {"{}"}};
+  return {.name = "random",
+          .sentence = "Uniformly random tokens, as a control.",
+          .laws = EveryDrawKind(),
+          .build = Build,
+          .examples = {"{}"}};
 }
 
 }  // namespace banyan

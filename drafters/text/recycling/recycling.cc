@@ -159,7 +159,7 @@ absl::Status RecyclingSession::Observe(const Context& context,
 }  // namespace
 
 Recycling::Recycling(int vocab_size, const RecyclingOptions& options)
-    : Drafter({.laws = {DraftLaw::kDeterministic},
+    : Drafter({.laws = {DrawKind::kDeterministic},
                .proposes_ahead = true,
                .reads_scores = true},
               options.keep_table ? this : nullptr),
@@ -221,9 +221,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow RecyclingRow() {
   return {.name = "recycling",
           .sentence =
-              "What the target ranked first after each token where it "
-              "was last scored.",
-          .laws = {DraftLaw::kDeterministic},
+              "Token Recycling: the target's top candidates after each token, "
+              "from the last time it was scored.",
+          .laws = {DrawKind::kDeterministic},
           .build = Build,
           .examples = {"{}", "{successors: 1}"}};
 }

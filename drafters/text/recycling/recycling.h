@@ -1,8 +1,8 @@
-// Token Recycling: what the target thought of in passing is the next draft.
+// Token Recycling: drafts what the target ranked first after a token before.
 //
-// Claim. Every node of a tree that the target scores, refused ones too, tells
-// what the target ranks first behind its token; the candidates that were not
-// taken are mostly taken soon, and they cost nothing but a table.
+// Claim. Every node of a tree that the target scores, refused ones too, shows
+// what the target ranks first after its token. The candidates that were not
+// taken are mostly taken soon, and they cost only a table.
 //
 // Rule. Let top_k(r) be the k tokens of largest logits of a row r, best first,
 // and M a table of one such list a token. After each pass, for every node n of
@@ -15,17 +15,18 @@
 // table knows an order alone, and masses would be those of another context.
 // A static tree takes them by rank, as published.
 //
-// Why the law is kept. The table is written from committed rounds before the
-// draft is made, so the draws are fixed by the context and are judged as such
-// (docs/losslessness.md), at any sampling rule. Published for greedy text only.
+// Why the output distribution is kept. The table is written from committed
+// rounds before the draft is made. So the draws are fixed by the context and
+// are judged as such (docs/losslessness.md), at any sampling rule. Published
+// for greedy text only.
 //
 // Cases. Logits are read as the target gives them, before temperature and bans:
 // at temperature 0 without penalties the first candidate is what the target
-// said there. Probes are no text and are not read. What nothing is known of
-// proposes nothing; as published the table begins with zeros, which drafts
-// token 0 in those places. The prompt's own rows are not seen (nor are they as
-// published). Which of two nodes with one token stays is left open on a GPU as
-// published.
+// said there. Probes are no text and are not read. A token that nothing is
+// known of proposes nothing; as published the table begins with zeros, which
+// drafts token 0 in those places. The prompt's own rows are not seen (nor are
+// they as published). Which of two nodes with one token stays is left open on a
+// GPU as published.
 //
 // With `reset: never` the table goes from prompt to prompt, as published: a
 // prompt begins with what was taken over and hands back the rows that it wrote,

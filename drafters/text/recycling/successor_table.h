@@ -1,4 +1,4 @@
-// SuccessorTable: for each token, the few tokens that were ranked first behind
+// SuccessorTable: for each token, the few tokens that were ranked first after
 // it when a row of it was last seen.
 //
 // It holds vocab_size * width token ids of four bytes and nothing else: 64 KiB
@@ -42,7 +42,7 @@ class SuccessorTable {
   int vocab_size_;
   int width_;
   int known_ = 0;
-  std::vector<TokenId> ids_;  // rows of width_, behind the last one kNone
+  std::vector<TokenId> ids_;  // rows of width_, filled up with kNone
 };
 
 }  // namespace banyan

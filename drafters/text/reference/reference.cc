@@ -212,9 +212,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow ReferenceRow() {
   return {.name = "reference",
           .sentence =
-              "Spans of a given text, or of the prompt, while the "
-              "output goes along with it.",
-          .laws = {DraftLaw::kDeterministic},
+              "Inference with reference (LLMA): spans of a given text, or of "
+              "the prompt, while the output follows it.",
+          .laws = {DrawKind::kDeterministic},
           .build = Build,
           .examples = {"{}", "{mode: rewrite, match: 1, span: 3}"}};
 }

@@ -2,31 +2,29 @@
 // arXiv:2304.04487; input-guided aggressive decoding, Sun et al.,
 // arXiv:2106.04970).
 //
-// Claim. Who answers from a text, or rewrites one, says long spans of it.
+// Claim. An answer from a text, or a rewrite of one, repeats long spans of it.
 //
-// Rule. The reference is a text of its own or the prompt. While what is emitted
-// goes along with it, the draft is its next `span` tokens. Where it stops to,
+// Rule. The reference is a text of its own or the prompt. While the output
+// follows it, the draft is its next `span` tokens. Where the output leaves it,
 // the last `match` committed tokens are looked for in it, and the draft is what
 // follows them there:
-//   quote:   at the first such place behind the one copied last, else at the
+//   quote:   at the first such place after the one copied last, else at the
 //            first of all (LLMA looks for any);
 //   rewrite: at the only such place; several, and nothing is drafted until the
 //            text is less ambiguous. And the first draft is the reference from
 //            its beginning: the answer is expected to be nearly that.
 //
-// What it promises is as many tokens as went along so far, `span` at most.
+// Promise() is how many tokens followed the reference so far, `span` at most.
 //
-// A reference proves nothing about the law of what follows: the draws are
-// deterministic.
+// A reference gives no distribution of what follows: draws are deterministic.
 //
 // What differs from LLMA. It matches tokens that were generated, not those of
 // the prompt, and tries matches of 5 down to 1 tokens, the longest first. Here
 // the match is of one length, `match`, in all of the text; `quote` and
 // `rewrite` settle which place is taken where several match.
 //
-// A token costs a look-up, however long the reference is, but for a search
-// among the places of what stands there often; a prompt is indexed when it
-// begins.
+// A token costs a look-up, however long the reference is, and a search among
+// the places of tokens that occur often. A prompt is indexed when it begins.
 #ifndef BANYAN_DRAFTERS_TEXT_REFERENCE_REFERENCE_H_
 #define BANYAN_DRAFTERS_TEXT_REFERENCE_REFERENCE_H_
 
@@ -44,7 +42,7 @@
 
 namespace banyan {
 
-// A text in which the places behind each gram of `match` tokens are known.
+// A text with an index of the places after each gram of `match` tokens.
 class ReferenceText {
  public:
   ReferenceText(std::vector<TokenId> tokens, int match);

@@ -196,16 +196,16 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow RestRow() {
-  return {.name = "rest",
-          .sentence =
-              "What followed the last tokens in a corpus on disk, by its "
-              "counts.",
-          .laws = EveryLaw(),
-          .build = Build,
-          .examples = {"{index: index}",
-                       "{index: index, min_match: 1, max_match: 3, nodes: 3,"
-                       " depth: 2, samples: 2, sampling: {temperature: 0.5}}"},
-          .folder_key = kFolder};
+  return {
+      .name = "rest",
+      .sentence =
+          "REST: what followed the last tokens in a corpus on disk, by counts.",
+      .laws = EveryDrawKind(),
+      .build = Build,
+      .examples = {"{index: index}",
+                   "{index: index, min_match: 1, max_match: 3, nodes: 3,"
+                   " depth: 2, samples: 2, sampling: {temperature: 0.5}}"},
+      .folder_key = kFolder};
 }
 
 }  // namespace banyan

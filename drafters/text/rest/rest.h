@@ -1,24 +1,24 @@
 // Drafting from a corpus on disk (REST).
 //
-// Rule. When a round begins, the longest suffix of the committed text, of
-// min_match to max_match tokens, after which anything stands in the corpus is
-// looked up (drafters/text/corpus_index.h). What comes after it there, `depth`
-// tokens at no more than `samples` evenly spaced places, is merged into a trie;
-// a node's count is the number of places it stands for. Of the trie the `nodes`
-// nodes of the largest counts are the draft; no child has a larger count than
-// its parent. Equal counts go by the lesser depth, then by the order of the
-// tokens.
+// Rule. Each round looks up the longest suffix of the committed text, of
+// min_match to max_match tokens, that the corpus continues
+// (drafters/text/corpus_index.h). The continuations, `depth` tokens at no more
+// than `samples` evenly spaced places, are merged into a trie. A node's count
+// is the number of places it stands for. The draft is the `nodes` nodes of the
+// largest counts; no child has a larger count than its parent. Equal counts go
+// by the lesser depth, then by the order of the tokens.
 //
-// Why the law is kept. The draft is made from the committed text before
-// anything is drawn (PlanDrafter), and whatever rule draws from its counts
-// (CountRule) is the law that verifiers are told.
+// Why the output distribution is kept. The draft is made from the committed
+// text before anything is drawn (PlanDrafter). Verifiers are given the
+// distribution that tokens are drawn from, which the rule makes of the counts
+// (CountRule).
 //
-// Cases. A text of which not even the last min_match tokens stand in the corpus
-// has no draft. Continuations end where documents do. Several shards' counts
-// are added.
+// Cases. There is no draft if not even the last min_match tokens of the text
+// occur in the corpus. Continuations end where documents do. Counts of several
+// shards are added.
 //
-// Cost. No part of a round hangs on how often a match stands in the corpus, and
-// none grows faster than the logarithm of the corpus.
+// Cost. No part of a round depends on how often a match occurs in the corpus,
+// and none grows faster than the logarithm of the corpus.
 //
 // Reference: He et al., "REST: Retrieval-based speculative decoding", NAACL
 // 2024, and its program: matches of 16 to 2 tokens, longest first, the next 10
@@ -27,9 +27,9 @@
 // spaced ones are a fair share of all. Its limit of 64 is no number of nodes:
 // it drops paths, longest first, until the distinct tokens of all their
 // prefixes sum up to 64, which leaves about 20 nodes; `nodes: 20` drafts as
-// much. Paths of one count it keeps in no stated order. It judges each path by
-// draws of its own, which does not keep the target's law (docs/losslessness.md
-// has those that do); here any verifier judges the tree.
+// much. It keeps paths of equal count in no stated order. It judges each path
+// by draws of its own, which is lossy (docs/losslessness.md names lossless
+// verifiers); here any verifier judges the tree.
 #ifndef BANYAN_DRAFTERS_TEXT_REST_REST_H_
 #define BANYAN_DRAFTERS_TEXT_REST_REST_H_
 

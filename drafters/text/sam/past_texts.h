@@ -1,10 +1,10 @@
 // PastTexts: the latest texts in one suffix automaton.
 //
-// They are one text to it, each behind the last with an end between them that
-// is no token, so that no passage goes from one into the next. An automaton
-// cannot forget: when there are more than `limit` texts, the oldest tenth of
-// them goes at once and the machine is made anew of those that are left. So a
-// text is read some ten times while it is held.
+// The automaton reads them as one text, each after the last with an end between
+// them that is no token, so that no passage crosses texts. An automaton cannot
+// forget: when there are more than `limit` texts, the oldest tenth is dropped
+// at once and the automaton is made anew of the rest. So a text is read some
+// ten times while it is held.
 #ifndef BANYAN_DRAFTERS_TEXT_SAM_PAST_TEXTS_H_
 #define BANYAN_DRAFTERS_TEXT_SAM_PAST_TEXTS_H_
 
@@ -28,8 +28,8 @@ class PastTexts {
   int held() const { return static_cast<int>(texts_.size()); }
   std::int64_t dropped() const { return dropped_; }
   const SuffixAutomaton& automaton() const { return automaton_; }
-  // What stands behind the first `end` tokens, at most so many tokens and none
-  // of the next text.
+  // Returns the tokens after the first `end` ones, at most `most` and none of
+  // the next text.
   std::vector<TokenId> After(int end, int most) const;
 
  private:

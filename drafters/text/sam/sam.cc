@@ -118,11 +118,13 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 }  // namespace
 
 DrafterRow SamRow() {
-  return {.name = "sam",
-          .sentence = "What followed the longest repeated end of the text.",
-          .laws = EveryLaw(),
-          .build = Build,
-          .examples = {"{threshold: 1}"}};
+  return {
+      .name = "sam",
+      .sentence =
+          "SAM decoding: what followed the longest repeated end of the text.",
+      .laws = EveryDrawKind(),
+      .build = Build,
+      .examples = {"{threshold: 1}"}};
 }
 
 }  // namespace banyan

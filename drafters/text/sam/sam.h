@@ -1,30 +1,30 @@
-// SAM decoding: goes on as the text went on where its end stood first (Hu et
-// al., arXiv:2411.10666).
+// SAM decoding: drafts what followed the end of the text where that end
+// occurred first (Hu et al., arXiv:2411.10666).
 //
-// Claim. The longer the passage that comes again, the surer is what follows it;
-// where it is short, a model guesses better than a copy. A suffix automaton
-// knows the longest one at no cost to speak of.
+// Claim. The longer a repeated passage, the surer its continuation. After a
+// short one a model guesses better than a copy. A suffix automaton finds the
+// longest one at almost no cost.
 //
-// Rule. Of the text so far, the longest suffix that stood in it before has l
-// tokens; of the texts said in earlier prompts, the longest suffix that stands
-// there has l' tokens, which are worth l' - `bias`. The larger is taken, the
-// text's own on a tie. If it is at least `threshold`, what followed is drafted,
-// a chain of at most `tokens`; else nothing. The authors then hand over to
-// another drafter, as `or_else` does.
+// Rule. The longest suffix of the text that occurs in it earlier has l tokens.
+// The longest suffix that occurs in texts of earlier prompts has l' tokens,
+// which are worth l' - `bias`. The larger is taken, the text's own on a tie. If
+// it is at least `threshold`, what followed is drafted, a chain of at most
+// `tokens`; else nothing. The authors then hand over to another drafter, as
+// `or_else` does.
 //
-// What followed is read after the earliest place. In the text itself that may
-// lie so near to the end that fewer than `tokens` follow, as in a repetition
-// under way; then shorter suffixes, by the links of the automaton, are tried
-// until so many follow or none is left, which are at most `tokens` steps: their
-// first places all lie among the last so many tokens, and no two of them stand
-// at the same places. Past texts end where they end.
+// The continuation is read after the earliest place. In the text itself that
+// may be so near the end that fewer than `tokens` follow, as in a repetition
+// under way. Then shorter suffixes, by the links of the automaton, are tried
+// until `tokens` follow or none is left. That takes at most `tokens` steps:
+// their first places all lie among the last `tokens` tokens, and no two of them
+// occur at the same places. Past texts end where they end.
 //
-// It promises as many tokens as match, of those it drafts: a repetition that
-// has lasted so long is as likely as not to last as long again.
+// Promise() is the worth of the match, at most the draft's length: a repetition
+// of n tokens is as likely as not to last n more.
 //
 // Why the output distribution is kept. The draft is chosen when a round is
 // committed, from committed text and from texts of prompts that ended before
-// this one began. A chain is a distribution that knows one token a node.
+// this one began. A chain gives one token a node, a one-hot distribution.
 //
 // State. The past texts are none unless `reset` is never. Then what was emitted
 // in each prompt is taken over, in their order, up to `texts` of them

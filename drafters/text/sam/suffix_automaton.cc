@@ -59,7 +59,7 @@ void SuffixAutomaton::Lead(int state, TokenId token, int to) {
   to_[{state, token}] = to;
 }
 
-// For those of its passages that are at most so long.
+// Makes a state for those of its passages of at most `length` tokens.
 int SuffixAutomaton::CopyFor(int state, int length) {
   const int copy = states();
   const State known = states_[At(state)];

@@ -1,16 +1,16 @@
-// SuffixAutomaton: the smallest machine that knows every passage of a text, and
-// where each stood first (Blumer et al., 1985).
+// SuffixAutomaton: the smallest automaton that recognises every passage of a
+// text, with where each occurred first (Blumer et al., 1985).
 //
-// Passages that end at the same places are one state; the longest of them is
-// its length. A state's link is the state of the longest of its suffixes that
-// ends elsewhere too, so the links of a passage lead through its suffixes, each
-// of which stands at least as early. A token makes a state, and at times a copy
-// of one, whose passages part by their ends.
+// Passages that end at the same places are one state, whose length is that of
+// the longest. A state's link is the state of the longest of its suffixes that
+// ends elsewhere too. So the links of a passage lead through its suffixes, each
+// of which occurs at least as early. A token adds a state, and at times a copy
+// of one whose passages no longer end at the same places.
 //
-// n tokens make at most 2 n states and 3 n transitions; that is also, but for a
-// constant, what reading them takes, one token or another more. A match costs a
-// constant a token, likewise over many. It holds some 80 bytes a token, at most
-// 120, and up to twice that where its tables have just grown.
+// n tokens make at most 2 n states and 3 n transitions. Reading takes constant
+// time per token, averaged over many, and so does a match. It holds some 80
+// bytes per token, at most 120, and up to twice that where its tables have just
+// grown.
 #ifndef BANYAN_DRAFTERS_TEXT_SAM_SUFFIX_AUTOMATON_H_
 #define BANYAN_DRAFTERS_TEXT_SAM_SUFFIX_AUTOMATON_H_
 
@@ -40,12 +40,13 @@ class SuffixAutomaton {
   TokenId token(int place) const { return tokens_[At(place)]; }
   int states() const { return static_cast<int>(states_.size()); }
 
-  // The longest suffix of a passage and a token behind it that is in the text.
+  // Returns the longest suffix of a passage and the token after it that is in
+  // the text.
   Match Advance(Match match, TokenId token) const;
-  // The longest suffix of the text that stood in it before.
+  // The longest suffix of the text that occurs in it earlier too.
   Match Repeated() const;
 
-  // How many tokens the text had when a state's passages stood first.
+  // The text's length when a state's passages first occurred.
   int first_end(int state) const { return states_[At(state)].first_end; }
   int link(int state) const { return states_[At(state)].link; }
 

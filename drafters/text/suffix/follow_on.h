@@ -1,15 +1,15 @@
-// FollowOn: what most likely follows a place of a suffix tree, by its counts.
+// FollowOn: finds what most likely follows a place of a suffix tree, by counts.
 //
-// A passage that stands behind the place has the path product
+// A passage after the place has the path product
 //
 //   P(passage) = product of count(node) / count(parent) on the way to it
 //              = count(passage) / count(place),
 //
-// for each count is divided by the one above it. *path* goes on with the child
-// that was counted most, while P is at least `least`; *tree* takes, up to
-// `budget` tokens, the tokens of largest P, of those alike the ones found
-// first. Both find edges, whose tokens have one P. Costs a piece for each node
-// of the tree that the draft passes, and at most 1 / `least` children a node.
+// since each count is divided by the one above it. *path* goes on with the
+// child that was counted most, while P is at least `least`. *tree* takes the
+// tokens of largest P, up to `budget`, of equal ones those found first. Both
+// find edges, whose tokens have one P. Costs a piece for each node of the tree
+// that the draft passes, and at most 1 / `least` children a node.
 #ifndef BANYAN_DRAFTERS_TEXT_SUFFIX_FOLLOW_ON_H_
 #define BANYAN_DRAFTERS_TEXT_SUFFIX_FOLLOW_ON_H_
 
@@ -35,7 +35,7 @@ class FollowOn {
   DraftPlan Plan(const SuffixTree& tree) const;
 
  private:
-  // So many tokens of an edge, behind another piece; -1: behind the place.
+  // `length` tokens of an edge, after the piece `above`; -1: after the place.
   struct Piece {
     int node;
     int first;

@@ -181,9 +181,9 @@ DrafterRow SuffixRow() {
   return {
       .name = "suffix",
       .sentence =
-          "What followed, and how often, where the end of the text "
-          "stood before; here or in texts of earlier prompts.",
-      .laws = EveryLaw(),
+          "SuffixDecoding: what followed earlier occurrences of the text's "
+          "end, by counts; in this text or in earlier prompts.",
+      .laws = EveryDrawKind(),
       .build = Build,
       .examples = {"{}",
                    "{mode: tree, depth: 4, factor: 2, offset: 1,"

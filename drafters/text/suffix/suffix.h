@@ -1,30 +1,33 @@
-// SuffixDecoding: what followed, and how often, wherever the end of the text
-// stood before (Oliaro et al., arXiv:2411.04975).
+// SuffixDecoding: drafts what followed the end of the text where it occurs
+// earlier, by counts (Oliaro et al., arXiv:2411.04975).
 //
-// Claim. Where a model says again what it or its prompt said, counts tell which
-// way it will go and how far it is worth going: as far as a match is long and
-// as its continuations agree.
+// Claim. Where a model repeats itself or its prompt, counts tell how the text
+// goes on and how long a draft is worth it: as far as a match is long and as
+// its continuations agree.
 //
 // Rule. Two suffix trees (suffix_tree.h) count passages: one those of the text
-// so far, one those said in earlier prompts and in this one. For each length m
-// of a match, the last m tokens stand in a tree with what followed them there:
+// so far, one those of the outputs of earlier prompts and of this one. For each
+// length m of a match, the last m tokens occur in a tree with what followed
+// them:
 //
 //   budget(m) = min(max_tokens, floor(factor m + offset)) tokens are drafted,
 //   score(m)  = the sum of their path products (follow_on.h),
 //
 // by path or as a tree, no passage below `min_probability` of the match's own
 // count. The largest score is drafted: of equal ones the longest match, and of
-// the two trees the text's own. It is what the drafter promises, too.
+// the two trees the text's own. Promise() is this score.
 //
-// A passage at the end of a text is counted though nothing follows it; in the
-// text's own tree the match itself is one. So a match that stood once before
-// has half the mass. Match and draft together are at most `depth` long. 64 is
-// the authors' default, vLLM's is 24: that halves the work, but no draft is
-// then longer than 12 tokens at a factor of 1, and repetitions are.
+// A passage at the end of a text is counted though nothing follows it, and in
+// the text's own tree the match itself is such a passage. So after a match that
+// occurred once earlier the draft has half the mass. Match and draft together
+// are at most `depth` long. 64 is the authors' default. vLLM's 24 halves the
+// work, but then no draft is longer than 12 tokens at a factor of 1, and
+// repetitions are longer.
 //
-// Why the law is kept. The plan is made when a round is committed, from
-// committed text and from texts of prompts that ended before this one began.
-// The children of a node are a law by their counts, as CountRule says.
+// Why the output distribution is kept. The plan is made when a round is
+// committed, from committed text and from texts of prompts that ended before
+// this one began. The children of a node are a distribution by their counts, as
+// CountRule says.
 //
 // State. The second tree is empty unless `reset` is never. Then it takes over
 // what was emitted in each prompt, in their order, up to `texts` of them; from

@@ -207,7 +207,7 @@ int SuffixTree::NewGroup(int only) {
   return group;
 }
 
-// Behind its siblings, none of which was counted less.
+// Puts a node after its siblings, none of which was counted less.
 void SuffixTree::JoinLast(int node) {
   const int last = nodes_[At(nodes_[At(node)].parent)].last;
   if (last < 0) {

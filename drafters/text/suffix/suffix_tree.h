@@ -1,10 +1,10 @@
-// SuffixTree: how often each passage of at most `depth` tokens stands in some
-// texts, and what follows it there.
+// SuffixTree: counts how often each passage of at most `depth` tokens occurs in
+// some texts, and what follows it there.
 //
 // It is the trie of the suffixes of all texts, each cut after `depth` tokens. A
-// passage is a path from the root; its count is how many suffixes begin with
-// it, so how often it stands in the texts. Ways along which the count does not
-// change are edges: a node is the end of one, its label stands in a text.
+// passage is a path from the root. Its count is how many suffixes begin with
+// it, which is how often it occurs. Paths along which the count does not change
+// are edges: a node is the end of one, and its label is a piece of a text.
 //
 // A text is read token by token. The suffixes that are still shorter than
 // `depth` end at nodes, for their counts exceed what follows; a token moves
@@ -43,7 +43,7 @@ namespace banyan {
 
 class SuffixTree {
  public:
-  // Where a passage ends: so many tokens down the edge to a node. The root is
+  // Where a passage ends: `length` tokens down the edge to a node. The root is
   // node 0, whose edge is empty.
   struct Place {
     int node = 0;

@@ -33,7 +33,7 @@ void BranchTrie::Put(absl::Span<const TokenId> tokens, Source source) {
   }
 }
 
-// Behind all others, in a group of its own: it counts nothing yet.
+// Adds a child after all others, in a group of its own: its counts are 0.
 int BranchTrie::AddChild(int parent, TokenId token) {
   const int child = static_cast<int>(nodes_.size());
   nodes_.push_back({.token = token});
@@ -48,7 +48,7 @@ void BranchTrie::Count(int parent, int child, Source source) {
   PutIn(parent, child, before);
 }
 
-// Returns the sibling that stood before it.
+// Takes a child out of its siblings. Returns the one before it.
 int BranchTrie::TakeOut(int parent, int child) {
   const Node gone = node(child);
   (gone.previous == kNone ? at(parent).first_child : at(gone.previous).next) =
@@ -65,7 +65,8 @@ int BranchTrie::TakeOut(int parent, int child) {
   return gone.previous;
 }
 
-// Behind the last of `before` and those in front of it that is worth as much.
+// Puts a child after the last of `before` and those in front of it that is
+// worth at least as much.
 void BranchTrie::PutIn(int parent, int child, int before) {
   const double worth = Worth(child);
   while (before != kNone && Worth(before) < worth)
@@ -106,7 +107,7 @@ int BranchTrie::Prune() {
     const auto [old_parent, parent] = parents[i];
     for (int old = node(old_parent).first_child; old != kNone;
          old = node(old).next) {
-      if (node(old).output <= 1) break;  // as those behind it
+      if (node(old).output <= 1) break;  // as those after it
       const int child = kept.AddChild(parent, node(old).token);
       const int before = kept.TakeOut(parent, child);
       kept.at(child).output = node(old).output / 2;

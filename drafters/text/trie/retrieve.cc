@@ -38,8 +38,8 @@ class Retrieval {
   Retrieval(const BranchTrie& mixed, int below, int depth)
       : mixed_(mixed), depth_(depth), places_({below}) {}
 
-  // Adds what is best in the order of `trie`, below this node of it, until the
-  // plan has so many nodes.
+  // Adds the best nodes in the order of `trie`, below its node `below`, until
+  // the plan has `nodes` nodes.
   void Add(const BranchTrie& trie, int below, int nodes) {
     best_ = {};
     found_ = 0;

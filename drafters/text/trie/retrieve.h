@@ -1,4 +1,4 @@
-// What the best branches of a trie make of a draft.
+// Retrieve: the draft plan of the best branches of a trie.
 #ifndef BANYAN_DRAFTERS_TEXT_TRIE_RETRIEVE_H_
 #define BANYAN_DRAFTERS_TEXT_TRIE_RETRIEVE_H_
 
@@ -15,10 +15,10 @@ struct RetrievalSize {
   int output_nodes = 0;  // of these, for the best by the counts of outputs
 };
 
-// Of the branches that go on from `path`, the nodes that are worth most: first
-// so many by the counts of outputs, then others by the mix. Of equal ones the
-// deeper comes first, then the one found first. A node's score is its share of
-// its parent's worth in the mix. Empty if nothing goes on from there.
+// Returns, of the branches that go on from `path`, the nodes worth most: first
+// `output_nodes` by the counts of outputs, then others by the mix. Of equal
+// ones the deeper comes first, then the one found first. A node's score is its
+// share of its parent's worth in the mix. Empty if nothing goes on from there.
 //
 // Costs the logarithm of the size for each node, whatever the tries hold.
 DraftPlan Retrieve(const BranchStore::Tries& tries,

@@ -137,9 +137,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow TrieRow() {
   return {.name = "trie",
           .sentence =
-              "The most frequent ways on from the last tokens, in the "
-              "prompt and in outputs.",
-          .laws = EveryLaw(),
+              "PIA's lookahead: the most frequent continuations of the last "
+              "tokens, in the prompt and in outputs.",
+          .laws = EveryDrawKind(),
           .build = Build,
           .examples = {"{}",
                        "{branch_length: 1, max_match: 1, nodes: 2,"

@@ -1,9 +1,9 @@
 // Drafting from a trie of branches of the prompt and of outputs (the lookahead
 // of PIA, which is not lookahead decoding).
 //
-// Claim. Where the same words are said again, in answers of one service above
-// all, several ways to go on are known, and how often each was taken; a tree of
-// the most frequent ones is a draft for nothing.
+// Claim. Where the same words recur, above all in answers of one service,
+// several continuations are known, and how often each was taken. A tree of the
+// most frequent ones is a draft at almost no cost.
 //
 // Rule. A branch is a token and the `branch_length` + `max_match` - 1 tokens
 // after it. Every branch of the prompt is put into the trie of its first token
@@ -20,11 +20,11 @@
 // for; the last draft found is taken. The score of a node is its share of its
 // parent's worth.
 //
-// Why the law is kept. The draft is made when a round is committed, from
-// committed text and from earlier prompts, as a law or as a ranking; verifiers
-// judge it as what it is (docs/losslessness.md), at any sampling rule.
-// Published with walking down the tree as long as the target's own token is in
-// it, which is `match` with deterministic draws.
+// Why the output distribution is kept. The draft is made when a round is
+// committed, from committed text and from earlier prompts, as a distribution or
+// as a ranking. Verifiers judge it as such (docs/losslessness.md), at any
+// sampling rule. Published with walking down the tree as long as the target's
+// own token is in it, which is `match` with deterministic draws.
 //
 // What is kept. The prompt's counts go when it ends. With `reset: never` those
 // of outputs stay, those of a prompt that ends taken over in the order of

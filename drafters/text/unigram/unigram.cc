@@ -25,7 +25,7 @@ namespace banyan {
 
 Unigram::Unigram(std::shared_ptr<const TokenCounts> counts,
                  const SamplingRule& rule)
-    : Drafter({.laws = EveryLaw(), .proposes_ahead = true},
+    : Drafter({.laws = EveryDrawKind(), .proposes_ahead = true},
               /*carried=*/nullptr),
       law_(std::move(counts), rule) {}
 
@@ -50,8 +50,8 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow UnigramRow() {
   return {
       .name = "unigram",
-      .sentence = "How often each token stands in a file of counts.",
-      .laws = EveryLaw(),
+      .sentence = "Unigrams: token frequencies from a file of counts.",
+      .laws = EveryDrawKind(),
       .build = Build,
       .examples = {"{counts: counts.safetensors}",
                    "{counts: counts.safetensors, sampling: {temperature: 0}}"}};

@@ -25,14 +25,14 @@ void AddDeviceOptions(Command& command, DeviceChoice& choice) {
   }
   command
       .Option("--device", &choice.name,
-              absl::StrCat("What computes: ", absl::StrJoin(devices, "; ")))
+              absl::StrCat("Device: ", absl::StrJoin(devices, "; ")))
       .ShowDefault();
   command.Option("--threads", &choice.options.threads,
                  "Threads; 0, the default, is all.");
   command.Flag("--fast", &choice.options.fast,
-               "Let cuBLAS multiply, on cuda alone. What shares a pass then "
-               "changes last bits: greedy texts of a method may differ from "
-               "plain decoding's.");
+               "Use cuBLAS for products, on cuda only. Logits then depend on "
+               "the batch in their last bits: greedy texts of a method may "
+               "differ from plain decoding's.");
   command.Option(
       "--instruction-set", &choice.options.instruction_set,
       absl::StrCat(

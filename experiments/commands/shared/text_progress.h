@@ -21,7 +21,8 @@ class TextProgress {
   // Of all files' bytes, as far as they can be known before.
   std::int64_t all() const { return all_; }
 
-  // So many bytes are done: "counting 12 % of 3.4 MB", a percent at a time.
+  // Shows that `done` bytes are read: "counting 12 % of 3.4 MB". Writes only
+  // when the percentage changes.
   void Show(std::int64_t done);
   // Something else takes a while.
   void Say(const std::string& what);

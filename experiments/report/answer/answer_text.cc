@@ -37,7 +37,7 @@ constexpr int kShortBlock = 26;
 constexpr int kLeastBlock = 13;
 constexpr char kGap[] = "  ";
 
-// At most so many columns: what is cut off becomes "..".
+// Returns the text in at most `columns` columns; ".." replaces the rest.
 std::string Cut(absl::string_view text, int columns) {
   std::string cut = Visible(text);
   if (Columns(cut) <= columns) return cut;

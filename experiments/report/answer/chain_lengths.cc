@@ -98,11 +98,12 @@ absl::StatusOr<std::vector<AcceptanceTable>> CountAcceptance(
   std::vector<const records::Cell*> first;  // of each table
   for (const CellRecords& cell : set.cells) {
     if (!cell.cell->lossless() || cell.cell->trunks_size() != 1) continue;
-    const AcceptanceKey key = {.target = TargetName(*cell.cell),
-                               .weights = cell.cell->target().weights(),
-                               .drafter = DrafterOf(*cell.cell),
-                               .temperature = cell.cell->temperature(),
-                               .draws = LawName(cell.cell->trunks(0).law())};
+    const AcceptanceKey key = {
+        .target = TargetName(*cell.cell),
+        .weights = cell.cell->target().weights(),
+        .drafter = DrafterOf(*cell.cell),
+        .temperature = cell.cell->temperature(),
+        .draws = DrawKindName(cell.cell->trunks(0).draws())};
     auto table = std::find_if(
         tables.begin(), tables.end(),
         [&](const AcceptanceTable& other) { return other.key == key; });
@@ -195,8 +196,8 @@ std::string ToYaml(const std::vector<ChainLength>& lengths,
           {},
           Params::Scalar(absl::StrFormat("%.3f", length.speed))}}));
   return absl::StrCat(
-      "# The fastest chain of each drafter (banyan fastest), in times plain "
-      "decoding, on\n# ",
+      "# The fastest chain of each drafter (banyan fastest), by speedup over "
+      "plain decoding, on\n# ",
       ProcessorOf(context.machine()), ", ",
       Counted(context.machine().threads(), "thread"), ", and ", Source(context),
       ".\n# An experiment reads it as `compare: {chains: !include FILE}`.\n",

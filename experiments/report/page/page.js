@@ -124,14 +124,27 @@ function drawSummary() {
 
 // --- details -----------------------------------------------------------------
 
+// How numbers of the context are written, and named where their name has a unit.
+const fieldForms = {
+  bytes_per_s: {name: "memory read",
+                text: (value) => value > 0 ? `${(value / 1e9).toFixed(1)} GB/s`
+                                           : "not measured"},
+  load: {name: "load", text: (value) => value.toFixed(1)},
+};
+
 // Nested plain fields as nested description lists.
 function fields(object) {
   return element("dl", {}, ...Object.entries(object).flatMap(
-      ([name, value]) => [
-        element("dt", {}, words(name)),
-        element("dd", {}, value !== null && typeof value === "object"
-                              ? fields(value) : String(value)),
-      ]));
+      ([name, value]) => {
+        const form = fieldForms[name];
+        const text = form && Number.isFinite(value) ? form.text(value)
+                                                    : String(value);
+        return [
+          element("dt", {}, form?.name ?? words(name)),
+          element("dd", {}, value !== null && typeof value === "object"
+                                ? fields(value) : text),
+        ];
+      }));
 }
 
 // What was stated of another machine, if anything was.
@@ -147,6 +160,7 @@ function drawDetails() {
   byId("experiment").textContent = report.experiment ?? "";
   byId("hash").textContent = report.experiment_hash ?? "";
   drawCurve();
+  drawGlossary();
   byId("metrics").replaceChildren(...(report.metrics ?? []).flatMap(
       ({name, sentence, unit}) => [
         element("dt", {}, words(name) + (unit ? ` [${unit}]` : "")),

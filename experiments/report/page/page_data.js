@@ -115,6 +115,7 @@ function labelsOf(cells) {
 const seriesCount = 9;
 const pointShapes = ["circle", "rect", "triangle", "rectRot"];
 const dashes = [[], [6, 4], [2, 3], [8, 3, 2, 3]];
+const dashNames = ["solid", "dashed", "dotted", "dashed and dotted"];
 const methodsInOrder = distinct(allCells.filter((cell) => !isBaseline(cell)),
                                 (cell) => cell.method);
 

@@ -1,6 +1,7 @@
 #include "experiments/report/page/page_json.h"
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer/answer.h"
 #include "experiments/report/cell_text.h"
+#include "experiments/report/figures/figures.h"
 #include "experiments/report/page/samples.h"
 #include "experiments/report/page/token_texts.h"
 #include "experiments/report/stated_costs.h"
@@ -78,7 +80,7 @@ JsonValue TrunksToJson(const records::Cell& cell) {
   for (const records::Trunk& trunk : cell.trunks())
     trunks.Add({{"drafter", trunk.drafter()},
                 {"policy", trunk.policy()},
-                {"law", LawName(trunk.law())}});
+                {"draws", DrawKindName(trunk.draws())}});
   return trunks;
 }
 
@@ -91,7 +93,17 @@ JsonValue CostsToJson(const StatedCosts* costs) {
           {"sentence", Assumption(*costs)}};
 }
 
-JsonValue CellToJson(const Summary& summary, const SummaryRow& row) {
+// The cells that others are compared with, as chains of their drafters.
+std::set<const CellRecords*> Opponents(const RecordSet& set) {
+  std::set<const CellRecords*> opponents;
+  for (const CellRecords& cell : set.cells)
+    for (const records::Opponent& opponent : cell.cell->opponents())
+      opponents.insert(set.Find(cell, opponent.cell()));
+  return opponents;
+}
+
+JsonValue CellToJson(const Summary& summary, const SummaryRow& row,
+                     bool is_opponent) {
   const records::Cell& cell = *row.cell->cell;
   JsonValue axes = JsonValue::Object();
   for (const records::Axis& axis : cell.axes())
@@ -104,6 +116,7 @@ JsonValue CellToJson(const Summary& summary, const SummaryRow& row) {
                    {"lossless", cell.lossless()},
                    {"refuted", cell.evidence() == records::REFUTED},
                    {"baseline", NullIfEmpty(row.cell->baseline)},
+                   {"opponent", is_opponent},
                    {"verifier", cell.verifier()},
                    {"temperature", cell.temperature()},
                    {"trunks", TrunksToJson(cell)},
@@ -130,10 +143,12 @@ JsonValue ToJson(const RecordSet& set, const Summary& summary, int samples,
                    {"curve", CostsToJson(summary.costs)},
                    {"cells", JsonValue::List()},
                    {"metrics", JsonValue::List()},
-                   {"samples", JsonValue::List()}};
+                   {"samples", JsonValue::List()},
+                   {"figures", ToJson(MakeFigures(summary))}};
+  const std::set<const CellRecords*> opponents = Opponents(set);
   for (const SummaryGroup& group : summary.groups)
     for (const SummaryRow& row : group.rows) {
-      out["cells"].Add(CellToJson(summary, row));
+      out["cells"].Add(CellToJson(summary, row, opponents.count(row.cell) > 0));
       for (JsonValue& sample : Samples(*row.cell, samples, texts))
         out["samples"].Add(std::move(sample));
     }

@@ -4,6 +4,7 @@
 
 const charts = new Map();  // by the figure's id
 const phases = ["draft", "derive", "target", "verify", "commit", "device"];
+const crowd = 8;  // more cells than these hide the chains
 let depthMetric = "acceptance_by_depth";
 
 // `make` gives a Chart.js configuration for cells with labels, or null.
@@ -74,7 +75,7 @@ function drawWhiskers({ctx, scales}, point, datum) {
   ctx.stroke();
 }
 
-// The line y = 1, or y = x, behind the data.
+// Draws the line y = 1, or y = x, below the data.
 const referenceLine = {
   id: "referenceLine",
   beforeDatasetsDraw(chart, _, options) {
@@ -177,7 +178,14 @@ function lookOf(cell, cells) {
     pointRadius: 5, pointHoverRadius: 7, borderWidth: 2,
     pointBorderWidth: hollow || look.shape === "crossRot" ? 2 : 1,
     borderDash: dashes[alike.indexOf(cell) % dashes.length],
+    hidden: isHidden(cell, cells),
   };
+}
+
+// Chains that trees are compared with, where they would crowd a plot. A click on
+// their name in the legend shows them.
+function isHidden(cell, cells) {
+  return Boolean(cell.opponent) && cells.length > crowd;
 }
 
 // Bounds in round numbers that hold these numbers, their intervals, and 1.
@@ -353,6 +361,7 @@ function figureOf(plot) {
   const figure = element(
       "figure", {id: `figure-${plot.id}`, class: plot.wide ? "wide" : null},
       element("figcaption", {}, element("h3", {}, plot.title),
+              element("small", {class: "files"}),
               element("span", {class: "choice"})),
       element("p", {class: "quiet sentence"}),
       element("div", {class: "chart"}, element("canvas", {
@@ -371,6 +380,7 @@ function drawPlot(plot) {
   const sentence = typeof plot.sentence === "function" ? plot.sentence()
                                                        : plot.sentence;
   figure.querySelector(".sentence").textContent = sentenceOf(sentence);
+  drawFiles(plot);
   const config = plot.make(shownCells());
   const box = figure.querySelector(".chart");
   box.hidden = config === null;
@@ -388,18 +398,57 @@ function drawPlot(plot) {
 // Below the histogram, what each trunk of the cell had accepted; below the
 // others, which target has which marks.
 function noteOf(plot) {
-  const [first, ...others] = distinct(shownCells(), (cell) => cell.target);
   if (plot.id === "shares") return "";
   if (!plot.ofChosen) {
-    return others.length ? `Filled marks: ${first}; hollow: ` +
-                           `${others.join(", ")}. Point at a mark for its cell.`
-                         : "";
+    return [targetsNote(), dashesNote(plot), chainsNote()].filter(Boolean)
+        .join(" ");
   }
   const trunks = numberedKeys([view.cell], "acceptance_by_trunk").map((key) => {
     const found = measured(view.cell, "acceptance_by_trunk", key);
     return found && `${key} ${writtenWithInterval(found)}`;
   }).filter(Boolean);
   return trunks.length ? `Accepted by trunk: ${trunks.join(", ")}.` : "";
+}
+
+function targetsNote() {
+  const [first, ...others] = distinct(shownCells(), (cell) => cell.target);
+  return others.length ? `Filled marks: ${first}; hollow: ` +
+                         `${others.join(", ")}. Point at a mark for its cell.`
+                       : "";
+}
+
+// Which dash is which cell, of the method that has most.
+function dashesNote(plot) {
+  if (plot.id !== "depth" && plot.id !== "rank") return "";
+  const cells = shownCells();
+  const methods = distinct(cells, (cell) => cell.method).map(
+      (method) => cells.filter((cell) => cell.method === method));
+  const most = methods.reduce((a, b) => b.length > a.length ? b : a, []);
+  if (most.length < 2) return "";
+  const labels = labelsOf(most);
+  const named = most.map(
+      (cell, i) => `${labels.get(cell)} ${dashNames[i % dashNames.length]}`);
+  return `Lines of one method differ by dashes: ${named.join(", ")}.`;
+}
+
+function chainsNote() {
+  const cells = shownCells();
+  return cells.some((cell) => isHidden(cell, cells))
+      ? "Chains for comparison are hidden: click their names to show them." : "";
+}
+
+// Links to the figure as files, of the one target and temperature shown.
+function drawFiles(plot) {
+  const file = (report.figures ?? []).find(
+      (figure) => figure.plot === plot.id && figure.target === view.target &&
+                  String(figure.temperature) === view.temperature);
+  const link = (kind, type) => element("a", {
+    download: `${file.file}.${kind}`,
+    href: `data:${type};charset=utf-8,${encodeURIComponent(file[kind])}`,
+  }, kind.toUpperCase());
+  byId(`figure-${plot.id}`).querySelector(".files").replaceChildren(
+      ...(file ? [link("svg", "image/svg+xml"), " ", link("csv", "text/csv")]
+               : []));
 }
 
 // A select in the figure's heading.

@@ -49,16 +49,16 @@ function tableColumns(cells) {
                 cells));
 }
 
-// The columns with that of the speed at stated costs behind the measured one.
+// Inserts the column of the speed at stated costs after the measured speed.
 function withCurve(columns, cells) {
   const key = report.curve?.name;
   const name = "predicted_by_curve";
   if (!cells.some((cell) => measured(cell, name, key))) return columns;
-  const behind = columns.findIndex((column) => column.id === "speed") + 1;
+  const place = columns.findIndex((column) => column.id === "speed") + 1;
   const column = metricColumn(name, cells, key);
   column.title = `predicted by ${key}`;
   column.hint = report.curve.sentence;
-  return [...columns.slice(0, behind), column, ...columns.slice(behind)];
+  return [...columns.slice(0, place), column, ...columns.slice(place)];
 }
 
 function textColumn(id, key, text) {
@@ -82,7 +82,7 @@ function metricColumn(name, cells, key = "") {
   const unit = metricNamed(name)?.unit ?? "";
   const title = tableTitles[name] ?? words(name);
   const draw = name === "speed" ? speedDrawer(cells) : numberDrawer(name, key);
-  return {id: name, title, hint: sentenceOf(name) + (unit && ` [${unit}]`),
+  return {id: name, title, hint: withMeaning(title, sentenceOf(name) + (unit && ` [${unit}]`)),
           key: (cell) => measured(cell, name, key)?.value ?? null, draw};
 }
 

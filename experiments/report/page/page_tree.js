@@ -43,6 +43,18 @@ function probeNote(node) {
   return node.vector ? "vector" : "probe";
 }
 
+// Whether its parent was accepted, or is the root.
+function isReached(round, node) {
+  return node.parent === 0 || Boolean(round.nodes[node.parent].accepted);
+}
+
+// p, and the first trunk's q; ranked drafts have q = 1.
+function nodeNote(node) {
+  const q = node.q?.[0];
+  return `p ${written(node.p)}` +
+         (Number.isFinite(q) && q < 1 ? ` q ${written(q)}` : "");
+}
+
 // All but the root and the probes.
 function draftedNodes(round) {
   return round.nodes.slice(1).filter((node) => !isProbe(node));
@@ -55,10 +67,11 @@ function boxesOf(round, ink, kept) {
   const boxes = round.nodes.map((node, index) => ({
     label: shortened(node.text),
     note: index === 0 ? "so far" : isProbe(node) ? probeNote(node)
-                                                 : written(node.p),
+                                                 : nodeNote(node),
     parent: node.parent,
     kind: index === 0 ? "root" : isProbe(node) ? "probe"
-        : node.accepted ? "accepted" : "refused",
+        : node.accepted ? "accepted"
+        : isReached(round, node) ? "refused" : "off",
     trunks: index === 0 ? [] : isProbe(node) ? [node.probe_of]
                                              : node.trunks ?? [],
     title: index === 0 ? "the last token before the round"
@@ -88,10 +101,16 @@ function nodeTitle(node) {
     return `${start}${JSON.stringify(node.text)}: a probe of trunk ` +
            `${node.probe_of}, scored and not judged`;
   }
-  const trunks = node.trunks ?? [];
-  return `${JSON.stringify(node.text)}: target probability ${node.p}, ` +
-         `${node.accepted ? "accepted" : "not accepted"}` +
-         (trunks.length ? `, proposed by trunk ${trunks.join(" and ")}` : "");
+  const draws = (node.trunks ?? []).map((trunk, i) => {
+    const q = node.q?.[i];
+    if (!Number.isFinite(q)) return `, proposed by trunk ${trunk}`;
+    const alone = Math.min(1, node.p / q);
+    return `, proposed by trunk ${trunk} with q ${written(q)}: judged alone it ` +
+           `is accepted with probability min(1, p/q) = ${written(alone)}`;
+  });
+  return `${JSON.stringify(node.text)}: target probability p ` +
+         `${written(node.p)}, ` +
+         `${node.accepted ? "accepted" : "not accepted"}${draws.join("")}`;
 }
 
 // Sets x, y (of the middle of the left edge), width and the tree's size.

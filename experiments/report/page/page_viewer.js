@@ -130,11 +130,18 @@ function drawTrunks() {
     ring.style.borderStyle = ["solid", "dashed", "dotted", "double"][i % 4];
     return element("li", {}, ring, ` trunk ${i}: `,
                    element("strong", {}, trunk.drafter),
-                   `, ${trunk.policy}, ${words(trunk.law)}`);
+                   `, ${trunk.policy}, ${words(trunk.draws)}`);
   });
-  const key = element("li", {class: "quiet"}, "below a token the target's " +
-                                              "probability of it");
-  byId("trunks").replaceChildren(...made, ...(trunks.length ? [key] : []));
+  const keys = [
+    ["accepted", "accepted"], ["refused", "refused"],
+    ["off", "its parent was not accepted"],
+  ].map(([kind, text]) => element(
+      "li", {}, element("span", {class: `swatch node-${kind}`}), ` ${text}`));
+  const key = element(
+      "li", {class: "quiet"}, "p: the target's probability, q: the drafter's; " +
+      "point at a token for its chance of acceptance");
+  byId("trunks").replaceChildren(...made,
+                                 ...(trunks.length ? [...keys, key] : []));
 }
 
 function showRound(number, follow = true) {

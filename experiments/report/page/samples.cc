@@ -28,14 +28,20 @@ bool Contains(const google::protobuf::RepeatedField<std::int32_t>& values,
 JsonValue NodeToJson(const records::Round& round, int node,
                      const TextOf& text_of) {
   JsonValue trunks = JsonValue::List();
-  for (const records::DrawList& list : round.lists())
-    if (FirstDrawOf(list, node) >= 0) trunks.Add(list.trunk());
+  JsonValue q = JsonValue::List();
+  for (const records::DrawList& list : round.lists()) {
+    const int draw = FirstDrawOf(list, node);
+    if (draw < 0) continue;
+    trunks.Add(list.trunk());
+    q.Add(draw < list.q_size() ? JsonValue(list.q(draw)) : JsonValue());
+  }
   const bool has_p = round.target_probability_size() > 0;
   JsonValue out = {
       {"text", text_of(round.tokens(node))},
       {"parent", round.parents(node)},
       {"p", has_p ? JsonValue(round.target_probability(node)) : JsonValue()},
       {"trunks", std::move(trunks)},
+      {"q", std::move(q)},
       {"accepted", Contains(round.path(), node)}};
   if (const records::Probe* probe = ProbeAt(round, node); probe != nullptr) {
     out["p"] = JsonValue();

@@ -1,28 +1,29 @@
-// How a model becomes a larger one that computes the same: for every tensor of
-// the larger one, where the old numbers go and what stands beside them.
+// Plans how a model grows into a larger one with the same outputs: for every
+// tensor of the larger model, where the old numbers go and what fills the rest.
 //
 // Write d for the hidden size and D for the new one. The residual stream keeps
 // its d coordinates, and the D - d others are zero at every place: the rows of
 // embedding, output projections and down projections that would write them are
-// zero. So whatever reads them multiplies zeros, and its columns there may be
-// noise. A root mean square norm then divides the same sum by D instead of d:
+// zero. So a matrix that reads them multiplies zeros, and its columns there may
+// be noise. A root mean square norm then divides the same sum by D, not by d:
 //
 //   x / sqrt(sum / D + eps d / D) = x / sqrt(sum / d + eps) sqrt(D / d),
 //
-// so its weights are scaled by sqrt(d / D), and eps by d / D. If D / d is a
-// power of four, both are exact in any binary format, and so is every sum: the
-// logits are the old ones to the last bit. Otherwise those weights are stored
-// as F32, and only roundings differ. Norms over a head (qwen3) stay as they
-// are, with their eps.
+// so the norm's weights are scaled by sqrt(d / D), and eps by d / D. If D / d
+// is a power of four, both are exact in any binary format, and so is every sum:
+// the logits are bit-identical to the old ones. Otherwise the norm's weights
+// are stored as F32, and only roundings differ. Norms over a head (qwen3) stay
+// as they are, with their eps.
 //
-// New heads and new feed-forward rows are noise behind columns of zeros in the
-// output and down projections. With G query heads to a key head before and G'
-// after, head j of key head g goes to g G' + j. New layers come after the old
-// ones; their output and down projections are zero, so they add nothing.
+// New heads and new feed-forward rows are noise; the columns of the output and
+// down projections that read them are zero. With G query heads to a key head
+// before and G' after, head j of key head g goes to g G' + j. New layers come
+// after the old ones; their output and down projections are zero, so they add
+// nothing.
 //
-// Under q8, where weights share a scale in blocks of 32 columns, that holds as
-// long as no block holds old and new numbers: if the old sizes are multiples of
-// 32.
+// Under q8, where weights share a scale in blocks of 32 columns, the outputs
+// are the same only if no block holds old and new numbers: the old sizes must
+// be multiples of 32.
 #ifndef BANYAN_EXPERIMENTS_TOOLS_GROW_TENSOR_PLAN_H_
 #define BANYAN_EXPERIMENTS_TOOLS_GROW_TENSOR_PLAN_H_
 

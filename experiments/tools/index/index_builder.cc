@@ -308,7 +308,7 @@ absl::Status IndexBuilder::RequireSpace(absl::string_view what,
   if (bytes <= free) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrFormat(
       "%s: %s %.1f MB, and the disk has %.1f MB free; with more room the same "
-      "command goes on behind the %d shards that are whole",
+      "command goes on after the %d shards that are whole",
       folder_, what, bytes / 1e6, free / 1e6, manifest_.shards.size()));
 }
 

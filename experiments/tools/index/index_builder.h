@@ -1,16 +1,16 @@
-// Building a corpus index (drafters/text/index_manifest.h), shard by shard.
+// Builds a corpus index (drafters/text/index_manifest.h), shard by shard.
 //
 //   BANYAN_ASSIGN_OR_RETURN(auto builder, IndexBuilder::Open(folder, options));
 //   BANYAN_RETURN_IF_ERROR(builder->Add(text, tokenize));  // each document
 //   BANYAN_ASSIGN_OR_RETURN(IndexManifest built, builder->Finish());
 //
-// A shard holds whole documents, as many as fit; one that is longer than a
-// shard alone is cut where shards end, and no match spans the cut. A shard is
-// on disk for good before the next is begun, so a builder that ends early, by
-// an error or a kill, leaves all shards that it finished; without any it leaves
-// nothing, if it is not killed. Another one that is given
-// the same documents and options goes on behind them, and the folder is then to
-// the last byte what an undisturbed build makes.
+// A shard holds as many whole documents as fit. A document longer than a shard
+// is cut where shards end, and no match spans the cut. Each shard is synced to
+// disk before the next is begun: a builder that ends early, by an error or a
+// kill, leaves every shard that it finished. A builder that fails before its
+// first shard leaves nothing, unless it is killed. A later builder with the
+// same documents and options continues after the finished shards; the folder is
+// then byte for byte that of an uninterrupted build.
 #ifndef BANYAN_EXPERIMENTS_TOOLS_INDEX_INDEX_BUILDER_H_
 #define BANYAN_EXPERIMENTS_TOOLS_INDEX_INDEX_BUILDER_H_
 
@@ -40,7 +40,7 @@ struct IndexBuilderOptions {
   // IndexManifest::shard_tokens. 0: as many as are sorted in less than 2 GiB.
   std::int64_t shard_tokens = 0;
   std::function<std::int64_t(const std::string& folder)> free_bytes = FreeBytes;
-  // Told before a shard of so many tokens is sorted, from 0.
+  // Called before shard number `shard`, from 0, of `tokens` tokens is sorted.
   std::function<void(std::size_t shard, std::int64_t tokens)> on_sort =
       [](std::size_t /*shard*/, std::int64_t /*tokens*/) {};
 };
@@ -79,7 +79,7 @@ class IndexBuilder {
   std::size_t shards_before() const { return shards_before_; }
   // Tokens that were added and were not there yet.
   std::int64_t new_tokens() const { return new_tokens_; }
-  // ResourceExhausted unless the disk has room for so many tokens, but for
+  // ResourceExhausted unless the disk has room for `tokens` tokens, without
   // their separators; `what` is "shard 3 takes".
   absl::Status RequireSpace(absl::string_view what, double tokens) const;
 

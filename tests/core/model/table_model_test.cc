@@ -29,7 +29,8 @@ constexpr int kVocab = 4;
 constexpr TokenId kBegin = kVocab;
 constexpr int kCommitted = TokenBatch::kCommitted;
 
-// A law that depends on every token of the text and on their order, with a 0.
+// A distribution that depends on every token of the text and on their order,
+// with a 0.
 Row LawOf(absl::Span<const TokenId> text) {
   std::uint32_t hash = 17;
   for (TokenId token : text)

@@ -32,7 +32,7 @@ struct Shape {
   int batch;
 };
 
-// A committed prefix, with slots behind it, and rows that look at it.
+// A committed prefix, slots after it, and rows that attend to the prefix.
 struct Case {
   std::string name() const {
     return absl::StrCat(shape.heads, " heads on ", shape.kv_heads, " of ",
@@ -44,7 +44,7 @@ struct Case {
 
   Shape shape;
   Numbers queries;
-  Numbers keys;  // a row each slot, those behind the prefix too
+  Numbers keys;  // a row for each slot, those after the prefix too
 };
 
 // Values are not read, so they are no numbers.
@@ -74,7 +74,7 @@ Numbers Case::Run(Backend& backend, int first, int count) const {
   return desk.Take(y);
 }
 
-// Scores of up to about `size`; behind the prefix far larger ones.
+// Makes scores of up to about `size`; those after the prefix are far larger.
 Case RandomCase(const Shape& shape, float size, Dice& dice) {
   const float scale =
       std::sqrt(3 * size / std::sqrt(static_cast<float>(shape.head_dim)));

@@ -28,13 +28,13 @@ struct Shape {
   int first_pending;
   int batch;
   int window = 0;
-  // Where the first pending token stands in a cache of their own; kBehind:
-  // behind the prefix, in its cache.
+  // Slot of the first pending token, in a cache of the pending tokens' own.
+  // kBehind: after the prefix, in the prefix's cache.
   int pending_slot = 0;
 };
 constexpr int kBehind = -1;
 
-// A tree of pending tokens behind a committed prefix, and the queries of its
+// A tree of pending tokens after a committed prefix, and the queries of its
 // last `batch` slots.
 struct Tree {
   std::string name() const {
@@ -74,7 +74,7 @@ struct Tree {
   std::vector<int> parents;              // of pending slots; -1: the prefix
 };
 
-// A cache with room for so many slots, rubbish in all of them.
+// Returns a cache with room for `slots` slots, rubbish in all of them.
 KvCache Rubbish(Backend& backend, Desk& desk, const Shape& shape, int slots) {
   KvCache cache = {.kv_heads = shape.kv_heads,
                    .head_dim = shape.head_dim,
@@ -431,8 +431,8 @@ TEST(Attention, DependsOnPositionsNotOnSlots) {
   }
 }
 
-// A path is kept as a session keeps it: its slots move down behind the prefix,
-// and the next token is stored behind them.
+// A path is kept as a session keeps it: its slots move down to the end of the
+// prefix, and the next token is stored after them.
 TEST(Attention, ReadsMovedSlotsAsIfTheyHadBeenStoredThere) {
   Fleet fleet;
   Dice dice(8);

@@ -54,8 +54,8 @@ TEST(Devices, OpenByTheirNames) {
   EXPECT_EQ(DeviceTable().front().name, kDefaultDevice);
 }
 
-// Where this is skipped, no kernel was run by what it is meant for: the twin
-// tests hold the host device alone.
+// Where this test is skipped, no kernel ran on a GPU: the comparisons with the
+// reference cover the host device alone.
 TEST(Devices, HaveAGpuAmongThem) {
   const auto gpu = OpenDevice("cuda");
   if (absl::IsFailedPrecondition(gpu.status())) {

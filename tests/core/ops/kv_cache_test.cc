@@ -191,8 +191,9 @@ TEST(KvCache, HoldsWhatWasCopiedFromAnother) {
           CopyBetween(*backend, kv_heads, head_dim, dice);
 }
 
-// What attention makes of `count` slots of a cache and of a token behind them:
-// it depends on every number of theirs, on devices of any memory.
+// Returns the attention output over `count` slots of a cache and a token after
+// them. The output depends on every number in these slots, on devices of any
+// memory.
 Numbers Attended(Backend& backend, const Slots& token, int count,
                  KvCache& cache) {
   Desk desk(backend);

@@ -303,8 +303,8 @@ TEST_P(LinearTwins, AgreeWhereThreadsShareTheWork) {
   }
 }
 
-// So many rows of the weight that a GPU's blocks have 32 and 64 of them each,
-// the last one fewer.
+// Weights with enough rows that a GPU's blocks take 32 and 64 rows each, the
+// last block fewer.
 TEST_P(LinearTwins, AgreeOnTallWeights) {
   for (const Shape& shape : {Shape{17, 34, 4105}, Shape{70, 34, 8210}}) {
     Product product(GetParam(), shape, true, true, dice_);

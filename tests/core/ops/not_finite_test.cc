@@ -142,7 +142,7 @@ Op EmbedOp(Dice& dice) {
   return {"embed", {SoftNumbers(kRows, kColumns, 2, dice)}, run};
 }
 
-// Queries of three tokens in a row behind a prefix: the last sees every slot.
+// Queries of three tokens in a row after a prefix: the last sees every slot.
 Op AttentionOp(Dice& dice) {
   constexpr int kHeads = 2;
   constexpr int kKvHeads = 1;

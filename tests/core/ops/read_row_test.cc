@@ -1,4 +1,4 @@
-// Law, Best and Copy: what is read of rows, on every device.
+// Reading rows of logits by Law(), Best() and Copy(), on every device.
 #include "core/ops/read_row.h"
 
 #include <gmock/gmock.h>

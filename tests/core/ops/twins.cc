@@ -160,8 +160,8 @@ Tensor Desk::Put(const Numbers& numbers, Place place) {
       numbers.columns,
       static_cast<std::size_t>(PadToLane(place.first + numbers.columns) +
                                place.lanes * kLane)};
-  // Often with a row behind the last one, where a stray write would show;
-  // without, a stray read shows to a sanitizer.
+  // Often with a row after the last one, where a stray write shows; without
+  // the row, a sanitizer finds a stray read.
   const int behind = place.first > 0 || dice_.OneIn(2) ? 1 : 0;
   std::vector<float> all(static_cast<std::size_t>(numbers.rows + behind) *
                          tensor.stride);

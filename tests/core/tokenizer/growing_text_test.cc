@@ -179,7 +179,7 @@ TEST(GrowingText, IsReadAnewBehindAnEnd) {
   EXPECT_EQ(growing.settled(), 1);
   growing.End(3);
   EXPECT_EQ(growing.tokens(), (Ids{1, 0, 3}));
-  EXPECT_EQ(growing.settled(), 3) << "no b comes behind the a";
+  EXPECT_EQ(growing.settled(), 3) << "no b comes after the a";
   ASSERT_TRUE(growing.Append("ba").ok());
   growing.End(std::nullopt);
   ASSERT_TRUE(growing.Append("b").ok());

@@ -56,8 +56,8 @@ TEST(Regex, SaysWhereAndWhyAPatternIsNone) {
             "byte 0, at '(?<n': this kind of group is not "
             "known");
   EXPECT_EQ(Refusal("a\\X"),
-            "byte 1, at '\\X': this letter or digit behind a \\ is not known");
-  EXPECT_EQ(Refusal("a\\"), "byte 1, at '\\': nothing stands behind the \\");
+            "byte 1, at '\\X': this letter or digit after a \\ is not known");
+  EXPECT_EQ(Refusal("a\\"), "byte 1, at '\\': nothing follows the \\");
   EXPECT_EQ(Refusal("[[:graph:]]"),
             "byte 1, at '[:graph:]]': this name of a class is not known");
   EXPECT_EQ(Refusal("[a&&]"), "byte 0, at '[a&&]': one side of && is empty");
@@ -77,7 +77,7 @@ TEST(Regex, SaysWhereAndWhyWhatItMeansIsNone) {
             "byte 6, at '\\p{Nope}c': this name of a property of characters is "
             "not known");
   EXPECT_THAT(Refusal("\\w(?<=a\\w+)b"),
-              StartsWith("byte 2, at '(?<=a\\w+)b': what a look behind"));
+              StartsWith("byte 2, at '(?<=a\\w+)b': a lookbehind"));
   EXPECT_THAT(Refusal("\\s{3,2}"),
               HasSubstr("the numbers of {} are not in order"));
   EXPECT_THAT(Refusal("\\s{70000}"), HasSubstr("expected at most 65535"));

@@ -1,6 +1,6 @@
-// "A token's logits depend on the committed prefix and its ancestors alone, to
-// the last bit": every family, every weight format; on the cpu with every
-// instruction set, one thread and two, and on the host device.
+// A token's logits depend on the committed prefix and its ancestors alone, bit
+// for bit: every family, every weight format; on the cpu with every instruction
+// set, one thread and two, and on the host device.
 #include <gtest/gtest.h>
 
 #include <cmath>

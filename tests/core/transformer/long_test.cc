@@ -72,7 +72,7 @@ TEST_P(FaithfulLong, InChainsOfAnySize) {
 }
 
 // A text that is prefilled in several pieces hands out the hidden states that
-// scoring it gives, in order, and leaves behind what prefilling without does.
+// scoring it gives, in order, and leaves the session as plain prefilling does.
 TEST_P(FaithfulLong, FeaturesOfAPrefilledText) {
   const auto model = made_.Load(backends_.front(), format_);
   const std::vector<int> taps = {1, kAfterFinalNorm, 0};
@@ -144,7 +144,7 @@ TEST_P(FaithfulLong, InTreesAfterAnyHistory) {
         for (int row = 0; row < size; row += 7)
           EXPECT_TRUE(SameBits(MustRead(*scores, row),
                                oracle.After(walk.Text(before + row))))
-              << backend->description() << ", row " << row << " behind "
+              << backend->description() << ", row " << row << " after "
               << walk.committed().size();
       }
       walk.Commit(walk.RandomPath(dice));

@@ -149,9 +149,9 @@ TEST_P(NotFinite, WeightsThatAreTooLargeForBf16AreRefusedThere) {
   ExpectCounts(tally, 9);
 }
 
-// What reading says of the last of three tokens: of its logits, where Law, Best
-// and Read must agree on whether there is something to read, and of its hidden
-// state.
+// What reading says of the last of three tokens: of its logits, where Law(),
+// Best() and Read() must agree on whether there is something to read, and of
+// its hidden state.
 struct LastRow {
   absl::Status logits;
   absl::Status hidden;

@@ -219,7 +219,7 @@ TEST_P(Refusals, ToPrefillWhatItsReaderRefuses) {
   EXPECT_EQ(calls, 2);
 }
 
-// Every place of the context can be used, and none behind it.
+// Every place of the context can be used, and none after it.
 TEST_P(Refusals, BehindTheContextLimit) {
   const int limit = model_->context_limit();
   const auto session = model_->NewSession();

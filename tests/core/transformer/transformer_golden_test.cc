@@ -44,8 +44,8 @@ double Largest(const std::vector<std::vector<double>>& rows) {
 }
 
 // How far 32-bit floats may lead from the numbers in float64, in units of
-// u = 2^-24 times the largest number compared. A token's logits hang on sums of
-// about 150 products a layer (hidden 36, head 8, tokens 20, hidden 36,
+// u = 2^-24 times the largest number compared. A token's logits depend on sums
+// of about 150 products a layer (hidden 36, head 8, tokens 20, hidden 36,
 // feed-forward 52), two layers and the head: 340 roundings, which wander by
 // sqrt(340) = 18 u. Norms and softmax near cancellation amplify that; eightfold
 // is allowed for. transformers' own float32 is off by up to 16 u here. Where

@@ -207,7 +207,7 @@ void ExpectFaithful(const Scores& scores, int first_row, int size,
     const std::vector<TokenId> text = walk.Text(first_row + i);
     EXPECT_TRUE(SameBits(MustRead(scores, i), oracle.After(text)))
         << what << ", after " << absl::StrJoin(text, " ") << ", row " << i
-        << " of " << size << " behind " << walk.committed().size()
+        << " of " << size << " after " << walk.committed().size()
         << " committed and " << first_row << " pending";
   }
 }

@@ -62,7 +62,7 @@ void ExpectBeam(const BeamFindings& found, const OracleBeam& expected,
   }
 }
 
-// What there is to search behind, of vocabularies of 2 to 6 tokens.
+// Inputs of a search, with vocabularies of 2 to 6 tokens.
 struct Setting {
   std::shared_ptr<TableModel> target;
   std::vector<TokenId> prompt;

@@ -111,12 +111,12 @@ std::vector<Tried> Cascades() {
   return cascades;
 }
 
-std::vector<std::string> Policies(DraftLaw law) {
+std::vector<std::string> Policies(DrawKind law) {
   std::vector<std::string> specs;
   for (const PolicyRow& row : PolicyCatalogue())
     for (absl::string_view example : row.examples) {
       const std::string spec = absl::StrCat(row.name, " ", example);
-      const std::vector<DraftLaw> laws = PolicyOf(spec)->traits().laws;
+      const std::vector<DrawKind> laws = PolicyOf(spec)->traits().laws;
       // Whose draws are shared only heads can serve.
       if (std::find(laws.begin(), laws.end(), law) != laws.end() &&
           !PolicyOf(spec)->traits().shares_draws)
@@ -125,7 +125,7 @@ std::vector<std::string> Policies(DraftLaw law) {
   return specs;
 }
 
-// A drafting that ends after so many passes.
+// Runs a drafting that ends after `passes` passes.
 void DraftPartly(Solo& drafter, const TreePolicy& policy,
                  const DraftOptions& options, int passes) {
   SeededSource random(options.seed);
@@ -145,7 +145,7 @@ void DraftPartly(Solo& drafter, const TreePolicy& policy,
 
 // Rounds of both beside each other, some abandoned on the way; how many passes
 // were saved.
-int RunRounds(Tried& alone, Tried& cascade, DraftLaw law, std::uint64_t seed) {
+int RunRounds(Tried& alone, Tried& cascade, DrawKind law, std::uint64_t seed) {
   const std::vector<std::string> policies = Policies(law);
   std::mt19937_64 bits(seed);
   Context context = ContextOf({kVocab, 1, 3, 0, 1, 3});
@@ -183,7 +183,7 @@ int RunRounds(Tried& alone, Tried& cascade, DraftLaw law, std::uint64_t seed) {
 }
 
 TEST(Cascade, TheDrawsAreThoseWithoutIt) {
-  for (DraftLaw law : kEveryLaw) {
+  for (DrawKind law : kDrawKinds) {
     int saved = 0;
     for (Tried& cascade : Cascades())
       for (std::uint64_t seed = 0; seed < 3; ++seed) {
@@ -201,7 +201,7 @@ int PassesOf(int ahead) {
   const Context context = ContextOf({kVocab, 1, 3});
   EXPECT_TRUE(cascade.drafter.Begin(context).ok());
   MustDraft(cascade.drafter, *PolicyOf("chain {gamma: 5}"),
-            {.law = DraftLaw::kDeterministic, .context = context});
+            {.law = DrawKind::kDeterministic, .context = context});
   return cascade.asked->passes;
 }
 
@@ -263,7 +263,7 @@ TEST(Cascade, NobodyIsAskedBehindWhatHeHolds) {
         ASSERT_TRUE(cascade.Begin(context).ok());
         const absl::StatusOr<TrunkTree> tree =
             TryDraft(cascade, *PolicyOf("chain {gamma: 9}"),
-                     {.law = DraftLaw::kDeterministic,
+                     {.law = DrawKind::kDeterministic,
                       .limits = {.max_depth = target - 3},
                       .context = context});
         ASSERT_TRUE(tree.ok()) << tree.status();
@@ -372,7 +372,7 @@ TEST(Cascade, IsItsPartsToWhoeverAsks) {
                    small);
   };
   EXPECT_EQ(cascade("copy", "ngram")->traits().laws,
-            std::vector<DraftLaw>({DraftLaw::kDeterministic}));
+            std::vector<DrawKind>({DrawKind::kDeterministic}));
   EXPECT_EQ(cascade("ngram", "copy")->traits().laws.size(), 3);
   EXPECT_EQ(cascade("ngram", "copy")->drafter().carried(), nullptr);
   const auto learning = cascade("ngram, reset: never", "copy");

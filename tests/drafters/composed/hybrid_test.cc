@@ -45,7 +45,7 @@ class Promising : public Drafter {
     int longest_text = 1000;  // when it is made
   };
   Promising(TokenId token, const Told* told)
-      : Drafter({.laws = EveryLaw(),
+      : Drafter({.laws = EveryDrawKind(),
                  .longest_text = told->longest_text,
                  .proposes_ahead = true},
                 /*carried=*/nullptr),
@@ -96,7 +96,7 @@ class HybridTest : public testing::Test {
   // Which one is chosen.
   int ChosenBy(Solo& hybrid) { return AtRoot(hybrid, context_).Argmax(); }
 
-  // A round in which so many of four drafted tokens are accepted.
+  // Runs a round in which `accepted` of four draft tokens are accepted.
   void Round(Solo& hybrid, int accepted) {
     const TrunkTree drafted =
         MustDraft(hybrid, *PolicyOf("chain {gamma: 4}"), {.context = context_});
@@ -266,7 +266,7 @@ TEST_F(HybridTest, DraftsAndPromisesNoDeeperThanItsDepth) {
         MustDraft(*hybrid,
                   *PolicyOf("expansion {branching: [2, 1, "
                             "1, 1]}"),
-                  {.law = DraftLaw::kDeterministic, .context = context_}));
+                  {.law = DrawKind::kDeterministic, .context = context_}));
   };
   EXPECT_EQ(drafted({0, 0, 0}), "7(0(0(0(0))))");
   EXPECT_EQ(drafted({4, 0, 0}), "7(0(0(0(0))))");
@@ -324,11 +324,11 @@ TEST(Hybrid, ARankingBecomesALaw) {
       "{name: random}}], start: 0.5}");
   EXPECT_EQ(hybrid->traits().laws.size(), 3);
   const Context context = BeginWith(*hybrid, {1, 2, 1, 3, 1});
-  for (DraftLaw law : {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement})
+  for (DrawKind law : {DrawKind::kIndependent, DrawKind::kWithoutReplacement})
     EXPECT_TRUE(
         Equal(AtRoot(*hybrid, context, law), Distribution::OneHot(8, 3)))
         << Name(law);
-  EXPECT_EQ(Ranked(AtRoot(*hybrid, context, DraftLaw::kDeterministic)),
+  EXPECT_EQ(Ranked(AtRoot(*hybrid, context, DrawKind::kDeterministic)),
             std::vector<TokenId>({3, 2}));
   // Where nothing can be copied, chance is asked.
   EXPECT_EQ(Ranked(AtRoot(*hybrid, BeginWith(*hybrid, {1, 2}))).size(), 8);

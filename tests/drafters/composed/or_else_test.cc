@@ -98,14 +98,14 @@ TEST_F(OrElseTest, SequencesShareThePassesOfTheOther) {
 }
 
 TEST(OrElse, GivesTheLawsOfTheOther) {
-  // A ranking can be made a law.
+  // A ranking can be turned into a distribution.
   for (const char* other : {"copy", "ngram", "random"})
     EXPECT_EQ(
         MustBuild(absl::StrCat("or_else {first: {name: sam}, second: {name: ",
                                other, "}}"))
             ->traits()
             .laws.size(),
-        kEveryLaw.size())
+        kDrawKinds.size())
         << other;
 }
 

@@ -105,7 +105,7 @@ void ExpectNear(const Found& found, const std::vector<double>& wanted,
     ASSERT_NEAR(found[i], wanted[i], bound) << what << ", number " << i;
 }
 
-// The law of these logits, as far as roundings of logits let it be told.
+// Expects the distribution of these logits, within the roundings of logits.
 void ExpectLaw(const Distribution& found, const std::vector<double>& logits,
                const std::string& what) {
   const double most = *std::max_element(logits.begin(), logits.end());
@@ -310,7 +310,7 @@ TEST_P(EagleGolden, DraftsTreesAndFollowsWhatIsAccepted) {
         SamplingRule()));
     Context context = Text();
     ASSERT_TRUE(drafter.Begin(context).ok());
-    TrunkTree tree(context.root(), 0, DraftLaw::kIndependent);
+    TrunkTree tree(context.root(), 0, DrawKind::kIndependent);
     std::vector<int> node_of(tokens.size());
     std::vector<int> level = {0};
     int proposed = 0;
@@ -348,7 +348,7 @@ TEST_P(EagleGolden, DraftsTreesAndFollowsWhatIsAccepted) {
     const DraftTree unused(std::vector<Node>(1));
     const Verdict verdict;
     ASSERT_TRUE(drafter.Observe(context, {unused, verdict, 0}).ok());
-    const TrunkTree fresh(context.root(), 0, DraftLaw::kIndependent);
+    const TrunkTree fresh(context.root(), 0, DrawKind::kIndependent);
     const auto law = drafter.Propose(context, fresh, {0});
     ASSERT_TRUE(law.ok()) << law.status();
     ExpectLaw(law->front(), OfTarget(golden_.Numbers(after + "logits64")),

@@ -73,7 +73,7 @@ TEST_P(MedusaTest, GivesEveryDepthItsHeadsLawWhateverThePath) {
   Solo drafter(Drafter({.temperature = 0.7}));
   const Context context = Known();
   ASSERT_TRUE(drafter.Begin(context).ok());
-  TrunkTree tree(3, 0, DraftLaw::kIndependent);
+  TrunkTree tree(3, 0, DrawKind::kIndependent);
   const auto first = drafter.Propose(context, tree, {0});
   ASSERT_TRUE(first.ok()) << first.status();
   tree.SetProposal(0, first->front());
@@ -94,7 +94,7 @@ TEST_P(MedusaTest, GivesEveryDepthItsHeadsLawWhateverThePath) {
 TEST_P(MedusaTest, HasNothingBelowItsLastHeadOrWithoutAState) {
   Solo drafter(Drafter());
   Context context = Known();
-  TrunkTree tree(3, 0, DraftLaw::kIndependent);
+  TrunkTree tree(3, 0, DrawKind::kIndependent);
   int at = 0;
   EXPECT_EQ(drafter.traits().depth_heads, kMadeHeads);
   for (int depth = 0; depth < kMadeHeads; ++depth) {
@@ -110,7 +110,7 @@ TEST_P(MedusaTest, HasNothingBelowItsLastHeadOrWithoutAState) {
   context.features.rows = 0;
   ASSERT_TRUE(drafter.Begin(context).ok());
   const auto none =
-      drafter.Propose(context, TrunkTree(3, 0, DraftLaw::kIndependent), {0});
+      drafter.Propose(context, TrunkTree(3, 0, DrawKind::kIndependent), {0});
   ASSERT_TRUE(none.ok());
   EXPECT_TRUE(none->front().empty());
 }
@@ -119,26 +119,26 @@ TEST_P(MedusaTest, RanksByTheMassesOfTemperatureOneWhenGreedy) {
   Solo drafter(Drafter({.temperature = 0}));
   const Context context = Known();
   const auto ranked =
-      drafter.Propose(context, TrunkTree(3, 0, DraftLaw::kDeterministic), {0});
+      drafter.Propose(context, TrunkTree(3, 0, DrawKind::kDeterministic), {0});
   ASSERT_TRUE(ranked.ok());
   EXPECT_EQ(ranked->front().vocab_size(), target_->vocab_size());
   int candidates = 0;
   ranked->front().ForEach([&](TokenId, double) { ++candidates; });
   EXPECT_GT(candidates, 10);
   const auto drawn =
-      drafter.Propose(context, TrunkTree(3, 0, DraftLaw::kIndependent), {0});
+      drafter.Propose(context, TrunkTree(3, 0, DrawKind::kIndependent), {0});
   ASSERT_TRUE(drawn.ok());
   EXPECT_NEAR(drawn->front().Mass(ranked->front().Argmax()), 1, 1e-12);
 }
 
-// Heads of random numbers are hardly ever right; but every law, in trees and
-// after prompts of any length, must leave the greedy text as it is.
+// Heads of random numbers are hardly ever right. The greedy text must still be
+// the same under every draw kind, in trees and after prompts of any length.
 TEST_P(MedusaTest, LeavesGreedyTextAsItIs) {
   const StopRule stop = {.max_new_tokens = 24};
   for (const char* policy :
        {"chain {gamma: 3}", "expansion {branching: [4, 3]}",
         "expansion {branching: [3, 2], share_draws: true}"})
-    for (DraftLaw law : {DraftLaw::kIndependent, DraftLaw::kDeterministic})
+    for (DrawKind law : {DrawKind::kIndependent, DrawKind::kDeterministic})
       for (const auto& tokens :
            {std::vector<TokenId>{1}, std::vector<TokenId>{1, 9, 4, 4}}) {
         std::vector<Trunk> trunks;

@@ -119,7 +119,7 @@ TEST(Pass, DraftsByTheRowsBehindTheLastAcceptedNode) {
     Solo drafter = Passing(ChainOf({2, 1}), 9);
     Context context = BeginWith(drafter, text);
     EXPECT_TRUE(AtRoot(drafter, context).empty()) << "nothing is known yet";
-    TrunkTree grown = ParseGrowth("0(1(2))", 0, DraftLaw::kIndependent, 3);
+    TrunkTree grown = ParseGrowth("0(1(2))", 0, DrawKind::kIndependent, 3);
     PlantProbes(drafter, context, 100, grown);
     const DraftTree tree = Merge({&grown, 1});
     const Scored round(*target, text, tree);
@@ -133,7 +133,7 @@ TEST(Pass, DraftsByTheRowsBehindTheLastAcceptedNode) {
     ASSERT_TRUE(drafter.Observe(context, {tree, verdict, 0}).ok());
     context.scored = nullptr;
     const auto laws = drafter.Propose(
-        context, ParseGrowth("1(0(2))", 0, DraftLaw::kIndependent, 3),
+        context, ParseGrowth("1(0(2))", 0, DrawKind::kIndependent, 3),
         std::vector<int>{0, 1, 2});
     ASSERT_TRUE(laws.ok()) << laws.status();
     for (std::size_t link = 0; link < 2; ++link) {
@@ -149,7 +149,7 @@ TEST(Pass, HasNothingToSayAfterANodeWithoutAChain) {
   const auto target = WithStates(*Toy({.vocab_size = 3}));
   Solo drafter = Passing(ChainOf({2, 1}), 1);
   Context context = BeginWith(drafter, {0, 1});
-  TrunkTree grown = ParseGrowth("1(1)", 0, DraftLaw::kIndependent, 3);
+  TrunkTree grown = ParseGrowth("1(1)", 0, DrawKind::kIndependent, 3);
   PlantProbes(drafter, context, 100, grown);
   const DraftTree tree = Merge({&grown, 1});
   const Scored round(*target, {0, 1}, tree);
@@ -167,13 +167,13 @@ TEST(Pass, RanksByTheMassesOfTemperatureOneWhenGreedy) {
   const auto target = WithStates(*Toy({.vocab_size = 3}));
   Solo drafter = Passing(ChainOf({2}), 1, {.temperature = 0});
   Context context = BeginWith(drafter, {0, 1});
-  TrunkTree grown(1, 0, DraftLaw::kIndependent);
+  TrunkTree grown(1, 0, DrawKind::kIndependent);
   PlantProbes(drafter, context, 100, grown);
   const DraftTree tree = Merge({&grown, 1});
   const Scored round(*target, {0, 1}, tree);
   context.scored = round.scores.get();
   ASSERT_TRUE(drafter.Observe(context, {tree, {.next = 0}, 0}).ok());
-  EXPECT_EQ(Ranked(AtRoot(drafter, context, DraftLaw::kDeterministic)).size(),
+  EXPECT_EQ(Ranked(AtRoot(drafter, context, DrawKind::kDeterministic)).size(),
             3);
   EXPECT_EQ(Ranked(AtRoot(drafter, context)).size(), 1);
 }
@@ -201,7 +201,7 @@ TEST(Pass, LeavesATransformersGreedyTextAsItIs) {
     trunks.push_back(TrunkOf(
         std::make_unique<Pass>(std::make_shared<const LookaheadChain>(chain), 4,
                                SamplingRule(greedy)),
-        policy, DraftLaw::kDeterministic));
+        policy, DrawKind::kDeterministic));
     auto decoder =
         WithTrunks(*target, "multi_round", std::move(trunks), greedy);
     ASSERT_TRUE(decoder.ok()) << decoder.status();
@@ -221,7 +221,7 @@ TEST(Pass, VectorsThatShipAgreeWithPyTorch) {
   const auto goldens = ReadShippedGoldens("pycode-lookahead");
   ASSERT_EQ(goldens.size(), 3U);
   for (const ShippedGolden& golden : goldens) {
-    TrunkTree grown(golden.ids.back(), 0, DraftLaw::kIndependent);
+    TrunkTree grown(golden.ids.back(), 0, DrawKind::kIndependent);
     PlantProbes(Passing(std::make_shared<const LookaheadChain>(**chain), 1),
                 ContextOf(golden.ids), 100, grown);
     const Scored round(*target, golden.ids, Merge({&grown, 1}));

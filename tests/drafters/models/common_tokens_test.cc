@@ -199,22 +199,22 @@ TEST(CommonTokens, TakesTheBestCommonTokenAtTemperatureZero) {
       std::make_shared<TableModel>(3, [](absl::Span<const TokenId> /*text*/) {
         return std::vector<double>{0.6, 0.3, 0.1};
       });
-  const auto at_root = [&](const SamplingOptions& options, DraftLaw law) {
+  const auto at_root = [&](const SamplingOptions& options, DrawKind law) {
     Solo drafter = Asked(pair, SamplingRule(options));
     const Context context = BeginWith(drafter, {0});
     return Masses(AtRoot(drafter, context, law));
   };
-  EXPECT_THAT(at_root({.temperature = 0}, DraftLaw::kIndependent),
+  EXPECT_THAT(at_root({.temperature = 0}, DrawKind::kIndependent),
               ElementsAre(0, 1, 0));
-  EXPECT_THAT(at_root({.temperature = 0}, DraftLaw::kDeterministic),
+  EXPECT_THAT(at_root({.temperature = 0}, DrawKind::kDeterministic),
               ElementsAre(testing::DoubleEq(0.25), testing::DoubleEq(0.75), 0))
       << "ranked by the masses of temperature 1";
-  EXPECT_THAT(at_root({.temperature = 1}, DraftLaw::kIndependent),
+  EXPECT_THAT(at_root({.temperature = 1}, DrawKind::kIndependent),
               ElementsAre(testing::DoubleEq(0.25), testing::DoubleEq(0.75), 0));
-  EXPECT_THAT(at_root({.banned = {1}}, DraftLaw::kIndependent),
+  EXPECT_THAT(at_root({.banned = {1}}, DrawKind::kIndependent),
               ElementsAre(1, 0, 0))
       << "1 is the target's b";
-  EXPECT_THAT(at_root({.banned = {0, 1}}, DraftLaw::kIndependent),
+  EXPECT_THAT(at_root({.banned = {0, 1}}, DrawKind::kIndependent),
               ElementsAre(0, 0, 0));
 }
 

@@ -45,8 +45,8 @@ OtherPair Letters(int seed = 4) {
                    {"b", "<stop>", "ab", "a", "ba", "c", "aab"}, seed);
 }
 
-// A model that writes this text letter by letter, whatever stands before it,
-// after the first `behind` tokens; then it ends it.
+// Returns a pair whose model writes this text letter by letter after the first
+// `behind` tokens, whatever these are, and then ends the text.
 OtherPair Writing(const std::vector<std::string>& target,
                   const std::string& text, std::size_t behind) {
   OtherPair pair(target, {"<stop>", "a", "b", "c", "d", " "}, 1);
@@ -73,7 +73,7 @@ Solo Made(const OtherPair& pair, int write = 32) {
 Ids Drafted(Solo& drafter, const Context& context, int gamma = 20) {
   const TrunkTree tree =
       MustDraft(drafter, *PolicyOf(absl::StrCat("chain {gamma: ", gamma, "}")),
-                {.law = DraftLaw::kDeterministic, .context = context});
+                {.law = DrawKind::kDeterministic, .context = context});
   Ids tokens;
   for (int node = 1; node < tree.size(); ++node)
     tokens.push_back(tree.node(node).token);
@@ -258,7 +258,7 @@ TEST(Retokenized, DraftsAsOneThatReadsTheWholeTextWhateverTheVerdicts) {
           drafter,
           *PolicyOf(bits() % 2 == 0 ? "chain {gamma: 3}"
                                     : "expansion {branching: [2, 2]}"),
-          {.law = DraftLaw::kDeterministic, .context = context});
+          {.law = DrawKind::kDeterministic, .context = context});
       EndRound(tree, pair.vocab_size(), bits, {&drafter}, context);
     }
   }
@@ -311,7 +311,7 @@ TEST(Retokenized, ReadsNoRowOfTheTextTwiceOnceItHasSettled) {
     rows = 0;
     const TrunkTree tree =
         MustDraft(drafter, *PolicyOf("chain {gamma: 3}"),
-                  {.law = DraftLaw::kDeterministic, .context = context});
+                  {.law = DrawKind::kDeterministic, .context = context});
     EXPECT_LE(rows, 20) << "after " << context.tokens.size() << " tokens";
     EndRound(tree, 6, bits, {&drafter}, context);
   }
@@ -320,7 +320,7 @@ TEST(Retokenized, ReadsNoRowOfTheTextTwiceOnceItHasSettled) {
 
 TEST(Retokenized, GivesRankedCandidatesAlone) {
   EXPECT_THAT(Made(Letters()).traits().laws,
-              ElementsAre(DraftLaw::kDeterministic));
+              ElementsAre(DrawKind::kDeterministic));
 }
 
 TEST(Retokenized, RefusesWhatItCannotUse) {

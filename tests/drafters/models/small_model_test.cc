@@ -208,7 +208,7 @@ TEST(SmallModel, DraftsNothingBehindWhatItHolds) {
     trunks.push_back(
         TrunkOf(std::make_unique<SmallModel>(Limited(DraftModel(), limit),
                                              SamplingRule(greedy)),
-                "chain {gamma: 4}", DraftLaw::kDeterministic));
+                "chain {gamma: 4}", DrawKind::kDeterministic));
     absl::StatusOr<Decoder> decoder =
         WithTrunks(*target, "greedy", std::move(trunks), greedy);
     ASSERT_TRUE(decoder.ok()) << decoder.status();

@@ -47,7 +47,7 @@ using testing::IsEmpty;
 using Grams = std::vector<std::vector<TokenId>>;
 
 std::string Planted(const JacobiWindow& window) {
-  TrunkTree tree(0, 0, DraftLaw::kDeterministic);
+  TrunkTree tree(0, 0, DrawKind::kDeterministic);
   window.Plant(tree);
   EXPECT_EQ(tree.size() - 1, window.rows());
   return ToText(tree);
@@ -149,7 +149,7 @@ TEST(JacobiWindow, ReachesAsDeepAndHasAsManyRowsAsItsSizeSays) {
       window.Begin({1, 2});
       int most = 0;
       for (int pass = 0; pass < level; ++pass) {
-        TrunkTree tree(0, 0, DraftLaw::kDeterministic);
+        TrunkTree tree(0, 0, DrawKind::kDeterministic);
         window.Plant(tree);
         int depth = 0;
         for (int node = 0; node < tree.size(); ++node)
@@ -185,21 +185,21 @@ TEST(Lookahead, DraftsTheGramsThatBeginWithTheRoot) {
   // After 1 came "2 3", which was pushed out, "2 4" and "5 6".
   EXPECT_EQ(
       ToText(MustDraft(*drafter, *PolicyOf("best_first {budget: 8}"),
-                       {.law = DraftLaw::kDeterministic, .context = context})),
+                       {.law = DrawKind::kDeterministic, .context = context})),
       "1(5(6) 2(4))");
 }
 
 TEST(Lookahead, WithoutThePromptsGramsBeginsWithNone) {
   const auto drafter = MustAsk("lookahead");
   const Context context = BeginWith(*drafter, {1, 2, 3, 1, 2, 4, 1});
-  EXPECT_TRUE(AtRoot(*drafter, context, DraftLaw::kDeterministic).empty());
+  EXPECT_TRUE(AtRoot(*drafter, context, DrawKind::kDeterministic).empty());
 }
 
 TEST(Lookahead, PlantsNothingWhereTheWindowHasNoRoom) {
   const auto drafter = MustAsk("lookahead {level: 3, window: 4}");
   const Context context = BeginWith(*drafter, {1, 2});
   for (const auto& [room, rows] : {std::pair{4, 4}, std::pair{3, 0}}) {
-    TrunkTree tree(2, 0, DraftLaw::kDeterministic);
+    TrunkTree tree(2, 0, DrawKind::kDeterministic);
     PlantProbes(*drafter, context, room, tree);
     EXPECT_EQ(tree.size() - 1, rows) << room;
   }
@@ -215,7 +215,7 @@ TEST(Lookahead, LearnsWhatTheTargetSaysInItsOwnPasses) {
   const TableModel target = TableModel::Bigram(next[0], next);
   std::vector<Trunk> trunks;
   trunks.push_back(TrunkOf(MustBuild("lookahead"), "best_first {budget: 8}",
-                           DraftLaw::kDeterministic));
+                           DrawKind::kDeterministic));
   auto decoder =
       WithTrunks(target, "multi_round", std::move(trunks), {.temperature = 0});
   ASSERT_TRUE(decoder.ok()) << decoder.status();
@@ -225,7 +225,7 @@ TEST(Lookahead, LearnsWhatTheTargetSaysInItsOwnPasses) {
   EXPECT_EQ(decoded.tokens,
             MustDecodePlainly(target, SamplingRule({.temperature = 0}), prompt,
                               stop));
-  // Four passes fill the window and the pool; then five tokens a pass.
+  // Four passes fill the window and the pool; then five tokens per pass.
   EXPECT_LE(decoded.rounds.size(), 20U);
   const DraftTree& first = decoded.rounds.front().tree;
   EXPECT_EQ(first.Drafted(), 0);
@@ -238,7 +238,7 @@ TEST(Lookahead, BeginForgetsThePreviousPrompt) {
   const auto drafter = MustAsk("lookahead {pool_from_prompt: true}");
   BeginWith(*drafter, {1, 2, 3, 4, 5, 1});
   EXPECT_TRUE(
-      AtRoot(*drafter, BeginWith(*drafter, {1}), DraftLaw::kDeterministic)
+      AtRoot(*drafter, BeginWith(*drafter, {1}), DrawKind::kDeterministic)
           .empty());
   EXPECT_EQ(drafter->drafter().carried(), nullptr);
 }

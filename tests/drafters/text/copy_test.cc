@@ -33,7 +33,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 Distribution Asked(Solo& drafter, const Context& context) {
-  return AtRoot(drafter, context, DraftLaw::kDeterministic);
+  return AtRoot(drafter, context, DrawKind::kDeterministic);
 }
 
 TEST(Copy, RanksByLengthThenByRecency) {
@@ -57,7 +57,7 @@ TEST(FirstCopy, CopiesASpanFromTheEarliestPlaceOfTheLongestMatch) {
     const Context context = BeginWith(*drafter, text);
     return ToText(
         MustDraft(*drafter, *PolicyOf("chain {gamma: 12}"),
-                  {.law = DraftLaw::kDeterministic, .context = context}));
+                  {.law = DrawKind::kDeterministic, .context = context}));
   };
   const std::vector<TokenId> text = {6, 1, 2, 4, 7, 1, 2, 3, 5, 1, 2};
   EXPECT_EQ(draft(", span: 3", text), "2(4(7(1)))") << "not 3, the latest";
@@ -91,7 +91,7 @@ TEST(Copy, CopiesAPassageToItsEnd) {
       BeginWith(*drafter, {9, 10, 11, 12, 13, 14, 15, 3, 9, 10});
   EXPECT_EQ(
       ToText(MustDraft(*drafter, *PolicyOf("chain {gamma: 8}"),
-                       {.law = DraftLaw::kDeterministic, .context = context})),
+                       {.law = DrawKind::kDeterministic, .context = context})),
       "10(11(12(13(14(15(3(9(10))))))))")
       << "after the passage comes what came after it, the second copy too";
 }
@@ -102,7 +102,7 @@ TEST(Copy, LooksInTheCommittedTextAlone) {
   const auto drafter = MustAsk("copy", {.vocab_size = 10});
   const Context context = BeginWith(*drafter, {1, 2, 3, 9, 2, 3, 4, 1, 2});
   const TrunkTree tree =
-      ParseGrowth("2(3(4(1(2(3)))))", 0, DraftLaw::kDeterministic, 10);
+      ParseGrowth("2(3(4(1(2(3)))))", 0, DrawKind::kDeterministic, 10);
   const std::vector<int> last = {5};
   const auto proposals = drafter->Propose(context, tree, last);
   ASSERT_TRUE(proposals.ok()) << proposals.status();
@@ -119,7 +119,7 @@ TEST(Copy, GrowsTrees) {
   const Context context = BeginWith(*drafter, {1, 2, 1, 3, 1});
   EXPECT_EQ(
       ToText(MustDraft(*drafter, *PolicyOf("expansion {branching: [2, 1]}"),
-                       {.law = DraftLaw::kDeterministic, .context = context})),
+                       {.law = DrawKind::kDeterministic, .context = context})),
       "1(3(1) 2(1))");
 }
 
@@ -210,7 +210,7 @@ TEST(Copy, FindsWhatALookAtEveryPlaceFinds) {
     for (int round = 0; round < 25; ++round) {
       const TrunkTree tree =
           MustDraft(drafter, *PolicyOf("expansion {branching: [2, 2, 1]}"),
-                    {.law = DraftLaw::kDeterministic, .context = context});
+                    {.law = DrawKind::kDeterministic, .context = context});
       for (int node = 0; node < tree.size(); ++node) {
         if (tree.proposal(node) == nullptr) continue;
         ++compared;
@@ -230,7 +230,7 @@ TEST(Copy, FindsWhatALookAtEveryPlaceFinds) {
 
 TEST(Copy, RanksAndIsNoLaw) {
   EXPECT_THAT(MustBuild("copy")->traits().laws,
-              ElementsAre(DraftLaw::kDeterministic));
+              ElementsAre(DrawKind::kDeterministic));
 }
 
 TEST(Copy, RefusesWhatCannotBe) {

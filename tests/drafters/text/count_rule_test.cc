@@ -26,7 +26,7 @@ constexpr double kRounding = 1e-15;
 
 const CountRow kCounts = {5, {1, 2, 4}, {6, 3, 1}};
 
-Distribution Apply(const SamplingOptions& options, DraftLaw law,
+Distribution Apply(const SamplingOptions& options, DrawKind law,
                    absl::Span<const TokenId> history = {},
                    absl::Span<const TokenId> path = {}) {
   absl::StatusOr<Distribution> proposal =
@@ -40,45 +40,45 @@ void ExpectMasses(const Distribution& law, const std::vector<double>& masses) {
 }
 
 TEST(CountRule, KeepsCountsAtTemperatureOne) {
-  for (DraftLaw law : kEveryLaw)
+  for (DrawKind law : kDrawKinds)
     EXPECT_THAT(Masses(Apply({}, law)), ElementsAre(0, 6, 3, 0, 1));
 }
 
 TEST(CountRule, TemperatureIsAPowerOfTheCounts) {
-  for (DraftLaw law : {DraftLaw::kIndependent, DraftLaw::kWithoutReplacement})
+  for (DrawKind law : {DrawKind::kIndependent, DrawKind::kWithoutReplacement})
     ExpectMasses(Apply({.temperature = 0.5}, law),
                  {0, 36. / 46, 9. / 46, 0, 1. / 46});
 }
 
 TEST(CountRule, GreedyIsTheLargestCount) {
-  ExpectMasses(Apply({.temperature = 0}, DraftLaw::kIndependent),
+  ExpectMasses(Apply({.temperature = 0}, DrawKind::kIndependent),
                {0, 1, 0, 0, 0});
 }
 
 TEST(CountRule, TruncatesAsTheRuleSays) {
-  ExpectMasses(Apply({.top_k = 2}, DraftLaw::kIndependent),
+  ExpectMasses(Apply({.top_k = 2}, DrawKind::kIndependent),
                {0, 6. / 9, 3. / 9, 0, 0});
-  ExpectMasses(Apply({.top_p = 0.5}, DraftLaw::kIndependent), {0, 1, 0, 0, 0});
-  ExpectMasses(Apply({.min_p = 0.4}, DraftLaw::kIndependent),
+  ExpectMasses(Apply({.top_p = 0.5}, DrawKind::kIndependent), {0, 1, 0, 0, 0});
+  ExpectMasses(Apply({.min_p = 0.4}, DrawKind::kIndependent),
                {0, 6. / 9, 3. / 9, 0, 0});
 }
 
 TEST(CountRule, RanksByTheCountsThemselves) {
-  EXPECT_THAT(Masses(Apply({.temperature = 0}, DraftLaw::kDeterministic)),
+  EXPECT_THAT(Masses(Apply({.temperature = 0}, DrawKind::kDeterministic)),
               ElementsAre(0, 6, 3, 0, 1));
   EXPECT_THAT(
-      Masses(Apply({.temperature = 0.5, .top_k = 1}, DraftLaw::kDeterministic)),
+      Masses(Apply({.temperature = 0.5, .top_k = 1}, DrawKind::kDeterministic)),
       ElementsAre(0, 6, 3, 0, 1));
 }
 
 TEST(CountRule, LeavesOutBannedTokens) {
-  for (DraftLaw law : kEveryLaw)
+  for (DrawKind law : kDrawKinds)
     EXPECT_THAT(Masses(Apply({.banned = {0, 1}}, law)),
                 ElementsAre(0, 0, 3, 0, 1));
-  ExpectMasses(Apply({.banned = {1}, .temperature = 0}, DraftLaw::kIndependent),
+  ExpectMasses(Apply({.banned = {1}, .temperature = 0}, DrawKind::kIndependent),
                {0, 0, 1, 0, 0});
   EXPECT_TRUE(
-      Apply({.banned = {1, 2, 4}, .temperature = 0}, DraftLaw::kIndependent)
+      Apply({.banned = {1, 2, 4}, .temperature = 0}, DrawKind::kIndependent)
           .empty());
 }
 
@@ -86,11 +86,11 @@ TEST(CountRule, PenalisesWhatStandsInTheText) {
   // log(0.6) and log(0.1) are doubled, wherever the token stands.
   const double sum = 0.36 + 0.3 + 0.01;
   ExpectMasses(
-      Apply({.repetition_penalty = 2}, DraftLaw::kIndependent, {1, 3, 1}, {4}),
+      Apply({.repetition_penalty = 2}, DrawKind::kIndependent, {1, 3, 1}, {4}),
       {0, 0.36 / sum, 0.3 / sum, 0, 0.01 / sum});
   // Enough of it changes which is the largest.
   ExpectMasses(Apply({.repetition_penalty = 3, .temperature = 0},
-                     DraftLaw::kIndependent, {}, {1}),
+                     DrawKind::kIndependent, {}, {1}),
                {0, 0, 1, 0, 0});
 }
 
@@ -103,7 +103,7 @@ TEST(CountRule, OfNothingIsNothing) {
   for (double temperature : {0., 0.5, 1.}) {
     const absl::StatusOr<Distribution> proposal =
         CountRule(SamplingRule({.temperature = temperature}))
-            .Apply(DraftLaw::kIndependent, {.vocab_size = 5}, {}, {});
+            .Apply(DrawKind::kIndependent, {.vocab_size = 5}, {}, {});
     ASSERT_TRUE(proposal.ok()) << proposal.status();
     EXPECT_TRUE(proposal->empty());
     EXPECT_EQ(proposal->vocab_size(), 5);

@@ -36,7 +36,7 @@ auto Near(const std::vector<double>& masses) {
 // The words of the example that comes with akunu's predictor.
 enum Word : TokenId { kThe, kCat, kSat, kOn, kMat, kStop, kDown, kAnd };
 
-std::string ChainOf(Solo& drafter, const Context& context, DraftLaw law) {
+std::string ChainOf(Solo& drafter, const Context& context, DrawKind law) {
   return ToText(MustDraft(drafter, *PolicyOf("chain {gamma: 4}"),
                           {.law = law, .context = context}));
 }
@@ -61,7 +61,7 @@ TEST(NGram, DraftsTheExampleOfItsSource) {
   EXPECT_THAT(Masses(AtRoot(*drafter, context)),
               ElementsAre(0, 0, 0, 2, 0, 0, 1, 0));
   // Steps 0 to 2 by four-grams; step 3 backs off to "the mat" -> ".".
-  EXPECT_EQ(ChainOf(*drafter, context, DraftLaw::kDeterministic),
+  EXPECT_EQ(ChainOf(*drafter, context, DrawKind::kDeterministic),
             "2(3(0(4(5))))");
 }
 
@@ -69,10 +69,10 @@ TEST(NGram, AGreedyRuleMakesItTheSourcesPredictor) {
   const auto drafter =
       MustAsk("ngram {reset: never}", {.sampling = {.temperature = 0}});
   const Context context = TellTheExample(*drafter);
-  for (DraftLaw law : kEveryLaw)
+  for (DrawKind law : kDrawKinds)
     EXPECT_EQ(ChainOf(*drafter, context, law), "2(3(0(4(5))))") << Name(law);
   EXPECT_TRUE(Equal(AtRoot(*drafter, context), Distribution::OneHot(8, kOn)));
-  EXPECT_THAT(Ranked(AtRoot(*drafter, context, DraftLaw::kDeterministic)),
+  EXPECT_THAT(Ranked(AtRoot(*drafter, context, DrawKind::kDeterministic)),
               ElementsAre(kOn, kDown))
       << "ranked candidates are more than one";
 }
@@ -100,7 +100,7 @@ TEST(NGram, BreaksTiesByTheLaterOccurrence) {
       "ngram {max_order: 2, sampling: "
       "{temperature: 0}}");
   Context context = BeginWith(*drafter, tie);
-  EXPECT_THAT(Ranked(AtRoot(*drafter, context, DraftLaw::kDeterministic)),
+  EXPECT_THAT(Ranked(AtRoot(*drafter, context, DrawKind::kDeterministic)),
               ElementsAre(2, 1, 3));
   EXPECT_THAT(Masses(AtRoot(*drafter, context)),
               ElementsAre(0, 2, 2, 1, 0, 0, 0, 0));
@@ -125,7 +125,7 @@ TEST(NGram, OfOneTokenDraftsNothing) {
   for (const char* spec : {"ngram", "ngram {history: 0, reset: never}"}) {
     const auto drafter = MustAsk(spec);
     const Context context = BeginWith(*drafter, {3});
-    for (DraftLaw law : kEveryLaw)
+    for (DrawKind law : kDrawKinds)
       EXPECT_EQ(ChainOf(*drafter, context, law), "3");
   }
 }
@@ -147,14 +147,14 @@ TEST(NGram, ABeginTokenOutsideTheVocabularyIsNeverDrafted) {
 TEST(NGram, GrowsTreesByEveryLaw) {
   const auto drafter = MustAsk("ngram {max_order: 2}");
   const Context context = BeginWith(*drafter, {1, 2, 1, 3, 1, 2, 1});
-  for (DraftLaw law : {DraftLaw::kWithoutReplacement, DraftLaw::kDeterministic})
+  for (DrawKind law : {DrawKind::kWithoutReplacement, DrawKind::kDeterministic})
     EXPECT_EQ(MustDraft(*drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
                         {.law = law, .context = context})
                   .size(),
               1 + 2 + 2 + 4)
         << "after 1 come 2 and 3, after those comes 1 alone";
   EXPECT_THAT(drafter->traits().laws,
-              testing::UnorderedElementsAreArray(kEveryLaw));
+              testing::UnorderedElementsAreArray(kDrawKinds));
 }
 
 TEST(NGram, TakesASamplingRuleOfItsOwn) {

@@ -36,7 +36,7 @@ bool Matches(const Pattern& pattern, absl::string_view text) {
   return After(pattern, text).may_end;
 }
 
-// The bytes that are certain behind a text.
+// Returns the bytes that are certain after a text.
 std::string Certain(const Pattern& pattern, absl::string_view text) {
   std::string bytes;
   Pattern::Places places = After(pattern, text);
@@ -96,7 +96,7 @@ TEST(Pattern, KnowsWhereOneWayIsLeft) {
       }
       const std::optional<std::uint8_t> only = pattern.OnlyWay(places);
       EXPECT_EQ(only.has_value(), ways.size() == 1 && !places.may_end)
-          << text << " behind " << open[i];
+          << text << " after " << open[i];
       if (only.has_value()) {
         EXPECT_EQ(static_cast<char>(*only), ways[0]);
       }
@@ -143,7 +143,7 @@ TEST(Pattern, RefusesWhatItDoesNotKnow) {
   EXPECT_TRUE(Matches(MustParse("[[a:&]+"), "[:a&")) << "each alone is itself";
   EXPECT_TRUE(Matches(MustParse("[\\[:&\\&]+"), "[:&"));
   EXPECT_THAT(Refusal("\\x4"), HasSubstr("two hexadecimal digits"));
-  EXPECT_THAT(Refusal("a\\"), HasSubstr("nothing stands behind"));
+  EXPECT_THAT(Refusal("a\\"), HasSubstr("nothing follows"));
   EXPECT_THAT(Refusal(std::string(1000, '(')), HasSubstr("more than 200"));
 }
 

@@ -95,13 +95,13 @@ TEST(PlanDrafter, ProposesWhatItPlanned) {
   ASSERT_TRUE(drafter.Begin(context).ok());
   EXPECT_EQ(ToldTo(drafter), std::vector<std::string>({"start", "2"}));
   EXPECT_EQ(drafter.traits().laws,
-            std::vector<DraftLaw>({DraftLaw::kDeterministic}));
+            std::vector<DrawKind>({DrawKind::kDeterministic}));
   EXPECT_TRUE(drafter.traits().proposes_ahead);
-  EXPECT_THAT(Masses(AtRoot(drafter, context, DraftLaw::kDeterministic)),
+  EXPECT_THAT(Masses(AtRoot(drafter, context, DrawKind::kDeterministic)),
               ElementsAre(0, 1, 0, 3));
   EXPECT_EQ(
       ToText(MustDraft(drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
-                       {.law = DraftLaw::kDeterministic, .context = context})),
+                       {.law = DrawKind::kDeterministic, .context = context})),
       "0(3(1 2) 1)");
 }
 
@@ -110,11 +110,11 @@ TEST(PlanDrafter, WithARuleGivesEveryLaw) {
       std::make_unique<Planner>(CountRule(SamplingRule({.temperature = 0.5}))));
   const Context context = ContextOf({1, 0});
   ASSERT_TRUE(drafter.Begin(context).ok());
-  EXPECT_EQ(drafter.traits().laws.size(), kEveryLaw.size());
-  EXPECT_THAT(Masses(AtRoot(drafter, context, DraftLaw::kDeterministic)),
+  EXPECT_EQ(drafter.traits().laws.size(), kDrawKinds.size());
+  EXPECT_THAT(Masses(AtRoot(drafter, context, DrawKind::kDeterministic)),
               ElementsAre(0, 1, 0, 3));
   const Distribution law =
-      AtRoot(drafter, context, DraftLaw::kWithoutReplacement);
+      AtRoot(drafter, context, DrawKind::kWithoutReplacement);
   EXPECT_NEAR(law.Mass(3) / law.Mass(1), 9, 1e-12) << "3 to 1, squared";
 }
 
@@ -128,7 +128,7 @@ TEST(PlanDrafter, PromisesTheSharesOnItsWays) {
   const Context other = ContextOf({1});
   ASSERT_TRUE(drafter.Begin(other).ok());
   EXPECT_EQ(drafter.Promise(other), 0.0);
-  EXPECT_TRUE(AtRoot(drafter, other, DraftLaw::kDeterministic).empty());
+  EXPECT_TRUE(AtRoot(drafter, other, DrawKind::kDeterministic).empty());
 }
 
 TEST(PlanDrafter, PlansAnewWhenTheTextHasGrown) {
@@ -136,9 +136,9 @@ TEST(PlanDrafter, PlansAnewWhenTheTextHasGrown) {
   Context context = ContextOf({1, 0});
   ASSERT_TRUE(drafter.Begin(context).ok());
   Commit(drafter, {2}, context);
-  EXPECT_TRUE(AtRoot(drafter, context, DraftLaw::kDeterministic).empty());
+  EXPECT_TRUE(AtRoot(drafter, context, DrawKind::kDeterministic).empty());
   Commit(drafter, {0}, context);
-  EXPECT_FALSE(AtRoot(drafter, context, DraftLaw::kDeterministic).empty());
+  EXPECT_FALSE(AtRoot(drafter, context, DrawKind::kDeterministic).empty());
   EXPECT_EQ(ToldTo(drafter),
             std::vector<std::string>({"start", "2", "3", "4"}));
   EXPECT_EQ(drafter.Begin(ContextOf({1, 1, 1, 1, 1, 1, 0})).message(),

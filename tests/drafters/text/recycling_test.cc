@@ -88,7 +88,7 @@ void Score(Solo& drafter, const std::string& tree, const Rows& rows) {
 
 // What is proposed after a token, best first.
 std::vector<TokenId> After(Solo& drafter, TokenId token) {
-  return Ranked(AtRoot(drafter, ContextOf({token}), DraftLaw::kDeterministic));
+  return Ranked(AtRoot(drafter, ContextOf({token}), DrawKind::kDeterministic));
 }
 
 using Table = std::map<TokenId, std::vector<TokenId>>;
@@ -162,11 +162,11 @@ TEST(Recycling, HalvesTheScoresAndTakesTheTokenOfTheNode) {
   const auto drafter = MustAsk("recycling {successors: 2}");
   const Context context = BeginWith(*drafter, {3, 0});
   Score(*drafter, "0(1)", {First({1, 2}), First({3, 4})});
-  EXPECT_THAT(Masses(AtRoot(*drafter, context, DraftLaw::kDeterministic)),
+  EXPECT_THAT(Masses(AtRoot(*drafter, context, DrawKind::kDeterministic)),
               ElementsAre(0, 0.5, 0.25, 0, 0, 0, 0, 0));
   EXPECT_EQ(
       ToText(MustDraft(*drafter, *PolicyOf("expansion {branching: [2, 2]}"),
-                       {.law = DraftLaw::kDeterministic, .context = context})),
+                       {.law = DrawKind::kDeterministic, .context = context})),
       "0(1(3 4) 2)");
 }
 
@@ -329,7 +329,7 @@ TEST(Recycling, IsWarmFromTheSecondPromptOn) {
     std::vector<Trunk> trunks;
     trunks.push_back(
         TrunkOf(MustBuild(warm ? "recycling {reset: never}" : "recycling"),
-                "chain {gamma: 3}", DraftLaw::kDeterministic));
+                "chain {gamma: 3}", DrawKind::kDeterministic));
     auto decoder = WithTrunks(target, "multi_round", std::move(trunks),
                               {.temperature = 0});
     ASSERT_TRUE(decoder.ok()) << decoder.status();
@@ -369,7 +369,7 @@ TEST(Recycling, RefusesWhatCannotBe) {
   EXPECT_THAT(Refusal("recycling {top_k: 8}"), HasSubstr("unknown key"));
   EXPECT_THAT(Refusal("recycling {successors: 64}"), IsEmpty());
   EXPECT_THAT(MustBuild("recycling")->traits().laws,
-              ElementsAre(DraftLaw::kDeterministic));
+              ElementsAre(DrawKind::kDeterministic));
 }
 
 }  // namespace

@@ -240,7 +240,7 @@ TEST(Rest, MakesLawsOfCounts) {
     Distribution law = AtRoot(drafter, context);
     EXPECT_NEAR(MassOf(law, 2) / (MassOf(law, 2) + MassOf(law, 3)), expected,
                 1e-12);
-    EXPECT_THAT(Ranked(AtRoot(drafter, context, DraftLaw::kDeterministic)),
+    EXPECT_THAT(Ranked(AtRoot(drafter, context, DrawKind::kDeterministic)),
                 ElementsAre(2, 3));
   }
 }

@@ -178,17 +178,17 @@ TEST(Suffix, DraftsWhatAScanOfTheTextsDrafts) {
 TEST(Suffix, ProposesItsPlanAsCountsOrLaws) {
   const auto drafter =
       MustAsk("suffix {mode: tree, factor: 2, sampling: {temperature: 0.5}}");
-  EXPECT_EQ(drafter->traits().laws.size(), kEveryLaw.size());
+  EXPECT_EQ(drafter->traits().laws.size(), kDrawKinds.size());
   // After 1: 2 stood twice, 3 once, and the end is one more.
   const Context context = BeginWith(*drafter, {1, 2, 4, 1, 3, 1, 2, 5, 1});
-  EXPECT_EQ(Ranked(AtRoot(*drafter, context, DraftLaw::kDeterministic)),
+  EXPECT_EQ(Ranked(AtRoot(*drafter, context, DrawKind::kDeterministic)),
             std::vector<TokenId>({2, 3}));
   const Distribution law = AtRoot(*drafter, context);
   EXPECT_NEAR(law.Mass(2) / law.Mass(3), 4, 1e-12) << "2 to 1, squared";
   EXPECT_NEAR(drafter->Promise(context).value(), 0.5 + 0.25, 1e-12);
   EXPECT_EQ(
       ToText(MustDraft(*drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
-                       {.law = DraftLaw::kDeterministic, .context = context})),
+                       {.law = DrawKind::kDeterministic, .context = context})),
       "1(2 3)");
 }
 
@@ -198,7 +198,7 @@ TEST(Suffix, DraftsALongMatchAsFarAsItIsLong) {
   // After "1 2 3", which stood once before: half the mass, and three tokens.
   EXPECT_EQ(
       ToText(MustDraft(*drafter, *PolicyOf("chain {gamma: 9}"),
-                       {.law = DraftLaw::kDeterministic, .context = context})),
+                       {.law = DrawKind::kDeterministic, .context = context})),
       "3(4(5(6)))");
   EXPECT_EQ(drafter->Promise(context), 1.5);
   Commit(*drafter, {4}, context);
@@ -206,7 +206,7 @@ TEST(Suffix, DraftsALongMatchAsFarAsItIsLong) {
   Commit(*drafter, {0}, context);
   EXPECT_EQ(
       ToText(MustDraft(*drafter, *PolicyOf("chain {gamma: 9}"),
-                       {.law = DraftLaw::kDeterministic, .context = context})),
+                       {.law = DrawKind::kDeterministic, .context = context})),
       "0(1)");
 }
 

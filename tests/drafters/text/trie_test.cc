@@ -210,7 +210,8 @@ TEST(Trie, PlansAsOneThatLooksThroughEverythingAnew) {
   EXPECT_GT(dropped_at_all, 1000);
 }
 
-// How often a path stands in a text where so many tokens follow its first one.
+// Counts the occurrences of a path in a text with at least `least` tokens after
+// the path's first token.
 int Occurrences(absl::Span<const TokenId> text, const Path& path,
                 std::size_t least) {
   int count = 0;
@@ -253,7 +254,7 @@ std::string Drafted(Solo& drafter, const Context& context,
                     const std::string& policy) {
   return ToText(
       MustDraft(drafter, *PolicyOf(policy),
-                {.law = DraftLaw::kDeterministic, .context = context}));
+                {.law = DrawKind::kDeterministic, .context = context}));
 }
 
 TEST(Trie, PutsThePromptFirstAndLetsOutputsDecideAmongEquals) {
@@ -262,7 +263,7 @@ TEST(Trie, PutsThePromptFirstAndLetsOutputsDecideAmongEquals) {
   // After 1: of the prompt 2 twice, 3 and 4 once; of the output 4 and 5.
   Context context = BeginWith(*drafter, {1, 2, 1, 3, 1, 2, 1, 4, 0});
   Commit(*drafter, {1, 5, 1, 4, 1, 5, 1}, context);
-  EXPECT_THAT(Ranked(AtRoot(*drafter, context, DraftLaw::kDeterministic)),
+  EXPECT_THAT(Ranked(AtRoot(*drafter, context, DrawKind::kDeterministic)),
               ElementsAre(2, 4, 3, 5));
 }
 
@@ -271,7 +272,7 @@ TEST(Trie, GivesHalfOfTheNodesToTheBestOfOutputs) {
       MustAsk("trie {branch_length: 1, max_match: 1, nodes: 3}");
   Context context = BeginWith(*drafter, {1, 2, 1, 2, 1, 3, 1, 4, 0});
   Commit(*drafter, {1, 5, 1, 5, 1, 6, 1, 7, 1, 7, 1, 7, 1}, context);
-  EXPECT_THAT(Ranked(AtRoot(*drafter, context, DraftLaw::kDeterministic)),
+  EXPECT_THAT(Ranked(AtRoot(*drafter, context, DrawKind::kDeterministic)),
               ElementsAre(2, 7, 5));
 }
 
@@ -293,7 +294,7 @@ TEST(Trie, LooksForLessWhereALongerMatchGivesTooLittle) {
       << "after 2 1";
   const auto longer = MustAsk("trie {branch_length: 12}");
   EXPECT_THAT(Ranked(AtRoot(*longer, BeginWith(*longer, text),
-                            DraftLaw::kDeterministic)),
+                            DrawKind::kDeterministic)),
               ElementsAre(3, 6))
       << "nine come after 2 1, where eleven were enough";
 }
@@ -388,7 +389,7 @@ TEST(Trie, GivesEveryLawByItsRule) {
   const auto drafter = MustAsk("trie {max_match: 1}");
   const Context context = BeginWith(*drafter, {1, 2, 1, 3, 1, 2, 0, 1});
   EXPECT_THAT(drafter->traits().laws,
-              testing::UnorderedElementsAreArray(kEveryLaw));
+              testing::UnorderedElementsAreArray(kDrawKinds));
   // The last 1 has been followed by nothing.
   EXPECT_THAT(Masses(AtRoot(*drafter, context)),
               testing::Pointwise(

@@ -105,7 +105,7 @@ class CountCommand : public testing::Test {
     EXPECT_EQ(counts->unigram, expected.unigram);
     EXPECT_EQ(PairsOf(*counts), expected.pairs);
   }
-  // A refusal that leaves no file behind.
+  // Expects a refusal that leaves no file.
   void ExpectRefused(const std::string& command, const std::string& place,
                      const std::string& reason) const {
     const Outcome outcome = RunProgram(command);

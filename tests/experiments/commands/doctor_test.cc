@@ -272,7 +272,7 @@ TEST(DoctorOfModels, SaysWhatADamagedCopyLacks) {
          json["max_position_embeddings"] = 100;
          json["bos_token_id"] = 7;  // says nothing of a text
        },
-       "fits, but it drafts nothing behind 100 tokens"},
+       "fits, but it drafts nothing after 100 tokens"},
   };
   for (const Case& damaged : cases) {
     const EditedModel drafter("models/pycode-draft-2");
@@ -331,7 +331,8 @@ TEST(DoctorOfModels, SaysThatADrafterIsWeakOrOfAnotherVocabulary) {
   norm.data.assign(norm.data.size(), 0);
   drafter.Write("model.safetensors");
   nlohmann::json found = ExamineFit(drafter.path());
-  EXPECT_EQ(found.at("verdict"), "weak: its laws are far from the target's");
+  EXPECT_EQ(found.at("verdict"),
+            "weak: its distributions are far from the target's");
   EXPECT_TRUE(found.at("weak").get<bool>());
 
   found = ExamineFit("tests/goldens/eagle/target");  // it has no tokenizer

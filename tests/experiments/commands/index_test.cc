@@ -62,7 +62,7 @@ class IndexCommand : public testing::Test {
     }
     return files;
   }
-  // A refusal that leaves nothing behind.
+  // Expects a refusal that leaves no output.
   void ExpectRefused(const std::string& command, const std::string& place,
                      const std::string& reason) const {
     const Outcome outcome = RunProgram(command);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -23,6 +24,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
+using testing::StartsWith;
 
 // Writes a file and runs a command on it.
 Outcome RunOn(const std::string& command, const std::string& text) {
@@ -65,7 +67,7 @@ TEST(Program, SuggestsTheNearestCommand) {
 }
 
 TEST(Program, KnowsTheOldNameOfACommandAndSaysSo) {
-  const Outcome outcome = RunProgram("law configs/law/chain_leviathan.yaml");
+  const Outcome outcome = RunProgram("law configs/exact/chain_leviathan.yaml");
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("the command 'law' is now called 'exact'"),
@@ -161,21 +163,22 @@ TEST(Program, ListsEveryCatalogueAsJson) {
   EXPECT_FALSE(json.at("devices").at(0).at("instruction_sets").empty());
   for (const auto& row : json.at("verifiers")) {
     EXPECT_FALSE(row.at("sentence").get<std::string>().empty());
-    EXPECT_FALSE(row.at("laws").empty());
+    EXPECT_FALSE(row.at("draws").empty());
     EXPECT_TRUE(row.contains("exactness"));
   }
 }
 
-// Where paths are scored apart the law is enumerated too, and is the same.
+// Enumeration also works with paths scored apart, and gives the same
+// distribution.
 TEST(Program, GivesTheLawOfUnmergedTrees) {
-  std::ifstream file("configs/law/tree_multi_round.yaml");
+  std::ifstream file("configs/exact/tree_multi_round.yaml");
   const std::string tree((std::istreambuf_iterator<char>(file)),
                          std::istreambuf_iterator<char>());
   const auto merged = nlohmann::json::parse(RunOn("exact --json", tree).output);
   const auto unmerged = nlohmann::json::parse(
       RunOn("exact --json", tree + "score: unmerged\n").output);
   EXPECT_LE(unmerged.at("max_abs_error").get<double>(), 1e-12);
-  for (const char* key : {"law", "branches", "acceptance_per_depth"})
+  for (const char* key : {"distribution", "branches", "acceptance_per_depth"})
     EXPECT_EQ(unmerged.at(key), merged.at(key)) << key;
 }
 
@@ -222,9 +225,10 @@ TEST(Program, GivesTheLawAsJson) {
   const auto json = nlohmann::json::parse(outcome.output);
   EXPECT_LE(json.at("max_abs_error").get<double>(), 1e-12);
   EXPECT_TRUE(json.at("lossless_claimed").get<bool>());
-  EXPECT_NEAR(json.at("target_law").at("0,1").get<double>(), 0.4 * 0.7, 1e-15);
-  EXPECT_EQ(json.at("law").size(), 4u);
-  EXPECT_EQ(json.at("trunks").at(0).at("law"), "independent");
+  EXPECT_NEAR(json.at("target_distribution").at("0,1").get<double>(), 0.4 * 0.7,
+              1e-15);
+  EXPECT_EQ(json.at("distribution").size(), 4u);
+  EXPECT_EQ(json.at("trunks").at(0).at("draws"), "independent");
   double tokens = 1;
   for (const auto& depth : json.at("acceptance_per_depth"))
     tokens += depth.get<double>();
@@ -268,8 +272,8 @@ TEST(Program, RefusesWhatCannotBe) {
                 "'beta' must be at least 1");
   ExpectRefused(With("name: chain", "name: adaptive_chain, goal: 1"), "5:38",
                 "'goal' must lie in (0, 1)");
-  ExpectRefused(With("gamma: 2", "gamma: 2, law: sampled"), "5:38",
-                "unknown law 'sampled'");
+  ExpectRefused(With("gamma: 2", "gamma: 2, draws: sampled"), "5:40",
+                "unknown draw kind 'sampled'");
   ExpectRefused(With("vocab: 2", "vocab: 2\nvocab: 2"), "2:1", "vocab");
   ExpectRefused(Good() + "max_branches: 10\n", "7:15", "max_branches = 10");
   ExpectRefused(Good() + "trunks: [{drafter: 1}]\n", "7:20",
@@ -326,10 +330,24 @@ TEST(Program, DrawsATree) {
   EXPECT_EQ(json.at("parents").at(0), -1);
   EXPECT_EQ(json.at("rank").at(0), 0);
   EXPECT_EQ(json.at("rank").at(1), 1);
-  std::ifstream file(svg);
-  std::string first;
-  std::getline(file, first);
-  EXPECT_THAT(first, HasSubstr("<svg"));
+  // The README shows this picture.
+  std::string drawn[2];
+  for (int i = 0; const std::string& path :
+                  {svg, std::string("docs/images/sequoia.svg")}) {
+    std::ifstream file(path);
+    drawn[i++] = {std::istreambuf_iterator<char>(file), {}};
+  }
+  EXPECT_THAT(drawn[0], StartsWith("<svg "));
+  EXPECT_EQ(drawn[0], drawn[1]);
+}
+
+TEST(Program, RunsTheExampleExperiment) {
+  const std::string out = testing::TempDir() + "/program_test_example";
+  std::filesystem::remove_all(out);
+  const Outcome outcome =
+      RunProgram("run examples/experiment/experiment.yaml --out " + out);
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("Fastest lossless method: "));
 }
 
 TEST(Program, TakesTheOptimisersKeysBesideThePolicyToo) {

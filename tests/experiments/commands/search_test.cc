@@ -107,7 +107,7 @@ TEST_F(SearchCommand, GoesOnWhereItWasStopped) {
   std::filesystem::remove(in_the_way);
   const Outcome outcome = Search(kSkip, "--steps 7");
   ASSERT_EQ(outcome.code, 0) << outcome.output;
-  EXPECT_THAT(outcome.err, HasSubstr("going on behind 4 steps"));
+  EXPECT_THAT(outcome.err, HasSubstr("going on after 4 steps"));
   const std::vector<std::string> again = Lines();
   ASSERT_EQ(again.size(), 7U);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(again[i], whole[i]);

@@ -133,8 +133,8 @@ def units(records):
 
 
 class Cell:
-    """One cell's records, and what is counted of them: {(metric, key): value}
-    and how many prompts stand behind each."""
+    """One cell's records, their counts {(metric, key): value}, and the number
+    of prompts that each value is counted from."""
 
     def __init__(self, name, entries, baselines):
         self.records = [entry["record"] for entry in entries]

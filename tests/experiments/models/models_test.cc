@@ -162,8 +162,8 @@ TEST(ModelShelf, SaysThatADirectoryIsMissing) {
   }
 }
 
-// The mass of the next token hangs on how many tokens there are, so that a
-// piece scored at the wrong place shows.
+// The mass of the next token depends on the number of tokens, so that a piece
+// scored at the wrong place shows.
 std::vector<double> Masses(std::size_t length) {
   const double first = 1.0 / static_cast<double>(length + 1);
   return {first, 1 - first};

@@ -97,7 +97,7 @@ class Project {
          {"forward-kl", "reverse-kl", "jensen-shannon", "total-variation"})
       for (const char* text : {"-corpus", "-target", "-drafter"})
         drafter(loss + text);
-    for (const char* name : {"regular", "distilled", "law"})
+    for (const char* name : {"regular", "distilled", "distribution"})
       Link(made + "heads-" + name, "models/pycode-medusa");
     for (const char* name : {"tuned", "both"}) {
       const std::string heads = made + "heads-" + name + "/";
@@ -182,12 +182,12 @@ absl::Status ReadBase(const std::string& path) {
 using Reader = absl::Status (*)(const std::string& path);
 const std::map<std::string, Reader>& Readers() {
   static const auto& readers = *new std::map<std::string, Reader>{
-      {"", ReadExperimentFile},   {"ablations", ReadExperimentFile},
-      {"acceptance", ReadTables}, {"calibrations", ReadCalibration},
-      {"chains", ReadChains},     {"costs", ReadCosts},
-      {"curves", ReadCurve},      {"law", ReadLaw},
-      {"law/controls", ReadLaw},  {"methods", ReadMethod},
-      {"models", ReadBase},       {"papers", ReadExperimentFile},
+      {"", ReadExperimentFile},    {"ablations", ReadExperimentFile},
+      {"acceptance", ReadTables},  {"calibrations", ReadCalibration},
+      {"chains", ReadChains},      {"costs", ReadCosts},
+      {"curves", ReadCurve},       {"exact", ReadLaw},
+      {"exact/controls", ReadLaw}, {"methods", ReadMethod},
+      {"models", ReadBase},        {"papers", ReadExperimentFile},
       {"tree", ReadTreeFile}};
   return readers;
 }

@@ -1,6 +1,6 @@
-// The caches of every preset on the models that ship: after each of fifty
-// rounds, accepted whole, refused whole or as they fall, target and drafters
-// say to the last bit what those say that read the whole text anew.
+// The caches of every preset on the shipped models: after each of fifty rounds,
+// accepted whole, rejected whole or verified as usual, target and drafters give
+// bit-identical results to fresh ones that read the whole text.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -123,7 +123,7 @@ std::vector<TokenId> BestTwo(const Distribution& law) {
 }
 
 // What a drafter proposes in a tree of two tokens a node, three levels deep.
-Proposals ProposalsOf(const Sequence& sequence, int number, DraftLaw law) {
+Proposals ProposalsOf(const Sequence& sequence, int number, DrawKind law) {
   Proposals all;
   const Context& context = sequence.context;
   const SequenceTrunk& trunk =
@@ -166,8 +166,9 @@ Params WithoutMemory(const std::string& preset) {
   return file;
 }
 
-// What these draft hangs on where the prompt ends, which a fresh prefill of all
-// does not know: of them the target's cache alone is compared.
+// Whether a preset's drafts depend on where the prompt ends. A fresh prefill of
+// the whole text does not know the prompt's end, so for these presets only the
+// target's cache is compared.
 bool KnowsItsPrompt(const std::string& preset) {
   return preset == "reference" || preset == "reference_rewrite" ||
          preset == "trie" || preset == "trie_warm";
@@ -278,7 +279,7 @@ TEST_P(EveryPresetsCaches, AreThoseOfAFreshPrefillAfterEveryRound) {
   EXPECT_GT(drafted, kRounds / (DraftsFromText(preset) ? 10U : 2U))
       << "nothing was tested";
   EXPECT_GE(compared, 1U * kRounds);
-  // By its law a text leaves a table soon.
+  // A sampled text (kByLaw) soon leaves what a table of text knows.
   EXPECT_TRUE(accepted > 0 || fate == Fate::kRefused ||
               (fate == Fate::kByLaw && DraftsFromText(preset)));
   Tally tally;

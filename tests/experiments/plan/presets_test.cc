@@ -196,8 +196,8 @@ TEST(Eagle1, DrawsWithoutReplacementAboveTemperatureZero) {
         bench.Open(Preset("eagle1"), "f32", temperature);
     return method.decoder->method().trunks[0].law;
   };
-  EXPECT_EQ(law("0"), DraftLaw::kDeterministic);
-  EXPECT_EQ(law("1"), DraftLaw::kWithoutReplacement);
+  EXPECT_EQ(law("0"), DrawKind::kDeterministic);
+  EXPECT_EQ(law("1"), DrawKind::kWithoutReplacement);
 }
 
 // Its published program: eight levels and 59 nodes beside the root, ranked by

@@ -1,13 +1,14 @@
-// The law of two tokens, from the shipped target at temperature 1: every
-// lossless preset against the exact one, by a chi-square test, which every
-// lossy one must fail.
+// Compares the joint distribution of two tokens with the shipped target's at
+// temperature 1, by a chi-square test. Every lossless preset must pass and
+// every lossy one must fail.
 //
-// The target's rows are exact (remembered by text), so the joint law of the
-// first two tokens is known. Pairs, in a fixed order, fall into at most 64 bins
-// of about equal mass, known before anything is drawn. With 2,000 draws (20,000
-// under BANYAN_LONG) and false alarms at 1e-5, the test finds with 99 % power a
-// law whose bins differ by sum (q - p)^2 / p = 0.058 (0.0058): where every bin
-// is off by the same share, 24 % (7.6 %), a total variation of .121 (.038).
+// The target's rows are exact (remembered by text), so the joint distribution
+// of the first two tokens is known. Pairs, in a fixed order, fall into at most
+// 64 bins of about equal mass, known before anything is drawn. With 2,000 draws
+// (20,000 under BANYAN_LONG) and false alarms at 1e-5, the test finds with 99 %
+// power a distribution whose bins differ by sum (q - p)^2 / p = 0.058 (0.0058):
+// where every bin is off by the same share, 24 % (7.6 %), a total variation of
+// .121 (.038).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,13 +50,13 @@ namespace {
 constexpr char kText[] =
     "    self.left = left\n    self.right = right\n    self.name =";
 constexpr int kBins = 64;
-// The quantile of a normal law for false alarms of 1e-5.
+// The quantile of a normal distribution for false alarms of 1e-5.
 constexpr double kZ = 4.264890793922825;
 
 int Draws() { return std::getenv("BANYAN_LONG") != nullptr ? 20'000 : 2'000; }
 
-// Beyond it a chi-square sum of so many degrees of freedom hardly ever lies
-// (Wilson and Hilferty's approximation).
+// Returns the threshold that a chi-square sum of `freedom` degrees of freedom
+// hardly ever exceeds (Wilson and Hilferty's approximation).
 double Threshold(int freedom) {
   const double f = freedom;
   const double root = 1 - 2 / (9 * f) + kZ * std::sqrt(2 / (9 * f));

@@ -305,7 +305,7 @@ TEST_F(RecordSetTest, TellsABusyMachine) {
                           HasSubstr("; the same holds for 2 more files")));
 }
 
-// Cells point into the files: moving the set must not leave them behind.
+// Cells point into the files: the pointers must stay valid when the set moves.
 TEST_F(RecordSetTest, CanBeMoved) {
   WriteMadeRecords(Path("run"), {});
   auto read = ReadRecordSet({OwnFolder()}, false);

@@ -34,7 +34,7 @@ using testing::SizeIs;
 struct MadeCell {
   std::string method;
   double temperature = 0;
-  double speed = 1;  // times plain, prompt by prompt within a tenth
+  double speed = 1;  // speedup, prompt by prompt within a tenth
   std::vector<records::Opponent> opponents = {};
   std::string target = "small";
   bool lossless = true;

@@ -75,7 +75,7 @@ TEST_F(PageJsonTest, DescribesEveryCell) {
   EXPECT_EQ(lossy.at("baseline"), "plain 1");
   EXPECT_EQ(lossy.at("prompts"), 6);
   EXPECT_EQ(lossy.at("trunks")[1].at("drafter"), "ngram");
-  EXPECT_EQ(lossy.at("trunks")[1].at("law"), "deterministic");
+  EXPECT_EQ(lossy.at("trunks")[1].at("draws"), "deterministic");
   const Json& speed = lossy.at("metrics").at("speed").at("");
   EXPECT_LE(speed.at("low").get<double>(), speed.at("value").get<double>());
   EXPECT_GE(speed.at("high").get<double>(), speed.at("value").get<double>());

@@ -40,8 +40,8 @@ using testing::HasSubstr;
 
 constexpr int kPrompts = 4;
 
-// Runs the experiment on a device that is lost after so many launches, into the
-// folder; what there was goes on.
+// Runs the experiment on a device that is lost after `launches` launches, into
+// the folder. A run that is there is resumed.
 absl::Status RunOn(const std::string& folder, int launches) {
   BANYAN_ASSIGN_OR_RETURN(const Params file,
                           LoadYamlFile(absl::StrCat(folder, "/a.yaml")));

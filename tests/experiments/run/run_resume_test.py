@@ -281,7 +281,7 @@ matrix:""")
         done = run("check", self.file)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(1, done.stderr.count(
-            "holds 50 tokens: behind them it drafts nothing"), done.stderr)
+            "holds 50 tokens: after them it drafts nothing"), done.stderr)
         self.assertIn("no drafter uses model 'other'", told(
             {"weights: q8}}": "weights: q8}, other: {directory: target}}"}))
         self.prompts([[1, 2], [1, 99999]])

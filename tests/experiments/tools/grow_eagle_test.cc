@@ -71,7 +71,7 @@ std::vector<Distribution> EagleLaws(const std::string& head,
                             features.taps, keep)
                   .ok());
   EXPECT_TRUE(drafter.Begin(context).ok());
-  TrunkTree tree(context.root(), 0, DraftLaw::kIndependent);
+  TrunkTree tree(context.root(), 0, DrawKind::kIndependent);
   std::vector<Distribution> laws;
   int node = 0;
   for (const TokenId token : {30, 12, 7}) {

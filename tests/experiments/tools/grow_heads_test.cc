@@ -318,7 +318,7 @@ TEST(GrowHeads, GrowsAnotherKindThatOnlyItsRowKnows) {
   ASSERT_TRUE(before.ok() && after.ok()) << before.status() << after.status();
   Vector x(2 * kHidden);
   for (double& number : x) number = dice.Signed();
-  Vector padded(2 * kGrown);  // each of the two has zeros behind it
+  Vector padded(2 * kGrown);  // each of the two is followed by zeros
   for (int i = 0; i < kHidden; ++i)
     for (int state : {0, 1})
       padded[static_cast<std::size_t>(state * kGrown + i)] =

@@ -119,7 +119,7 @@ class Resumed : public testing::Test {
   absl::StatusOr<std::unique_ptr<IndexBuilder>> Open() const {
     return IndexBuilder::Open(folder_.path(), options_);
   }
-  // Adds documents until there are so many shards, and goes as if killed.
+  // Adds documents until there are `shards` shards, then stops as if killed.
   void BuildUpTo(std::size_t shards) const {
     const auto builder = Open();
     ASSERT_TRUE(builder.ok()) << builder.status();
@@ -370,7 +370,7 @@ TEST_F(Resumed, AsksForTheRoomOfAShardBeforeItIsSorted) {
   EXPECT_THAT(std::string(built.status().message()),
               AllOf(HasSubstr(folder_.path() + ": shard "),
                     HasSubstr(" takes 0.0 MB, and the disk has 0.0 MB free"),
-                    HasSubstr(absl::StrCat("behind the ", sorted, " shards"))));
+                    HasSubstr(absl::StrCat("after the ", sorted, " shards"))));
   EXPECT_GT(sorted, 3U);
   const auto again = TryBuildIndex(folder_.path(), documents_, options_);
   ASSERT_TRUE(again.ok()) << again.status();

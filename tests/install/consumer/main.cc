@@ -1,4 +1,5 @@
-// A stranger's program: takes one draw out of a law and prints what is left.
+// A program that uses the installed library: takes one draw out of a
+// distribution and prints the rest.
 #include <cstdio>
 
 #include "core/prob/distribution.h"

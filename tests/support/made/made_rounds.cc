@@ -98,7 +98,7 @@ class Maker {
     records::DrawList list;
     list.set_node(node);
     list.set_trunk(trunk);
-    list.set_law(trunk == 0 ? records::INDEPENDENT : records::DETERMINISTIC);
+    list.set_draws(trunk == 0 ? records::INDEPENDENT : records::DETERMINISTIC);
     list.set_overlap(MadeShare(dice_));
     for (const std::uint32_t token : tokens) {
       list.add_tokens(token);

@@ -36,7 +36,7 @@ Distribution SureThenUnsure(absl::Span<const TokenId> text) {
   return Distribution::Dense({0.1, 0.1, 0.1, 0.1, 0.25, 0.35});
 }
 
-TrunkTree Grown(const AdaptiveChainOptions& options, DraftLaw law,
+TrunkTree Grown(const AdaptiveChainOptions& options, DrawKind law,
                 std::uint64_t seed = 0) {
   TableDrafter drafter(SureThenUnsure);
   return MustDraft(drafter, AdaptiveChain(options),
@@ -46,20 +46,20 @@ TrunkTree Grown(const AdaptiveChainOptions& options, DraftLaw law,
 TEST(AdaptiveChain, ASureDrafterDraftsTheWholeLength) {
   for (OnLow on_low : {OnLow::kKeepAndStop, OnLow::kDrop, OnLow::kStopBefore})
     EXPECT_EQ(ToText(Grown({.gamma = 3, .threshold = 0.9, .on_low = on_low},
-                           DraftLaw::kIndependent)),
+                           DrawKind::kIndependent)),
               "9(1(2(3)))");
 }
 
 TEST(AdaptiveChain, ThresholdZeroNeverStops) {
   for (OnLow on_low : {OnLow::kKeepAndStop, OnLow::kDrop, OnLow::kStopBefore})
     EXPECT_EQ(Grown({.gamma = 8, .threshold = 0, .on_low = on_low},
-                    DraftLaw::kIndependent)
+                    DrawKind::kIndependent)
                   .size(),
               9);
 }
 
 TEST(AdaptiveChain, KeepAndStopKeepsTheUnsureTokenAndDraftsNoFurther) {
-  for (DraftLaw law : kEveryLaw) {
+  for (DrawKind law : kDrawKinds) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const TrunkTree tree = Grown({.gamma = 8, .threshold = 0.4}, law, seed);
       ASSERT_EQ(tree.size(), 5) << ToText(tree);
@@ -72,7 +72,7 @@ TEST(AdaptiveChain, KeepAndStopKeepsTheUnsureTokenAndDraftsNoFurther) {
 TEST(AdaptiveChain, DropGivesTheUnsureTokenUpAsARefusedRound) {
   bool kept = false;
   bool dropped = false;
-  for (DraftLaw law : kEveryLaw) {
+  for (DrawKind law : kDrawKinds) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
       const TrunkTree tree = Grown(
           {.gamma = 5, .threshold = 0.3, .on_low = OnLow::kDrop}, law, seed);
@@ -80,7 +80,7 @@ TEST(AdaptiveChain, DropGivesTheUnsureTokenUpAsARefusedRound) {
       ASSERT_EQ(tree.draws(3).size(), 1);
       const Draw& draw = tree.draws(3)[0];
       EXPECT_EQ(draw.dropped(), draw.token != 5) << ToText(tree);
-      if (law == DraftLaw::kDeterministic) continue;
+      if (law == DrawKind::kDeterministic) continue;
       EXPECT_THAT(Masses(draw.proposal),
                   ElementsAre(0, 0, 0, 0, 0, testing::DoubleNear(0.35, 1e-15)))
           << "judged by what would have been kept, not renormalised";
@@ -91,7 +91,7 @@ TEST(AdaptiveChain, DropGivesTheUnsureTokenUpAsARefusedRound) {
 }
 
 TEST(AdaptiveChain, StopBeforeSpendsNoDraw) {
-  for (DraftLaw law : kEveryLaw) {
+  for (DrawKind law : kDrawKinds) {
     for (std::uint64_t seed = 0; seed < 20; ++seed)
       EXPECT_EQ(
           ToText(Grown(
@@ -193,8 +193,8 @@ TEST(AdaptiveChain, OnlyItsOwnTrunkCounts) {
   EXPECT_EQ(Length(policy), 6);
 }
 
-// What a round of three drafted tokens, of which so many were accepted, makes
-// of the threshold.
+// Returns the threshold after a round with three draft tokens, `accepted` of
+// them accepted.
 double ThresholdAfter(AdaptiveChain& policy, int accepted) {
   ObserveRound(policy, ParseTree("9(1(2(3)))"), accepted);
   return policy.State()[1];

@@ -54,7 +54,7 @@ std::unique_ptr<AutoShape> Make(const AutoOptions& options) {
 int Play(AutoShape& policy, int accepted) {
   const Distribution uniform =
       Distribution::Dense(std::vector<double>(16, 1.0 / 16));
-  TrunkTree growing(0, 0, DraftLaw::kWithoutReplacement);
+  TrunkTree growing(0, 0, DrawKind::kWithoutReplacement);
   for (auto next = policy.Next(growing); !next.empty();
        next = policy.Next(growing))
     for (const Expansion& expansion : next) {

@@ -47,8 +47,8 @@ double Left(const TrunkTree& tree, int node) {
     product *= 1 - proposal->Mass(draw.token);
     if (drawn.insert(draw.token).second) sum += proposal->Mass(draw.token);
   }
-  if (tree.law() == DraftLaw::kIndependent) return product;
-  if (tree.law() == DraftLaw::kWithoutReplacement) return 1 - sum;
+  if (tree.law() == DrawKind::kIndependent) return product;
+  if (tree.law() == DrawKind::kWithoutReplacement) return 1 - sum;
   double best = 0;
   for (TokenId token = 0; token < proposal->vocab_size(); ++token)
     if (drawn.count(token) == 0) best = std::max(best, proposal->Mass(token));
@@ -132,7 +132,7 @@ class Watched : public TreePolicy {
   BestFirst policy_;
 };
 
-TrunkTree Grown(const BestFirstOptions& options, DraftLaw law,
+TrunkTree Grown(const BestFirstOptions& options, DrawKind law,
                 std::uint64_t seed, bool zeros = false) {
   TableDrafter drafter(Toy({.vocab_size = 4,
                             .seed = static_cast<int>(seed),
@@ -149,7 +149,7 @@ int AllDraws(const TrunkTree& tree) {
 }
 
 TEST(BestFirst, DrawsTheBestSlotUntilTheBudgetIsSpent) {
-  for (DraftLaw law : kEveryLaw) {
+  for (DrawKind law : kDrawKinds) {
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
       for (bool zeros : {false, true}) {
         SCOPED_TRACE(absl::StrCat(Name(law), ", seed ", seed));
@@ -163,7 +163,7 @@ TEST(BestFirst, DrawsTheBestSlotUntilTheBudgetIsSpent) {
 TEST(BestFirst, ARepeatedDrawCostsAsMuchAsANewOne) {
   bool repeated = false;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    const TrunkTree tree = Grown({.budget = 10}, DraftLaw::kIndependent, seed);
+    const TrunkTree tree = Grown({.budget = 10}, DrawKind::kIndependent, seed);
     EXPECT_EQ(AllDraws(tree), 10);
     repeated = repeated || tree.size() < 11;
   }
@@ -173,13 +173,13 @@ TEST(BestFirst, ARepeatedDrawCostsAsMuchAsANewOne) {
 TEST(BestFirst, SiblingsWithoutReplacementAreDistinct) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     const TrunkTree tree =
-        Grown({.budget = 14}, DraftLaw::kWithoutReplacement, seed);
+        Grown({.budget = 14}, DrawKind::kWithoutReplacement, seed);
     EXPECT_EQ(tree.size(), 15) << ToText(tree);
   }
 }
 
 TEST(BestFirst, StopsAtItsDepthAndAtItsLeastValue) {
-  for (DraftLaw law : kEveryLaw) {
+  for (DrawKind law : kDrawKinds) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const TrunkTree flat = Grown({.budget = 30, .max_depth = 2}, law, seed);
       for (int node = 0; node < flat.size(); ++node)
@@ -198,7 +198,7 @@ TEST(BestFirst, TheFirstSlotIsTheRootsAndALowerNodeComesFirstOnATie) {
     return Distribution::Dense(std::vector<double>(4, 0.25));
   });
   const TrunkTree tree = MustDraft(drafter, BestFirst({.budget = 6}),
-                                   {.law = DraftLaw::kWithoutReplacement});
+                                   {.law = DrawKind::kWithoutReplacement});
   EXPECT_EQ(tree.draws(0).size(), 4) << "its fourth slot ties with the others";
   EXPECT_EQ(drafter.passes(),
             (std::vector<std::vector<int>>{{0}, {1, 2, 3, 4}}));

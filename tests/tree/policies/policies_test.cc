@@ -31,12 +31,12 @@ using ::testing::UnorderedElementsAreArray;
 
 constexpr std::uint64_t kSeeds = 40;
 
-// Grows a policy on a toy of five letters, under every law it knows and many
-// seeds, and hands each tree to `check` with its drafter.
+// Grows a policy on a toy of five letters, under every draw kind it knows and
+// many seeds, and hands each tree to `check` with its drafter.
 template <typename F>
 void ForEachTree(const std::string& spec, F check) {
   const std::unique_ptr<TreePolicy> policy = PolicyOf(spec);
-  for (DraftLaw law : policy->traits().laws) {
+  for (DrawKind law : policy->traits().laws) {
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
       TableDrafter drafter(
           Toy({.vocab_size = 5, .seed = static_cast<int>(seed % 7)}));
@@ -167,13 +167,13 @@ struct Promise {
   std::string spec;
   bool chain;
   bool fixed_counts;
-  std::vector<DraftLaw> laws = {kEveryLaw.begin(), kEveryLaw.end()};
+  std::vector<DrawKind> laws = {kDrawKinds.begin(), kDrawKinds.end()};
 };
 
 TEST(Policies, OfThisProjectPromiseWhatTheyKeep) {
   const std::vector<Promise> promises = {
       {"chain {gamma: 2}", true, true},
-      {"sequences {count: 2, gamma: 2}", false, true, {DraftLaw::kIndependent}},
+      {"sequences {count: 2, gamma: 2}", false, true, {DrawKind::kIndependent}},
       {"expansion {branching: [2, 1]}", false, true},
       {"static {paths: [[0], [1]]}", false, true},
       {"sequoia {acceptance: [0.5, 0.3], budget: 4}", false, true},
@@ -181,7 +181,7 @@ TEST(Policies, OfThisProjectPromiseWhatTheyKeep) {
       {"expand_rerank {top_k: 2, depth: 2, total: 3}",
        false,
        true,
-       {DraftLaw::kDeterministic}},
+       {DrawKind::kDeterministic}},
       {"adaptive_chain {gamma: 2}", true, true},
       {"auto {acceptance: [0.6, 0.2], budget: 2, target_ms: {1: 1, 3: 1.2}}",
        false, true}};
@@ -225,7 +225,7 @@ TEST(Policies, DraftAtMostAsManyNodesAsTheySay) {
         }
         most = std::max(most, tree.size() - 1);
       });
-      // These may draft less on every one of these laws.
+      // These policies may draft less in all of these cases.
       if (row.name != "adaptive_chain" && row.name != "auto") {
         EXPECT_EQ(most, traits.nodes)
             << spec << " never drafts as many nodes as traits().nodes says";

@@ -159,11 +159,12 @@ TEST(PolicyKeys, ACalibrationSaysWhatCalibrateWrites) {
                              keys + "}, budget: 1}")
                            .message());
   };
-  EXPECT_EQ(told("drafter: d, verifier: v, law: deterministic, temperature: 0, "
-                 "tokens: 9, nodes: 2, accepted: [1], acceptance_low: [0.1], "
-                 "acceptance_high: [1], draft_ms: 0.1, positions: [2], "
-                 "hits: [[1, 1]], accuracies: [[0.5, 0.5]]"),
-            "");
+  EXPECT_EQ(
+      told("drafter: d, verifier: v, draws: deterministic, temperature: 0, "
+           "tokens: 9, nodes: 2, accepted: [1], acceptance_low: [0.1], "
+           "acceptance_high: [1], draft_ms: 0.1, positions: [2], "
+           "hits: [[1, 1]], accuracies: [[0.5, 0.5]]"),
+      "");
   // A rank that was never accepted, a calibration of no text.
   EXPECT_EQ(told("tokens: 0, nodes: 0, accepted: [0], positions: [0]"), "");
   const struct {
@@ -172,7 +173,7 @@ TEST(PolicyKeys, ACalibrationSaysWhatCalibrateWrites) {
   } kCases[] = {
       {"drafter: [a]", "expected"},
       {"verifier: ''", "'verifier' must be a name"},
-      {"law: lawless", "'law' must be one of independent, "},
+      {"draws: lawless", "'draws' must be one of independent, "},
       {"temperature: -1", "'temperature' must not be negative"},
       {"tokens: many", "many"},
       {"tokens: -1", "'tokens' must not be negative"},

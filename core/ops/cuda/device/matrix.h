@@ -36,7 +36,7 @@ struct Matrix {
   int columns = 0;
 };
 
-// A thread for each of so many things.
+// ForEach launches one thread for each of `things` things.
 constexpr int kThreadsForEach = 256;
 
 inline LaunchShape ForEach(std::int64_t things) {

@@ -1,6 +1,6 @@
 // Rows of activations as a product's fragments: as bfloat16s, or for q8 as the
-// contract's quants with a scale for each block. They are a matrix's rows, or
-// made on the way of what comes before a product.
+// quants of core/ops/linear.h with a scale for each block. The rows are those
+// of a matrix, or are computed on the way, by the op before the product.
 #ifndef BANYAN_CORE_OPS_CUDA_DEVICE_PACKED_ROWS_H_
 #define BANYAN_CORE_OPS_CUDA_DEVICE_PACKED_ROWS_H_
 
@@ -36,8 +36,8 @@ struct Packed {
   BANYAN_DEVICE Pack<std::uint32_t, 2> Read(
       const Global<const std::uint32_t>& x, int group, std::int64_t tile,
       int lane) const {
-    // Of a row that is not there the group's first: nobody reads what comes of
-    // it, and a load that hangs on nothing can be under way with others.
+    // For a missing row, loads the group's first: the result is never read, and
+    // a load that depends on nothing can overlap with others.
     const int own = group * 8 + lane / 4 < rows ? lane : lane % 4;
     return x.template ReadPack<2>(Pair(group, tile, own));
   }

@@ -1,5 +1,5 @@
-// Where the lists of a round stand in a device's memory (round_tables.h), and
-// what its kernels are told of the plan. Plain types, for nvcc reads this too.
+// The places of a round's lists in a device's memory (round_tables.h), and the
+// plan as the kernels get it. Plain types, because nvcc reads this file too.
 #ifndef BANYAN_CORE_OPS_CUDA_DEVICE_ROUND_LAYOUT_H_
 #define BANYAN_CORE_OPS_CUDA_DEVICE_ROUND_LAYOUT_H_
 
@@ -48,7 +48,7 @@ struct RoundLayout {
   bool law_by_depth = false;
   bool has_draft_rows = false;
   bool rereads = false;       // RoundTablesOptions::draft_rereads
-  bool dense_target = false;  // laws; else tokens may be left out
+  bool dense_target = false;  // its distributions leave no token out
   bool dense_draft = false;
   int levels = 0;
   int count = 0;
@@ -67,7 +67,7 @@ struct RoundLayout {
   int draft_words = 0;
   int ends = 0;  // tokens that end a text
 
-  // Of the doubles.
+  // Places in the doubles.
   int path_mass = 0;
   int draw_scale = 0;
   int draw_mass = 0;  // in the proposal
@@ -75,14 +75,14 @@ struct RoundLayout {
   int law_total = 0;  // of drafts, then of the target's rows
   int doubles = 0;
 
-  // Of the integers, behind the states. A list of nodes...
+  // Places in the integers, after the states. Lists by node:
   int token = 0, parent = 0, at_depth = 0, place = 0, multiplicity = 0;
   int closed = 0, first_draw = 0, draw_count = 0, draft_row = 0, law_row = 0;
   int row = 0, first_child = 0, child_count = 0, kept = 0, wants = 0;
-  // ... of draws ...
+  // Lists by draw:
   int draw_node = 0, draw_token = 0, draw_child = 0, draw_made = 0;
   int draw_first = 0;  // the first draw of the same token at the node
-  // ... and others.
+  // Other lists:
   int path = 0;
   int row_node = 0;
   int law_error = 0;  // three each, as law_total
@@ -100,7 +100,7 @@ struct RoundLayout {
   int integers = 0;
 };
 
-// What a law is made by.
+// The sampling rule that makes a distribution.
 struct LawRule {
   double temperature = 1;
   double penalty = 1;

@@ -1,6 +1,6 @@
 // Scores of sixteen queries of one key head at sixteen slots, as products of
-// fragments, and the softmax that goes along them, for the kernels of attention
-// and of its mass. All lanes of a warp come to each of them.
+// fragments, and the running softmax over the scores, for the kernels of
+// attention and of its mass. All lanes of a warp call each function together.
 #ifndef BANYAN_CORE_OPS_CUDA_DEVICE_SCORES_H_
 #define BANYAN_CORE_OPS_CUDA_DEVICE_SCORES_H_
 
@@ -17,7 +17,7 @@ namespace banyan::BANYAN_MAKER {
 
 constexpr int kQueriesOfAWarp = 16;
 
-// Calls the function for the width that keys of so many numbers have.
+// Calls `function` with the width that keys of `head_dim` numbers have.
 template <typename Function>
 void AtKvWidth(int head_dim, const Function& function) {
   switch (KvWidth(head_dim)) {

@@ -1,7 +1,7 @@
-// Drafting on the device: which nodes are proposed for (the twins of policies),
-// the draws from their laws, the nodes these make, and in the end the tree,
-// depth first. What Drafting, TrunkTree and Merge do for one trunk, in the same
-// order and with the same keys.
+// Drafting on the device: chooses the nodes to propose for (the counterparts of
+// the policies), draws from their distributions, makes the drawn nodes, and in
+// the end the tree, depth first. Does what Drafting, TrunkTree and Merge do for
+// one trunk, in the same order and with the same keys.
 #include <cstdint>
 
 #include "core/base/law_math.h"
@@ -305,7 +305,7 @@ struct SelectKernel {
   }
 };
 
-// A law's row without the first `taken` draws of those in `slots`.
+// A distribution's row without the first `taken` draws from slot `slots` on.
 struct Left {
   const RoundView& round;
   const Global<const double>& laws;

@@ -1,5 +1,6 @@
-// Judging on the device: the twins of verifiers, one block that walks from the
-// root; and what follows from the verdict: which rows' keys and values stay.
+// Verification on the device: the counterparts of the verifiers, in one block
+// that walks from the root. Then moves the keys and values of the rows that the
+// verdict keeps.
 #include <bit>
 #include <cstdint>
 
@@ -37,9 +38,9 @@ class LeftOfTarget {
   BANYAN_DEVICE double Mass(int token) const {
     return counts_.scale * Number(token);
   }
-  // Takes what a refused draw was likely by; `mass(token)` is that, of which
-  // `dense` laws leave no token out. Returns what was left before it was made a
-  // law again; 0: nothing, and nothing is changed.
+  // Subtracts a refused draw's distribution, given by `mass(token)`; `dense`:
+  // it leaves no token out. Returns the sum of what is left, before
+  // normalising; 0: nothing is left, and nothing is changed.
   template <typename MassOf>
   BANYAN_DEVICE double Subtract(const MassOf& mass, bool dense) {
     const double scale = counts_.scale;
@@ -78,7 +79,7 @@ class LeftOfTarget {
     t_.Sync();
     return sum;
   }
-  // The same of a law of one token.
+  // The same for a distribution of one token.
   BANYAN_DEVICE double SubtractToken(int token) {
     return Subtract([token](int other) { return other == token ? 1.0 : 0.0; },
                     false);
@@ -136,7 +137,8 @@ struct VerifyKernel {
     }
   }
 
-  // Of all laws that were drawn from.
+  // Fails the round if a distribution that was drawn from has an error, and
+  // returns whether one has.
   BANYAN_DEVICE bool DraftFailed(const Thread& t) const {
     const RoundLayout& at = round.at;
     int failed = -1;

@@ -20,7 +20,7 @@ struct RoundSpans {
   DeviceSpan target_laws;  // the same
   DeviceSpan residual;     // one row
   DeviceSpan seen;   // integers: how often a token stands in the text; or none
-  DeviceSpan order;  // integers, for laws that leave tokens out; or none
+  DeviceSpan order;  // integers, where rules leave tokens out; or none
   std::uint64_t seed = 0;
 };
 
@@ -31,7 +31,8 @@ struct SelectLaunch {
   int width = 0;
 };
 
-// Rows of logits, whose laws become rows of `laws` from `first_law` on.
+// Rows of logits. Their distributions become rows of target_laws or draft_laws,
+// from `first_law` on.
 struct LawsLaunch {
   RoundSpans round;
   LawRule rule;

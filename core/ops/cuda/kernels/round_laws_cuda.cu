@@ -1,5 +1,6 @@
-// Laws of a round, from rows of logits: what SamplingRule::Apply does, a block
-// a row. A law is a row of doubles, 0 where a token was left out.
+// The distributions of a round, from rows of logits: the device counterpart of
+// SamplingRule::Apply, one block per row. A distribution is a row of doubles, 0
+// where a token was left out.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -126,8 +127,8 @@ struct LawsKernel {
     if (t.index() == 0) round.SetNumber(round.at.law_total, number, total);
   }
 
-  // By falling mass, ties by rising token; what is behind the vocabulary comes
-  // last.
+  // Orders by falling mass, ties by rising token; numbers past the vocabulary
+  // come last.
   BANYAN_DEVICE bool Before(std::int64_t first, int a, int b) const {
     const int vocab = round.at.vocab;
     if (a >= vocab || b >= vocab) return a < b;

@@ -53,7 +53,7 @@ class HostDeviceTest : public testing::Test {
     std::memcpy(numbers.data(), pinned, span.bytes);
     return numbers;
   }
-  // What a launch of so many threads says.
+  // Returns the error message of a launch of this shape; "" if it succeeds.
   std::string Says(LaunchShape shape, std::function<void(const Thread&)> run) {
     Launch(device_, shape, Free{std::move(run)});
     return std::string(device_.Finish().message());

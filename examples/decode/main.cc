@@ -1,0 +1,30 @@
+// Decodes a text with a method, `decode MODEL METHOD.yaml TEXT`, and prints
+// what follows.
+#include <cstdio>
+#include <string>
+
+#include "configs/loader/loader.h"
+#include "core/ops/devices.h"
+#include "core/random/seeded_source.h"
+#include "experiments/models/method_file.h"
+#include "experiments/models/model_shelf.h"
+
+int main(int argc, char** argv) {
+  if (argc != 4) return std::puts("decode MODEL METHOD.yaml TEXT"), 2;
+  // value() ends the program with the message of an error.
+  banyan::ModelShelf shelf(banyan::OpenDevice("cpu").value());
+  const banyan::ModelSpec target = {.directory = argv[1]};
+  const auto model = shelf.Open(target).value();
+  const auto file = banyan::LoadYamlFile(argv[2]).value();
+  const auto method =
+      banyan::ReadMethodFile(file, {.target = target, .shelf = shelf}).value();
+  const auto prompt = model.tokenizer->Encode(argv[3]).value();
+  banyan::SeededSource random(0);
+  int passes = 0;
+  const auto ids = method.decoder->Decode(
+      {.id = 0, .tokens = prompt},
+      {.end_of_text = model.model->facts().end_of_text, .max_new_tokens = 48},
+      random, [&passes](const banyan::RoundRecord& /*round*/) { ++passes; });
+  std::puts(model.tokenizer->Decode(ids.value()).value().c_str());
+  std::printf("%zu tokens in %d passes\n", ids->size(), passes);
+}

@@ -1,0 +1,50 @@
+#include "experiments/commands/program.h"
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <stdexcept>
+
+#include "experiments/commands/commands.h"
+#include "experiments/commands/parts.h"
+#include "experiments/commands/shared/command_line.h"
+
+namespace banyan {
+namespace {
+
+constexpr int kFailed = 1;
+
+int OutOfMemory() {
+  std::fputs(
+      "banyan: out of memory: expected more than the system gives; whole files "
+      "and records are as they were\n",
+      stderr);
+  return kFailed;
+}
+
+int Run(int argc, char** argv) {
+  AddOwnParts();
+  CommandLine line("banyan",
+                   "Tree-based speculative inference of language models.");
+  for (const auto add : kCommands) add(line);
+  return line.Run(argc, argv);
+}
+
+}  // namespace
+
+// Nothing of ours throws; what containers and threads throw is told here.
+int RunProgram(int argc, char** argv) {
+  try {
+    return Run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return OutOfMemory();
+  } catch (const std::length_error&) {
+    return OutOfMemory();
+  } catch (const std::exception& error) {  // no more threads
+    std::fprintf(stderr, "banyan: the system refused a resource: %s\n",
+                 error.what());
+    return kFailed;
+  }
+}
+
+}  // namespace banyan

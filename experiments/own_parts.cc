@@ -1,0 +1,8 @@
+// The program `banyan` has the project's parts alone.
+#include "experiments/commands/parts.h"
+
+namespace banyan {
+
+Parts OwnParts() { return {}; }
+
+}  // namespace banyan

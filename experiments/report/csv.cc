@@ -1,0 +1,38 @@
+#include "experiments/report/csv.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "experiments/metrics/bootstrap.h"
+#include "experiments/report/numbers.h"
+
+namespace banyan {
+namespace {
+
+std::string Quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
+}  // namespace
+
+std::string CsvLine(const std::vector<std::string>& fields) {
+  return absl::StrCat(
+      absl::StrJoin(fields, ",",
+                    [](std::string* out, const std::string& field) {
+                      out->append(Quoted(field));
+                    }),
+      "\n");
+}
+
+void AddEstimate(const Estimate& estimate, std::vector<std::string>& fields) {
+  fields.push_back(ExactNumber(estimate.value));
+  const bool known = estimate.interval.has_value();
+  fields.push_back(known ? ExactNumber(estimate.interval->low) : "");
+  fields.push_back(known ? ExactNumber(estimate.interval->high) : "");
+}
+
+}  // namespace banyan

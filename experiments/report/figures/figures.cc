@@ -1,0 +1,252 @@
+#include "experiments/report/figures/figures.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/output_file.h"
+#include "core/base/status_macros.h"
+#include "core/json/json_value.h"
+#include "experiments/metrics/bootstrap.h"
+#include "experiments/metrics/cell_counts.h"
+#include "experiments/metrics/metric.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/report/cell_text.h"
+#include "experiments/report/figures/plot.h"
+#include "experiments/report/summary.h"
+
+namespace banyan {
+namespace {
+
+// The cells of a target at a temperature.
+struct Cells {
+  const Summary* summary;
+  std::string target;
+  double temperature = 0;
+  std::vector<const SummaryRow*> rows;
+};
+
+std::vector<Cells> ByTargetAndTemperature(const Summary& summary) {
+  std::vector<Cells> groups;
+  for (const SummaryGroup& group : summary.groups)
+    for (const SummaryRow& row : group.rows) {
+      const records::Cell& cell = *row.cell->cell;
+      const std::string target = TargetName(cell);
+      auto at = std::find_if(groups.begin(), groups.end(), [&](const Cells& c) {
+        return c.target == target && c.temperature == cell.temperature();
+      });
+      if (at == groups.end())
+        at = groups.insert(groups.end(),
+                           {&summary, target, cell.temperature(), {}});
+      at->rows.push_back(&row);
+    }
+  return groups;
+}
+
+// The numbers of a metric, by key; null if the summary does not have it.
+const KeyedEstimates* Find(const Cells& cells, const SummaryRow& row,
+                           absl::string_view metric) {
+  for (std::size_t i = 0; i < cells.summary->metrics.size(); ++i)
+    if (cells.summary->metrics[i]->name == metric) return &row.values[i];
+  return nullptr;
+}
+
+// Its one number; null if the cell has none.
+const Estimate* FindOne(const Cells& cells, const SummaryRow& row,
+                        absl::string_view metric) {
+  const KeyedEstimates* found = Find(cells, row, metric);
+  if (found == nullptr || found->count("") == 0) return nullptr;
+  return &found->at("");
+}
+
+// The method and the axes in which the cells differ.
+std::string LabelOf(const Cells& cells, const SummaryRow& row) {
+  const records::Cell& cell = *row.cell->cell;
+  std::string label = cell.method();
+  for (const std::string& axis : cells.summary->axes) {
+    std::set<std::string> values;
+    for (const SummaryRow* other : cells.rows)
+      values.insert(AxisValue(*other->cell->cell, axis));
+    const std::string value = AxisValue(cell, axis);
+    if (values.size() > 1 && !value.empty())
+      absl::StrAppend(&label, ", ", axis, "=", value);
+  }
+  if (!cell.lossless()) label += " (lossy)";
+  return label;
+}
+
+// The same for a cell in every plot.
+std::size_t LookOf(const Cells& cells, const SummaryRow& row) {
+  return static_cast<std::size_t>(
+      std::find(cells.rows.begin(), cells.rows.end(), &row) -
+      cells.rows.begin());
+}
+
+// Speedup by drafted nodes: a line for each method.
+Plot SizePlot(const Cells& cells) {
+  Plot plot = {.title = "Speedup by tree size",
+               .x_title = "drafted nodes per round, mean",
+               .y_title = "speedup over plain decoding",
+               .guide = Plot::Guide::kOne};
+  for (const SummaryRow* row : cells.rows) {
+    const Estimate* speed = FindOne(cells, *row, "speed");
+    const Estimate* nodes = FindOne(cells, *row, "drafted_nodes");
+    if (speed == nullptr || nodes == nullptr) continue;
+    const std::string& method = row->cell->cell->method();
+    auto series = std::find_if(
+        plot.series.begin(), plot.series.end(),
+        [&](const Plot::Series& other) { return other.name == method; });
+    if (series == plot.series.end())
+      series = plot.series.insert(
+          plot.series.end(),
+          {.name = method, .look = LookOf(cells, *row), .line = true});
+    series->points.push_back(
+        {{.value = nodes->value}, *speed, LabelOf(cells, *row)});
+  }
+  for (Plot::Series& series : plot.series)
+    std::stable_sort(series.points.begin(), series.points.end(),
+                     [](const Plot::Point& a, const Plot::Point& b) {
+                       return a.x.value < b.x.value;
+                     });
+  return plot;
+}
+
+// 2 of "depth 2".
+double NumberIn(const std::string& key) {
+  const auto at = std::find_if(key.begin(), key.end(), [](char letter) {
+    return absl::ascii_isdigit(static_cast<unsigned char>(letter));
+  });
+  return std::atof(
+      key.substr(static_cast<std::size_t>(at - key.begin())).c_str());
+}
+
+// A line for each cell over the keys of a metric.
+Plot KeyedPlot(const Cells& cells, absl::string_view metric, Plot plot) {
+  plot.from_zero = true;
+  for (const SummaryRow* row : cells.rows) {
+    const KeyedEstimates* found = Find(cells, *row, metric);
+    if (found == nullptr || found->empty()) continue;
+    Plot::Series series = {.name = LabelOf(cells, *row),
+                           .look = LookOf(cells, *row),
+                           .line = true};
+    for (const auto& [key, estimate] : *found)
+      series.points.push_back({{.value = NumberIn(key)}, estimate, key});
+    plot.series.push_back(std::move(series));
+  }
+  return plot;
+}
+
+Plot PredictedPlot(const Cells& cells) {
+  Plot plot = {.title = "Predicted and measured speedup",
+               .x_title = "predicted speedup",
+               .y_title = "measured speedup",
+               .guide = Plot::Guide::kDiagonal};
+  for (const SummaryRow* row : cells.rows) {
+    const Estimate* predicted = FindOne(cells, *row, "predicted_speed");
+    const Estimate* speed = FindOne(cells, *row, "speed");
+    if (predicted == nullptr || speed == nullptr) continue;
+    const std::string label = LabelOf(cells, *row);
+    plot.series.push_back({.name = label,
+                           .points = {{*predicted, *speed, label}},
+                           .look = LookOf(cells, *row)});
+  }
+  return plot;
+}
+
+absl::Status Write(const std::string& path, absl::string_view text) {
+  BANYAN_ASSIGN_OR_RETURN(auto file, OutputFile::Open(path));
+  BANYAN_RETURN_IF_ERROR(file->Append(text));
+  return file->Finish();
+}
+
+// Letters and digits of any name, others as "-".
+std::string FileName(absl::string_view text) {
+  std::string name(text);
+  for (char& letter : name)
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(letter)) &&
+        letter != '.')
+      letter = '-';
+  return name;
+}
+
+}  // namespace
+
+std::vector<Figure> MakeFigures(const Summary& summary) {
+  std::vector<Figure> figures;
+  const std::vector<Cells> groups = ByTargetAndTemperature(summary);
+  std::set<std::string> targets;
+  for (const Cells& cells : groups) targets.insert(cells.target);
+  std::set<std::string> files;
+  for (const Cells& cells : groups) {
+    const auto add = [&](const char* name, const char* file, Plot plot) {
+      if (plot.series.empty()) return;
+      const std::string where =
+          absl::StrCat(targets.size() > 1 ? FileName(cells.target) + "_" : "",
+                       "T", cells.temperature);
+      absl::StrAppend(&plot.title, ", temperature ", cells.temperature,
+                      targets.size() > 1 ? ", " + cells.target : "");
+      std::string unique = absl::StrCat(file, "_", where);
+      while (!files.insert(unique).second) unique += "_";
+      figures.push_back(
+          {name, cells.target, cells.temperature, std::move(plot), unique});
+    };
+    add("size", "speed_by_size", SizePlot(cells));
+    add("depth", "acceptance_by_depth",
+        KeyedPlot(cells, "acceptance_by_depth",
+                  {.title = "Acceptance by depth",
+                   .x_title = "depth in the tree",
+                   .y_title = "share of rounds that accept as many tokens"}));
+    add("rank", "acceptance_by_rank",
+        KeyedPlot(cells, "acceptance_by_rank",
+                  {.title = "Acceptance by rank",
+                   .x_title = "rank among siblings",
+                   .y_title = "accepted share"}));
+    add("lengths", "accepted_lengths",
+        KeyedPlot(cells, "accepted_lengths",
+                  {.title = "Accepted lengths",
+                   .x_title = "draft tokens accepted in a round",
+                   .y_title = "share of rounds"}));
+    add("predicted", "predicted_speed", PredictedPlot(cells));
+  }
+  return figures;
+}
+
+absl::Status WriteFigures(absl::Span<const Figure> figures,
+                          const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder, ": ", error.message()));
+  for (const Figure& figure : figures) {
+    const std::string path = absl::StrCat(folder, "/", figure.file);
+    BANYAN_RETURN_IF_ERROR(Write(path + ".svg", ToSvg(figure.plot)));
+    BANYAN_RETURN_IF_ERROR(Write(path + ".csv", ToCsv(figure.plot)));
+  }
+  return absl::OkStatus();
+}
+
+JsonValue ToJson(absl::Span<const Figure> figures) {
+  JsonValue list = JsonValue::List();
+  for (const Figure& figure : figures)
+    list.Add({{"plot", figure.name},
+              {"target", figure.target},
+              {"temperature", figure.temperature},
+              {"file", figure.file},
+              {"svg", ToSvg(figure.plot)},
+              {"csv", ToCsv(figure.plot)}});
+  return list;
+}
+
+}  // namespace banyan

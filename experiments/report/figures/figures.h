@@ -1,0 +1,39 @@
+// The report's plots as files: one SVG and one CSV for each plot, target and
+// temperature.
+#ifndef BANYAN_EXPERIMENTS_REPORT_FIGURES_FIGURES_H_
+#define BANYAN_EXPERIMENTS_REPORT_FIGURES_FIGURES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "core/json/json_value.h"
+#include "experiments/report/figures/plot.h"
+#include "experiments/report/summary.h"
+
+namespace banyan {
+
+struct Figure {
+  std::string name;  // "size", "depth", "rank", "predicted", "lengths"
+  std::string target;
+  double temperature = 0;
+  Plot plot;
+  std::string file;  // without an extension, different for each
+};
+
+// Returns the plots for which the summary has numbers, by target and
+// temperature in the order of the cells.
+std::vector<Figure> MakeFigures(const Summary& summary);
+
+// Writes FILE.svg and FILE.csv for each into `folder`, which it makes. Fails
+// with the path of what cannot be written.
+absl::Status WriteFigures(absl::Span<const Figure> figures,
+                          const std::string& folder);
+
+// [{plot, target, temperature, file, svg, csv}], for the page.
+JsonValue ToJson(absl::Span<const Figure> figures);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_REPORT_FIGURES_FIGURES_H_

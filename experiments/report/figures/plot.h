@@ -1,0 +1,49 @@
+// A plot as data, as an SVG file and as a table of its numbers.
+#ifndef BANYAN_EXPERIMENTS_REPORT_FIGURES_PLOT_H_
+#define BANYAN_EXPERIMENTS_REPORT_FIGURES_PLOT_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "experiments/metrics/bootstrap.h"
+
+namespace banyan {
+
+struct Plot {
+  struct Point {
+    Estimate x;  // without an interval where x is no measurement
+    Estimate y;
+    std::string label;
+  };
+  struct Series {
+    std::string name;
+    std::vector<Point> points;
+    std::size_t look = 0;  // chooses colour and shape of its points
+    bool line = false;     // joins its points
+  };
+  enum class Guide {
+    kNone,
+    kOne,      // the line y = 1
+    kDiagonal  // the line y = x
+  };
+
+  std::string title;
+  std::string x_title;
+  std::string y_title;
+  std::vector<Series> series;
+  Guide guide = Guide::kNone;
+  bool from_zero = false;  // the y axis begins at 0
+};
+
+// Draws the plot on white paper: points with 95 % intervals, the legend below.
+// Requires a point, and finite numbers.
+std::string ToSvg(const Plot& plot);
+
+// Returns a line for each point: series, label, x, x_low, x_high, y, y_low,
+// y_high. Fields of missing intervals are empty.
+std::string ToCsv(const Plot& plot);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_REPORT_FIGURES_PLOT_H_

@@ -1,0 +1,154 @@
+// The plots of a report as files, and its tables of two axes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "experiments/metrics/bootstrap.h"
+#include "experiments/report/figures/plot.h"
+#include "tests/experiments/run_program.h"
+#include "tests/experiments/test_files.h"
+#include "tests/support/made/made_records.h"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::string Contents(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Plot OnePoint(double x, double y) {
+  return {.title = "<title> & \"more\"",
+          .x_title = "x",
+          .y_title = "y",
+          .series = {{.name = "a <b>", .points = {{{x}, {y}, "a, \"b\""}}}}};
+}
+
+TEST(Plot, ShowsTextsOfAnyKind) {
+  EXPECT_THAT(ToSvg(OnePoint(1, 2)),
+              AllOf(HasSubstr("&lt;title&gt; &amp; &quot;more&quot;"),
+                    HasSubstr("a &lt;b&gt;"), Not(HasSubstr("<b>"))));
+  EXPECT_EQ(ToCsv(OnePoint(1, 2)),
+            "series,label,x,x_low,x_high,y,y_low,y_high\n"
+            "a <b>,\"a, \"\"b\"\"\",1,,,2,,\n");
+}
+
+TEST(Plot, HasRoundTicksThatHoldEveryNumber) {
+  Plot plot = OnePoint(0, 0.31);
+  plot.series[0].points.push_back(
+      {{10}, {.value = 0.84, .interval = Interval{0.8, 1.13}}, ""});
+  const std::string svg = ToSvg(plot);
+  for (const char* tick : {">0.2<", ">0.4<", ">1.2<", ">0<", ">10<"})
+    EXPECT_THAT(svg, HasSubstr(tick));
+  EXPECT_THAT(svg, AllOf(Not(HasSubstr(">0.0<")), Not(HasSubstr(">1.4<")),
+                         Not(HasSubstr("nan"))));
+  plot.from_zero = true;
+  EXPECT_THAT(ToSvg(plot), HasSubstr(">0.0<"));
+  plot.guide = Plot::Guide::kDiagonal;
+  EXPECT_THAT(ToSvg(plot), HasSubstr("class=\"guide\""));
+}
+
+TEST(Plot, DrawsOneNumberAlone) {
+  for (const double value : {0.0, -3.0, 1e-9, 1e12})
+    EXPECT_THAT(ToSvg(OnePoint(value, value)),
+                AllOf(HasSubstr("<circle"), Not(HasSubstr("nan")),
+                      Not(HasSubstr("inf"))))
+        << value;
+}
+
+class ReportFiles : public FolderTest {
+ protected:
+  ReportFiles() { WriteMadeRecords(OwnFolder() + "/run.banyan", {}); }
+
+  static Outcome Report(const std::string& options) {
+    return RunProgram("report " + OwnFolder() + " " + options);
+  }
+};
+
+TEST_F(ReportFiles, PlotsAreSvgAndCsv) {
+  const std::string folder = OwnFolder() + "/deep/figures";
+  const Outcome outcome = Report("--figures " + folder);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("wrote 10 figures as SVG and CSV to"));
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names.insert(entry.path().stem());
+    const std::string text = Contents(entry.path());
+    if (entry.path().extension() == ".csv")
+      EXPECT_THAT(text, StartsWith("series,label,x,x_low,x_high,y,y_low"));
+    else
+      EXPECT_THAT(text, AllOf(StartsWith("<svg "), HasSubstr("\n</svg>\n")));
+  }
+  for (const char* plot :
+       {"speed_by_size", "acceptance_by_depth", "acceptance_by_rank",
+        "accepted_lengths", "predicted_speed"})
+    for (const char* where : {"_target_T0", "_grown-target_T1"})
+      EXPECT_EQ(names.count(absl::StrCat(plot, where)), 1u) << plot << where;
+  EXPECT_EQ(names.size(), 10u);
+  EXPECT_THAT(Contents(folder + "/speed_by_size_target_T0.csv"),
+              HasSubstr("\nplain,"));
+}
+
+TEST_F(ReportFiles, PlotsNeedAFolder) {
+  const std::string file = OwnFolder() + "/run.banyan";
+  const Outcome outcome = Report("--figures " + file);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr(file));
+}
+
+// The lossy cell has the largest number, and is not the best.
+TEST_F(ReportFiles, TablesOfTwoAxesHaveTheBestInBold) {
+  const Outcome latex = Report("--format latex --rows method");
+  EXPECT_EQ(latex.code, 0) << latex.err;
+  EXPECT_THAT(
+      latex.out,
+      AllOf(HasSubstr("method & temperature 0: speed & temperature 0: tokens "
+                      "per pass & temperature 1: speed &"),
+            HasSubstr("chain & \\textbf{2.092 [1.580, 2.972]} & "),
+            HasSubstr("merged & 1.915 [1.498, 2.440] LOSSY & 2.714 "),
+            HasSubstr("lossy\\_merged &  &  & ")));
+  EXPECT_THAT(Report("--columns temperature").out,
+              HasSubstr(" 2.092 [1.580, 2.972]* "));
+  EXPECT_THAT(Report("--format markdown --rows method").out,
+              HasSubstr("| **2.092 \\[1.580, 2.972]** |"));
+  const std::string times =
+      Report("--columns temperature --metrics ms_per_token").out;
+  EXPECT_THAT(times, HasSubstr("temperature 0: ms per token"));
+  const auto chain = times.find("\nchain");
+  EXPECT_NE(times.substr(chain, times.find('\n', chain + 1) - chain).find('*'),
+            std::string::npos)
+      << times;  // the fewest
+}
+
+TEST_F(ReportFiles, TablesOfTwoAxesRefuseWhatHasNoPlace) {
+  const struct {
+    const char* options;
+    const char* told;
+  } kCases[] = {
+      {"--rows nope", "--rows: unknown axis 'nope'"},
+      {"--columns nope", "--columns: unknown axis 'nope'"},
+      {"--rows verifier --columns target", "'plain' and 'chain' both are at"},
+      {"--rows method --format csv", "found csv"},
+      {"--columns target --format html", "found html"},
+  };
+  for (const auto& [options, told] : kCases) {
+    const Outcome outcome = Report(options);
+    EXPECT_EQ(outcome.code, 2) << options;
+    EXPECT_THAT(outcome.err, HasSubstr(told)) << options;
+  }
+  EXPECT_EQ(Report("--rows verifier --columns target --group method").code, 0);
+}
+
+}  // namespace
+}  // namespace banyan
