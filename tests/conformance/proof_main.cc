@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -34,7 +35,9 @@ int main(int argc, char** argv) {
     std::puts("OwnParts() has no verifier, drafter or policy to prove");
     return 1;
   }
-  testing::GTEST_FLAG(filter) = filter;  // --gtest_filter is another
+  // GTEST_FILTER and --gtest_filter choose among the same tests.
+  if (std::getenv("GTEST_FILTER") == nullptr)
+    testing::GTEST_FLAG(filter) = filter;
   testing::InitGoogleTest(&argc, argv);
   const int status = RUN_ALL_TESTS();
   const auto* run = testing::UnitTest::GetInstance();
