@@ -25,11 +25,11 @@ constexpr double kLeft = 64;
 constexpr double kRight = 16;
 constexpr double kTop = 40;
 constexpr double kHeight = 300;  // of the area with the points
-constexpr double kBelow = 56;    // between that area and the legend
+constexpr double kBelow = 66;    // between that area and the legend
 constexpr double kLegendRow = 20;
 constexpr double kCap = 3;     // half of an interval's end
 constexpr double kLetter = 7;  // a letter of the legend, about
-constexpr double kMarkRoom = 22;
+constexpr double kMarkRoom = 28;
 
 // Told apart in grey too, by lightness and by the shapes of the points.
 constexpr const char* kColours[] = {"#0072b2", "#d98e00", "#009e73",
