@@ -20,14 +20,21 @@ LONGEST = 9000  # of a screenshot, in px
 
 def use_python_with_selenium():
     """Starts this program again with the system's Python if this one has no
-    selenium. Returns why there is no browser, or an empty text."""
+    selenium. Returns why no browser can be used, or an empty text."""
     try:
         import selenium  # noqa: F401
     except ImportError:
         if sys.executable == SYSTEM_PYTHON or not os.path.exists(SYSTEM_PYTHON):
             return "the package python3-selenium is missing"
         os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
-    return "" if os.path.exists(DRIVER) else "the package chromium-driver is missing"
+    if not os.path.exists(DRIVER):
+        return "the package chromium-driver is missing"
+    from selenium.common.exceptions import WebDriverException
+    try:
+        with Browser("/dev/null"):
+            return ""
+    except WebDriverException as error:
+        return f"Chromium does not start here: {error.msg.splitlines()[0]}"
 
 
 class Browser:
