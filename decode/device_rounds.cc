@@ -52,8 +52,8 @@ struct Parts {
   std::unique_ptr<DeviceDrafter> drafter;
 };
 
-LawKind KindOf(DrawKind law) {
-  switch (law) {
+LawKind KindOf(DrawKind draw_kind) {
+  switch (draw_kind) {
     case DrawKind::kIndependent:
       return LawKind::kIndependent;
     case DrawKind::kWithoutReplacement:
@@ -79,9 +79,9 @@ absl::StatusOr<std::optional<Parts>> PartsOf(const Method& method,
                           .seed = *seed}};
   if (method.trunks.empty()) return std::optional<Parts>(std::move(parts));
   const SequenceTrunk& trunk = sequence.trunks.front();
-  const DrawKind law = method.trunks.front().law;
+  const DrawKind draw_kind = method.trunks.front().draw_kind;
   parts.plan.shape = trunk.policy->twin();
-  parts.plan.law = KindOf(law);
+  parts.plan.law = KindOf(draw_kind);
   if (parts.plan.shape.name.empty()) return std::nullopt;
   // Draws can be shared only where distributions depend on the depth alone.
   if (trunk.policy->traits().shares_draws &&
@@ -89,7 +89,7 @@ absl::StatusOr<std::optional<Parts>> PartsOf(const Method& method,
     return std::nullopt;
   DeviceCounterpart* const counterpart = trunk.session->facets().on_device;
   if (counterpart == nullptr) return std::nullopt;
-  BANYAN_ASSIGN_OR_RETURN(DeviceDraft draft, counterpart->Make(law));
+  BANYAN_ASSIGN_OR_RETURN(DeviceDraft draft, counterpart->Make(draw_kind));
   if (draft.part == nullptr) return std::nullopt;
   if (!sequence.taps.empty() && !draft.keeps_features) return std::nullopt;
   parts.drafter = std::move(draft.part);
@@ -100,7 +100,7 @@ absl::StatusOr<std::optional<Parts>> PartsOf(const Method& method,
 // Returns the distribution that a node's draws were made from, given its masses
 // over the whole vocabulary.
 Distribution LawOf(std::vector<double> masses, const SamplingRule& rule,
-                   DrawKind law) {
+                   DrawKind draw_kind) {
   Distribution proposal;
   if (rule.leaves_out()) {
     const int size = static_cast<int>(masses.size());
@@ -116,18 +116,19 @@ Distribution LawOf(std::vector<double> masses, const SamplingRule& rule,
   } else {
     proposal = Distribution::Dense(std::move(masses));
   }
-  return law != DrawKind::kDeterministic || proposal.total() > 1
+  return draw_kind != DrawKind::kDeterministic || proposal.total() > 1
              ? proposal.Normalized()
              : proposal;
 }
 
 // Returns the distribution that a token is judged by. Without replacement it
 // also takes the token out of `remaining`, which the next one is drawn from.
-Distribution JudgedBy(Distribution& remaining, TokenId token, DrawKind law) {
-  if (law == DrawKind::kDeterministic)
+Distribution JudgedBy(Distribution& remaining, TokenId token,
+                      DrawKind draw_kind) {
+  if (draw_kind == DrawKind::kDeterministic)
     return Distribution::OneHot(remaining.vocab_size(), token);
   Distribution judged_by = remaining;
-  if (law == DrawKind::kWithoutReplacement)
+  if (draw_kind == DrawKind::kWithoutReplacement)
     remaining = remaining.Without(token);
   return judged_by;
 }
@@ -147,22 +148,22 @@ absl::StatusOr<DraftTree> TreeOf(const Method& method, Sequence& sequence,
     parent.children.push_back(static_cast<int>(i));
   }
   if (method.trunks.empty()) return DraftTree(std::move(nodes));
-  const DrawKind law = method.trunks.front().law;
+  const DrawKind draw_kind = method.trunks.front().draw_kind;
   const int vocab_size = sequence.target.vocab_size();
   std::vector<int> drawn;  // by depth: how many nodes have draws
   Distribution remaining;
   for (const RoundFindings::Draw& draw : found.draws) {
     Node& node = nodes[static_cast<std::size_t>(draw.node)];
     if (node.lists.empty()) {
-      node.lists.push_back({.trunk = 0, .law = law});
+      node.lists.push_back({.trunk = 0, .draw_kind = draw_kind});
       drawn.resize(std::max(drawn.size(), std::size_t(node.depth) + 1), 0);
       ++drawn[static_cast<std::size_t>(node.depth)];
       if (sequence.keep_facts) {
         BANYAN_ASSIGN_OR_RETURN(
             std::vector<double> masses,
             sequence.device_side->rounds->Proposal(draw.node));
-        remaining =
-            LawOf(std::move(masses), sequence.device_side->draft_rule, law);
+        remaining = LawOf(std::move(masses), sequence.device_side->draft_rule,
+                          draw_kind);
         node.lists.front().proposal = remaining;
       }
     }
@@ -171,7 +172,7 @@ absl::StatusOr<DraftTree> TreeOf(const Method& method, Sequence& sequence,
          .child = draw.child,
          .proposal =
              sequence.keep_facts
-                 ? JudgedBy(remaining, draw.token, law)
+                 ? JudgedBy(remaining, draw.token, draw_kind)
                  : Distribution::Sparse(vocab_size, {draw.token}, {draw.q})});
   }
   if (sequence.trunks.front().policy->traits().shares_draws)

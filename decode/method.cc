@@ -23,14 +23,16 @@
 namespace banyan {
 namespace {
 
-bool Has(const std::vector<DrawKind>& laws, DrawKind law) {
-  return std::find(laws.begin(), laws.end(), law) != laws.end();
+bool Has(const std::vector<DrawKind>& draw_kinds, DrawKind draw_kind) {
+  return std::find(draw_kinds.begin(), draw_kinds.end(), draw_kind) !=
+         draw_kinds.end();
 }
 
-std::string Names(const std::vector<DrawKind>& laws) {
-  return absl::StrJoin(laws, ", ", [](std::string* out, DrawKind law) {
-    absl::StrAppend(out, Name(law));
-  });
+std::string Names(const std::vector<DrawKind>& draw_kinds) {
+  return absl::StrJoin(draw_kinds, ", ",
+                       [](std::string* out, DrawKind draw_kind) {
+                         absl::StrAppend(out, Name(draw_kind));
+                       });
 }
 
 absl::Status Refuse(const Method& method, absl::string_view with,
@@ -44,18 +46,19 @@ absl::Status CheckTrunk(const Method& method, const Trunk& trunk) {
   const VerifierTraits verifier = method.verifier->traits();
   const PolicyTraits policy = trunk.policy->traits();
   const std::string name = absl::StrCat("policy ", trunk.policy_name);
-  const std::string law = absl::StrCat("the draws are ", Name(trunk.law), ", ");
-  if (!Has(verifier.laws, trunk.law))
+  const std::string law =
+      absl::StrCat("the draws are ", Name(trunk.draw_kind), ", ");
+  if (!Has(verifier.draw_kinds, trunk.draw_kind))
     return Refuse(method, name,
-                  absl::StrCat(law, "it takes ", Names(verifier.laws)));
-  if (!Has(policy.laws, trunk.law))
+                  absl::StrCat(law, "it takes ", Names(verifier.draw_kinds)));
+  if (!Has(policy.draw_kinds, trunk.draw_kind))
     return Refuse(
         method, name,
-        absl::StrCat(law, "the policy grows by ", Names(policy.laws)));
-  if (!trunk.drafter->Gives(trunk.law))
+        absl::StrCat(law, "the policy grows by ", Names(policy.draw_kinds)));
+  if (!trunk.drafter->Gives(trunk.draw_kind))
     return Refuse(method, absl::StrCat("drafter ", trunk.drafter_name),
                   absl::StrCat(law, "the drafter gives ",
-                               Names(trunk.drafter->traits().laws)));
+                               Names(trunk.drafter->traits().draw_kinds)));
   if (verifier.chain && !policy.chain)
     return Refuse(
         method, name,
@@ -85,30 +88,31 @@ absl::StatusOr<Trunk> MakeTrunk(const std::string& drafter_name,
                  .policy_name = policy.Find("name")->text(),
                  .drafter = std::move(drafter),
                  .policy = std::move(choice.policy)};
-  if (choice.law.has_value()) {
-    trunk.law = *choice.law;
+  if (choice.draw_kind.has_value()) {
+    trunk.draw_kind = *choice.draw_kind;
     return trunk;
   }
-  absl::StatusOr<DrawKind> law = PreferredLaw(trunk, method);
-  if (!law.ok()) return RefusalAt(policy, law.status());
-  trunk.law = *law;
+  absl::StatusOr<DrawKind> draw_kind = PreferredLaw(trunk, method);
+  if (!draw_kind.ok()) return RefusalAt(policy, draw_kind.status());
+  trunk.draw_kind = *draw_kind;
   return trunk;
 }
 
 absl::StatusOr<DrawKind> PreferredLaw(const Trunk& trunk,
                                       const Method& method) {
-  std::vector<DrawKind> wanted = method.verifier->traits().laws;
+  std::vector<DrawKind> wanted = method.verifier->traits().draw_kinds;
   if (method.rule.greedy())
-    std::stable_partition(wanted.begin(), wanted.end(), [](DrawKind law) {
-      return law == DrawKind::kDeterministic;
+    std::stable_partition(wanted.begin(), wanted.end(), [](DrawKind draw_kind) {
+      return draw_kind == DrawKind::kDeterministic;
     });
-  const std::vector<DrawKind> grown = trunk.policy->traits().laws;
-  for (DrawKind law : wanted)
-    if (Has(grown, law) && trunk.drafter->Gives(law)) return law;
+  const std::vector<DrawKind> grown = trunk.policy->traits().draw_kinds;
+  for (DrawKind draw_kind : wanted)
+    if (Has(grown, draw_kind) && trunk.drafter->Gives(draw_kind))
+      return draw_kind;
   return absl::FailedPreconditionError(absl::StrCat(
       "verifier ", method.verifier_name, " takes ", Names(wanted), "; policy ",
       trunk.policy_name, " grows by ", Names(grown), "; drafter ",
-      trunk.drafter_name, " gives ", Names(trunk.drafter->traits().laws),
+      trunk.drafter_name, " gives ", Names(trunk.drafter->traits().draw_kinds),
       ": they have no draw kind in common"));
 }
 

@@ -25,7 +25,7 @@ struct Trunk {
   std::string policy_name;
   std::unique_ptr<Drafter> drafter;
   std::unique_ptr<TreePolicy> policy;
-  DrawKind law = DrawKind::kIndependent;
+  DrawKind draw_kind = DrawKind::kIndependent;
 };
 
 // How the target's pass has the rows of a tree. Nothing but the number of rows

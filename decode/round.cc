@@ -68,7 +68,7 @@ absl::StatusOr<std::vector<Part>> Draft(const Method& method,
       const SequenceTrunk& trunk = sequence->trunks[t];
       draftings.emplace_back(
           TrunkView{*trunk.drafter, *trunk.session, *trunk.policy,
-                    method.trunks[t].law, static_cast<int>(t)},
+                    method.trunks[t].draw_kind, static_cast<int>(t)},
           sequence->context, LimitsOf(*sequence),
           Chance(random, sequence->context.prompt, sequence->context.round));
     }

@@ -14,8 +14,8 @@ class DraftRules {
 
   // The given rule; but for deterministic draws at temperature 0, where it
   // leaves one token, the masses of temperature 1, which rank all.
-  const SamplingRule& Of(DrawKind law) const {
-    return law == DrawKind::kDeterministic ? ranking_ : rule_;
+  const SamplingRule& Of(DrawKind draw_kind) const {
+    return draw_kind == DrawKind::kDeterministic ? ranking_ : rule_;
   }
 
  private:

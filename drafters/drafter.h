@@ -37,7 +37,7 @@ class DraftSession;
 struct DrafterTraits {
   // The draw kinds that it can give, in no order. A drafter that only ranks
   // candidates has kDeterministic alone; its proposals are scores.
-  std::vector<DrawKind> laws;
+  std::vector<DrawKind> draw_kinds;
   // The longest text, in tokens, after which it can propose. After a longer one
   // nothing is asked: the round goes on without it.
   int longest_text = std::numeric_limits<int>::max();
@@ -115,7 +115,7 @@ class DeviceCounterpart {
   virtual ~DeviceCounterpart() = default;
   // The counterpart for draws of this kind. It refers to the session, which
   // outlives it. While the device runs rounds nothing else is called.
-  virtual absl::StatusOr<DeviceDraft> Make(DrawKind law) = 0;
+  virtual absl::StatusOr<DeviceDraft> Make(DrawKind draw_kind) = 0;
   // The host runs the next round: `context` has the text of the device's
   // rounds, and features of the last one.
   virtual void Resume(const Context& context) = 0;
@@ -148,12 +148,13 @@ class Drafter {
   const DrafterTraits& traits() const { return traits_; }
   // Null: nothing goes from prompt to prompt.
   CarriedState* carried() const { return carried_; }
-  bool Gives(DrawKind law) const {
-    return std::find(traits_.laws.begin(), traits_.laws.end(), law) !=
-           traits_.laws.end();
+  bool Gives(DrawKind draw_kind) const {
+    return std::find(traits_.draw_kinds.begin(), traits_.draw_kinds.end(),
+                     draw_kind) != traits_.draw_kinds.end();
   }
   bool only_ranks() const {
-    return traits_.laws == std::vector<DrawKind>{DrawKind::kDeterministic};
+    return traits_.draw_kinds ==
+           std::vector<DrawKind>{DrawKind::kDeterministic};
   }
 
   // For another sequence, with what was absorbed so far. It refers to the

@@ -44,7 +44,7 @@ Drafting::Drafting(const TrunkView& trunk, const Context& context,
       context_(context),
       limits_(limits),
       chance_(chance.ForTrunk(trunk.trunk)),
-      tree_(context.root(), trunk.trunk, trunk.law) {
+      tree_(context.root(), trunk.trunk, trunk.draw_kind) {
   limits_.max_depth =
       std::min(limits.max_depth, DepthIn(context, trunk.drafter));
   if (limits_.max_depth <= 0) tree_.Close(0);
@@ -67,7 +67,7 @@ DraftRequest Drafting::Request() const {
 
 absl::Status Drafting::Answer(Proposals proposals) {
   Check(proposals.size() == wanted_.size(), "one proposal a node");
-  const bool draws = trunk_.law != DrawKind::kDeterministic;
+  const bool draws = trunk_.draw_kind != DrawKind::kDeterministic;
   for (std::size_t i = 0; i < wanted_.size(); ++i) {
     Distribution& proposal = proposals[i];
     if (!proposal.empty() && (draws || proposal.total() > 1))
@@ -107,7 +107,8 @@ absl::Status Drafting::Expand(const Expansion& expansion) {
 }
 
 TokenId Drafting::DrawToken(int node, int number) const {
-  if (trunk_.law == DrawKind::kDeterministic) return tree_.candidate(node);
+  if (trunk_.draw_kind == DrawKind::kDeterministic)
+    return tree_.candidate(node);
   const Distribution& law = tree_.remaining(node);
   return law.TokenAt(
       chance_.Draw(law.weights(), Purpose::kDraft, node, number));
@@ -117,7 +118,7 @@ TokenId Drafting::DrawToken(int node, int number) const {
 // cut to the tokens that would have been kept.
 void Drafting::Record(int node, TokenId token, double keep_at_least) {
   const Distribution& law = tree_.remaining(node);
-  const bool fixed = trunk_.law == DrawKind::kDeterministic;
+  const bool fixed = trunk_.draw_kind == DrawKind::kDeterministic;
   const double mass = fixed ? tree_.candidate_mass(node) : law.Mass(token);
   const bool dropped = mass < keep_at_least;
   Distribution judged_by =

@@ -23,7 +23,7 @@ struct TrunkView {
   Drafter& drafter;
   DraftSession& session;
   const TreePolicy& policy;
-  DrawKind law;
+  DrawKind draw_kind;
   int trunk;  // its place among the trunks
 };
 

@@ -31,7 +31,7 @@ struct HeadTools {
 struct DrafterRow {
   absl::string_view name;
   absl::string_view sentence;
-  std::vector<DrawKind> laws;  // as DrafterTraits
+  std::vector<DrawKind> draw_kinds;  // as DrafterTraits
   // Reads all keys but `name`, before it returns for whatever reason, with a
   // sentence each.
   absl::StatusOr<std::unique_ptr<Drafter>> (*build)(ParamsReader& in,

@@ -25,7 +25,7 @@ namespace banyan {
 
 SessionDrafter::SessionDrafter(std::shared_ptr<const Model> model,
                                SamplingRule rule)
-    : Drafter({.laws = EveryDrawKind(),
+    : Drafter({.draw_kinds = EveryDrawKind(),
                .longest_text = model->context_limit(),
                .proposes_ahead = true},
               /*carried=*/nullptr),
@@ -67,7 +67,7 @@ absl::StatusOr<Proposals> SessionDrafter::LawsOf(const DraftRequest& request,
   for (std::size_t i = 0; i < request.nodes.size(); ++i) {
     BANYAN_ASSIGN_OR_RETURN(
         Distribution law,
-        scores.Law(before + static_cast<int>(i), rules_.Of(tree.law()),
+        scores.Law(before + static_cast<int>(i), rules_.Of(tree.draw_kind()),
                    request.context->tokens, TokensTo(tree, request.nodes[i])));
     laws.push_back(std::move(law));
   }

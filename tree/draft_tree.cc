@@ -54,7 +54,7 @@ absl::Status CheckOrder(absl::Span<const Node> nodes) {
 }
 
 // Invariants 6 and 7 for one draw.
-absl::Status CheckMasses(int index, DrawKind law, const Draw& draw) {
+absl::Status CheckMasses(int index, DrawKind draw_kind, const Draw& draw) {
   const Distribution& proposal = draw.proposal;
   const bool known = draw.token >= 0 && draw.token < proposal.vocab_size();
   const double mass = known ? proposal.Mass(draw.token) : 0;
@@ -62,7 +62,7 @@ absl::Status CheckMasses(int index, DrawKind law, const Draw& draw) {
     return Broken(6, index, "a dropped token still has mass");
   if (!draw.dropped() && !(mass > 0))
     return Broken(6, index, "a kept token has no mass");
-  if (law != DrawKind::kDeterministic) return absl::OkStatus();
+  if (draw_kind != DrawKind::kDeterministic) return absl::OkStatus();
   if (draw.dropped() ? !proposal.empty()
                      : proposal.masses().size() != 1 || mass != 1)
     return Broken(7, index, "a deterministic draw is not one-hot");
@@ -78,7 +78,7 @@ absl::Status CheckDraw(absl::Span<const Node> nodes, int index,
        At(nodes, draw.child).token != draw.token ||
        At(nodes, draw.child).probe()))
     return Broken(4, index, "a draw does not point to its child");
-  return CheckMasses(index, list.law, draw);
+  return CheckMasses(index, list.draw_kind, draw);
 }
 
 // Invariants 3 to 8 at one node.
@@ -118,8 +118,8 @@ absl::Status CheckDraws(absl::Span<const Node> nodes, int index) {
 
 }  // namespace
 
-absl::string_view Name(DrawKind law) {
-  switch (law) {
+absl::string_view Name(DrawKind draw_kind) {
+  switch (draw_kind) {
     case DrawKind::kIndependent:
       return "independent";
     case DrawKind::kWithoutReplacement:

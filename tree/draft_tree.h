@@ -47,7 +47,7 @@ inline constexpr std::array<DrawKind, 3> kDrawKinds = {
     DrawKind::kDeterministic};
 
 // "independent", "without_replacement", "deterministic".
-absl::string_view Name(DrawKind law);
+absl::string_view Name(DrawKind draw_kind);
 
 struct Draw {
   static constexpr int kDropped = -1;
@@ -65,7 +65,7 @@ struct Draw {
 // What one trunk drew at one node, in the order of time.
 struct DrawList {
   int trunk = 0;
-  DrawKind law = DrawKind::kIndependent;
+  DrawKind draw_kind = DrawKind::kIndependent;
   // True if these are another node's draws, used again here.
   bool shared_draws = false;
   // The drafter's whole output for the next token: a distribution, or scores.

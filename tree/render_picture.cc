@@ -57,7 +57,8 @@ std::string Note(const DraftTree& tree, int index) {
     for (const DrawList& list : tree.node(node.parent).lists) {
       const std::string draws = DrawsTo(list, index, node.token);
       if (draws.empty()) continue;
-      lines.push_back(absl::StrCat("trunk ", list.trunk, " ", Name(list.law),
+      lines.push_back(absl::StrCat("trunk ", list.trunk, " ",
+                                   Name(list.draw_kind),
                                    list.shared_draws ? ", shared" : ""));
       lines.push_back(draws);
     }

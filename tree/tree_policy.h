@@ -38,7 +38,7 @@ struct Expansion {
 
 struct PolicyTraits {
   // The draw kinds that the policy can draft with.
-  std::vector<DrawKind> laws;
+  std::vector<DrawKind> draw_kinds;
   // At most one draw a node, at most one expanded child.
   bool chain = false;
   // The number of draws at a node is fixed before the first of them.

@@ -25,8 +25,8 @@ int ChildOf(const std::vector<Node>& nodes, int parent, TokenId token) {
 
 }  // namespace
 
-TrunkTree::TrunkTree(TokenId root, int trunk, DrawKind law)
-    : trunk_(trunk), law_(law), nodes_(1), states_(1) {
+TrunkTree::TrunkTree(TokenId root, int trunk, DrawKind draw_kind)
+    : trunk_(trunk), draw_kind_(draw_kind), nodes_(1), states_(1) {
   nodes_[0].token = root;
 }
 
@@ -78,7 +78,7 @@ void TrunkTree::SetRemaining(int index, Distribution remaining) {
   state.candidate_mass = 0;
   if (state.remaining.empty()) {
     state.open = false;
-  } else if (law_ == DrawKind::kDeterministic) {
+  } else if (draw_kind_ == DrawKind::kDeterministic) {
     state.candidate = state.remaining.Argmax();
     state.candidate_mass = state.proposal->Mass(state.candidate);
   }
@@ -99,7 +99,7 @@ int TrunkTree::AddDraw(int index, TokenId token, Distribution judged_by,
   Check(proposal != nullptr, "a draw at a node without a proposal");
   if (node(index).lists.empty())
     at(index).lists.push_back(
-        {.trunk = trunk_, .law = law_, .proposal = *proposal});
+        {.trunk = trunk_, .draw_kind = draw_kind_, .proposal = *proposal});
   int child = Draw::kDropped;
   if (!dropped) {
     child = ChildOf(nodes_, index, token);
@@ -114,7 +114,7 @@ int TrunkTree::AddDraw(int index, TokenId token, Distribution judged_by,
   }
   at(index).lists.front().draws.push_back(
       {.token = token, .child = child, .proposal = std::move(judged_by)});
-  if (law_ != DrawKind::kIndependent)
+  if (draw_kind_ != DrawKind::kIndependent)
     SetRemaining(index, remaining(index).Without(token));
   return child;
 }
@@ -133,12 +133,12 @@ int TrunkTree::AddProbe(int parent, TokenId token,
 }
 
 void TrunkTree::Prune(absl::Span<const int> keep) {
-  Check(law_ == DrawKind::kDeterministic,
+  Check(draw_kind_ == DrawKind::kDeterministic,
         "only deterministic draws may be pruned");
   std::vector<char> kept(Index(size()), 0);
   for (int index : keep) kept[Index(index)] = 1;
 
-  TrunkTree result(node(0).token, trunk_, law_);
+  TrunkTree result(node(0).token, trunk_, draw_kind_);
   std::vector<int> renamed(Index(size()), 0);
   for (int index = 0; index < size(); ++index) {
     if (kept[Index(index)] == 0) continue;

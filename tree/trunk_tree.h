@@ -16,9 +16,9 @@ namespace banyan {
 
 class TrunkTree {
  public:
-  TrunkTree(TokenId root, int trunk, DrawKind law);
+  TrunkTree(TokenId root, int trunk, DrawKind draw_kind);
 
-  DrawKind law() const { return law_; }
+  DrawKind draw_kind() const { return draw_kind_; }
   int trunk() const { return trunk_; }
   int size() const { return static_cast<int>(nodes_.size()); }
   // Nodes in the order in which they were made; a node has at most one list.
@@ -80,7 +80,7 @@ class TrunkTree {
   void SetRemaining(int index, Distribution remaining);
 
   int trunk_;
-  DrawKind law_;
+  DrawKind draw_kind_;
   std::vector<Node> nodes_;
   std::vector<NodeState> states_;  // beside nodes_
 };

@@ -61,7 +61,9 @@ std::vector<Link> Links(const DraftTree& tree, RowSource& target) {
 class Block : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DrawKind::kIndependent}, .chain = true, .one_list = true};
+    return {.draw_kinds = {DrawKind::kIndependent},
+            .chain = true,
+            .one_list = true};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

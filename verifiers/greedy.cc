@@ -35,10 +35,11 @@ namespace {
 class Greedy : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DrawKind::kDeterministic, DrawKind::kWithoutReplacement,
-                     DrawKind::kIndependent},
-            .exactness = Exactness::kLosslessAtTemperatureZero,
-            .twin = "greedy"};
+    return {
+        .draw_kinds = {DrawKind::kDeterministic, DrawKind::kWithoutReplacement,
+                       DrawKind::kIndependent},
+        .exactness = Exactness::kLosslessAtTemperatureZero,
+        .twin = "greedy"};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

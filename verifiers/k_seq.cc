@@ -85,7 +85,7 @@ double Rho(const Pairs& pairs, int k) {
 class KSeq : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DrawKind::kIndependent},
+    return {.draw_kinds = {DrawKind::kIndependent},
             .one_list = true,
             .fixed_counts = true};
   }

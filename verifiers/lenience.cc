@@ -39,9 +39,10 @@ class Lenience : public Verifier {
       : lenience_(lenience), argmax_(argmax) {}
 
   VerifierTraits traits() const override {
-    return {.laws = {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
-                     DrawKind::kDeterministic},
-            .exactness = Exactness::kLossy};
+    return {
+        .draw_kinds = {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
+                       DrawKind::kDeterministic},
+        .exactness = Exactness::kLossy};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

@@ -31,7 +31,9 @@ namespace {
 class Leviathan : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DrawKind::kIndependent}, .chain = true, .one_list = true};
+    return {.draw_kinds = {DrawKind::kIndependent},
+            .chain = true,
+            .one_list = true};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

@@ -55,8 +55,8 @@ double MassAtPlace(const Distribution& law, int place) {
 }
 
 VerifierTraits LongestPath::traits() const {
-  return {.laws = {DrawKind::kDeterministic, DrawKind::kWithoutReplacement,
-                   DrawKind::kIndependent},
+  return {.draw_kinds = {DrawKind::kDeterministic,
+                         DrawKind::kWithoutReplacement, DrawKind::kIndependent},
           .exactness = Exactness::kLossy};
 }
 

@@ -32,9 +32,10 @@ namespace {
 class Match : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DrawKind::kDeterministic, DrawKind::kWithoutReplacement,
-                     DrawKind::kIndependent},
-            .twin = "match"};
+    return {
+        .draw_kinds = {DrawKind::kDeterministic, DrawKind::kWithoutReplacement,
+                       DrawKind::kIndependent},
+        .twin = "match"};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

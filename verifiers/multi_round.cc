@@ -61,11 +61,12 @@ class MultiRound : public Verifier {
 
   VerifierTraits traits() const override {
     if (shuffled_)
-      return {.laws = {DrawKind::kIndependent, DrawKind::kDeterministic},
+      return {.draw_kinds = {DrawKind::kIndependent, DrawKind::kDeterministic},
               .fixed_counts = true};
-    return {.laws = {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
-                     DrawKind::kDeterministic},
-            .twin = "rounds"};
+    return {
+        .draw_kinds = {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
+                       DrawKind::kDeterministic},
+        .twin = "rounds"};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

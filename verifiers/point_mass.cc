@@ -32,9 +32,10 @@ namespace {
 class PointMass : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DrawKind::kDeterministic, DrawKind::kWithoutReplacement,
-                     DrawKind::kIndependent},
-            .twin = "point_mass"};
+    return {
+        .draw_kinds = {DrawKind::kDeterministic, DrawKind::kWithoutReplacement,
+                       DrawKind::kIndependent},
+        .twin = "point_mass"};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

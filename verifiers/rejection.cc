@@ -74,7 +74,9 @@ double AcceptanceOf(const Draw& draw, const Distribution& p) {
 class Rejection : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DrawKind::kIndependent}, .chain = true, .one_list = true};
+    return {.draw_kinds = {DrawKind::kIndependent},
+            .chain = true,
+            .one_list = true};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

@@ -81,8 +81,8 @@ class Walk {
 class Traversal : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DrawKind::kWithoutReplacement, DrawKind::kIndependent,
-                     DrawKind::kDeterministic},
+    return {.draw_kinds = {DrawKind::kWithoutReplacement,
+                           DrawKind::kIndependent, DrawKind::kDeterministic},
             .own_draws = true};
   }
 

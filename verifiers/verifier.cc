@@ -25,10 +25,11 @@ absl::Status CheckLawful(absl::string_view verifier,
     if (traits.one_list && node.lists.size() > 1)
       return Refuse(verifier, i, "it takes the draws of one trunk");
     for (const DrawList& list : node.lists) {
-      if (std::find(traits.laws.begin(), traits.laws.end(), list.law) ==
-          traits.laws.end())
-        return Refuse(verifier, i,
-                      absl::StrCat("it takes no ", Name(list.law), " draws"));
+      if (std::find(traits.draw_kinds.begin(), traits.draw_kinds.end(),
+                    list.draw_kind) == traits.draw_kinds.end())
+        return Refuse(
+            verifier, i,
+            absl::StrCat("it takes no ", Name(list.draw_kind), " draws"));
       if (traits.chain && list.draws.size() > 1)
         return Refuse(verifier, i, "it takes one draw a node");
       if (traits.own_draws && list.shared_draws)

@@ -16,7 +16,7 @@ namespace banyan {
 
 struct VerifierTraits {
   // The draw kinds that it judges, the preferred one first.
-  std::vector<DrawKind> laws;
+  std::vector<DrawKind> draw_kinds;
   Exactness exactness = Exactness::kLossless;
   // What else the tree must be.
   bool chain = false;         // at most one draw a node

@@ -31,8 +31,8 @@ namespace {
 class WithoutReplacement : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DrawKind::kWithoutReplacement, DrawKind::kIndependent,
-                     DrawKind::kDeterministic},
+    return {.draw_kinds = {DrawKind::kWithoutReplacement,
+                           DrawKind::kIndependent, DrawKind::kDeterministic},
             .twin = "rounds"};
   }
 

@@ -85,11 +85,11 @@ DrafterTraits InnerDrafters::Traits() const {
     whole.probes += own.probes;
   }
   whole.taps.assign(taps.begin(), taps.end());
-  for (DrawKind law : kDrawKinds)
+  for (DrawKind draw_kind : kDrawKinds)
     if (std::all_of(parts_.begin(), parts_.end(), [&](const auto& part) {
-          return part->Gives(law) || part->only_ranks();
+          return part->Gives(draw_kind) || part->only_ranks();
         }))
-      whole.laws.push_back(law);
+      whole.draw_kinds.push_back(draw_kind);
   return whole;
 }
 
@@ -168,7 +168,8 @@ absl::Status InnerSessions::AnswerWith(int part,
       const InnerSession& own = *questions[i].part;
       const Distribution& said = *own.answer(questions[i].nodes[j]);
       answers[i][places[i][j]] =
-          said.empty() || own.drafter().Gives(choices[i].request->tree->law())
+          said.empty() ||
+                  own.drafter().Gives(choices[i].request->tree->draw_kind())
               ? said
               : Distribution::OneHot(said.vocab_size(), said.Argmax());
     }
@@ -177,8 +178,8 @@ absl::Status InnerSessions::AnswerWith(int part,
 
 void InnerSessions::Start(const TrunkTree& tree) {
   for (InnerSession& part : parts_)
-    part.Start(tree, part.drafter().Gives(tree.law())
-                         ? tree.law()
+    part.Start(tree, part.drafter().Gives(tree.draw_kind())
+                         ? tree.draw_kind()
                          : DrawKind::kDeterministic);
 }
 

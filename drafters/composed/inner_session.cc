@@ -26,8 +26,8 @@ bool InnerSession::Reaches(const Context& context, int depth) const {
          drafter_->traits().longest_text;
 }
 
-void InnerSession::Start(const TrunkTree& of, DrawKind law) {
-  tree_ = TrunkTree(of.node(0).token, of.trunk(), law);
+void InnerSession::Start(const TrunkTree& of, DrawKind draw_kind) {
+  tree_ = TrunkTree(of.node(0).token, of.trunk(), draw_kind);
   answers_.clear();
 }
 

@@ -50,7 +50,7 @@ class InnerSession {
 
   // Begins a drafting: a bare root, with the draw kind `law` below it. All else
   // is forgotten.
-  void Start(const TrunkTree& of, DrawKind law);
+  void Start(const TrunkTree& of, DrawKind draw_kind);
   const TrunkTree& tree() const { return tree_; }
   // The node with the path of `node` in `of`, and a node's child with this
   // token. Either is made where it is not there.

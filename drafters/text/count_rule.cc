@@ -75,10 +75,11 @@ void CountRule::LeaveOutBanned(CountRow& counts) const {
 }
 
 absl::StatusOr<Distribution> CountRule::Apply(
-    DrawKind law, CountRow counts, absl::Span<const TokenId> history,
+    DrawKind draw_kind, CountRow counts, absl::Span<const TokenId> history,
     absl::Span<const TokenId> path) const {
   if (!banned_.empty()) LeaveOutBanned(counts);
-  const bool as_they_are = law == DrawKind::kDeterministic || keeps_counts_;
+  const bool as_they_are =
+      draw_kind == DrawKind::kDeterministic || keeps_counts_;
   if (as_they_are || counts.tokens.empty())
     return ToDistribution(std::move(counts));
   const int vocab_size = counts.vocab_size;

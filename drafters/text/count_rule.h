@@ -37,7 +37,7 @@ class CountRule {
   // after `history` and `path`, or for deterministic draws the counts as
   // scores. Banned tokens are left out of either; empty if nothing is left.
   // Fails as SamplingRule::Apply.
-  absl::StatusOr<Distribution> Apply(DrawKind law, CountRow counts,
+  absl::StatusOr<Distribution> Apply(DrawKind draw_kind, CountRow counts,
                                      absl::Span<const TokenId> history,
                                      absl::Span<const TokenId> path) const;
 

@@ -46,11 +46,12 @@ CountRow RowOf(const DraftPlan& plan, int node, int vocab_size) {
 
 PlanDrafter::PlanDrafter(int vocab_size, const std::optional<CountRule>& rule,
                          CarriedState* carried)
-    : Drafter({.laws = rule.has_value()
-                           ? EveryDrawKind()
-                           : std::vector<DrawKind>{DrawKind::kDeterministic},
-               .proposes_ahead = true},
-              carried),
+    : Drafter(
+          {.draw_kinds = rule.has_value()
+                             ? EveryDrawKind()
+                             : std::vector<DrawKind>{DrawKind::kDeterministic},
+           .proposes_ahead = true},
+          carried),
       vocab_size_(vocab_size),
       rule_(rule) {}
 
@@ -97,7 +98,7 @@ absl::StatusOr<std::vector<Proposals>> PlanDrafter::Propose(
         CountRow row = {.vocab_size = vocab_size_};
         if (at >= 0) row = RowOf(plan, at, vocab_size_);
         if (rule_.has_value())
-          return rule_->Apply(request.tree->law(), std::move(row),
+          return rule_->Apply(request.tree->draw_kind(), std::move(row),
                               request.context->tokens, path);
         return Distribution::Sparse(vocab_size_, std::move(row.tokens),
                                     std::move(row.values));

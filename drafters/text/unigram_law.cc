@@ -41,12 +41,12 @@ const CountRow& UnigramLaw::Seen() {
 }
 
 absl::StatusOr<Distribution> UnigramLaw::After(
-    DrawKind law, absl::Span<const TokenId> history,
+    DrawKind draw_kind, absl::Span<const TokenId> history,
     absl::Span<const TokenId> path) {
-  if (rule_.reads_text()) return rule_.Apply(law, Seen(), history, path);
-  Distribution& made = law == DrawKind::kDeterministic ? scores_ : law_;
+  if (rule_.reads_text()) return rule_.Apply(draw_kind, Seen(), history, path);
+  Distribution& made = draw_kind == DrawKind::kDeterministic ? scores_ : law_;
   if (made.vocab_size() == 0) {
-    BANYAN_ASSIGN_OR_RETURN(made, rule_.Apply(law, Seen(), {}, {}));
+    BANYAN_ASSIGN_OR_RETURN(made, rule_.Apply(draw_kind, Seen(), {}, {}));
   }
   return made;
 }

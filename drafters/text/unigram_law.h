@@ -28,7 +28,7 @@ class UnigramLaw {
 
   // Returns the proposal after `history` and `path`. Made once for draws and
   // once for ranking, unless the rule reads the text.
-  absl::StatusOr<Distribution> After(DrawKind law,
+  absl::StatusOr<Distribution> After(DrawKind draw_kind,
                                      absl::Span<const TokenId> history,
                                      absl::Span<const TokenId> path);
 

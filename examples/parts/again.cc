@@ -19,7 +19,7 @@ namespace {
 class Again : public banyan::Drafter {
  public:
   Again(int vocab_size, double share)
-      : Drafter({.laws = banyan::EveryDrawKind()}, /*carried=*/nullptr),
+      : Drafter({.draw_kinds = banyan::EveryDrawKind()}, /*carried=*/nullptr),
         size_(static_cast<std::size_t>(vocab_size)),
         share_(share) {}
 
@@ -64,7 +64,7 @@ absl::StatusOr<std::unique_ptr<banyan::Drafter>> Build(
 banyan::DrafterRow AgainRow() {
   return {.name = "again",
           .sentence = "The last token once more.",
-          .laws = banyan::EveryDrawKind(),
+          .draw_kinds = banyan::EveryDrawKind(),
           .build = Build,
           .examples = {"{}", "{share: 0.9}"}};
 }

@@ -27,9 +27,9 @@ class FirstDraws : public banyan::Verifier {
   explicit FirstDraws(int most) : most_(static_cast<std::size_t>(most)) {}
 
   banyan::VerifierTraits traits() const override {
-    return {.laws = {banyan::DrawKind::kWithoutReplacement,
-                     banyan::DrawKind::kIndependent,
-                     banyan::DrawKind::kDeterministic}};
+    return {.draw_kinds = {banyan::DrawKind::kWithoutReplacement,
+                           banyan::DrawKind::kIndependent,
+                           banyan::DrawKind::kDeterministic}};
   }
 
   banyan::Verdict Verify(const banyan::DraftTree& tree,

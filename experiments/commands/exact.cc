@@ -116,7 +116,7 @@ void PrintText(const LawFile& file, const ExactLaw& law) {
   for (std::size_t i = 0; i < method.trunks.size(); ++i)
     std::cout << "trunk " << i << ": drafter " << method.trunks[i].drafter_name
               << ", policy " << method.trunks[i].policy_name << ", "
-              << Name(method.trunks[i].law) << " draws\n";
+              << Name(method.trunks[i].draw_kind) << " draws\n";
   if (!file.control.empty())
     std::cout << "control " << file.control << " (broken on purpose)\n";
   std::cout << "\n";

@@ -96,9 +96,9 @@ void AddTwin(absl::string_view twin, Row& row) {
     row.facts.push_back(absl::StrCat("on a device alone: ", twin));
 }
 
-void AddLaws(const std::vector<DrawKind>& laws, Row& row) {
+void AddDrawKinds(const std::vector<DrawKind>& draw_kinds, Row& row) {
   std::vector<std::string> names;
-  for (DrawKind law : laws) names.emplace_back(Name(law));
+  for (DrawKind draw_kind : draw_kinds) names.emplace_back(Name(draw_kind));
   row.Add("draws", names, "draws: ");
 }
 
@@ -110,8 +110,8 @@ absl::StatusOr<Rows> Policies() {
                             ParseYaml(SectionOf(row.name, row.examples.front()),
                                       std::string(row.name)));
     BANYAN_ASSIGN_OR_RETURN(PolicyChoice choice, BuildPolicy(params));
-    AddLaws(choice.policy->traits().laws,
-            rows.emplace_back(row.name, row.sentence));
+    AddDrawKinds(choice.policy->traits().draw_kinds,
+                 rows.emplace_back(row.name, row.sentence));
     rows.back().Add("fixed_shape", row.plan != nullptr, "fixed shape");
     AddTwin(choice.policy->twin().name, rows.back());
     rows.back().AddKeys(KeysOf(row));
@@ -131,7 +131,7 @@ absl::StatusOr<Rows> Verifiers() {
                             BuildVerifier(params));
     const VerifierTraits traits = verifier->traits();
     Row& entry = rows.emplace_back(row.name, row.sentence);
-    AddLaws(traits.laws, entry);
+    AddDrawKinds(traits.draw_kinds, entry);
     entry.json["exactness"] = Name(traits.exactness);
     entry.facts.emplace_back(Name(traits.exactness));
     entry.Add("chains_only", traits.chain, "chains only");
@@ -159,7 +159,7 @@ Rows Drafters() {
   Rows rows;
   Workbench bench = AnyBench();
   for (const DrafterRow& row : DrafterCatalogue()) {
-    AddLaws(row.laws, rows.emplace_back(row.name, row.sentence));
+    AddDrawKinds(row.draw_kinds, rows.emplace_back(row.name, row.sentence));
     AddTwin(row.twin, rows.back());
     rows.back().AddKeys(KeysOf(row, bench));
     for (absl::string_view example : row.examples)

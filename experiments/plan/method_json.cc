@@ -13,7 +13,7 @@ JsonValue TrunksToJson(const Method& method) {
   for (const Trunk& trunk : method.trunks)
     trunks.Add({{"drafter", trunk.drafter_name},
                 {"policy", trunk.policy_name},
-                {"draws", std::string(Name(trunk.law))}});
+                {"draws", std::string(Name(trunk.draw_kind))}});
   return trunks;
 }
 

@@ -50,10 +50,10 @@ class UndemandingVerifier : public Verifier {
     traits.fixed_counts = false;
     traits.own_draws = false;
     // Its own first: it prefers them.
-    for (const DrawKind law : kDrawKinds)
-      if (std::find(traits.laws.begin(), traits.laws.end(), law) ==
-          traits.laws.end())
-        traits.laws.push_back(law);
+    for (const DrawKind draw_kind : kDrawKinds)
+      if (std::find(traits.draw_kinds.begin(), traits.draw_kinds.end(),
+                    draw_kind) == traits.draw_kinds.end())
+        traits.draw_kinds.push_back(draw_kind);
     return traits;
   }
 

@@ -22,10 +22,10 @@ namespace banyan {
 namespace {
 
 const std::vector<DrawKind>& AllLaws() {
-  static const auto& laws = *new std::vector<DrawKind>{
+  static const auto& draw_kinds = *new std::vector<DrawKind>{
       DrawKind::kIndependent, DrawKind::kWithoutReplacement,
       DrawKind::kDeterministic};
-  return laws;
+  return draw_kinds;
 }
 
 std::vector<double> ToRow(const Distribution& law) {
@@ -42,7 +42,7 @@ class WrongResidual : public Verifier {
  public:
   explicit WrongResidual(ResidualMistake mistake) : mistake_(mistake) {}
 
-  VerifierTraits traits() const override { return {.laws = AllLaws()}; }
+  VerifierTraits traits() const override { return {.draw_kinds = AllLaws()}; }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,
                  const Chance& chance) const override {
@@ -74,7 +74,7 @@ class WrongResidual : public Verifier {
 
 class DrawsAgain : public Verifier {
  public:
-  VerifierTraits traits() const override { return {.laws = AllLaws()}; }
+  VerifierTraits traits() const override { return {.draw_kinds = AllLaws()}; }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,
                  const Chance& chance) const override {
@@ -92,7 +92,9 @@ class DrawsAgain : public Verifier {
 class StopsEarly : public Verifier {
  public:
   VerifierTraits traits() const override {
-    return {.laws = {DrawKind::kIndependent}, .chain = true, .one_list = true};
+    return {.draw_kinds = {DrawKind::kIndependent},
+            .chain = true,
+            .one_list = true};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,
@@ -138,7 +140,7 @@ class WrongTraversal : public Verifier {
   explicit WrongTraversal(TraversalMistake mistake) : mistake_(mistake) {}
 
   VerifierTraits traits() const override {
-    return {.laws = AllLaws(), .own_draws = true};
+    return {.draw_kinds = AllLaws(), .own_draws = true};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

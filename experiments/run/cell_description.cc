@@ -107,7 +107,7 @@ void DescribeMethod(const ExperimentCell& cell, const Method& method,
     records::Trunk& to = *out.add_trunks();
     to.set_drafter(trunk.drafter_name);
     to.set_policy(trunk.policy_name);
-    to.set_draws(ToRecord(trunk.law));
+    to.set_draws(ToRecord(trunk.draw_kind));
     to.set_carries_state(trunk.drafter->carried() != nullptr);
     const std::size_t drafter =
         DrafterOf(cell, static_cast<std::size_t>(out.trunks_size()) - 1);

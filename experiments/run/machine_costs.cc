@@ -194,8 +194,8 @@ absl::StatusOr<MachineCosts> MeasureCosts(
                 .passes[static_cast<std::size_t>(target - plan.targets.begin())]
                 .ms));
     LevelMs& level = costs.levels.emplace_back();
-    level.draws =
-        std::string(Name(cell.method.decoder->method().trunks.front().law));
+    level.draws = std::string(
+        Name(cell.method.decoder->method().trunks.front().draw_kind));
     if (outline) continue;
     BANYAN_ASSIGN_OR_RETURN(level.ms, TimeLevel(cell, run.prompts, passes));
   }

@@ -17,7 +17,7 @@ void AddList(const DrawList& list, int node, double overlap,
   records::DrawList& to = *out.add_lists();
   to.set_node(node);
   to.set_trunk(list.trunk);
-  to.set_draws(ToRecord(list.law));
+  to.set_draws(ToRecord(list.draw_kind));
   to.set_shared(list.shared_draws);
   to.set_overlap(overlap);
   for (const Draw& draw : list.draws) {
@@ -47,8 +47,8 @@ void AddTree(const DraftTree& tree, const TargetFacts& facts,
 
 }  // namespace
 
-records::DrawKind ToRecord(DrawKind law) {
-  switch (law) {
+records::DrawKind ToRecord(DrawKind draw_kind) {
+  switch (draw_kind) {
     case DrawKind::kIndependent:
       return records::INDEPENDENT;
     case DrawKind::kWithoutReplacement:

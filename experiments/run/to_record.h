@@ -9,7 +9,7 @@
 
 namespace banyan {
 
-records::DrawKind ToRecord(DrawKind law);
+records::DrawKind ToRecord(DrawKind draw_kind);
 records::Stop ToRecord(StopReason reason);
 
 // Adds a round, with its emitted tokens and what the target says of them.

@@ -269,7 +269,7 @@ absl::StatusOr<Calibration> Calibrate(
   const Trunk& trunk = method.trunks.front();
   Calibration out = {.drafter = trunk.drafter_name,
                      .verifier = method.verifier_name,
-                     .law = std::string(Name(trunk.law)),
+                     .law = std::string(Name(trunk.draw_kind)),
                      .temperature = method.rule.options().temperature};
   LoadedMethod heads;
   if (const int count = trunk.drafter->traits().depth_heads; count > 0) {

@@ -34,7 +34,7 @@ Shape ThreeLevels(int nodes) {
 }
 
 TrunkTree DraftedTree(const MadeUpLaws& laws, bool dense,
-                      const TreePolicy& policy, DrawKind law,
+                      const TreePolicy& policy, DrawKind draw_kind,
                       std::uint32_t round) {
   constexpr int kNoLimit = 1 << 20;
   MadeUpDrafter drafter(laws, dense);
@@ -42,8 +42,8 @@ TrunkTree DraftedTree(const MadeUpLaws& laws, bool dense,
   SeededSource random(1);
   const Context context = RoundContext(round);
   absl::StatusOr<TrunkTree> tree = DraftTrunk(
-      {drafter, *session, policy, law, 0}, context, {.max_depth = kNoLimit},
-      Chance(random, context.prompt, context.round));
+      {drafter, *session, policy, draw_kind, 0}, context,
+      {.max_depth = kNoLimit}, Chance(random, context.prompt, context.round));
   Check(tree.ok(), "a made-up drafter does not fail");
   return *std::move(tree);
 }

@@ -22,7 +22,7 @@ Shape ThreeLevels(int nodes);
 
 // One trunk's tree of round `round`, drawn by a SeededSource.
 TrunkTree DraftedTree(const MadeUpLaws& laws, bool dense,
-                      const TreePolicy& policy, DrawKind law,
+                      const TreePolicy& policy, DrawKind draw_kind,
                       std::uint32_t round);
 
 }  // namespace banyan

@@ -35,22 +35,22 @@ namespace {
 
 constexpr int kHistories[] = {512, 4096};
 
-std::unique_ptr<Drafter> MakeNGram(int history, DrawKind law) {
-  const bool greedy = law == DrawKind::kDeterministic;
+std::unique_ptr<Drafter> MakeNGram(int history, DrawKind draw_kind) {
+  const bool greedy = draw_kind == DrawKind::kDeterministic;
   return std::make_unique<NGram>(
       kTextVocabSize, NGramOptions{.history = history},
       SamplingRule({.temperature = greedy ? 0.0 : 1.0}));
 }
 
-std::unique_ptr<Drafter> MakeCopy(int history, DrawKind /*law*/) {
+std::unique_ptr<Drafter> MakeCopy(int history, DrawKind /*draw_kind*/) {
   return std::make_unique<Copy>(kTextVocabSize,
                                 CopyOptions{.history = history});
 }
 
 struct Case {
   const char* name;
-  std::unique_ptr<Drafter> (*make)(int history, DrawKind law);
-  DrawKind law;
+  std::unique_ptr<Drafter> (*make)(int history, DrawKind draw_kind);
+  DrawKind draw_kind;
 };
 
 constexpr Case kCases[] = {
@@ -61,7 +61,7 @@ constexpr Case kCases[] = {
 
 void TimeRound(benchmark::State& state, const Case& drafter_case, int history) {
   const std::unique_ptr<Drafter> drafter =
-      drafter_case.make(history, drafter_case.law);
+      drafter_case.make(history, drafter_case.draw_kind);
   const FixedShape policy(Shape::Chain(8));
   SeededSource random(1);
   Context context;
@@ -70,14 +70,14 @@ void TimeRound(benchmark::State& state, const Case& drafter_case, int history) {
     context.tokens.push_back(TextAt(length++));
   const std::unique_ptr<DraftSession> session = drafter->NewSession();
   Check(session->Begin(context).ok(), "a text can be begun");
-  const TrunkTree bare(0, 0, drafter_case.law);
+  const TrunkTree bare(0, 0, drafter_case.draw_kind);
   const DraftTree tree_observed =
       Merge({&bare, 1});  // none of them looks at it
   const Verdict verdict;
   double drafted = 0;
   for (auto _ : state) {
     absl::StatusOr<TrunkTree> tree = DraftTrunk(
-        {*drafter, *session, policy, drafter_case.law, 0}, context,
+        {*drafter, *session, policy, drafter_case.draw_kind, 0}, context,
         {.max_depth = 100}, Chance(random, context.prompt, context.round));
     Check(tree.ok(), "these drafters do not fail");
     drafted += tree->size() - 1;

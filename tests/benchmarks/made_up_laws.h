@@ -53,7 +53,7 @@ class MadeUpLaws {
 class MadeUpDrafter : public Drafter {
  public:
   MadeUpDrafter(const MadeUpLaws& laws, bool dense)
-      : Drafter({.laws = EveryDrawKind()}, /*carried=*/nullptr),
+      : Drafter({.draw_kinds = EveryDrawKind()}, /*carried=*/nullptr),
         laws_(laws),
         dense_(dense) {}
 

@@ -125,13 +125,13 @@ void TimeRound(benchmark::State& state, bool with_tree) {
   const std::vector<std::vector<TokenId>> texts = Texts(*index);
   Rest drafter(index, index->manifest().vocab_size, {}, SamplingRule());
   const BestFirst policy({.budget = kNodes});
-  const DrawKind law = DrawKind::kDeterministic;
+  const DrawKind draw_kind = DrawKind::kDeterministic;
   SeededSource random(1);
   Context context;
   context.tokens = texts.front();
   const std::unique_ptr<DraftSession> session = drafter.NewSession();
   Check(session->Begin(context).ok(), "a text can be begun");
-  const TrunkTree bare(0, 0, law);
+  const TrunkTree bare(0, 0, draw_kind);
   const DraftTree observed = Merge({&bare, 1});  // it does not look at it
   const Verdict verdict;
   double drafted = 0;
@@ -143,7 +143,7 @@ void TimeRound(benchmark::State& state, bool with_tree) {
           "a round can be observed");
     if (!with_tree) continue;
     const absl::StatusOr<TrunkTree> tree = DraftTrunk(
-        {drafter, *session, policy, law, 0}, context, {.max_depth = 100},
+        {drafter, *session, policy, draw_kind, 0}, context, {.max_depth = 100},
         Chance(random, context.prompt, context.round));
     Check(tree.ok(), "a plan does not fail");
     drafted += tree->size() - 1;

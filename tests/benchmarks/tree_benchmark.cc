@@ -28,7 +28,7 @@ constexpr int kSizes[] = {64, 256, 1024};
 struct Growth {
   const char* name;
   std::unique_ptr<TreePolicy> (*policy)(int nodes);
-  DrawKind law;
+  DrawKind draw_kind;
 };
 
 std::unique_ptr<TreePolicy> Expansion(int nodes) {
@@ -54,7 +54,8 @@ void TimeGrow(benchmark::State& state, const Growth& growth, int nodes,
   std::uint32_t round = 0;
   int made = 0;
   for (auto _ : state)
-    made += DraftedTree(laws, dense, *policy, growth.law, ++round).size() - 1;
+    made +=
+        DraftedTree(laws, dense, *policy, growth.draw_kind, ++round).size() - 1;
   state.counters["nodes"] = {static_cast<double>(made),
                              benchmark::Counter::kAvgIterations};
 }

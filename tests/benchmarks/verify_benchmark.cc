@@ -85,7 +85,7 @@ DraftTree TreeFor(const VerifierTraits& traits, const MadeUpLaws& laws,
                   bool dense) {
   const Shape shape = traits.chain ? Shape::Chain(kNodes) : ThreeLevels(kNodes);
   const TrunkTree grown = DraftedTree(laws, dense, FixedShape(shape),
-                                      traits.laws.front(), /*round=*/0);
+                                      traits.draw_kinds.front(), /*round=*/0);
   return Merge({&grown, 1});
 }
 

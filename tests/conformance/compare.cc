@@ -73,10 +73,10 @@ ExactLaw OneRound(const Pairing& pairing, int horizon) {
 
 Pairing One(std::shared_ptr<TableModel> target, std::string verifier,
             std::string policy, std::shared_ptr<TableModel> drafter,
-            DrawKind law) {
+            DrawKind draw_kind) {
   return {.target = std::move(target),
           .verifier = std::move(verifier),
-          .trunks = {{std::move(policy), std::move(drafter), law}}};
+          .trunks = {{std::move(policy), std::move(drafter), draw_kind}}};
 }
 
 double UpperBound(const Pairing& pairing) {

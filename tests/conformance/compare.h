@@ -19,7 +19,7 @@ ExactLaw OneRound(const Pairing& pairing, int horizon = 3);
 // A pairing of one trunk.
 Pairing One(std::shared_ptr<TableModel> target, std::string verifier,
             std::string policy, std::shared_ptr<TableModel> drafter,
-            DrawKind law = DrawKind::kIndependent);
+            DrawKind draw_kind = DrawKind::kIndependent);
 
 // 1 + sum over strings s of min(P(s), Pr[s in the tree]): what no scheme on the
 // pairing's trees can exceed in expected tokens (the one after the path

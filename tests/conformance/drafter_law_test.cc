@@ -57,9 +57,9 @@ TEST_P(EveryDrafter, KeepsTheTargetLawUnderEveryLosslessVerifier) {
     DrafterProof proof(size, temperature);
     for (const std::string& verifier : LosslessVerifiers(temperature))
       for (const char* policy : kPolicies)
-        for (DrawKind law : kDrawKinds)
-          proof.Prove({drafter, verifier, policy, law}, proof.Make(drafter),
-                      tally);
+        for (DrawKind draw_kind : kDrawKinds)
+          proof.Prove({drafter, verifier, policy, draw_kind},
+                      proof.Make(drafter), tally);
     // One that reads the target's rows has nothing to say before it read some;
     // one that rewrites drafts first what begins a text, which here nothing can
     // say, and of two letters hardly any stands in the prompt once.
@@ -80,7 +80,8 @@ TEST_P(EveryDrafter, GivesTheLawsOfItsRow) {
   int rows = 0;
   for (const DrafterRow& row : DrafterCatalogue())
     if (row.name == name) {
-      EXPECT_EQ(DrafterProof(size, 1).Make(drafter)->traits().laws, row.laws);
+      EXPECT_EQ(DrafterProof(size, 1).Make(drafter)->traits().draw_kinds,
+                row.draw_kinds);
       ++rows;
     }
   EXPECT_EQ(rows, 1);
@@ -162,8 +163,8 @@ TEST(DrafterLaw, IsKeptWithWhatAnEarlierPromptLeft) {
     DrafterProof proof({2, 1, 4, 200'000, true}, 1);
     ASSERT_NE(proof.Make(spec)->carried(), nullptr);
     for (const std::string& verifier : LosslessVerifiers(1))
-      for (DrawKind law : kDrawKinds)
-        proof.Prove({spec, verifier, "expansion {branching: [2, 1]}", law,
+      for (DrawKind draw_kind : kDrawKinds)
+        proof.Prove({spec, verifier, "expansion {branching: [2, 1]}", draw_kind,
                      /*kind=*/"carried"},
                     std::make_unique<AfterAnEarlierPrompt>(proof, spec), tally);
     EXPECT_GE(proof.accepted(), 5) << spec;
@@ -183,10 +184,10 @@ TEST(DrafterLaw, IsKeptWithoutACommonToken) {
     ASSERT_TRUE(other.map->common().empty());
     const SamplingRule rule({.temperature = temperature});
     for (const std::string& verifier : LosslessVerifiers(temperature))
-      for (DrawKind law : kDrawKinds) {
-        proof.Prove({"common_tokens", verifier, "chain {gamma: 2}", law},
+      for (DrawKind draw_kind : kDrawKinds) {
+        proof.Prove({"common_tokens", verifier, "chain {gamma: 2}", draw_kind},
                     std::make_unique<CommonTokens>(2, other, rule), tally);
-        proof.Prove({"retokenized", verifier, "chain {gamma: 2}", law},
+        proof.Prove({"retokenized", verifier, "chain {gamma: 2}", draw_kind},
                     std::make_unique<Retokenized>(2, other, 4), tally);
       }
     EXPECT_EQ(proof.accepted(), 0);

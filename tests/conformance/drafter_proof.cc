@@ -197,10 +197,11 @@ std::unique_ptr<Drafter> DrafterProof::Make(const std::string& spec) {
 void DrafterProof::Prove(const DrafterPairing& pairing,
                          std::unique_ptr<Drafter> drafter, Tally& tally) {
   std::vector<Trunk> trunks;
-  trunks.push_back(TrunkOf(std::move(drafter), pairing.policy, pairing.law));
+  trunks.push_back(
+      TrunkOf(std::move(drafter), pairing.policy, pairing.draw_kind));
   const absl::StatusOr<Proof> proof = banyan::Prove(
       {.what = absl::StrCat(pairing.drafter, " + ", pairing.policy, " ",
-                            Name(pairing.law), " + ", pairing.verifier,
+                            Name(pairing.draw_kind), " + ", pairing.verifier,
                             ", temperature ", sampling_.temperature),
        .target = target_,
        .size = size_,

@@ -27,7 +27,7 @@ struct DrafterPairing {
   std::string drafter;
   std::string verifier;
   std::string policy;
-  DrawKind law;
+  DrawKind draw_kind;
   std::string kind = "drafter";  // in the proof record
 };
 

@@ -34,8 +34,8 @@ Case At(int seed) {
 
 double Tokens(const Case& at, const std::string& verifier,
               const std::string& policy,
-              DrawKind law = DrawKind::kIndependent) {
-  return OneRound(One(at.target, verifier, policy, at.drafter, law))
+              DrawKind draw_kind = DrawKind::kIndependent) {
+  return OneRound(One(at.target, verifier, policy, at.drafter, draw_kind))
       .expected_tokens_per_round;
 }
 
@@ -84,11 +84,11 @@ TEST(Efficiency, WithoutReplacementIsNeverBelowMultiRound) {
 TEST(Efficiency, TraversalIsNeverBelowMultiRoundOnTheSameTree) {
   double gain = 0;
   for (int seed = 1; seed <= kSeeds; ++seed) {
-    for (DrawKind law :
+    for (DrawKind draw_kind :
          {DrawKind::kIndependent, DrawKind::kWithoutReplacement}) {
       const char* policy = "expansion {branching: [2, 1]}";
-      const double leaves = Tokens(At(seed), "traversal", policy, law);
-      const double rounds = Tokens(At(seed), "multi_round", policy, law);
+      const double leaves = Tokens(At(seed), "traversal", policy, draw_kind);
+      const double rounds = Tokens(At(seed), "multi_round", policy, draw_kind);
       EXPECT_GE(leaves, rounds - kRounding) << seed;
       gain += leaves - rounds;
     }

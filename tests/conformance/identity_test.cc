@@ -111,13 +111,14 @@ TEST(Identity, RandomOrderChangesNothingForDrawsOfOneDrafter) {
 
 TEST(Identity, MatchAndPointMassHaveOneLawAndOneAcceptance) {
   for (int seed = 1; seed <= 5; ++seed)
-    for (DrawKind law : {DrawKind::kIndependent, DrawKind::kDeterministic})
+    for (DrawKind draw_kind :
+         {DrawKind::kIndependent, DrawKind::kDeterministic})
       ExpectSame(
           OneRound(One(Target(seed), "match", "expansion {branching: [2, 1]}",
-                       Target(seed + 10), law)),
+                       Target(seed + 10), draw_kind)),
           OneRound(One(Target(seed), "point_mass",
                        "expansion {branching: [2, 1]}", Target(seed + 10),
-                       law)),
+                       draw_kind)),
           "match and point_mass");
 }
 

@@ -73,14 +73,14 @@ TEST_P(EveryVerifier, KeepsTheTargetLawWithEveryLawfulPolicy) {
   const auto& [verifier, size] = GetParam();
   Tally tally;
   for (const std::string& policy : PolicySpecs()) {
-    for (DrawKind law : kLaws) {
+    for (DrawKind draw_kind : kLaws) {
       // With zeros the drafter's support misses tokens of the target.
       for (bool zeros : {false, true}) {
         const auto drafter =
             Toy({.vocab_size = size.letters, .seed = 2, .zeros = zeros});
         Prove({.target = Toy({.vocab_size = size.letters, .seed = 1}),
                .verifier = verifier,
-               .trunks = {{policy, drafter, law}},
+               .trunks = {{policy, drafter, draw_kind}},
                .sampling = {.temperature = Temperature(verifier)}},
               size, tally);
       }

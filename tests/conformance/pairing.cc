@@ -25,9 +25,9 @@ namespace {
 
 absl::StatusOr<Trunk> BuildTrunk(const TrunkSpec& spec, const Method& method) {
   std::string policy = Section(spec.policy);
-  if (spec.law.has_value()) {
+  if (spec.draw_kind.has_value()) {
     policy.pop_back();
-    absl::StrAppend(&policy, ", draws: ", Name(*spec.law), "}");
+    absl::StrAppend(&policy, ", draws: ", Name(*spec.draw_kind), "}");
   }
   BANYAN_ASSIGN_OR_RETURN(const Params section, ParseYaml(policy, spec.policy));
   return MakeTrunk("small_model",
@@ -84,7 +84,8 @@ std::string Describe(const Pairing& pairing) {
   std::string text = pairing.verifier;
   for (const TrunkSpec& spec : pairing.trunks) {
     absl::StrAppend(&text, " + ", spec.policy);
-    if (spec.law.has_value()) absl::StrAppend(&text, " ", Name(*spec.law));
+    if (spec.draw_kind.has_value())
+      absl::StrAppend(&text, " ", Name(*spec.draw_kind));
   }
   if (pairing.sampling.temperature != 1)
     absl::StrAppend(&text, ", temperature ", pairing.sampling.temperature);

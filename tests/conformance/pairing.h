@@ -21,7 +21,7 @@ namespace banyan {
 struct TrunkSpec {
   std::string policy;  // "chain {gamma: 2}"
   std::shared_ptr<TableModel> model;
-  std::optional<DrawKind> law;  // left out: the verifier's preference
+  std::optional<DrawKind> draw_kind;  // left out: the verifier's preference
 };
 
 struct Pairing {

@@ -128,9 +128,9 @@ std::unique_ptr<Drafter> WithProbes(std::unique_ptr<Drafter> drafter) {
 // Returns the largest error of the output distribution against the table's,
 // when `target` scores the rows.
 double Error(const Model& target, std::unique_ptr<Drafter> drafter,
-             const std::string& verifier, DrawKind law) {
+             const std::string& verifier, DrawKind draw_kind) {
   std::vector<Trunk> trunks;
-  trunks.push_back(TrunkOf(std::move(drafter), "chain {gamma: 2}", law));
+  trunks.push_back(TrunkOf(std::move(drafter), "chain {gamma: 2}", draw_kind));
   absl::StatusOr<Decoder> decoder =
       WithTrunks(target, verifier, std::move(trunks));
   EXPECT_TRUE(decoder.ok()) << decoder.status();
@@ -143,21 +143,21 @@ double Error(const Model& target, std::unique_ptr<Drafter> drafter,
 }
 
 TEST(ProbeLaw, IsKeptBesideEveryKindOfDraw) {
-  for (const DrawKind law : kDrawKinds)
-    EXPECT_LE(Error(*Table(), WithProbes(OwnModel()), "multi_round", law),
+  for (const DrawKind draw_kind : kDrawKinds)
+    EXPECT_LE(Error(*Table(), WithProbes(OwnModel()), "multi_round", draw_kind),
               kRounding)
-        << Name(law);
+        << Name(draw_kind);
 }
 
 TEST(ProbeLaw, IsOffWhereOtherRowsSeeProbes) {
   const MaskedByPosition leaking(Table());
-  for (const DrawKind law : kDrawKinds) {
-    EXPECT_GT(Error(leaking, WithProbes(OwnModel()), "multi_round", law),
+  for (const DrawKind draw_kind : kDrawKinds) {
+    EXPECT_GT(Error(leaking, WithProbes(OwnModel()), "multi_round", draw_kind),
               kCaught)
-        << Name(law);
+        << Name(draw_kind);
     // Without probes a chain's rows see what they should.
-    EXPECT_LE(Error(leaking, OwnModel(), "multi_round", law), kRounding)
-        << Name(law);
+    EXPECT_LE(Error(leaking, OwnModel(), "multi_round", draw_kind), kRounding)
+        << Name(draw_kind);
   }
 }
 
@@ -166,10 +166,11 @@ TEST(ProbeLaw, IsOffForTheWindowOfLookaheadWhereItsRowsAreSeen) {
     return std::make_unique<Lookahead>(
         2, LookaheadOptions{{.columns = 3, .level = 3}, 2, true});
   };
-  const DrawKind law = DrawKind::kDeterministic;
-  EXPECT_LE(Error(*Table(), drafter(), "multi_round", law), kRounding);
-  EXPECT_GT(Error(MaskedByPosition(Table()), drafter(), "multi_round", law),
-            kCaught);
+  const DrawKind draw_kind = DrawKind::kDeterministic;
+  EXPECT_LE(Error(*Table(), drafter(), "multi_round", draw_kind), kRounding);
+  EXPECT_GT(
+      Error(MaskedByPosition(Table()), drafter(), "multi_round", draw_kind),
+      kCaught);
 }
 
 // The output distribution would not show an accepted probe: a guessed token is
@@ -180,11 +181,11 @@ TEST(ProbeLaw, NoVerifierTakesAProbeForADraw) {
   int accepted = 0;
   int probes = 0;
   for (const std::string& verifier : VerifierSpecs())
-    for (const DrawKind law : kDrawKinds)
+    for (const DrawKind draw_kind : kDrawKinds)
       for (const double temperature : {0., 1.}) {
         std::vector<Trunk> trunks;
         trunks.push_back(
-            TrunkOf(WithProbes(OwnModel()), "chain {gamma: 1}", law));
+            TrunkOf(WithProbes(OwnModel()), "chain {gamma: 1}", draw_kind));
         absl::StatusOr<Decoder> decoder = WithTrunks(
             *target, verifier, std::move(trunks), {.temperature = temperature});
         if (IsRefusal(decoder.status())) continue;

@@ -32,15 +32,15 @@ std::shared_ptr<TableModel> Memoryless(const std::vector<double>& law) {
 // draws accept less what k - 1 draws accept.
 std::vector<double> AcceptanceByRank(const std::shared_ptr<TableModel>& target,
                                      const std::shared_ptr<TableModel>& drafter,
-                                     DrawKind law, int ranks) {
+                                     DrawKind draw_kind, int ranks) {
   std::vector<double> acceptance;
   double before = 1;
   for (int k = 1; k <= ranks; ++k) {
     const double now =
-        OneRound(
-            One(target, "multi_round",
-                absl::StrCat("expansion {branching: [", k, "]}"), drafter, law),
-            1)
+        OneRound(One(target, "multi_round",
+                     absl::StrCat("expansion {branching: [", k, "]}"), drafter,
+                     draw_kind),
+                 1)
             .expected_tokens_per_round;
     acceptance.push_back(now - before);
     before = now;
@@ -51,10 +51,10 @@ std::vector<double> AcceptanceByRank(const std::shared_ptr<TableModel>& target,
 TEST(SequoiaValue, IsTheExactExpectedLengthWhereAcceptanceGoesByRank) {
   const auto target = Memoryless({0.5, 0.3, 0.2});
   const auto drafter = Memoryless({0.3, 0.3, 0.4});
-  for (DrawKind law :
+  for (DrawKind draw_kind :
        {DrawKind::kWithoutReplacement, DrawKind::kDeterministic}) {
     const std::vector<double> acceptance =
-        AcceptanceByRank(target, drafter, law, 3);
+        AcceptanceByRank(target, drafter, draw_kind, 3);
     for (int budget = 0; budget <= 5; ++budget) {
       absl::StatusOr<RatedShape> best =
           BestTree({.acceptance = acceptance, .budget = budget});
@@ -63,10 +63,10 @@ TEST(SequoiaValue, IsTheExactExpectedLengthWhereAcceptanceGoesByRank) {
                                               absl::StrJoin(acceptance, ", "),
                                               "], budget: ", budget, "}");
       const ExactLaw exact =
-          OneRound(One(target, "multi_round", policy, drafter, law), 1);
+          OneRound(One(target, "multi_round", policy, drafter, draw_kind), 1);
       // StrJoin keeps six digits of each acceptance: the tree is the same.
       EXPECT_NEAR(exact.expected_tokens_per_round, best->expected_tokens, 1e-12)
-          << Name(law) << " budget " << budget;
+          << Name(draw_kind) << " budget " << budget;
     }
   }
 }

@@ -174,13 +174,13 @@ TEST(Decoder, ADrafterEqualToTheTargetIsAlwaysFullyAccepted) {
     for (const char* policy : kPolicies) {
       if (absl::string_view(policy).find("drop") != absl::string_view::npos)
         continue;
-      for (DrawKind law :
+      for (DrawKind draw_kind :
            {DrawKind::kIndependent, DrawKind::kWithoutReplacement}) {
         const auto target = Toy({.vocab_size = 5});
         absl::StatusOr<Decoder> decoder =
             Build({.target = target,
                    .verifier = std::string(verifier),
-                   .trunks = {{policy, target, law}}});
+                   .trunks = {{policy, target, draw_kind}}});
         if (IsRefusal(decoder.status())) {
           tally.Count(CaseResult::kUnlawful);
           continue;

@@ -145,9 +145,10 @@ TEST(DeviceAndHost, TakeTurnsWithTheHosts) {
 TEST(DeviceAndHost, AreTheHostsWhereNotAllPartsHaveTwins) {
   const Models models("llama");
   const auto on_device = [&](const std::string& policy,
-                             const std::string& verifier, DrawKind law) {
+                             const std::string& verifier, DrawKind draw_kind) {
     auto decoder = DecoderOf(
-        models, {"small_model", policy, verifier, law, {.temperature = 1}});
+        models,
+        {"small_model", policy, verifier, draw_kind, {.temperature = 1}});
     Check(decoder.ok(), decoder.status().message());
     SeededSource seeded(1);
     return RoundsOf(*decoder, {.id = 1, .tokens = {1, 20, 5}}, 6, seeded)

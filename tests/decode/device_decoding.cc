@@ -54,9 +54,9 @@ void Models::TakeEagleTarget() {
 }
 
 std::string DecodedSetting::name() const {
-  return absl::StrCat(drafter, ", ", policy, ", ", verifier, ", ", Name(law),
-                      ", temperature ", sampling.temperature, ", top_k ",
-                      sampling.top_k, ", top_p ", sampling.top_p);
+  return absl::StrCat(drafter, ", ", policy, ", ", verifier, ", ",
+                      Name(draw_kind), ", temperature ", sampling.temperature,
+                      ", top_k ", sampling.top_k, ", top_p ", sampling.top_p);
 }
 
 absl::StatusOr<Decoder> DecoderOf(const Models& models,
@@ -93,7 +93,8 @@ absl::StatusOr<Decoder> DecoderOf(const Models& models,
       }
       drafter = std::make_unique<Eagle>(std::move(head), rule);
     }
-    trunks.push_back(TrunkOf(std::move(drafter), setting.policy, setting.law));
+    trunks.push_back(
+        TrunkOf(std::move(drafter), setting.policy, setting.draw_kind));
   }
   return WithTrunks(*models.target, setting.verifier, std::move(trunks),
                     setting.sampling);

@@ -60,7 +60,7 @@ struct DecodedSetting {
   std::string drafter;
   std::string policy;
   std::string verifier;
-  DrawKind law;
+  DrawKind draw_kind;
   SamplingOptions sampling;
 
   std::string name() const;

@@ -72,10 +72,10 @@ TEST_P(DeviceRounds, AreTheHostsToTheLastBit) {
   for (const char* policy : kPolicies)
     for (const char* verifier : {"greedy", "match", "point_mass", "multi_round",
                                  "without_replacement"})
-      for (DrawKind law : kDrawKinds) {
+      for (DrawKind draw_kind : kDrawKinds) {
         DecodedSetting setting = {
             eagle ? kLayouts[number % std::size(kLayouts)] : GetParam(), policy,
-            verifier, law, kSamplings[number % std::size(kSamplings)]};
+            verifier, draw_kind, kSamplings[number % std::size(kSamplings)]};
         if (std::string(verifier) == "greedy" || number % 4 == 3)
           setting.sampling.temperature = 0;
         if (number % 2 == 1) setting.drafter += kTrimmed;

@@ -179,12 +179,13 @@ struct Facts {
   std::vector<TokenId> text;  // before it
 };
 
-Facts OneRound(double temperature, DrawKind law = DrawKind::kIndependent) {
+Facts OneRound(double temperature,
+               DrawKind draw_kind = DrawKind::kIndependent) {
   const auto target = Toy({.vocab_size = 4, .seed = 1});
   std::vector<Trunk> trunks;
   trunks.push_back(
       TrunkOf(std::make_unique<TableDrafter>(Toy({.vocab_size = 4, .seed = 2})),
-              "expansion {branching: [2, 2]}", law));
+              "expansion {branching: [2, 2]}", draw_kind));
   auto decoder = WithTrunks(*target, "multi_round", std::move(trunks),
                             {.temperature = temperature});
   Check(decoder.ok(), decoder.status().message());

@@ -83,7 +83,7 @@ TEST(Penalty, ATreeThatRepeatsATokenIsJudgedByThePenalisedRow) {
         std::make_unique<TableDrafter>([](absl::Span<const TokenId>) {
           return Distribution::OneHot(3, 0);
         }),
-        "chain {gamma: 3}", VerifierOf(verifier)->traits().laws.front()));
+        "chain {gamma: 3}", VerifierOf(verifier)->traits().draw_kinds.front()));
     const auto target = Stubborn();
     Decoder decoder = WithTrunks(*target, verifier, std::move(trunks),
                                  {.repetition_penalty = 1000, .temperature = 0})

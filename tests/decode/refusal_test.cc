@@ -27,10 +27,10 @@ using ::testing::HasSubstr;
 
 Pairing With(const std::string& verifier,
              const std::vector<std::string>& policies,
-             std::optional<DrawKind> law = std::nullopt) {
+             std::optional<DrawKind> draw_kind = std::nullopt) {
   Pairing pairing = {.target = Toy({}), .verifier = verifier};
   for (const std::string& policy : policies)
-    pairing.trunks.push_back({policy, Toy({.seed = 1}), law});
+    pairing.trunks.push_back({policy, Toy({.seed = 1}), draw_kind});
   return pairing;
 }
 
@@ -72,10 +72,10 @@ TEST(Refusal, VerifiersThatDivideTakeNothingThatWasRanked) {
 
 TEST(Refusal, ALawTheVerifierDoesNotTakeIsNamed) {
   for (const char* verifier : {"leviathan", "block", "k_seq", "rejection"})
-    for (DrawKind law :
+    for (DrawKind draw_kind :
          {DrawKind::kWithoutReplacement, DrawKind::kDeterministic})
-      ExpectRefused(With(verifier, {"chain {gamma: 2}"}, law),
-                    {verifier, "chain", std::string(Name(law))});
+      ExpectRefused(With(verifier, {"chain {gamma: 2}"}, draw_kind),
+                    {verifier, "chain", std::string(Name(draw_kind))});
 }
 
 // Each was drawn from what the others had left, in that order.
@@ -169,7 +169,7 @@ TEST(Refusal, SaysWhatDoesNotGoWithWhatAndWhy) {
 class Ranker : public Decorated {
  public:
   Ranker()
-      : Decorated({.laws = {DrawKind::kDeterministic}},
+      : Decorated({.draw_kinds = {DrawKind::kDeterministic}},
                   std::make_unique<TableDrafter>(Toy({}))) {}
 };
 

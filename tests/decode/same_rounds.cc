@@ -32,7 +32,7 @@ void ExpectSameTree(const DraftTree& got, const DraftTree& expected,
     EXPECT_EQ(a.children, b.children) << "node " << i;
     ASSERT_EQ(a.lists.size(), b.lists.size()) << "node " << i;
     for (std::size_t k = 0; k < a.lists.size(); ++k) {
-      EXPECT_EQ(a.lists[k].law, b.lists[k].law);
+      EXPECT_EQ(a.lists[k].draw_kind, b.lists[k].draw_kind);
       EXPECT_EQ(a.lists[k].shared_draws, b.lists[k].shared_draws);
       if (whole) ExpectSameLaw(a.lists[k].proposal, b.lists[k].proposal);
       ASSERT_EQ(a.lists[k].draws.size(), b.lists[k].draws.size());

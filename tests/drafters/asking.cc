@@ -94,8 +94,8 @@ void PlantProbes(const Solo& drafter, const Context& context, int max_depth,
   part->Plant(context, max_depth, tree);
 }
 
-Distribution AtRoot(Solo& drafter, const Context& context, DrawKind law) {
-  const TrunkTree tree(context.root(), 0, law);
+Distribution AtRoot(Solo& drafter, const Context& context, DrawKind draw_kind) {
+  const TrunkTree tree(context.root(), 0, draw_kind);
   const std::vector<int> root = {0};
   absl::StatusOr<std::vector<Distribution>> proposals =
       drafter.Propose(context, tree, root);

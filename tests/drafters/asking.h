@@ -47,7 +47,7 @@ void PlantProbes(const Solo& drafter, const Context& context, int max_depth,
 
 // The proposal at the root of a new tree.
 Distribution AtRoot(Solo& drafter, const Context& context,
-                    DrawKind law = DrawKind::kIndependent);
+                    DrawKind draw_kind = DrawKind::kIndependent);
 // Its tokens, the largest mass first, ties by rising id.
 std::vector<TokenId> Ranked(const Distribution& proposal);
 

@@ -59,9 +59,10 @@ TEST(Drafting, AnEmptyProposalEndsItsBranchAlone) {
     return text.back() == 1 ? Distribution::Dense({0, 0})
                             : Distribution::Dense({0.5, 0.5});
   });
-  for (DrawKind law : {DrawKind::kWithoutReplacement, DrawKind::kDeterministic})
+  for (DrawKind draw_kind :
+       {DrawKind::kWithoutReplacement, DrawKind::kDeterministic})
     EXPECT_EQ(MustDraft(drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
-                        {.law = law})
+                        {.draw_kind = draw_kind})
                   .size(),
               7)
         << "two children below every 0, none below a 1";
@@ -111,11 +112,11 @@ FakePolicy Sharing() {
 }
 
 TEST(Drafting, SharedDrawsAreTheSameAndSaySo) {
-  for (DrawKind law : kDrawKinds) {
+  for (DrawKind draw_kind : kDrawKinds) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       TableDrafter drafter(DepthToy({.vocab_size = 4}));
       const TrunkTree tree =
-          MustDraft(drafter, Sharing(), {.law = law, .seed = seed});
+          MustDraft(drafter, Sharing(), {.draw_kind = draw_kind, .seed = seed});
       if (tree.draws(0).size() < 2 || tree.multiplicity(1) == 2) continue;
       ASSERT_EQ(tree.draws(1).size(), 3);
       ASSERT_EQ(tree.draws(2).size(), 3);
@@ -132,13 +133,13 @@ TEST(Drafting, SharedDrawsAreTheSameAndSaySo) {
 }
 
 TEST(Drafting, DrawsAreNotSharedBetweenDifferentProposals) {
-  for (DrawKind law :
+  for (DrawKind draw_kind :
        {DrawKind::kWithoutReplacement, DrawKind::kDeterministic}) {
     Solo drafter(std::make_unique<TableDrafter>(Toy({.vocab_size = 4})));
     const absl::StatusOr<TrunkTree> tree =
-        TryDraft(drafter, Sharing(), {.law = law});
+        TryDraft(drafter, Sharing(), {.draw_kind = draw_kind});
     EXPECT_EQ(tree.status().code(), absl::StatusCode::kFailedPrecondition)
-        << Name(law);
+        << Name(draw_kind);
     EXPECT_THAT(std::string(tree.status().message()),
                 HasSubstr("nodes 1 and 2"));
   }
@@ -152,7 +153,7 @@ TEST(Drafting, ScoresAreSharedAsLawsAre) {
           return text.back() == 1 ? Distribution::Dense({0.25, other, 0})
                                   : Distribution::Dense({0.25, 0.125, 0});
         }));
-    return TryDraft(drafter, Sharing(), {.law = DrawKind::kDeterministic})
+    return TryDraft(drafter, Sharing(), {.draw_kind = DrawKind::kDeterministic})
         .status();
   };
   EXPECT_EQ(grown(0.125), absl::OkStatus());
@@ -212,7 +213,7 @@ TEST(GrowDeathTest, DrawsOfANodeWithoutAnyCannotBeShared) {
     return {{.node = 1, .same_as = 2}};
   });
   EXPECT_DEATH(
-      MustDraft(drafter, policy, {.law = DrawKind::kWithoutReplacement}),
+      MustDraft(drafter, policy, {.draw_kind = DrawKind::kWithoutReplacement}),
       "a node that has none");
 }
 

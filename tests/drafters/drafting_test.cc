@@ -41,7 +41,8 @@ TableDrafter Always(const Distribution& law) {
 
 // The probability of every list of tokens drawn at the root.
 std::map<std::vector<TokenId>, double> LawOfDraws(const Distribution& proposal,
-                                                  DrawKind law, int draws) {
+                                                  DrawKind draw_kind,
+                                                  int draws) {
   TableDrafter drafter = Always(proposal);
   BlankSession session;
   const FakePolicy policy = FakePolicy::Once({.draws = draws});
@@ -50,7 +51,7 @@ std::map<std::vector<TokenId>, double> LawOfDraws(const Distribution& proposal,
   EnumeratingSource source(1000);
   do {
     const TrunkTree tree =
-        DraftTrunk({drafter, session, policy, law, 0}, context,
+        DraftTrunk({drafter, session, policy, draw_kind, 0}, context,
                    {.max_depth = 9},
                    Chance(source, context.prompt, context.round))
             .value();
@@ -99,11 +100,11 @@ TEST(Drafting, NormalisesALawBeforeItDraws) {
     const auto scaled = Distribution::Dense({0.7 * factor, 0.3 * factor});
     ExpectLaw(LawOfDraws(scaled, DrawKind::kIndependent, 1),
               {{{0}, 0.7}, {{1}, 0.3}});
-    for (DrawKind law :
+    for (DrawKind draw_kind :
          {DrawKind::kIndependent, DrawKind::kWithoutReplacement}) {
       TableDrafter drafter = Always(scaled);
       const TrunkTree tree =
-          MustDraft(drafter, FakePolicy::Once({}), {.law = law});
+          MustDraft(drafter, FakePolicy::Once({}), {.draw_kind = draw_kind});
       EXPECT_THAT(Masses(tree.draws(0)[0].proposal),
                   Pointwise(DoubleNear(kRounding), {0.7, 0.3}))
           << "the law a draw is judged by, factor " << factor;
@@ -114,20 +115,20 @@ TEST(Drafting, NormalisesALawBeforeItDraws) {
 TEST(Drafting, ScoresAboveOneMakeNoPathHeavierThanItsParent) {
   TableDrafter drafter = Always(Distribution::Dense({5, 3, 2}));
   const TrunkTree tree = MustDraft(drafter, *PolicyOf("chain {gamma: 3}"),
-                                   {.law = DrawKind::kDeterministic});
+                                   {.draw_kind = DrawKind::kDeterministic});
   for (int node = 1; node < tree.size(); ++node)
     EXPECT_LE(tree.path_mass(node), tree.path_mass(node - 1));
   // Pruning requires that parents outweigh their children.
   const TrunkTree ranked = MustDraft(
       drafter, *PolicyOf("expand_rerank {top_k: 2, depth: 3, total: 3}"),
-      {.law = DrawKind::kDeterministic});
+      {.draw_kind = DrawKind::kDeterministic});
   EXPECT_EQ(ToText(ranked), "0(0(0) 1)");
 }
 
 TEST(Drafting, TakesTheLargestMassesInOrderAndTheLowerTokenOnATie) {
   TableDrafter drafter = Always(Distribution::Dense({0.1, 0.3, 0.1, 0, 0.3}));
   const TrunkTree tree = MustDraft(drafter, FakePolicy::Once({.draws = 9}),
-                                   {.law = DrawKind::kDeterministic});
+                                   {.draw_kind = DrawKind::kDeterministic});
   EXPECT_EQ(ToText(tree), "0(1 4 0 2)");
   for (const Draw& draw : tree.draws(0))
     EXPECT_TRUE(Equal(draw.proposal, Distribution::OneHot(5, draw.token)));
@@ -160,8 +161,9 @@ TEST(Drafting, WithoutReplacementADrawIsDroppedByTheLawItCameFrom) {
   bool seen = false;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     TableDrafter drafter = Always(Distribution::Dense({0.5, 0.3, 0.2}));
-    const TrunkTree tree = MustDraft(
-        drafter, policy, {.law = DrawKind::kWithoutReplacement, .seed = seed});
+    const TrunkTree tree =
+        MustDraft(drafter, policy,
+                  {.draw_kind = DrawKind::kWithoutReplacement, .seed = seed});
     if (tree.draws(0)[0].token != 0) continue;
     seen = true;
     const Draw& second = tree.draws(0)[1];
@@ -176,7 +178,7 @@ TEST(Drafting, ADroppedDeterministicDrawGivesNothing) {
   TableDrafter drafter = Always(Distribution::Dense({0.5, 0.3, 0.2}));
   const TrunkTree tree =
       MustDraft(drafter, FakePolicy::Once({.draws = 3, .keep_at_least = 0.25}),
-                {.law = DrawKind::kDeterministic});
+                {.draw_kind = DrawKind::kDeterministic});
   EXPECT_EQ(ToText(tree), "0(0 1 ~2)");
   EXPECT_TRUE(tree.draws(0)[2].proposal.empty());
   const DraftTree merged = Merge(absl::MakeConstSpan(&tree, 1));

@@ -56,11 +56,12 @@ TEST(Unigram, IsTheCountsWhateverCameBefore) {
   for (const std::vector<TokenId>& text :
        {std::vector<TokenId>{0}, {1, 2}, {3}, {4, 3}}) {
     const Context context = BeginWith(drafter, text);
-    for (DrawKind law : kDrawKinds)
-      EXPECT_THAT(Masses(AtRoot(drafter, context, law)),
+    for (DrawKind draw_kind : kDrawKinds)
+      EXPECT_THAT(Masses(AtRoot(drafter, context, draw_kind)),
                   ElementsAre(6, 3, 1, 0));
   }
-  EXPECT_THAT(drafter.traits().laws, UnorderedElementsAreArray(kDrawKinds));
+  EXPECT_THAT(drafter.traits().draw_kinds,
+              UnorderedElementsAreArray(kDrawKinds));
 }
 
 TEST(Unigram, FollowsItsRule) {
@@ -87,15 +88,18 @@ TEST(Unigram, PenalisesByTheTextOfEachNode) {
 
 TEST(Bigram, IsTheRowOfTheLastToken) {
   Solo drafter = Asked<Bigram>();
-  for (DrawKind law : kDrawKinds) {
+  for (DrawKind draw_kind : kDrawKinds) {
     for (int again = 0; again < 2; ++again) {  // made, then remembered
-      EXPECT_THAT(Masses(AtRoot(drafter, BeginWith(drafter, {2, 0}), law)),
-                  ElementsAre(0, 3, 1, 0));
-      EXPECT_THAT(Masses(AtRoot(drafter, BeginWith(drafter, {0, 1}), law)),
-                  ElementsAre(2, 2, 0, 0));
+      EXPECT_THAT(
+          Masses(AtRoot(drafter, BeginWith(drafter, {2, 0}), draw_kind)),
+          ElementsAre(0, 3, 1, 0));
+      EXPECT_THAT(
+          Masses(AtRoot(drafter, BeginWith(drafter, {0, 1}), draw_kind)),
+          ElementsAre(2, 2, 0, 0));
     }
   }
-  EXPECT_THAT(drafter.traits().laws, UnorderedElementsAreArray(kDrawKinds));
+  EXPECT_THAT(drafter.traits().draw_kinds,
+              UnorderedElementsAreArray(kDrawKinds));
 }
 
 TEST(Bigram, IsTheUnigramWhereNothingEverFollowed) {
@@ -133,9 +137,10 @@ TEST(Bigram, PenalisesByTheTextOfEachNode) {
 TEST(Random, IsUniform) {
   const auto drafter = MustAsk("random", {.vocab_size = 5});
   const Context context = BeginWith(*drafter, {1, 2});
-  for (DrawKind law : kDrawKinds)
-    EXPECT_THAT(Masses(AtRoot(*drafter, context, law)), Each(0.2));
-  EXPECT_THAT(drafter->traits().laws, UnorderedElementsAreArray(kDrawKinds));
+  for (DrawKind draw_kind : kDrawKinds)
+    EXPECT_THAT(Masses(AtRoot(*drafter, context, draw_kind)), Each(0.2));
+  EXPECT_THAT(drafter->traits().draw_kinds,
+              UnorderedElementsAreArray(kDrawKinds));
   EXPECT_THAT(Refusal("random {seed: 3}"), HasSubstr("unknown key 'seed'"));
 }
 

@@ -15,6 +15,7 @@ while [ $# -gt 1 ]; do
   shift
 done
 case $(tail -n 1 "$0.called") in
+  check) exit CHECK ;;
   run) mkdir -p "$out"; exit RUN ;;
   report) echo page >"$out"; exit REPORT ;;
 esac
@@ -41,13 +42,14 @@ class RunTest(unittest.TestCase):
         path.write_text(text)
         path.chmod(0o755)
 
-    def run_script(self, run, report, models=4):
+    def run_script(self, run, report, models=4, check=1):
         self.put("scripts/models", f"""#!/bin/sh
 echo "$@" >>"$0.called"
 [ "$1" != smollm2 ] || exit {models}
 """)
         self.put("build/release/banyan", PROGRAM.replace(
-            "RUN", str(run)).replace("REPORT", str(report)))
+            "RUN", str(run)).replace("REPORT", str(report)).replace(
+                "CHECK", str(check)))
         return subprocess.run(
             [self.root / "scripts/run"], check=False, capture_output=True,
             text=True, env={"PATH": f"{self.root}/bin:/usr/bin:/bin"})
@@ -85,6 +87,11 @@ echo "$@" >>"$0.called"
         self.assertIn("without SmolLM2", done.stdout)
         self.assertTrue(self.page().exists())
         self.assertEqual(["smollm2", "pycode-110m"], self.models_made())
+
+    def test_enlarged_models_are_made_only_where_the_check_fails(self):
+        done = self.run_script(run=0, report=0, models=4, check=0)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(["smollm2"], self.models_made())
 
     def test_what_fails_otherwise_ends_it_at_once(self):
         done = self.run_script(run=1, report=0)

@@ -99,12 +99,12 @@ absl::StatusOr<Decoder> WithTrunks(const Model& target,
 }
 
 Trunk TrunkOf(std::unique_ptr<Drafter> drafter, const std::string& policy,
-              DrawKind law) {
+              DrawKind draw_kind) {
   return {.drafter_name = "test drafter",
           .policy_name = policy,
           .drafter = std::move(drafter),
           .policy = PolicyOf(policy),
-          .law = law};
+          .draw_kind = draw_kind};
 }
 
 }  // namespace banyan

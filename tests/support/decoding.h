@@ -55,7 +55,7 @@ absl::StatusOr<Decoder> WithTrunks(const Model& target,
 
 // One such trunk.
 Trunk TrunkOf(std::unique_ptr<Drafter> drafter, const std::string& policy,
-              DrawKind law = DrawKind::kIndependent);
+              DrawKind draw_kind = DrawKind::kIndependent);
 
 }  // namespace banyan
 

@@ -33,8 +33,9 @@ absl::StatusOr<TrunkTree> Draft(Drafter& drafter, DraftSession& session,
                                 const DraftOptions& options) {
   SeededSource random(options.seed);
   const Chance chance(random, options.context.prompt, options.context.round);
-  return DraftTrunk({drafter, session, policy, options.law, options.trunk},
-                    options.context, options.limits, chance);
+  return DraftTrunk(
+      {drafter, session, policy, options.draw_kind, options.trunk},
+      options.context, options.limits, chance);
 }
 
 TrunkTree Must(absl::StatusOr<TrunkTree> tree) {

@@ -22,7 +22,7 @@ namespace banyan {
 std::unique_ptr<TreePolicy> PolicyOf(const std::string& spec);
 
 struct DraftOptions {
-  DrawKind law = DrawKind::kIndependent;
+  DrawKind draw_kind = DrawKind::kIndependent;
   DraftLimits limits = {.max_depth = 100};
   std::uint64_t seed = 0;
   Context context = ContextOf({0});

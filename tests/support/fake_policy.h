@@ -18,8 +18,8 @@ class FakePolicy : public TreePolicy {
   using Rule = std::function<std::vector<Expansion>(const TrunkTree& tree)>;
 
   explicit FakePolicy(Rule rule,
-                      PolicyTraits traits = {.laws = {kDrawKinds.begin(),
-                                                      kDrawKinds.end()}})
+                      PolicyTraits traits = {.draw_kinds = {kDrawKinds.begin(),
+                                                            kDrawKinds.end()}})
       : rule_(std::move(rule)), traits_(std::move(traits)) {}
 
   // Expands the root, once, in one way.
@@ -34,7 +34,7 @@ class FakePolicy : public TreePolicy {
         std::move(traits));
   }
   static PolicyTraits AnyLaw() {
-    return {.laws = {kDrawKinds.begin(), kDrawKinds.end()}};
+    return {.draw_kinds = {kDrawKinds.begin(), kDrawKinds.end()}};
   }
 
   PolicyTraits traits() const override { return traits_; }

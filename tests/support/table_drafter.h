@@ -24,7 +24,8 @@ class TableDrafter : public Drafter {
   using Law = std::function<Distribution(absl::Span<const TokenId> text)>;
 
   explicit TableDrafter(Law law, CarriedState* carried = nullptr)
-      : Drafter({.laws = EveryDrawKind()}, carried), law_(std::move(law)) {}
+      : Drafter({.draw_kinds = EveryDrawKind()}, carried),
+        law_(std::move(law)) {}
   explicit TableDrafter(std::shared_ptr<TableModel> model,
                         CarriedState* carried = nullptr)
       : TableDrafter(

@@ -77,19 +77,20 @@ class Parser {
 // time.
 class Proposals {
  public:
-  Proposals(const std::vector<Written>& list, DrawKind law, int vocab_size)
-      : law_(law), vocab_size_(vocab_size) {
+  Proposals(const std::vector<Written>& list, DrawKind draw_kind,
+            int vocab_size)
+      : draw_kind_(draw_kind), vocab_size_(vocab_size) {
     for (const Written& draw : list)
       if (draw.mark == '~') dropped_.push_back(draw.token);
   }
 
   Distribution Next(TokenId token) {
-    if (law_ == DrawKind::kDeterministic && dropped(token))
+    if (draw_kind_ == DrawKind::kDeterministic && dropped(token))
       return Distribution::Sparse(vocab_size_, {}, {});
-    if (law_ == DrawKind::kDeterministic)
+    if (draw_kind_ == DrawKind::kDeterministic)
       return Distribution::OneHot(vocab_size_, token);
     Distribution judged_by = Uniform(true);
-    if (law_ == DrawKind::kWithoutReplacement) drawn_.push_back(token);
+    if (draw_kind_ == DrawKind::kWithoutReplacement) drawn_.push_back(token);
     return judged_by;
   }
   // Of what is not drawn yet; with `kept`, restricted to what is not dropped.
@@ -110,15 +111,15 @@ class Proposals {
     return std::find(dropped_.begin(), dropped_.end(), token) != dropped_.end();
   }
 
-  DrawKind law_;
+  DrawKind draw_kind_;
   int vocab_size_;
   std::vector<TokenId> dropped_;
   std::vector<TokenId> drawn_;
 };
 
 DrawKind LawOf(const TreeTextOptions& options, std::size_t trunk) {
-  return trunk < options.laws.size() ? options.laws[trunk]
-                                     : DrawKind::kIndependent;
+  return trunk < options.draw_kinds.size() ? options.draw_kinds[trunk]
+                                           : DrawKind::kIndependent;
 }
 
 // The drawn children in the order of first draws, then the probes.
@@ -171,10 +172,10 @@ class Placer {
 
   void AddList(const std::vector<Written>& written, std::size_t trunk,
                int index) {
-    const DrawKind law = LawOf(options_, trunk);
-    Proposals proposals(written, law, options_.vocab_size);
+    const DrawKind draw_kind = LawOf(options_, trunk);
+    Proposals proposals(written, draw_kind, options_.vocab_size);
     DrawList list = {.trunk = static_cast<int>(trunk),
-                     .law = law,
+                     .draw_kind = draw_kind,
                      .proposal = proposals.Uniform(false)};
     for (const Written& draw : written) {
       if (draw.probe()) continue;
@@ -203,17 +204,17 @@ DraftTree ParseTree(absl::string_view text, const TreeTextOptions& options) {
   return DraftTree(ParseNodes(text, options));
 }
 
-TrunkTree ParseGrowth(absl::string_view text, int trunk, DrawKind law,
+TrunkTree ParseGrowth(absl::string_view text, int trunk, DrawKind draw_kind,
                       int vocab_size) {
   const Written root = Parser(text).All();
-  TrunkTree tree(root.token, trunk, law);
+  TrunkTree tree(root.token, trunk, draw_kind);
   std::vector<std::pair<const Written*, int>> level = {{&root, 0}};
   for (std::size_t i = 0; i < level.size(); ++i) {
     const auto [written, node] = level[i];
     if (written->lists.empty()) continue;
     Check(written->lists.size() == 1, "a growing tree has one trunk");
     const std::vector<Written>& list = written->lists.front();
-    Proposals proposals(list, law, vocab_size);
+    Proposals proposals(list, draw_kind, vocab_size);
     if (!written->probe()) tree.SetProposal(node, proposals.Uniform(false));
     for (const Written& draw : list) {
       if (draw.probe()) {

@@ -23,7 +23,8 @@ namespace banyan {
 // the dropped draws remove.
 struct TreeTextOptions {
   int vocab_size = 8;
-  std::vector<DrawKind> laws = {};  // by trunk; independent where left out
+  std::vector<DrawKind> draw_kinds =
+      {};  // by trunk; independent where left out
 };
 
 // The nodes in depth-first order. A malformed text ends the program.
@@ -34,7 +35,7 @@ DraftTree ParseTree(absl::string_view text,
 
 // One trunk's tree, drawn level by level. The text has no bars.
 TrunkTree ParseGrowth(absl::string_view text, int trunk = 0,
-                      DrawKind law = DrawKind::kIndependent,
+                      DrawKind draw_kind = DrawKind::kIndependent,
                       int vocab_size = 8);
 
 std::string ToText(const DraftTree& tree);

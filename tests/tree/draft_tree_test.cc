@@ -25,16 +25,17 @@ TEST(DraftTree, InvariantsHoldForTreesOfEveryKind) {
   for (absl::string_view text :
        {"9", "9(1)", "9(1(2(3)))", "9(1(2) ~3 2)", "9(~1)", "9( | 1)",
         "9(1 *4(*5) | *4 2)", "9(*4)", "9(1(2 | 3) 2 | 4 1)"}) {
-    for (DrawKind law :
+    for (DrawKind draw_kind :
          {DrawKind::kIndependent, DrawKind::kWithoutReplacement}) {
-      const Nodes nodes = ParseNodes(text, {.laws = {law, law}});
+      const Nodes nodes =
+          ParseNodes(text, {.draw_kinds = {draw_kind, draw_kind}});
       EXPECT_EQ(CheckInvariants(nodes), absl::OkStatus()) << text;
     }
   }
   EXPECT_EQ(CheckInvariants(ParseNodes("9(1 2(4 5 4 | 5) 1 | 2 2)")),
             absl::OkStatus());
-  EXPECT_EQ(CheckInvariants(ParseNodes("9(1 ~3 2(4 5))",
-                                       {.laws = {DrawKind::kDeterministic}})),
+  EXPECT_EQ(CheckInvariants(ParseNodes(
+                "9(1 ~3 2(4 5))", {.draw_kinds = {DrawKind::kDeterministic}})),
             absl::OkStatus());
 }
 
@@ -179,7 +180,7 @@ TEST(DraftTree, MassesAgainstTheirDrawBreakTheSixthInvariant) {
 
 TEST(DraftTree, ADeterministicDrawThatIsNotOneHotBreaksTheSeventhInvariant) {
   const auto ranked = [](Nodes& n) -> Draw& {
-    n[1].lists[0].law = DrawKind::kDeterministic;
+    n[1].lists[0].draw_kind = DrawKind::kDeterministic;
     return n[1].lists[0].draws[0];
   };
   const std::vector<Broken> all = {

@@ -106,8 +106,8 @@ TEST(Merge, KeepsLawsFlagsAndProposals) {
   const DraftTree tree = Merge(trunks);
   const std::vector<DrawList>& lists = tree.node(0).lists;
   ASSERT_EQ(lists.size(), 2);
-  EXPECT_EQ(lists[0].law, DrawKind::kWithoutReplacement);
-  EXPECT_EQ(lists[1].law, DrawKind::kDeterministic);
+  EXPECT_EQ(lists[0].draw_kind, DrawKind::kWithoutReplacement);
+  EXPECT_EQ(lists[1].draw_kind, DrawKind::kDeterministic);
   EXPECT_FALSE(lists[0].shared_draws);
   EXPECT_TRUE(tree.node(1).lists[0].shared_draws);
   EXPECT_FALSE(tree.node(1).lists[1].shared_draws);

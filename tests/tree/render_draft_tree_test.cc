@@ -45,7 +45,7 @@ DraftTree TwoTrunks() {
                  MakeDraw(2, 1, q), MakeDraw(5, 2, q)};
   DrawList second;
   second.trunk = 1;
-  second.law = DrawKind::kDeterministic;
+  second.draw_kind = DrawKind::kDeterministic;
   second.draws = {MakeDraw(5, 2, Distribution::OneHot(6, 5))};
   DrawList third = second;
   third.shared_draws = true;

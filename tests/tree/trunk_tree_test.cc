@@ -24,8 +24,8 @@ constexpr double kRounding = 1e-15;
 
 Distribution Law() { return Distribution::Dense({0.1, 0.4, 0.2, 0.3}); }
 
-TrunkTree Started(DrawKind law, const Distribution& proposal = Law()) {
-  TrunkTree tree(9, 0, law);
+TrunkTree Started(DrawKind draw_kind, const Distribution& proposal = Law()) {
+  TrunkTree tree(9, 0, draw_kind);
   tree.SetProposal(0, proposal);
   return tree;
 }
@@ -36,7 +36,7 @@ TEST(TrunkTree, StartsWithAnOpenRoot) {
   EXPECT_EQ(tree.node(0).token, 9);
   EXPECT_EQ(tree.node(0).depth, 0);
   EXPECT_EQ(tree.trunk(), 2);
-  EXPECT_EQ(tree.law(), DrawKind::kWithoutReplacement);
+  EXPECT_EQ(tree.draw_kind(), DrawKind::kWithoutReplacement);
   EXPECT_TRUE(tree.open(0));
   EXPECT_EQ(tree.proposal(0), nullptr);
   EXPECT_TRUE(tree.draws(0).empty());
@@ -72,20 +72,22 @@ TEST(TrunkTree, ADroppedDrawIsKeptWithoutANode) {
 }
 
 TEST(TrunkTree, PathMassIsTheProductOfTheDraftersMasses) {
-  for (DrawKind law : {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
-                       DrawKind::kDeterministic}) {
-    const auto judged_by = [law](TokenId token) {
-      return law == DrawKind::kDeterministic ? Distribution::OneHot(4, token)
-                                             : Law();
+  for (DrawKind draw_kind :
+       {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
+        DrawKind::kDeterministic}) {
+    const auto judged_by = [draw_kind](TokenId token) {
+      return draw_kind == DrawKind::kDeterministic
+                 ? Distribution::OneHot(4, token)
+                 : Law();
     };
-    TrunkTree tree = Started(law);
+    TrunkTree tree = Started(draw_kind);
     const int one = tree.AddDraw(0, 1, judged_by(1));
     const int three = tree.AddDraw(0, 3, judged_by(3));
     tree.SetProposal(three, Distribution::Dense({0.5, 0, 0, 0.5}));
     const int zero = tree.AddDraw(three, 0, judged_by(0));
-    EXPECT_NEAR(tree.path_mass(one), 0.4, kRounding) << Name(law);
-    EXPECT_NEAR(tree.path_mass(three), 0.3, kRounding) << Name(law);
-    EXPECT_NEAR(tree.path_mass(zero), 0.15, kRounding) << Name(law);
+    EXPECT_NEAR(tree.path_mass(one), 0.4, kRounding) << Name(draw_kind);
+    EXPECT_NEAR(tree.path_mass(three), 0.3, kRounding) << Name(draw_kind);
+    EXPECT_NEAR(tree.path_mass(zero), 0.15, kRounding) << Name(draw_kind);
   }
 }
 

@@ -27,8 +27,8 @@ absl::Status Lawful(const std::string& verifier, const DraftTree& tree) {
 }
 
 absl::Status Lawful(const std::string& verifier, absl::string_view text,
-                    const std::vector<DrawKind>& laws = {}) {
-  return Lawful(verifier, ParseTree(text, {.laws = laws}));
+                    const std::vector<DrawKind>& draw_kinds = {}) {
+  return Lawful(verifier, ParseTree(text, {.draw_kinds = draw_kinds}));
 }
 
 void ExpectRefused(const std::string& verifier, const absl::Status& status,

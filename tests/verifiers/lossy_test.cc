@@ -18,7 +18,8 @@ namespace {
 using Path = std::vector<int>;
 
 DraftTree Tree(const std::string& text) {
-  return ParseTree(text, {.vocab_size = 4, .laws = {DrawKind::kDeterministic}});
+  return ParseTree(text,
+                   {.vocab_size = 4, .draw_kinds = {DrawKind::kDeterministic}});
 }
 
 // Every node of the tree has the same target distribution over four tokens.

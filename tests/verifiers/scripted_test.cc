@@ -63,12 +63,12 @@ std::vector<DraftTree> LawfulTrees(const std::string& verifier, int seed,
         "expansion {branching: [2, 2]}", "best_first {budget: 5}",
         "adaptive_chain {gamma: 3, on_low: drop, threshold: 0.3}"}) {
     const std::unique_ptr<TreePolicy> grown_by = PolicyOf(policy);
-    for (DrawKind law : grown_by->traits().laws) {
+    for (DrawKind draw_kind : grown_by->traits().draw_kinds) {
       TableDrafter drafter(
           Toy({.vocab_size = 4, .seed = seed, .sharpness = 2, .zeros = true}));
-      const TrunkTree tree =
-          MustDraft(drafter, *grown_by,
-                    {.law = law, .seed = static_cast<std::uint64_t>(seed)});
+      const TrunkTree tree = MustDraft(
+          drafter, *grown_by,
+          {.draw_kind = draw_kind, .seed = static_cast<std::uint64_t>(seed)});
       const DraftTree merged = Merge(absl::MakeConstSpan(&tree, 1));
       const bool lawful =
           CheckLawful(verifier, VerifierOf(verifier)->traits(), merged).ok();

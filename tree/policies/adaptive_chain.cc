@@ -67,8 +67,8 @@ void ReadGoal(ParamsReader& in, AdaptiveChainOptions& options) {
 
 PolicyTraits AdaptiveChain::traits() const {
   const int most = options_.adjust ? options_.max_gamma : options_.gamma;
-  return {.laws = {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
-                   DrawKind::kDeterministic},
+  return {.draw_kinds = {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
+                         DrawKind::kDeterministic},
           .chain = true,
           .fixed_counts = true,
           .nodes = most,

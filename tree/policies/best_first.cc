@@ -20,13 +20,13 @@ double SlotValue(const TrunkTree& tree, int node) {
   const Distribution* proposal = tree.proposal(node);
   double value = tree.path_mass(node);
   if (proposal == nullptr) return value;
-  if (tree.law() == DrawKind::kDeterministic)
+  if (tree.draw_kind() == DrawKind::kDeterministic)
     return value * tree.candidate_mass(node);
   double left = 1;
   for (const Draw& draw : tree.draws(node)) {
     const double mass = proposal->Mass(draw.token);
-    left =
-        tree.law() == DrawKind::kIndependent ? left * (1 - mass) : left - mass;
+    left = tree.draw_kind() == DrawKind::kIndependent ? left * (1 - mass)
+                                                      : left - mass;
   }
   return value * std::max(left, 0.0);
 }
@@ -34,8 +34,8 @@ double SlotValue(const TrunkTree& tree, int node) {
 }  // namespace
 
 PolicyTraits BestFirst::traits() const {
-  return {.laws = {DrawKind::kWithoutReplacement, DrawKind::kIndependent,
-                   DrawKind::kDeterministic},
+  return {.draw_kinds = {DrawKind::kWithoutReplacement, DrawKind::kIndependent,
+                         DrawKind::kDeterministic},
           .chain = options_.budget <= 1,
           .fixed_counts = options_.budget <= 1,
           .nodes = options_.budget,

@@ -28,14 +28,15 @@
 namespace banyan {
 namespace {
 
-absl::StatusOr<DrawKind> ReadLaw(const Params& value) {
+absl::StatusOr<DrawKind> ReadDrawKind(const Params& value) {
   std::string name;
   BANYAN_RETURN_IF_ERROR(Convert(value, name));
   std::vector<absl::string_view> known;
-  for (DrawKind law : {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
-                       DrawKind::kDeterministic}) {
-    if (Name(law) == name) return law;
-    known.push_back(Name(law));
+  for (DrawKind draw_kind :
+       {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
+        DrawKind::kDeterministic}) {
+    if (Name(draw_kind) == name) return draw_kind;
+    known.push_back(Name(draw_kind));
   }
   return value.Error(UnknownName("draw kind", name, known));
 }
@@ -84,8 +85,8 @@ absl::StatusOr<PolicyChoice> BuildPolicy(const Params& section) {
   ParamsReader in(section, absl::StrCat("policy ", row->name));
   in.Take("name");
   PolicyChoice choice;
-  if (const Params* law = in.Take("draws")) {
-    BANYAN_ASSIGN_OR_RETURN(choice.law, ReadLaw(*law));
+  if (const Params* named = in.Take("draws")) {
+    BANYAN_ASSIGN_OR_RETURN(choice.draw_kind, ReadDrawKind(*named));
   }
   BANYAN_RETURN_IF_ERROR(Build(*row, in, choice));
   // What the keys alone did not show.

@@ -30,7 +30,7 @@ std::vector<KeyRow> KeysOf(const PolicyRow& row);
 // section names one. Only plans read files (scripts/layers.txt enforces this).
 struct PolicyChoice {
   std::unique_ptr<TreePolicy> policy;
-  std::optional<DrawKind> law;
+  std::optional<DrawKind> draw_kind;
   std::string file;  // that the plan was read from; empty: none
 };
 absl::StatusOr<PolicyChoice> BuildPolicy(const Params& section);

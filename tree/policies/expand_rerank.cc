@@ -37,7 +37,7 @@ double Draws(const ExpandRerankOptions& options) {
 }  // namespace
 
 PolicyTraits ExpandRerank::traits() const {
-  return {.laws = {DrawKind::kDeterministic},
+  return {.draw_kinds = {DrawKind::kDeterministic},
           .chain = options_.top_k == 1,
           .fixed_counts = true,
           .nodes = std::min(options_.total, static_cast<int>(Draws(options_))),

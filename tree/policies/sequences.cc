@@ -14,7 +14,7 @@
 namespace banyan {
 
 PolicyTraits Sequences::traits() const {
-  return {.laws = {DrawKind::kIndependent},
+  return {.draw_kinds = {DrawKind::kIndependent},
           .chain = count_ == 1,
           .fixed_counts = true,
           .nodes = count_ * gamma_,

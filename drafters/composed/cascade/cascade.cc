@@ -69,7 +69,7 @@ class CascadeSession : public ComposedSession {
 // The upper part's, but that guesses are asked for ahead.
 DrafterTraits TraitsOf(const InnerDrafters& parts) {
   DrafterTraits traits = parts.Traits();
-  traits.laws = parts[0].traits().laws;
+  traits.draw_kinds = parts[0].traits().draw_kinds;
   traits.depth_heads = parts[0].traits().depth_heads;
   traits.longest_text = parts[0].traits().longest_text;
   traits.proposes_ahead = true;
@@ -79,12 +79,12 @@ DrafterTraits TraitsOf(const InnerDrafters& parts) {
 // What is not known is asked for, and guessed below.
 CascadeSession::Asking CascadeSession::Ask(const DraftRequest& request) {
   if (request.nodes.front() == 0) {  // a drafting begins
-    upper().Start(*request.tree, request.tree->law());
+    upper().Start(*request.tree, request.tree->draw_kind());
     // Ranked, it has more than one candidate at temperature 0 too.
     lower().Start(*request.tree,
                   lower().drafter().Gives(DrawKind::kDeterministic)
                       ? DrawKind::kDeterministic
-                      : lower().drafter().traits().laws.front());
+                      : lower().drafter().traits().draw_kinds.front());
   }
   Asking asking = {.upper = {&upper(), request.context, {}}, .edge = {}};
   for (int node : request.nodes) {
@@ -210,7 +210,7 @@ DrafterRow CascadeRow() {
           .sentence =
               "Vertical cascade: a cheaper drafter guesses the drafter's "
               "tokens, which saves passes of the drafter.",
-          .laws = EveryDrawKind(),
+          .draw_kinds = EveryDrawKind(),
           .build = Build,
           .examples = {
               "{upper: {name: medusa, heads: heads}, ahead: 2, width: 2,"

@@ -147,7 +147,7 @@ DrafterRow HybridRow() {
           .sentence =
               "Each round, the one of several drafters that expects the most "
               "accepted tokens.",
-          .laws = EveryDrawKind(),
+          .draw_kinds = EveryDrawKind(),
           .build = Build,
           .examples = {
               "{drafters: [{drafter: {name: copy, min_match: 1}, depth: 1},"

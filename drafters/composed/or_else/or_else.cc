@@ -72,7 +72,7 @@ DrafterRow OrElseRow() {
           .sentence =
               "One drafter, or a second one in rounds for which the "
               "first has nothing.",
-          .laws = EveryDrawKind(),
+          .draw_kinds = EveryDrawKind(),
           .build = Build,
           .examples = {"{first: {name: sam, threshold: 2, tokens: 1},"
                        " second: {name: small_model, model: draft}}",

@@ -37,11 +37,12 @@ class RelaySession : public ComposedSession {
 
 DrafterTraits TraitsOf(const InnerDrafters& parts) {
   DrafterTraits traits = parts.Traits();
-  traits.laws.clear();
-  for (DrawKind law : kDrawKinds) {
+  traits.draw_kinds.clear();
+  for (DrawKind draw_kind : kDrawKinds) {
     bool all = true;
-    for (int i = 0; i < parts.count(); ++i) all = all && parts[i].Gives(law);
-    if (all) traits.laws.push_back(law);
+    for (int i = 0; i < parts.count(); ++i)
+      all = all && parts[i].Gives(draw_kind);
+    if (all) traits.draw_kinds.push_back(draw_kind);
   }
   return traits;
 }
@@ -116,7 +117,7 @@ DrafterRow RelayRow() {
           .sentence =
               "Horizontal cascade: another drafter for each span of a tree's "
               "levels.",
-          .laws = EveryDrawKind(),
+          .draw_kinds = EveryDrawKind(),
           .build = Build,
           .examples = {
               "{spans: [{levels: 1, drafter: {name: small_model, model: "

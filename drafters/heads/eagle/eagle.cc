@@ -44,7 +44,7 @@ std::vector<int> Ascending(std::vector<int> taps) {
 
 Eagle::Eagle(std::shared_ptr<const EagleHead> head, SamplingRule rule)
     // A text has a pair fewer than tokens.
-    : Drafter({.laws = EveryDrawKind(),
+    : Drafter({.draw_kinds = EveryDrawKind(),
                .longest_text = head->network().context_limit() + 1,
                .taps = Ascending(head->taps())},
               /*carried=*/nullptr),
@@ -74,7 +74,7 @@ class Eagle::Sequence : public QuietSession, private DeviceCounterpart {
   Session& session() const { return *session_; }
 
  private:
-  absl::StatusOr<DeviceDraft> Make(DrawKind law) override;
+  absl::StatusOr<DeviceDraft> Make(DrawKind draw_kind) override;
   void Resume(const Context& context) override;
 
   // What came out of a node's pair: a row of one of the round's passes.
@@ -281,7 +281,7 @@ absl::StatusOr<Proposals> Eagle::Sequence::LawsOf(
     output_of_[node] = {passes_.size(), row};
     BANYAN_ASSIGN_OR_RETURN(
         Distribution law,
-        scores->Law(row, drafter_.rules_.Of(tree.law()),
+        scores->Law(row, drafter_.rules_.Of(tree.draw_kind()),
                     request.context->tokens, TokensTo(tree, request.nodes[i])));
     laws.push_back(std::move(law));
   }
@@ -289,14 +289,14 @@ absl::StatusOr<Proposals> Eagle::Sequence::LawsOf(
   return laws;
 }
 
-absl::StatusOr<DeviceDraft> Eagle::Sequence::Make(DrawKind law) {
+absl::StatusOr<DeviceDraft> Eagle::Sequence::Make(DrawKind draw_kind) {
   const auto read_all = [this]() -> absl::Status {
     BANYAN_RETURN_IF_ERROR(DropRound());
     BANYAN_RETURN_IF_ERROR(MakeVectors());
     return ReadAllBut(1);
   };
   return DeviceDraft{head_.OnDevice(*session_, read_all),
-                     drafter_.rules_.Of(law),
+                     drafter_.rules_.Of(draw_kind),
                      /*keeps_features=*/true};
 }
 
@@ -352,7 +352,7 @@ DrafterRow EagleRow() {
       .sentence =
           "EAGLE (all versions) and multi-token prediction: a network on the "
           "target's hidden states that feeds itself.",
-      .laws = EveryDrawKind(),
+      .draw_kinds = EveryDrawKind(),
       .build = Build,
       .examples = {"{head: head}", "{head: head, vocabulary: vocabulary.json}"},
       .folder_key = "heads",

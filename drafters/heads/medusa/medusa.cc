@@ -37,7 +37,7 @@ absl::Span<const float> LastState(const Context& context) {
 }  // namespace
 
 Medusa::Medusa(std::shared_ptr<const MedusaHeads> heads, SamplingRule rule)
-    : Drafter({.laws = EveryDrawKind(),
+    : Drafter({.draw_kinds = EveryDrawKind(),
                .proposes_ahead = true,
                .depth_heads = heads->count(),
                .taps = {kAfterFinalNorm}},
@@ -63,8 +63,8 @@ class Medusa::Sequence : public QuietSession, private DeviceCounterpart {
   std::vector<std::vector<double>> logits;
 
  private:
-  absl::StatusOr<DeviceDraft> Make(DrawKind law) override {
-    DeviceDraft draft = {nullptr, drafter_.rules_.Of(law),
+  absl::StatusOr<DeviceDraft> Make(DrawKind draw_kind) override {
+    DeviceDraft draft = {nullptr, drafter_.rules_.Of(draw_kind),
                          /*keeps_features=*/true};
     BANYAN_ASSIGN_OR_RETURN(draft.part, drafter_.heads_->OnDevice());
     return draft;
@@ -100,7 +100,7 @@ absl::StatusOr<std::vector<Proposals>> Medusa::Propose(
     BANYAN_ASSIGN_OR_RETURN(
         Proposals laws,
         DepthLaws(SessionOf<Sequence>(request).logits, heads_->outputs(),
-                  rules_.Of(request.tree->law()), request));
+                  rules_.Of(request.tree->draw_kind()), request));
     all.push_back(std::move(laws));
   }
   return all;
@@ -138,7 +138,7 @@ DrafterRow MedusaRow() {
           .sentence =
               "Medusa: one head per depth on the target's last hidden state; "
               "no pass of its own.",
-          .laws = EveryDrawKind(),
+          .draw_kinds = EveryDrawKind(),
           .build = Build,
           .examples = {"{heads: heads}",
                        "{heads: heads, vocabulary: vocabulary.json}"},

@@ -133,7 +133,7 @@ absl::Status PassSession::Observe(const Context& context,
 
 Pass::Pass(std::shared_ptr<const LookaheadChain> chain, int after,
            SamplingRule rule)
-    : Drafter({.laws = EveryDrawKind(),
+    : Drafter({.draw_kinds = EveryDrawKind(),
                .proposes_ahead = true,
                .depth_heads = static_cast<int>(chain->size()),
                .reads_scores = true,
@@ -154,8 +154,9 @@ absl::StatusOr<std::vector<Proposals>> Pass::Propose(
   std::vector<Proposals> all;
   for (const DraftRequest& request : requests) {
     BANYAN_ASSIGN_OR_RETURN(
-        Proposals laws, DepthLaws(SessionOf<PassSession>(request).logits, {},
-                                  rules_.Of(request.tree->law()), request));
+        Proposals laws,
+        DepthLaws(SessionOf<PassSession>(request).logits, {},
+                  rules_.Of(request.tree->draw_kind()), request));
     all.push_back(std::move(laws));
   }
   return all;
@@ -198,7 +199,7 @@ DrafterRow PassRow() {
       .sentence =
           "PaSS: trained vectors, or tokens, in place of the next ones; the "
           "target predicts after them in its own pass.",
-      .laws = EveryDrawKind(),
+      .draw_kinds = EveryDrawKind(),
       .build = Build,
       .examples = {"{embeddings: embeddings}", "{tokens: [0, 1], after: 1}"},
       .folder_key = "embeddings"};

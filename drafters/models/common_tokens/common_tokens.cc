@@ -31,7 +31,7 @@ namespace banyan {
 
 CommonTokens::CommonTokens(int vocab_size, OtherModel model,
                            const SamplingRule& rule)
-    : Drafter({.laws = EveryDrawKind(), .proposes_ahead = true},
+    : Drafter({.draw_kinds = EveryDrawKind(), .proposes_ahead = true},
               /*carried=*/nullptr),
       vocab_size_(vocab_size),
       model_(std::move(model)),
@@ -180,7 +180,7 @@ absl::StatusOr<Distribution> CommonTokens::LawOf(
   }
   if (!is_left) return Distribution::Sparse(vocab_size_, {}, {});
   const TrunkTree& tree = *request.tree;
-  return rules_.Of(tree.law())
+  return rules_.Of(tree.draw_kind())
       .ApplyTo(std::move(logits), request.context->tokens,
                TokensTo(tree, node));
 }
@@ -210,7 +210,7 @@ DrafterRow CommonTokensRow() {
           .sentence =
               "Token-level intersection: a model of another vocabulary, "
               "restricted to the tokens that both have.",
-          .laws = EveryDrawKind(),
+          .draw_kinds = EveryDrawKind(),
           .build = Build,
           .examples = {"{model: fewer}", "{model: more}",
                        "{model: others, sampling: {temperature: 0.5}}"}};

@@ -39,8 +39,9 @@ constexpr int kMostWritten = 256;
 }  // namespace
 
 Retokenized::Retokenized(int vocab_size, OtherModel model, int write)
-    : Drafter({.laws = {DrawKind::kDeterministic}, .proposes_ahead = true},
-              /*carried=*/nullptr),
+    : Drafter(
+          {.draw_kinds = {DrawKind::kDeterministic}, .proposes_ahead = true},
+          /*carried=*/nullptr),
       vocab_size_(vocab_size),
       parts_(std::move(model)),
       write_(write) {}
@@ -243,7 +244,7 @@ DrafterRow RetokenizedRow() {
           .sentence =
               "The text that a model of another vocabulary writes, "
               "re-tokenized for the target.",
-          .laws = {DrawKind::kDeterministic},
+          .draw_kinds = {DrawKind::kDeterministic},
           .build = Build,
           .examples = {"{model: fewer}", "{model: more, write: 6}",
                        "{model: others}"}};

@@ -50,10 +50,10 @@ class SmallModelSession : public ModelSession, private DeviceCounterpart {
   }
 
  private:
-  absl::StatusOr<DeviceDraft> Make(DrawKind law) override {
+  absl::StatusOr<DeviceDraft> Make(DrawKind draw_kind) override {
     auto* own = dynamic_cast<TransformerSession*>(&session());
     if (own == nullptr) return DeviceDraft();
-    return DeviceDraft{NewModelDrafter(*own), drafter_.rules().Of(law)};
+    return DeviceDraft{NewModelDrafter(*own), drafter_.rules().Of(draw_kind)};
   }
   void Resume(const Context& /*context*/) override { pending().Clear(); }
 
@@ -91,7 +91,7 @@ DrafterRow SmallModelRow() {
           .sentence =
               "A small language model of the target's vocabulary, with a KV "
               "cache of its own.",
-          .laws = EveryDrawKind(),
+          .draw_kinds = EveryDrawKind(),
           .build = Build,
           .examples = {"{model: draft}",
                        "{model: draft, vocabulary: vocabulary.json}"},

@@ -64,7 +64,7 @@ bool Settled(const Distribution& law, double settled) {
 
 EarlyExit::EarlyExit(std::shared_ptr<const Model> target,
                      std::vector<int> exits, double settled, SamplingRule rule)
-    : Drafter({.laws = EveryDrawKind(),
+    : Drafter({.draw_kinds = EveryDrawKind(),
                .longest_text = target->context_limit(),
                .proposes_ahead = true},
               /*carried=*/nullptr),
@@ -216,7 +216,7 @@ DrafterRow EarlyExitRow() {
           .sentence =
               "Early exit (LayerSkip): the target's first layers; the target's "
               "pass continues from them.",
-          .laws = EveryDrawKind(),
+          .draw_kinds = EveryDrawKind(),
           .build = Build,
           .examples = {"{exits: [1]}", "{exits: [1, 2], settled: 0.6}"},
           .search = SearchOver::kExits};

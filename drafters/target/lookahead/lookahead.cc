@@ -124,7 +124,7 @@ absl::Status LookaheadSession::Observe(const Context& context,
 }  // namespace
 
 Lookahead::Lookahead(int vocab_size, const LookaheadOptions& options)
-    : Drafter({.laws = {DrawKind::kDeterministic},
+    : Drafter({.draw_kinds = {DrawKind::kDeterministic},
                .proposes_ahead = true,
                .reads_scores = true,
                .probes = options.window.MostRows()},
@@ -171,7 +171,7 @@ DrafterRow LookaheadRow() {
           .sentence =
               "Lookahead decoding: the target's own guesses, refined beside "
               "the tree in the pass that verifies it.",
-          .laws = {DrawKind::kDeterministic},
+          .draw_kinds = {DrawKind::kDeterministic},
           .build = Build,
           .examples = {"{level: 2, window: 3, guesses: 2}",
                        "{level: 3, window: 2, guesses: 2,"

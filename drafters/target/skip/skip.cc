@@ -78,7 +78,7 @@ DrafterRow SkipRow() {
           .sentence =
               "Self-speculation by skipped blocks: the target without some of "
               "its attention and feed-forward blocks.",
-          .laws = EveryDrawKind(),
+          .draw_kinds = EveryDrawKind(),
           .build = Build,
           .examples = {"{attention: [1], feed_forward: [0, 1]}"},
           .search = SearchOver::kBlocks};

@@ -107,7 +107,7 @@ DrafterRow TriforceRow() {
           .sentence =
               "TriForce: the target over part of its KV cache: the first "
               "tokens, the latest, and chunks chosen by attention.",
-          .laws = EveryDrawKind(),
+          .draw_kinds = EveryDrawKind(),
           .build = Build,
           .examples = {"{first: 1, latest: 1}",
                        "{first: 0, latest: 1, chunks: 1, chunk: 2,"

@@ -27,7 +27,7 @@ namespace banyan {
 
 Bigram::Bigram(std::shared_ptr<const TokenCounts> counts,
                const SamplingRule& rule)
-    : Drafter({.laws = EveryDrawKind(), .proposes_ahead = true},
+    : Drafter({.draw_kinds = EveryDrawKind(), .proposes_ahead = true},
               /*carried=*/nullptr),
       counts_(std::move(counts)),
       rule_(rule),
@@ -48,15 +48,16 @@ CountRow Bigram::RowOf(TokenId token) const {
 }
 
 absl::StatusOr<Distribution> Bigram::ProposalAfter(
-    TokenId token, DrawKind law, absl::Span<const TokenId> history,
+    TokenId token, DrawKind draw_kind, absl::Span<const TokenId> history,
     absl::Span<const TokenId> path) {
-  Rows& rows = law == DrawKind::kDeterministic ? scores_ : laws_;
+  Rows& rows = draw_kind == DrawKind::kDeterministic ? scores_ : laws_;
   if (const auto made = rows.find(token); made != rows.end())
     return made->second;
   CountRow row = RowOf(token);
-  if (row.tokens.empty()) return unigram_.After(law, history, path);
-  BANYAN_ASSIGN_OR_RETURN(const Distribution proposal,
-                          rule_.Apply(law, std::move(row), history, path));
+  if (row.tokens.empty()) return unigram_.After(draw_kind, history, path);
+  BANYAN_ASSIGN_OR_RETURN(
+      const Distribution proposal,
+      rule_.Apply(draw_kind, std::move(row), history, path));
   if (!rule_.reads_text()) rows.emplace(token, proposal);
   return proposal;
 }
@@ -65,8 +66,9 @@ absl::StatusOr<std::vector<Proposals>> Bigram::Propose(
     absl::Span<const DraftRequest> requests) {
   return ProposeEach(requests, [this](const DraftRequest& request, int node,
                                       absl::Span<const TokenId> path) {
-    return ProposalAfter(request.tree->node(node).token, request.tree->law(),
-                         request.context->tokens, path);
+    return ProposalAfter(request.tree->node(node).token,
+                         request.tree->draw_kind(), request.context->tokens,
+                         path);
   });
 }
 
@@ -84,7 +86,7 @@ DrafterRow BigramRow() {
   return {.name = "bigram",
           .sentence =
               "Bigrams: what follows the last token, from a file of counts.",
-          .laws = EveryDrawKind(),
+          .draw_kinds = EveryDrawKind(),
           .build = Build,
           .examples = {"{counts: counts.safetensors}",
                        "{counts: counts.safetensors,"

@@ -43,7 +43,7 @@ class Bigram : public Drafter {
   // By the token before; a row is made when it is first asked for.
   using Rows = absl::flat_hash_map<TokenId, Distribution>;
 
-  absl::StatusOr<Distribution> ProposalAfter(TokenId token, DrawKind law,
+  absl::StatusOr<Distribution> ProposalAfter(TokenId token, DrawKind draw_kind,
                                              absl::Span<const TokenId> history,
                                              absl::Span<const TokenId> path);
   CountRow RowOf(TokenId token) const;

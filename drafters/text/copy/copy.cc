@@ -98,8 +98,9 @@ std::optional<double> CopySession::Promise(const Context& context) const {
 }  // namespace
 
 Copy::Copy(int vocab_size, const CopyOptions& options)
-    : Drafter({.laws = {DrawKind::kDeterministic}, .proposes_ahead = true},
-              /*carried=*/nullptr),
+    : Drafter(
+          {.draw_kinds = {DrawKind::kDeterministic}, .proposes_ahead = true},
+          /*carried=*/nullptr),
       vocab_size_(vocab_size),
       options_(options) {}
 
@@ -153,7 +154,7 @@ DrafterRow CopyRow() {
           .sentence =
               "Prompt lookup: copies what followed the longest earlier match "
               "of the last tokens.",
-          .laws = {DrawKind::kDeterministic},
+          .draw_kinds = {DrawKind::kDeterministic},
           .build = Build,
           .examples = {"{}", "{min_match: 1, max_match: 3, history: 5}",
                        "{first: true, min_match: 1, max_match: 3, span: 2}"}};

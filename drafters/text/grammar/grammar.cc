@@ -222,7 +222,7 @@ DrafterRow GrammarRow() {
           .sentence =
               "Tokens that a regular expression determines; the target stays "
               "unconstrained.",
-          .laws = {DrawKind::kDeterministic},
+          .draw_kinds = {DrawKind::kDeterministic},
           .build = Build,
           .examples = {"{pattern: 'ab(a|b)*'}",
                        "{pattern: 'b(a|ba)b*', tokens: 1}"}};

@@ -96,7 +96,7 @@ CountRow NGramSession::ToCounts(absl::Span<const Continuation> row,
 
 NGram::NGram(int vocab_size, const NGramOptions& options,
              const SamplingRule& rule)
-    : Drafter({.laws = EveryDrawKind(), .proposes_ahead = true},
+    : Drafter({.draw_kinds = EveryDrawKind(), .proposes_ahead = true},
               options.keep_counts ? this : nullptr),
       vocab_size_(vocab_size),
       options_(options),
@@ -133,13 +133,13 @@ absl::StatusOr<std::vector<Proposals>> NGram::Propose(
     absl::Span<const DraftRequest> requests) {
   return ProposeEach(requests, [this](const DraftRequest& request, int /*node*/,
                                       absl::Span<const TokenId> path) {
-    const DrawKind law = request.tree->law();
-    const bool ranked = law == DrawKind::kDeterministic || rule_.greedy();
+    const DrawKind draw_kind = request.tree->draw_kind();
+    const bool ranked = draw_kind == DrawKind::kDeterministic || rule_.greedy();
     const std::vector<TokenId> text =
         LastTokens(*request.context, path, options_.max_order - 1);
     const auto& own = SessionOf<NGramSession>(request);
     return rule_.Apply(
-        law, own.ToCounts(own.AfterLongest(text), vocab_size_, ranked),
+        draw_kind, own.ToCounts(own.AfterLongest(text), vocab_size_, ranked),
         request.context->tokens, path);
   });
 }
@@ -176,7 +176,7 @@ DrafterRow NGramRow() {
       .name = "ngram",
       .sentence =
           "N-gram counts of the text so far: what followed its last tokens.",
-      .laws = EveryDrawKind(),
+      .draw_kinds = EveryDrawKind(),
       .build = Build,
       .examples = {"{}", "{max_order: 3, history: 4}",
                    "{max_order: 2, history: 0,"

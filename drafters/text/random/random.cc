@@ -19,7 +19,7 @@
 namespace banyan {
 
 Random::Random(int vocab_size)
-    : Drafter({.laws = EveryDrawKind(), .proposes_ahead = true},
+    : Drafter({.draw_kinds = EveryDrawKind(), .proposes_ahead = true},
               /*carried=*/nullptr),
       uniform_(Distribution::Dense(std::vector<double>(
           static_cast<std::size_t>(vocab_size), 1.0 / vocab_size))) {}
@@ -45,7 +45,7 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
 DrafterRow RandomRow() {
   return {.name = "random",
           .sentence = "Uniformly random tokens, as a control.",
-          .laws = EveryDrawKind(),
+          .draw_kinds = EveryDrawKind(),
           .build = Build,
           .examples = {"{}"}};
 }

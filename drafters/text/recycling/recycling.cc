@@ -159,7 +159,7 @@ absl::Status RecyclingSession::Observe(const Context& context,
 }  // namespace
 
 Recycling::Recycling(int vocab_size, const RecyclingOptions& options)
-    : Drafter({.laws = {DrawKind::kDeterministic},
+    : Drafter({.draw_kinds = {DrawKind::kDeterministic},
                .proposes_ahead = true,
                .reads_scores = true},
               options.keep_table ? this : nullptr),
@@ -223,7 +223,7 @@ DrafterRow RecyclingRow() {
           .sentence =
               "Token Recycling: the target's top candidates after each token, "
               "from the last time it was scored.",
-          .laws = {DrawKind::kDeterministic},
+          .draw_kinds = {DrawKind::kDeterministic},
           .build = Build,
           .examples = {"{}", "{successors: 1}"}};
 }

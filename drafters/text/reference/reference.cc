@@ -214,7 +214,7 @@ DrafterRow ReferenceRow() {
           .sentence =
               "Inference with reference (LLMA): spans of a given text, or of "
               "the prompt, while the output follows it.",
-          .laws = {DrawKind::kDeterministic},
+          .draw_kinds = {DrawKind::kDeterministic},
           .build = Build,
           .examples = {"{}", "{mode: rewrite, match: 1, span: 3}"}};
 }

@@ -200,7 +200,7 @@ DrafterRow RestRow() {
       .name = "rest",
       .sentence =
           "REST: what followed the last tokens in a corpus on disk, by counts.",
-      .laws = EveryDrawKind(),
+      .draw_kinds = EveryDrawKind(),
       .build = Build,
       .examples = {"{index: index}",
                    "{index: index, min_match: 1, max_match: 3, nodes: 3,"

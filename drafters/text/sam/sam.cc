@@ -122,7 +122,7 @@ DrafterRow SamRow() {
       .name = "sam",
       .sentence =
           "SAM decoding: what followed the longest repeated end of the text.",
-      .laws = EveryDrawKind(),
+      .draw_kinds = EveryDrawKind(),
       .build = Build,
       .examples = {"{threshold: 1}"}};
 }

@@ -183,7 +183,7 @@ DrafterRow SuffixRow() {
       .sentence =
           "SuffixDecoding: what followed earlier occurrences of the text's "
           "end, by counts; in this text or in earlier prompts.",
-      .laws = EveryDrawKind(),
+      .draw_kinds = EveryDrawKind(),
       .build = Build,
       .examples = {"{}",
                    "{mode: tree, depth: 4, factor: 2, offset: 1,"

@@ -139,7 +139,7 @@ DrafterRow TrieRow() {
           .sentence =
               "PIA's lookahead: the most frequent continuations of the last "
               "tokens, in the prompt and in outputs.",
-          .laws = EveryDrawKind(),
+          .draw_kinds = EveryDrawKind(),
           .build = Build,
           .examples = {"{}",
                        "{branch_length: 1, max_match: 1, nodes: 2,"

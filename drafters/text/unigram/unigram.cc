@@ -25,7 +25,7 @@ namespace banyan {
 
 Unigram::Unigram(std::shared_ptr<const TokenCounts> counts,
                  const SamplingRule& rule)
-    : Drafter({.laws = EveryDrawKind(), .proposes_ahead = true},
+    : Drafter({.draw_kinds = EveryDrawKind(), .proposes_ahead = true},
               /*carried=*/nullptr),
       law_(std::move(counts), rule) {}
 
@@ -33,7 +33,7 @@ absl::StatusOr<std::vector<Proposals>> Unigram::Propose(
     absl::Span<const DraftRequest> requests) {
   return ProposeEach(requests, [this](const DraftRequest& request, int /*node*/,
                                       absl::Span<const TokenId> path) {
-    return law_.After(request.tree->law(), request.context->tokens, path);
+    return law_.After(request.tree->draw_kind(), request.context->tokens, path);
   });
 }
 
@@ -51,7 +51,7 @@ DrafterRow UnigramRow() {
   return {
       .name = "unigram",
       .sentence = "Unigrams: token frequencies from a file of counts.",
-      .laws = EveryDrawKind(),
+      .draw_kinds = EveryDrawKind(),
       .build = Build,
       .examples = {"{counts: counts.safetensors}",
                    "{counts: counts.safetensors, sampling: {temperature: 0}}"}};

@@ -111,14 +111,16 @@ std::vector<Tried> Cascades() {
   return cascades;
 }
 
-std::vector<std::string> Policies(DrawKind law) {
+std::vector<std::string> Policies(DrawKind draw_kind) {
   std::vector<std::string> specs;
   for (const PolicyRow& row : PolicyCatalogue())
     for (absl::string_view example : row.examples) {
       const std::string spec = absl::StrCat(row.name, " ", example);
-      const std::vector<DrawKind> laws = PolicyOf(spec)->traits().laws;
+      const std::vector<DrawKind> draw_kinds =
+          PolicyOf(spec)->traits().draw_kinds;
       // Whose draws are shared only heads can serve.
-      if (std::find(laws.begin(), laws.end(), law) != laws.end() &&
+      if (std::find(draw_kinds.begin(), draw_kinds.end(), draw_kind) !=
+              draw_kinds.end() &&
           !PolicyOf(spec)->traits().shares_draws)
         specs.push_back(spec);
     }
@@ -130,7 +132,7 @@ void DraftPartly(Solo& drafter, const TreePolicy& policy,
                  const DraftOptions& options, int passes) {
   SeededSource random(options.seed);
   Drafting drafting(
-      {drafter.drafter(), drafter.session(), policy, options.law,
+      {drafter.drafter(), drafter.session(), policy, options.draw_kind,
        options.trunk},
       options.context, options.limits,
       Chance(random, options.context.prompt, options.context.round));
@@ -145,8 +147,9 @@ void DraftPartly(Solo& drafter, const TreePolicy& policy,
 
 // Rounds of both beside each other, some abandoned on the way; how many passes
 // were saved.
-int RunRounds(Tried& alone, Tried& cascade, DrawKind law, std::uint64_t seed) {
-  const std::vector<std::string> policies = Policies(law);
+int RunRounds(Tried& alone, Tried& cascade, DrawKind draw_kind,
+              std::uint64_t seed) {
+  const std::vector<std::string> policies = Policies(draw_kind);
   std::mt19937_64 bits(seed);
   Context context = ContextOf({kVocab, 1, 3, 0, 1, 3});
   EXPECT_TRUE(alone.drafter.Begin(context).ok());
@@ -156,13 +159,14 @@ int RunRounds(Tried& alone, Tried& cascade, DrawKind law, std::uint64_t seed) {
     for (auto abandoned = bits() % 3; abandoned > 0; --abandoned) {
       const auto policy = PolicyOf(policies[bits() % policies.size()]);
       DraftPartly(cascade.drafter, *policy,
-                  {.law = law, .seed = bits(), .context = context},
+                  {.draw_kind = draw_kind, .seed = bits(), .context = context},
                   static_cast<int>(bits() % 4));
     }
     const std::string spec = policies[bits() % policies.size()];
-    SCOPED_TRACE(absl::StrCat("round ", round, " of ", spec, " ", Name(law)));
+    SCOPED_TRACE(
+        absl::StrCat("round ", round, " of ", spec, " ", Name(draw_kind)));
     const DraftOptions options = {
-        .law = law,
+        .draw_kind = draw_kind,
         .limits = {.max_depth = 1 + static_cast<int>(bits() % 6)},
         .seed = bits(),
         .context = context};
@@ -183,14 +187,14 @@ int RunRounds(Tried& alone, Tried& cascade, DrawKind law, std::uint64_t seed) {
 }
 
 TEST(Cascade, TheDrawsAreThoseWithoutIt) {
-  for (DrawKind law : kDrawKinds) {
+  for (DrawKind draw_kind : kDrawKinds) {
     int saved = 0;
     for (Tried& cascade : Cascades())
       for (std::uint64_t seed = 0; seed < 3; ++seed) {
         Tried alone = Alone();
-        saved += RunRounds(alone, cascade, law, seed);
+        saved += RunRounds(alone, cascade, draw_kind, seed);
       }
-    EXPECT_GT(saved, 50) << Name(law);
+    EXPECT_GT(saved, 50) << Name(draw_kind);
   }
 }
 
@@ -201,7 +205,7 @@ int PassesOf(int ahead) {
   const Context context = ContextOf({kVocab, 1, 3});
   EXPECT_TRUE(cascade.drafter.Begin(context).ok());
   MustDraft(cascade.drafter, *PolicyOf("chain {gamma: 5}"),
-            {.law = DrawKind::kDeterministic, .context = context});
+            {.draw_kind = DrawKind::kDeterministic, .context = context});
   return cascade.asked->passes;
 }
 
@@ -263,7 +267,7 @@ TEST(Cascade, NobodyIsAskedBehindWhatHeHolds) {
         ASSERT_TRUE(cascade.Begin(context).ok());
         const absl::StatusOr<TrunkTree> tree =
             TryDraft(cascade, *PolicyOf("chain {gamma: 9}"),
-                     {.law = DrawKind::kDeterministic,
+                     {.draw_kind = DrawKind::kDeterministic,
                       .limits = {.max_depth = target - 3},
                       .context = context});
         ASSERT_TRUE(tree.ok()) << tree.status();
@@ -371,9 +375,9 @@ TEST(Cascade, IsItsPartsToWhoeverAsks) {
                                 "}, lower: {name: ", lower, "}}"),
                    small);
   };
-  EXPECT_EQ(cascade("copy", "ngram")->traits().laws,
+  EXPECT_EQ(cascade("copy", "ngram")->traits().draw_kinds,
             std::vector<DrawKind>({DrawKind::kDeterministic}));
-  EXPECT_EQ(cascade("ngram", "copy")->traits().laws.size(), 3);
+  EXPECT_EQ(cascade("ngram", "copy")->traits().draw_kinds.size(), 3);
   EXPECT_EQ(cascade("ngram", "copy")->drafter().carried(), nullptr);
   const auto learning = cascade("ngram, reset: never", "copy");
   EXPECT_NE(learning->drafter().carried(), nullptr);

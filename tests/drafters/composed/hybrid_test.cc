@@ -45,7 +45,7 @@ class Promising : public Drafter {
     int longest_text = 1000;  // when it is made
   };
   Promising(TokenId token, const Told* told)
-      : Drafter({.laws = EveryDrawKind(),
+      : Drafter({.draw_kinds = EveryDrawKind(),
                  .longest_text = told->longest_text,
                  .proposes_ahead = true},
                 /*carried=*/nullptr),
@@ -144,7 +144,8 @@ TEST(NestedDrafters, CostAsManyQuestionsAsThereAreLevels) {
       AtRoot(*drafter, context);
       Commit(*drafter, {3, 1, 2}, context);
     }
-    EXPECT_EQ(drafter->Another()->traits().laws, drafter->traits().laws);
+    EXPECT_EQ(drafter->Another()->traits().draw_kinds,
+              drafter->traits().draw_kinds);
   }
 }
 
@@ -262,11 +263,11 @@ TEST_F(HybridTest, DraftsAndPromisesNoDeeperThanItsDepth) {
   const auto drafted = [&](const std::vector<int>& depths) {
     const auto hybrid = Make({.depths = depths, .memory = kLong, .start = 2});
     EXPECT_TRUE(hybrid->Begin(context_).ok());
-    return ToText(
-        MustDraft(*hybrid,
-                  *PolicyOf("expansion {branching: [2, 1, "
-                            "1, 1]}"),
-                  {.law = DrawKind::kDeterministic, .context = context_}));
+    return ToText(MustDraft(
+        *hybrid,
+        *PolicyOf("expansion {branching: [2, 1, "
+                  "1, 1]}"),
+        {.draw_kind = DrawKind::kDeterministic, .context = context_}));
   };
   EXPECT_EQ(drafted({0, 0, 0}), "7(0(0(0(0))))");
   EXPECT_EQ(drafted({4, 0, 0}), "7(0(0(0(0))))");
@@ -322,12 +323,13 @@ TEST(Hybrid, ARankingBecomesALaw) {
   const auto hybrid = MustAsk(
       "hybrid {drafters: [{drafter: {name: copy, min_match: 1}}, {drafter: "
       "{name: random}}], start: 0.5}");
-  EXPECT_EQ(hybrid->traits().laws.size(), 3);
+  EXPECT_EQ(hybrid->traits().draw_kinds.size(), 3);
   const Context context = BeginWith(*hybrid, {1, 2, 1, 3, 1});
-  for (DrawKind law : {DrawKind::kIndependent, DrawKind::kWithoutReplacement})
+  for (DrawKind draw_kind :
+       {DrawKind::kIndependent, DrawKind::kWithoutReplacement})
     EXPECT_TRUE(
-        Equal(AtRoot(*hybrid, context, law), Distribution::OneHot(8, 3)))
-        << Name(law);
+        Equal(AtRoot(*hybrid, context, draw_kind), Distribution::OneHot(8, 3)))
+        << Name(draw_kind);
   EXPECT_EQ(Ranked(AtRoot(*hybrid, context, DrawKind::kDeterministic)),
             std::vector<TokenId>({3, 2}));
   // Where nothing can be copied, chance is asked.

@@ -104,7 +104,7 @@ TEST(OrElse, GivesTheLawsOfTheOther) {
         MustBuild(absl::StrCat("or_else {first: {name: sam}, second: {name: ",
                                other, "}}"))
             ->traits()
-            .laws.size(),
+            .draw_kinds.size(),
         kDrawKinds.size())
         << other;
 }

@@ -144,7 +144,7 @@ TEST(Relay, OfOneDrafterAndItselfIsThatDrafter) {
     Context context = BeginWith(*alone, {1, 3});
     BeginWith(*relay, {1, 3});
     for (int round = 0; round < 50; ++round) {
-      const DraftOptions options = {.law = DrawKind::kDeterministic,
+      const DraftOptions options = {.draw_kind = DrawKind::kDeterministic,
                                     .context = context};
       const auto policy = PolicyOf("expansion {branching: [2, 1, 1]}");
       const TrunkTree tree = MustDraft(*relay, *policy, options);
@@ -202,7 +202,7 @@ TEST(Relay, ADrafterSaysNothingBehindWhatItHolds) {
       ASSERT_TRUE(relay.drafter->Begin(context).ok());
       const absl::StatusOr<TrunkTree> tree =
           TryDraft(*relay.drafter, *PolicyOf("chain {gamma: 7}"),
-                   {.law = DrawKind::kDeterministic, .context = context});
+                   {.draw_kind = DrawKind::kDeterministic, .context = context});
       ASSERT_TRUE(tree.ok()) << tree.status();
       // A text of n tokens is proposed for at depth n - 3.
       const int of_near = std::clamp(near - 2, 0, 3);
@@ -217,7 +217,7 @@ TEST(Relay, DrawsByTheLawsThatAllGive) {
                          "relay {spans: [{levels: 1, drafter: {name: ", first,
                          "}}, {drafter: {name: ", second, "}}]}"))
         ->traits()
-        .laws;
+        .draw_kinds;
   };
   EXPECT_EQ(laws("ngram", "random").size(), 3);
   EXPECT_EQ(laws("ngram", "copy"),

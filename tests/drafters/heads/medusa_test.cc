@@ -138,11 +138,13 @@ TEST_P(MedusaTest, LeavesGreedyTextAsItIs) {
   for (const char* policy :
        {"chain {gamma: 3}", "expansion {branching: [4, 3]}",
         "expansion {branching: [3, 2], share_draws: true}"})
-    for (DrawKind law : {DrawKind::kIndependent, DrawKind::kDeterministic})
+    for (DrawKind draw_kind :
+         {DrawKind::kIndependent, DrawKind::kDeterministic})
       for (const auto& tokens :
            {std::vector<TokenId>{1}, std::vector<TokenId>{1, 9, 4, 4}}) {
         std::vector<Trunk> trunks;
-        trunks.push_back(TrunkOf(Drafter({.temperature = 1}), policy, law));
+        trunks.push_back(
+            TrunkOf(Drafter({.temperature = 1}), policy, draw_kind));
         auto decoder = WithTrunks(*target_, "multi_round", std::move(trunks),
                                   {.temperature = 0});
         ASSERT_TRUE(decoder.ok()) << decoder.status();

@@ -199,10 +199,10 @@ TEST(CommonTokens, TakesTheBestCommonTokenAtTemperatureZero) {
       std::make_shared<TableModel>(3, [](absl::Span<const TokenId> /*text*/) {
         return std::vector<double>{0.6, 0.3, 0.1};
       });
-  const auto at_root = [&](const SamplingOptions& options, DrawKind law) {
+  const auto at_root = [&](const SamplingOptions& options, DrawKind draw_kind) {
     Solo drafter = Asked(pair, SamplingRule(options));
     const Context context = BeginWith(drafter, {0});
-    return Masses(AtRoot(drafter, context, law));
+    return Masses(AtRoot(drafter, context, draw_kind));
   };
   EXPECT_THAT(at_root({.temperature = 0}, DrawKind::kIndependent),
               ElementsAre(0, 1, 0));

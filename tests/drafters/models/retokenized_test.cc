@@ -73,7 +73,7 @@ Solo Made(const OtherPair& pair, int write = 32) {
 Ids Drafted(Solo& drafter, const Context& context, int gamma = 20) {
   const TrunkTree tree =
       MustDraft(drafter, *PolicyOf(absl::StrCat("chain {gamma: ", gamma, "}")),
-                {.law = DrawKind::kDeterministic, .context = context});
+                {.draw_kind = DrawKind::kDeterministic, .context = context});
   Ids tokens;
   for (int node = 1; node < tree.size(); ++node)
     tokens.push_back(tree.node(node).token);
@@ -258,7 +258,7 @@ TEST(Retokenized, DraftsAsOneThatReadsTheWholeTextWhateverTheVerdicts) {
           drafter,
           *PolicyOf(bits() % 2 == 0 ? "chain {gamma: 3}"
                                     : "expansion {branching: [2, 2]}"),
-          {.law = DrawKind::kDeterministic, .context = context});
+          {.draw_kind = DrawKind::kDeterministic, .context = context});
       EndRound(tree, pair.vocab_size(), bits, {&drafter}, context);
     }
   }
@@ -311,7 +311,7 @@ TEST(Retokenized, ReadsNoRowOfTheTextTwiceOnceItHasSettled) {
     rows = 0;
     const TrunkTree tree =
         MustDraft(drafter, *PolicyOf("chain {gamma: 3}"),
-                  {.law = DrawKind::kDeterministic, .context = context});
+                  {.draw_kind = DrawKind::kDeterministic, .context = context});
     EXPECT_LE(rows, 20) << "after " << context.tokens.size() << " tokens";
     EndRound(tree, 6, bits, {&drafter}, context);
   }
@@ -319,7 +319,7 @@ TEST(Retokenized, ReadsNoRowOfTheTextTwiceOnceItHasSettled) {
 }
 
 TEST(Retokenized, GivesRankedCandidatesAlone) {
-  EXPECT_THAT(Made(Letters()).traits().laws,
+  EXPECT_THAT(Made(Letters()).traits().draw_kinds,
               ElementsAre(DrawKind::kDeterministic));
 }
 

@@ -224,7 +224,7 @@ TEST(SmallModel, DraftsNothingBehindWhatItHolds) {
 }
 
 TEST(SmallModel, GivesEveryLaw) {
-  EXPECT_EQ(SmallModel(DraftModel(), Rule()).traits().laws.size(), 3);
+  EXPECT_EQ(SmallModel(DraftModel(), Rule()).traits().draw_kinds.size(), 3);
 }
 
 }  // namespace

@@ -183,10 +183,10 @@ TEST(Lookahead, DraftsTheGramsThatBeginWithTheRoot) {
       "lookahead {level: 3, window: 2, guesses: 2, pool_from_prompt: true}");
   const Context context = BeginWith(*drafter, {1, 2, 3, 1, 2, 4, 1, 5, 6, 1});
   // After 1 came "2 3", which was pushed out, "2 4" and "5 6".
-  EXPECT_EQ(
-      ToText(MustDraft(*drafter, *PolicyOf("best_first {budget: 8}"),
-                       {.law = DrawKind::kDeterministic, .context = context})),
-      "1(5(6) 2(4))");
+  EXPECT_EQ(ToText(MustDraft(
+                *drafter, *PolicyOf("best_first {budget: 8}"),
+                {.draw_kind = DrawKind::kDeterministic, .context = context})),
+            "1(5(6) 2(4))");
 }
 
 TEST(Lookahead, WithoutThePromptsGramsBeginsWithNone) {

@@ -57,7 +57,7 @@ TEST(FirstCopy, CopiesASpanFromTheEarliestPlaceOfTheLongestMatch) {
     const Context context = BeginWith(*drafter, text);
     return ToText(
         MustDraft(*drafter, *PolicyOf("chain {gamma: 12}"),
-                  {.law = DrawKind::kDeterministic, .context = context}));
+                  {.draw_kind = DrawKind::kDeterministic, .context = context}));
   };
   const std::vector<TokenId> text = {6, 1, 2, 4, 7, 1, 2, 3, 5, 1, 2};
   EXPECT_EQ(draft(", span: 3", text), "2(4(7(1)))") << "not 3, the latest";
@@ -89,10 +89,10 @@ TEST(Copy, CopiesAPassageToItsEnd) {
   const auto drafter = MustAsk("copy", {.vocab_size = 20});
   const Context context =
       BeginWith(*drafter, {9, 10, 11, 12, 13, 14, 15, 3, 9, 10});
-  EXPECT_EQ(
-      ToText(MustDraft(*drafter, *PolicyOf("chain {gamma: 8}"),
-                       {.law = DrawKind::kDeterministic, .context = context})),
-      "10(11(12(13(14(15(3(9(10))))))))")
+  EXPECT_EQ(ToText(MustDraft(
+                *drafter, *PolicyOf("chain {gamma: 8}"),
+                {.draw_kind = DrawKind::kDeterministic, .context = context})),
+            "10(11(12(13(14(15(3(9(10))))))))")
       << "after the passage comes what came after it, the second copy too";
 }
 
@@ -117,10 +117,10 @@ TEST(Copy, OfNewWordsDraftsNothing) {
 TEST(Copy, GrowsTrees) {
   const auto drafter = MustAsk("copy {min_match: 1}");
   const Context context = BeginWith(*drafter, {1, 2, 1, 3, 1});
-  EXPECT_EQ(
-      ToText(MustDraft(*drafter, *PolicyOf("expansion {branching: [2, 1]}"),
-                       {.law = DrawKind::kDeterministic, .context = context})),
-      "1(3(1) 2(1))");
+  EXPECT_EQ(ToText(MustDraft(
+                *drafter, *PolicyOf("expansion {branching: [2, 1]}"),
+                {.draw_kind = DrawKind::kDeterministic, .context = context})),
+            "1(3(1) 2(1))");
 }
 
 TEST(Copy, MatchesNoShorterThanItShould) {
@@ -208,9 +208,9 @@ TEST(Copy, FindsWhatALookAtEveryPlaceFinds) {
     Solo drafter(std::make_unique<Copy>(letters, options));
     Context context = BeginWith(drafter, {dice.Below(letters)});
     for (int round = 0; round < 25; ++round) {
-      const TrunkTree tree =
-          MustDraft(drafter, *PolicyOf("expansion {branching: [2, 2, 1]}"),
-                    {.law = DrawKind::kDeterministic, .context = context});
+      const TrunkTree tree = MustDraft(
+          drafter, *PolicyOf("expansion {branching: [2, 2, 1]}"),
+          {.draw_kind = DrawKind::kDeterministic, .context = context});
       for (int node = 0; node < tree.size(); ++node) {
         if (tree.proposal(node) == nullptr) continue;
         ++compared;
@@ -229,7 +229,7 @@ TEST(Copy, FindsWhatALookAtEveryPlaceFinds) {
 }
 
 TEST(Copy, RanksAndIsNoLaw) {
-  EXPECT_THAT(MustBuild("copy")->traits().laws,
+  EXPECT_THAT(MustBuild("copy")->traits().draw_kinds,
               ElementsAre(DrawKind::kDeterministic));
 }
 

@@ -26,11 +26,11 @@ constexpr double kRounding = 1e-15;
 
 const CountRow kCounts = {5, {1, 2, 4}, {6, 3, 1}};
 
-Distribution Apply(const SamplingOptions& options, DrawKind law,
+Distribution Apply(const SamplingOptions& options, DrawKind draw_kind,
                    absl::Span<const TokenId> history = {},
                    absl::Span<const TokenId> path = {}) {
   absl::StatusOr<Distribution> proposal =
-      CountRule(SamplingRule(options)).Apply(law, kCounts, history, path);
+      CountRule(SamplingRule(options)).Apply(draw_kind, kCounts, history, path);
   EXPECT_TRUE(proposal.ok()) << proposal.status();
   return *proposal;
 }
@@ -40,13 +40,14 @@ void ExpectMasses(const Distribution& law, const std::vector<double>& masses) {
 }
 
 TEST(CountRule, KeepsCountsAtTemperatureOne) {
-  for (DrawKind law : kDrawKinds)
-    EXPECT_THAT(Masses(Apply({}, law)), ElementsAre(0, 6, 3, 0, 1));
+  for (DrawKind draw_kind : kDrawKinds)
+    EXPECT_THAT(Masses(Apply({}, draw_kind)), ElementsAre(0, 6, 3, 0, 1));
 }
 
 TEST(CountRule, TemperatureIsAPowerOfTheCounts) {
-  for (DrawKind law : {DrawKind::kIndependent, DrawKind::kWithoutReplacement})
-    ExpectMasses(Apply({.temperature = 0.5}, law),
+  for (DrawKind draw_kind :
+       {DrawKind::kIndependent, DrawKind::kWithoutReplacement})
+    ExpectMasses(Apply({.temperature = 0.5}, draw_kind),
                  {0, 36. / 46, 9. / 46, 0, 1. / 46});
 }
 
@@ -72,8 +73,8 @@ TEST(CountRule, RanksByTheCountsThemselves) {
 }
 
 TEST(CountRule, LeavesOutBannedTokens) {
-  for (DrawKind law : kDrawKinds)
-    EXPECT_THAT(Masses(Apply({.banned = {0, 1}}, law)),
+  for (DrawKind draw_kind : kDrawKinds)
+    EXPECT_THAT(Masses(Apply({.banned = {0, 1}}, draw_kind)),
                 ElementsAre(0, 0, 3, 0, 1));
   ExpectMasses(Apply({.banned = {1}, .temperature = 0}, DrawKind::kIndependent),
                {0, 0, 1, 0, 0});

@@ -42,7 +42,7 @@ Solo Drafting(const std::string& pattern, GrammarOptions options = {}) {
 std::string Draft(Solo& drafter, const Context& context) {
   return ToText(
       MustDraft(drafter, *PolicyOf("chain {gamma: 8}"),
-                {.law = DrawKind::kDeterministic, .context = context}));
+                {.draw_kind = DrawKind::kDeterministic, .context = context}));
 }
 
 TEST(Grammar, DraftsWhatIsCertain) {

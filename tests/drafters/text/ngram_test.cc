@@ -36,9 +36,9 @@ auto Near(const std::vector<double>& masses) {
 // The words of the example that comes with akunu's predictor.
 enum Word : TokenId { kThe, kCat, kSat, kOn, kMat, kStop, kDown, kAnd };
 
-std::string ChainOf(Solo& drafter, const Context& context, DrawKind law) {
+std::string ChainOf(Solo& drafter, const Context& context, DrawKind draw_kind) {
   return ToText(MustDraft(drafter, *PolicyOf("chain {gamma: 4}"),
-                          {.law = law, .context = context}));
+                          {.draw_kind = draw_kind, .context = context}));
 }
 
 // A prompt that has ended.
@@ -69,8 +69,9 @@ TEST(NGram, AGreedyRuleMakesItTheSourcesPredictor) {
   const auto drafter =
       MustAsk("ngram {reset: never}", {.sampling = {.temperature = 0}});
   const Context context = TellTheExample(*drafter);
-  for (DrawKind law : kDrawKinds)
-    EXPECT_EQ(ChainOf(*drafter, context, law), "2(3(0(4(5))))") << Name(law);
+  for (DrawKind draw_kind : kDrawKinds)
+    EXPECT_EQ(ChainOf(*drafter, context, draw_kind), "2(3(0(4(5))))")
+        << Name(draw_kind);
   EXPECT_TRUE(Equal(AtRoot(*drafter, context), Distribution::OneHot(8, kOn)));
   EXPECT_THAT(Ranked(AtRoot(*drafter, context, DrawKind::kDeterministic)),
               ElementsAre(kOn, kDown))
@@ -125,8 +126,8 @@ TEST(NGram, OfOneTokenDraftsNothing) {
   for (const char* spec : {"ngram", "ngram {history: 0, reset: never}"}) {
     const auto drafter = MustAsk(spec);
     const Context context = BeginWith(*drafter, {3});
-    for (DrawKind law : kDrawKinds)
-      EXPECT_EQ(ChainOf(*drafter, context, law), "3");
+    for (DrawKind draw_kind : kDrawKinds)
+      EXPECT_EQ(ChainOf(*drafter, context, draw_kind), "3");
   }
 }
 
@@ -147,13 +148,14 @@ TEST(NGram, ABeginTokenOutsideTheVocabularyIsNeverDrafted) {
 TEST(NGram, GrowsTreesByEveryLaw) {
   const auto drafter = MustAsk("ngram {max_order: 2}");
   const Context context = BeginWith(*drafter, {1, 2, 1, 3, 1, 2, 1});
-  for (DrawKind law : {DrawKind::kWithoutReplacement, DrawKind::kDeterministic})
+  for (DrawKind draw_kind :
+       {DrawKind::kWithoutReplacement, DrawKind::kDeterministic})
     EXPECT_EQ(MustDraft(*drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
-                        {.law = law, .context = context})
+                        {.draw_kind = draw_kind, .context = context})
                   .size(),
               1 + 2 + 2 + 4)
         << "after 1 come 2 and 3, after those comes 1 alone";
-  EXPECT_THAT(drafter->traits().laws,
+  EXPECT_THAT(drafter->traits().draw_kinds,
               testing::UnorderedElementsAreArray(kDrawKinds));
 }
 

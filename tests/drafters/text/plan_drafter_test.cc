@@ -94,15 +94,15 @@ TEST(PlanDrafter, ProposesWhatItPlanned) {
   const Context context = ContextOf({1, 0});
   ASSERT_TRUE(drafter.Begin(context).ok());
   EXPECT_EQ(ToldTo(drafter), std::vector<std::string>({"start", "2"}));
-  EXPECT_EQ(drafter.traits().laws,
+  EXPECT_EQ(drafter.traits().draw_kinds,
             std::vector<DrawKind>({DrawKind::kDeterministic}));
   EXPECT_TRUE(drafter.traits().proposes_ahead);
   EXPECT_THAT(Masses(AtRoot(drafter, context, DrawKind::kDeterministic)),
               ElementsAre(0, 1, 0, 3));
-  EXPECT_EQ(
-      ToText(MustDraft(drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
-                       {.law = DrawKind::kDeterministic, .context = context})),
-      "0(3(1 2) 1)");
+  EXPECT_EQ(ToText(MustDraft(
+                drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
+                {.draw_kind = DrawKind::kDeterministic, .context = context})),
+            "0(3(1 2) 1)");
 }
 
 TEST(PlanDrafter, WithARuleGivesEveryLaw) {
@@ -110,7 +110,7 @@ TEST(PlanDrafter, WithARuleGivesEveryLaw) {
       std::make_unique<Planner>(CountRule(SamplingRule({.temperature = 0.5}))));
   const Context context = ContextOf({1, 0});
   ASSERT_TRUE(drafter.Begin(context).ok());
-  EXPECT_EQ(drafter.traits().laws.size(), kDrawKinds.size());
+  EXPECT_EQ(drafter.traits().draw_kinds.size(), kDrawKinds.size());
   EXPECT_THAT(Masses(AtRoot(drafter, context, DrawKind::kDeterministic)),
               ElementsAre(0, 1, 0, 3));
   const Distribution law =

@@ -164,10 +164,10 @@ TEST(Recycling, HalvesTheScoresAndTakesTheTokenOfTheNode) {
   Score(*drafter, "0(1)", {First({1, 2}), First({3, 4})});
   EXPECT_THAT(Masses(AtRoot(*drafter, context, DrawKind::kDeterministic)),
               ElementsAre(0, 0.5, 0.25, 0, 0, 0, 0, 0));
-  EXPECT_EQ(
-      ToText(MustDraft(*drafter, *PolicyOf("expansion {branching: [2, 2]}"),
-                       {.law = DrawKind::kDeterministic, .context = context})),
-      "0(1(3 4) 2)");
+  EXPECT_EQ(ToText(MustDraft(
+                *drafter, *PolicyOf("expansion {branching: [2, 2]}"),
+                {.draw_kind = DrawKind::kDeterministic, .context = context})),
+            "0(1(3 4) 2)");
 }
 
 // A tree of up to three levels that draws at random.
@@ -368,7 +368,7 @@ TEST(Recycling, RefusesWhatCannotBe) {
               HasSubstr("'reset' must be prompt or never, found 'always'"));
   EXPECT_THAT(Refusal("recycling {top_k: 8}"), HasSubstr("unknown key"));
   EXPECT_THAT(Refusal("recycling {successors: 64}"), IsEmpty());
-  EXPECT_THAT(MustBuild("recycling")->traits().laws,
+  EXPECT_THAT(MustBuild("recycling")->traits().draw_kinds,
               ElementsAre(DrawKind::kDeterministic));
 }
 

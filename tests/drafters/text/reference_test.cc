@@ -30,7 +30,7 @@ Solo Quoting(std::vector<TokenId> text, const ReferenceOptions& options) {
 std::string Draft(Solo& drafter, const Context& context) {
   return ToText(
       MustDraft(drafter, *PolicyOf("chain {gamma: 8}"),
-                {.law = DrawKind::kDeterministic, .context = context}));
+                {.draw_kind = DrawKind::kDeterministic, .context = context}));
 }
 
 TEST(Reference, QuotesWhatFollowsTheLastTokens) {

@@ -211,7 +211,7 @@ TEST(Sam, DraftsWhatAScanOfTheTextsDrafts) {
 
 TEST(Sam, PromisesWhatMatchesOfWhatItDrafts) {
   const auto drafter = MustAsk("sam {threshold: 2, tokens: 4}");
-  EXPECT_EQ(drafter->traits().laws.size(), kDrawKinds.size());
+  EXPECT_EQ(drafter->traits().draw_kinds.size(), kDrawKinds.size());
   Context context = BeginWith(*drafter, {1, 2, 3, 4, 5, 6, 7, 0, 1});
   EXPECT_EQ(drafter->Promise(context), 0) << "one matches, two must";
   EXPECT_TRUE(AtRoot(*drafter, context).empty());

@@ -178,7 +178,7 @@ TEST(Suffix, DraftsWhatAScanOfTheTextsDrafts) {
 TEST(Suffix, ProposesItsPlanAsCountsOrLaws) {
   const auto drafter =
       MustAsk("suffix {mode: tree, factor: 2, sampling: {temperature: 0.5}}");
-  EXPECT_EQ(drafter->traits().laws.size(), kDrawKinds.size());
+  EXPECT_EQ(drafter->traits().draw_kinds.size(), kDrawKinds.size());
   // After 1: 2 stood twice, 3 once, and the end is one more.
   const Context context = BeginWith(*drafter, {1, 2, 4, 1, 3, 1, 2, 5, 1});
   EXPECT_EQ(Ranked(AtRoot(*drafter, context, DrawKind::kDeterministic)),
@@ -186,28 +186,28 @@ TEST(Suffix, ProposesItsPlanAsCountsOrLaws) {
   const Distribution law = AtRoot(*drafter, context);
   EXPECT_NEAR(law.Mass(2) / law.Mass(3), 4, 1e-12) << "2 to 1, squared";
   EXPECT_NEAR(drafter->Promise(context).value(), 0.5 + 0.25, 1e-12);
-  EXPECT_EQ(
-      ToText(MustDraft(*drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
-                       {.law = DrawKind::kDeterministic, .context = context})),
-      "1(2 3)");
+  EXPECT_EQ(ToText(MustDraft(
+                *drafter, *PolicyOf("expansion {branching: [2, 2, 2]}"),
+                {.draw_kind = DrawKind::kDeterministic, .context = context})),
+            "1(2 3)");
 }
 
 TEST(Suffix, DraftsALongMatchAsFarAsItIsLong) {
   const auto drafter = MustAsk("suffix {}");
   Context context = BeginWith(*drafter, {1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3});
   // After "1 2 3", which stood once before: half the mass, and three tokens.
-  EXPECT_EQ(
-      ToText(MustDraft(*drafter, *PolicyOf("chain {gamma: 9}"),
-                       {.law = DrawKind::kDeterministic, .context = context})),
-      "3(4(5(6)))");
+  EXPECT_EQ(ToText(MustDraft(
+                *drafter, *PolicyOf("chain {gamma: 9}"),
+                {.draw_kind = DrawKind::kDeterministic, .context = context})),
+            "3(4(5(6)))");
   EXPECT_EQ(drafter->Promise(context), 1.5);
   Commit(*drafter, {4}, context);
   EXPECT_EQ(drafter->Promise(context), 2.0);
   Commit(*drafter, {0}, context);
-  EXPECT_EQ(
-      ToText(MustDraft(*drafter, *PolicyOf("chain {gamma: 9}"),
-                       {.law = DrawKind::kDeterministic, .context = context})),
-      "0(1)");
+  EXPECT_EQ(ToText(MustDraft(
+                *drafter, *PolicyOf("chain {gamma: 9}"),
+                {.draw_kind = DrawKind::kDeterministic, .context = context})),
+            "0(1)");
 }
 
 // Two say the same; a match of the text's own goes first.

@@ -254,7 +254,7 @@ std::string Drafted(Solo& drafter, const Context& context,
                     const std::string& policy) {
   return ToText(
       MustDraft(drafter, *PolicyOf(policy),
-                {.law = DrawKind::kDeterministic, .context = context}));
+                {.draw_kind = DrawKind::kDeterministic, .context = context}));
 }
 
 TEST(Trie, PutsThePromptFirstAndLetsOutputsDecideAmongEquals) {
@@ -388,7 +388,7 @@ TEST(Trie, RefusesBytesThatItNeverWrites) {
 TEST(Trie, GivesEveryLawByItsRule) {
   const auto drafter = MustAsk("trie {max_match: 1}");
   const Context context = BeginWith(*drafter, {1, 2, 1, 3, 1, 2, 0, 1});
-  EXPECT_THAT(drafter->traits().laws,
+  EXPECT_THAT(drafter->traits().draw_kinds,
               testing::UnorderedElementsAreArray(kDrawKinds));
   // The last 1 has been followed by nothing.
   EXPECT_THAT(Masses(AtRoot(*drafter, context)),

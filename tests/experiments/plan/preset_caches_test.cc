@@ -123,12 +123,13 @@ std::vector<TokenId> BestTwo(const Distribution& law) {
 }
 
 // What a drafter proposes in a tree of two tokens a node, three levels deep.
-Proposals ProposalsOf(const Sequence& sequence, int number, DrawKind law) {
+Proposals ProposalsOf(const Sequence& sequence, int number,
+                      DrawKind draw_kind) {
   Proposals all;
   const Context& context = sequence.context;
   const SequenceTrunk& trunk =
       sequence.trunks[static_cast<std::size_t>(number)];
-  TrunkTree tree(context.root(), number, law);
+  TrunkTree tree(context.root(), number, draw_kind);
   std::vector<int> level = {0};
   for (int depth = 0; depth < 3 && !level.empty(); ++depth) {
     const DraftRequest request = {trunk.session.get(), &context, &tree, level};
@@ -215,8 +216,8 @@ class Bench {
         ++compared;  // the target: what it told the drafter is not told again
         continue;
       }
-      const auto own = ProposalsOf(sequence, number, trunks[i].law);
-      const auto anew = ProposalsOf(fresh, number, trunks[i].law);
+      const auto own = ProposalsOf(sequence, number, trunks[i].draw_kind);
+      const auto anew = ProposalsOf(fresh, number, trunks[i].draw_kind);
       EXPECT_EQ(own.size(), anew.size());
       for (std::size_t j = 0; j < std::min(own.size(), anew.size()); ++j)
         EXPECT_TRUE(Equal(own[j], anew[j])) << "trunk " << i << ", law " << j;

@@ -194,7 +194,7 @@ TEST(Eagle1, DrawsWithoutReplacementAboveTemperatureZero) {
   const auto law = [&](const std::string& temperature) {
     const LoadedMethod method =
         bench.Open(Preset("eagle1"), "f32", temperature);
-    return method.decoder->method().trunks[0].law;
+    return method.decoder->method().trunks[0].draw_kind;
   };
   EXPECT_EQ(law("0"), DrawKind::kDeterministic);
   EXPECT_EQ(law("1"), DrawKind::kWithoutReplacement);

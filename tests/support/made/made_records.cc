@@ -33,12 +33,12 @@ void AddAxis(const std::string& name, const std::string& value,
   axis.set_value(value);
 }
 
-void AddTrunk(const std::string& drafter, records::DrawKind law,
+void AddTrunk(const std::string& drafter, records::DrawKind kind,
               records::Cell& cell) {
   records::Trunk& trunk = *cell.add_trunks();
   trunk.set_drafter(drafter);
   trunk.set_policy("expansion");
-  trunk.set_draws(law);
+  trunk.set_draws(kind);
 }
 
 void AddCell(const MadeOptions& options, const std::string& name, int number,

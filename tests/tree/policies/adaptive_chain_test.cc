@@ -36,11 +36,12 @@ Distribution SureThenUnsure(absl::Span<const TokenId> text) {
   return Distribution::Dense({0.1, 0.1, 0.1, 0.1, 0.25, 0.35});
 }
 
-TrunkTree Grown(const AdaptiveChainOptions& options, DrawKind law,
+TrunkTree Grown(const AdaptiveChainOptions& options, DrawKind draw_kind,
                 std::uint64_t seed = 0) {
   TableDrafter drafter(SureThenUnsure);
-  return MustDraft(drafter, AdaptiveChain(options),
-                   {.law = law, .seed = seed, .context = ContextOf({9})});
+  return MustDraft(
+      drafter, AdaptiveChain(options),
+      {.draw_kind = draw_kind, .seed = seed, .context = ContextOf({9})});
 }
 
 TEST(AdaptiveChain, ASureDrafterDraftsTheWholeLength) {
@@ -59,9 +60,10 @@ TEST(AdaptiveChain, ThresholdZeroNeverStops) {
 }
 
 TEST(AdaptiveChain, KeepAndStopKeepsTheUnsureTokenAndDraftsNoFurther) {
-  for (DrawKind law : kDrawKinds) {
+  for (DrawKind draw_kind : kDrawKinds) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
-      const TrunkTree tree = Grown({.gamma = 8, .threshold = 0.4}, law, seed);
+      const TrunkTree tree =
+          Grown({.gamma = 8, .threshold = 0.4}, draw_kind, seed);
       ASSERT_EQ(tree.size(), 5) << ToText(tree);
       EXPECT_EQ(tree.draws(3).size(), 1);
       EXPECT_FALSE(tree.draws(3)[0].dropped());
@@ -72,15 +74,16 @@ TEST(AdaptiveChain, KeepAndStopKeepsTheUnsureTokenAndDraftsNoFurther) {
 TEST(AdaptiveChain, DropGivesTheUnsureTokenUpAsARefusedRound) {
   bool kept = false;
   bool dropped = false;
-  for (DrawKind law : kDrawKinds) {
+  for (DrawKind draw_kind : kDrawKinds) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
-      const TrunkTree tree = Grown(
-          {.gamma = 5, .threshold = 0.3, .on_low = OnLow::kDrop}, law, seed);
+      const TrunkTree tree =
+          Grown({.gamma = 5, .threshold = 0.3, .on_low = OnLow::kDrop},
+                draw_kind, seed);
       ASSERT_GE(tree.size(), 4) << ToText(tree);
       ASSERT_EQ(tree.draws(3).size(), 1);
       const Draw& draw = tree.draws(3)[0];
       EXPECT_EQ(draw.dropped(), draw.token != 5) << ToText(tree);
-      if (law == DrawKind::kDeterministic) continue;
+      if (draw_kind == DrawKind::kDeterministic) continue;
       EXPECT_THAT(Masses(draw.proposal),
                   ElementsAre(0, 0, 0, 0, 0, testing::DoubleNear(0.35, 1e-15)))
           << "judged by what would have been kept, not renormalised";
@@ -91,15 +94,16 @@ TEST(AdaptiveChain, DropGivesTheUnsureTokenUpAsARefusedRound) {
 }
 
 TEST(AdaptiveChain, StopBeforeSpendsNoDraw) {
-  for (DrawKind law : kDrawKinds) {
+  for (DrawKind draw_kind : kDrawKinds) {
     for (std::uint64_t seed = 0; seed < 20; ++seed)
       EXPECT_EQ(
           ToText(Grown(
-              {.gamma = 8, .threshold = 0.4, .on_low = OnLow::kStopBefore}, law,
-              seed)),
+              {.gamma = 8, .threshold = 0.4, .on_low = OnLow::kStopBefore},
+              draw_kind, seed)),
           "9(1(2(3)))");
     EXPECT_GE(
-        Grown({.gamma = 8, .threshold = 0.3, .on_low = OnLow::kStopBefore}, law)
+        Grown({.gamma = 8, .threshold = 0.3, .on_low = OnLow::kStopBefore},
+              draw_kind)
             .size(),
         5)
         << "the largest mass is 0.35, whichever token is drawn";

@@ -47,8 +47,8 @@ double Left(const TrunkTree& tree, int node) {
     product *= 1 - proposal->Mass(draw.token);
     if (drawn.insert(draw.token).second) sum += proposal->Mass(draw.token);
   }
-  if (tree.law() == DrawKind::kIndependent) return product;
-  if (tree.law() == DrawKind::kWithoutReplacement) return 1 - sum;
+  if (tree.draw_kind() == DrawKind::kIndependent) return product;
+  if (tree.draw_kind() == DrawKind::kWithoutReplacement) return 1 - sum;
   double best = 0;
   for (TokenId token = 0; token < proposal->vocab_size(); ++token)
     if (drawn.count(token) == 0) best = std::max(best, proposal->Mass(token));
@@ -132,13 +132,14 @@ class Watched : public TreePolicy {
   BestFirst policy_;
 };
 
-TrunkTree Grown(const BestFirstOptions& options, DrawKind law,
+TrunkTree Grown(const BestFirstOptions& options, DrawKind draw_kind,
                 std::uint64_t seed, bool zeros = false) {
   TableDrafter drafter(Toy({.vocab_size = 4,
                             .seed = static_cast<int>(seed),
                             .sharpness = 2.5,
                             .zeros = zeros}));
-  return MustDraft(drafter, Watched(options), {.law = law, .seed = seed});
+  return MustDraft(drafter, Watched(options),
+                   {.draw_kind = draw_kind, .seed = seed});
 }
 
 int AllDraws(const TrunkTree& tree) {
@@ -149,11 +150,11 @@ int AllDraws(const TrunkTree& tree) {
 }
 
 TEST(BestFirst, DrawsTheBestSlotUntilTheBudgetIsSpent) {
-  for (DrawKind law : kDrawKinds) {
+  for (DrawKind draw_kind : kDrawKinds) {
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
       for (bool zeros : {false, true}) {
-        SCOPED_TRACE(absl::StrCat(Name(law), ", seed ", seed));
-        const TrunkTree tree = Grown({.budget = 12}, law, seed, zeros);
+        SCOPED_TRACE(absl::StrCat(Name(draw_kind), ", seed ", seed));
+        const TrunkTree tree = Grown({.budget = 12}, draw_kind, seed, zeros);
         EXPECT_EQ(AllDraws(tree), 12) << ToText(tree);
       }
     }
@@ -179,13 +180,14 @@ TEST(BestFirst, SiblingsWithoutReplacementAreDistinct) {
 }
 
 TEST(BestFirst, StopsAtItsDepthAndAtItsLeastValue) {
-  for (DrawKind law : kDrawKinds) {
+  for (DrawKind draw_kind : kDrawKinds) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
-      const TrunkTree flat = Grown({.budget = 30, .max_depth = 2}, law, seed);
+      const TrunkTree flat =
+          Grown({.budget = 30, .max_depth = 2}, draw_kind, seed);
       for (int node = 0; node < flat.size(); ++node)
         EXPECT_LE(flat.node(node).depth, 2) << ToText(flat);
       const TrunkTree worthy =
-          Grown({.budget = 100, .min_value = 0.05}, law, seed);
+          Grown({.budget = 100, .min_value = 0.05}, draw_kind, seed);
       EXPECT_LT(AllDraws(worthy), 100) << "never stopped";
     }
   }
@@ -197,8 +199,9 @@ TEST(BestFirst, TheFirstSlotIsTheRootsAndALowerNodeComesFirstOnATie) {
   TableDrafter drafter([](absl::Span<const TokenId>) {
     return Distribution::Dense(std::vector<double>(4, 0.25));
   });
-  const TrunkTree tree = MustDraft(drafter, BestFirst({.budget = 6}),
-                                   {.law = DrawKind::kWithoutReplacement});
+  const TrunkTree tree =
+      MustDraft(drafter, BestFirst({.budget = 6}),
+                {.draw_kind = DrawKind::kWithoutReplacement});
   EXPECT_EQ(tree.draws(0).size(), 4) << "its fourth slot ties with the others";
   EXPECT_EQ(drafter.passes(),
             (std::vector<std::vector<int>>{{0}, {1, 2, 3, 4}}));

@@ -105,7 +105,7 @@ TEST(ExpandRerank, KeepsTheBestPathsOfAWideTree) {
                               .zeros = seed % 2 == 1});
       TableDrafter drafter(model);
       const TrunkTree tree = MustDraft(drafter, ExpandRerank(options),
-                                       {.law = DrawKind::kDeterministic});
+                                       {.draw_kind = DrawKind::kDeterministic});
       EXPECT_EQ(PathsOf(tree), Best(Wide(*model, 0, options), options.total))
           << "top_k " << options.top_k << ", depth " << options.depth
           << ", total " << options.total << ", seed " << seed << ": "
@@ -133,7 +133,7 @@ TEST(ExpandRerank, TheOlderNodeStaysOnATie) {
   const auto grown = [&drafter](int total) {
     return ToText(MustDraft(
         drafter, ExpandRerank({.top_k = 2, .depth = 2, .total = total}),
-        {.law = DrawKind::kDeterministic, .context = ContextOf({9})}));
+        {.draw_kind = DrawKind::kDeterministic, .context = ContextOf({9})}));
   };
   EXPECT_EQ(grown(1), "9(0)");
   EXPECT_EQ(grown(2), "9(0 1)");

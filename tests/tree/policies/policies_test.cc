@@ -36,14 +36,14 @@ constexpr std::uint64_t kSeeds = 40;
 template <typename F>
 void ForEachTree(const std::string& spec, F check) {
   const std::unique_ptr<TreePolicy> policy = PolicyOf(spec);
-  for (DrawKind law : policy->traits().laws) {
+  for (DrawKind draw_kind : policy->traits().draw_kinds) {
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
       TableDrafter drafter(
           Toy({.vocab_size = 5, .seed = static_cast<int>(seed % 7)}));
       const TrunkTree tree =
-          MustDraft(drafter, *policy, {.law = law, .seed = seed});
-      SCOPED_TRACE(absl::StrCat(spec, ", ", Name(law), ", seed ", seed, ": ",
-                                ToText(tree)));
+          MustDraft(drafter, *policy, {.draw_kind = draw_kind, .seed = seed});
+      SCOPED_TRACE(absl::StrCat(spec, ", ", Name(draw_kind), ", seed ", seed,
+                                ": ", ToText(tree)));
       check(tree, drafter);
     }
   }
@@ -167,7 +167,7 @@ struct Promise {
   std::string spec;
   bool chain;
   bool fixed_counts;
-  std::vector<DrawKind> laws = {kDrawKinds.begin(), kDrawKinds.end()};
+  std::vector<DrawKind> draw_kinds = {kDrawKinds.begin(), kDrawKinds.end()};
 };
 
 TEST(Policies, OfThisProjectPromiseWhatTheyKeep) {
@@ -190,7 +190,8 @@ TEST(Policies, OfThisProjectPromiseWhatTheyKeep) {
     EXPECT_EQ(traits.chain, promise.chain) << promise.spec;
     EXPECT_EQ(traits.fixed_counts, promise.fixed_counts) << promise.spec;
     EXPECT_FALSE(traits.shares_draws) << promise.spec;
-    EXPECT_THAT(traits.laws, UnorderedElementsAreArray(promise.laws))
+    EXPECT_THAT(traits.draw_kinds,
+                UnorderedElementsAreArray(promise.draw_kinds))
         << promise.spec;
   }
 }
