@@ -128,6 +128,16 @@ void ForEachSource(const Architecture& architecture,
   for (const WeightSource& source : of.others) all({&source});
 }
 
+LayerMatrices::LayerMatrices(const LayerSources& layer)
+    : query_key_value({&layer.query, &layer.key, &layer.value}),
+      output({&layer.output}),
+      gate_up({&layer.gate, &layer.up}),
+      down({&layer.down}) {}
+
+std::vector<MatrixSources> LayerMatrices::all() const {
+  return {query_key_value, output, gate_up, down};
+}
+
 absl::StatusOr<std::unique_ptr<Checkpoint>> Checkpoint::Open(
     const std::string& directory) {
   return Open(directory, ReadArchitecture);
@@ -255,6 +265,24 @@ absl::StatusOr<StoredTensor> Checkpoint::Tensor(
   return *place->tensor;
 }
 
+const PackMatrix* Checkpoint::FindPacked(const MatrixSources& sources) const {
+  if (pack() == nullptr) return nullptr;
+  std::vector<const WeightSource*> present;
+  for (const WeightSource* source : sources)
+    if (source->present()) present.push_back(source);
+  const auto same = [&present](const PackMatrix& matrix) {
+    return std::equal(
+        matrix.parts.begin(), matrix.parts.end(), present.begin(),
+        present.end(), [](const PackPart& part, const WeightSource* source) {
+          return part.tensor == source->tensor &&
+                 part.first == source->first_row && part.rows == source->rows;
+        });
+  };
+  const std::vector<PackMatrix>& all = pack()->matrices;
+  const auto found = std::find_if(all.begin(), all.end(), same);
+  return found == all.end() ? nullptr : &*found;
+}
+
 const StoredTensor* Checkpoint::Find(absl::string_view name) const {
   const CheckpointFiles::Place* place = files_.Find(name);
   return place == nullptr ? nullptr : place->tensor;
@@ -270,6 +298,27 @@ absl::Status Checkpoint::ReadRows(const WeightSource& source,
   const absl::Status read = banyan::ReadRows(tensor, source, rows, out.data());
   if (read.ok()) return read;
   return ErrorIn(*files_.Find(source.tensor)->file, source, read);
+}
+
+absl::Status Checkpoint::ReadStacked(const MatrixSources& sources,
+                                     RowRange rows, float* out) const {
+  for (const WeightSource* source : sources) {
+    if (!source->present()) continue;
+    RowRange here = rows;
+    here.count = std::min(rows.count, source->rows - rows.first);
+    if (here.count > 0) {
+      const auto numbers = static_cast<std::size_t>(here.count) *
+                           static_cast<std::size_t>(source->columns);
+      BANYAN_RETURN_IF_ERROR(
+          ReadRows(*source, here, absl::MakeSpan(out, numbers)));
+      out += numbers;
+      rows.count -= here.count;
+      rows.first += here.count;
+    }
+    rows.first -= source->rows;
+    if (rows.count == 0) break;
+  }
+  return absl::OkStatus();
 }
 
 void Checkpoint::Release(const WeightSource& source) const {

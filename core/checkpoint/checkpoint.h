@@ -1,5 +1,5 @@
-// Checkpoint: the architecture and the weights of a model, from its directory
-// or from a GGUF file.
+// Checkpoint: the architecture and the weights of a model, from its directory,
+// a GGUF file or a packed model.
 //
 //   BANYAN_ASSIGN_OR_RETURN(auto checkpoint, Checkpoint::Open(directory));
 //   const WeightSource& query = checkpoint->architecture().layers[0].query;
@@ -8,6 +8,7 @@
 #ifndef BANYAN_CORE_CHECKPOINT_CHECKPOINT_H_
 #define BANYAN_CORE_CHECKPOINT_CHECKPOINT_H_
 
+#include <cstddef>
 #include <memory>
 #include <set>
 #include <string>
@@ -26,6 +27,7 @@
 #include "core/checkpoint/families/common.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
+#include "core/pack/pack_file.h"
 
 namespace banyan {
 
@@ -33,6 +35,17 @@ namespace banyan {
 // the graph reads them.
 void ForEachSource(const Architecture& architecture,
                    absl::FunctionRef<void(const WeightSource&)> visit);
+
+// The matrices of a layer as the graph multiplies them: the sources of each,
+// one below the other, in the order of a pass. Sources that the family lacks
+// are among them.
+using MatrixSources = std::vector<const WeightSource*>;
+struct LayerMatrices {
+  MatrixSources query_key_value, output, gate_up, down;
+
+  explicit LayerMatrices(const LayerSources& layer);
+  std::vector<MatrixSources> all() const;
+};
 
 // Any number of threads may use one at once. Its files must not change while it
 // is open.
@@ -75,6 +88,21 @@ class Checkpoint {
   // is not finite.
   absl::Status ReadRows(const WeightSource& source, const RowRange& rows,
                         absl::Span<float> out) const;
+
+  // The same of rows of the matrix that `sources` make up, counted through, at
+  // `out`, which has room for them.
+  absl::Status ReadStacked(const MatrixSources& sources, RowRange rows,
+                           float* out) const;
+
+  // Of a packed model its header, null for another.
+  const PackHeader* pack() const { return files_.pack(); }
+  // The packed matrix of these sources, null if there is none.
+  const PackMatrix* FindPacked(const MatrixSources& sources) const;
+  // Its panels, all of them; DataLoss if they were damaged.
+  absl::Status ReadPanels(const PackMatrix& matrix,
+                          absl::Span<std::byte> to) const {
+    return files_.ReadPanels(matrix, to);
+  }
 
   // InvalidArgument, which names the first row that differs, if a tied pair is
   // stored twice and not the same. Reads all of both.

@@ -19,7 +19,7 @@
 #include "core/checkpoint/config_reader.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/tensor_file.h"
-#include "core/gguf/gguf_file.h"
+#include "core/gguf/model_text.h"
 
 namespace banyan {
 namespace {
@@ -46,7 +46,7 @@ bool IsPlainName(absl::string_view name) {
 absl::StatusOr<CheckpointFiles> CheckpointFiles::Open(
     const std::string& directory) {
   CheckpointFiles result;
-  if (IsGguf(directory)) {
+  if (IsModelFile(directory)) {
     BANYAN_RETURN_IF_ERROR(result.AddFile(directory));
     return result;
   }

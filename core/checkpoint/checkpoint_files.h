@@ -2,6 +2,7 @@
 #ifndef BANYAN_CORE_CHECKPOINT_CHECKPOINT_FILES_H_
 #define BANYAN_CORE_CHECKPOINT_CHECKPOINT_FILES_H_
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,8 +13,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/tensor_file.h"
+#include "core/pack/pack_file.h"
 
 namespace banyan {
 
@@ -25,11 +28,11 @@ class CheckpointFiles {
     const StoredTensor* tensor = nullptr;
   };
 
-  // Opens a GGUF file or, of a directory, model.safetensors or, if there is
-  // none, the shards that model.safetensors.index.json names, and reads their
-  // headers. NotFound if neither is there; InvalidArgument for an index that
-  // names a file outside the directory, a file that is not there, or a tensor
-  // that its file lacks.
+  // Opens a GGUF file, a packed model or, of a directory, model.safetensors or,
+  // if there is none, the shards that model.safetensors.index.json names, and
+  // reads their headers. NotFound if neither is there; InvalidArgument for an
+  // index that names a file outside the directory, a file that is not there, or
+  // a tensor that its file lacks.
   static absl::StatusOr<CheckpointFiles> Open(const std::string& directory);
 
   // Null if there is no such tensor; lives as long as this object.
@@ -37,6 +40,14 @@ class CheckpointFiles {
   // Every tensor of the files that were opened, those among them that the index
   // does not name.
   std::set<std::string> TensorNames() const;
+  // Of a packed model; null for another.
+  const PackHeader* pack() const {
+    return files_.empty() ? nullptr : files_.front()->pack();
+  }
+  absl::Status ReadPanels(const PackMatrix& matrix,
+                          absl::Span<std::byte> to) const {
+    return files_.front()->ReadPanels(matrix, to);
+  }
   // A sentence for each file that was not read though it might have been.
   const std::vector<std::string>& warnings() const { return warnings_; }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/dtype.h"
+#include "core/base/panel.h"
 #include "core/base/quoted_name.h"
 
 namespace banyan {
@@ -27,6 +28,12 @@ absl::StatusOr<DType> DTypeNamed(absl::string_view name) {
   return absl::InvalidArgumentError(
       absl::StrCat("unknown dtype ", QuotedName(name),
                    "; known: ", absl::StrJoin(known, ", ")));
+}
+
+const std::byte* PackedRows::Panel(int row) const {
+  const auto panel = static_cast<std::size_t>((at + row - first) / kPanelRows);
+  return data + matrix->ExtentOffset(panel / matrix->panels) +
+         panel % matrix->panels * PanelBytes(matrix->format, matrix->columns);
 }
 
 std::string ShapeText(absl::Span<const std::int64_t> shape) {

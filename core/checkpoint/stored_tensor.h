@@ -14,12 +14,25 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/dtype.h"
+#include "core/pack/pack_file.h"
 
 namespace banyan {
 
 // The type that safetensors files name so. An unknown name is InvalidArgument,
 // with the known ones.
 absl::StatusOr<DType> DTypeNamed(absl::string_view name);
+
+// Rows [first, first + rows) of a tensor stand in a packed matrix, from its row
+// `at` on.
+struct PackedRows {
+  int first = 0;
+  int rows = 0;
+  const PackMatrix* matrix = nullptr;
+  const std::byte* data = nullptr;  // the pack's, from data_begin on
+  int at = 0;
+
+  const std::byte* Panel(int row) const;
+};
 
 struct StoredTensor {
   DType dtype = DType::kF32;
@@ -32,6 +45,8 @@ struct StoredTensor {
   std::string name_in_file = {};
   int paired_rows = 0;
   bool turned = false;
+  // Of a packed matrix, which has no `data` of its own.
+  std::vector<PackedRows> packed = {};
 };
 
 using StoredTensors = std::map<std::string, StoredTensor, std::less<>>;

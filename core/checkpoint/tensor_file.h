@@ -2,14 +2,20 @@
 #ifndef BANYAN_CORE_CHECKPOINT_TENSOR_FILE_H_
 #define BANYAN_CORE_CHECKPOINT_TENSOR_FILE_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "core/base/mapped_file.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/pack/pack_file.h"
 
 namespace banyan {
 
@@ -18,9 +24,10 @@ namespace banyan {
 class TensorFile {
  public:
   // Safetensors, or by the path's ending GGUF, whose tensors stand under the
-  // names of the family's own checkpoints. NotFound if there is no such file;
-  // InvalidArgument if it cannot be read, or as ParseSafetensors and ParseGguf
-  // (core/gguf/gguf_file.h) say.
+  // names of the family's own checkpoints, or a packed model, of which vectors
+  // are checked against their checksums. NotFound if there is no such file;
+  // InvalidArgument if it cannot be read, or as ParseSafetensors, ParseGguf
+  // (core/gguf/gguf_file.h) and ParsePack say.
   static absl::StatusOr<std::unique_ptr<TensorFile>> Open(
       const std::string& path);
 
@@ -29,6 +36,15 @@ class TensorFile {
   const StoredTensors& tensors() const { return tensors_; }
   // Null if there is no tensor of that name.
   const StoredTensor* Find(absl::string_view name) const;
+  // The header of a packed model, null for another file.
+  const PackHeader* pack() const {
+    return pack_.has_value() ? &*pack_ : nullptr;
+  }
+  // Writes the panels of one of its matrices, all of them, to `to`, and gives
+  // the memory of the file back as it goes. DataLoss if an extent does not have
+  // its checksum.
+  absl::Status ReadPanels(const PackMatrix& matrix,
+                          absl::Span<std::byte> to) const;
 
   // Gives the memory that holds `tensor`, one of this file's, back to the
   // system, as far as no other tensor shares its pages. The data stays valid:
@@ -39,7 +55,12 @@ class TensorFile {
   explicit TensorFile(std::unique_ptr<MappedFile> file)
       : file_(std::move(file)) {}
 
+  // Of a packed model.
+  absl::Status AddPacked();
+  absl::Status Damaged(const std::string& name, std::uint64_t offset) const;
+
   std::unique_ptr<MappedFile> file_;
+  std::optional<PackHeader> pack_;
   StoredTensors tensors_;
 };
 

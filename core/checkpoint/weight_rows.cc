@@ -14,10 +14,12 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/dtype.h"
+#include "core/base/panel.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_blocks.h"
+#include "core/pack/pack_file.h"
 
 namespace banyan {
 namespace {
@@ -146,6 +148,36 @@ absl::Status NotFinite(const WeightSource& source, const RowRange& range,
       ", found ", numbers[at]));
 }
 
+// Rows that stand in panels. They were finite when they were packed.
+absl::Status ReadPacked(const StoredTensor& tensor, const WeightSource& source,
+                        const RowRange& range, float* out) {
+  for (int i = 0; i < range.count; ++i) {
+    const int row = source.first_row + range.first + i;
+    const auto holds = [row](const PackedRows& rows) {
+      return row >= rows.first && row < rows.first + rows.rows;
+    };
+    const auto found =
+        std::find_if(tensor.packed.begin(), tensor.packed.end(), holds);
+    if (found == tensor.packed.end())
+      return absl::InvalidArgumentError(
+          absl::StrCat("row ", row, ": it was not packed"));
+    const PackMatrix& matrix = *found->matrix;
+    if (matrix.columns != source.columns)
+      return absl::InvalidArgumentError(
+          absl::StrCat("expected rows of ", source.columns, " numbers, found ",
+                       matrix.columns));
+    ReadPanelRow(matrix.format, matrix.columns, found->Panel(row),
+                 (found->at + row - found->first) % kPanelRows,
+                 out + std::ptrdiff_t{i} * source.columns);
+  }
+  const auto numbers = static_cast<std::size_t>(range.count) *
+                       static_cast<std::size_t>(source.columns);
+  return std::all_of(out, out + numbers,
+                     [](float number) { return std::isfinite(number); })
+             ? absl::OkStatus()
+             : NotFinite(source, range, out);
+}
+
 }  // namespace
 
 float FloatFromF16(std::uint16_t bits) {
@@ -188,6 +220,7 @@ absl::Status ReadRows(const StoredTensor& tensor, const WeightSource& source,
             rows.count <= source.rows - rows.first,
         "the rows exist");
   if (rows.count == 0) return absl::OkStatus();  // there may be no data
+  if (!tensor.packed.empty()) return ReadPacked(tensor, source, rows, out);
   const bool finite = source.transposed != tensor.turned
                           ? ReadTransposed(tensor, source, rows, out)
                       : tensor.paired_rows > 0

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,17 +16,29 @@
 #include "core/gguf/gguf_file.h"
 #include "core/gguf/gguf_tokenizer.h"
 #include "core/json/json_value.h"
+#include "core/pack/pack_file.h"
 
 namespace banyan {
 
+bool IsModelFile(absl::string_view path) {
+  return IsGguf(path) || IsPack(path);
+}
+
 std::string ModelTextName(const std::string& model, absl::string_view name) {
-  return IsGguf(model) ? model : absl::StrCat(model, "/", name);
+  return IsModelFile(model) ? model : absl::StrCat(model, "/", name);
 }
 
 absl::StatusOr<std::string> ReadModelText(const std::string& model,
                                           absl::string_view name,
                                           std::size_t max_bytes) {
-  if (!IsGguf(model)) return ReadFile(ModelTextName(model, name), max_bytes);
+  if (!IsModelFile(model))
+    return ReadFile(ModelTextName(model, name), max_bytes);
+  if (IsPack(model)) {
+    BANYAN_ASSIGN_OR_RETURN(PackHeader header, ReadPackHeader(model));
+    const auto found = header.texts.find(std::string(name));
+    if (found != header.texts.end()) return std::move(found->second);
+    return absl::NotFoundError(absl::StrCat(model, " has no ", name));
+  }
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<MappedFile> file,
                           MappedFile::Open(model));
   BANYAN_ASSIGN_OR_RETURN(const Gguf contents, ParseGguf(file->bytes(), model));

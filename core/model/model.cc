@@ -1,5 +1,6 @@
 #include "core/model/model.h"
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -59,6 +60,10 @@ absl::StatusOr<std::unique_ptr<Scores>> ScoreOne(const Model& model,
 absl::StatusOr<std::shared_ptr<const Model>> Model::WithOutputs(
     absl::Span<const TokenId> /*tokens*/) const {
   return absl::UnimplementedError("the model has no output matrix to trim");
+}
+
+absl::StatusOr<std::uint64_t> Model::ReadFromDisk() const {
+  return absl::UnimplementedError("all weights of the model are in memory");
 }
 
 absl::StatusOr<std::unique_ptr<DeviceRound>> Model::NewDeviceRound(

@@ -7,6 +7,7 @@
 #define BANYAN_CORE_MODEL_MODEL_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -152,6 +153,7 @@ struct ModelFacts {
   WeightFormat format = WeightFormat::kF32;  // of its matrices
   std::string source_format;                 // Architecture::source_format
   std::size_t streamed_bytes = 0;            // of weights, that a pass reads
+  std::size_t disk_bytes = 0;                // of them, from a file on disk
   double operations_per_token = 0;           // sums and products with them
   std::vector<TokenId> end_of_text;          // tokens that end a text
   std::string device;                        // BackendFacts::device
@@ -199,6 +201,12 @@ class Model {
   // vocabulary, ascending.
   virtual absl::StatusOr<std::shared_ptr<const Model>> WithOutputs(
       absl::Span<const TokenId> tokens) const;
+
+  // Reads from disk what a pass reads from there, once, and computes nothing:
+  // the limit of such passes. Gives the bytes that were read meanwhile, some of
+  // which are for the pass after. Unimplemented where all weights are in
+  // memory.
+  virtual absl::StatusOr<std::uint64_t> ReadFromDisk() const;
 
   // Waits until all work of all sessions is done, and all else that the model's
   // device was given before. A time that is to be of finished work is taken

@@ -12,14 +12,17 @@
 #include "absl/types/span.h"
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
+#include "core/base/weight_format.h"
 #include "core/ops/activate.h"
 #include "core/ops/attention.h"
 #include "core/ops/gauge.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/linear.h"
 #include "core/ops/norm.h"
+#include "core/ops/panels.h"
 #include "core/ops/rotate.h"
 #include "core/ops/round_tables.h"
+#include "core/ops/weight.h"
 
 namespace banyan {
 
@@ -38,6 +41,22 @@ absl::StatusOr<std::unique_ptr<Recording>> Backend::Record(
 absl::Status Backend::Replay(const Recording& /*recording*/) {
   return absl::UnimplementedError(
       absl::StrCat(description(), " records nothing"));
+}
+
+absl::StatusOr<std::unique_ptr<Weight>> Backend::Adopt(WeightFormat format,
+                                                       int /*rows*/,
+                                                       int /*columns*/,
+                                                       PanelSource /*source*/) {
+  return absl::UnimplementedError(
+      absl::StrCat(description(), " does not read packed ", Name(format),
+                   " weights; expected the device cpu or reference"));
+}
+
+absl::StatusOr<std::unique_ptr<Weight>> Backend::Stream(
+    WeightFormat /*format*/, int /*rows*/, int /*columns*/,
+    StreamedPanels /*panels*/) {
+  return absl::UnimplementedError(absl::StrCat(
+      description(), " has no bound on memory; expected the device cpu"));
 }
 
 absl::Status MakeRows(Backend& backend, const LinearInput& source) {

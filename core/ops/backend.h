@@ -28,6 +28,7 @@
 #include "core/ops/kv_cache.h"
 #include "core/ops/linear.h"
 #include "core/ops/norm.h"
+#include "core/ops/panels.h"
 #include "core/ops/read_row.h"
 #include "core/ops/rotate.h"
 #include "core/ops/round_tables.h"
@@ -131,6 +132,17 @@ class Backend {
   virtual absl::StatusOr<std::unique_ptr<Weight>> Pack(WeightFormat format,
                                                        int rows, int columns,
                                                        WeightRows source) = 0;
+  // A matrix that comes packed. Unimplemented for a device that packs matrices
+  // in a way of its own.
+  virtual absl::StatusOr<std::unique_ptr<Weight>> Adopt(WeightFormat format,
+                                                        int rows, int columns,
+                                                        PanelSource source);
+  // A matrix that stays in its file: a product reads the panels when it needs
+  // them, and fails if they cannot be read. No other op reads it. Unimplemented
+  // where only matrices in memory are multiplied.
+  virtual absl::StatusOr<std::unique_ptr<Weight>> Stream(WeightFormat format,
+                                                         int rows, int columns,
+                                                         StreamedPanels panels);
   // Makes room for `slots` slots, keeping what the first `used` hold.
   virtual absl::Status ReserveKv(KvCache& cache, int slots, int used) = 0;
 

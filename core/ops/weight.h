@@ -6,11 +6,10 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "core/base/panel.h"
 #include "core/base/weight_format.h"
 
 namespace banyan {
-
-inline constexpr int kQ8Block = 32;
 
 // Immutable.
 class Weight {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -22,12 +23,14 @@
 #include "core/ops/owned_tensor.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
+#include "core/pack/pack_file.h"
 #include "core/prob/round_plan.h"
 #include "core/transformer/device_drafter.h"
 #include "core/transformer/pass.h"
 #include "core/transformer/pass_input.h"
 #include "core/transformer/session.h"
 #include "core/transformer/transformer_round.h"
+#include "core/transformer/weight_stream.h"
 #include "core/transformer/weights.h"
 #include "core/transformer/workspace.h"
 
@@ -75,6 +78,23 @@ absl::Status CheckVectors(const ScoreRequest& request,
                    " from, found ", request.vectors.size()));
 }
 
+absl::Status CheckPacked(const Checkpoint& checkpoint,
+                         const TransformerOptions& options) {
+  if (checkpoint.pack() == nullptr)
+    return options.memory == 0 ? absl::OkStatus()
+                               : absl::InvalidArgumentError(absl::StrCat(
+                                     checkpoint.directory(),
+                                     ": expected a packed model (banyan pack), "
+                                     "since its memory "
+                                     "is bounded"));
+  if (options.memory == 0 || checkpoint.pack()->format == options.format)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(checkpoint.directory(), ": expected weights in ",
+                   Name(checkpoint.pack()->format),
+                   ", as they were packed, found ", Name(options.format)));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Transformer>> Transformer::Load(
@@ -90,14 +110,21 @@ absl::StatusOr<std::unique_ptr<Transformer>> Transformer::Load(
       backend->CheckRoom(WeightBytes(architecture, options.format),
                          absl::StrCat(checkpoint.directory(), ": weights as ",
                                       Name(options.format))));
+  BANYAN_RETURN_IF_ERROR(CheckPacked(checkpoint, options));
+  std::shared_ptr<const WeightStream> stream;
+  if (options.memory > 0) {
+    BANYAN_ASSIGN_OR_RETURN(stream,
+                            WeightStream::Open(checkpoint, options.memory));
+  }
   BANYAN_ASSIGN_OR_RETURN(
       TransformerWeights weights,
-      LoadTransformerWeights(checkpoint, options.format, *backend, borrowed));
+      LoadTransformerWeights(checkpoint, options.format, *backend, borrowed,
+                             stream.get()));
   std::shared_ptr<const Weight> head = weights.Lend().head;
   return absl::WrapUnique(new Transformer(
       architecture, options,
       std::make_shared<const TransformerWeights>(std::move(weights)),
-      std::move(head), std::move(backend)));
+      std::move(head), std::move(stream), std::move(backend)));
 }
 
 absl::StatusOr<std::shared_ptr<const Model>> Transformer::WithOutputs(
@@ -120,18 +147,21 @@ absl::StatusOr<std::shared_ptr<const Model>> Transformer::WithOutputs(
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Weight> head,
                           RowsOf(*head_, rows, *backend_));
   return absl::WrapUnique(new Transformer(architecture_, std::move(options),
-                                          weights_, std::move(head), backend_));
+                                          weights_, std::move(head), stream_,
+                                          backend_));
 }
 
 Transformer::Transformer(Architecture architecture, TransformerOptions options,
                          std::shared_ptr<const TransformerWeights> weights,
                          std::shared_ptr<const Weight> head,
+                         std::shared_ptr<const WeightStream> stream,
                          std::shared_ptr<Backend> backend)
     : architecture_(std::move(architecture)),
       options_(std::move(options)),
       backend_(std::move(backend)),
       weights_(std::move(weights)),
       head_(std::move(head)),
+      stream_(std::move(stream)),
       outputs_(options_.token_of),
       workspaces_(std::make_shared<Workspaces>()) {
   if (options_.used_vocab == 0) options_.used_vocab = logits();
@@ -143,6 +173,7 @@ ModelFacts Transformer::facts() const {
   return {.format = options_.format,
           .source_format = architecture_.source_format,
           .streamed_bytes = weights_->layer_bytes() + head_->bytes(),
+          .disk_bytes = stream_ == nullptr ? 0 : stream_->pass_bytes(),
           .operations_per_token =
               2 * (weights_->layer_numbers() +
                    double{1} * head_->rows() * head_->columns()),
@@ -150,6 +181,10 @@ ModelFacts Transformer::facts() const {
           .device = backend_->facts().device,
           .backend = backend_->description(),
           .device_peak_bytes = backend_->peak_bytes()};
+}
+
+absl::StatusOr<std::uint64_t> Transformer::ReadFromDisk() const {
+  return stream_ == nullptr ? Model::ReadFromDisk() : stream_->ReadAll();
 }
 
 absl::StatusOr<Tensor> Transformer::Angles() const {

@@ -3,6 +3,8 @@
 #ifndef BANYAN_CORE_TRANSFORMER_TRANSFORMER_H_
 #define BANYAN_CORE_TRANSFORMER_TRANSFORMER_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,6 +27,7 @@
 #include "core/prob/round_plan.h"
 #include "core/transformer/output_tokens.h"
 #include "core/transformer/rotation.h"
+#include "core/transformer/weight_stream.h"
 #include "core/transformer/weights.h"
 #include "core/transformer/workspace.h"
 
@@ -38,13 +41,19 @@ struct TransformerOptions {
   // By column of logits the token that it is of, -1 for none; empty: the
   // vocabulary's.
   std::vector<TokenId> token_of = {};
+  // Of a packed model, the bytes that its weights and the buffers for reading
+  // them may take: layers that have no room are read from the file in every
+  // pass. 0: all are in memory.
+  std::size_t memory = 0;
 };
 
 class Transformer : public Model {
  public:
   // What the checkpoint lacks of embedding and head is `borrowed`, from a model
   // of the same backend. Fails if used_vocab is larger than the checkpoint's
-  // vocabulary, or as LoadTransformerWeights.
+  // vocabulary, `memory` is given for a model that is not packed in this format
+  // or a backend that does not stream, or as WeightStream::Open and
+  // LoadTransformerWeights.
   static absl::StatusOr<std::unique_ptr<Transformer>> Load(
       const Checkpoint& checkpoint, const TransformerOptions& options,
       std::shared_ptr<Backend> backend, const BorrowedWeights& borrowed = {});
@@ -69,6 +78,7 @@ class Transformer : public Model {
   // the tokens.
   absl::StatusOr<std::shared_ptr<const Model>> WithOutputs(
       absl::Span<const TokenId> tokens) const override;
+  absl::StatusOr<std::uint64_t> ReadFromDisk() const override;
   absl::Status Finish() const override { return backend_->Finish(); }
   absl::StatusOr<std::unique_ptr<DeviceRound>> NewDeviceRound(
       Session& session, const RoundPlan& plan,
@@ -79,6 +89,8 @@ class Transformer : public Model {
   // For drafters that read the target's embedding and output head.
   const TransformerWeights& weights() const { return *weights_; }
   const Weight& head() const { return *head_; }
+  // Null if all weights are in memory.
+  const WeightStream* stream() const { return stream_.get(); }
   Backend& backend() const { return *backend_; }
   const std::shared_ptr<Backend>& shared_backend() const { return backend_; }
   // Of a model whose positions are not learned.
@@ -94,6 +106,7 @@ class Transformer : public Model {
   Transformer(Architecture architecture, TransformerOptions options,
               std::shared_ptr<const TransformerWeights> weights,
               std::shared_ptr<const Weight> head,
+              std::shared_ptr<const WeightStream> stream,
               std::shared_ptr<Backend> backend);
 
   Architecture architecture_;
@@ -101,6 +114,7 @@ class Transformer : public Model {
   std::shared_ptr<Backend> backend_;  // outlives the weights
   std::shared_ptr<const TransformerWeights> weights_;
   std::shared_ptr<const Weight> head_;
+  std::shared_ptr<const WeightStream> stream_;
   OutputTokens outputs_;
   std::optional<Rotation> rotation_;
   std::shared_ptr<Workspaces> workspaces_;

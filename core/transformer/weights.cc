@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/check.h"
 #include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
@@ -19,20 +20,31 @@
 #include "core/ops/owned_tensor.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
+#include "core/pack/pack_file.h"
+#include "core/transformer/weight_stream.h"
 
 namespace banyan {
 namespace {
 
-using Sources = std::vector<const WeightSource*>;
-
 class Loader {
  public:
-  Loader(const Checkpoint& checkpoint, Backend& backend)
-      : checkpoint_(checkpoint), backend_(backend) {}
+  Loader(const Checkpoint& checkpoint, Backend& backend,
+         const WeightStream* stream = nullptr)
+      : checkpoint_(checkpoint), backend_(backend), stream_(stream) {}
 
   // The sources that are there, one below the other; null if none is.
-  absl::Status Read(const Sources& sources, WeightFormat format,
+  absl::Status Read(const MatrixSources& sources, WeightFormat format,
                     std::unique_ptr<Weight>& out) const {
+    const PackMatrix* const packed = checkpoint_.FindPacked(sources);
+    if (packed != nullptr && packed->format == format) {
+      if (stream_ != nullptr && stream_->Streams(*packed))
+        return Stream(*packed, out);
+      const absl::Status adopted = Adopt(*packed, out);
+      // A device of another packing reads the rows, which are the same numbers
+      // in all formats but q8.
+      if (!absl::IsUnimplemented(adopted) || format == WeightFormat::kQ8)
+        return adopted;
+    }
     int rows = 0;
     const WeightSource* first = nullptr;
     for (const WeightSource* source : sources) {
@@ -43,18 +55,37 @@ class Loader {
     if (first == nullptr) return absl::OkStatus();
     BANYAN_ASSIGN_OR_RETURN(
         out,
-        backend_.Pack(format, rows, first->columns,
-                      [&](int row, int count, float* to) {
-                        return ReadStacked(sources, {row, count, format}, to);
-                      }));
+        backend_.Pack(
+            format, rows, first->columns, [&](int row, int count, float* to) {
+              return checkpoint_.ReadStacked(sources, {row, count, format}, to);
+            }));
     for (const WeightSource* source : sources)
       if (source->present()) checkpoint_.Release(*source);
     return absl::OkStatus();
   }
 
+  // A matrix that is packed already.
+  absl::Status Stream(const PackMatrix& packed,
+                      std::unique_ptr<Weight>& out) const {
+    BANYAN_ASSIGN_OR_RETURN(
+        out, backend_.Stream(packed.format, packed.rows, packed.columns,
+                             stream_->PanelsOf(packed)));
+    return absl::OkStatus();
+  }
+  absl::Status Adopt(const PackMatrix& packed,
+                     std::unique_ptr<Weight>& out) const {
+    BANYAN_ASSIGN_OR_RETURN(
+        out, backend_.Adopt(packed.format, packed.rows, packed.columns,
+                            [&](std::size_t first, absl::Span<std::byte> to) {
+                              Check(first == 0, "all panels at once");
+                              return checkpoint_.ReadPanels(packed, to);
+                            }));
+    return absl::OkStatus();
+  }
+
   // The sources one after the other, zeros for those that are not there; empty
   // if none is.
-  absl::Status Read(const Sources& sources, const std::vector<int>& sizes,
+  absl::Status Read(const MatrixSources& sources, const std::vector<int>& sizes,
                     RowVector& out) const {
     std::vector<float> numbers;
     bool present = false;
@@ -81,30 +112,9 @@ class Loader {
   }
 
  private:
-  // Rows of the sources that are there, counted through.
-  absl::Status ReadStacked(const Sources& sources, RowRange rows,
-                           float* out) const {
-    for (const WeightSource* source : sources) {
-      if (!source->present()) continue;
-      RowRange here = rows;
-      here.count = std::min(rows.count, source->rows - rows.first);
-      if (here.count > 0) {
-        const auto numbers = static_cast<std::size_t>(here.count) *
-                             static_cast<std::size_t>(source->columns);
-        BANYAN_RETURN_IF_ERROR(
-            checkpoint_.ReadRows(*source, here, absl::MakeSpan(out, numbers)));
-        out += numbers;
-        rows.count -= here.count;
-        rows.first += here.count;
-      }
-      rows.first -= source->rows;
-      if (rows.count == 0) break;
-    }
-    return absl::OkStatus();
-  }
-
   const Checkpoint& checkpoint_;
   Backend& backend_;
+  const WeightStream* stream_;
 };
 
 absl::StatusOr<TransformerLayer> ReadLayer(const Loader& loader,
@@ -115,30 +125,30 @@ absl::StatusOr<TransformerLayer> ReadLayer(const Loader& loader,
   const int queries = architecture.heads * architecture.head_dim;
   const int keys = architecture.kv_heads * architecture.head_dim;
   const int inner = architecture.feed_forward_size;
+  const LayerMatrices matrices(from);
   BANYAN_RETURN_IF_ERROR(
       loader.Read(from.attention_norm, layer.attention_norm));
   BANYAN_RETURN_IF_ERROR(
       loader.Read(from.attention_norm_bias, layer.attention_norm_bias));
-  BANYAN_RETURN_IF_ERROR(loader.Read({&from.query, &from.key, &from.value},
-                                     format, layer.query_key_value));
+  BANYAN_RETURN_IF_ERROR(
+      loader.Read(matrices.query_key_value, format, layer.query_key_value));
   BANYAN_RETURN_IF_ERROR(
       loader.Read({&from.query_bias, &from.key_bias, &from.value_bias},
                   {queries, keys, keys}, layer.query_key_value_bias));
   BANYAN_RETURN_IF_ERROR(loader.Read(from.query_norm, layer.query_norm));
   BANYAN_RETURN_IF_ERROR(loader.Read(from.key_norm, layer.key_norm));
-  BANYAN_RETURN_IF_ERROR(loader.Read({&from.output}, format, layer.output));
+  BANYAN_RETURN_IF_ERROR(loader.Read(matrices.output, format, layer.output));
   BANYAN_RETURN_IF_ERROR(loader.Read(from.output_bias, layer.output_bias));
   BANYAN_RETURN_IF_ERROR(loader.Read(from.mlp_norm, layer.mlp_norm));
   BANYAN_RETURN_IF_ERROR(loader.Read(from.mlp_norm_bias, layer.mlp_norm_bias));
-  BANYAN_RETURN_IF_ERROR(
-      loader.Read({&from.gate, &from.up}, format, layer.gate_up));
+  BANYAN_RETURN_IF_ERROR(loader.Read(matrices.gate_up, format, layer.gate_up));
   if (from.gate.present()) {
     BANYAN_RETURN_IF_ERROR(loader.Read({&from.gate_bias, &from.up_bias},
                                        {inner, inner}, layer.gate_up_bias));
   } else {
     BANYAN_RETURN_IF_ERROR(loader.Read(from.up_bias, layer.gate_up_bias));
   }
-  BANYAN_RETURN_IF_ERROR(loader.Read({&from.down}, format, layer.down));
+  BANYAN_RETURN_IF_ERROR(loader.Read(matrices.down, format, layer.down));
   BANYAN_RETURN_IF_ERROR(loader.Read(from.down_bias, layer.down_bias));
   return layer;
 }
@@ -249,9 +259,9 @@ absl::StatusOr<RowVector> LoadVector(const Checkpoint& checkpoint,
 
 absl::StatusOr<TransformerWeights> LoadTransformerWeights(
     const Checkpoint& checkpoint, WeightFormat format, Backend& backend,
-    const BorrowedWeights& borrowed) {
+    const BorrowedWeights& borrowed, const WeightStream* stream) {
   const Architecture& architecture = checkpoint.architecture();
-  const Loader loader(checkpoint, backend);
+  const Loader loader(checkpoint, backend, stream);
   TransformerWeights weights;
   BANYAN_RETURN_IF_ERROR(checkpoint.CheckTied());
   std::unique_ptr<Weight> own;

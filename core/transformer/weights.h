@@ -13,6 +13,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
+#include "core/transformer/weight_stream.h"
 
 namespace banyan {
 
@@ -86,10 +87,11 @@ absl::StatusOr<RowVector> LoadVector(const Checkpoint& checkpoint,
 
 // Matrices become `format`; norms, biases and learnt positions stay 32-bit.
 // Each tensor's pages are given back once it is packed.
-// Embedding and head are `borrowed` where the checkpoint has none.
+// Embedding and head are `borrowed` where the checkpoint has none. Matrices of
+// `stream`, which is of the same checkpoint, stay in their file.
 absl::StatusOr<TransformerWeights> LoadTransformerWeights(
     const Checkpoint& checkpoint, WeightFormat format, Backend& backend,
-    const BorrowedWeights& borrowed = {});
+    const BorrowedWeights& borrowed = {}, const WeightStream* stream = nullptr);
 
 }  // namespace banyan
 

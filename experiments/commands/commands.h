@@ -13,6 +13,7 @@ void AddScoreCommand(CommandLine& line);
 void AddGenerateCommand(CommandLine& line);
 void AddBeamCommand(CommandLine& line);
 void AddConvertCommand(CommandLine& line);
+void AddPackCommand(CommandLine& line);
 void AddGrowCommand(CommandLine& line);
 void AddCalibrateCommand(CommandLine& line);
 void AddDoctorCommand(CommandLine& line);
@@ -31,13 +32,14 @@ void AddIndexCommand(CommandLine& line);
 
 // In the order of the help.
 inline constexpr void (*kCommands[])(CommandLine& line) = {
-    AddListCommand,     AddExactCommand,     AddTreeCommand,
-    AddMeasureCommand,  AddTokenizeCommand,  AddScoreCommand,
-    AddGenerateCommand, AddBeamCommand,      AddConvertCommand,
-    AddGrowCommand,     AddCalibrateCommand, AddDoctorCommand,
-    AddSearchCommand,   AddCheckCommand,     AddRunCommand,
-    AddReportCommand,   AddCompareCommand,   AddFastestCommand,
-    AddExportCommand,   AddCountCommand,     AddIndexCommand,
+    AddListCommand,     AddExactCommand,    AddTreeCommand,
+    AddMeasureCommand,  AddTokenizeCommand, AddScoreCommand,
+    AddGenerateCommand, AddBeamCommand,     AddConvertCommand,
+    AddPackCommand,     AddGrowCommand,     AddCalibrateCommand,
+    AddDoctorCommand,   AddSearchCommand,   AddCheckCommand,
+    AddRunCommand,      AddReportCommand,   AddCompareCommand,
+    AddFastestCommand,  AddExportCommand,   AddCountCommand,
+    AddIndexCommand,
 };
 
 }  // namespace banyan

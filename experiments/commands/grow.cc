@@ -187,7 +187,8 @@ void AddSizes(Command& command, SizeWish& wish) {
                    "(TinyLlama's); 4096, 32, 11008. Heads keep their "
                    "dimensions: as many as fit the hidden size, on 12, 4 and "
                    "64 key heads if each has 64, or as many as come near that "
-                   "width; never fewer than the model's."));
+                   "width; layers and key heads are never fewer than the "
+                   "model's."));
   const auto size = [&](const char* name, int& value, const char* help) {
     command.Option(name, &value, help).AtLeast(1);
   };

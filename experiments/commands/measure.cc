@@ -47,8 +47,7 @@ struct Measured {
   std::string device;
   std::string backend;
   std::string weights;
-  double bytes = 0;       // that a pass reads
-  double operations = 0;  // of one token
+  PassWork token;  // of one token
   std::vector<PassTiming> timings;
 };
 
@@ -60,16 +59,47 @@ double OneToken(const Measured& measured, int context) {
   return 0;
 }
 
+PassWork Work(const Measured& measured, const PassTiming& timing) {
+  PassWork work = measured.token;
+  work.operations *= timing.tokens;
+  return work;
+}
+
 // Medians over all readings.
 TimedPass MedianGauge(const Measured& measured) {
   std::vector<double> bandwidths;
   std::vector<double> peaks;
+  std::vector<double> disks;
   for (const PassTiming& timing : measured.timings)
     for (const TimedPass& pass : timing.passes) {
       bandwidths.push_back(pass.bandwidth);
       peaks.push_back(pass.peak);
+      disks.push_back(pass.disk);
     }
-  return {0, Median(std::move(bandwidths)), Median(std::move(peaks))};
+  return {0, Median(std::move(bandwidths)), Median(std::move(peaks)),
+          Median(std::move(disks))};
+}
+
+// The rows of a pass whose arithmetic takes as long as reading from disk;
+// nothing where that is not known.
+std::optional<double> FreeRows(const Measured& measured) {
+  const TimedPass gauge = MedianGauge(measured);
+  if (gauge.disk == 0 || gauge.peak == 0) return std::nullopt;
+  return measured.token.disk_bytes / gauge.disk * gauge.peak /
+         measured.token.operations;
+}
+
+// The readings of the disk in their order: the last are faster than the first
+// where something below the program keeps what was read.
+bool LooksCached(const Measured& measured) {
+  std::vector<double> first;
+  std::vector<double> last;
+  for (const PassTiming& timing : measured.timings) {
+    first.push_back(timing.passes.front().disk);
+    last.push_back(timing.passes.back().disk);
+  }
+  constexpr double kFaster = 1.5;
+  return Median(std::move(last)) > kFaster * Median(std::move(first));
 }
 
 // Null for a limit that the device does not know.
@@ -80,29 +110,31 @@ JsonValue Known(double limit) {
 JsonValue ToJson(const Options& options, const Measured& measured) {
   JsonValue rows = JsonValue::List();
   for (const PassTiming& timing : measured.timings) {
-    const double operations = measured.operations * timing.tokens;
     JsonValue passes = JsonValue::List();
     for (const TimedPass& pass : timing.passes)
       passes.Add({{"ms", pass.ms},
                   {"bytes_per_s", Known(pass.bandwidth)},
-                  {"operations_per_s", Known(pass.peak)}});
-    rows.Add(
-        {{"context", timing.context},
-         {"tokens", timing.tokens},
-         {"median_ms", timing.median_ms()},
-         {"least_ms", timing.least_ms()},
-         {"most_ms", timing.most_ms()},
-         {"share_of_bandwidth", timing.median_bandwidth_share(measured.bytes)},
-         {"share_of_limit", timing.median_share(measured.bytes, operations)},
-         {"passes", passes}});
+                  {"operations_per_s", Known(pass.peak)},
+                  {"disk_bytes_per_s", Known(pass.disk)}});
+    rows.Add({{"context", timing.context},
+              {"tokens", timing.tokens},
+              {"median_ms", timing.median_ms()},
+              {"least_ms", timing.least_ms()},
+              {"most_ms", timing.most_ms()},
+              {"share_of_bandwidth",
+               timing.median_bandwidth_share(measured.token.bytes)},
+              {"share_of_limit", timing.median_share(Work(measured, timing))},
+              {"passes", passes}});
   }
   return {{"model", options.model.spec.directory},
           {"grown_from", NullIfEmpty(measured.grown_from)},
           {"weights", measured.weights},
           {"device", measured.device},
           {"backend", measured.backend},
-          {"bytes", measured.bytes},
-          {"operations_per_token", measured.operations},
+          {"bytes", measured.token.bytes},
+          {"disk_bytes", measured.token.disk_bytes},
+          {"free_rows", FreeRows(measured)},
+          {"operations_per_token", measured.token.operations},
           {"timings", rows}};
 }
 
@@ -114,7 +146,7 @@ void PrintHead(const Options& options, const Measured& measured) {
   std::cout << absl::StreamFormat(
       "%s%s, %s, %s\n%.1f MB of weights and %.3g operations a token; ",
       options.model.spec.directory, measured.grown_note, measured.weights,
-      measured.backend, measured.bytes / 1e6, measured.operations);
+      measured.backend, measured.token.bytes / 1e6, measured.token.operations);
   const TimedPass gauge = MedianGauge(measured);
   if (gauge.bandwidth > 0)
     std::cout << absl::StreamFormat(
@@ -125,6 +157,17 @@ void PrintHead(const Options& options, const Measured& measured) {
     std::cout
         << "this device does not know\nits limits, so there are no shares "
            "of them\n";
+  if (measured.token.disk_bytes == 0) return;
+  std::cout << absl::StreamFormat(
+      "%.1f MB of them are read from disk in every pass, at %.2f GB/s alone",
+      measured.token.disk_bytes / 1e6, gauge.disk / 1e9);
+  if (const std::optional<double> rows = FreeRows(measured); rows.has_value())
+    std::cout << absl::StreamFormat(";\n%.0f rows multiply in that time",
+                                    *rows);
+  std::cout << (LooksCached(measured)
+                    ? "\nlater readings were faster: something below this "
+                      "program keeps the file in memory\n"
+                    : "\n");
 }
 
 void PrintText(const Options& options, const Measured& measured) {
@@ -143,10 +186,9 @@ void PrintText(const Options& options, const Measured& measured) {
         "%7d %10.3f %10.3f..%9.3f %7s %8.1f %11s %10s\n", timing.tokens, ms,
         timing.least_ms(), timing.most_ms(),
         one > 0 ? absl::StrFormat("%.2f", ms / one) : "-",
-        measured.bytes / ms / 1e6,
-        Percent(timing.median_bandwidth_share(measured.bytes)),
-        Percent(timing.median_share(measured.bytes,
-                                    measured.operations * timing.tokens)));
+        measured.token.bytes / ms / 1e6,
+        Percent(timing.median_bandwidth_share(measured.token.bytes)),
+        Percent(timing.median_share(Work(measured, timing))));
   }
   for (const Cliff& cliff : Cliffs(measured.timings))
     std::cout << absl::StreamFormat(
@@ -193,13 +235,15 @@ absl::Status Measure(const Options& options) {
   const bool terminal = isatty(STDERR_FILENO) == 1;
   const Model& model = *loaded.model;
   const ModelFacts facts = model.facts();
-  Measured measured = {.grown_note = GrownNote(model),
-                       .grown_from = std::string(model.grown_from()),
-                       .device = facts.device,
-                       .backend = facts.backend,
-                       .weights = std::string(Name(facts.format)),
-                       .bytes = static_cast<double>(facts.streamed_bytes),
-                       .operations = facts.operations_per_token};
+  Measured measured = {
+      .grown_note = GrownNote(model),
+      .grown_from = std::string(model.grown_from()),
+      .device = facts.device,
+      .backend = facts.backend,
+      .weights = std::string(Name(facts.format)),
+      .token = {.bytes = static_cast<double>(facts.streamed_bytes),
+                .disk_bytes = static_cast<double>(facts.disk_bytes),
+                .operations = facts.operations_per_token}};
   BANYAN_ASSIGN_OR_RETURN(measured.timings,
                           TimePasses(model, shelf.backend(), options.timing,
                                      clock, [&](int done, int all) {

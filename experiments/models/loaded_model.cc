@@ -1,5 +1,7 @@
 #include "experiments/models/loaded_model.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/byte_size.h"
 #include "core/base/dtype.h"
 #include "core/base/status_macros.h"
 #include "core/base/weight_format.h"
@@ -15,6 +18,7 @@
 #include "core/checkpoint/stored_tensor.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
+#include "core/pack/pack_file.h"
 #include "core/tokenizer/tokenizer.h"
 #include "core/transformer/transformer.h"
 #include "experiments/plan/model_spec.h"
@@ -38,11 +42,20 @@ absl::StatusOr<bool> AllBf16(const Checkpoint& checkpoint) {
   return all;
 }
 
-absl::StatusOr<WeightFormat> ReadFormat(const std::string& name,
+absl::StatusOr<WeightFormat> ReadFormat(const ModelSpec& spec,
                                         const Checkpoint& checkpoint) {
+  const std::string& name = spec.weights;
   if (!IsWeightsName(name))
     return absl::InvalidArgumentError(absl::StrCat(
         "weights: expected ", kWeightsNames, ", found '", name, "'"));
+  if (checkpoint.pack() != nullptr) {
+    const WeightFormat packed = checkpoint.pack()->format;
+    if (name == "auto" || name == Name(packed)) return packed;
+    if (spec.copy) return *FindFormat(name);
+    return absl::InvalidArgumentError(
+        absl::StrCat(checkpoint.directory(), ": weights: expected ",
+                     Name(packed), ", as the model was packed, found ", name));
+  }
   if (const auto format = FindFormat(name); format.has_value()) return *format;
   BANYAN_ASSIGN_OR_RETURN(const bool all_bf16, AllBf16(checkpoint));
   return all_bf16 ? WeightFormat::kBf16 : WeightFormat::kF32;
@@ -60,7 +73,7 @@ std::string GrownNote(const Model& model) {
 absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec) {
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
                           Checkpoint::Open(spec.directory));
-  return ReadFormat(spec.weights, *checkpoint);
+  return ReadFormat(spec, *checkpoint);
 }
 
 absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
@@ -70,8 +83,14 @@ absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
                           Checkpoint::Open(spec.directory));
   loaded.warnings = checkpoint->warnings();
   TransformerOptions options;
-  BANYAN_ASSIGN_OR_RETURN(options.format,
-                          ReadFormat(spec.weights, *checkpoint));
+  BANYAN_ASSIGN_OR_RETURN(options.format, ReadFormat(spec, *checkpoint));
+  if (!spec.memory.empty()) {
+    absl::StatusOr<std::uint64_t> memory = ParseByteSize(spec.memory);
+    if (!memory.ok())
+      return absl::InvalidArgumentError(
+          absl::StrCat("memory: ", memory.status().message()));
+    options.memory = static_cast<std::size_t>(*memory);
+  }
   absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer =
       Tokenizer::Load(spec.directory);
   if (tokenizer.ok()) {

@@ -78,7 +78,10 @@ class ModelAdder {
     ModelSpec spec = TakeModelSpec(in);
     BANYAN_RETURN_IF_ERROR(in.Finish());
     const Params& place = *entry.value.Find("directory");
-    if (place.text() == kTarget) spec.directory = context_.target.directory;
+    if (place.text() == kTarget) {
+      spec.directory = context_.target.directory;
+      spec.copy = true;
+    }
     const absl::StatusOr<LoadedModel> loaded = context_.shelf.Open(spec);
     if (!loaded.ok()) return place.Error(loaded.status().message());
     method_.bench->AddModel(entry.key, loaded->model, loaded->tokenizer);

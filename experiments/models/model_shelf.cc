@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "core/gguf/gguf_file.h"
+#include "core/gguf/model_text.h"
 #include "core/ops/weight.h"
 #include "drafters/assets.h"
 #include "experiments/models/loaded_model.h"
@@ -14,11 +15,13 @@
 namespace banyan {
 
 absl::StatusOr<LoadedModel> ModelShelf::Open(const ModelSpec& spec) {
-  if (!IsGguf(spec.directory))
+  if (!IsModelFile(spec.directory))
     BANYAN_RETURN_IF_ERROR(RequireDirectory("model", spec.directory));
   BANYAN_ASSIGN_OR_RETURN(const WeightFormat format, ResolveFormat(spec));
   const ModelSpec plain = {.directory = spec.directory,
-                           .weights = std::string(Name(format))};
+                           .weights = std::string(Name(format)),
+                           .memory = spec.memory,
+                           .copy = spec.copy};
   const auto load =
       [&]() -> absl::StatusOr<std::shared_ptr<const LoadedModel>> {
     BANYAN_ASSIGN_OR_RETURN(LoadedModel loaded, LoadModel(plain, backend_));
@@ -29,7 +32,9 @@ absl::StatusOr<LoadedModel> ModelShelf::Open(const ModelSpec& spec) {
   BANYAN_ASSIGN_OR_RETURN(
       const std::shared_ptr<const LoadedModel> loaded,
       assets_->Open<LoadedModel>(
-          {.path = plain.directory, .about = plain.weights}, load));
+          {.path = plain.directory,
+           .about = absl::StrCat(plain.weights, " ", plain.memory)},
+          load));
   return *loaded;
 }
 

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/base/byte_size.h"
 #include "core/base/params.h"
 #include "core/base/weight_format.h"
 
@@ -20,6 +21,10 @@ ModelSpec TakeModelSpec(ParamsReader& in) {
   in.Optional("weights", spec.weights);
   in.Ensure(IsWeightsName(spec.weights), "weights",
             absl::StrCat("must be ", kWeightsNames));
+  in.Optional("memory", spec.memory);
+  if (!spec.memory.empty())
+    in.Ensure(ParseByteSize(spec.memory).ok(), "memory",
+              "must be a size such as 600MB or 1.5GB");
   return spec;
 }
 

@@ -14,6 +14,11 @@ struct ModelSpec {
   // How weights are kept in memory: f32, bf16 or q8; or auto, which is bf16 if
   // every matrix is stored as BF16 and else f32, so that nothing is lost.
   std::string weights = "auto";
+  // Of a packed model, what its weights may take ("1.5GB"): layers that have no
+  // room are read from its file in every pass. Empty: all are in memory.
+  std::string memory = {};
+  // A packed target's own drafter, which may have another format.
+  bool copy = false;
 
   bool operator==(const ModelSpec&) const = default;
 };
@@ -22,8 +27,8 @@ struct ModelSpec {
 inline constexpr char kWeightsNames[] = "auto, f32, bf16 or q8";
 bool IsWeightsName(absl::string_view name);
 
-// Takes `directory`, relative to the file that names it, and `weights`, which
-// may be left out. Errors are the reader's.
+// Takes `directory`, relative to the file that names it, and `weights` and
+// `memory`, which may be left out. Errors are the reader's.
 ModelSpec TakeModelSpec(ParamsReader& in);
 
 }  // namespace banyan

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "experiments/records/record.pb.h"
 
@@ -31,6 +32,10 @@ std::string Marks(const records::Cell& cell) {
   if (IsWarm(cell)) marks.push_back("warm");
   if (!cell.target().grown_from().empty())
     marks.push_back(absl::StrCat("grown (", cell.target().grown_from(), ")"));
+  if (cell.target().disk_bytes() > 0)
+    marks.push_back(
+        absl::StrFormat("%.0f MB per pass from disk",
+                        static_cast<double>(cell.target().disk_bytes()) / 1e6));
   for (const records::Model& model : cell.models())
     if (model.old_cost())
       marks.push_back(

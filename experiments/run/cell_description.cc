@@ -68,6 +68,7 @@ void Describe(const ModelSpec& spec, const Model& model, Assets& assets,
   out.set_grown_from(std::string(model.grown_from()));
   out.set_source_format(facts.source_format);
   out.set_streamed_bytes(facts.streamed_bytes);
+  out.set_disk_bytes(facts.disk_bytes);
   out.set_fingerprint(WeightsFingerprint(FilesOf(spec.directory, assets)));
 }
 

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/fnv1a.h"
+#include "core/pack/pack_file.h"
 #include "experiments/records/record.pb.h"
 
 namespace banyan {
@@ -73,6 +74,15 @@ bool IsBeside(const fs::path& path) {
          ending == ".txt" || ending == ".banyan" || ending == ".partial";
 }
 
+// Of a packed model its header, which has the checksums of the rest.
+std::uint64_t NameOfFile(const fs::path& path, std::uint64_t size) {
+  if (IsPack(path.string()))
+    if (const auto header = ReadPackHeader(path.string()); header.ok())
+      return Fnv1a(PackPreamble(*header));
+  return IsOfAnIndex(path, size) ? NameOfSample(path, size)
+                                 : NameOfWhole(path, size);
+}
+
 }  // namespace
 
 std::vector<records::File> FilesAt(const std::string& path) {
@@ -91,10 +101,7 @@ std::vector<records::File> FilesAt(const std::string& path) {
     const std::uint64_t size = fs::file_size(each, error);
     records::File& file = files.emplace_back();
     file.set_path(each.lexically_normal().string());
-    file.set_fingerprint(absl::StrCat(size, " ",
-                                      IsOfAnIndex(each, size)
-                                          ? NameOfSample(each, size)
-                                          : NameOfWhole(each, size)));
+    file.set_fingerprint(absl::StrCat(size, " ", NameOfFile(each, size)));
   }
   return files;
 }
@@ -103,6 +110,9 @@ std::string WeightsFingerprint(absl::Span<const records::File> files) {
   std::string all;
   for (const records::File& file : files) {
     const fs::path path(file.path());
+    if (IsPack(file.path()))
+      if (const auto header = ReadPackHeader(file.path()); header.ok())
+        return header->source;
     if (path.extension() == ".safetensors" || path.extension() == ".gguf" ||
         path.filename() == "index.json")
       absl::StrAppend(&all, path.filename().string(), " ", file.fingerprint(),

@@ -14,11 +14,13 @@ namespace banyan {
 // names: all but hidden ones, those for people (.md, .txt) and those that are
 // written there later (.banyan, .partial). Each has its size and a hash of its
 // bytes; of the shards of an index, which have sums of their own, of 4 KiB of
-// every 1,024th part. Nothing for a path where there is nothing to read.
+// every 1,024th part; of a packed model, of its header. Nothing for a path
+// where there is nothing to read.
 std::vector<records::File> FilesAt(const std::string& path);
 
 // Of the weights among a folder's files: *.safetensors, and index.json, which
-// has the sums of a corpus index. Empty without such files.
+// has the sums of a corpus index; of a packed model that of the files it was
+// packed from. Empty without such files.
 std::string WeightsFingerprint(absl::Span<const records::File> files);
 
 }  // namespace banyan

@@ -99,6 +99,7 @@ JsonValue ToJson(absl::Span<const Generation> turns,
   out["device"] = facts.device;
   out["backend"] = facts.backend;
   out["device_peak_bytes"] = facts.device_peak_bytes;
+  out["disk_bytes_per_pass"] = facts.disk_bytes;
   return out;
 }
 
@@ -134,9 +135,13 @@ std::string Summary(const Generation& generation,
       facts.backend,
       facts.device_peak_bytes == 0
           ? ""
-          : absl::StrFormat(
-                ", %.1f MB of its memory at most",
-                static_cast<double>(facts.device_peak_bytes) / 1e6));
+          : absl::StrFormat(", %.1f MB of its memory at most",
+                            static_cast<double>(facts.device_peak_bytes) / 1e6),
+      facts.disk_bytes == 0
+          ? ""
+          : absl::StrFormat("; %.1f MB of the weights are read from disk in "
+                            "every pass",
+                            static_cast<double>(facts.disk_bytes) / 1e6));
 }
 
 }  // namespace banyan

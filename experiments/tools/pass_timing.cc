@@ -123,6 +123,15 @@ absl::StatusOr<std::unique_ptr<Gauge>> MakeGauge(Backend& backend,
   return gauge;
 }
 
+// Bytes a second; 0 for a model that is in memory.
+absl::StatusOr<double> DiskBandwidth(const Model& model, const Clock& clock) {
+  if (model.facts().disk_bytes == 0) return 0;
+  const std::int64_t start = clock.NowNs();
+  BANYAN_ASSIGN_OR_RETURN(const std::uint64_t bytes, model.ReadFromDisk());
+  return 1e9 * static_cast<double>(bytes) /
+         static_cast<double>(std::max<std::int64_t>(clock.NowNs() - start, 1));
+}
+
 absl::Status CheckSizes(const Model& model, const TimingOptions& options) {
   for (int context : options.contexts)
     for (int tokens : options.batches)
@@ -148,20 +157,27 @@ double PassTiming::most_ms() const {
   return *std::max_element(ms.begin(), ms.end());
 }
 
-std::optional<double> PassTiming::median_share(double bytes,
-                                               double operations) const {
+std::optional<double> PassTiming::median_share(const PassWork& work) const {
   std::vector<double> shares;
   for (const TimedPass& pass : passes) {
     if (pass.bandwidth == 0 || pass.peak == 0) return std::nullopt;
+    const double disk = pass.disk > 0 ? work.disk_bytes / pass.disk : 0;
     shares.push_back(1e3 *
-                     std::max(bytes / pass.bandwidth, operations / pass.peak) /
+                     std::max({work.bytes / pass.bandwidth, disk,
+                               work.operations / pass.peak}) /
                      pass.ms);
   }
   return Median(shares);
 }
 
 std::optional<double> PassTiming::median_bandwidth_share(double bytes) const {
-  return median_share(bytes, 0);
+  return median_share({.bytes = bytes});
+}
+
+double PassTiming::median_disk() const {
+  std::vector<double> values;
+  for (const TimedPass& pass : passes) values.push_back(pass.disk);
+  return Median(std::move(values));
 }
 
 std::vector<Cliff> Cliffs(const std::vector<PassTiming>& timings) {
@@ -204,6 +220,7 @@ absl::StatusOr<std::vector<PassTiming>> TimePasses(
         BANYAN_ASSIGN_OR_RETURN(pass.bandwidth, gauge->ReadBandwidth());
         BANYAN_ASSIGN_OR_RETURN(pass.peak, gauge->Peak(facts.format));
       }
+      BANYAN_ASSIGN_OR_RETURN(pass.disk, DiskBandwidth(model, clock));
       // The gauge leaves other numbers in the caches than the pass before a
       // pass does when decoding: as long as the gauge took, passes run first.
       for (double warm = 0; warm < kWarmMs;) {

@@ -25,6 +25,14 @@ struct TimedPass {
   double ms = 0;
   double bandwidth = 0;  // bytes a second, of a plain read; 0: not known
   double peak = 0;       // operations a second, of the weights' kind; likewise
+  double disk = 0;       // bytes a second that were read ahead; 0: nothing is
+};
+
+// What a pass does, for the limits it is held against.
+struct PassWork {
+  double bytes = 0;       // of weights that it reads
+  double disk_bytes = 0;  // of them, from disk
+  double operations = 0;
 };
 
 // All passes of one size.
@@ -35,13 +43,14 @@ struct PassTiming {
 
   // Medians over the rounds. A share is what the pass would take at the
   // device's limit over what it took; the limit is the longer of reading the
-  // weights and of multiplying with them, attention not counted. There are none
-  // where the device does not know its limits.
+  // weights, from memory or from disk, and of multiplying with them, attention
+  // not counted. There are none where the device does not know its limits.
   double median_ms() const;
   double least_ms() const;
   double most_ms() const;
-  std::optional<double> median_share(double bytes, double operations) const;
+  std::optional<double> median_share(const PassWork& work) const;
   std::optional<double> median_bandwidth_share(double bytes) const;
+  double median_disk() const;
 };
 
 // A size whose pass takes longer than the one before by a larger share than it

@@ -108,16 +108,18 @@ std::vector<Prompt> PromptsFor(const std::string& preset, int count) {
 }
 
 PresetBench::PresetBench(std::shared_ptr<Backend> backend, std::string target,
-                         std::vector<Prompt> prompts, int tokens)
+                         std::vector<Prompt> prompts, int tokens,
+                         std::string memory)
     : shelf_(std::move(backend)),
       target_(std::move(target)),
+      memory_(std::move(memory)),
       prompts_(std::move(prompts)),
       stop_({.max_new_tokens = tokens}) {}
 
 LoadedMethod PresetBench::Open(const Params& file, const std::string& weights,
                                const std::string& temperature) {
   auto method = ReadMethodFile(
-      file, {.target = {target_, weights},
+      file, {.target = {target_, weights, memory_},
              .shelf = shelf_,
              .sampling = {{"temperature", {}, Params::Scalar(temperature)}}});
   Check(method.ok(), method.status().message());

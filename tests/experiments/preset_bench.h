@@ -28,8 +28,9 @@ std::vector<Prompt> PromptsFor(const std::string& preset, int count);
 // Failures end the program.
 class PresetBench {
  public:
+  // `memory` is the target's (ModelSpec).
   PresetBench(std::shared_ptr<Backend> backend, std::string target,
-              std::vector<Prompt> prompts, int tokens);
+              std::vector<Prompt> prompts, int tokens, std::string memory = "");
 
   LoadedMethod Open(const Params& file, const std::string& weights,
                     const std::string& temperature = "0");
@@ -56,6 +57,7 @@ class PresetBench {
  private:
   ModelShelf shelf_;
   std::string target_;
+  std::string memory_;
   std::vector<Prompt> prompts_;
   StopRule stop_;
 };

@@ -1,7 +1,10 @@
 #include "tree/policies/best_first.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -49,22 +52,44 @@ bool BestFirst::MayDraw(const TrunkTree& tree, int node) const {
                              tree.node(node).depth < options_.max_depth);
 }
 
+double BestFirst::Value(const TrunkTree& tree, int node) const {
+  return SlotValue(tree, node) *
+         std::pow(options_.decay, tree.node(node).depth);
+}
+
+// In the order of their numbers.
+std::vector<Expansion> BestFirst::BestOf(const TrunkTree& tree,
+                                         std::vector<int> nodes) const {
+  const auto beams = static_cast<std::size_t>(options_.beams);
+  if (beams > 0 && nodes.size() > beams) {
+    std::stable_sort(nodes.begin(), nodes.end(), [&](int a, int b) {
+      return Value(tree, a) > Value(tree, b);
+    });
+    nodes.resize(beams);
+    std::sort(nodes.begin(), nodes.end());
+  }
+  std::vector<Expansion> all;
+  for (const int node : nodes) all.push_back({.node = node});
+  return all;
+}
+
 std::vector<Expansion> BestFirst::Next(const TrunkTree& tree) const {
   int drawn = 0;
   int best = -1;
   double best_value = 0;
-  std::vector<Expansion> unproposed;
+  std::vector<int> unproposed;
   for (int node = 0; node < tree.size(); ++node) {
     drawn += static_cast<int>(tree.draws(node).size());
     if (!MayDraw(tree, node)) continue;
-    if (tree.proposal(node) == nullptr) unproposed.push_back({.node = node});
-    const double value = SlotValue(tree, node);
+    if (tree.proposal(node) == nullptr) unproposed.push_back(node);
+    const double value = Value(tree, node);
     if (value <= best_value || value < options_.min_value) continue;
     best = node;
     best_value = value;
   }
   if (best < 0 || drawn >= options_.budget) return {};
-  if (tree.proposal(best) == nullptr) return unproposed;
+  if (tree.proposal(best) == nullptr)
+    return BestOf(tree, std::move(unproposed));
   return {{.node = best}};
 }
 
@@ -82,6 +107,15 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
               "The least value of a draw that is made.");
   in.Ensure(options.min_value >= 0 && options.min_value <= 1, "min_value",
             "must lie in [0, 1]");
+  in.Optional("decay", options.decay,
+              "A draw is worth this much less with each level (SpecExec).");
+  in.Ensure(options.decay > 0 && options.decay <= 1, "decay",
+            "must lie in (0, 1]");
+  in.Optional(
+      "beams", options.beams,
+      "The most nodes that are drafted from in one pass of the drafter; "
+      "0: all.");
+  in.Ensure(options.beams >= 0, "beams", "must not be negative (0 is all)");
   return std::make_unique<BestFirst>(options);
 }
 
@@ -90,10 +124,11 @@ absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {
 PolicyRow BestFirstRow() {
   return {.name = "best_first",
           .sentence =
-              "Best first (DySpec; ranked draws: OPT-Tree): each draw where "
-              "the drafter deems acceptance likeliest.",
+              "Best first (DySpec; ranked draws: OPT-Tree, SpecExec): each "
+              "draw where the drafter deems acceptance likeliest.",
           .build = Build,
-          .examples = {"{budget: 2}", "{budget: 3, max_depth: 2}"}};
+          .examples = {"{budget: 2}", "{budget: 3, max_depth: 2}",
+                       "{budget: 3, decay: 0.9, beams: 1}"}};
 }
 
 }  // namespace banyan

@@ -1,5 +1,6 @@
 // Best-first drafting: each draw goes where the drafter thinks it most likely
-// to be accepted (DySpec; with deterministic draws, OPT-Tree).
+// to be accepted (DySpec; with deterministic draws, OPT-Tree, and with a decay
+// for each level and a bound on the nodes of a pass, SpecExec).
 #ifndef BANYAN_TREE_POLICIES_BEST_FIRST_H_
 #define BANYAN_TREE_POLICIES_BEST_FIRST_H_
 
@@ -16,6 +17,8 @@ struct BestFirstOptions {
   int budget = 1;        // draws, kept or repeated
   int max_depth = 0;     // levels; 0 is unlimited
   double min_value = 0;  // stop when the best slot is worth less
+  double decay = 1;      // a slot is worth so much less with each level
+  int beams = 0;         // nodes that are proposed for in one pass; 0: all
 };
 
 // Every node has one slot, its next draw. A slot is worth the chance, as the
@@ -23,7 +26,7 @@ struct BestFirstOptions {
 // times what the earlier draws there leave. For deterministic draws, whose next
 // token is known, it is the path mass of that token. The best slot is drawn,
 // the lower node first on a tie. When it belongs to a node without a proposal,
-// all such nodes are proposed for in one pass.
+// all such nodes, or the `beams` best of them, are proposed for in one pass.
 class BestFirst : public TreePolicy {
  public:
   explicit BestFirst(const BestFirstOptions& options) : options_(options) {}
@@ -36,6 +39,10 @@ class BestFirst : public TreePolicy {
 
  private:
   bool MayDraw(const TrunkTree& tree, int node) const;
+  double Value(const TrunkTree& tree, int node) const;
+  // The nodes of one pass.
+  std::vector<Expansion> BestOf(const TrunkTree& tree,
+                                std::vector<int> nodes) const;
 
   BestFirstOptions options_;
 };

@@ -24,6 +24,7 @@
 #include "core/ops/host/host.h"
 #include "core/ops/host/host_weight.h"
 #include "core/ops/kv_cache.h"
+#include "core/ops/panels.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "core/prob/distribution.h"
@@ -160,6 +161,20 @@ absl::StatusOr<std::unique_ptr<Weight>> CpuBackend::Pack(WeightFormat format,
   BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Weight> weight,
                           HostWeight::Pack(format, rows, columns, source));
   return weight;
+}
+
+absl::StatusOr<std::unique_ptr<Weight>> CpuBackend::Adopt(WeightFormat format,
+                                                          int rows, int columns,
+                                                          PanelSource source) {
+  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Weight> weight,
+                          HostWeight::Adopt(format, rows, columns, source));
+  return weight;
+}
+
+absl::StatusOr<std::unique_ptr<Weight>> CpuBackend::Stream(
+    WeightFormat format, int rows, int columns, StreamedPanels panels) {
+  return std::make_unique<StreamedWeight>(format, rows, columns,
+                                          std::move(panels));
 }
 
 absl::Status CpuBackend::ReserveKv(KvCache& cache, int slots, int used) {

@@ -67,6 +67,12 @@ class CpuBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Weight>> Pack(WeightFormat format, int rows,
                                                int columns,
                                                WeightRows source) override;
+  absl::StatusOr<std::unique_ptr<Weight>> Adopt(WeightFormat format, int rows,
+                                                int columns,
+                                                PanelSource source) override;
+  absl::StatusOr<std::unique_ptr<Weight>> Stream(
+      WeightFormat format, int rows, int columns,
+      StreamedPanels panels) override;
   absl::Status ReserveKv(KvCache& cache, int slots, int used) override;
   absl::Status Embed(const EmbedArgs& args) override;
   absl::Status Norm(const NormArgs& args) override;

@@ -58,6 +58,7 @@ struct Job {
   std::size_t x_stride;
   int rows;
   const HostWeight* weight;
+  PanelRun run;       // of the weight, in memory
   QuantRows quants;   // of kQ8
   TileMaker tiles;    // of kBf16 and kQ8
   SplitRows split;    // of kBf16, with tiles
@@ -195,7 +196,9 @@ void RunRegisters(const Job& job, const std::byte* at, std::size_t row,
 void RunPanels(const Job& job, int first_panel, int panels, int first_row,
                int rows, bool follows, float* sums) {
   const HostWeight& weight = *job.weight;
-  const std::byte* at = weight.panel(static_cast<std::size_t>(first_panel));
+  const std::byte* at =
+      job.run.at + (static_cast<std::size_t>(first_panel) - job.run.first) *
+                       weight.panel_bytes();
   const auto row = static_cast<std::size_t>(first_row);
 #if HWY_ARCH_X86_64
   // Of a few rows bytes are multiplied sooner in lanes, with the same sums.
@@ -294,22 +297,25 @@ absl::Status CpuBackend::Linear(const LinearArgs& args) {
              .y = host::Row(args.y, 0),
              .y_stride = args.y.stride,
              .add = args.add};
-  const double size =
-      double{1} * args.x.rows * weight.columns() * weight.rows();
-  const int panels = static_cast<int>(weight.panels());
-  // Whole groups, unless they are too few to be shared out evenly.
-  const bool few = panels < kFewGroups * kPanelGroup * threads();
-  const int step = few ? 1 : kPanelGroup;
-  const auto multiply = [&](int first, int end) {
-    HWY_DISPATCH_TABLE(MultiplyPanels)
-    [kernel_](job, first * step, std::min(end * step, panels));
-  };
-  const int steps = (panels + step - 1) / step;
-  if (weight.format() == WeightFormat::kF32 ||
-      (weight.format() == WeightFormat::kBf16 && tiles_ == TileMaker::kNone)) {
-    Split(steps, size, multiply);
+  const auto multiply = [&](const PanelRun& run) {
+    job.run = run;
+    const int begin = static_cast<int>(run.first);
+    const int panels = static_cast<int>(run.count);
+    const double size =
+        double{1} * args.x.rows * weight.columns() * panels * kPanelRows;
+    // Whole groups, unless they are too few to be shared out evenly.
+    const bool few = panels < kFewGroups * kPanelGroup * threads();
+    const int step = few ? 1 : kPanelGroup;
+    Split((panels + step - 1) / step, size, [&](int first, int end) {
+      HWY_DISPATCH_TABLE(MultiplyPanels)
+      [kernel_](job, begin + first * step,
+                begin + std::min(end * step, panels));
+    });
     return absl::OkStatus();
-  }
+  };
+  if (weight.format() == WeightFormat::kF32 ||
+      (weight.format() == WeightFormat::kBf16 && tiles_ == TileMaker::kNone))
+    return weight.ForPanels(multiply);
   job.tiles = tiles_;
   const std::lock_guard<std::mutex> lock(scratch_turn_);
   // Registers read rows up to a multiple of sixteen; the last block is in a 64.
@@ -340,8 +346,7 @@ absl::Status CpuBackend::Linear(const LinearArgs& args) {
                   weight.blocks()};
     prepare(HWY_DISPATCH_TABLE(QuantiseRows));
   }
-  Split(steps, size, multiply);
-  return absl::OkStatus();
+  return weight.ForPanels(multiply);
 }
 
 absl::Status CpuBackend::ReserveScratch(std::size_t bytes) {

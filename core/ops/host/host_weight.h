@@ -1,25 +1,27 @@
-// HostWeight: a matrix packed in panels of 16 rows, one row a lane, so that a
-// product needs no sum across lanes and streams the matrix once.
-//
-// One panel, k counting columns:
-//   kF32   [k][16] floats
-//   kBf16  [k / 2][16][2] bfloat16, an odd last column followed by zeros
-//   kQ8    [k / 4][16][4] bytes q + 128, filled up to whole blocks with q = 0,
-//          then [block][16] bfloat16 scales
-// Rows that fill up the last panel are zeros.
+// HostWeight: a matrix in panels (core/base/panel.h) in this machine's memory,
+// all of it or, of a StreamedWeight, the part that a product is reading.
 #ifndef BANYAN_CORE_OPS_HOST_HOST_WEIGHT_H_
 #define BANYAN_CORE_OPS_HOST_HOST_WEIGHT_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/panel.h"
 #include "core/device/host_buffer.h"
-#include "core/ops/tensor.h"
+#include "core/ops/panels.h"
 #include "core/ops/weight.h"
 
 namespace banyan {
+
+// Panels [first, first + count), which stand at `at`.
+struct PanelRun {
+  std::size_t first;
+  std::size_t count;
+  const std::byte* at;
+};
 
 class HostWeight : public Weight {
  public:
@@ -27,41 +29,62 @@ class HostWeight : public Weight {
   static absl::StatusOr<std::unique_ptr<HostWeight>> Pack(WeightFormat format,
                                                           int rows, int columns,
                                                           WeightRows source);
+  // Of panels that are packed already.
+  static absl::StatusOr<std::unique_ptr<HostWeight>> Adopt(WeightFormat format,
+                                                           int rows,
+                                                           int columns,
+                                                           PanelSource source);
 
   WeightFormat format() const override { return format_; }
   int rows() const override { return rows_; }
   int columns() const override { return columns_; }
   std::size_t bytes() const override { return panel_bytes_ * panels(); }
 
-  std::size_t panels() const {
-    return static_cast<std::size_t>(PadToLane(rows_) / kLane);
-  }
+  std::size_t panels() const { return PanelCount(rows_); }
   std::size_t panel_bytes() const { return panel_bytes_; }
+  // Of kQ8: bytes of a panel before its scales, and blocks in a row.
+  std::size_t scales_offset() const { return Q8ScalesOffset(columns_); }
+  std::size_t blocks() const { return Q8Blocks(columns_); }
+
+  // Calls `use` with all panels, in order and a run at a time. Fails as `use`,
+  // or if they cannot be read.
+  virtual absl::Status ForPanels(
+      absl::FunctionRef<absl::Status(const PanelRun&)> use) const;
+
+  // Whether all panels are in memory, which what follows requires.
+  virtual bool resident() const { return true; }
   const std::byte* panel(std::size_t number) const {
     return data_->data() + number * panel_bytes_;
   }
-  // Of kQ8: bytes of a panel before its scales, and blocks in a row.
-  std::size_t scales_offset() const { return blocks() * kLane * kQ8Block; }
-  std::size_t blocks() const {
-    return static_cast<std::size_t>(columns_ + kQ8Block - 1) / kQ8Block;
-  }
-
   // Writes row `row`, as products see it, at `out`.
   void ReadRow(int row, float* out) const;
   // For kQ8: the whole number of an element, and the scale of a block.
   int Quant(int row, int column) const;
   float Scale(int row, int block) const;
 
- private:
+ protected:
   HostWeight(WeightFormat format, int rows, int columns);
-  // `rows` are kLane rows; those beyond the matrix are zero.
-  void PackPanel(std::size_t number, const float* rows);
 
+ private:
   WeightFormat format_;
   int rows_;
   int columns_;
   std::size_t panel_bytes_;
   std::unique_ptr<HostBuffer> data_;
+};
+
+// A matrix whose panels are read from a file when a product needs them.
+class StreamedWeight : public HostWeight {
+ public:
+  StreamedWeight(WeightFormat format, int rows, int columns,
+                 StreamedPanels panels);
+
+  absl::Status ForPanels(
+      absl::FunctionRef<absl::Status(const PanelRun&)> use) const override;
+  bool resident() const override { return false; }
+
+ private:
+  StreamedPanels panels_;
 };
 
 }  // namespace banyan

@@ -143,6 +143,13 @@ absl::StatusOr<std::unique_ptr<Weight>> ReferenceBackend::Pack(
   return weight;
 }
 
+absl::StatusOr<std::unique_ptr<Weight>> ReferenceBackend::Adopt(
+    WeightFormat format, int rows, int columns, PanelSource source) {
+  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<Weight> weight,
+                          HostWeight::Adopt(format, rows, columns, source));
+  return weight;
+}
+
 absl::Status ReferenceBackend::ReserveKv(KvCache& cache, int slots, int used) {
   return host::ReserveKv(cache, slots, used);
 }

@@ -33,6 +33,9 @@ class ReferenceBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Weight>> Pack(WeightFormat format, int rows,
                                                int columns,
                                                WeightRows source) override;
+  absl::StatusOr<std::unique_ptr<Weight>> Adopt(WeightFormat format, int rows,
+                                                int columns,
+                                                PanelSource source) override;
   absl::Status ReserveKv(KvCache& cache, int slots, int used) override;
   absl::Status Embed(const EmbedArgs& args) override;
   absl::Status Norm(const NormArgs& args) override;

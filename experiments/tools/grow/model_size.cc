@@ -47,7 +47,8 @@ void TakeShape(const Shape& shape, const Architecture& architecture,
     if (wished == 0) wished = shaped;
   };
   take(size.hidden, shape.hidden);
-  take(size.layers, shape.layers);
+  take(size.layers,
+       std::max(shape.layers, static_cast<int>(architecture.layers.size())));
   take(size.feed_forward, shape.feed_forward);
   const double dim = architecture.head_dim;
   take(size.kv_heads,

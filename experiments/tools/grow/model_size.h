@@ -33,11 +33,12 @@ struct SizeWish {
 };
 
 // The size that a model of `architecture` is to have. Heads keep their
-// dimensions: a shape's heads are as many as its width holds of them. The key
-// heads are those of the shape's key width, and never fewer than the model's;
-// the query heads are the multiple of them that comes nearest to the shape's
-// hidden size. Fails with InvalidArgument if there is no such shape, nothing
-// would grow, or as CheckGrowth does.
+// dimensions: a shape's heads are as many as its width holds of them. Its
+// layers are never fewer than the model's. The key heads are those of the
+// shape's key width, and never fewer than the model's; the query heads are the
+// multiple of them that comes nearest to the shape's hidden size. Fails with
+// InvalidArgument if there is no such shape, nothing would grow, or as
+// CheckGrowth does.
 absl::StatusOr<ModelSize> ResolveSize(const Architecture& architecture,
                                       const SizeWish& wish);
 

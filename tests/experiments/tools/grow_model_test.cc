@@ -171,6 +171,25 @@ TEST_P(GrowthOnTheCpu, ToAPowerOfFourKeepsEveryBit) {
   }
 }
 
+// SmolLM2's shape in small: thirty layers, and groups of three queries that
+// become groups of eight on one key head more.
+TEST(GrowthOfADeepModel, ToAPowerOfFourKeepsEveryBit) {
+  MadeModelOptions options = {.heads = 9, .kv_heads = 3};
+  options.layers.resize(30);
+  std::iota(options.layers.begin(), options.layers.end(), 0);
+  const MadeModel made(options);
+  const Grown grown(made.path(), {.sizes = {.hidden = 4 * 9 * 16,
+                                            .heads = 32,
+                                            .kv_heads = 4,
+                                            .feed_forward = 4 * 136}});
+  EXPECT_EQ(30, grown.report().after.layers);
+  for (WeightFormat format : {WeightFormat::kF32, WeightFormat::kBf16}) {
+    const auto before = MustLoad(made.path(), Cpu(), format);
+    const auto after = MustLoad(grown.path(), Cpu(), format);
+    ExpectEveryBit(*before, *after, {Texts(*before)[1]});
+  }
+}
+
 // Elsewhere each of the two is as far from the function that both round as the
 // golden tests allow, 150 * 2^-24 times the largest logit
 // (tests/core/transformer/transformer_golden_test.cc). Seen are up to 27 such

@@ -76,6 +76,14 @@ TEST(GrowSize, FitsAShapeToHeadsThatDoNotDivideIt) {
   EXPECT_EQ(Resolved(odd, {"1b"}), (ModelSize{2048, 22, 60, 5, 5632}));
 }
 
+TEST(GrowSize, KeepsAllLayersOfADeepModel) {
+  // SmolLM2-135M: 9 query heads on 3 key heads become 32 on 4.
+  const Architecture deep = Llama({576, 30, 9, 3, 1536});
+  EXPECT_EQ(Resolved(deep, {"1b"}), (ModelSize{2048, 30, 32, 4, 5632}));
+  EXPECT_EQ(Resolved(deep, {"7b", {.kv_heads = 8, .feed_forward = 14336}}),
+            (ModelSize{4096, 32, 64, 8, 14336}));
+}
+
 TEST(GrowSize, ReplacesAndKeepsSizesOneByOne) {
   EXPECT_EQ(Resolved(Llama(kSmall), {"110m", {.layers = 5, .heads = 24}}),
             (ModelSize{768, 5, 24, 12, 2048}));

@@ -55,8 +55,10 @@ double Left(const TrunkTree& tree, int node) {
   return best;
 }
 
-double Value(const TrunkTree& tree, int node) {
-  return PathMass(tree, node) * Left(tree, node);
+double Value(const TrunkTree& tree, int node, double decay) {
+  double value = PathMass(tree, node) * Left(tree, node);
+  for (int level = 0; level < tree.node(node).depth; ++level) value *= decay;
+  return value;
 }
 
 // Passes everything on, and holds every answer against the rule.
@@ -74,7 +76,7 @@ class Watched : public TreePolicy {
     std::vector<Expansion> next = policy_.Next(tree);
     const std::vector<int> slots = Slots(tree);
     double best = 0;
-    for (int node : slots) best = std::max(best, Value(tree, node));
+    for (int node : slots) best = std::max(best, Worth(tree, node));
     const std::string text = ToText(tree);
     if (next.empty()) {
       EXPECT_TRUE(Draws(tree) == options_.budget || slots.empty() ||
@@ -85,11 +87,11 @@ class Watched : public TreePolicy {
     EXPECT_LT(Draws(tree), options_.budget) << text;
     EXPECT_GE(best, options_.min_value - kRounding) << text;
     if (tree.proposal(next[0].node) == nullptr) {
-      ExpectAllUnproposed(tree, slots, next);
+      ExpectBestUnproposed(tree, slots, next);
     } else {
       EXPECT_EQ(next.size(), 1) << text;
       EXPECT_EQ(next[0].draws, 1) << text;
-      EXPECT_NEAR(Value(tree, next[0].node), best, kRounding)
+      EXPECT_NEAR(Worth(tree, next[0].node), best, kRounding)
           << "node " << next[0].node << " is not the best of " << text;
     }
     return next;
@@ -112,18 +114,36 @@ class Watched : public TreePolicy {
     return slots;
   }
 
-  static void ExpectAllUnproposed(const TrunkTree& tree,
-                                  const std::vector<int>& slots,
-                                  const std::vector<Expansion>& next) {
-    std::vector<int> named, unproposed;
-    for (const Expansion& expansion : next) named.push_back(expansion.node);
-    for (int node : slots)
-      if (tree.proposal(node) == nullptr) unproposed.push_back(node);
-    EXPECT_EQ(named, unproposed) << "one pass for all: " << ToText(tree);
+  double Worth(const TrunkTree& tree, int node) const {
+    return Value(tree, node, options_.decay);
+  }
+
+  void ExpectBestUnproposed(const TrunkTree& tree,
+                            const std::vector<int>& slots,
+                            const std::vector<Expansion>& next) const {
+    std::set<int> named;
+    std::size_t unproposed = 0;
+    double least = 1;  // of those that are named
+    for (const Expansion& expansion : next) {
+      EXPECT_TRUE(named.empty() || expansion.node > *named.rbegin());
+      named.insert(expansion.node);
+      least = std::min(least, Worth(tree, expansion.node));
+    }
+    for (int node : slots) {
+      if (tree.proposal(node) != nullptr) continue;
+      ++unproposed;
+      if (named.contains(node)) continue;
+      EXPECT_LE(Worth(tree, node), least + kRounding)
+          << "node " << node << " is better: " << ToText(tree);
+    }
+    const auto beams = static_cast<std::size_t>(options_.beams);
+    EXPECT_EQ(named.size(),
+              beams == 0 ? unproposed : std::min(beams, unproposed))
+        << "one pass for all: " << ToText(tree);
     double known = 0, unknown = 0;
     for (int node : slots)
       (tree.proposal(node) == nullptr ? unknown : known) = std::max(
-          tree.proposal(node) == nullptr ? unknown : known, Value(tree, node));
+          tree.proposal(node) == nullptr ? unknown : known, Worth(tree, node));
     EXPECT_GE(unknown, known - kRounding)
         << "a needless pass: " << ToText(tree);
   }
@@ -189,6 +209,44 @@ TEST(BestFirst, StopsAtItsDepthAndAtItsLeastValue) {
       const TrunkTree worthy =
           Grown({.budget = 100, .min_value = 0.05}, draw_kind, seed);
       EXPECT_LT(AllDraws(worthy), 100) << "never stopped";
+    }
+  }
+}
+
+TEST(BestFirst, ADecayKeepsTreesShallow) {
+  for (DrawKind draw_kind : kDrawKinds) {
+    int levels = 0;
+    int decayed = 0;
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+      const TrunkTree deep = Grown({.budget = 12}, draw_kind, seed);
+      const TrunkTree flat =
+          Grown({.budget = 12, .decay = 0.5}, draw_kind, seed);
+      EXPECT_EQ(AllDraws(flat), 12);
+      for (int node = 0; node < deep.size(); ++node)
+        levels += deep.node(node).depth;
+      for (int node = 0; node < flat.size(); ++node)
+        decayed += flat.node(node).depth;
+    }
+    EXPECT_LT(decayed, 0.9 * levels) << Name(draw_kind);
+  }
+}
+
+TEST(BestFirst, ABoundOnThePassLimitsWhatIsProposedTogether) {
+  for (DrawKind draw_kind : kDrawKinds) {
+    for (int beams : {1, 2, 3}) {
+      std::size_t most = 0;
+      for (std::uint64_t seed = 0; seed < 30; ++seed) {
+        TableDrafter drafter(Toy({.vocab_size = 4,
+                                  .seed = static_cast<int>(seed),
+                                  .sharpness = 2.5}));
+        const TrunkTree tree = MustDraft(
+            drafter, Watched({.budget = 14, .decay = 0.9, .beams = beams}),
+            {.draw_kind = draw_kind, .seed = seed});
+        EXPECT_EQ(AllDraws(tree), 14);
+        for (const std::vector<int>& pass : drafter.passes())
+          most = std::max(most, pass.size());
+      }
+      EXPECT_EQ(most, static_cast<std::size_t>(beams)) << Name(draw_kind);
     }
   }
 }

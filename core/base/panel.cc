@@ -1,0 +1,136 @@
+#include "core/base/panel.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/base/weight_format.h"
+
+namespace banyan {
+namespace {
+
+constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr int kZeroQuant = 128;  // q = 0 as stored
+
+float FromBf16(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+std::uint16_t RoundToBf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+// The smallest bfloat16 at or above a non-negative `value`.
+std::uint16_t RoundUpToBf16(float value) {
+  return static_cast<std::uint16_t>(
+      (std::bit_cast<std::uint32_t>(value) + 0xffff) >> 16);
+}
+
+// Packs one block of one row: at[(i / 4) * 64 + i % 4] gets number i. Returns
+// the scale.
+std::uint16_t PackBlock(const float* row, std::size_t count, std::uint8_t* at) {
+  float largest = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    largest = std::max(largest, std::fabs(row[i]));
+  const std::uint16_t bits = RoundUpToBf16(largest / 127.0F);
+  const float scale = FromBf16(bits);
+  for (std::size_t i = 0; i < kQ8Block; ++i) {
+    // The division can round past 127 where the scale is subnormal.
+    const float quant =
+        i < count && scale > 0
+            ? std::clamp(std::nearbyint(row[i] / scale), -127.0F, 127.0F)
+            : 0.0F;
+    at[i / 4 * (kLanes * 4) + i % 4] =
+        static_cast<std::uint8_t>(static_cast<int>(quant) + kZeroQuant);
+  }
+  return bits;
+}
+
+void PackQ8(std::size_t columns, const float* rows, std::byte* panel) {
+  const auto blocks = Q8Blocks(static_cast<int>(columns));
+  auto* out = reinterpret_cast<std::uint8_t*>(panel);
+  auto* scales = reinterpret_cast<std::uint16_t*>(
+      panel + Q8ScalesOffset(static_cast<int>(columns)));
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const std::size_t first = block * kQ8Block;
+    const std::size_t filled = std::min<std::size_t>(kQ8Block, columns - first);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      std::uint8_t* at = out + block * kQ8Block * kLanes + lane * 4;
+      scales[block * kLanes + lane] =
+          PackBlock(rows + lane * columns + first, filled, at);
+    }
+  }
+}
+
+}  // namespace
+
+std::size_t PanelBytes(WeightFormat format, int columns) {
+  const auto count = static_cast<std::size_t>(columns);
+  switch (format) {
+    case WeightFormat::kF32:
+      return count * kLanes * sizeof(float);
+    case WeightFormat::kBf16:
+      return (count + 1) / 2 * kLanes * sizeof(std::uint32_t);
+    case WeightFormat::kQ8:  // whole cache lines
+      return (Q8Blocks(columns) * kLanes * (kQ8Block + sizeof(std::uint16_t)) +
+              63) /
+             64 * 64;
+  }
+  return 0;
+}
+
+void PackPanel(WeightFormat format, int columns, const float* rows,
+               std::byte* panel) {
+  const auto count = static_cast<std::size_t>(columns);
+  if (format == WeightFormat::kQ8) return PackQ8(count, rows, panel);
+  if (format == WeightFormat::kF32) {
+    auto* out = reinterpret_cast<float*>(panel);
+    for (std::size_t k = 0; k < count; ++k)
+      for (std::size_t lane = 0; lane < kLanes; ++lane)
+        out[k * kLanes + lane] = rows[lane * count + k];
+    return;
+  }
+  auto* out = reinterpret_cast<std::uint16_t*>(panel);
+  if (count % 2 != 0) std::fill_n(out + count / 2 * kLanes * 2, kLanes * 2, 0);
+  for (std::size_t k = 0; k < count; ++k)
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      out[(k / 2 * kLanes + lane) * 2 + k % 2] =
+          RoundToBf16(rows[lane * count + k]);
+}
+
+int PanelQuant(const std::byte* panel, int row, int column) {
+  const auto lane = static_cast<std::size_t>(row);
+  const auto k = static_cast<std::size_t>(column);
+  return reinterpret_cast<const std::uint8_t*>(
+             panel)[(k / 4 * kLanes + lane) * 4 + k % 4] -
+         kZeroQuant;
+}
+
+float PanelScale(int columns, const std::byte* panel, int row, int block) {
+  const auto* scales =
+      reinterpret_cast<const std::uint16_t*>(panel + Q8ScalesOffset(columns));
+  return FromBf16(scales[static_cast<std::size_t>(block) * kLanes +
+                         static_cast<std::size_t>(row)]);
+}
+
+void ReadPanelRow(WeightFormat format, int columns, const std::byte* panel,
+                  int row, float* out) {
+  const auto lane = static_cast<std::size_t>(row);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(columns); ++k) {
+    if (format == WeightFormat::kF32) {
+      out[k] = reinterpret_cast<const float*>(panel)[k * kLanes + lane];
+    } else if (format == WeightFormat::kBf16) {
+      out[k] = FromBf16(reinterpret_cast<const std::uint16_t*>(
+          panel)[(k / 2 * kLanes + lane) * 2 + k % 2]);
+    } else {
+      const int column = static_cast<int>(k);
+      out[k] = static_cast<float>(PanelQuant(panel, row, column)) *
+               PanelScale(columns, panel, row, column / kQ8Block);
+    }
+  }
+}
+
+}  // namespace banyan

@@ -1,0 +1,51 @@
+// Panels: a matrix packed in groups of 16 rows, one row a lane, so that a
+// product needs no sum across lanes and streams the matrix once. Kernels of
+// every instruction set read them as they are.
+//
+// One panel, k counting columns:
+//   kF32   [k][16] floats
+//   kBf16  [k / 2][16][2] bfloat16, an odd last column followed by zeros
+//   kQ8    [k / 4][16][4] bytes q + 128, filled up to whole blocks with q = 0,
+//          then [block][16] bfloat16 scales
+// Rows that fill up the last panel are zeros.
+#ifndef BANYAN_CORE_BASE_PANEL_H_
+#define BANYAN_CORE_BASE_PANEL_H_
+
+#include <cstddef>
+
+#include "core/base/weight_format.h"
+
+namespace banyan {
+
+inline constexpr int kPanelRows = 16;
+inline constexpr int kQ8Block = 32;
+
+constexpr std::size_t Q8Blocks(int columns) {
+  return static_cast<std::size_t>(columns + kQ8Block - 1) / kQ8Block;
+}
+
+constexpr std::size_t PanelCount(int rows) {
+  return static_cast<std::size_t>(rows + kPanelRows - 1) / kPanelRows;
+}
+
+// A multiple of 64.
+std::size_t PanelBytes(WeightFormat format, int columns);
+// Of kQ8: bytes of a panel before its scales.
+constexpr std::size_t Q8ScalesOffset(int columns) {
+  return Q8Blocks(columns) * kPanelRows * kQ8Block;
+}
+
+// Packs kPanelRows rows of `columns` numbers, one after the other.
+void PackPanel(WeightFormat format, int columns, const float* rows,
+               std::byte* panel);
+
+// Writes a row of a panel, as products see it, at `out`.
+void ReadPanelRow(WeightFormat format, int columns, const std::byte* panel,
+                  int row, float* out);
+// For kQ8: the whole number of an element, and the scale of a block.
+int PanelQuant(const std::byte* panel, int row, int column);
+float PanelScale(int columns, const std::byte* panel, int row, int block);
+
+}  // namespace banyan
+
+#endif  // BANYAN_CORE_BASE_PANEL_H_

@@ -1,0 +1,96 @@
+// banyan pack: a model as one file whose weights can be read in every pass.
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_format.h"
+#include "core/base/status_macros.h"
+#include "core/base/weight_format.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/json/json_value.h"
+#include "experiments/commands/commands.h"
+#include "experiments/commands/shared/command_line.h"
+#include "experiments/commands/shared/text_progress.h"
+#include "experiments/commands/shared/warnings.h"
+#include "experiments/models/loaded_model.h"
+#include "experiments/run/fingerprint.h"
+#include "experiments/tools/pack_model.h"
+
+namespace banyan {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string weights = "auto";
+  std::string out;
+  bool json = false;
+};
+
+absl::Status Pack(const Options& options) {
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
+                          Checkpoint::Open(options.model));
+  for (const std::string& warning : checkpoint->warnings())
+    PrintWarning(warning);
+  BANYAN_ASSIGN_OR_RETURN(
+      const WeightFormat format,
+      ResolveFormat({.directory = options.model, .weights = options.weights}));
+  BANYAN_ASSIGN_OR_RETURN(
+      const PackedModel done,
+      PackModel(*checkpoint,
+                {.format = format,
+                 .source = WeightsFingerprint(FilesAt(options.model))},
+                options.out, ShowWritten));
+  if (options.json) {
+    std::cout << JsonValue({{"out", options.out},
+                            {"weights", Name(format)},
+                            {"matrices", done.matrices},
+                            {"bytes", done.bytes},
+                            {"resumed_bytes", done.resumed}})
+                     .Text(2)
+              << "\n";
+    return absl::OkStatus();
+  }
+  std::cout << absl::StreamFormat("%s: %d matrices in %s, %.1f MB", options.out,
+                                  done.matrices, Name(format),
+                                  static_cast<double>(done.bytes) / 1e6);
+  if (done.resumed > 0)
+    std::cout << absl::StreamFormat(", %.1f of them from an interrupted run",
+                                    static_cast<double>(done.resumed) / 1e6);
+  std::cout << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddPackCommand(CommandLine& line) {
+  Command command = line.Add(
+      "pack",
+      "Writes a model as one file: configuration, tokenizer and weights as the "
+      "kernels read them. Every option that takes a model's directory takes "
+      "such a file as well, and --memory can keep a part of its weights on "
+      "disk. The same command resumes after an interruption.",
+      "  banyan pack --model models/pycode-target --weights bf16 --out "
+      "target.pack");
+  const auto options = std::make_shared<Options>();
+  command
+      .Option("--model", &options->model,
+              "The model: a directory or a GGUF file.")
+      .Required();
+  command
+      .Option("--weights", &options->weights,
+              "The format of the weights: auto (bf16 if every matrix is stored "
+              "so, else f32), f32, bf16 or q8.")
+      .ShowDefault()
+      .OneOf({"auto", "f32", "bf16", "q8"});
+  command
+      .Option("--out", &options->out,
+              "The file to write; its name ends in .pack.")
+      .Required();
+  command.Flag("--json", &options->json, "Print JSON.");
+  command.OnCall([options] { return Pack(*options); });
+}
+
+}  // namespace banyan

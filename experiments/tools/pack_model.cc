@@ -1,0 +1,325 @@
+#include "experiments/tools/pack_model.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/base/crc32.h"
+#include "core/base/fnv1a.h"
+#include "core/base/panel.h"
+#include "core/base/resumed_file.h"
+#include "core/base/status_macros.h"
+#include "core/base/weight_format.h"
+#include "core/checkpoint/architecture.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/gguf/model_text.h"
+#include "core/pack/pack_file.h"
+
+namespace banyan {
+namespace {
+
+constexpr std::size_t kMaxTextBytes = std::size_t{1} << 28;
+// An unfinished file begins with the same bytes as a finished one but for these
+// and, where that has its header's checksum, the number of extents that were
+// synced.
+constexpr absl::string_view kUnfinished = "BANYANp.";
+constexpr std::size_t kProgressAt = 12;
+
+// Collects what is to be written, and gives each part its place.
+class Plan {
+ public:
+  Plan(const Checkpoint& checkpoint, WeightFormat format)
+      : checkpoint_(checkpoint), format_(format) {}
+
+  absl::Status Make(const std::string& source) {
+    const Architecture& architecture = checkpoint_.architecture();
+    if (checkpoint_.pack() != nullptr) return Refuse("found a packed one");
+    if (architecture.input.kind != VectorInput::Kind::kNone ||
+        !architecture.others.empty() || !architecture.tables.empty())
+      return Refuse("found a drafter's head");
+    header_.format = format_;
+    header_.source = source;
+    header_.source_format = architecture.source_format;
+    BANYAN_RETURN_IF_ERROR(AddTexts());
+    AddVectors();
+    if (architecture.positions.present())
+      AddMatrix({&architecture.positions}, WeightFormat::kF32);
+    AddMatrix({&architecture.embedding}, format_);
+    for (const LayerSources& layer : architecture.layers)
+      for (const MatrixSources& sources : LayerMatrices(layer).all())
+        AddMatrix(sources, format_);
+    if (!architecture.tied_head) AddMatrix({&architecture.head}, format_);
+    header_.data_begin = PackAligned(PackPreamble(header_).size());
+    return absl::OkStatus();
+  }
+
+  PackHeader& header() { return header_; }
+  // Of a matrix of the header.
+  const MatrixSources& sources(std::size_t matrix) const {
+    return sources_[matrix];
+  }
+  // The source of a vector of the header: the whole tensor.
+  const WeightSource& vector(std::size_t number) const {
+    return vectors_[number];
+  }
+  std::uint64_t end() const { return header_.data_begin + end_; }
+
+ private:
+  absl::Status Refuse(absl::string_view found) const {
+    return absl::InvalidArgumentError(absl::StrCat(
+        checkpoint_.directory(), ": expected a language model, ", found));
+  }
+
+  absl::Status AddTexts() {
+    for (const char* name :
+         {"config.json", "generation_config.json", "tokenizer.json",
+          "tokenizer_config.json", "chat_template.jinja"}) {
+      absl::StatusOr<std::string> text =
+          ReadModelText(checkpoint_.directory(), name, kMaxTextBytes);
+      if (absl::IsNotFound(text.status())) continue;
+      BANYAN_RETURN_IF_ERROR(text.status());
+      header_.texts[name] = *std::move(text);
+    }
+    return absl::OkStatus();
+  }
+
+  // One after the other, then the next multiple of the alignment.
+  void AddVectors() {
+    std::set<std::string> seen;
+    ForEachSource(checkpoint_.architecture(), [&](const WeightSource& source) {
+      if (source.columns != 1 || !seen.insert(source.tensor).second) return;
+      WeightSource whole = source;
+      whole.first_row = 0;
+      whole.rows = static_cast<int>(source.stored_shape.front());
+      header_.tensors[source.tensor] = {.shape = source.stored_shape};
+      PackVector vector = {.tensor = source.tensor,
+                           .offset = end_,
+                           .numbers = static_cast<std::uint64_t>(whole.rows)};
+      end_ = vector.end();
+      header_.vectors.push_back(std::move(vector));
+      vectors_.push_back(std::move(whole));
+    });
+    end_ = PackAligned(end_);
+  }
+
+  void AddMatrix(const MatrixSources& sources, WeightFormat format) {
+    PackMatrix matrix = {.format = format, .offset = end_};
+    for (const WeightSource* source : sources) {
+      if (!source->present()) continue;
+      matrix.parts.push_back({source->tensor, source->first_row, source->rows});
+      matrix.rows += source->rows;
+      matrix.columns = source->columns;
+      header_.tensors[source->tensor] = {.shape = source->stored_shape,
+                                         .turned = source->transposed};
+    }
+    if (matrix.rows == 0) return;
+    matrix.panels = std::min(PanelsInExtent(format, matrix.columns),
+                             PanelCount(matrix.rows));
+    matrix.checksums.assign(matrix.extents(), 0);
+    end_ = matrix.end();
+    header_.matrices.push_back(std::move(matrix));
+    sources_.push_back(sources);
+  }
+
+  const Checkpoint& checkpoint_;
+  WeightFormat format_;
+  PackHeader header_;
+  std::vector<MatrixSources> sources_;
+  std::vector<WeightSource> vectors_;
+  std::uint64_t end_ = 0;
+};
+
+class Packer {
+ public:
+  Packer(const Checkpoint& checkpoint, Plan& plan, ResumedFile& file,
+         std::int64_t sync_bytes, PackProgress progress)
+      : checkpoint_(checkpoint),
+        plan_(plan),
+        file_(file),
+        sync_bytes_(sync_bytes),
+        progress_(progress) {}
+
+  // Bytes that an earlier run wrote.
+  absl::StatusOr<std::int64_t> Resume() {
+    unfinished_ = PackPreamble(plan_.header());
+    std::copy(kUnfinished.begin(), kUnfinished.end(), unfinished_.begin());
+    PutProgress(0);
+    std::string there(unfinished_.size(), '\0');
+    BANYAN_ASSIGN_OR_RETURN(const std::uint64_t size, file_.size());
+    if (size >= there.size())
+      BANYAN_RETURN_IF_ERROR(file_.Read(
+          0, {reinterpret_cast<std::byte*>(there.data()), there.size()}));
+    std::uint32_t done = 0;
+    std::memcpy(&done, &there[kProgressAt], sizeof(done));
+    std::fill_n(there.begin() + kProgressAt, sizeof(done), '\0');
+    if (there == unfinished_) {
+      done_ = done;
+    } else {  // of something else
+      BANYAN_RETURN_IF_ERROR(file_.Resize(0));
+      BANYAN_RETURN_IF_ERROR(file_.Write(0, BytesOf(unfinished_)));
+    }
+    return static_cast<std::int64_t>(SizeOf(done_));
+  }
+
+  absl::Status Write() {
+    PackHeader& header = plan_.header();
+    for (std::size_t i = 0; i < header.vectors.size(); ++i)
+      BANYAN_RETURN_IF_ERROR(WriteVector(i));
+    for (std::size_t i = 0; i < header.matrices.size(); ++i) {
+      BANYAN_RETURN_IF_ERROR(WriteMatrix(i));
+      for (const WeightSource* source : plan_.sources(i))
+        if (source->present()) checkpoint_.Release(*source);
+    }
+    // The last extent is filled up.
+    BANYAN_RETURN_IF_ERROR(file_.Resize(plan_.end()));
+    BANYAN_RETURN_IF_ERROR(file_.Sync());
+    BANYAN_RETURN_IF_ERROR(file_.Write(0, BytesOf(PackPreamble(header))));
+    return file_.Finish();
+  }
+
+ private:
+  // What the file has once `extents` extents are there.
+  std::uint64_t SizeOf(std::size_t extents) const {
+    std::uint64_t end = 0;
+    for (const PackMatrix& matrix : plan_.header().matrices) {
+      const std::size_t some = std::min(extents, matrix.extents());
+      if (some == 0) break;
+      end = matrix.ExtentOffset(some - 1) + matrix.ExtentBytes(some - 1);
+      extents -= some;
+    }
+    return end;
+  }
+
+  void PutProgress(std::size_t extents) {
+    const auto number = static_cast<std::uint32_t>(extents);
+    std::memcpy(&unfinished_[kProgressAt], &number, sizeof(number));
+  }
+
+  // Small, and written by every run.
+  absl::Status WriteVector(std::size_t number) {
+    PackVector& vector = plan_.header().vectors[number];
+    const WeightSource& source = plan_.vector(number);
+    std::vector<float> numbers(static_cast<std::size_t>(vector.numbers));
+    BANYAN_RETURN_IF_ERROR(checkpoint_.ReadRows(source, {0, source.rows},
+                                                absl::MakeSpan(numbers)));
+    const absl::Span<const std::byte> bytes(
+        reinterpret_cast<const std::byte*>(numbers.data()),
+        numbers.size() * sizeof(float));
+    vector.checksum = Crc32(bytes);
+    return file_.Write(plan_.header().data_begin + vector.offset, bytes);
+  }
+
+  absl::Status WriteMatrix(std::size_t number) {
+    PackMatrix& matrix = plan_.header().matrices[number];
+    for (std::size_t extent = 0; extent < matrix.extents(); ++extent) {
+      const std::uint64_t at =
+          plan_.header().data_begin + matrix.ExtentOffset(extent);
+      bytes_.resize(matrix.ExtentBytes(extent));
+      const absl::Span<std::byte> bytes = absl::MakeSpan(bytes_);
+      ++extents_;
+      if (extents_ <= done_) {  // by an earlier run
+        BANYAN_RETURN_IF_ERROR(file_.Read(at, bytes));
+      } else {
+        BANYAN_RETURN_IF_ERROR(
+            PackExtent(matrix, plan_.sources(number), extent, bytes));
+        BANYAN_RETURN_IF_ERROR(file_.Write(at, bytes));
+        BANYAN_RETURN_IF_ERROR(SyncSometimes(bytes.size()));
+      }
+      matrix.checksums[extent] = Crc32(bytes);
+      progress_(static_cast<std::int64_t>(at + bytes.size()),
+                static_cast<std::int64_t>(plan_.end()));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status PackExtent(const PackMatrix& matrix,
+                          const MatrixSources& sources, std::size_t extent,
+                          absl::Span<std::byte> to) {
+    const std::size_t panel = PanelBytes(matrix.format, matrix.columns);
+    numbers_.resize(static_cast<std::size_t>(kPanelRows) *
+                    static_cast<std::size_t>(matrix.columns));
+    int row = static_cast<int>(extent * matrix.panels) * kPanelRows;
+    for (; !to.empty(); to.remove_prefix(panel), row += kPanelRows) {
+      const int count = std::min(kPanelRows, matrix.rows - row);
+      std::fill(numbers_.begin(), numbers_.end(), 0.0F);
+      BANYAN_RETURN_IF_ERROR(checkpoint_.ReadStacked(
+          sources, {row, count, matrix.format}, numbers_.data()));
+      PackPanel(matrix.format, matrix.columns, numbers_.data(), to.data());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status SyncSometimes(std::size_t bytes) {
+    unsynced_ += static_cast<std::int64_t>(bytes);
+    if (unsynced_ < sync_bytes_) return absl::OkStatus();
+    unsynced_ = 0;
+    BANYAN_RETURN_IF_ERROR(file_.Sync());
+    PutProgress(extents_);
+    return file_.Write(0, BytesOf(unfinished_).first(kProgressAt + 4));
+  }
+
+  const Checkpoint& checkpoint_;
+  Plan& plan_;
+  ResumedFile& file_;
+  std::int64_t sync_bytes_;
+  PackProgress progress_;
+  std::string unfinished_;     // the file's first bytes
+  std::size_t done_ = 0;       // extents of an earlier run
+  std::size_t extents_ = 0;    // seen by this one
+  std::int64_t unsynced_ = 0;  // bytes
+  std::vector<std::byte> bytes_;
+  std::vector<float> numbers_;
+};
+
+absl::Status RequireSpace(const std::string& path, std::uint64_t bytes) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path folder = fs::absolute(path, error).parent_path();
+  const fs::space_info space = fs::space(folder, error);
+  if (error || space.available >= bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "%s: %.1f MB are to be written, the disk has %.1f MB free", path,
+      static_cast<double>(bytes) / 1e6,
+      static_cast<double>(space.available) / 1e6));
+}
+
+}  // namespace
+
+absl::StatusOr<PackedModel> PackModel(const Checkpoint& checkpoint,
+                                      const PackOptions& options,
+                                      const std::string& path,
+                                      PackProgress progress) {
+  if (!IsPack(path))
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected a file that ends in .pack, found '", path, "'"));
+  BANYAN_RETURN_IF_ERROR(checkpoint.CheckTied());
+  Plan plan(checkpoint, options.format);
+  BANYAN_RETURN_IF_ERROR(plan.Make(options.source));
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<ResumedFile> file,
+                          ResumedFile::Open(path));
+  Packer packer(checkpoint, plan, *file, options.sync_bytes, progress);
+  PackedModel done = {
+      .bytes = static_cast<std::int64_t>(plan.end()),
+      .matrices = static_cast<int>(plan.header().matrices.size())};
+  BANYAN_ASSIGN_OR_RETURN(done.resumed, packer.Resume());
+  BANYAN_RETURN_IF_ERROR(RequireSpace(
+      path, plan.end() - static_cast<std::uint64_t>(done.resumed)));
+  BANYAN_RETURN_IF_ERROR(packer.Write());
+  return done;
+}
+
+}  // namespace banyan

@@ -1,0 +1,163 @@
+// banyan pack, and packed models of which a part is on disk, as a user meets
+// them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/core/checkpoint/files.h"
+#include "tests/experiments/run_program.h"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr char kTarget[] = "models/pycode-target";
+
+class PackCommand : public testing::Test {
+ protected:
+  std::string Path() const { return folder_.path() + "/target.pack"; }
+  nlohmann::json Pack(const std::string& weights) const {
+    return RunForJson(absl::StrCat("pack --json --model ", kTarget,
+                                   " --weights ", weights, " --out ", Path()));
+  }
+  std::string Generate(const std::string& model) const {
+    return absl::StrCat("generate --json --prompt 'def add(a, b):' ",
+                        "--temperature 0 --max-new-tokens 12 ",
+                        "--method configs/methods/copy.yaml --model ", model);
+  }
+  TestFolder folder_;
+};
+
+TEST_F(PackCommand, GivesAFileThatGeneratesTheSameFromDisk) {
+  struct Case {
+    const char* weights;
+    const char* memory;
+  };
+  for (const auto& [weights, memory] :
+       {Case{"f32", "4MB"}, Case{"bf16", "2.5MB"}, Case{"q8", "1MB"}}) {
+    const nlohmann::json packed = Pack(weights);
+    ASSERT_FALSE(packed.is_null());
+    EXPECT_EQ(packed.at("weights"), weights);
+    EXPECT_EQ(packed.at("resumed_bytes"), 0);
+    const nlohmann::json expected =
+        RunForJson(Generate(absl::StrCat(kTarget, " --weights ", weights)));
+    const nlohmann::json whole = RunForJson(Generate(Path()));
+    const nlohmann::json streamed =
+        RunForJson(Generate(absl::StrCat(Path(), " --memory ", memory)));
+    ASSERT_FALSE(streamed.is_null());
+    EXPECT_GT(streamed.at("disk_bytes_per_pass").get<double>(), 1e5);
+    EXPECT_EQ(expected.at("ids"), whole.at("ids"));
+    EXPECT_EQ(expected.at("ids"), streamed.at("ids"));
+    EXPECT_EQ(0, whole.at("disk_bytes_per_pass"));
+  }
+}
+
+TEST_F(PackCommand, SaysWhatIsReadFromDisk) {
+  Pack("bf16");
+  EXPECT_GT(RunForJson(Generate(Path() + " --memory 2500kB"))
+                .at("disk_bytes_per_pass")
+                .get<double>(),
+            1e5);
+  EXPECT_THAT(RunProgram("generate --ids 1,2 --max-new-tokens 2 --model " +
+                         Path() + " --memory 2500kB")
+                  .err,
+              HasSubstr("MB of the weights are read from disk in every pass"));
+}
+
+TEST_F(PackCommand, MeasuresTheDiskBesideThePasses) {
+  Pack("bf16");
+  const std::string measure =
+      absl::StrCat("measure --batch 1,4 --context 8 --rounds 2 --model ",
+                   Path(), " --memory 2500kB");
+  const nlohmann::json json = RunForJson(measure + " --json");
+  EXPECT_GT(json.at("disk_bytes").get<double>(), 1e5);
+  EXPECT_GT(json.at("free_rows").get<double>(), 0);
+  for (const nlohmann::json& timing : json.at("timings")) {
+    double sum = 0;
+    for (const nlohmann::json& pass : timing.at("passes")) {
+      EXPECT_GT(pass.at("disk_bytes_per_s").get<double>(), 0);
+      sum += std::max({json.at("bytes").get<double>() /
+                           pass.at("bytes_per_s").get<double>(),
+                       json.at("disk_bytes").get<double>() /
+                           pass.at("disk_bytes_per_s").get<double>(),
+                       timing.at("tokens").get<double>() *
+                           json.at("operations_per_token").get<double>() /
+                           pass.at("operations_per_s").get<double>()}) *
+             1e3 / pass.at("ms").get<double>();
+    }
+    EXPECT_NEAR(timing.at("share_of_limit").get<double>(), sum / 2, 1e-9);
+  }
+  EXPECT_THAT(RunProgram(measure).out,
+              AllOf(HasSubstr("are read from disk in every pass, at"),
+                    HasSubstr("rows multiply in that time")));
+  EXPECT_TRUE(RunForJson(absl::StrCat("measure --json --batch 1 --rounds 1 ",
+                                      "--model ", kTarget))
+                  .at("free_rows")
+                  .is_null());
+}
+
+TEST_F(PackCommand, RefusesByName) {
+  Pack("bf16");
+  const auto says = [&](const std::string& options, const std::string& what) {
+    const Outcome outcome =
+        RunProgram("generate --ids 1,2 --max-new-tokens 2 --model " + options);
+    EXPECT_EQ(2, outcome.code) << options;
+    EXPECT_THAT(outcome.err, HasSubstr(what)) << options;
+  };
+  says(Path() + " --memory lots", "memory: expected a size such as 600MB");
+  says(Path() + " --memory 9kB", "expected memory of at least");
+  says(Path() + " --memory 3MB --device reference",
+       "reference has no bound on memory; expected the device cpu");
+  says(Path() + " --weights q8",
+       "weights: expected bf16, as the model was packed, found q8");
+  says(absl::StrCat(kTarget, " --memory 3MB"), "expected a packed model");
+  EXPECT_THAT(RunProgram(absl::StrCat("pack --model ", kTarget, " --out ",
+                                      folder_.path(), "/x"))
+                  .err,
+              HasSubstr("expected a file that ends in .pack"));
+}
+
+// A run over a damaged target ends with the place, and goes on once the file is
+// whole again.
+TEST_F(PackCommand, ADamagedTargetEndsARunWhichGoesOnAfterTheRepair) {
+  Pack("bf16");
+  folder_.Write("run.yaml",
+                absl::StrCat("question: Does it go on?\n"
+                             "target: {directory: target.pack, memory: "
+                             "2500kB}\n"
+                             "workload: {file: prompts.jsonl}\n"
+                             "limits: {max_new_tokens: 6}\n"
+                             "sampling: {temperature: 0}\n"
+                             "methods: {copy: {drafters: [{name: copy}], "
+                             "policy: {name: chain, gamma: 3}, "
+                             "verifier: {name: greedy}}}\n"));
+  folder_.Write("prompts.jsonl",
+                "{\"id\": \"a\", \"kind\": \"k\", \"prompt\": \"def add(a, "
+                "b):\"}\n{\"id\": \"b\", \"kind\": \"k\", \"prompt\": \"class "
+                "Tree:\"}\n");
+  const std::string run = absl::StrCat(
+      "run ", folder_.path(), "/run.yaml --out ", folder_.path(), "/out");
+  const std::string good = folder_.Read("target.pack");
+  std::string bad = good;
+  bad[good.size() * 3 / 4] = static_cast<char>(bad[good.size() * 3 / 4] ^ 1);
+  folder_.Write("target.pack", bad);
+  const Outcome damaged = RunProgram(run);
+  EXPECT_NE(0, damaged.code);
+  EXPECT_THAT(damaged.err, AllOf(HasSubstr("target.pack"),
+                                 HasSubstr("the file was damaged")))
+      << damaged.output;
+  folder_.Write("target.pack", good);
+  const Outcome repaired = RunProgram(run);
+  EXPECT_EQ(0, repaired.code) << repaired.output;
+  EXPECT_THAT(RunProgram("report --all " + folder_.path() + "/out").out,
+              HasSubstr("MB per pass from disk"));
+}
+
+}  // namespace
+}  // namespace banyan

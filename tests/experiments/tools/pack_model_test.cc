@@ -1,0 +1,378 @@
+// Tests of packed models: what they compute is what the model computes, bit for
+// bit, whatever part of them is in memory; damage and interruptions are told.
+#include "experiments/tools/pack_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/base/weight_format.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/model/model.h"
+#include "core/ops/devices.h"
+#include "core/pack/pack_file.h"
+#include "core/transformer/transformer.h"
+#include "core/transformer/weight_stream.h"
+#include "tests/core/checkpoint/files.h"
+#include "tests/core/transformer/made_model.h"
+#include "tests/experiments/tools/growing.h"
+#include "tests/support/few_bytes.h"
+#include "tests/support/made/golden_model.h"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr WeightFormat kFormats[] = {WeightFormat::kF32, WeightFormat::kBf16,
+                                     WeightFormat::kQ8};
+
+std::shared_ptr<Backend> Cpu(const DeviceOptions& options = {}) {
+  absl::StatusOr<std::shared_ptr<Backend>> backend = OpenDevice("cpu", options);
+  EXPECT_TRUE(backend.ok()) << backend.status();
+  return *std::move(backend);
+}
+
+std::vector<std::string> InstructionSets() {
+  for (const DeviceRow& row : DeviceTable())
+    if (row.name == "cpu") return row.instruction_sets();
+  return {};
+}
+
+absl::StatusOr<PackedModel> Pack(const std::string& model,
+                                 const PackOptions& options,
+                                 const std::string& path) {
+  return PackModel(*MustOpen(model), options, path,
+                   [](std::int64_t, std::int64_t) {});
+}
+
+// A packed golden.
+class Packed {
+ public:
+  Packed(const std::string& name, WeightFormat format) {
+    const absl::StatusOr<PackedModel> done = Pack(
+        GoldenFolder(name), {.format = format, .source = "a name"}, path());
+    EXPECT_TRUE(done.ok()) << done.status();
+  }
+  std::string path() const { return folder_.path() + "/model.pack"; }
+  std::string Read() const { return folder_.Read("model.pack"); }
+  void Write(const std::string& bytes) const {
+    folder_.Write("model.pack", bytes);
+  }
+
+ private:
+  TestFolder folder_;
+};
+
+absl::StatusOr<std::unique_ptr<Transformer>> Load(
+    const std::string& path, const TransformerOptions& options,
+    std::shared_ptr<Backend> backend = Cpu()) {
+  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
+                          Checkpoint::Open(path));
+  return Transformer::Load(*checkpoint, options, std::move(backend));
+}
+
+// The logits of a prompt, of a chain after it, and of a chain after that.
+absl::StatusOr<std::vector<std::vector<double>>> Logits(const Model& model) {
+  std::vector<std::vector<double>> all;
+  const std::unique_ptr<Session> session = model.NewSession();
+  for (const std::vector<TokenId>& tokens :
+       {std::vector<TokenId>{1, 5, 2, 7, 3}, {4}, {6, 1, 2}}) {
+    BANYAN_ASSIGN_OR_RETURN(
+        const std::unique_ptr<Scores> scores,
+        ScoreOne(model, *session, ChainAfter(*session, tokens)));
+    for (int row = 0; row < static_cast<int>(tokens.size()); ++row)
+      BANYAN_RETURN_IF_ERROR(scores->Read(row, all.emplace_back()));
+  }
+  return all;
+}
+
+// The least memory that a packed model takes.
+std::size_t LeastMemory(const std::string& path, WeightFormat format) {
+  std::size_t least = 1;
+  std::size_t most = std::size_t{1} << 30;
+  while (least < most) {
+    const std::size_t middle = (least + most) / 2;
+    if (Load(path, {.format = format, .memory = middle}).ok())
+      most = middle;
+    else
+      least = middle + 1;
+  }
+  return least;
+}
+
+class EveryFamily : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryFamily, ComputesTheSameFromAPackWhateverIsInMemory) {
+  for (const WeightFormat format : kFormats) {
+    const auto expected = Logits(*LoadGolden(GetParam(), Cpu(), format));
+    ASSERT_TRUE(expected.ok());
+    const Packed packed(GetParam(), format);
+    const auto whole = Load(packed.path(), {.format = format});
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    EXPECT_EQ(nullptr, (*whole)->stream());
+    EXPECT_EQ(*expected, *Logits(**whole)) << Name(format);
+
+    const std::size_t least = LeastMemory(packed.path(), format);
+    const std::size_t all =
+        static_cast<std::size_t>(std::filesystem::file_size(packed.path()));
+    int streamed = 0;
+    for (std::size_t memory = least; memory < all;
+         memory += (all - least) / 15) {
+      const auto part =
+          Load(packed.path(), {.format = format, .memory = memory});
+      ASSERT_TRUE(part.ok()) << part.status();
+      EXPECT_EQ(*expected, *Logits(**part)) << Name(format) << " in " << memory;
+      streamed += (*part)->stream() != nullptr ? 1 : 0;
+      if (memory == least) {
+        ASSERT_NE(nullptr, (*part)->stream());
+        EXPECT_EQ(0, (*part)->stream()->resident_layers());
+      }
+    }
+    EXPECT_GE(streamed, 1);
+  }
+}
+
+TEST_P(EveryFamily, ComputesTheSameOnEveryInstructionSet) {
+  const WeightFormat format = WeightFormat::kBf16;
+  const Packed packed(GetParam(), format);
+  const std::size_t least = LeastMemory(packed.path(), format);
+  int sets = 0;
+  for (const std::string& set : InstructionSets()) {
+    const DeviceOptions options = {.threads = 1 + sets % 2,
+                                   .instruction_set = set};
+    const auto expected = Logits(*LoadGolden(GetParam(), Cpu(options), format));
+    const auto model =
+        Load(packed.path(), {.format = format, .memory = least}, Cpu(options));
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ(*expected, *Logits(**model)) << set;
+    ++sets;
+  }
+  EXPECT_GE(sets, 2);
+}
+
+TEST_P(EveryFamily, OtherDevicesReadItWholeOrSayWhyNot) {
+  for (const WeightFormat format : kFormats) {
+    const Packed packed(GetParam(), format);
+    for (const char* name : {"reference", "host"}) {
+      const auto backend = OpenDevice(name, {});
+      ASSERT_TRUE(backend.ok());
+      const auto model = Load(packed.path(), {.format = format}, *backend);
+      if (std::string(name) == "host" && format == WeightFormat::kQ8) {
+        EXPECT_THAT(std::string(model.status().message()),
+                    HasSubstr("does not read packed q8"));
+        continue;
+      }
+      ASSERT_TRUE(model.ok()) << model.status();
+      EXPECT_EQ(*Logits(*LoadGolden(GetParam(), *backend, format)),
+                *Logits(**model))
+          << name << " " << Name(format);
+      // And never in part.
+      const absl::Status bounded =
+          Load(packed.path(),
+               {.format = format, .memory = LeastMemory(packed.path(), format)},
+               *backend)
+              .status();
+      EXPECT_THAT(std::string(bounded.message()),
+                  HasSubstr("has no bound on memory; expected the device cpu"));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, EveryFamily,
+                         testing::ValuesIn(GoldenNames()));
+
+// Goldens' matrices have one extent; these have up to five, the last of fewer
+// panels.
+TEST(Pack, MatricesOfManyExtentsAreReadInOrder) {
+  const MadeModel made({.heads = 36, .kv_heads = 12, .feed_forward = 2056});
+  for (const WeightFormat format : kFormats) {
+    const TestFolder folder;
+    const std::string path = folder.path() + "/model.pack";
+    ASSERT_TRUE(Pack(made.path(), {.format = format}, path).ok());
+    std::size_t most = 0;
+    for (const PackMatrix& matrix : ReadPackHeader(path)->matrices)
+      most = std::max(most, matrix.extents());
+    EXPECT_GE(most, 3U) << Name(format);
+    const auto expected = Logits(*made.Load(Cpu(), format));
+    const std::size_t least = LeastMemory(path, format);
+    for (const std::size_t memory : {least, least + (std::size_t{3} << 20)}) {
+      const auto model = Load(path, {.format = format, .memory = memory});
+      ASSERT_TRUE(model.ok()) << model.status();
+      ASSERT_NE(nullptr, (*model)->stream());
+      for (int again = 0; again < 2; ++again)
+        EXPECT_EQ(*expected, *Logits(**model)) << Name(format);
+    }
+  }
+}
+
+TEST(Pack, TooLittleMemoryIsRefusedWithTheLeastThatWorks) {
+  const Packed packed("llama", WeightFormat::kBf16);
+  const std::size_t least = LeastMemory(packed.path(), WeightFormat::kBf16);
+  const absl::Status status =
+      Load(packed.path(), {.format = WeightFormat::kBf16, .memory = least - 1})
+          .status();
+  EXPECT_EQ(absl::StatusCode::kResourceExhausted, status.code());
+  EXPECT_THAT(
+      std::string(status.message()),
+      AllOf(HasSubstr(packed.path()), HasSubstr("expected memory of at least"),
+            HasSubstr("two buffers for reads")));
+}
+
+TEST(Pack, MemoryIsBoundedOfPackedModelsOfTheFormatAlone) {
+  EXPECT_THAT(
+      std::string(
+          Load(GoldenFolder("llama"), {.memory = 1 << 20}).status().message()),
+      HasSubstr("expected a packed model"));
+  const Packed packed("llama", WeightFormat::kBf16);
+  EXPECT_THAT(
+      std::string(
+          Load(packed.path(), {.format = WeightFormat::kQ8, .memory = 1 << 20})
+              .status()
+              .message()),
+      HasSubstr("expected weights in bf16, as they were packed, found q8"));
+}
+
+TEST(Pack, AnyDamageIsToldOrChangesNothing) {
+  const Packed packed("llama", WeightFormat::kBf16);
+  const std::string good = packed.Read();
+  const std::size_t least = LeastMemory(packed.path(), WeightFormat::kBf16);
+  const auto model = Load(packed.path(), {.format = WeightFormat::kBf16});
+  ASSERT_TRUE(model.ok());
+  const auto expected = Logits(**model);
+  int told = 0;
+  for (std::size_t at = 0; at < good.size(); at += 97) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 16);
+    packed.Write(bad);
+    for (const std::size_t memory : {std::size_t{0}, least}) {
+      const auto damaged = Load(
+          packed.path(), {.format = WeightFormat::kBf16, .memory = memory});
+      absl::Status status = damaged.status();
+      if (status.ok()) {
+        const auto logits = Logits(**damaged);
+        status = logits.status();
+        if (status.ok()) {
+          // Between two extents.
+          EXPECT_EQ(*expected, *logits) << "byte " << at;
+          continue;
+        }
+      }
+      ++told;
+      EXPECT_THAT(std::string(status.message()), HasSubstr(packed.path()))
+          << "byte " << at;
+    }
+  }
+  EXPECT_GT(told, 100);
+}
+
+TEST(Pack, AFileCutShortIsTold) {
+  const Packed packed("llama", WeightFormat::kBf16);
+  const std::string good = packed.Read();
+  for (std::size_t size = 0; size < good.size(); size += 211) {
+    packed.Write(good.substr(0, size));
+    const absl::Status status = Checkpoint::Open(packed.path()).status();
+    EXPECT_EQ(absl::StatusCode::kInvalidArgument, status.code()) << size;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(packed.path()));
+  }
+}
+
+TEST(Pack, AKilledRunIsResumedToTheSameBytes) {
+  const Packed whole("qwen3", WeightFormat::kQ8);
+  const PackOptions options = {
+      .format = WeightFormat::kQ8, .source = "a name", .sync_bytes = 1};
+  bool resumed = false;
+  for (int kill_at = 1; kill_at < 40; kill_at += 3) {
+    const TestFolder folder;
+    const std::string path = folder.path() + "/model.pack";
+    const pid_t child = fork();
+    if (child == 0) {
+      int calls = 0;
+      (void)PackModel(*MustOpen(GoldenFolder("qwen3")), options, path,
+                      [&](std::int64_t, std::int64_t) {
+                        if (++calls == kill_at) _exit(7);
+                      });
+      _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(child, waitpid(child, &status, 0));
+    if (WEXITSTATUS(status) == 0) break;  // it had done all
+    EXPECT_FALSE(std::filesystem::exists(path));
+    const absl::StatusOr<PackedModel> done =
+        Pack(GoldenFolder("qwen3"), options, path);
+    ASSERT_TRUE(done.ok()) << done.status();
+    resumed |= done->resumed > 0;
+    EXPECT_EQ(whole.Read(), folder.Read("model.pack"))
+        << "killed at " << kill_at;
+    EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+  }
+  EXPECT_TRUE(resumed);
+}
+
+TEST(Pack, WhatIsLeftOfAnotherModelIsWrittenOver) {
+  const Packed whole("qwen3", WeightFormat::kQ8);
+  const TestFolder folder;
+  const std::string path = folder.path() + "/model.pack";
+  folder.Write("model.pack.partial", std::string(300000, 'x'));
+  const absl::StatusOr<PackedModel> done =
+      Pack(GoldenFolder("qwen3"),
+           {.format = WeightFormat::kQ8, .source = "a name"}, path);
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(0, done->resumed);
+  EXPECT_EQ(whole.Read(), folder.Read("model.pack"));
+}
+
+TEST(Pack, AFullDiskIsTold) {
+  const TestFolder folder;
+  const FewBytes few(20000);
+  const absl::Status status =
+      Pack(GoldenFolder("llama"), {.format = WeightFormat::kBf16},
+           folder.path() + "/model.pack")
+          .status();
+  EXPECT_EQ(absl::StatusCode::kInternal, status.code());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("model.pack"));
+}
+
+TEST(Pack, WhatIsNoModelIsRefused) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/model.pack";
+  const Packed packed("llama", WeightFormat::kBf16);
+  EXPECT_THAT(std::string(Pack(packed.path(), {}, path).status().message()),
+              HasSubstr("expected a language model, found a packed one"));
+  EXPECT_THAT(std::string(Pack(GoldenFolder("llama"), {}, folder.path() + "/x")
+                              .status()
+                              .message()),
+              HasSubstr("expected a file that ends in .pack"));
+}
+
+TEST(Pack, KeepsWhatTheModelIs) {
+  const Packed packed("qwen2", WeightFormat::kQ8);
+  const absl::StatusOr<PackHeader> header = ReadPackHeader(packed.path());
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_EQ("a name", header->source);
+  EXPECT_EQ(WeightFormat::kQ8, header->format);
+  EXPECT_EQ(1, header->texts.count("config.json"));
+  const Architecture before = MustOpen(GoldenFolder("qwen2"))->architecture();
+  const Architecture after = MustOpen(packed.path())->architecture();
+  EXPECT_EQ(before.family, after.family);
+  EXPECT_EQ(before.vocab_size, after.vocab_size);
+  EXPECT_EQ(before.layers.size(), after.layers.size());
+}
+
+}  // namespace
+}  // namespace banyan
