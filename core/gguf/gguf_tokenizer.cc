@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "core/base/flat_map.h"
 #include "core/base/nearest.h"
 #include "core/base/quoted_name.h"
 #include "core/base/status_macros.h"
@@ -349,7 +349,7 @@ class TokenizerMaker {
   const Pre* pre_ = nullptr;  // of bytes alone
   std::vector<absl::string_view> tokens_;
   std::vector<int> types_;
-  absl::flat_hash_map<absl::string_view, std::size_t> ids_;
+  FlatMap<absl::string_view, std::size_t> ids_;
 };
 
 }  // namespace

@@ -10,13 +10,13 @@
 #include <variant>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/base/flat_map.h"
 #include "core/base/params.h"
 #include "core/json/json_fault.h"
 #include "core/json/json_tokens.h"
@@ -108,8 +108,8 @@ class JsonReader::Listener {
 
   struct Level {
     bool is_object = false;
-    std::size_t begin = 0;                    // in the text
-    absl::flat_hash_set<std::size_t> hashes;  // of its keys
+    std::size_t begin = 0;        // in the text
+    FlatSet<std::size_t> hashes;  // of its keys
   };
 
   // Moves past space, commas and colons to the next token, and returns its

@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/flat_map.h"
 #include "core/base/token.h"
 #include "core/json/json_at.h"
 #include "core/tokenizer/steps/added_tokens.h"
@@ -137,7 +137,7 @@ class Tokenizer {
   TokenFinder raw_tokens_;         // in the text as it is
   TokenFinder normalized_tokens_;  // in the text normalized
   std::vector<Token> tokens_;      // by id
-  absl::flat_hash_map<std::string, TokenId> added_ids_;
+  FlatMap<std::string, TokenId> added_ids_;
   std::optional<TokenId> bos_id_;
   std::optional<TokenId> eos_id_;
   std::optional<TokenId> unk_id_;

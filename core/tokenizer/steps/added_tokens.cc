@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
+#include "core/base/flat_map.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/json/json_at.h"
@@ -99,8 +99,8 @@ absl::StatusOr<std::vector<AddedToken>> ReadAddedTokens(const JsonAt& json) {
   std::vector<AddedToken> tokens;
   if (json.is_null()) return tokens;
   BANYAN_ASSIGN_OR_RETURN(const std::vector<JsonAt> items, json.Items());
-  absl::flat_hash_set<std::string> contents;
-  absl::flat_hash_set<TokenId> ids;
+  FlatSet<std::string> contents;
+  FlatSet<TokenId> ids;
   for (const JsonAt& item : items) {
     BANYAN_ASSIGN_OR_RETURN(AddedToken token, ReadToken(item));
     if (!contents.insert(token.content).second)

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/flat_map.h"
 #include "core/base/token.h"
 #include "core/json/json_at.h"
 #include "core/tokenizer/steps/normalizer.h"
@@ -74,7 +74,7 @@ class TokenFinder {
 
   std::vector<AddedToken> tokens_;
   // A trie: the nodes' children by (node, byte), and the token that ends there.
-  absl::flat_hash_map<std::uint64_t, int> children_;
+  FlatMap<std::uint64_t, int> children_;
   std::vector<int> ends_;
 };
 

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "core/base/flat_map.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/json/json_at.h"
@@ -134,7 +135,7 @@ absl::StatusOr<Bpe> Bpe::FromJson(const JsonAt& json, bool is_byte_level) {
 
 absl::Status Bpe::ReadVocabulary(const JsonAt& json) {
   if (!json.is_object()) return json.Expected("an object of token ids");
-  absl::flat_hash_map<TokenId, const std::string*> texts;
+  FlatMap<TokenId, const std::string*> texts;
   vocabulary_.reserve(json.size());
   return json.ForEachKey([&](const std::string& text, const JsonAt& value) {
     const std::int64_t number = value.Int().value_or(-1);

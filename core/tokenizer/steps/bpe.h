@@ -25,10 +25,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/flat_map.h"
 #include "core/base/token.h"
 #include "core/json/json_at.h"
 
@@ -40,7 +40,7 @@ inline constexpr std::int64_t kMaxTokenIds = std::int64_t{1} << 20;
 
 class Bpe {
  public:
-  using Vocabulary = absl::flat_hash_map<std::string, TokenId>;
+  using Vocabulary = FlatMap<std::string, TokenId>;
 
   // With `is_byte_level` the characters of pieces stand for bytes
   // (byte_level.h), which is what errors then name.
@@ -72,7 +72,7 @@ class Bpe {
   const Merge* FindMerge(TokenId left, TokenId right) const;
 
   Vocabulary vocabulary_;
-  absl::flat_hash_map<std::uint64_t, Merge> merges_;  // by both ids
+  FlatMap<std::uint64_t, Merge> merges_;  // by both ids
   bool is_byte_level_ = false;
   bool byte_fallback_ = false;
   std::vector<std::optional<TokenId>> byte_tokens_;  // 256
