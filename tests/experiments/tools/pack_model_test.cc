@@ -206,7 +206,9 @@ TEST(Pack, MatricesOfManyExtentsAreReadInOrder) {
     const std::string path = folder.path() + "/model.pack";
     ASSERT_TRUE(Pack(made.path(), {.format = format}, path).ok());
     std::size_t most = 0;
-    for (const PackMatrix& matrix : ReadPackHeader(path)->matrices)
+    const absl::StatusOr<PackHeader> header = ReadPackHeader(path);
+    ASSERT_TRUE(header.ok()) << header.status();
+    for (const PackMatrix& matrix : header->matrices)
       most = std::max(most, matrix.extents());
     EXPECT_GE(most, 3U) << Name(format);
     const auto expected = Logits(*made.Load(Cpu(), format));
