@@ -27,6 +27,9 @@
 namespace banyan {
 namespace {
 
+static_assert(kPackAlignment % kDirectBlock == 0,
+              "extents can be read past the page cache");
+
 constexpr std::size_t kLeastSlots = 2;
 // Of extents of a megabyte: reads are under way while a few are multiplied. A
 // layer that stays saves more than a longer ring.
@@ -87,6 +90,11 @@ std::size_t SlotsFor(const Sizes& sizes, std::size_t room,
 }
 
 }  // namespace
+
+std::size_t WeightStream::LeastMemory(const Checkpoint& checkpoint) {
+  const Sizes sizes = SizesOf(checkpoint);
+  return sizes.others + kLeastSlots * sizes.slot;
+}
 
 absl::StatusOr<std::unique_ptr<WeightStream>> WeightStream::Open(
     const Checkpoint& checkpoint, std::size_t memory) {

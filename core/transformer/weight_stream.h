@@ -19,6 +19,9 @@ namespace banyan {
 
 class WeightStream {
  public:
+  // The least memory that Open takes for a packed model.
+  static std::size_t LeastMemory(const Checkpoint& checkpoint);
+
   // Layers stay in memory from the first on, as many as fit into `memory` bytes
   // beside the other weights and the ring. Null if all fit. ResourceExhausted,
   // with the least that works, if not even two slots of the ring do. Requires a

@@ -8,14 +8,12 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/crc32.h"
@@ -28,6 +26,7 @@
 #include "core/checkpoint/checkpoint.h"
 #include "core/gguf/model_text.h"
 #include "core/pack/pack_file.h"
+#include "experiments/tools/grow/output_folder.h"
 
 namespace banyan {
 namespace {
@@ -285,18 +284,6 @@ class Packer {
   std::vector<float> numbers_;
 };
 
-absl::Status RequireSpace(const std::string& path, std::uint64_t bytes) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path folder = fs::absolute(path, error).parent_path();
-  const fs::space_info space = fs::space(folder, error);
-  if (error || space.available >= bytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "%s: %.1f MB are to be written, the disk has %.1f MB free", path,
-      static_cast<double>(bytes) / 1e6,
-      static_cast<double>(space.available) / 1e6));
-}
-
 }  // namespace
 
 absl::StatusOr<PackedModel> PackModel(const Checkpoint& checkpoint,
@@ -316,8 +303,9 @@ absl::StatusOr<PackedModel> PackModel(const Checkpoint& checkpoint,
       .bytes = static_cast<std::int64_t>(plan.end()),
       .matrices = static_cast<int>(plan.header().matrices.size())};
   BANYAN_ASSIGN_OR_RETURN(done.resumed, packer.Resume());
-  BANYAN_RETURN_IF_ERROR(RequireSpace(
-      path, plan.end() - static_cast<std::uint64_t>(done.resumed)));
+  BANYAN_RETURN_IF_ERROR(
+      RequireSpace(path, std::filesystem::absolute(path).parent_path(),
+                   done.bytes - done.resumed));
   BANYAN_RETURN_IF_ERROR(packer.Write());
   return done;
 }

@@ -67,15 +67,20 @@ void OutputFolder::Keep() {
   unfinished_.reset();
 }
 
-absl::Status OutputFolder::RequireSpace(std::int64_t bytes) const {
+absl::Status RequireSpace(const std::string& path, const std::string& folder,
+                          std::int64_t bytes) {
   std::error_code error;
-  const fs::space_info space = fs::space(path_, error);
+  const fs::space_info space = fs::space(folder, error);
   if (error || space.available >= static_cast<std::uintmax_t>(bytes))
     return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrFormat(
-      "%s: %.1f MB are to be written, the disk has %.1f MB free", path_,
+      "%s: %.1f MB are to be written, the disk has %.1f MB free", path,
       static_cast<double>(bytes) / 1e6,
       static_cast<double>(space.available) / 1e6));
+}
+
+absl::Status OutputFolder::RequireSpace(std::int64_t bytes) const {
+  return banyan::RequireSpace(path_, path_, bytes);
 }
 
 OutputFolder::~OutputFolder() {

@@ -14,6 +14,11 @@
 
 namespace banyan {
 
+// InvalidArgument, "PATH: ...", if the disk of `folder` has fewer than `bytes`
+// free.
+absl::Status RequireSpace(const std::string& path, const std::string& folder,
+                          std::int64_t bytes);
+
 // Unless Keep() is called, what was written goes with this object, and the
 // folder too if it was made for it. Until then the folder holds the file
 // `unfinished.partial`: what a process that was killed left is known by it.

@@ -4,7 +4,6 @@
 // memory.
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -44,21 +43,11 @@ std::string PackedTarget(const std::string& weights) {
   return path;
 }
 
-// With so little memory no layer stays: what stays whatever happens is found by
-// asking for less.
+// With so little no layer stays in memory.
 std::string LeastMemory(const std::string& weights) {
-  std::size_t least = 1;
-  std::size_t most = std::size_t{1} << 30;
   const auto checkpoint = Checkpoint::Open(PackedTarget(weights));
   Check(checkpoint.ok(), checkpoint.status().message());
-  while (least < most) {
-    const std::size_t middle = (least + most) / 2;
-    if (WeightStream::Open(**checkpoint, middle).ok())
-      most = middle;
-    else
-      least = middle + 1;
-  }
-  return absl::StrCat(least);
+  return absl::StrCat(WeightStream::LeastMemory(**checkpoint));
 }
 
 std::vector<std::string> Formats() {

@@ -102,18 +102,8 @@ absl::StatusOr<std::vector<std::vector<double>>> Logits(const Model& model) {
   return all;
 }
 
-// The least memory that a packed model takes.
-std::size_t LeastMemory(const std::string& path, WeightFormat format) {
-  std::size_t least = 1;
-  std::size_t most = std::size_t{1} << 30;
-  while (least < most) {
-    const std::size_t middle = (least + most) / 2;
-    if (Load(path, {.format = format, .memory = middle}).ok())
-      most = middle;
-    else
-      least = middle + 1;
-  }
-  return least;
+std::size_t LeastMemory(const std::string& path) {
+  return WeightStream::LeastMemory(*MustOpen(path));
 }
 
 class EveryFamily : public testing::TestWithParam<std::string> {};
@@ -128,7 +118,7 @@ TEST_P(EveryFamily, ComputesTheSameFromAPackWhateverIsInMemory) {
     EXPECT_EQ(nullptr, (*whole)->stream());
     EXPECT_EQ(*expected, *Logits(**whole)) << Name(format);
 
-    const std::size_t least = LeastMemory(packed.path(), format);
+    const std::size_t least = LeastMemory(packed.path());
     const std::size_t all =
         static_cast<std::size_t>(std::filesystem::file_size(packed.path()));
     int streamed = 0;
@@ -151,7 +141,7 @@ TEST_P(EveryFamily, ComputesTheSameFromAPackWhateverIsInMemory) {
 TEST_P(EveryFamily, ComputesTheSameOnEveryInstructionSet) {
   const WeightFormat format = WeightFormat::kBf16;
   const Packed packed(GetParam(), format);
-  const std::size_t least = LeastMemory(packed.path(), format);
+  const std::size_t least = LeastMemory(packed.path());
   int sets = 0;
   for (const std::string& set : InstructionSets()) {
     const DeviceOptions options = {.threads = 1 + sets % 2,
@@ -185,7 +175,7 @@ TEST_P(EveryFamily, OtherDevicesReadItWholeOrSayWhyNot) {
       // And never in part.
       const absl::Status bounded =
           Load(packed.path(),
-               {.format = format, .memory = LeastMemory(packed.path(), format)},
+               {.format = format, .memory = LeastMemory(packed.path())},
                *backend)
               .status();
       EXPECT_THAT(std::string(bounded.message()),
@@ -212,7 +202,7 @@ TEST(Pack, MatricesOfManyExtentsAreReadInOrder) {
       most = std::max(most, matrix.extents());
     EXPECT_GE(most, 3U) << Name(format);
     const auto expected = Logits(*made.Load(Cpu(), format));
-    const std::size_t least = LeastMemory(path, format);
+    const std::size_t least = LeastMemory(path);
     for (const std::size_t memory : {least, least + (std::size_t{3} << 20)}) {
       const auto model = Load(path, {.format = format, .memory = memory});
       ASSERT_TRUE(model.ok()) << model.status();
@@ -225,7 +215,7 @@ TEST(Pack, MatricesOfManyExtentsAreReadInOrder) {
 
 TEST(Pack, TooLittleMemoryIsRefusedWithTheLeastThatWorks) {
   const Packed packed("llama", WeightFormat::kBf16);
-  const std::size_t least = LeastMemory(packed.path(), WeightFormat::kBf16);
+  const std::size_t least = LeastMemory(packed.path());
   const absl::Status status =
       Load(packed.path(), {.format = WeightFormat::kBf16, .memory = least - 1})
           .status();
@@ -253,7 +243,7 @@ TEST(Pack, MemoryIsBoundedOfPackedModelsOfTheFormatAlone) {
 TEST(Pack, AnyDamageIsToldOrChangesNothing) {
   const Packed packed("llama", WeightFormat::kBf16);
   const std::string good = packed.Read();
-  const std::size_t least = LeastMemory(packed.path(), WeightFormat::kBf16);
+  const std::size_t least = LeastMemory(packed.path());
   const auto model = Load(packed.path(), {.format = WeightFormat::kBf16});
   ASSERT_TRUE(model.ok());
   const auto expected = Logits(**model);
