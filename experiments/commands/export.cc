@@ -18,6 +18,7 @@
 #include "experiments/commands/shared/warnings.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/page/token_texts.h"
+#include "experiments/report/stated_rates.h"
 
 namespace banyan {
 namespace {
@@ -50,6 +51,7 @@ absl::Status Export(const Options& options) {
   return WriteOutput(options.out, [&](std::ostream& out) {
     if (options.format == "jsonl") return ExportJsonLines(set, out);
     if (options.format == "context") return ExportContexts(set, out);
+    if (options.format == "acceptance") return ExportAcceptance(set, out);
     TokenTexts texts;
     return ExportSpecBench(set, texts, out);
   });
@@ -58,10 +60,10 @@ absl::Status Export(const Options& options) {
 }  // namespace
 
 void AddExportCommand(CommandLine& line) {
-  Command command = line.Add(
-      "export", "Writes records for other programs, one prompt a line.",
-      "  banyan run configs/hello.yaml --out out/hello\n"
-      "  banyan export out/hello --format jsonl --out hello.jsonl");
+  Command command =
+      line.Add("export", "Writes records for other programs.",
+               "  banyan run configs/hello.yaml --out out/hello\n"
+               "  banyan export out/hello --format jsonl --out hello.jsonl");
   const auto options = std::make_shared<Options>();
   command
       .Option("PATH", &options->paths, "Record files, or directories of them")
@@ -70,8 +72,10 @@ void AddExportCommand(CommandLine& line) {
       .Option("--format", &options->format,
               "jsonl: what was recorded of each prompt "
               "(scripts/banyan_records.py reads it); context: where, how "
-              "and by what experiment; spec-bench: Spec-Bench's answers")
-      .OneOf({"jsonl", "context", "spec-bench"})
+              "and by what experiment; spec-bench: Spec-Bench's answers; "
+              "acceptance: the rates that vLLM's synthetic_acceptance_rates "
+              "takes, by cell")
+      .OneOf({"jsonl", "context", "spec-bench", "acceptance"})
       .ShowDefault();
   command.Option("--cell", &options->cell, "Only this cell");
   command.Option("--out", &options->out, "Write to this file");

@@ -24,6 +24,7 @@
 #include "experiments/report/page/page_json.h"
 #include "experiments/report/page/token_texts.h"
 #include "experiments/report/stated_costs.h"
+#include "experiments/report/stated_rates.h"
 #include "experiments/report/summary.h"
 #include "experiments/report/summary_csv.h"
 #include "experiments/report/summary_table.h"
@@ -92,9 +93,14 @@ absl::Status WriteFiguresOf(const RecordSet& set, const Options& options) {
 bool WantsAnswer(const Options& options) {
   return !options.all && options.format == "table" &&
          options.summary.metrics.empty() && options.summary.group.empty() &&
-         options.summary.reference.empty() &&
-         options.summary.costs == nullptr && !options.mixed &&
-         !WantsCrossTable(options);
+         options.summary.reference.empty() && options.curve.empty() &&
+         !options.mixed && !WantsCrossTable(options);
+}
+
+std::string Written(const Table& table, const std::string& format) {
+  if (format == "markdown") return ToMarkdown(table);
+  if (format == "latex") return ToLatex(table);
+  return ToText(table);
 }
 
 absl::StatusOr<std::string> ReportText(const RecordSet& set,
@@ -115,9 +121,14 @@ absl::StatusOr<std::string> ReportText(const RecordSet& set,
                           WantsCrossTable(options)
                               ? ReportCrossTable(set, options)
                               : ReportTable(set, options.summary));
-  if (options.format == "markdown") return ToMarkdown(table);
-  if (options.format == "latex") return ToLatex(table);
-  return ToText(table);
+  std::string text = Written(table, options.format);
+  if (options.summary.costs != nullptr &&
+      !options.summary.costs->rates.empty()) {
+    BANYAN_ASSIGN_OR_RETURN(const Table rates,
+                            RatesTable(*options.summary.costs));
+    absl::StrAppend(&text, "\n", Written(rates, options.format));
+  }
+  return text;
 }
 
 absl::Status MakeAndWrite(Options options) {
@@ -204,8 +215,9 @@ void AddReportCommand(CommandLine& line) {
                  "Also write the plots into this folder, each as SVG and CSV");
   command.Option("--curve", &options->curve,
                  "Also predict the speed at the costs of another machine: "
-                 "YAML with target_ms, by tokens of a target pass, and "
-                 "draft_ms, a level, of all drafters or by drafter");
+                 "YAML with target_ms, by tokens of a target pass, draft_ms, "
+                 "a level, of all drafters or by drafter, and, if wanted, "
+                 "rates: acceptance rates from elsewhere");
   command
       .Option("--samples", &options->samples,
               "Prompts of every cell whose rounds the page shows")

@@ -41,7 +41,9 @@ struct Experiment {
     const records::PromptRecord* record;
     const RecordFile* file;
   };
-  std::vector<std::map<std::uint32_t, Found>> cells;
+  // Several of a prompt only of a baseline, in the order of the files.
+  using FoundByPrompt = std::map<std::uint32_t, std::vector<Found>>;
+  std::vector<FoundByPrompt> cells;
 
   const records::Context& context() const { return files.front()->context; }
 };
@@ -103,6 +105,15 @@ std::vector<std::string> CellNames(const records::Context& context) {
   return names;
 }
 
+// Whether the cell is the baseline of another.
+bool IsBaseline(const records::Context& context, std::uint32_t cell) {
+  for (int other = 0; other < context.cells_size(); ++other)
+    if (static_cast<std::uint32_t>(other) != cell &&
+        context.cells(other).baseline() == cell)
+      return true;
+  return false;
+}
+
 // Adds a file to its experiment.
 absl::Status AddFile(const RecordFile& file, Experiment& experiment) {
   if (experiment.files.empty())
@@ -117,6 +128,11 @@ absl::Status AddFile(const RecordFile& file, Experiment& experiment) {
         absl::StrCat(file.path, " and ", experiment.files.front()->path,
                      ": one experiment, but other measured costs, which choose "
                      "the cells"));
+  else if (file.context.cut() != experiment.context().cut())
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.path, " and ", experiment.files.front()->path,
+                     ": one experiment, cut into shards by prompts and by "
+                     "cells"));
   else if (const std::string other =
                FirstDifferingFile(file.context, experiment.context());
            !other.empty())
@@ -125,13 +141,14 @@ absl::Status AddFile(const RecordFile& file, Experiment& experiment) {
                      experiment.files.front()->path));
   experiment.files.push_back(&file);
   for (const records::PromptRecord& record : file.prompts) {
-    const auto [place, is_new] = experiment.cells[record.cell()].try_emplace(
-        record.prompt(), Experiment::Found{&record, &file});
-    if (!is_new)
+    std::vector<Experiment::Found>& found =
+        experiment.cells[record.cell()][record.prompt()];
+    if (!found.empty() && !IsBaseline(file.context, record.cell()))
       return absl::InvalidArgumentError(absl::StrCat(
           file.path, ": prompt ", record.prompt(), " of cell '",
           file.context.cells(static_cast<int>(record.cell())).name(),
-          "' is recorded already, in ", place->second.file->path));
+          "' is recorded already, in ", found.front().file->path));
+    found.push_back({&record, &file});
   }
   return absl::OkStatus();
 }
@@ -193,6 +210,23 @@ std::map<const RecordFile*, std::size_t> AddMachines(RecordSet& set) {
   return machine_of;
 }
 
+// The baseline's record of the same file, or else of another file of the same
+// machine; null if no file has one.
+const Experiment::Found* BaselineOf(
+    const Experiment::Found& found,
+    const std::vector<Experiment::Found>& baselines,
+    const std::map<const RecordFile*, std::size_t>& machine_of) {
+  const Experiment::Found* best = nullptr;
+  for (const Experiment::Found& baseline : baselines) {
+    if (baseline.file == found.file) return &baseline;
+    if (best == nullptr &&
+        machine_of.at(baseline.file) == machine_of.at(found.file))
+      best = &baseline;
+  }
+  return best;
+}
+
+// A baseline that several files of one machine have counts once.
 void AddCells(const Experiment& experiment,
               const std::vector<std::string>& names,
               const std::map<const RecordFile*, std::size_t>& machine_of,
@@ -204,18 +238,24 @@ void AddCells(const Experiment& experiment,
         .name = names[i], .context = &experiment.context(), .cell = &cell};
     if (cell.baseline() != i) records.baseline = names[cell.baseline()];
     const auto& baselines = experiment.cells[cell.baseline()];
-    for (const auto& [prompt, found] : experiment.cells[i]) {
-      const std::size_t machine = machine_of.at(found.file);
-      PromptPair pair = {
-          .cell = &cell, .record = found.record, .machine = machine};
-      const auto baseline = baselines.find(prompt);
-      if (baseline != baselines.end()) {
-        if (machine_of.at(baseline->second.file) == machine)
-          pair.baseline = baseline->second.record;
-        else
-          ++apart;
+    for (const auto& [prompt, all] : experiment.cells[i]) {
+      std::set<std::size_t> machines;
+      for (const Experiment::Found& found : all) {
+        const std::size_t machine = machine_of.at(found.file);
+        if (!machines.insert(machine).second) continue;
+        const auto baseline = baselines.find(prompt);
+        const Experiment::Found* const held_against =
+            baseline == baselines.end()
+                ? nullptr
+                : BaselineOf(found, baseline->second, machine_of);
+        if (held_against == nullptr && baseline != baselines.end()) ++apart;
+        records.pairs.push_back({.cell = &cell,
+                                 .record = found.record,
+                                 .baseline = held_against == nullptr
+                                                 ? nullptr
+                                                 : held_against->record,
+                                 .machine = machine});
       }
-      records.pairs.push_back(pair);
     }
     set.cells.push_back(std::move(records));
   }
@@ -226,16 +266,50 @@ void AddCells(const Experiment& experiment,
         "machine"));
 }
 
+// "0, 2 to 5, 7" of ascending numbers.
+std::string Ranges(const std::vector<std::uint32_t>& numbers) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0, end = 0; i < numbers.size(); i = end) {
+    end = i + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    parts.push_back(absl::StrCat(numbers[i]));
+    if (end - i == 2) parts.push_back(absl::StrCat(numbers[end - 1]));
+    if (end - i > 2) absl::StrAppend(&parts.back(), " to ", numbers[end - 1]);
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
 void WarnOfShards(const Experiment& experiment,
                   std::vector<std::string>& warnings) {
-  std::set<std::uint32_t> here;
+  const records::Context& context = experiment.context();
+  std::map<std::uint32_t, std::size_t> here;  // records
   for (const RecordFile* file : experiment.files)
-    here.insert(file->context.shard());
-  for (std::uint32_t i = 0; i < experiment.context().shards(); ++i)
+    here[file->context.shard()] += file->prompts.size();
+  std::vector<std::uint32_t> missing;
+  std::vector<std::uint32_t> empty;
+  for (std::uint32_t i = 0; i < context.shards(); ++i) {
     if (here.count(i) == 0)
-      warnings.push_back(absl::StrCat("shard ", i, " of ",
-                                      experiment.context().shards(),
-                                      " is not among the files"));
+      missing.push_back(i);
+    else if (here[i] == 0)
+      empty.push_back(i);
+  }
+  const auto warn = [&](const std::vector<std::uint32_t>& shards,
+                        absl::string_view of_one,
+                        absl::string_view of_several) {
+    if (shards.empty()) return;
+    const bool one = shards.size() == 1;
+    warnings.push_back(absl::StrCat(one ? "shard " : "shards ", Ranges(shards),
+                                    " of ", context.shards(),
+                                    one ? of_one : of_several));
+  };
+  warn(missing, " is not among the files", " are not among the files");
+  warn(empty, " has no record yet", " have no record yet");
+  if (context.cut() == records::CELLS && context.shards() > 1)
+    warnings.push_back(
+        absl::StrCat("the cells were divided among ", context.shards(),
+                     " shards, each with plain decoding of its own, which its "
+                     "cells are held against; cells of two shards were not "
+                     "interleaved"));
 }
 
 // Warns of the first file, and counts the others of the same kind.

@@ -67,11 +67,12 @@ inline constexpr char kRecordEnding[] = ".banyan";
 // Reads files, and of directories the files that end in .banyan. In a
 // directory, a file that ends before its context is passed over with a warning.
 // Fails as ReadRecordFile; if a directory has no record file; if a prompt of a
-// cell is recorded twice; if shards of one experiment read different files;
-// and, unless `mixed`, if the files are of different experiments. Errors name
-// the files.
+// cell that is no baseline is recorded twice; if shards of one experiment read
+// different files or were cut in different ways; and, unless `mixed`, if the
+// files are of different experiments. Errors name the files.
 //
-// A prompt and its baseline are paired only if one machine recorded both.
+// A record is paired with the baseline's of its own file or else of its
+// machine. A baseline has one pair for each prompt and machine.
 absl::StatusOr<RecordSet> ReadRecordSet(const std::vector<std::string>& paths,
                                         bool mixed);
 

@@ -81,6 +81,22 @@ bool IsBareCurve(const Params& file) {
          absl::SimpleAtoi(file.entries().front().key, &tokens);
 }
 
+std::string Names(const CostByDrafter& costs) {
+  return absl::StrJoin(costs, ", ", [](std::string* out, const auto& entry) {
+    out->append(entry.first);
+  });
+}
+
+// None without a cost.
+std::optional<double> FindLevel(const CostByDrafter& costs,
+                                const std::string& drafter) {
+  for (const std::string& name :
+       {drafter, drafter.substr(0, drafter.find('(')), std::string(kAnyOther)})
+    if (const auto found = costs.find(name); found != costs.end())
+      return found->second;
+  return std::nullopt;
+}
+
 // Of a level, by the cell's trunks.
 absl::StatusOr<std::vector<double>> LevelMs(const StatedCosts& costs,
                                             const CellRecords& cell) {
@@ -91,28 +107,13 @@ absl::StatusOr<std::vector<double>> LevelMs(const StatedCosts& costs,
       continue;
     }
     const auto& by_drafter = std::get<CostByDrafter>(costs.draft_ms);
-    const std::string& title = trunk.drafter();
-    auto found = by_drafter.find(title);
-    if (found == by_drafter.end())
-      found = by_drafter.find(title.substr(0, title.find('(')));
-    if (found == by_drafter.end()) found = by_drafter.find(kAnyOther);
-    if (found == by_drafter.end())
-      return costs.params.Find(kDraftMs)->Error(
-          absl::StrCat("draft_ms has no cost for '", title,
-                       "', which drafts for ", cell.name, "; known: ",
-                       absl::StrJoin(by_drafter, ", ",
-                                     [](std::string* out, const auto& entry) {
-                                       out->append(entry.first);
-                                     })));
-    ms.push_back(found->second);
+    const auto found = FindLevel(by_drafter, trunk.drafter());
+    if (!found.has_value())
+      return costs.params.Find(kDraftMs)->Error(absl::StrCat(
+          "draft_ms has no cost for '", trunk.drafter(), "', which drafts for ",
+          cell.name, "; known: ", Names(by_drafter)));
+    ms.push_back(*found);
   }
-  return ms;
-}
-
-absl::StatusOr<double> TargetMs(const StatedCosts& costs, int tokens) {
-  const absl::StatusOr<double> ms = costs.target_ms.At(tokens);
-  if (!ms.ok())
-    return costs.params.Find(kTargetMs)->Error(ms.status().message());
   return ms;
 }
 
@@ -123,7 +124,7 @@ absl::StatusOr<double> RoundsMs(const StatedCosts& costs,
   const int trunks = static_cast<int>(level_ms.size());
   for (const records::Round& round : record.rounds()) {
     BANYAN_ASSIGN_OR_RETURN(const double pass_ms,
-                            TargetMs(costs, PassTokens(round)));
+                            PassMs(costs, PassTokens(round)));
     double round_ms = pass_ms;
     const std::vector<int> levels = LevelsByTrunk(round, trunks);
     for (std::size_t i = 0; i < levels.size(); ++i)
@@ -143,7 +144,7 @@ absl::StatusOr<std::optional<double>> OracleMs(
     if (Sequences(round) > 1) return std::nullopt;
     const int kept = KeptOfPath(round);
     BANYAN_ASSIGN_OR_RETURN(const double pass_ms,
-                            TargetMs(costs, kept + 1 + round.probes_size()));
+                            PassMs(costs, kept + 1 + round.probes_size()));
     sum += pass_ms + kept * level_ms[0];
   }
   return sum;
@@ -199,17 +200,45 @@ absl::StatusOr<StatedCosts> ReadStatedCosts(const std::string& path) {
   Params draft_ms;
   in.Required(kTargetMs, target_ms);
   in.Required(kDraftMs, draft_ms);
+  Params rates;
+  const bool has_rates = in.Optional("rates", rates);
   BANYAN_RETURN_IF_ERROR(in.Finish());
   BANYAN_ASSIGN_OR_RETURN(costs.target_ms,
                           CostCurve::FromParams(kTargetMs, target_ms));
   BANYAN_RETURN_IF_ERROR(CheckTargetMs(target_ms));
   BANYAN_RETURN_IF_ERROR(ReadDraftMs(draft_ms, costs));
+  if (has_rates) {
+    BANYAN_ASSIGN_OR_RETURN(costs.rates, ReadStatedRates(rates));
+  }
   return costs;
+}
+
+absl::StatusOr<double> PassMs(const StatedCosts& costs, int tokens) {
+  const absl::StatusOr<double> ms = costs.target_ms.At(tokens);
+  if (!ms.ok())
+    return costs.params.Find(kTargetMs)->Error(ms.status().message());
+  return ms;
+}
+
+absl::StatusOr<double> LevelMsOf(const StatedCosts& costs,
+                                 const std::string& drafter,
+                                 const Params& place) {
+  if (const double* all = std::get_if<double>(&costs.draft_ms)) return *all;
+  const auto& by_drafter = std::get<CostByDrafter>(costs.draft_ms);
+  if (drafter.empty() && by_drafter.size() == 1)
+    return by_drafter.begin()->second;
+  const auto found = FindLevel(by_drafter, drafter);
+  if (found.has_value()) return *found;
+  return place.Error(absl::StrCat(
+      drafter.empty()
+          ? "expected 'drafter', whose draft_ms counts"
+          : absl::StrCat("draft_ms has no cost for '", drafter, "'"),
+      "; known: ", Names(by_drafter)));
 }
 
 absl::Status StateTimes(const StatedCosts& costs, RecordSet& set) {
   // First, so that one message is enough to mend the curve.
-  BANYAN_RETURN_IF_ERROR(TargetMs(costs, LargestPass(set)).status());
+  BANYAN_RETURN_IF_ERROR(PassMs(costs, LargestPass(set)).status());
   for (CellRecords& cell : set.cells) {
     BANYAN_ASSIGN_OR_RETURN(const std::vector<double> level_ms,
                             LevelMs(costs, cell));

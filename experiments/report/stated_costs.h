@@ -4,6 +4,7 @@
 //   target_ms: {1: 20.0, 8: 20.5, 64: 24.0}   # a target pass, by its tokens
 //   draft_ms: {small_model: 1.5, ngram: 0}    # a drafted level, by drafter;
 //                                             # or one number for all
+//   rates: {...}                              # optional: stated_rates.h
 //
 // Claim. A round whose tree has n nodes, the root and probes counted, and for
 // which trunk t drafted L_t levels, takes
@@ -32,11 +33,13 @@
 #include <map>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/params.h"
 #include "experiments/records/record_set.h"
+#include "experiments/report/stated_rates.h"
 #include "tree/optimize/cost_curve.h"
 
 namespace banyan {
@@ -49,6 +52,7 @@ struct StatedCosts {
   // Of a drafted level: of any drafter, or by drafter, where `other` is any
   // that is not named.
   std::variant<double, std::map<std::string, double>> draft_ms = 0.0;
+  std::vector<StatedRates> rates;
 };
 
 // Fails, with file, line and column, on keys and values that cannot be.
@@ -59,6 +63,17 @@ absl::StatusOr<StatedCosts> ReadStatedCosts(const std::string& path);
 // is of a size that the curve does not cover, naming the largest, or if a
 // drafter of a cell has no cost.
 absl::Status StateTimes(const StatedCosts& costs, RecordSet& set);
+
+// The milliseconds of a target pass over `tokens` tokens. Fails, naming the
+// place in the file, if the curve does not cover them.
+absl::StatusOr<double> PassMs(const StatedCosts& costs, int tokens);
+
+// The milliseconds of a drafted level. `drafter` is a name of `banyan list`, or
+// empty if nothing names it: then all drafters must have one cost. Fails, at
+// `place`, if it has none.
+absl::StatusOr<double> LevelMsOf(const StatedCosts& costs,
+                                 const std::string& drafter,
+                                 const Params& place);
 
 // What a reader must know before believing the numbers, in one sentence.
 std::string Assumption(const StatedCosts& costs);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
@@ -16,9 +17,11 @@
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "experiments/models/method_file.h"
+#include "experiments/records/record.pb.h"
 #include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_prompts.h"
 #include "experiments/run/prepared_run.h"
+#include "experiments/run/shard.h"
 #include "tree/tree_policy.h"
 
 namespace banyan {
@@ -89,43 +92,90 @@ int MostRows(const Trunk& trunk, Scoring scoring) {
   return (nodes - level + 1) * (level + 1);
 }
 
+// What a cell's rounds cost.
+struct RoundEstimate {
+  double s = 0;
+  int deepest = 0;  // draft tokens that may be accepted
+};
+
+absl::StatusOr<RoundEstimate> EstimateRound(const PreparedCell& cell,
+                                            Passes& passes) {
+  RoundEstimate round;
+  int rows = 0;
+  int levels = 0;  // of all trunks, one after another
+  const Method& method = cell.method.decoder->method();
+  for (const Trunk& trunk : method.trunks) {
+    const PolicyTraits traits = trunk.policy->traits();
+    rows += MostRows(trunk, method.scoring);
+    levels += traits.levels;
+    round.deepest = std::max(round.deepest, traits.levels);
+  }
+  BANYAN_ASSIGN_OR_RETURN(
+      const double target,
+      passes.Seconds(*cell.target.model, cell.batch * (rows + 1.0)));
+  BANYAN_ASSIGN_OR_RETURN(const double draft,
+                          DraftSeconds(cell, levels, passes));
+  round.s = target + draft;
+  return round;
+}
+
+// One cell on the prompts of one unit, all their turns.
+absl::StatusOr<RunEstimate> EstimateUnit(const PreparedRun& run,
+                                         const PreparedCell& cell,
+                                         const std::vector<std::size_t>& unit,
+                                         const RoundEstimate& round,
+                                         Passes& passes) {
+  RunEstimate estimate;
+  double tokens = 0;
+  for (std::size_t place : unit) {
+    const PreparedPrompt& prompt = run.prompts[place];
+    tokens += prompt.turns() * cell.stop.max_new_tokens;
+    BANYAN_ASSIGN_OR_RETURN(
+        const double prefill,
+        passes.Seconds(*cell.target.model,
+                       static_cast<double>(prompt.tokens.size())));
+    estimate.most_s += prompt.turns() * prefill;
+    estimate.records += prompt.turns();
+  }
+  const double rounds_s = tokens / cell.batch * round.s;
+  estimate.least_s = estimate.most_s + rounds_s / (round.deepest + 1);
+  estimate.most_s += rounds_s;
+  // A chat is alone in its unit and has a record for each turn.
+  estimate.longest_s = estimate.most_s / run.prompts[unit.front()].turns();
+  return estimate;
+}
+
 }  // namespace
 
-absl::StatusOr<RunEstimate> EstimateRun(const PreparedRun& run,
-                                        Backend& backend, const Clock& clock) {
+absl::StatusOr<std::vector<RunEstimate>> EstimateShards(const PreparedRun& run,
+                                                        int shards,
+                                                        records::Cut cut,
+                                                        Backend& backend,
+                                                        const Clock& clock) {
   Passes passes(backend, clock);
-  RunEstimate estimate;
-  for (const PreparedCell& cell : run.cells) {
-    int rows = 0;
-    int levels = 0;  // of all trunks, one after another
-    int deepest = 0;
-    const Method& method = cell.method.decoder->method();
-    for (const Trunk& trunk : method.trunks) {
-      const PolicyTraits traits = trunk.policy->traits();
-      rows += MostRows(trunk, method.scoring);
-      levels += traits.levels;
-      deepest = std::max(deepest, traits.levels);
-    }
-    BANYAN_ASSIGN_OR_RETURN(
-        const double target,
-        passes.Seconds(*cell.target.model, cell.batch * (rows + 1.0)));
-    BANYAN_ASSIGN_OR_RETURN(const double draft,
-                            DraftSeconds(cell, levels, passes));
-    double tokens = 0;
-    for (const PreparedPrompt& prompt : run.prompts) {
-      tokens += prompt.turns() * cell.stop.max_new_tokens;
+  std::vector<RunEstimate> estimates(static_cast<std::size_t>(shards));
+  std::vector<Share> shares;
+  for (int i = 0; i < shards; ++i)
+    shares.emplace_back(run, Shard{i, shards, cut});
+  const std::vector<std::vector<std::size_t>> units = run.Units();
+  for (std::size_t cell = 0; cell < run.cells.size(); ++cell) {
+    BANYAN_ASSIGN_OR_RETURN(const RoundEstimate round,
+                            EstimateRound(run.cells[cell], passes));
+    for (std::size_t unit = 0; unit < units.size(); ++unit) {
       BANYAN_ASSIGN_OR_RETURN(
-          const double prefill,
-          passes.Seconds(*cell.target.model,
-                         static_cast<double>(prompt.tokens.size())));
-      estimate.least_s += prompt.turns() * prefill;
-      estimate.most_s += prompt.turns() * prefill;
+          const RunEstimate one,
+          EstimateUnit(run, run.cells[cell], units[unit], round, passes));
+      for (std::size_t i = 0; i < shares.size(); ++i) {
+        if (!shares[i].Has(cell, unit)) continue;
+        RunEstimate& sum = estimates[i];
+        sum.least_s += one.least_s;
+        sum.most_s += one.most_s;
+        sum.longest_s = std::max(sum.longest_s, one.longest_s);
+        sum.records += one.records;
+      }
     }
-    const double rounds_s = tokens / cell.batch * (target + draft);
-    estimate.most_s += rounds_s;
-    estimate.least_s += rounds_s / (deepest + 1);
   }
-  return estimate;
+  return estimates;
 }
 
 }  // namespace banyan

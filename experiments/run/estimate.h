@@ -3,9 +3,12 @@
 #ifndef BANYAN_EXPERIMENTS_RUN_ESTIMATE_H_
 #define BANYAN_EXPERIMENTS_RUN_ESTIMATE_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
 #include "core/ops/backend.h"
+#include "experiments/records/record.pb.h"
 #include "experiments/run/prepared_run.h"
 
 namespace banyan {
@@ -18,12 +21,17 @@ namespace banyan {
 struct RunEstimate {
   double least_s = 0;
   double most_s = 0;
+  double longest_s = 0;  // the longest that a record, or a batch of them, takes
+  int records = 0;
 };
 
-// Takes some tenths of a second: the device's limits are measured.
-// Unimplemented where it does not know them.
-absl::StatusOr<RunEstimate> EstimateRun(const PreparedRun& run,
-                                        Backend& backend, const Clock& clock);
+// One for each of `shards`. Takes some tenths of a second: the device's limits
+// are measured. Unimplemented where it does not know them.
+absl::StatusOr<std::vector<RunEstimate>> EstimateShards(const PreparedRun& run,
+                                                        int shards,
+                                                        records::Cut cut,
+                                                        Backend& backend,
+                                                        const Clock& clock);
 
 }  // namespace banyan
 

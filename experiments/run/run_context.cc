@@ -144,6 +144,7 @@ absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
     *context.add_cells() = cell.description;
   context.set_shard(static_cast<std::uint32_t>(shard.number));
   context.set_shards(static_cast<std::uint32_t>(shard.count));
+  context.set_cut(shard.cut);
   return context;
 }
 

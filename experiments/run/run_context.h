@@ -9,7 +9,7 @@
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/prepared_run.h"
-#include "experiments/run/run_file.h"
+#include "experiments/run/shard.h"
 
 namespace banyan {
 

@@ -1,28 +1,32 @@
 #include "experiments/run/run_file.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/read_files.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "experiments/records/record_set.h"
+#include "experiments/run/shard.h"
 
 namespace banyan {
 namespace {
 
-// Shards of one run have these in common.
-std::string ExperimentDifference(const records::Context& found,
-                                 const records::Context& wanted) {
+// Returns what a file holds instead of a shard of the wanted run.
+std::string RunDifference(const records::Context& found,
+                          const records::Context& wanted) {
   if (found.experiment_hash() != wanted.experiment_hash())
     return absl::StrCat("another experiment (", found.experiment_hash(),
                         ", not ", wanted.experiment_hash(), ")");
@@ -33,22 +37,22 @@ std::string ExperimentDifference(const records::Context& found,
   if (!SameCosts(found, wanted))
     return "a run with other measured costs, which choose the cells (begin the "
            "shards of a run when the first has written its record file)";
-  return "";
-}
-
-std::string FileDifference(const records::Context& found,
-                           const records::Context& wanted) {
+  if (found.shards() != wanted.shards())
+    return absl::StrCat("shard ", found.shard(), " of ", found.shards(),
+                        ", not of ", wanted.shards());
+  if (found.shards() > 1 && found.cut() != wanted.cut())
+    return absl::StrCat("a shard cut by ", NameOf(found.cut()), ", not by ",
+                        NameOf(wanted.cut()));
+  if (found.cells_size() != wanted.cells_size())
+    return absl::StrCat("a run of ", found.cells_size(), " cells, not ",
+                        wanted.cells_size());
   const std::string file = FirstDifferingFile(found, wanted);
   return file.empty() ? "" : absl::StrCat("a run with another ", file);
 }
 
-// What differs between a file that is there and the run that wants it.
-std::string Difference(const records::Context& found,
-                       const records::Context& wanted) {
-  if (std::string other = ExperimentDifference(found, wanted); !other.empty())
-    return other;
-  if (found.shard() != wanted.shard() || found.shards() != wanted.shards())
-    return absl::StrCat("shard ", found.shard(), " of ", found.shards());
+// Returns why the wanted run cannot go on with a file of its shard.
+std::string MachineDifference(const records::Context& found,
+                              const records::Context& wanted) {
   if (DeviceOf(found.machine()) != DeviceOf(wanted.machine()))
     return absl::StrCat("a run on the device ", DeviceOf(found.machine()),
                         ", not ", DeviceOf(wanted.machine()));
@@ -69,101 +73,118 @@ std::string Difference(const records::Context& found,
   };
   if (machine(found) != machine(wanted))
     return absl::StrCat("a run on ", machine(found), ", not ", machine(wanted));
-  if (found.cells_size() != wanted.cells_size())
-    return absl::StrCat("a run of ", found.cells_size(), " cells, not ",
-                        wanted.cells_size());
-  if (std::string file = FileDifference(found, wanted); !file.empty())
-    return file;
-  if (!NamesFiles(found)) return "a run that does not name the files it read";
   return "";
 }
 
-// Returns why a report would refuse the file of another shard beside the run's.
-std::string ShardDifference(const records::Context& found,
-                            const records::Context& wanted) {
-  if (std::string other = ExperimentDifference(found, wanted); !other.empty())
-    return other;
-  if (found.shards() != wanted.shards())
-    return absl::StrCat("shard ", found.shard(), " of ", found.shards(),
-                        ", not of ", wanted.shards());
-  if (found.cells_size() != wanted.cells_size())
-    return absl::StrCat("a run of ", found.cells_size(), " cells, not ",
-                        wanted.cells_size());
-  return FileDifference(found, wanted);
+absl::Status Refusal(
+    const std::string& path, const std::string& difference,
+    absl::string_view remedy = "give another --out, or remove it") {
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, " holds ", difference, ": ", remedy));
 }
 
-// Fails if the folder has records of another run: a report would refuse them
-// when everything is decoded.
-absl::Status CheckOtherShards(const std::string& directory,
-                              const std::string& own,
-                              const records::Context& context) {
+// The files of a shard in a run's directory.
+struct ShardFiles {
+  std::optional<RecordFile> own;     // with which the run can go on
+  std::vector<RecordFile> others;    // of unlike machines
+  std::optional<std::string> empty;  // ended before its context
+  std::string next;                  // the path of the next
+};
+
+absl::StatusOr<ShardFiles> FindShardFiles(const std::string& directory,
+                                          const records::Context& context) {
+  const Shard shard = {.number = static_cast<int>(context.shard()),
+                       .count = static_cast<int>(context.shards())};
+  ShardFiles files;
   std::error_code error;
-  for (std::filesystem::directory_iterator it(directory, error), end;
-       !error && it != end; it.increment(error)) {
-    const std::string path = it->path().string();
-    if (it->path().extension() != kRecordEnding || path == own) continue;
-    const absl::StatusOr<RecordFile> other = ReadRecordFile(path);
-    if (!other.ok()) continue;  // one that another process begins, or no record
-    const std::string difference = ShardDifference(other->context, context);
-    if (!difference.empty())
-      return absl::FailedPreconditionError(absl::StrCat(
-          path, " holds ", difference, ": give another --out, or remove it"));
+  for (int number = 1;; ++number) {
+    files.next = RecordPath(directory, shard, number);
+    if (!std::filesystem::exists(files.next, error)) return files;
+    absl::StatusOr<RecordFile> read = ReadRecordFile(files.next);
+    if (absl::IsDataLoss(read.status())) {
+      // Killed before its context was whole: there is nothing in it.
+      files.empty = files.next;
+      continue;
+    }
+    if (!read.ok()) return read.status();
+    std::string difference = RunDifference(read->context, context);
+    if (difference.empty() && read->context.shard() != context.shard())
+      difference = absl::StrCat("shard ", read->context.shard(), " of ",
+                                read->context.shards());
+    if (difference.empty() && !NamesFiles(read->context))
+      difference = "a run that does not name the files it read";
+    if (!difference.empty()) return Refusal(files.next, difference);
+    if (!files.own.has_value() &&
+        MachineDifference(read->context, context).empty())
+      files.own = *std::move(read);
+    else
+      files.others.push_back(*std::move(read));
   }
-  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<Shard> ReadShard(const std::string& text) {
-  const std::pair<std::string, std::string> parts =
-      absl::StrSplit(text, absl::MaxSplits('/', 1));
-  Shard shard;
-  if (!absl::SimpleAtoi(parts.first, &shard.number) ||
-      !absl::SimpleAtoi(parts.second, &shard.count) || shard.count < 1 ||
-      shard.number < 0 || shard.number >= shard.count)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--shard: expected I/N with I from 0 to N - 1, found '", text, "'"));
-  return shard;
-}
-
-std::string RecordPath(const std::string& directory, const Shard& shard) {
+std::string RecordPath(const std::string& directory, const Shard& shard,
+                       int number) {
   return (std::filesystem::path(directory) /
           absl::StrCat("records-", shard.number, "-of-", shard.count,
-                       ".banyan"))
+                       number > 1 ? absl::StrCat("_", number) : "",
+                       kRecordEnding))
       .string();
 }
 
+absl::Status CheckRunFolder(const std::string& directory,
+                            const records::Context& context) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(directory, error), end;
+       !error && it != end; it.increment(error)) {
+    if (it->path().extension() != kRecordEnding) continue;
+    const absl::StatusOr<RecordFile> other =
+        ReadRecordFile(it->path().string());
+    if (!other.ok()) continue;  // one that another process begins, or no record
+    const std::string difference = RunDifference(other->context, context);
+    if (!difference.empty()) return Refusal(other->path, difference);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
-                                    const records::Context& context) {
+                                    const records::Context& context,
+                                    Onto onto) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error)
     return absl::InvalidArgumentError(
         absl::StrCat("--out ", directory, ": ", error.message()));
-  const std::string path = RecordPath(
-      directory,
-      {static_cast<int>(context.shard()), static_cast<int>(context.shards())});
-  BANYAN_RETURN_IF_ERROR(CheckOtherShards(directory, path, context));
+  BANYAN_ASSIGN_OR_RETURN(ShardFiles files, FindShardFiles(directory, context));
+  BANYAN_RETURN_IF_ERROR(CheckRunFolder(directory, context));
+  if (!files.own.has_value() && !files.others.empty() && onto == Onto::kSame)
+    return Refusal(
+        files.others.front().path,
+        MachineDifference(files.others.front().context, context),
+        "give --onto new to begin a second file for what is missing, give "
+        "another --out, or remove it");
   RunFile file;
-  if (!std::filesystem::exists(path, error)) {
-    BANYAN_ASSIGN_OR_RETURN(file.writer, RecordWriter::Create(path, context));
-    return file;
+  for (RecordFile& other : files.others) {
+    BANYAN_ASSIGN_OR_RETURN(file.held.emplace_back(),
+                            RecordWriter::Resume(other));
+    std::move(other.prompts.begin(), other.prompts.end(),
+              std::back_inserter(file.elsewhere));
   }
-  absl::StatusOr<RecordFile> read = ReadRecordFile(path);
-  if (read.status().code() == absl::StatusCode::kDataLoss) {
-    // Killed before its context was whole: there is nothing in it.
-    BANYAN_ASSIGN_OR_RETURN(file.writer, RecordWriter::Replace(path, context));
-    return file;
+  if (files.own.has_value()) {
+    file.path = files.own->path;
+    file.torn_bytes = files.own->torn_bytes;
+    BANYAN_ASSIGN_OR_RETURN(file.writer, RecordWriter::Resume(*files.own));
+    file.done = std::move(files.own->prompts);
+  } else if (files.empty.has_value()) {
+    file.path = *files.empty;
+    BANYAN_ASSIGN_OR_RETURN(file.writer,
+                            RecordWriter::Replace(file.path, context));
+  } else {
+    file.path = files.next;
+    BANYAN_ASSIGN_OR_RETURN(file.writer,
+                            RecordWriter::Create(file.path, context));
   }
-  if (!read.ok()) return read.status();
-  const RecordFile found = *std::move(read);
-  const std::string difference = Difference(found.context, context);
-  if (!difference.empty())
-    return absl::FailedPreconditionError(absl::StrCat(
-        path, " holds ", difference, ": give another --out, or remove it"));
-  file.torn_bytes = found.torn_bytes;
-  BANYAN_ASSIGN_OR_RETURN(file.writer, RecordWriter::Resume(found));
-  file.done = found.prompts;
   return file;
 }
 

@@ -7,36 +7,49 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
+#include "experiments/run/shard.h"
 
 namespace banyan {
 
-struct Shard {
-  int number = 0;  // from 0
-  int count = 1;
-};
-
-// "I/N", from the command line.
-absl::StatusOr<Shard> ReadShard(const std::string& text);
-
-// The record file of a shard: DIR/records-0-of-1.banyan.
-std::string RecordPath(const std::string& directory, const Shard& shard);
+// A record file of a shard: DIR/records-0-of-1.banyan. A shard that went on on
+// other machines has a file for each: DIR/records-0-of-1_2.banyan.
+std::string RecordPath(const std::string& directory, const Shard& shard,
+                       int number = 1);
 
 // What a run has before it begins: a new file, or one to go on with.
 struct RunFile {
+  std::string path;
   std::unique_ptr<RecordWriter> writer;
   std::vector<records::PromptRecord> done;
   std::int64_t torn_bytes = 0;  // cut from its end
+
+  // What the shard's files of other machines hold, which nobody else may write
+  // meanwhile.
+  std::vector<records::PromptRecord> elsewhere;
+  std::vector<std::unique_ptr<RecordWriter>> held;
 };
 
-// Makes the directory and the file, or opens the one that is there. Fails if
-// that is of another experiment, workload, shard, build, machine, device,
-// number of threads, if any file that its cells read has changed, or if it is
-// older than the list of those files.
+// Where a shard goes on that was begun on an unlike machine: by another build,
+// processor, device, instruction set or number of threads.
+enum class Onto { kSame, kNew };
+
+// Fails if the directory has records of another experiment, workload, cut or
+// number of shards, or made with other files than the run would read: a report
+// would refuse them when everything is decoded.
+absl::Status CheckRunFolder(const std::string& directory,
+                            const records::Context& context);
+
+// Makes the directory and the file, or opens the shard's file that was begun on
+// such a machine and build. Fails as CheckRunFolder; if the shard's file is
+// older than the list of files that were read; and, unless `onto` is kNew, if
+// the shard has files of unlike machines only.
 absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
-                                    const records::Context& context);
+                                    const records::Context& context,
+                                    Onto onto = Onto::kSame);
 
 }  // namespace banyan
 

@@ -21,6 +21,7 @@
 #include "experiments/run/recording.h"
 #include "experiments/run/run_context.h"
 #include "experiments/run/run_file.h"
+#include "experiments/run/shard.h"
 
 namespace banyan {
 namespace {
@@ -49,18 +50,13 @@ absl::Status In(const PreparedCell& cell, const PreparedPrompt& prompt,
                                   prompt.id, ": ", status.message()));
 }
 
-// Whether the shard has the unit of this number.
-bool Has(const Shard& shard, std::size_t unit) {
-  return unit % static_cast<std::size_t>(shard.count) ==
-         static_cast<std::size_t>(shard.number);
-}
-
 // Cells that carry state would show the warm-up in their drafts.
-absl::Status WarmUp(const RunTask& task) {
+absl::Status WarmUp(const RunTask& task, const Share& share) {
   if (task.run.prompts.empty()) return absl::OkStatus();
   const PreparedPrompt& prompt = task.run.prompts.front();
-  for (PreparedCell& cell : task.run.cells) {
-    if (cell.carries_state) continue;
+  for (std::size_t i = 0; i < task.run.cells.size(); ++i) {
+    PreparedCell& cell = task.run.cells[i];
+    if (cell.carries_state || !share.HasCell(i)) continue;
     StopRule stop = cell.stop;
     stop.max_new_tokens = std::min(kWarmTokens, stop.max_new_tokens);
     const auto warm =
@@ -80,29 +76,40 @@ absl::StatusOr<std::string> AnswerText(const PreparedCell& cell,
 
 class Run {
  public:
-  Run(const RunTask& task, RunSink sink) : task_(task), sink_(sink) {
+  Run(const RunTask& task, RunSink sink)
+      : task_(task),
+        sink_(sink),
+        share_(task.run, task.shard),
+        units_(task.run.Units()) {
     for (const records::PromptRecord& record : task.file.done)
       done_[{record.cell(), record.prompt()}] = &record;
+    for (const records::PromptRecord& record : task.file.elsewhere)
+      elsewhere_[{record.cell(), record.prompt()}] = &record;
   }
 
   absl::Status All() {
-    const std::vector<std::vector<std::size_t>> units = task_.run.Units();
-    for (std::size_t unit = 0; unit < units.size(); ++unit)
-      if (Has(task_.shard, unit)) all_ += RecordsOf(units[unit]);
-    count_ = done_.size();
-    if (count_ < all_) BANYAN_RETURN_IF_ERROR(WarmUp(task_));
+    for (std::size_t unit = 0; unit < units_.size(); ++unit)
+      for (std::size_t cell = 0; cell < task_.run.cells.size(); ++cell)
+        for (int turn = 0; turn < PromptAt(units_[unit].front()).turns();
+             ++turn)
+          if (IsWanted(cell, unit, turn)) {
+            all_ += units_[unit].size();
+            if (done_.count(KeyAt(cell, unit, turn)) > 0)
+              count_ += units_[unit].size();
+          }
+    if (count_ < all_) BANYAN_RETURN_IF_ERROR(WarmUp(task_, share_));
     std::size_t order = 0;  // over all shards
-    for (std::size_t unit = 0; unit < units.size(); ++unit) {
-      const std::uint32_t batch =
-          units.size() < task_.run.prompts.size() ? unit + 1 : 0;
-      if (Has(task_.shard, unit))
-        BANYAN_RETURN_IF_ERROR(AllTurns(units[unit], batch, order));
-      order += RecordsOf(units[unit]);
+    for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+      BANYAN_RETURN_IF_ERROR(AllTurns(unit, order));
+      order += RecordsOf(units_[unit]);
     }
     return absl::OkStatus();
   }
 
  private:
+  using Key = std::pair<std::uint32_t, std::uint32_t>;  // cell and prompt
+  using Known = std::map<Key, const records::PromptRecord*>;
+
   const PreparedPrompt& PromptAt(std::size_t place) const {
     return task_.run.prompts[place];
   }
@@ -114,24 +121,63 @@ class Run {
     return turns * task_.run.cells.size();
   }
 
+  int NumberAt(std::size_t place, int turn) const {
+    return PromptAt(place).number + turn * task_.run.workload_prompts;
+  }
+
+  // Of a batch the files have all or nothing.
+  Key KeyAt(std::size_t cell, std::size_t unit, int turn) const {
+    return {static_cast<std::uint32_t>(cell),
+            static_cast<std::uint32_t>(NumberAt(units_[unit].front(), turn))};
+  }
+
+  // Whether the run's own file has the record in the end.
+  bool IsWanted(std::size_t cell, std::size_t unit, int turn) const {
+    if (!share_.Has(cell, unit)) return false;
+    if (elsewhere_.count(KeyAt(cell, unit, turn)) == 0) return true;
+    for (std::size_t other = 0; other < task_.run.cells.size(); ++other)
+      if (other != cell &&
+          task_.run.cells[other].description.baseline() == cell &&
+          IsWanted(other, unit, turn))
+        return true;
+    return false;
+  }
+
+  // The record in any file; null if there is none.
+  const records::PromptRecord* Find(const Key& key) const {
+    for (const Known* known : {&done_, &elsewhere_})
+      if (const auto found = known->find(key); found != known->end())
+        return found->second;
+    return nullptr;
+  }
+
+  absl::Status CheckStop() const {
+    if (task_.stop == nullptr || count_ >= all_ || !task_.stop())
+      return absl::OkStatus();
+    return absl::CancelledError(
+        absl::StrCat("stopped as asked, with ", count_, " of ", all_,
+                     " records; the same command goes on"));
+  }
+
   // A unit of several prompts has one turn.
-  absl::Status AllTurns(const std::vector<std::size_t>& unit,
-                        std::uint32_t batch, std::size_t order) {
-    const PreparedPrompt& first = PromptAt(unit.front());
+  absl::Status AllTurns(std::size_t unit, std::size_t order) {
+    const PreparedPrompt& first = PromptAt(units_[unit].front());
     std::vector<std::vector<std::string>> answers(task_.run.cells.size());
     for (int turn = 0; turn < first.turns(); ++turn)
       for (std::size_t index : OrderAt(task_, first)) {
-        const absl::Status status =
-            OneTurn({unit, batch, turn, order}, index, answers[index]);
-        if (!status.ok()) return In(task_.run.cells[index], first, status);
-        order += unit.size();
+        if (share_.Has(index, unit)) {
+          BANYAN_RETURN_IF_ERROR(CheckStop());
+          const absl::Status status =
+              OneTurn({unit, turn, order}, index, answers[index]);
+          if (!status.ok()) return In(task_.run.cells[index], first, status);
+        }
+        order += units_[unit].size();
       }
     return absl::OkStatus();
   }
 
   struct Turn {
-    const std::vector<std::size_t>& unit;
-    std::uint32_t batch;  // its number; 0: prompts are decoded alone
+    std::size_t unit;
     int number;
     std::size_t order;
   };
@@ -140,23 +186,20 @@ class Run {
                        std::vector<std::string>& answers) {
     PreparedCell& cell = task_.run.cells[index];
     std::vector<Asked> asked;
-    for (std::size_t place : turn.unit) {
+    for (std::size_t place : units_[turn.unit]) {
       const PreparedPrompt& prompt = PromptAt(place);
-      asked.push_back(
-          {.prompt = &prompt,
-           .turn = turn.number,
-           .number = prompt.number + turn.number * task_.run.workload_prompts,
-           .tokens = prompt.tokens});
+      asked.push_back({.prompt = &prompt,
+                       .turn = turn.number,
+                       .number = NumberAt(place, turn.number),
+                       .tokens = prompt.tokens});
       if (turn.number > 0) {
         BANYAN_ASSIGN_OR_RETURN(asked.back().tokens,
                                 ChatTokens(cell, prompt, answers));
       }
     }
-    // Of a batch the file has all or nothing.
-    const auto known =
-        done_.find({static_cast<std::uint32_t>(index),
-                    static_cast<std::uint32_t>(asked.front().number)});
-    const bool is_known = known != done_.end();
+    const Key key = KeyAt(index, turn.unit, turn.number);
+    const bool is_known =
+        done_.count(key) > 0 || !IsWanted(index, turn.unit, turn.number);
     std::vector<records::PromptRecord> records;
     if (!is_known) {
       BANYAN_ASSIGN_OR_RETURN(records, DecodeAsked(cell, asked, cell.stop));
@@ -166,7 +209,7 @@ class Run {
     if (cell.chat.has_value()) {
       BANYAN_ASSIGN_OR_RETURN(
           std::string answer,
-          AnswerText(cell, is_known ? *known->second : records.front()));
+          AnswerText(cell, is_known ? *Find(key) : records.front()));
       answers.push_back(std::move(answer));
     }
     return is_known ? absl::OkStatus() : Write(turn, index, records);
@@ -174,9 +217,9 @@ class Run {
 
   absl::Status TakeOverAll(std::size_t index, const std::vector<Asked>& asked) {
     for (const Asked& one : asked) {
-      const auto known = done_.find({static_cast<std::uint32_t>(index),
-                                     static_cast<std::uint32_t>(one.number)});
-      BANYAN_RETURN_IF_ERROR(TakeOver(task_.run.cells[index], *known->second));
+      const Key key = {static_cast<std::uint32_t>(index),
+                       static_cast<std::uint32_t>(one.number)};
+      BANYAN_RETURN_IF_ERROR(TakeOver(task_.run.cells[index], *Find(key)));
     }
     return absl::OkStatus();
   }
@@ -184,11 +227,13 @@ class Run {
   absl::Status Write(const Turn& turn, std::size_t index,
                      std::vector<records::PromptRecord>& records) {
     std::size_t order = turn.order;
+    const std::uint32_t batch =
+        units_.size() < task_.run.prompts.size() ? turn.unit + 1 : 0;
     for (records::PromptRecord& record : records) {
       record.set_cell(static_cast<std::uint32_t>(index));
       record.set_order(static_cast<std::uint32_t>(order++));
-      record.set_batch(turn.batch);
-      if (turn.batch > 0)
+      record.set_batch(batch);
+      if (batch > 0)
         record.set_batch_prompts(static_cast<std::uint32_t>(records.size()));
       BANYAN_RETURN_IF_ERROR(task_.file.writer->Append(record));
       sink_(record, static_cast<int>(++count_), static_cast<int>(all_));
@@ -198,23 +243,15 @@ class Run {
 
   const RunTask& task_;
   RunSink sink_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>,
-           const records::PromptRecord*>
-      done_;  // by cell and prompt
+  Share share_;
+  std::vector<std::vector<std::size_t>> units_;
+  Known done_;       // in the run's own file
+  Known elsewhere_;  // in files of other machines
   std::size_t count_ = 0;
   std::size_t all_ = 0;
 };
 
 }  // namespace
-
-absl::Status CheckShards(const PreparedRun& run, const Shard& shard) {
-  for (const PreparedCell& cell : run.cells)
-    if (cell.carries_state && shard.count > 1)
-      return absl::InvalidArgumentError(absl::StrCat(
-          "cell ", cell.description.name(),
-          " learns from one prompt for the next: it cannot be run in shards"));
-  return absl::OkStatus();
-}
 
 absl::Status RunCells(const RunTask& task, RunSink sink) {
   return Run(task, sink).All();

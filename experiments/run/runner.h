@@ -7,6 +7,7 @@
 #ifndef BANYAN_EXPERIMENTS_RUN_RUNNER_H_
 #define BANYAN_EXPERIMENTS_RUN_RUNNER_H_
 
+#include <functional>
 #include <string>
 
 #include "absl/functional/function_ref.h"
@@ -14,27 +15,30 @@
 #include "experiments/records/record.pb.h"
 #include "experiments/run/prepared_run.h"
 #include "experiments/run/run_file.h"
+#include "experiments/run/shard.h"
 
 namespace banyan {
-
-// Cells that learn from one prompt for the next cannot be run in shards.
-absl::Status CheckShards(const PreparedRun& run, const Shard& shard);
 
 struct RunTask {
   PreparedRun& run;
   std::string experiment_hash;
   Shard shard;
   RunFile& file;
+  // Asked before each record or batch: whether the run ends here. None: never.
+  std::function<bool()> stop = nullptr;
 };
 
 // Called after every record, with how many of how many are there.
 using RunSink = absl::FunctionRef<void(const records::PromptRecord& record,
                                        int done, int all)>;
 
-// Decodes what is not there yet, appending a record each. Cells whose drafters
-// carry state from prompt to prompt take it over from the records that are
-// there. Before the first record every cell decodes a few tokens to warm up.
-// Fails as decoding and the file do; what was appended stays.
+// Decodes the shard's records that are in none of its files yet, appending
+// them. A baseline is decoded again if only another machine's file has its
+// record and a cell that is held against it is decoded here. Cells whose
+// drafters carry state from prompt to prompt take it over from the records that
+// are there. Before the first record every cell decodes a few tokens to warm
+// up. Fails as decoding and the file do; Cancelled if told to stop with records
+// missing. What was appended stays.
 absl::Status RunCells(const RunTask& task, RunSink sink);
 
 }  // namespace banyan

@@ -29,6 +29,7 @@ namespace {
 constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
 constexpr int kRefuted = 3;  // a claim, by what was recorded
+constexpr int kStopped = 4;  // as asked, before all was done
 
 // True if the first argument is no subcommand; says which one is nearest.
 bool UnknownCommand(const CLI::App& app, int argc, char** argv) {
@@ -61,6 +62,7 @@ int ExitCode(const absl::Status& status) {
   if (!status.ok()) {
     std::cerr << "banyan: " << VisibleLines(status.message()) << "\n";
     if (absl::IsAborted(status)) return kRefuted;
+    if (absl::IsCancelled(status)) return kStopped;
     return status.code() == absl::StatusCode::kInternal ? kFailed : kBadInput;
   }
   if (!std::cout) {

@@ -104,10 +104,9 @@ TEST_F(RecordSetTest, WarnsOfWhatIsMissing) {
                           "lossy_merged 1"));
   const auto shard = ReadRecordSet({WriteShard(1, 3)}, false);
   ASSERT_TRUE(shard.ok()) << shard.status();
-  EXPECT_THAT(
-      absl::StrJoin(shard->warnings, "\n"),
-      AllOf(HasSubstr("shard 0 of 3 is not"), HasSubstr("shard 2 of 3 is not"),
-            HasSubstr("2 of 6 prompts")));
+  EXPECT_THAT(absl::StrJoin(shard->warnings, "\n"),
+              AllOf(HasSubstr("shards 0, 2 of 3 are not among the files"),
+                    HasSubstr("2 of 6 prompts")));
 }
 
 TEST_F(RecordSetTest, WarnsOfTornTailsAndPassesOverFilesWithoutContext) {
@@ -128,7 +127,7 @@ TEST_F(RecordSetTest, RefusesAPromptThatIsRecordedTwice) {
   WriteMadeRecords(Path("b"), {});
   EXPECT_THAT(Message(ReadRecordSet({OwnFolder()}, false)),
               AllOf(HasSubstr("a.banyan"), HasSubstr("b.banyan"),
-                    HasSubstr("prompt 0 of cell 'plain'")));
+                    HasSubstr("prompt 0 of cell 'chain'")));
 }
 
 TEST_F(RecordSetTest, RefusesDifferentExperimentsUnlessMixed) {
@@ -303,6 +302,85 @@ TEST_F(RecordSetTest, TellsABusyMachine) {
   EXPECT_THAT(shards->warnings,
               ElementsAre(HasSubstr("; the same holds for 2 more files"),
                           HasSubstr("; the same holds for 2 more files")));
+}
+
+// A file with all prompts of these cells, whose times are `slower` times as
+// long.
+std::string WriteCells(std::uint32_t shard, const std::vector<int>& cells,
+                       double slower, std::uint32_t threads) {
+  const std::string path = Path(absl::StrCat("shard", shard));
+  const MadeOptions options = {.slower = slower, .slower_machine = slower};
+  records::Context context = MadeContext(options);
+  context.set_shard(shard);
+  context.set_shards(2);
+  context.set_cut(records::CELLS);
+  context.mutable_machine()->set_threads(threads);
+  const auto writer = RecordWriter::Create(path, context);
+  for (int prompt = 0; prompt < options.prompts; ++prompt)
+    for (int cell : cells)
+      EXPECT_TRUE((*writer)->Append(MadePrompt(options, cell, prompt)).ok());
+  return path;
+}
+
+double TargetNs(const records::PromptRecord& record) {
+  double sum = 0;
+  for (const records::Round& round : record.rounds())
+    sum += static_cast<double>(round.target_ns());
+  return sum;
+}
+
+TEST_F(RecordSetTest, HoldsACellAgainstTheBaselineOfItsFile) {
+  const std::vector<std::string> paths = {WriteCells(0, {0, 1, 3, 4}, 1, 2),
+                                          WriteCells(1, {0, 2}, 8, 2)};
+  const auto set = ReadRecordSet(paths, false);
+  ASSERT_TRUE(set.ok()) << set.status();
+  for (const auto& [name, slower] : {std::pair("chain", 1), {"merged", 8}})
+    for (const PromptPair& pair : set->Find(name)->pairs) {
+      ASSERT_NE(pair.baseline, nullptr);
+      const records::PromptRecord made =
+          MadePrompt({}, 0, static_cast<int>(pair.record->prompt()));
+      EXPECT_NEAR(TargetNs(*pair.baseline) / TargetNs(made), slower, 0.1);
+    }
+  // The baseline's own row has a prompt once, from the first file.
+  EXPECT_THAT(set->Find("plain")->pairs, SizeIs(6));
+  EXPECT_THAT(set->warnings,
+              ElementsAre(HasSubstr("the cells were divided among 2 shards")));
+}
+
+TEST_F(RecordSetTest, OfTwoMachinesHasBothBaselines) {
+  auto set = ReadRecordSet(
+      {WriteCells(0, {0, 1, 3, 4}, 1, 2), WriteCells(1, {0, 2}, 8, 1)}, false);
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_THAT(set->Find("plain")->pairs, SizeIs(12));
+  EXPECT_TRUE(SplitByMachine(*set));
+  for (const std::string machine : {"1", "2"})
+    EXPECT_THAT(set->Find("plain, machine=" + machine)->pairs, SizeIs(6));
+  EXPECT_EQ(set->Find("merged, machine=1"), nullptr);
+  for (const PromptPair& pair : set->Find("merged, machine=2")->pairs)
+    EXPECT_EQ(pair.baseline->prompt(), pair.record->prompt());
+}
+
+TEST_F(RecordSetTest, RefusesShardsOfPromptsBesideShardsOfCells) {
+  WriteShard(1, 2);
+  std::string path = Path("cells");
+  records::Context context = MadeContext({.shard = 0, .shards = 2});
+  context.set_cut(records::CELLS);
+  WriteMadeRecords(path, {.shard = 0, .shards = 2}, context);
+  EXPECT_THAT(Message(ReadRecordSet({OwnFolder()}, false)),
+              HasSubstr("cut into shards by prompts and by cells"));
+}
+
+TEST_F(RecordSetTest, TellsShardsThatAreMissingOrEmpty) {
+  for (const std::uint32_t shard : {1U, 5U, 6U}) {
+    const MadeOptions options = {.shard = shard, .shards = 9};
+    WriteMadeRecords(Path(absl::StrCat("shard", shard)), options);
+  }
+  const auto set = ReadRecordSet({OwnFolder()}, false);
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_THAT(set->warnings,
+              testing::IsSupersetOf(
+                  {"shards 0, 2 to 4, 7, 8 of 9 are not among the files",
+                   "shard 6 of 9 has no record yet"}));
 }
 
 // Cells point into the files: the pointers must stay valid when the set moves.

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -61,6 +63,40 @@ TEST_F(ExportTest, WritesTheContextOfEveryFile) {
   EXPECT_EQ(rows[0].at("context").at("experiment"), "made: up\n");
   EXPECT_EQ(rows[0].at("context").at("machine").at("instruction_set"), "AVX2");
   EXPECT_EQ(rows[0].at("context").at("cells").size(), 5);
+}
+
+// The record's rounds tell, by hand, how often each number of tokens was
+// accepted.
+TEST_F(ExportTest, WritesAcceptanceRatesAsVllmTakesThem) {
+  const Outcome outcome =
+      RunProgram("export " + OwnFolder() + "/run.banyan --format acceptance");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json rates = json::parse(outcome.out);
+  // Plain decoding drafts nothing.
+  EXPECT_EQ(rates.size(), 3);
+  int rounds = 0;
+  std::vector<int> accepted;
+  for (int prompt = 0; prompt < 6; ++prompt) {
+    const records::PromptRecord made = MadePrompt({}, 1, prompt);
+    for (const records::Round& round : made.rounds()) {
+      ++rounds;
+      std::vector<std::size_t> depths = {0};
+      for (int node = 1; node < round.parents_size(); ++node)
+        depths.push_back(depths[static_cast<std::size_t>(round.parents(node))] +
+                         1);
+      accepted.resize(std::max(
+          accepted.size(), *std::max_element(depths.begin(), depths.end())));
+      for (int depth = 0; depth < round.path_size(); ++depth)
+        ++accepted[static_cast<std::size_t>(depth)];
+    }
+  }
+  const json& chain = rates.at("chain");
+  EXPECT_EQ(chain.at("num_speculative_tokens"), accepted.size());
+  EXPECT_EQ(chain.at("rejection_sample_method"), "synthetic");
+  EXPECT_EQ(chain.size(), 3);
+  for (std::size_t i = 0; i < accepted.size(); ++i)
+    EXPECT_DOUBLE_EQ(chain.at("synthetic_acceptance_rates").at(i),
+                     static_cast<double>(accepted[i]) / rounds);
 }
 
 TEST_F(ExportTest, WritesTheAnswerRowsOfSpecBench) {

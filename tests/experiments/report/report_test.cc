@@ -261,6 +261,67 @@ TEST_F(ReportTest, PredictsTheSpeedAtStatedCosts) {
                     HasSubstr("Predicted, not measured, by ")));
 }
 
+TEST_F(ReportTest, PredictsTheSpeedOfStatedAcceptance) {
+  const std::string file = OwnFolder() + "/gpu.yaml";
+  const std::string costs =
+      "target_ms: {1: 10, 4: 12, 100: 100}\n"
+      "draft_ms: {small_model: 1, other: 0}\n";
+  // 1 + .8 + .5 + .2 tokens for 12 + 3 ms, where a plain token takes 10.
+  const std::string eagle =
+      "  eagle: {synthetic_acceptance_rates: [.8, .5, .2], "
+      "num_speculative_tokens: 3, rejection_sample_method: synthetic, "
+      "drafter: small_model}\n";
+  WriteText(file, costs + "rates:\n" + eagle +
+                      "  free: {synthetic_acceptance_rates: [1, 1, 1]}\n");
+  const std::string option = "--curve " + file;
+  EXPECT_THAT(
+      Report(option).out,
+      AllOf(ContainsRegex("acceptance stated +draft tokens +tokens per pass "
+                          "+predicted speedup\n"),
+            ContainsRegex("\neagle +3 +2.50 +1.67x\n"),
+            ContainsRegex("\nfree +3 +4.00 +3.33x\n"),
+            HasSubstr("Predicted from the rates and costs of " + file)));
+  EXPECT_THAT(Report(option + " --format markdown").out,
+              HasSubstr("| eagle | 3 | 2.50 | 1.67x |"));
+  // What export writes, a curve includes.
+  const std::string rates = OwnFolder() + "/rates.json";
+  ASSERT_EQ(Report("").code, 0);
+  ASSERT_EQ(RunProgram("export " + OwnFolder() +
+                       "/run.banyan --format acceptance --out " + rates)
+                .code,
+            0);
+  WriteText(file, costs + "rates: !include rates.json\n");
+  EXPECT_THAT(Report(option).out, ContainsRegex("\nmerged +[0-9]+ +[0-9.]+ "));
+
+  const auto expect_refused = [&](const std::string& entry,
+                                  const std::string& reason) {
+    WriteText(file, costs + "rates:\n  a: " + entry + "\n");
+    const Outcome outcome = Report(option);
+    EXPECT_EQ(outcome.code, 2) << entry;
+    EXPECT_THAT(outcome.err, HasSubstr(reason)) << entry;
+  };
+  expect_refused("{synthetic_acceptance_rates: []}",
+                 "gpu.yaml:4:35: expected at least one rate");
+  expect_refused("{synthetic_acceptance_rates: [.5, .6]}",
+                 "expected probabilities that do not rise");
+  expect_refused("{synthetic_acceptance_rates: [1.5]}", "found 1.5 after 1");
+  expect_refused(
+      "{synthetic_acceptance_rates: [.5], "
+      "num_speculative_tokens: 2}",
+      "expected 1, a rate for each draft token");
+  expect_refused(
+      "{synthetic_acceptance_rates: [.5], "
+      "rejection_sample_method: strict}",
+      "expected 'synthetic'");
+  WriteText(file,
+            "target_ms: {1: 10, 100: 11}\n"
+            "draft_ms: {small_model: 1, ngram: 0}\n"
+            "rates: {a: {synthetic_acceptance_rates: [.5]}}\n");
+  EXPECT_THAT(Report(option).err,
+              HasSubstr("expected 'drafter', whose draft_ms counts; known: "
+                        "ngram, small_model"));
+}
+
 TEST_F(ReportTest, PredictsNothingWithoutCosts) {
   EXPECT_THAT(Report("--all").out, Not(HasSubstr("by curve")));
   EXPECT_THAT(Report("--format html").out,

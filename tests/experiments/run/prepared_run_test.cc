@@ -143,12 +143,16 @@ TEST(RunEstimate, CountsThePassesOfEveryCell) {
     const double read =
         static_cast<double>(run->prompts[0].tokens.size()) * target;
     SlowSums backend;
-    const auto seconds = EstimateRun(*run, backend, SteadyClock());
-    EXPECT_TRUE(seconds.ok()) << seconds.status();
+    const auto shards =
+        EstimateShards(*run, 1, records::PROMPTS, backend, SteadyClock());
+    EXPECT_TRUE(shards.ok()) << shards.status();
+    const RunEstimate& seconds = shards->front();
     // Without what plain decoding takes, and without reading the prompt.
     const double plain = read + 5 * target;
-    return std::vector<double>{(seconds->least_s - plain - read) / 5,
-                               (seconds->most_s - plain - read) / 5, target,
+    EXPECT_EQ(seconds.records, 2);
+    EXPECT_NEAR(seconds.longest_s / (seconds.most_s - plain), 1, 1e-9);
+    return std::vector<double>{(seconds.least_s - plain - read) / 5,
+                               (seconds.most_s - plain - read) / 5, target,
                                draft};
   };
   const auto expect = [&](const std::string& method, int rows, int levels) {

@@ -1,0 +1,224 @@
+// banyan check: what an experiment would run, and how long that would take.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/base/clock.h"
+#include "core/base/counted.h"
+#include "core/base/status_macros.h"
+#include "core/json/json_value.h"
+#include "core/text/columns.h"
+#include "experiments/commands/commands.h"
+#include "experiments/commands/shared/command_line.h"
+#include "experiments/commands/shared/open_experiment.h"
+#include "experiments/commands/shared/warnings.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/run/estimate.h"
+#include "experiments/run/level_costs.h"
+#include "experiments/run/prepared_cells.h"
+#include "experiments/run/prepared_run.h"
+#include "experiments/run/run_context.h"
+#include "experiments/run/run_file.h"
+#include "experiments/run/shard.h"
+
+namespace banyan {
+namespace {
+
+constexpr char kText[] = "text";
+constexpr char kJson[] = "json";
+
+struct Options {
+  ExperimentOptions experiment;
+  int shards = 1;
+  std::string format = kText;
+  bool resolved = false;
+};
+
+std::string Duration(double seconds) {
+  if (seconds < 60) return absl::StrFormat("%.0f s", std::ceil(seconds));
+  return absl::StrFormat("%d:%02d min", static_cast<int>(seconds) / 60,
+                         static_cast<int>(seconds) % 60);
+}
+
+// By shard. None if the device does not know its limits, or has no memory for
+// finding out.
+using Estimates = std::optional<std::vector<RunEstimate>>;
+
+absl::StatusOr<Estimates> Estimate(const Options& options,
+                                   const OpenedExperiment& opened,
+                                   const Clock& clock) {
+  absl::StatusOr<std::vector<RunEstimate>> estimates =
+      EstimateShards(opened.run, options.shards,
+                     CutNamed(options.experiment.cut), *opened.backend, clock);
+  if (absl::IsUnimplemented(estimates.status()) ||
+      absl::IsResourceExhausted(estimates.status()))
+    return std::nullopt;
+  BANYAN_RETURN_IF_ERROR(estimates.status());
+  return Estimates(*std::move(estimates));
+}
+
+void PrintEstimates(const Estimates& estimates) {
+  if (!estimates.has_value()) return;
+  const RunEstimate& longest =
+      *std::max_element(estimates->begin(), estimates->end(),
+                        [](const RunEstimate& a, const RunEstimate& b) {
+                          return a.most_s < b.most_s;
+                        });
+  std::cout << (estimates->size() > 1 ? "\nThe longest shard: at best "
+                                      : "\nAt best ")
+            << Duration(longest.least_s) << ", if every draft were accepted; "
+            << Duration(longest.most_s)
+            << " if none, at what this machine can do just now.\n";
+}
+
+// Where no method can win whatever it accepts, since a pass of so small a
+// target costs less than a drafted level.
+absl::Status WarnOfLevels(const Options& options,
+                          const std::shared_ptr<const Clock>& clock,
+                          const PreparedRun& outlined) {
+  for (const PreparedCell& cell : outlined.cells)
+    if (cell.description.target().streamed_bytes() > kMostTriedBytes)
+      return absl::OkStatus();
+  BANYAN_ASSIGN_OR_RETURN(
+      OpenedExperiment opened,
+      OpenExperiment(options.experiment, {}, clock, Opening::kWhole));
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<LevelCost> costs,
+                          TryLevels(opened.run));
+  double least = std::numeric_limits<double>::infinity();
+  for (const LevelCost& cost : costs)
+    least = std::min(least, cost.plain_passes);
+  if (!costs.empty() && least >= 1)
+    PrintWarning(absl::StrFormat(
+        "no method can be faster than plain decoding here: a drafted level "
+        "costs %.2f plain passes or more. On a larger target a pass costs more "
+        "(banyan grow)",
+        least));
+  return absl::OkStatus();
+}
+
+absl::Status PrintText(const Options& options,
+                       const std::shared_ptr<const Clock>& clock,
+                       const OpenedExperiment& opened) {
+  std::cout << Visible(opened.experiment.question) << "\n\n"
+            << Counted(static_cast<std::int64_t>(opened.run.cells.size()),
+                       "cell")
+            << " on "
+            << Counted(static_cast<std::int64_t>(opened.run.prompts.size()),
+                       "prompt")
+            << " (" << Counted(opened.run.turns(), "turn") << ") of "
+            << opened.workload.path << "\n\n";
+  for (const PreparedCell& cell : opened.run.cells) {
+    const records::Cell& about = cell.description;
+    std::string line = absl::StrFormat(
+        "%s %s%s", Padded(Visible(about.name()), 56),
+        about.lossless() ? "" : "LOSSY ",
+        about.target().grown_from().empty()
+            ? ""
+            : absl::StrCat("grown (", about.target().grown_from(), ")"));
+    absl::StripTrailingAsciiWhitespace(&line);
+    std::cout << line << "\n";
+  }
+  BANYAN_ASSIGN_OR_RETURN(const Estimates estimates,
+                          Estimate(options, opened, *clock));
+  PrintEstimates(estimates);
+  // The chosen sizes already show whether drafting pays.
+  if (opened.costs.has_value()) return absl::OkStatus();
+  return WarnOfLevels(options, clock, opened.run);
+}
+
+absl::Status PrintJson(const Options& options, const Clock& clock,
+                       const OpenedExperiment& opened) {
+  BANYAN_ASSIGN_OR_RETURN(const Estimates estimates,
+                          Estimate(options, opened, clock));
+  JsonValue shards = JsonValue::List();
+  std::optional<double> longest_s;
+  for (int i = 0; i < options.shards; ++i) {
+    JsonValue& shard =
+        shards.Add({{"shard", i}, {"least_s", nullptr}, {"most_s", nullptr}});
+    if (!estimates.has_value()) continue;
+    const RunEstimate& estimate = (*estimates)[static_cast<std::size_t>(i)];
+    shard["records"] = estimate.records;
+    shard["least_s"] = estimate.least_s;
+    shard["most_s"] = estimate.most_s;
+    longest_s = std::max(longest_s.value_or(0), estimate.longest_s);
+  }
+  const JsonValue about = {{"experiment_hash", opened.experiment.hash},
+                           {"question", opened.experiment.question},
+                           {"cells", opened.run.cells.size()},
+                           {"prompts", opened.run.prompts.size()},
+                           {"turns", opened.run.turns()},
+                           {"measured", opened.costs.has_value()},
+                           {"cut", options.experiment.cut},
+                           {"whole", CellsThatCarry(opened.run)},
+                           {"shards", std::move(shards)},
+                           {"longest_s", longest_s}};
+  std::cout << about.Text() << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status Check(const Options& options) {
+  const auto clock = std::make_shared<SteadyClock>();
+  const Shard first = {.count = options.shards,
+                       .cut = CutNamed(options.experiment.cut)};
+  BANYAN_ASSIGN_OR_RETURN(const OpenedExperiment opened,
+                          OpenExperiment(options.experiment, first, clock,
+                                         options.resolved ? Opening::kStandIns
+                                                          : Opening::kOutline));
+  PrintNotes(options.experiment, opened, options.shards);
+  if (options.resolved) {
+    std::cout << opened.experiment.resolved;
+    return absl::OkStatus();
+  }
+  BANYAN_RETURN_IF_ERROR(CheckShards(opened.run, first));
+  if (!options.experiment.out.empty()) {
+    BANYAN_ASSIGN_OR_RETURN(
+        records::Context context,
+        DescribeRun(opened.experiment, opened.workload, opened.run, first,
+                    *opened.backend, *clock));
+    if (opened.costs.has_value()) *context.mutable_costs() = *opened.costs;
+    BANYAN_RETURN_IF_ERROR(CheckRunFolder(options.experiment.out, context));
+  }
+  return options.format == kJson ? PrintJson(options, *clock, opened)
+                                 : PrintText(options, clock, opened);
+}
+
+}  // namespace
+
+void AddCheckCommand(CommandLine& line) {
+  Command command = line.Add("check",
+                             "Checks an experiment's keys, models, methods and "
+                             "prompts, lists its cells and estimates its time.",
+                             "  banyan check configs/hello.yaml");
+  const auto options = std::make_shared<Options>();
+  AddExperimentOptions(command, options->experiment);
+  command
+      .Option("--shards", &options->shards,
+              "Estimate the longest of this many shards (banyan run --shard).")
+      .AtLeast(1)
+      .ShowDefault();
+  command.Option("--out", &options->experiment.out,
+                 "Also check that this folder has records of no other run.");
+  command
+      .Option("--format", &options->format,
+              "text, or json: sizes, and what each shard would take, for "
+              "programs.")
+      .OneOf({kText, kJson})
+      .ShowDefault();
+  command.Flag("--resolved", &options->resolved,
+               "Print the file with presets and settings put in instead.");
+  command.OnCall([options] { return Check(*options); });
+}
+
+}  // namespace banyan

@@ -1,0 +1,150 @@
+#include "experiments/commands/shared/open_experiment.h"
+
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_join.h"
+#include "configs/loader/loader.h"
+#include "core/base/clock.h"
+#include "core/base/counted.h"
+#include "core/base/errors.h"
+#include "core/base/params.h"
+#include "core/base/status_macros.h"
+#include "core/ops/backend.h"
+#include "core/ops/outline.h"
+#include "core/text/columns.h"
+#include "experiments/commands/shared/command_line.h"
+#include "experiments/commands/shared/device_options.h"
+#include "experiments/commands/shared/warnings.h"
+#include "experiments/models/model_shelf.h"
+#include "experiments/plan/choose_prompts.h"
+#include "experiments/plan/experiment.h"
+#include "experiments/plan/measured.h"
+#include "experiments/plan/workload.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/run/machine_costs.h"
+#include "experiments/run/prepared_run.h"
+#include "experiments/run/run_context.h"
+#include "experiments/run/run_file.h"
+#include "experiments/run/shard.h"
+
+namespace banyan {
+namespace {
+
+// Many cells take a while.
+void ShowPreparing(int done, int all) {
+  constexpr int kSoonDone = 100;
+  if (all <= kSoonDone || isatty(STDERR_FILENO) != 1) return;
+  std::cerr << "\rpreparing cell " << done + 1 << " of " << all << std::flush;
+  if (done + 1 == all) std::cerr << "\r\033[K";
+}
+
+void ShowMeasuring(const std::string& what) {
+  std::cerr << "banyan: measuring " << Visible(what) << "\n";
+}
+
+// Puts in what the experiment leaves to this machine's costs: those recorded in
+// the run's folder, or as they are now.
+absl::Status PutCostsIn(const ExperimentOptions& options, const Shard& shard,
+                        const std::shared_ptr<const Clock>& clock,
+                        bool stand_ins, OpenedExperiment& opened) {
+  Experiment& experiment = opened.experiment;
+  BANYAN_ASSIGN_OR_RETURN(const CostPlan plan, PlanCosts(experiment));
+  std::optional<MachineCosts> costs;
+  if (!options.out.empty()) {
+    BANYAN_ASSIGN_OR_RETURN(
+        costs,
+        RecordedCosts(options.out, RecordPath(options.out, shard), experiment,
+                      plan, DescribeMachine(*opened.backend)));
+  }
+  if (!costs.has_value()) {
+    ModelShelf shelf(stand_ins ? OutlineOf(opened.backend) : opened.backend);
+    BANYAN_ASSIGN_OR_RETURN(
+        costs, MeasureCosts(experiment, opened.workload, shelf, clock,
+                            stand_ins, stand_ins ? nullptr : ShowMeasuring));
+  }
+  opened.costs = ToRecord(plan, *costs);
+  return Complete(*costs, experiment);
+}
+
+}  // namespace
+
+void AddExperimentOptions(Command& command, ExperimentOptions& options) {
+  command.Option("FILE", &options.file, "The experiment, YAML.").Required();
+  command.Option("--set", &options.settings,
+                 "PATH=VALUE: a setting instead of the file's; may be "
+                 "given again.");
+  command
+      .Option("--cut", &options.cut,
+              "What shards divide: prompts, or cells, each shard then with "
+              "plain decoding of its own (few prompts, many cells).")
+      .OneOf({kCutPrompts, kCutCells})
+      .ShowDefault();
+  AddDeviceOptions(command, options.device);
+}
+
+absl::StatusOr<OpenedExperiment> OpenExperiment(
+    const ExperimentOptions& options, const Shard& shard,
+    const std::shared_ptr<const Clock>& clock, Opening opening) {
+  BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(options.file));
+  std::vector<std::pair<std::string, Params>> settings;
+  for (const std::string& text : options.settings) {
+    BANYAN_ASSIGN_OR_RETURN(auto setting, ReadSetting(text));
+    settings.push_back(std::move(setting));
+  }
+  OpenedExperiment opened;
+  BANYAN_ASSIGN_OR_RETURN(opened.backend, OpenDevice(options.device));
+  Errors errors;  // of the file, the workload and the models together
+  opened.experiment = ReadExperiment(file, settings, errors);
+  if (!opened.experiment.workload.file.empty()) {
+    absl::StatusOr<Workload> workload =
+        ReadWorkload(opened.experiment.workload.file);
+    errors.Add(workload.status());
+    if (workload.ok())
+      errors.Add(GroupKinds(opened.experiment.workload, *workload));
+    if (workload.ok()) opened.workload = *std::move(workload);
+  }
+  if (opened.experiment.measured) {
+    // Values still `measured` must not be reported as errors.
+    BANYAN_RETURN_IF_ERROR(errors.status());
+    BANYAN_RETURN_IF_ERROR(PutCostsIn(options, shard, clock,
+                                      opening == Opening::kStandIns, opened));
+  }
+  // With something wrong nothing will be decoded.
+  const bool outline = opening != Opening::kWhole || !errors.empty();
+  ModelShelf shelf(outline ? OutlineOf(opened.backend) : opened.backend,
+                   PrintWarning);
+  absl::StatusOr<PreparedRun> run = PrepareRun(
+      opened.experiment, opened.workload, shelf, clock, ShowPreparing);
+  errors.Add(run.status());
+  BANYAN_RETURN_IF_ERROR(errors.status());
+  opened.run = *std::move(run);
+  return opened;
+}
+
+void PrintNotes(const ExperimentOptions& options,
+                const OpenedExperiment& opened, int shards) {
+  if (opened.run.left_out > 0)
+    std::cerr << "banyan: " << opened.workload.path << ": "
+              << Counted(opened.run.left_out, "later turn")
+              << " left out; workload.chat says how to write them\n";
+  for (const std::string& note : opened.run.notes)
+    std::cerr << "banyan: " << Visible(note) << "\n";
+  for (const std::string& note : opened.experiment.notes)
+    std::cerr << "banyan: " << options.file << ": " << Visible(note) << "\n";
+  const std::vector<std::string> whole = CellsThatCarry(opened.run);
+  if (shards > 1 && CutNamed(options.cut) == records::PROMPTS && !whole.empty())
+    std::cerr << "banyan: one shard runs all prompts of "
+              << Visible(absl::StrJoin(whole, ", "))
+              << ", and plain decoding with it: what is learnt from a prompt "
+                 "is used in the next\n";
+}
+
+}  // namespace banyan

@@ -1,0 +1,104 @@
+#include "experiments/run/shard.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "core/base/counted.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/run/prepared_cells.h"
+#include "experiments/run/prepared_run.h"
+
+namespace banyan {
+namespace {
+
+// Whether a cell is the baseline of another.
+std::vector<bool> Baselines(const PreparedRun& run) {
+  std::vector<bool> baselines(run.cells.size());
+  for (std::size_t i = 0; i < run.cells.size(); ++i) {
+    const std::size_t baseline = run.cells[i].description.baseline();
+    if (baseline != i) baselines[baseline] = true;
+  }
+  return baselines;
+}
+
+}  // namespace
+
+absl::StatusOr<Shard> ReadShard(const std::string& text, records::Cut cut) {
+  const std::pair<std::string, std::string> parts =
+      absl::StrSplit(text, absl::MaxSplits('/', 1));
+  Shard shard = {.cut = cut};
+  if (!absl::SimpleAtoi(parts.first, &shard.number) ||
+      !absl::SimpleAtoi(parts.second, &shard.count) || shard.count < 1 ||
+      shard.number < 0 || shard.number >= shard.count)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--shard: expected I/N with I from 0 to N - 1, found '", text, "'"));
+  return shard;
+}
+
+records::Cut CutNamed(absl::string_view name) {
+  return name == kCutCells ? records::CELLS : records::PROMPTS;
+}
+
+absl::string_view NameOf(records::Cut cut) {
+  return cut == records::CELLS ? kCutCells : kCutPrompts;
+}
+
+Share::Share(const PreparedRun& run, const Shard& shard)
+    : shard_(shard), parts_(run.cells.size(), Part::kNone) {
+  const bool by_prompts = shard.cut == records::PROMPTS;
+  const std::vector<bool> baselines = Baselines(run);
+  if (by_prompts)
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      if (!run.cells[i].carries_state) parts_[i] = Part::kEveryNth;
+  int number = 0;  // of cells that one shard has whole
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    if (by_prompts ? !run.cells[i].carries_state : baselines[i]) continue;
+    if (number++ % shard.count != shard.number) continue;
+    parts_[i] = Part::kAll;
+    parts_[run.cells[i].description.baseline()] = Part::kAll;
+  }
+}
+
+bool Share::Has(std::size_t cell, std::size_t unit) const {
+  if (parts_[cell] != Part::kEveryNth) return parts_[cell] == Part::kAll;
+  return unit % static_cast<std::size_t>(shard_.count) ==
+         static_cast<std::size_t>(shard_.number);
+}
+
+std::vector<std::string> CellsThatCarry(const PreparedRun& run) {
+  std::vector<std::string> names;
+  for (const PreparedCell& cell : run.cells)
+    if (cell.carries_state) names.push_back(cell.description.name());
+  return names;
+}
+
+absl::Status CheckShards(const PreparedRun& run, const Shard& shard) {
+  std::size_t most = run.Units().size();
+  std::string what = Counted(static_cast<std::int64_t>(most), "prompt");
+  std::string hint = "; to divide the cells instead, give --cut cells";
+  if (most < run.prompts.size())
+    what = absl::StrCat(most, most == 1 ? " batch" : " batches");
+  if (shard.cut == records::CELLS) {
+    most = run.cells.size();
+    for (const bool is_baseline : Baselines(run)) most -= is_baseline ? 1 : 0;
+    what = absl::StrCat(Counted(static_cast<std::int64_t>(most), "cell"),
+                        " beside the baselines");
+    hint = "";
+  }
+  if (static_cast<std::size_t>(shard.count) <= most || shard.count == 1)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("expected at most ", most, " shards, found ", shard.count,
+                   ": the experiment has ", what, hint));
+}
+
+}  // namespace banyan

@@ -1,0 +1,60 @@
+// The part of an experiment that one process runs.
+#ifndef BANYAN_EXPERIMENTS_RUN_SHARD_H_
+#define BANYAN_EXPERIMENTS_RUN_SHARD_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/run/prepared_run.h"
+
+namespace banyan {
+
+struct Shard {
+  int number = 0;  // from 0
+  int count = 1;
+  records::Cut cut = records::PROMPTS;
+};
+
+// "I/N", from the command line.
+absl::StatusOr<Shard> ReadShard(const std::string& text, records::Cut cut);
+
+inline constexpr char kCutPrompts[] = "prompts";
+inline constexpr char kCutCells[] = "cells";
+// Of one of these two names.
+records::Cut CutNamed(absl::string_view name);
+absl::string_view NameOf(records::Cut cut);
+
+// What a shard decodes, by cell and unit (PreparedRun::Units):
+//
+// - cut by prompts: every Nth unit of every cell, but a cell that carries state
+//   has all its units in one shard, together with its baseline;
+// - cut by cells: all units of every Nth cell, together with its baseline.
+class Share {
+ public:
+  Share(const PreparedRun& run, const Shard& shard);
+
+  bool Has(std::size_t cell, std::size_t unit) const;
+  bool HasCell(std::size_t cell) const { return parts_[cell] != Part::kNone; }
+
+ private:
+  enum class Part { kNone, kEveryNth, kAll };
+
+  Shard shard_;
+  std::vector<Part> parts_;  // by cell
+};
+
+// The cells that carry state from prompt to prompt, by name.
+std::vector<std::string> CellsThatCarry(const PreparedRun& run);
+
+// Fails if some shard would have nothing to do, naming the number that makes
+// sense.
+absl::Status CheckShards(const PreparedRun& run, const Shard& shard);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_RUN_SHARD_H_
