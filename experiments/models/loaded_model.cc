@@ -77,7 +77,8 @@ absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec) {
 }
 
 absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
-                                      std::shared_ptr<Backend> backend) {
+                                      std::shared_ptr<Backend> backend,
+                                      const Model* resident) {
   LoadedModel loaded;
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
                           Checkpoint::Open(spec.directory));
@@ -89,7 +90,9 @@ absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
     if (!memory.ok())
       return absl::InvalidArgumentError(
           absl::StrCat("memory: ", memory.status().message()));
-    options.memory = static_cast<std::size_t>(*memory);
+    options.room = {.memory = static_cast<std::size_t>(*memory),
+                    .reserved = spec.reserved,
+                    .copies = FindFormat(spec.copies)};
   }
   absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer =
       Tokenizer::Load(spec.directory);
@@ -99,8 +102,10 @@ absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
   } else if (!absl::IsNotFound(tokenizer.status())) {
     return tokenizer.status();
   }
-  BANYAN_ASSIGN_OR_RETURN(loaded.model, Transformer::Load(*checkpoint, options,
-                                                          std::move(backend)));
+  BANYAN_ASSIGN_OR_RETURN(
+      loaded.model,
+      Transformer::Load(*checkpoint, options, std::move(backend), {},
+                        dynamic_cast<const Transformer*>(resident)));
   return loaded;
 }
 

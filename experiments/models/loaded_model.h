@@ -31,9 +31,11 @@ absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec);
 
 // Fails if the format is none of ModelSpec's, as Checkpoint::Open, Tokenizer's
 // Load and Transformer::Load do, and if the tokenizer has more tokens than the
-// model.
+// model. `resident` is null, or the model whose copy this is: what that has in
+// memory is shared if it reads layers from disk.
 absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
-                                      std::shared_ptr<Backend> backend);
+                                      std::shared_ptr<Backend> backend,
+                                      const Model* resident = nullptr);
 
 }  // namespace banyan
 

@@ -14,7 +14,6 @@
 #include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/model/model.h"
-#include "core/transformer/weight_stream.h"
 #include "experiments/models/method_file.h"
 #include "experiments/tools/pack_model.h"
 #include "tests/core/checkpoint/files.h"
@@ -43,13 +42,6 @@ std::string PackedTarget(const std::string& weights) {
   return path;
 }
 
-// With so little no layer stays in memory.
-std::string LeastMemory(const std::string& weights) {
-  const auto checkpoint = Checkpoint::Open(PackedTarget(weights));
-  Check(checkpoint.ok(), checkpoint.status().message());
-  return absl::StrCat(WeightStream::LeastMemory(**checkpoint));
-}
-
 std::vector<std::string> Formats() {
   if (kSanitized) return {"q8"};
   return {"bf16", "q8"};
@@ -64,9 +56,9 @@ TEST_P(EveryPresetStreamed, LeavesGreedyTextAsItIsInMemory) {
                       PromptsFor(GetParam(), kPrompts), kTokens);
     PresetBench streamed(OneThread(), PackedTarget(weights),
                          PromptsFor(GetParam(), kPrompts), kTokens,
-                         LeastMemory(weights));
+                         /*streamed=*/true);
     const LoadedMethod method = streamed.Open(Preset(GetParam()), weights);
-    EXPECT_GT(method.target->facts().disk_bytes, 0U);
+    EXPECT_GT(method.target.model->facts().disk_bytes, 0U);
     const auto texts = streamed.Decode(method);
     EXPECT_EQ(whole.Decode(whole.Open(Preset("plain"), weights)), texts);
     EXPECT_GT(streamed.drafted, 0U);
@@ -82,7 +74,7 @@ TEST_P(EveryPresetStreamed, DrawsTheSameAtTemperatureOne) {
                     kTokens);
   PresetBench streamed(OneThread(), PackedTarget(weights),
                        PromptsFor(GetParam(), 2), kTokens,
-                       LeastMemory(weights));
+                       /*streamed=*/true);
   const LoadedMethod expected = whole.Open(Preset(GetParam()), weights, "1");
   const LoadedMethod method = streamed.Open(Preset(GetParam()), weights, "1");
   for (std::size_t i = 0; i < whole.prompts().size(); ++i) {
