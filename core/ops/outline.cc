@@ -54,8 +54,8 @@ absl::Status Nothing() {
 
 class OutlineBackend : public Backend {
  public:
-  explicit OutlineBackend(std::shared_ptr<Backend> device)
-      : device_(std::move(device)) {}
+  OutlineBackend(std::shared_ptr<Backend> device, std::size_t* in_memory)
+      : device_(std::move(device)), in_memory_(in_memory) {}
 
   BackendFacts facts() const override { return device_->facts(); }
   std::string description() const override { return device_->description(); }
@@ -81,6 +81,16 @@ class OutlineBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Weight>> Pack(WeightFormat format, int rows,
                                                int columns,
                                                WeightRows) override {
+    return InMemory(format, rows, columns);
+  }
+  absl::StatusOr<std::unique_ptr<Weight>> Adopt(WeightFormat format, int rows,
+                                                int columns,
+                                                PanelSource) override {
+    return InMemory(format, rows, columns);
+  }
+  absl::StatusOr<std::unique_ptr<Weight>> Stream(WeightFormat format, int rows,
+                                                 int columns,
+                                                 StreamedPanels) override {
     return std::make_unique<OutlineWeight>(format, rows, columns);
   }
   absl::Status ReserveKv(KvCache&, int, int) override { return Nothing(); }
@@ -108,13 +118,21 @@ class OutlineBackend : public Backend {
   }
 
  private:
+  std::unique_ptr<Weight> InMemory(WeightFormat format, int rows, int columns) {
+    auto weight = std::make_unique<OutlineWeight>(format, rows, columns);
+    if (in_memory_ != nullptr) *in_memory_ += weight->bytes();
+    return weight;
+  }
+
   std::shared_ptr<Backend> device_;
+  std::size_t* in_memory_;  // null: nobody wants to know
 };
 
 }  // namespace
 
-std::shared_ptr<Backend> OutlineOf(std::shared_ptr<Backend> device) {
-  return std::make_shared<OutlineBackend>(std::move(device));
+std::shared_ptr<Backend> OutlineOf(std::shared_ptr<Backend> device,
+                                   std::size_t* in_memory) {
+  return std::make_shared<OutlineBackend>(std::move(device), in_memory);
 }
 
 }  // namespace banyan

@@ -3,6 +3,7 @@
 #ifndef BANYAN_CORE_OPS_OUTLINE_H_
 #define BANYAN_CORE_OPS_OUTLINE_H_
 
+#include <cstddef>
 #include <memory>
 
 #include "core/ops/backend.h"
@@ -11,8 +12,10 @@ namespace banyan {
 
 // Says of itself what `device` does, whose limits and room are its. Packed
 // weights ask for no rows. FailedPrecondition for every operation that gives
-// numbers.
-std::shared_ptr<Backend> OutlineOf(std::shared_ptr<Backend> device);
+// numbers. `in_memory`, if there is one, outlives the backend and gets the
+// bytes of all weights that would be in memory.
+std::shared_ptr<Backend> OutlineOf(std::shared_ptr<Backend> device,
+                                   std::size_t* in_memory = nullptr);
 
 }  // namespace banyan
 

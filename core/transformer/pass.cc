@@ -105,7 +105,7 @@ NormArgs TransformerPass::Normed(const RowVector& weight,
 absl::Status TransformerPass::RunBlocks(std::size_t place) {
   const RunLayer& run = input_.parts.front().session->layers()[place];
   const TransformerLayer& layer =
-      model_.weights().layers[static_cast<std::size_t>(run.layer)];
+      *model_.weights().layers[static_cast<std::size_t>(run.layer)];
   if (run.attention) BANYAN_RETURN_IF_ERROR(RunAttention(place));
   return run.feed_forward ? FeedForward(layer) : absl::OkStatus();
 }
@@ -113,7 +113,7 @@ absl::Status TransformerPass::RunBlocks(std::size_t place) {
 absl::Status TransformerPass::RunAttention(std::size_t place) {
   const int number = input_.parts.front().session->layers()[place].layer;
   const TransformerLayer& layer =
-      model_.weights().layers[static_cast<std::size_t>(number)];
+      *model_.weights().layers[static_cast<std::size_t>(number)];
   const int queries = architecture_.heads * architecture_.head_dim;
   BANYAN_ASSIGN_OR_RETURN(
       Tensor projected,
@@ -142,7 +142,7 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
                                      const Tensor& attended) {
   const auto number = static_cast<std::size_t>(
       input_.parts.front().session->layers()[place].layer);
-  const TransformerLayer& layer = model_.weights().layers[number];
+  const TransformerLayer& layer = *model_.weights().layers[number];
   const LayerSources& facts = architecture_.layers[number];
   const int size = architecture_.head_dim;
   const int queries = architecture_.heads * size;

@@ -81,13 +81,14 @@ absl::Status CheckVectors(const ScoreRequest& request,
 absl::Status CheckPacked(const Checkpoint& checkpoint,
                          const TransformerOptions& options) {
   if (checkpoint.pack() == nullptr)
-    return options.memory == 0 ? absl::OkStatus()
-                               : absl::InvalidArgumentError(absl::StrCat(
-                                     checkpoint.directory(),
-                                     ": expected a packed model (banyan pack), "
-                                     "since its memory "
-                                     "is bounded"));
-  if (options.memory == 0 || checkpoint.pack()->format == options.format)
+    return options.room.memory == 0
+               ? absl::OkStatus()
+               : absl::InvalidArgumentError(
+                     absl::StrCat(checkpoint.directory(),
+                                  ": expected a packed model (banyan pack), "
+                                  "since its memory "
+                                  "is bounded"));
+  if (options.room.memory == 0 || checkpoint.pack()->format == options.format)
     return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(checkpoint.directory(), ": expected weights in ",
@@ -99,7 +100,8 @@ absl::Status CheckPacked(const Checkpoint& checkpoint,
 
 absl::StatusOr<std::unique_ptr<Transformer>> Transformer::Load(
     const Checkpoint& checkpoint, const TransformerOptions& options,
-    std::shared_ptr<Backend> backend, const BorrowedWeights& borrowed) {
+    std::shared_ptr<Backend> backend, const BorrowedWeights& borrowed,
+    const Transformer* resident) {
   const Architecture& architecture = checkpoint.architecture();
   if (options.used_vocab < 0 || options.used_vocab > architecture.vocab_size)
     return absl::InvalidArgumentError(absl::StrCat(
@@ -112,14 +114,17 @@ absl::StatusOr<std::unique_ptr<Transformer>> Transformer::Load(
                                       Name(options.format))));
   BANYAN_RETURN_IF_ERROR(CheckPacked(checkpoint, options));
   std::shared_ptr<const WeightStream> stream;
-  if (options.memory > 0) {
+  if (options.room.memory > 0) {
     BANYAN_ASSIGN_OR_RETURN(stream,
-                            WeightStream::Open(checkpoint, options.memory));
+                            WeightStream::Open(checkpoint, options.room));
   }
+  std::optional<ResidentWeights> shared;
+  if (resident != nullptr && resident->stream() != nullptr)
+    shared.emplace(ResidentWeights{resident->weights(), *resident->stream()});
   BANYAN_ASSIGN_OR_RETURN(
       TransformerWeights weights,
       LoadTransformerWeights(checkpoint, options.format, *backend, borrowed,
-                             stream.get()));
+                             stream.get(), shared ? &*shared : nullptr));
   std::shared_ptr<const Weight> head = weights.Lend().head;
   return absl::WrapUnique(new Transformer(
       architecture, options,

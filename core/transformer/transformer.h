@@ -41,22 +41,24 @@ struct TransformerOptions {
   // By column of logits the token that it is of, -1 for none; empty: the
   // vocabulary's.
   std::vector<TokenId> token_of = {};
-  // Of a packed model, the bytes that its weights and the buffers for reading
-  // them may take: layers that have no room are read from the file in every
-  // pass. 0: all are in memory.
-  std::size_t memory = 0;
+  // Of a packed model: layers that have no room are read from the file in every
+  // pass. Without memory all stay.
+  WeightRoom room = {};
 };
 
 class Transformer : public Model {
  public:
   // What the checkpoint lacks of embedding and head is `borrowed`, from a model
-  // of the same backend. Fails if used_vocab is larger than the checkpoint's
-  // vocabulary, `memory` is given for a model that is not packed in this format
+  // of the same backend. `resident` is null, or a model of the same checkpoint
+  // and backend that reads layers from disk: only these are loaded, the rest is
+  // shared with it. Fails if used_vocab is larger than the checkpoint's
+  // vocabulary, memory is given for a model that is not packed in this format
   // or a backend that does not stream, or as WeightStream::Open and
   // LoadTransformerWeights.
   static absl::StatusOr<std::unique_ptr<Transformer>> Load(
       const Checkpoint& checkpoint, const TransformerOptions& options,
-      std::shared_ptr<Backend> backend, const BorrowedWeights& borrowed = {});
+      std::shared_ptr<Backend> backend, const BorrowedWeights& borrowed = {},
+      const Transformer* resident = nullptr);
 
   int vocab_size() const override { return architecture_.vocab_size; }
   // Numbers in a row of logits; of most models one for each token.

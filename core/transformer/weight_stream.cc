@@ -17,6 +17,7 @@
 #include "core/base/check.h"
 #include "core/base/panel.h"
 #include "core/base/status_macros.h"
+#include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/device/stream/block_reads.h"
 #include "core/device/stream/direct_file.h"
@@ -35,8 +36,11 @@ constexpr std::size_t kLeastSlots = 2;
 // layer that stays saves more than a longer ring.
 constexpr std::size_t kMostSlots = 64;
 
+std::size_t MemoryOf(const PackMatrix& matrix, WeightFormat format) {
+  return PanelCount(matrix.rows) * PanelBytes(format, matrix.columns);
+}
 std::size_t MemoryOf(const PackMatrix& matrix) {
-  return PanelCount(matrix.rows) * PanelBytes(matrix.format, matrix.columns);
+  return MemoryOf(matrix, matrix.format);
 }
 
 std::string Megabytes(std::size_t bytes) {
@@ -44,30 +48,41 @@ std::string Megabytes(std::size_t bytes) {
 }
 
 struct Sizes {
-  std::size_t others = 0;  // what stays whatever the memory
-  std::vector<std::vector<const PackMatrix*>> layers;
-  std::vector<std::size_t> layer_bytes;
+  struct Layer {
+    std::vector<const PackMatrix*> matrices;
+    std::size_t bytes = 0;
+    std::size_t copy = 0;  // of its copy
+  };
+
+  std::size_t others = 0;  // of the model, that stays whatever the memory
+  std::vector<Layer> layers;
+  std::size_t copies = 0;  // of all layers
+  std::size_t reserved = 0;
   std::size_t slot = 0;  // of the ring
+
+  // What stays if no layer does.
+  std::size_t least() const { return others + reserved + copies; }
 };
 
-Sizes SizesOf(const Checkpoint& checkpoint) {
-  Sizes sizes;
+Sizes SizesOf(const Checkpoint& checkpoint, const WeightRoom& room) {
+  Sizes sizes = {.reserved = room.reserved};
   for (const PackVector& vector : checkpoint.pack()->vectors)
     sizes.others += vector.numbers * sizeof(float);
   for (const PackMatrix& matrix : checkpoint.pack()->matrices)
     sizes.others += MemoryOf(matrix);
   std::size_t largest = 0;
   for (const LayerSources& layer : checkpoint.architecture().layers) {
-    std::vector<const PackMatrix*>& matrices = sizes.layers.emplace_back();
-    std::size_t& bytes = sizes.layer_bytes.emplace_back(0);
+    Sizes::Layer& of = sizes.layers.emplace_back();
     for (const MatrixSources& sources : LayerMatrices(layer).all()) {
       const PackMatrix* const matrix = checkpoint.FindPacked(sources);
       Check(matrix != nullptr, "a packed model has all of its matrices");
-      matrices.push_back(matrix);
-      bytes += MemoryOf(*matrix);
+      of.matrices.push_back(matrix);
+      of.bytes += MemoryOf(*matrix);
+      if (room.copies.has_value()) of.copy += MemoryOf(*matrix, *room.copies);
       largest = std::max(largest, matrix->ExtentBytes(0));
     }
-    sizes.others -= bytes;
+    sizes.others -= of.bytes;
+    sizes.copies += of.copy;
   }
   sizes.slot = ExtentRing::SlotBytes(largest);
   return sizes;
@@ -76,48 +91,63 @@ Sizes SizesOf(const Checkpoint& checkpoint) {
 // As many slots as the layers that do not stay leave room for.
 std::size_t SlotsFor(const Sizes& sizes, std::size_t room,
                      std::size_t* resident) {
-  std::size_t taken = 0;
   *resident = 0;
-  for (const std::size_t bytes : sizes.layer_bytes) {
+  for (const Sizes::Layer& layer : sizes.layers) {
+    // A model that keeps all of its layers drafts nothing from copies.
+    if (*resident + 1 == sizes.layers.size() && sizes.copies > 0) break;
     // A quarter of the room, if that is less than the most, is for the ring.
     const std::size_t ring =
         std::clamp(room / 4 / sizes.slot, kLeastSlots, kMostSlots) * sizes.slot;
-    if (taken + bytes + ring > room) break;
-    taken += bytes;
+    if (layer.bytes + ring > room + layer.copy) break;
+    room = room + layer.copy - layer.bytes;
     ++*resident;
   }
-  return std::min((room - taken) / sizes.slot, kMostSlots);
+  return std::min(room / sizes.slot, kMostSlots);
+}
+
+std::string Parts(const Sizes& sizes) {
+  std::string text = absl::StrCat(Megabytes(sizes.others),
+                                  " of embedding, output matrix and vectors");
+  if (sizes.reserved > 0)
+    absl::StrAppend(&text, ", ", Megabytes(sizes.reserved), " of drafters");
+  if (sizes.copies > 0)
+    absl::StrAppend(&text, ", ", Megabytes(sizes.copies),
+                    " of copies of layers");
+  return absl::StrCat(text, ", and two buffers for reads");
 }
 
 }  // namespace
 
-std::size_t WeightStream::LeastMemory(const Checkpoint& checkpoint) {
-  const Sizes sizes = SizesOf(checkpoint);
-  return sizes.others + kLeastSlots * sizes.slot;
+std::size_t WeightStream::LeastMemory(const Checkpoint& checkpoint,
+                                      const WeightRoom& room) {
+  const Sizes sizes = SizesOf(checkpoint, room);
+  return sizes.least() + kLeastSlots * sizes.slot;
 }
 
 absl::StatusOr<std::unique_ptr<WeightStream>> WeightStream::Open(
-    const Checkpoint& checkpoint, std::size_t memory) {
-  const Sizes sizes = SizesOf(checkpoint);
-  std::size_t all = sizes.others;
-  for (const std::size_t bytes : sizes.layer_bytes) all += bytes;
-  if (all <= memory) return nullptr;
-  const std::size_t least = sizes.others + kLeastSlots * sizes.slot;
-  if (memory < least)
-    return absl::ResourceExhaustedError(absl::StrCat(
-        checkpoint.directory(), ": expected memory of at least ",
-        Megabytes(least), " (", Megabytes(sizes.others),
-        " of embedding, output matrix and vectors, and two buffers for reads), "
-        "found ",
-        Megabytes(memory)));
+    const Checkpoint& checkpoint, const WeightRoom& room) {
+  const Sizes sizes = SizesOf(checkpoint, room);
+  std::size_t all = sizes.others + sizes.reserved;
+  for (const Sizes::Layer& layer : sizes.layers) all += layer.bytes;
+  if (room.copies.has_value())
+    for (const PackMatrix& matrix : checkpoint.pack()->matrices)
+      all += MemoryOf(matrix, *room.copies);
+  if (all <= room.memory) return nullptr;
+  const std::size_t least = sizes.least() + kLeastSlots * sizes.slot;
+  if (room.memory < least)
+    return absl::ResourceExhaustedError(
+        absl::StrCat(checkpoint.directory(), ": expected memory of at least ",
+                     Megabytes(least), " (", Parts(sizes), "), found ",
+                     Megabytes(room.memory)));
   auto stream = absl::WrapUnique(new WeightStream());
   std::size_t resident = 0;
-  const std::size_t slots = SlotsFor(sizes, memory - sizes.others, &resident);
+  const std::size_t slots =
+      SlotsFor(sizes, room.memory - sizes.least(), &resident);
   stream->resident_layers_ = static_cast<int>(resident);
   std::vector<Extent> extents;
   const std::uint64_t begin = checkpoint.pack()->data_begin;
   for (std::size_t layer = resident; layer < sizes.layers.size(); ++layer)
-    for (const PackMatrix* matrix : sizes.layers[layer]) {
+    for (const PackMatrix* matrix : sizes.layers[layer].matrices) {
       stream->places_[matrix] = extents.size();
       for (std::size_t i = 0; i < matrix->extents(); ++i) {
         const std::size_t bytes = matrix->ExtentBytes(i);

@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/device/stream/extent_ring.h"
 #include "core/ops/panels.h"
@@ -17,17 +19,31 @@
 
 namespace banyan {
 
+// What the weights of a model, of its drafters and the buffers for reading may
+// take together.
+struct WeightRoom {
+  std::size_t memory = 0;
+  std::size_t reserved = 0;  // of it, for drafters
+  // The format in which layers that do not stay have copies in memory, from
+  // which the model drafts for itself; none: they have no copies.
+  std::optional<WeightFormat> copies = std::nullopt;
+
+  bool operator==(const WeightRoom&) const = default;
+};
+
 class WeightStream {
  public:
   // The least memory that Open takes for a packed model.
-  static std::size_t LeastMemory(const Checkpoint& checkpoint);
+  static std::size_t LeastMemory(const Checkpoint& checkpoint,
+                                 const WeightRoom& room = {});
 
-  // Layers stay in memory from the first on, as many as fit into `memory` bytes
-  // beside the other weights and the ring. Null if all fit. ResourceExhausted,
-  // with the least that works, if not even two slots of the ring do. Requires a
-  // packed model.
+  // Layers stay in memory from the first on, as many as fit beside the other
+  // weights, what is reserved, the copies of layers that do not stay, and the
+  // ring. Null if all fit, with a copy of the whole model if there are copies.
+  // ResourceExhausted, with the least that works, if not even two slots of the
+  // ring do. Requires a packed model.
   static absl::StatusOr<std::unique_ptr<WeightStream>> Open(
-      const Checkpoint& checkpoint, std::size_t memory);
+      const Checkpoint& checkpoint, const WeightRoom& room);
 
   // Whether a matrix stays in the file.
   bool Streams(const PackMatrix& matrix) const {
@@ -39,6 +55,9 @@ class WeightStream {
   // Takes every extent once. Gives the bytes that the ring read meanwhile.
   absl::StatusOr<std::uint64_t> ReadAll() const;
 
+  bool KeepsLayer(std::size_t layer) const {
+    return layer < static_cast<std::size_t>(resident_layers_);
+  }
   int resident_layers() const { return resident_layers_; }
   std::size_t ring_bytes() const { return ring_->bytes(); }
   // What a pass over all layers reads from the file.

@@ -158,10 +158,10 @@ absl::StatusOr<TransformerLayer> ReadLayer(const Loader& loader,
 std::vector<const Weight*> TransformerWeights::matrices() const {
   std::vector<const Weight*> matrices;
   if (fuse) matrices.push_back(fuse.get());
-  for (const TransformerLayer& layer : layers)
+  for (const std::shared_ptr<const TransformerLayer>& layer : layers)
     for (const Weight* weight :
-         {layer.query_key_value.get(), layer.output.get(), layer.gate_up.get(),
-          layer.down.get()})
+         {layer->query_key_value.get(), layer->output.get(),
+          layer->gate_up.get(), layer->down.get()})
       matrices.push_back(weight);
   return matrices;
 }
@@ -259,14 +259,19 @@ absl::StatusOr<RowVector> LoadVector(const Checkpoint& checkpoint,
 
 absl::StatusOr<TransformerWeights> LoadTransformerWeights(
     const Checkpoint& checkpoint, WeightFormat format, Backend& backend,
-    const BorrowedWeights& borrowed, const WeightStream* stream) {
+    const BorrowedWeights& borrowed, const WeightStream* stream,
+    const ResidentWeights* resident) {
   const Architecture& architecture = checkpoint.architecture();
   const Loader loader(checkpoint, backend, stream);
   TransformerWeights weights;
   BANYAN_RETURN_IF_ERROR(checkpoint.CheckTied());
   std::unique_ptr<Weight> own;
-  BANYAN_RETURN_IF_ERROR(loader.Read({&architecture.embedding}, format, own));
-  weights.embedding = own ? std::move(own) : borrowed.embedding;
+  if (resident != nullptr) {
+    weights.embedding = resident->weights.embedding;
+  } else {
+    BANYAN_RETURN_IF_ERROR(loader.Read({&architecture.embedding}, format, own));
+    weights.embedding = own ? std::move(own) : borrowed.embedding;
+  }
   const VectorInput& input = architecture.input;
   BANYAN_RETURN_IF_ERROR(loader.Read({&input.fuse}, format, weights.fuse));
   BANYAN_RETURN_IF_ERROR(loader.Read(input.fuse_bias, weights.fuse_bias));
@@ -274,16 +279,24 @@ absl::StatusOr<TransformerWeights> LoadTransformerWeights(
   BANYAN_RETURN_IF_ERROR(loader.Read(input.vector_norm, weights.vector_norm));
   BANYAN_RETURN_IF_ERROR(loader.Read({&architecture.positions},
                                      WeightFormat::kF32, weights.positions));
-  for (const LayerSources& from : architecture.layers) {
-    BANYAN_ASSIGN_OR_RETURN(TransformerLayer layer,
-                            ReadLayer(loader, architecture, from, format));
-    weights.layers.push_back(std::move(layer));
+  for (std::size_t i = 0; i < architecture.layers.size(); ++i) {
+    if (resident != nullptr && resident->stream.KeepsLayer(i)) {
+      weights.layers.push_back(resident->weights.layers[i]);
+      continue;
+    }
+    BANYAN_ASSIGN_OR_RETURN(
+        TransformerLayer layer,
+        ReadLayer(loader, architecture, architecture.layers[i], format));
+    weights.layers.push_back(
+        std::make_shared<const TransformerLayer>(std::move(layer)));
   }
   BANYAN_RETURN_IF_ERROR(
       loader.Read(architecture.final_norm, weights.final_norm));
   BANYAN_RETURN_IF_ERROR(
       loader.Read(architecture.final_norm_bias, weights.final_norm_bias));
-  if (!architecture.tied_head) {
+  if (resident != nullptr) {
+    weights.own_head = resident->weights.own_head;
+  } else if (!architecture.tied_head) {
     BANYAN_RETURN_IF_ERROR(loader.Read({&architecture.head}, format, own));
     weights.own_head = own ? std::move(own) : borrowed.head;
   }

@@ -53,7 +53,7 @@ struct TransformerWeights {
   std::unique_ptr<Weight> positions;  // null with rotary positions
   std::unique_ptr<Weight> fuse;       // of a VectorInput
   RowVector fuse_bias, token_norm, vector_norm;
-  std::vector<TransformerLayer> layers;
+  std::vector<std::shared_ptr<const TransformerLayer>> layers;
   RowVector final_norm, final_norm_bias;
   std::shared_ptr<const Weight> own_head;  // null if the embedding is the head
 
@@ -85,13 +85,22 @@ absl::StatusOr<RowVector> LoadVector(const Checkpoint& checkpoint,
                                      const WeightSource& source,
                                      Backend& backend);
 
+// What a model whose layers are partly read from disk has in memory.
+struct ResidentWeights {
+  const TransformerWeights& weights;
+  const WeightStream& stream;
+};
+
 // Matrices become `format`; norms, biases and learnt positions stay 32-bit.
 // Each tensor's pages are given back once it is packed.
 // Embedding and head are `borrowed` where the checkpoint has none. Matrices of
-// `stream`, which is of the same checkpoint, stay in their file.
+// `stream`, which is of the same checkpoint, stay in their file. Embedding,
+// head and layers that `resident`, a model of the same checkpoint, has in
+// memory are shared with it.
 absl::StatusOr<TransformerWeights> LoadTransformerWeights(
     const Checkpoint& checkpoint, WeightFormat format, Backend& backend,
-    const BorrowedWeights& borrowed = {}, const WeightStream* stream = nullptr);
+    const BorrowedWeights& borrowed = {}, const WeightStream* stream = nullptr,
+    const ResidentWeights* resident = nullptr);
 
 }  // namespace banyan
 

@@ -202,14 +202,13 @@ absl::Status RunGenerate(const GenerateOptions& options) {
   BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
   MethodContext context = {.target = options.model.spec, .shelf = shelf};
   BANYAN_ASSIGN_OR_RETURN(context.sampling, SamplingEntries(options));
-  BANYAN_ASSIGN_OR_RETURN(const LoadedModel model, shelf.Open(context.target));
   BANYAN_ASSIGN_OR_RETURN(const LoadedMethod loaded,
                           OpenMethod(options.method, context));
   TokenInput input = options.prompt;
   if (input.chat == "") input.chat = loaded.chat_template;
   return GenerateAll({.options = options,
                       .input = input,
-                      .model = model,
+                      .model = loaded.target,
                       .loaded = loaded,
                       .clock = *context.clock},
                      seed);

@@ -47,7 +47,8 @@ struct Measured {
   std::string device;
   std::string backend;
   std::string weights;
-  PassWork token;  // of one token
+  PassWork token;               // of one token
+  std::size_t cache_bytes = 0;  // of a token in the KV cache
   std::vector<PassTiming> timings;
 };
 
@@ -133,6 +134,7 @@ JsonValue ToJson(const Options& options, const Measured& measured) {
           {"backend", measured.backend},
           {"bytes", measured.token.bytes},
           {"disk_bytes", measured.token.disk_bytes},
+          {"cache_bytes_per_token", measured.cache_bytes},
           {"free_rows", FreeRows(measured)},
           {"operations_per_token", measured.token.operations},
           {"timings", rows}};
@@ -168,6 +170,9 @@ void PrintHead(const Options& options, const Measured& measured) {
                     ? "\nlater readings were faster: something below this "
                       "program keeps the file in memory\n"
                     : "\n");
+  std::cout << absl::StreamFormat(
+      "beside the bound on memory: a KV cache of %.1f kB for each token\n",
+      static_cast<double>(measured.cache_bytes) / 1e3);
 }
 
 void PrintText(const Options& options, const Measured& measured) {
@@ -243,7 +248,8 @@ absl::Status Measure(const Options& options) {
       .weights = std::string(Name(facts.format)),
       .token = {.bytes = static_cast<double>(facts.streamed_bytes),
                 .disk_bytes = static_cast<double>(facts.disk_bytes),
-                .operations = facts.operations_per_token}};
+                .operations = facts.operations_per_token},
+      .cache_bytes = CacheBytesPerToken(model)};
   BANYAN_ASSIGN_OR_RETURN(measured.timings,
                           TimePasses(model, shelf.backend(), options.timing,
                                      clock, [&](int done, int all) {

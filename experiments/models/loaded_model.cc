@@ -14,6 +14,7 @@
 #include "core/base/dtype.h"
 #include "core/base/status_macros.h"
 #include "core/base/weight_format.h"
+#include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/model/model.h"
@@ -70,6 +71,16 @@ std::string GrownNote(const Model& model) {
                       absl::Utf8SafeCHexEscape(model.grown_from()), ")");
 }
 
+std::size_t CacheBytesPerToken(const Model& model) {
+  const auto* transformer = dynamic_cast<const Transformer*>(&model);
+  if (transformer == nullptr) return 0;
+  const Architecture& architecture = transformer->architecture();
+  const auto numbers =  // a key and a value
+      2 * static_cast<std::size_t>(architecture.kv_heads) *
+      static_cast<std::size_t>(architecture.head_dim);
+  return architecture.layers.size() * numbers * sizeof(float);
+}
+
 absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec) {
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
                           Checkpoint::Open(spec.directory));
@@ -77,7 +88,8 @@ absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec) {
 }
 
 absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
-                                      std::shared_ptr<Backend> backend) {
+                                      std::shared_ptr<Backend> backend,
+                                      const Model* resident) {
   LoadedModel loaded;
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
                           Checkpoint::Open(spec.directory));
@@ -89,7 +101,9 @@ absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
     if (!memory.ok())
       return absl::InvalidArgumentError(
           absl::StrCat("memory: ", memory.status().message()));
-    options.memory = static_cast<std::size_t>(*memory);
+    options.room = {.memory = static_cast<std::size_t>(*memory),
+                    .reserved = spec.reserved,
+                    .copies = FindFormat(spec.copies)};
   }
   absl::StatusOr<std::unique_ptr<Tokenizer>> tokenizer =
       Tokenizer::Load(spec.directory);
@@ -99,8 +113,10 @@ absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
   } else if (!absl::IsNotFound(tokenizer.status())) {
     return tokenizer.status();
   }
-  BANYAN_ASSIGN_OR_RETURN(loaded.model, Transformer::Load(*checkpoint, options,
-                                                          std::move(backend)));
+  BANYAN_ASSIGN_OR_RETURN(
+      loaded.model,
+      Transformer::Load(*checkpoint, options, std::move(backend), {},
+                        dynamic_cast<const Transformer*>(resident)));
   return loaded;
 }
 

@@ -2,6 +2,7 @@
 #ifndef BANYAN_EXPERIMENTS_MODELS_LOADED_MODEL_H_
 #define BANYAN_EXPERIMENTS_MODELS_LOADED_MODEL_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,15 +26,20 @@ struct LoadedModel {
 // after the model it names.
 std::string GrownNote(const Model& model);
 
+// What a session's KV cache takes for each token; 0 for models without layers.
+std::size_t CacheBytesPerToken(const Model& model);
+
 // The format that `spec` asks for, without reading the weights. Fails if it is
 // none of ModelSpec's, and as Checkpoint::Open.
 absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec);
 
 // Fails if the format is none of ModelSpec's, as Checkpoint::Open, Tokenizer's
 // Load and Transformer::Load do, and if the tokenizer has more tokens than the
-// model.
+// model. `resident` is null, or the model whose copy this is: what that has in
+// memory is shared if it reads layers from disk.
 absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
-                                      std::shared_ptr<Backend> backend);
+                                      std::shared_ptr<Backend> backend,
+                                      const Model* resident = nullptr);
 
 }  // namespace banyan
 

@@ -15,6 +15,7 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/ops/outline.h"
 #include "core/prob/sampling_rule.h"
 #include "core/tokenizer/chat_template.h"
 #include "decode/method.h"
@@ -82,7 +83,10 @@ class ModelAdder {
       spec.directory = context_.target.directory;
       spec.copy = true;
     }
-    const absl::StatusOr<LoadedModel> loaded = context_.shelf.Open(spec);
+    const absl::StatusOr<LoadedModel> loaded =
+        !spec.copy                  ? context_.shelf.Open(spec)
+        : context_.counts_no_copies ? target_
+                                    : context_.shelf.OpenCopy(spec, target_);
     if (!loaded.ok()) return place.Error(loaded.status().message());
     method_.bench->AddModel(entry.key, loaded->model, loaded->tokenizer);
     method_.models.push_back({.name = entry.key,
@@ -95,6 +99,26 @@ class ModelAdder {
   const MethodContext& context_;
   LoadedMethod& method_;
 };
+
+// The format of the target's copies among the models; empty: there are none.
+absl::StatusOr<std::string> CopiesIn(const Params& models) {
+  std::string copies;
+  if (models.kind() != Params::Kind::kMap) return copies;
+  for (const Params::Entry& entry : models.entries()) {
+    if (entry.value.kind() != Params::Kind::kMap) continue;
+    const Params* directory = entry.value.Find("directory");
+    if (directory == nullptr || directory->text() != kTarget) continue;
+    const Params* weights = entry.value.Find("weights");
+    const std::string format =
+        weights == nullptr ? std::string() : weights->text();
+    if (format.empty() || (!copies.empty() && copies != format))
+      return entry.value.Expected(
+          "one format of weights for all copies of a target whose memory is "
+          "bounded");
+    copies = format;
+  }
+  return copies;
+}
 
 // No model stands in the file for nothing.
 absl::Status CheckModelsAreUsed(const Params* models, const Workbench& bench) {
@@ -193,12 +217,38 @@ absl::Status CheckMethodFile(const Params& file,
   return errors.status();
 }
 
+absl::StatusOr<ModelSpec> LeaveRoom(const Params& file,
+                                    const MethodContext& context) {
+  ModelSpec spec = context.target;
+  const Params* const models = file.Find("models");
+  if (spec.memory.empty() || models == nullptr) return spec;
+  BANYAN_ASSIGN_OR_RETURN(spec.copies, CopiesIn(*models));
+  std::size_t bytes = 0;
+  ModelShelf shelf(OutlineOf(context.shelf.shared_backend(), &bytes));
+  const ModelSpec whole = {.directory = spec.directory,
+                           .weights = spec.weights};
+  if (!shelf.Open(whole).ok()) return spec;
+  const std::size_t of_target = bytes;
+  const absl::Status counted =
+      ReadMethodFile(file, {.target = whole,
+                            .shelf = shelf,
+                            .sampling = context.sampling,
+                            .clock = context.clock,
+                            .counts_no_copies = true})
+          .status();
+  if (counted.ok()) spec.reserved = bytes - of_target;
+  return spec;
+}
+
 absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
                                             const MethodContext& context) {
   Errors errors;
   Stated stated = ReadStated(file, context.sampling, errors);
   const MethodSections& sections = stated.sections;
-  const absl::StatusOr<LoadedModel> target = context.shelf.Open(context.target);
+  const absl::StatusOr<ModelSpec> spec = LeaveRoom(file, context);
+  errors.Add(spec.status());
+  if (!spec.ok()) return errors.status();
+  const absl::StatusOr<LoadedModel> target = context.shelf.Open(*spec);
   errors.Add(target.status());
   if (!target.ok()) return errors.status();
   errors.Add(CheckFits(stated.rule, FindBanned(sections, context.sampling),
@@ -206,8 +256,8 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
   LoadedMethod loaded;
   loaded.chat_template = stated.chat_template;
   loaded.policy_files = stated.policy_files;
-  loaded.target = target->model;
-  loaded.bench = std::make_unique<Workbench>(loaded.target, stated.rule,
+  loaded.target = *target;
+  loaded.bench = std::make_unique<Workbench>(target->model, stated.rule,
                                              context.shelf.assets());
   loaded.bench->SetTokenizer(target->tokenizer);
   const absl::Status added =
@@ -229,7 +279,7 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
   }
   BANYAN_RETURN_IF_ERROR(CheckModelsAreUsed(stated.models, *loaded.bench));
   BANYAN_ASSIGN_OR_RETURN(loaded.decoder,
-                          MakeDecoder(sections, *loaded.target,
+                          MakeDecoder(sections, *loaded.target.model,
                                       std::move(stated.method), context.clock));
   return loaded;
 }

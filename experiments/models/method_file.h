@@ -26,6 +26,9 @@ struct MethodContext {
   // Keys of `sampling` that override the file's; FromParams checks them.
   std::vector<Params::Entry> sampling = {};
   std::shared_ptr<const Clock> clock = std::make_shared<SteadyClock>();
+  // The target stands for its copies in other formats: of weights that are only
+  // counted.
+  bool counts_no_copies = false;
 };
 
 // A name of the file's `models`.
@@ -41,7 +44,8 @@ struct LoadedMethod {
   // How chats are written for the target; empty: as the target's own directory
   // says. Methods do not look at it.
   std::string chat_template;
-  std::shared_ptr<const Model> target;
+  // If its memory is bounded, with what the method's own weights leave of it.
+  LoadedModel target;
   std::vector<MethodModel> models;
   std::vector<std::string> policy_files;  // that its policies were read from
   std::unique_ptr<Workbench> bench;
@@ -52,6 +56,12 @@ struct LoadedMethod {
 // what is wrong with several sections is told together.
 absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
                                             const MethodContext& context);
+
+// The target's spec, with what the method's own weights take of its memory if
+// that is bounded. They are counted by opening all without weights; what is
+// wrong with them is told by ReadMethodFile.
+absl::StatusOr<ModelSpec> LeaveRoom(const Params& file,
+                                    const MethodContext& context);
 
 // What can be known to be wrong with a method file before a model is opened.
 absl::Status CheckMethodFile(const Params& file,

@@ -15,16 +15,26 @@
 namespace banyan {
 
 absl::StatusOr<LoadedModel> ModelShelf::Open(const ModelSpec& spec) {
+  return Load(spec, nullptr);
+}
+
+absl::StatusOr<LoadedModel> ModelShelf::OpenCopy(const ModelSpec& spec,
+                                                 const LoadedModel& target) {
+  return Load(spec,
+              target.model->facts().disk_bytes > 0 ? target.model : nullptr);
+}
+
+absl::StatusOr<LoadedModel> ModelShelf::Load(
+    const ModelSpec& spec, std::shared_ptr<const Model> resident) {
   if (!IsModelFile(spec.directory))
     BANYAN_RETURN_IF_ERROR(RequireDirectory("model", spec.directory));
   BANYAN_ASSIGN_OR_RETURN(const WeightFormat format, ResolveFormat(spec));
-  const ModelSpec plain = {.directory = spec.directory,
-                           .weights = std::string(Name(format)),
-                           .memory = spec.memory,
-                           .copy = spec.copy};
+  ModelSpec plain = spec;
+  plain.weights = std::string(Name(format));
   const auto load =
       [&]() -> absl::StatusOr<std::shared_ptr<const LoadedModel>> {
-    BANYAN_ASSIGN_OR_RETURN(LoadedModel loaded, LoadModel(plain, backend_));
+    BANYAN_ASSIGN_OR_RETURN(LoadedModel loaded,
+                            LoadModel(plain, backend_, resident.get()));
     for (const std::string& warning : loaded.warnings)
       if (warned_.insert(warning).second) warn_(warning);
     return std::make_shared<LoadedModel>(std::move(loaded));
@@ -33,7 +43,9 @@ absl::StatusOr<LoadedModel> ModelShelf::Open(const ModelSpec& spec) {
       const std::shared_ptr<const LoadedModel> loaded,
       assets_->Open<LoadedModel>(
           {.path = plain.directory,
-           .about = absl::StrCat(plain.weights, " ", plain.memory)},
+           .about = absl::StrCat(plain.weights, " ", plain.memory, " ",
+                                 plain.reserved, " ", plain.copies),
+           .owner = resident},
           load));
   return *loaded;
 }

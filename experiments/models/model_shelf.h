@@ -34,12 +34,20 @@ class ModelShelf {
   // same format, asked for by name or by `auto`. Fails as LoadModel, or with
   // NotFound if there is no such directory.
   absl::StatusOr<LoadedModel> Open(const ModelSpec& spec);
+  // The same of a copy of `target`, of which it shares what that has in memory
+  // if that reads layers from disk.
+  absl::StatusOr<LoadedModel> OpenCopy(const ModelSpec& spec,
+                                       const LoadedModel& target);
 
   Backend& backend() const { return *backend_; }
+  const std::shared_ptr<Backend>& shared_backend() const { return backend_; }
   // What the methods on these models share.
   const std::shared_ptr<Assets>& assets() const { return assets_; }
 
  private:
+  absl::StatusOr<LoadedModel> Load(const ModelSpec& spec,
+                                   std::shared_ptr<const Model> resident);
+
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<Assets> assets_;
   Warn warn_;

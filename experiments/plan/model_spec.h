@@ -2,6 +2,7 @@
 #ifndef BANYAN_EXPERIMENTS_PLAN_MODEL_SPEC_H_
 #define BANYAN_EXPERIMENTS_PLAN_MODEL_SPEC_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -17,6 +18,10 @@ struct ModelSpec {
   // Of a packed model, what its weights may take ("1.5GB"): layers that have no
   // room are read from its file in every pass. Empty: all are in memory.
   std::string memory = {};
+  // Of `memory`, what drafters take, in bytes; and the format of the copies
+  // that a method has of layers which are read from disk, empty without copies.
+  std::size_t reserved = 0;
+  std::string copies = {};
   // A packed target's own drafter, which may have another format.
   bool copy = false;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <utility>
@@ -38,8 +39,14 @@ class Passes {
   absl::StatusOr<double> Seconds(const Model& model, double tokens) {
     const ModelFacts facts = model.facts();
     BANYAN_ASSIGN_OR_RETURN(const Limits limits, LimitsFor(facts));
-    return std::max(static_cast<double>(facts.streamed_bytes) / limits.first,
-                    tokens * facts.operations_per_token / limits.second);
+    double seconds =
+        std::max(static_cast<double>(facts.streamed_bytes) / limits.first,
+                 tokens * facts.operations_per_token / limits.second);
+    if (facts.disk_bytes > 0) {
+      BANYAN_ASSIGN_OR_RETURN(const double disk, DiskBandwidth(model));
+      seconds = std::max(seconds, static_cast<double>(facts.disk_bytes) / disk);
+    }
+    return seconds;
   }
 
  private:
@@ -61,9 +68,20 @@ class Passes {
     return limits;
   }
 
+  // Bytes a second, of the first such model: all lie on one disk.
+  absl::StatusOr<double> DiskBandwidth(const Model& model) {
+    if (disk_ > 0) return disk_;
+    const std::int64_t start = clock_.NowNs();
+    BANYAN_ASSIGN_OR_RETURN(const std::uint64_t bytes, model.ReadFromDisk());
+    disk_ = static_cast<double>(bytes) * 1e9 /
+            static_cast<double>(clock_.NowNs() - start);
+    return disk_;
+  }
+
   Backend& backend_;
   const Clock& clock_;
   std::map<std::pair<std::size_t, WeightFormat>, Limits> limits_;
+  double disk_ = 0;  // 0: not known yet
 };
 
 // The models that draft, in no order: a method does not say which trunk is

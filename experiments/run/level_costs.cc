@@ -42,8 +42,9 @@ absl::StatusOr<std::vector<LevelCost>> TryLevels(PreparedRun& run) {
   if (run.prompts.empty()) return costs;
   std::vector<records::PromptRecord> tried;
   for (PreparedCell& cell : run.cells) {
+    BANYAN_ASSIGN_OR_RETURN(OpenCell open, OpenCell::Of(cell));
     BANYAN_ASSIGN_OR_RETURN(records::PromptRecord record,
-                            Tried(cell, run.prompts.front()));
+                            Tried(*open, run.prompts.front()));
     tried.push_back(std::move(record));
   }
   BANYAN_ASSIGN_OR_RETURN(const MetricRow* metric, FindMetric("drafter_cost"));

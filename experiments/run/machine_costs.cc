@@ -170,7 +170,10 @@ absl::StatusOr<MachineCosts> MeasureCosts(
   MachineCosts costs;
   for (const ModelSpec& target : plan.targets) {
     tell(absl::StrCat("passes of ", FolderName(target.directory)));
-    BANYAN_ASSIGN_OR_RETURN(const LoadedModel loaded, shelf.Open(target));
+    // A target of bounded memory leaves the memory to the next.
+    ModelShelf own(shelf.shared_backend());
+    BANYAN_ASSIGN_OR_RETURN(const LoadedModel loaded,
+                            (target.memory.empty() ? shelf : own).Open(target));
     BANYAN_ASSIGN_OR_RETURN(
         PassCosts passes,
         CostsOfPasses(*loaded.model, shelf, plan.rows, outline, *clock));
@@ -197,7 +200,8 @@ absl::StatusOr<MachineCosts> MeasureCosts(
     level.draws = std::string(
         Name(cell.method.decoder->method().trunks.front().draw_kind));
     if (outline) continue;
-    BANYAN_ASSIGN_OR_RETURN(level.ms, TimeLevel(cell, run.prompts, passes));
+    BANYAN_ASSIGN_OR_RETURN(OpenCell open, OpenCell::Of(cell));
+    BANYAN_ASSIGN_OR_RETURN(level.ms, TimeLevel(*open, run.prompts, passes));
   }
   return costs;
 }

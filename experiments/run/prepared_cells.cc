@@ -11,6 +11,8 @@
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/model/model.h"
+#include "core/ops/backend.h"
+#include "core/ops/outline.h"
 #include "core/tokenizer/chat_template.h"
 #include "decode/method.h"
 #include "experiments/models/loaded_model.h"
@@ -55,7 +57,7 @@ absl::StatusOr<PreparedCell> PrepareCell(
     BANYAN_ASSIGN_OR_RETURN(prepared.method,
                             ReadMethodFile(cell.section, context));
   }
-  BANYAN_ASSIGN_OR_RETURN(prepared.target, shelf.Open(cell.target));
+  prepared.target = prepared.method.target;
   BANYAN_ASSIGN_OR_RETURN(prepared.chat, ReadChat(chat, prepared.target));
   prepared.method.decoder->KeepFacts();
   prepared.stop.max_new_tokens = cell.max_new_tokens;
@@ -65,6 +67,30 @@ absl::StatusOr<PreparedCell> PrepareCell(
   prepared.batch = cell.batch;
   prepared.description = DescribeCell(cell, prepared, *shelf.assets());
   return prepared;
+}
+
+absl::StatusOr<PreparedCell> PrepareInTurn(
+    const ExperimentCell& cell, const std::string& chat, ModelShelf& shelf,
+    const std::shared_ptr<const Clock>& clock) {
+  const std::shared_ptr<Backend> backend = shelf.shared_backend();
+  ModelShelf outline(OutlineOf(backend));
+  BANYAN_ASSIGN_OR_RETURN(PreparedCell prepared,
+                          PrepareCell(cell, chat, outline, clock));
+  prepared.open = [cell, chat, backend, clock] {
+    ModelShelf own(backend);
+    return PrepareCell(cell, chat, own, clock);
+  };
+  return prepared;
+}
+
+absl::StatusOr<OpenCell> OpenCell::Of(PreparedCell& cell) {
+  OpenCell open;
+  open.prepared_ = &cell;
+  if (cell.open) {
+    BANYAN_ASSIGN_OR_RETURN(PreparedCell opened, cell.open());
+    open.opened_ = std::make_unique<PreparedCell>(std::move(opened));
+  }
+  return open;
 }
 
 }  // namespace banyan

@@ -2,6 +2,7 @@
 #ifndef BANYAN_EXPERIMENTS_RUN_PREPARED_CELLS_H_
 #define BANYAN_EXPERIMENTS_RUN_PREPARED_CELLS_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,11 +27,35 @@ struct PreparedCell {
   StopRule stop;
   bool carries_state = false;  // some drafter's, from prompt to prompt
   int batch = 1;               // prompts decoded at a time
+  // Null, or what opens the cell with its weights for a turn, where this one
+  // has none: several cells whose memory is bounded are in memory one at a
+  // time.
+  std::function<absl::StatusOr<PreparedCell>()> open = nullptr;
+};
+
+// A cell that can decode: the one that was prepared, or one that is open as
+// long as this.
+class OpenCell {
+ public:
+  static absl::StatusOr<OpenCell> Of(PreparedCell& cell);
+
+  PreparedCell& operator*() { return opened_ ? *opened_ : *prepared_; }
+  // Whether it was opened for this turn, and knows of no prompt before.
+  bool is_new() const { return opened_ != nullptr; }
+
+ private:
+  PreparedCell* prepared_ = nullptr;
+  std::unique_ptr<PreparedCell> opened_;
 };
 
 // Opens its models and builds its method. `chat` is the workload's. Fails as a
 // method file does.
 absl::StatusOr<PreparedCell> PrepareCell(
+    const ExperimentCell& cell, const std::string& chat, ModelShelf& shelf,
+    const std::shared_ptr<const Clock>& clock);
+
+// The same without weights, which `open` opens.
+absl::StatusOr<PreparedCell> PrepareInTurn(
     const ExperimentCell& cell, const std::string& chat, ModelShelf& shelf,
     const std::shared_ptr<const Clock>& clock);
 

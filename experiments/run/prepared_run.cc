@@ -67,8 +67,13 @@ absl::StatusOr<PreparedRun> PrepareRun(
         errors.Add(CheckMethodFile(cell.section, cell.sampling));
       continue;
     }
+    // A bound on memory is one for the process.
+    const auto prepare =
+        cell.target.memory.empty() || experiment.cells.size() == 1
+            ? PrepareCell
+            : PrepareInTurn;
     absl::StatusOr<PreparedCell> prepared =
-        PrepareCell(cell, experiment.workload.chat, shelf, clock);
+        prepare(cell, experiment.workload.chat, shelf, clock);
     if (prepared.ok())
       run.cells.push_back(*std::move(prepared));
     else

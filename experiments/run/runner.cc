@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -56,7 +57,7 @@ absl::Status WarmUp(const RunTask& task, const Share& share) {
   const PreparedPrompt& prompt = task.run.prompts.front();
   for (std::size_t i = 0; i < task.run.cells.size(); ++i) {
     PreparedCell& cell = task.run.cells[i];
-    if (cell.carries_state || !share.HasCell(i)) continue;
+    if (cell.carries_state || cell.open || !share.HasCell(i)) continue;
     StopRule stop = cell.stop;
     stop.max_new_tokens = std::min(kWarmTokens, stop.max_new_tokens);
     const auto warm =
@@ -202,9 +203,12 @@ class Run {
         done_.count(key) > 0 || !IsWanted(index, turn.unit, turn.number);
     std::vector<records::PromptRecord> records;
     if (!is_known) {
-      BANYAN_ASSIGN_OR_RETURN(records, DecodeAsked(cell, asked, cell.stop));
-    } else if (cell.carries_state) {
-      BANYAN_RETURN_IF_ERROR(TakeOverAll(index, asked));
+      BANYAN_ASSIGN_OR_RETURN(OpenCell open, OpenCell::Of(cell));
+      if (open.is_new() && cell.carries_state)
+        BANYAN_RETURN_IF_ERROR(TakeOverBefore(turn.unit, index, *open));
+      BANYAN_ASSIGN_OR_RETURN(records, DecodeAsked(*open, asked, cell.stop));
+    } else if (cell.carries_state && !cell.open) {
+      BANYAN_RETURN_IF_ERROR(TakeOverUnit(turn.unit, turn.number, index, cell));
     }
     if (cell.chat.has_value()) {
       BANYAN_ASSIGN_OR_RETURN(
@@ -215,12 +219,25 @@ class Run {
     return is_known ? absl::OkStatus() : Write(turn, index, records);
   }
 
-  absl::Status TakeOverAll(std::size_t index, const std::vector<Asked>& asked) {
-    for (const Asked& one : asked) {
+  absl::Status TakeOverUnit(std::size_t unit, int turn, std::size_t index,
+                            PreparedCell& cell) const {
+    for (std::size_t place : units_[unit]) {
       const Key key = {static_cast<std::uint32_t>(index),
-                       static_cast<std::uint32_t>(one.number)};
-      BANYAN_RETURN_IF_ERROR(TakeOver(task_.run.cells[index], *Find(key)));
+                       static_cast<std::uint32_t>(NumberAt(place, turn))};
+      BANYAN_RETURN_IF_ERROR(TakeOver(cell, *Find(key)));
     }
+    return absl::OkStatus();
+  }
+
+  // What the cell's earlier turns taught it, those of `unit` too that are
+  // known.
+  absl::Status TakeOverBefore(std::size_t unit, std::size_t index,
+                              PreparedCell& cell) const {
+    for (std::size_t before = 0; before <= unit; ++before)
+      for (int turn = 0; turn < PromptAt(units_[before].front()).turns();
+           ++turn)
+        if (Find(KeyAt(index, before, turn)) != nullptr)
+          BANYAN_RETURN_IF_ERROR(TakeOverUnit(before, turn, index, cell));
     return absl::OkStatus();
   }
 
@@ -236,6 +253,11 @@ class Run {
       if (batch > 0)
         record.set_batch_prompts(static_cast<std::uint32_t>(records.size()));
       BANYAN_RETURN_IF_ERROR(task_.file.writer->Append(record));
+      const PreparedCell& cell = task_.run.cells[index];
+      if (cell.carries_state && cell.open) {
+        written_.push_back(record);
+        done_[{record.cell(), record.prompt()}] = &written_.back();
+      }
       sink_(record, static_cast<int>(++count_), static_cast<int>(all_));
     }
     return absl::OkStatus();
@@ -247,6 +269,9 @@ class Run {
   std::vector<std::vector<std::size_t>> units_;
   Known done_;       // in the run's own file
   Known elsewhere_;  // in files of other machines
+  // Of cells that are opened anew for each turn and learn from the turns
+  // before.
+  std::list<records::PromptRecord> written_;
   std::size_t count_ = 0;
   std::size_t all_ = 0;
 };

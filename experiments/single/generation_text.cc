@@ -139,9 +139,11 @@ std::string Summary(const Generation& generation,
                             static_cast<double>(facts.device_peak_bytes) / 1e6),
       facts.disk_bytes == 0
           ? ""
-          : absl::StrFormat("; %.1f MB of the weights are read from disk in "
-                            "every pass",
-                            static_cast<double>(facts.disk_bytes) / 1e6));
+          : absl::StrFormat(
+                "; %.1f MB of the weights are read from disk in every pass; "
+                "beside the bound a KV cache of %.1f kB for each token",
+                static_cast<double>(facts.disk_bytes) / 1e6,
+                static_cast<double>(CacheBytesPerToken(setting.target)) / 1e3));
 }
 
 }  // namespace banyan

@@ -14,8 +14,11 @@
 #include "core/base/check.h"
 #include "core/base/params.h"
 #include "core/base/token.h"
+#include "core/base/weight_format.h"
+#include "core/checkpoint/checkpoint.h"
 #include "core/ops/backend.h"
 #include "core/random/seeded_source.h"
+#include "core/transformer/weight_stream.h"
 #include "decode/batch_decoder.h"
 #include "decode/commit.h"
 #include "decode/decoder.h"
@@ -108,20 +111,30 @@ std::vector<Prompt> PromptsFor(const std::string& preset, int count) {
 }
 
 PresetBench::PresetBench(std::shared_ptr<Backend> backend, std::string target,
-                         std::vector<Prompt> prompts, int tokens,
-                         std::string memory)
+                         std::vector<Prompt> prompts, int tokens, bool streamed)
     : shelf_(std::move(backend)),
       target_(std::move(target)),
-      memory_(std::move(memory)),
+      streamed_(streamed),
       prompts_(std::move(prompts)),
       stop_({.max_new_tokens = tokens}) {}
 
 LoadedMethod PresetBench::Open(const Params& file, const std::string& weights,
                                const std::string& temperature) {
-  auto method = ReadMethodFile(
-      file, {.target = {target_, weights, memory_},
-             .shelf = shelf_,
-             .sampling = {{"temperature", {}, Params::Scalar(temperature)}}});
+  MethodContext context = {
+      .target = {target_, weights},
+      .shelf = shelf_,
+      .sampling = {{"temperature", {}, Params::Scalar(temperature)}}};
+  if (streamed_) {
+    context.target.memory = "1";
+    const auto spec = LeaveRoom(file, context);
+    Check(spec.ok(), spec.status().message());
+    const auto checkpoint = Checkpoint::Open(target_);
+    Check(checkpoint.ok(), checkpoint.status().message());
+    context.target.memory = absl::StrCat(WeightStream::LeastMemory(
+        **checkpoint,
+        {.reserved = spec->reserved, .copies = FindFormat(spec->copies)}));
+  }
+  auto method = ReadMethodFile(file, context);
   Check(method.ok(), method.status().message());
   return *std::move(method);
 }

@@ -28,9 +28,10 @@ std::vector<Prompt> PromptsFor(const std::string& preset, int count);
 // Failures end the program.
 class PresetBench {
  public:
-  // `memory` is the target's (ModelSpec).
+  // `streamed`: the target, a packed model, gets the least memory that works,
+  // so that all of its layers are read from disk.
   PresetBench(std::shared_ptr<Backend> backend, std::string target,
-              std::vector<Prompt> prompts, int tokens, std::string memory = "");
+              std::vector<Prompt> prompts, int tokens, bool streamed = false);
 
   LoadedMethod Open(const Params& file, const std::string& weights,
                     const std::string& temperature = "0");
@@ -57,7 +58,7 @@ class PresetBench {
  private:
   ModelShelf shelf_;
   std::string target_;
-  std::string memory_;
+  bool streamed_;
   std::vector<Prompt> prompts_;
   StopRule stop_;
 };

@@ -89,7 +89,7 @@ TEST(PreparedRun, GivesEveryCellABaselineLikeItselfInAllElse) {
     const PreparedCell& plain = run->cells[cell.description.baseline()];
     EXPECT_EQ(plain.description.method(), kPlainMethod);
     EXPECT_TRUE(plain.method.decoder->method().trunks.empty());
-    EXPECT_EQ(plain.method.target, cell.method.target);
+    EXPECT_EQ(plain.method.target.model, cell.method.target.model);
     EXPECT_EQ(plain.description.seed(), cell.description.seed());
     EXPECT_EQ(plain.stop.max_new_tokens, cell.stop.max_new_tokens);
     EXPECT_EQ(plain.stop.end_of_text, cell.stop.end_of_text);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,9 +25,11 @@
 #include "core/checkpoint/checkpoint.h"
 #include "core/model/model.h"
 #include "core/ops/devices.h"
+#include "core/ops/weight.h"
 #include "core/pack/pack_file.h"
 #include "core/transformer/transformer.h"
 #include "core/transformer/weight_stream.h"
+#include "core/transformer/weights.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/core/transformer/made_model.h"
 #include "tests/experiments/tools/growing.h"
@@ -125,7 +128,7 @@ TEST_P(EveryFamily, ComputesTheSameFromAPackWhateverIsInMemory) {
     for (std::size_t memory = least; memory < all;
          memory += (all - least) / 15) {
       const auto part =
-          Load(packed.path(), {.format = format, .memory = memory});
+          Load(packed.path(), {.format = format, .room = {.memory = memory}});
       ASSERT_TRUE(part.ok()) << part.status();
       EXPECT_EQ(*expected, *Logits(**part)) << Name(format) << " in " << memory;
       streamed += (*part)->stream() != nullptr ? 1 : 0;
@@ -148,7 +151,8 @@ TEST_P(EveryFamily, ComputesTheSameOnEveryInstructionSet) {
                                    .instruction_set = set};
     const auto expected = Logits(*LoadGolden(GetParam(), Cpu(options), format));
     const auto model =
-        Load(packed.path(), {.format = format, .memory = least}, Cpu(options));
+        Load(packed.path(), {.format = format, .room = {.memory = least}},
+             Cpu(options));
     ASSERT_TRUE(model.ok()) << model.status();
     EXPECT_EQ(*expected, *Logits(**model)) << set;
     ++sets;
@@ -175,7 +179,8 @@ TEST_P(EveryFamily, OtherDevicesReadItWholeOrSayWhyNot) {
       // And never in part.
       const absl::Status bounded =
           Load(packed.path(),
-               {.format = format, .memory = LeastMemory(packed.path())},
+               {.format = format,
+                .room = {.memory = LeastMemory(packed.path())}},
                *backend)
               .status();
       EXPECT_THAT(std::string(bounded.message()),
@@ -204,7 +209,8 @@ TEST(Pack, MatricesOfManyExtentsAreReadInOrder) {
     const auto expected = Logits(*made.Load(Cpu(), format));
     const std::size_t least = LeastMemory(path);
     for (const std::size_t memory : {least, least + (std::size_t{3} << 20)}) {
-      const auto model = Load(path, {.format = format, .memory = memory});
+      const auto model =
+          Load(path, {.format = format, .room = {.memory = memory}});
       ASSERT_TRUE(model.ok()) << model.status();
       ASSERT_NE(nullptr, (*model)->stream());
       for (int again = 0; again < 2; ++again)
@@ -217,7 +223,8 @@ TEST(Pack, TooLittleMemoryIsRefusedWithTheLeastThatWorks) {
   const Packed packed("llama", WeightFormat::kBf16);
   const std::size_t least = LeastMemory(packed.path());
   const absl::Status status =
-      Load(packed.path(), {.format = WeightFormat::kBf16, .memory = least - 1})
+      Load(packed.path(),
+           {.format = WeightFormat::kBf16, .room = {.memory = least - 1}})
           .status();
   EXPECT_EQ(absl::StatusCode::kResourceExhausted, status.code());
   EXPECT_THAT(
@@ -228,16 +235,98 @@ TEST(Pack, TooLittleMemoryIsRefusedWithTheLeastThatWorks) {
 
 TEST(Pack, MemoryIsBoundedOfPackedModelsOfTheFormatAlone) {
   EXPECT_THAT(
-      std::string(
-          Load(GoldenFolder("llama"), {.memory = 1 << 20}).status().message()),
+      std::string(Load(GoldenFolder("llama"), {.room = {.memory = 1 << 20}})
+                      .status()
+                      .message()),
       HasSubstr("expected a packed model"));
   const Packed packed("llama", WeightFormat::kBf16);
   EXPECT_THAT(
-      std::string(
-          Load(packed.path(), {.format = WeightFormat::kQ8, .memory = 1 << 20})
-              .status()
-              .message()),
+      std::string(Load(packed.path(), {.format = WeightFormat::kQ8,
+                                       .room = {.memory = 1 << 20}})
+                      .status()
+                      .message()),
       HasSubstr("expected weights in bf16, as they were packed, found q8"));
+}
+
+// The bytes that a model and its copy have in memory, each weight once.
+std::size_t InMemory(const Transformer& model, const Transformer& copy) {
+  std::size_t bytes = model.stream()->ring_bytes();
+  bytes += model.weights().embedding->bytes();
+  if (model.weights().own_head != nullptr)
+    bytes += model.weights().own_head->bytes();
+  for (const TransformerWeights* weights : {&model.weights(), &copy.weights()})
+    for (std::size_t i = 0; i < weights->layers.size(); ++i) {
+      const bool shared = model.stream()->KeepsLayer(i);
+      if (shared != (weights == &model.weights())) continue;
+      const TransformerLayer& layer = *weights->layers[i];
+      for (const Weight* weight :
+           {layer.query_key_value.get(), layer.output.get(),
+            layer.gate_up.get(), layer.down.get()})
+        bytes += weight->bytes();
+    }
+  return bytes;
+}
+
+// A copy has its own weights where the model reads from disk, and the model's
+// everywhere else.
+TEST(Pack, ACopySharesWhatIsInMemory) {
+  const Packed packed("llama", WeightFormat::kBf16);
+  const std::unique_ptr<Checkpoint> checkpoint = MustOpen(packed.path());
+  const std::shared_ptr<Backend> backend = Cpu();
+  WeightRoom room = {.copies = WeightFormat::kQ8};
+  const std::size_t least = WeightStream::LeastMemory(*checkpoint, room);
+  const auto all =
+      static_cast<std::size_t>(std::filesystem::file_size(packed.path()));
+  const auto expected =
+      Logits(**Load(packed.path(), {.format = WeightFormat::kBf16}));
+  const auto in_q8 = Logits(*LoadGolden("llama", backend, WeightFormat::kQ8));
+  std::set<int> resident;
+  for (room.memory = least; room.memory < all; room.memory += all / 16) {
+    const auto model = Transformer::Load(
+        *checkpoint, {.format = WeightFormat::kBf16, .room = room}, backend);
+    ASSERT_TRUE(model.ok()) << model.status();
+    const auto copy = Transformer::Load(
+        *checkpoint, {.format = WeightFormat::kQ8}, backend, {}, model->get());
+    ASSERT_TRUE(copy.ok()) << copy.status();
+    EXPECT_EQ((*copy)->stream(), nullptr);
+    EXPECT_LE(InMemory(**model, **copy), room.memory);
+    EXPECT_EQ((*copy)->weights().embedding, (*model)->weights().embedding);
+    const int stays = (*model)->stream()->resident_layers();
+    resident.insert(stays);
+    EXPECT_LT(stays, (*model)->layers());
+    for (int layer = 0; layer < (*model)->layers(); ++layer) {
+      const auto i = static_cast<std::size_t>(layer);
+      EXPECT_EQ((*copy)->weights().layers[i] == (*model)->weights().layers[i],
+                layer < stays);
+    }
+    EXPECT_EQ(*expected, *Logits(**model));
+    // It is neither the model nor, for its embedding, the model in q8.
+    const auto found = Logits(**copy);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_NE(*expected, *found);
+    EXPECT_NE(*in_q8, *found);
+  }
+  EXPECT_GT(resident.size(), 1U);
+}
+
+TEST(Pack, RoomForDraftersIsTakenFromTheLayers) {
+  const Packed packed("llama", WeightFormat::kBf16);
+  const std::unique_ptr<Checkpoint> checkpoint = MustOpen(packed.path());
+  const std::size_t least = WeightStream::LeastMemory(*checkpoint);
+  constexpr std::size_t kReserved = 123'456'789;
+  EXPECT_EQ(WeightStream::LeastMemory(*checkpoint, {.reserved = kReserved}),
+            least + kReserved);
+  const WeightRoom room = {.memory = least, .reserved = kReserved};
+  EXPECT_THAT(
+      std::string(WeightStream::Open(*checkpoint, room).status().message()),
+      AllOf(HasSubstr("expected memory of at least 12"),
+            HasSubstr("123.5 MB of drafters, and two buffers")));
+  const auto with = WeightStream::Open(
+      *checkpoint, {.memory = least + kReserved, .reserved = kReserved});
+  const auto without = WeightStream::Open(*checkpoint, {.memory = least});
+  ASSERT_TRUE(with.ok() && without.ok());
+  EXPECT_EQ((*with)->resident_layers(), (*without)->resident_layers());
+  EXPECT_EQ((*with)->ring_bytes(), (*without)->ring_bytes());
 }
 
 TEST(Pack, AnyDamageIsToldOrChangesNothing) {
@@ -253,8 +342,8 @@ TEST(Pack, AnyDamageIsToldOrChangesNothing) {
     bad[at] = static_cast<char>(bad[at] ^ 16);
     packed.Write(bad);
     for (const std::size_t memory : {std::size_t{0}, least}) {
-      const auto damaged = Load(
-          packed.path(), {.format = WeightFormat::kBf16, .memory = memory});
+      const auto damaged = Load(packed.path(), {.format = WeightFormat::kBf16,
+                                                .room = {.memory = memory}});
       absl::Status status = damaged.status();
       if (status.ok()) {
         const auto logits = Logits(**damaged);
