@@ -133,7 +133,7 @@ class SlurmTest(unittest.TestCase):
                 (["--shards", "0"], "--shards: expected 1 or more"),
                 (["--threads", "0"], "--threads: expected 1 or more"),
                 (["--tasks", "4"], "numbers from 0 to 3"),
-                (["--tasks", "2-1"], "numbers from 0 to 3"),
+                (["--tasks", "0,2-1"], "numbers from 0 to 3"),
                 (["--tasks", ""], "numbers from 0 to 3"),
                 (["--array=0-7"], "--array is set by scripts/slurm"),
                 (["--no-requeue"], "--no-requeue is set by scripts/slurm"),
@@ -378,6 +378,17 @@ class SlurmTest(unittest.TestCase):
         self.assertEqual(code, 1, log)
         self.assertIn(line, log)
         self.assertEqual(list(self.out.glob("*.banyan")), [])
+
+    def test_every_folder_has_a_mark_of_its_own(self):
+        self.submitted()
+        mark = self.out / "slurm/submission"
+        first = mark.read_text()
+        self.submitted("--tasks", "1")
+        self.assertEqual(mark.read_text(), first)
+        # The same experiment on the disk of another node is not this folder.
+        mark.unlink()
+        self.submitted()
+        self.assertNotEqual(mark.read_text(), first)
 
     def test_the_first_task_measures_the_costs_and_others_wait(self):
         self.check(measured=True)
