@@ -19,11 +19,19 @@ def timeless(value):
 
 
 def records(program, folder):
-    """Every record of a folder, sorted: one that is lost or doubled shows."""
+    """Every record of a folder, sorted: one that is lost or doubled shows. Plain decoding
+    is recorded by every shard that compares cells with it, and listed once."""
     done = subprocess.run([program, "export", folder, "--format", "jsonl"], check=True,
                           capture_output=True, text=True)
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    return sorted(json.dumps(timeless(one), sort_keys=True) for one in found)
+    plain, others = set(), []
+    for line in done.stdout.splitlines():
+        record = json.loads(line)
+        text = json.dumps(timeless(record), sort_keys=True)
+        if record["baseline"] is None:
+            plain.add(text)
+        else:
+            others.append(text)
+    return sorted(plain) + sorted(others)
 
 
 class Submitted:

@@ -19,6 +19,8 @@ from shards import PROJECT, Submitted  # noqa: E402
 PROGRAM = sys.argv.pop(1)
 FILE = PROJECT / "configs/hello.yaml"
 SETTINGS = ["workload.prompts=96", "limits.max_new_tokens=64"]
+# A cell that carries state from prompt to prompt.
+CARRIES = f"methods.chain.preset={PROJECT}/configs/methods/suffix_warm.yaml"
 
 
 class ClusterTest(unittest.TestCase):
@@ -47,8 +49,8 @@ class ClusterTest(unittest.TestCase):
 
     def test_killed_tasks_and_nodes_lose_nothing(self):
         with cluster.Cluster() as slurm:
-            run = Submitted(slurm, PROGRAM, FILE, SETTINGS, 8)
-            run.submit()
+            run = Submitted(slurm, PROGRAM, FILE, [*SETTINGS, CARRIES], 8)
+            self.assertIn("whole, in one task: chain (it carries state", run.submit())
 
             killed = self.wait_for_shard(slurm, run, "n1")
             programs = slurm.processes(f"--shard\0{killed}/8\0")
@@ -135,7 +137,7 @@ class ClusterTest(unittest.TestCase):
                 line = line.replace(words, str(mine))
             for _ in range(2):
                 subprocess.run(["bash", "-c", line], check=True, cwd=slurm.folder,
-                               env=slurm.environment)
+                               env=slurm.environment, capture_output=True)
             self.assertEqual(len(list(run.out.glob("*.banyan"))), 8)
             self.assertEqual(run.records(), run.unsharded())
 
