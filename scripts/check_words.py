@@ -15,7 +15,7 @@ WORDS = re.compile(
     r"(?<![\w./:-])(laws?|lawful|unlawful|twins?|company|hangs? on|so many|behind|"
     r"stood before|tokens a pass|times plain)(?![\w(-]|[./:]\w)", re.IGNORECASE)
 PROGRAM = ("core", "tree", "drafters", "verifiers", "decode", "experiments", "configs")
-FOLDERS = (*PROGRAM, "docs", "models", "scripts", "tests", "training", "cmake")
+FOLDERS = (*PROGRAM, "docs", "models", "python", "scripts", "tests", "training", "cmake")
 CODE = re.compile(r"`[^`]*`")
 LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 COMMENT = {"//": re.compile(r"//.*"), "#": re.compile(r"(?:^|\s)#.*")}

@@ -4,11 +4,10 @@
                                      [--keep]
 
 RECORDS are the record folders of configs/methods_2m.yaml and methods_110m.yaml.
-Every number comes from them, by `banyan report` and `banyan export`. Replaces the
-text between the file's two markers and keeps all other text. With --keep, RECORDS
-may have some of the presets only (run a copy of such a configuration with fewer
-methods): the rows of the other presets stay as they are. Needs the standard library
-only.
+Every number comes from them, by `banyan report`. Replaces the text between the file's
+two markers and keeps all other text. With --keep, RECORDS may have some of the presets
+only (run a copy of such a configuration with fewer methods): the rows of the other
+presets stay as they are. Needs Python's protobuf.
 """
 
 import argparse
@@ -18,9 +17,13 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
+import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(1, os.path.join(sys.path[0], "..", "python"))
+import system_python  # noqa: E402
+
+system_python.require("google.protobuf")
 import banyan_records  # noqa: E402
 
 BEGIN = "<!-- from records: scripts/methods_table.py -->"
@@ -32,16 +35,6 @@ METRICS = ["tokens_per_pass", "speed", "predicted_by_curve", "time_shares"]
 def run(program, *arguments):
     return subprocess.run([program, *arguments], check=True, text=True,
                           stdout=subprocess.PIPE).stdout
-
-
-def settings_of(program, folder):
-    """Returns each cell's setting, by cell name."""
-    with tempfile.TemporaryDirectory() as scratch:
-        path = os.path.join(scratch, "run.jsonl")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(run(program, "export", folder, "--format", "jsonl"))
-        return {entry["cell"]: entry["setting"]
-                for entry in banyan_records.load(path)}
 
 
 def figures_of(program, folder):
@@ -59,33 +52,35 @@ def figures_of(program, folder):
 def drafts_with_itself(setting):
     """Returns whether a drafter's model is the target itself, in fewer bits for
     example. The stated cost of its kind of drafter does not apply then."""
-    target = os.path.realpath(setting["target"]["directory"])
-    return any(os.path.realpath(model["directory"]) == target
-               for model in setting.get("models", []))
+    target = os.path.realpath(setting.target.directory)
+    return any(os.path.realpath(model.directory) == target
+               for model in setting.models)
 
 
 def rows_of(program, folder):
     """Returns one dict for each cell that drafts."""
-    settings = settings_of(program, folder)
     figures = figures_of(program, folder)
+    with warnings.catch_warnings():  # the report prints them too
+        warnings.simplefilter("ignore", banyan_records.RecordWarning)
+        cells = banyan_records.read(folder).cells
     rows = []
-    for cell, setting in settings.items():
-        if not setting.get("trunks"):
+    for cell in cells:
+        if not cell.setting.trunks:
             continue
 
-        def number(metric, key=""):
-            return figures.get((cell, metric, key))
+        def number(metric, key="", name=cell.name):
+            return figures.get((name, metric, key))
 
         shares = {phase: (number("time_shares", phase) or {}).get("value") or 0
                   for phase in ("draft", "target")}
         rows.append({
-            "method": setting["method"],
-            "temperature": setting["temperature"],
-            "target": setting["target"]["name"],
-            "lossless": setting.get("lossless", False),
+            "method": cell.method,
+            "temperature": cell.temperature,
+            "target": cell.setting.target.name,
+            "lossless": cell.lossless,
             "tokens": number("tokens_per_pass"),
             "speed": number("speed"),
-            "flat": None if drafts_with_itself(setting) else number(
+            "flat": None if drafts_with_itself(cell.setting) else number(
                 "predicted_by_curve", os.path.basename(COSTS)),
             "shares": shares,
         })

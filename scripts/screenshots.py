@@ -11,7 +11,8 @@ import os
 import pathlib
 import sys
 
-SYSTEM_PYTHON = "/usr/bin/python3"  # the one that the package selenium is for
+import system_python
+
 DRIVER = "/usr/bin/chromedriver"
 WIDTHS = (1400, 420)
 HEIGHT = 1000
@@ -21,12 +22,9 @@ LONGEST = 9000  # of a screenshot, in px
 def use_python_with_selenium():
     """Starts this program again with the system's Python if this one has no
     selenium. Returns why no browser can be used, or an empty text."""
-    try:
-        import selenium  # noqa: F401
-    except ImportError:
-        if sys.executable == SYSTEM_PYTHON or not os.path.exists(SYSTEM_PYTHON):
-            return "the package python3-selenium is missing"
-        os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
+    missing = system_python.use_python_with("selenium")
+    if missing:
+        return missing
     if not os.path.exists(DRIVER):
         return "the package chromium-driver is missing"
     from selenium.common.exceptions import WebDriverException

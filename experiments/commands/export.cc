@@ -70,9 +70,9 @@ void AddExportCommand(CommandLine& line) {
       .Required();
   command
       .Option("--format", &options->format,
-              "jsonl: what was recorded of each prompt "
-              "(scripts/banyan_records.py reads it); context: where, how "
-              "and by what experiment; spec-bench: Spec-Bench's answers; "
+              "jsonl: what was recorded of each prompt (the Python package "
+              "of python/ reads record files themselves); context: where, "
+              "how and by what experiment; spec-bench: Spec-Bench's answers; "
               "acceptance: the rates that vLLM's synthetic_acceptance_rates "
               "takes, by cell")
       .OneOf({"jsonl", "context", "spec-bench", "acceptance"})

@@ -13,7 +13,8 @@ namespace banyan {
 // One prompt record a line, as JSON: `cell`, `baseline` (its name, or null),
 // `experiment_hash`, `setting` (the message Cell) and `record` (the message
 // PromptRecord), with the names of the schema and every field. As protobuf
-// writes JSON, 64-bit integers are texts; scripts/banyan_records.py reads it.
+// writes JSON, 64-bit integers are texts. python/ reads record files
+// themselves.
 absl::Status ExportJsonLines(const RecordSet& set, std::ostream& out);
 
 // The context of every file a line, as JSON in the same way, with its `path`

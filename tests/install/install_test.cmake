@@ -46,6 +46,11 @@ if(EXISTS ${prefix}/bin/banyan)
   run(${prefix}/bin/banyan --help)
 endif()
 
+# The schema of record files, for readers in other languages.
+if(NOT EXISTS ${prefix}/include/banyan/experiments/records/record.proto)
+  message(FATAL_ERROR "record.proto is not installed")
+endif()
+
 # The way this project is built is nobody else's business.
 file(GLOB package ${prefix}/lib*/cmake/banyan/*.cmake
      ${prefix}/lib*/*/cmake/banyan/*.cmake)
