@@ -205,9 +205,10 @@ TEST(HostPresets, OfThePlainOneTheTextIsThatOfPlainDecoding) {
   const LoadedMethod plain = bench.OpenMade("plain", "bf16");
   const auto texts = bench.Decode(plain);
   for (std::size_t i = 0; i < texts.size(); ++i)
-    EXPECT_EQ(texts[i], MustDecodePlainly(
-                            *plain.target, SamplingRule({.temperature = 0}),
-                            bench.prompts()[i], {.max_new_tokens = kTokens}))
+    EXPECT_EQ(
+        texts[i],
+        MustDecodePlainly(*plain.target.model, SamplingRule({.temperature = 0}),
+                          bench.prompts()[i], {.max_new_tokens = kTokens}))
         << "prompt " << i;
   // And no two texts are one, nor is any of them a single token.
   EXPECT_NE(texts[0], texts[1]);

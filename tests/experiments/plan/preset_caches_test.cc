@@ -206,8 +206,9 @@ class Bench {
     Sequence fresh =
         BeginOf(fresh_, {.id = prompt_.id, .tokens = context.tokens});
     EXPECT_EQ(sequence.session->length(), fresh.session->length());
-    EXPECT_TRUE(After(*method_.target, *sequence.session, context.root()) ==
-                After(*method_.target, *fresh.session, context.root()));
+    EXPECT_TRUE(
+        After(*method_.target.model, *sequence.session, context.root()) ==
+        After(*method_.target.model, *fresh.session, context.root()));
     std::size_t compared = 0;
     const auto& trunks = method_.decoder->method().trunks;
     for (std::size_t i = 0; i < trunks.size(); ++i) {
