@@ -140,7 +140,8 @@ class ChatTest(RunCase):
             self.assertIn(told, done.stderr)
         lacking = run("check", self.file, "--set", "workload.chat=mistral_v3")
         self.assertEqual(lacking.returncode, 0, lacking.stderr)
-        self.assertEqual(lacking.stderr.count("warning"), 1, lacking.stderr)
+        self.assertEqual(lacking.stderr.count("warning: workload.chat"), 1,
+                         lacking.stderr)
         self.assertIn("workload.chat: chat template mistral_v3 writes [INST], "
                       "[/INST], which are no tokens", lacking.stderr)
         self.write_prompts([{"id": "x", "ids": [1, 2]}])
