@@ -144,45 +144,47 @@ class ShardsTest(RunCase):
                 cell = f"{method}, sampling.temperature={temperature}"
                 self.assertEqual(sum(key[0] == cell for key in found), PROMPTS)
 
-    def torn(self, share, *arguments):
-        """A run that ended in the middle, and how many records it left."""
-        self.run_all(self.out, *arguments)
-        path = next(self.out.glob("*.banyan"))
-        data = path.read_bytes()
-        path.write_bytes(data[:int(len(data) * share)])
-        return len(self.entries(path))
-
     def test_an_unlike_machine_goes_on_in_a_second_file(self):
         whole = self.whole()
-        before = self.torn(0.6, "--threads", "1")
-        again = ["run", self.file, "--out", self.out, "--threads", "2"]
-        message = self.refused(*again)
-        self.assertIn("with 1 threads, not ", message)
-        self.assertIn("give --onto new to begin a second file for what is "
-                      "missing", message)
-        told = self.run_all(self.out, "--threads", "2", "--onto", "new").stderr
-        self.assertIn(f"adds to {before} records from another machine", told)
-        first = self.in_file(self.out / "records-0-of-1.banyan")
-        second = self.in_file(self.out / "records-0-of-1_2.banyan")
-        self.assertEqual(first | second, set(whole))
-        self.assertTrue(all(cell.startswith("plain")
-                            for cell, _, _ in first & second))
-        for cell, name, turn in second:  # each with its baseline
-            plain = "plain, " + cell.split(", ")[1]
-            self.assertIn((plain, name, turn), second)
-        for key, record in self.entries(self.out):
-            self.assertEqual(record["tokens"], whole[key]["tokens"])
-        # No pair is of two machines, and none is without a baseline.
-        report = run("report", self.out)
-        self.assertEqual(report.returncode, 0, report.stderr)
-        self.assertIn("times are not alike (threads:", report.stderr)
-        self.assertNotIn("not paired", report.stderr)
-        # Either machine finds nothing more to do.
-        sizes = [path.stat().st_size for path in sorted(self.out.iterdir())]
-        for threads in ("1", "2"):
-            self.run_all(self.out, "--threads", threads, "--onto", "new")
-        self.assertEqual(sizes, [path.stat().st_size
-                                 for path in sorted(self.out.iterdir())])
+        self.run_all(self.out, "--threads", "1")
+        path = self.out / "records-0-of-1.banyan"
+        data = path.read_bytes()
+        again = 0  # baselines that both files have
+        for share in (0.25, 0.4, 0.55, 0.7):
+            out = self.folder / f"torn {share}"
+            out.mkdir()
+            (out / path.name).write_bytes(data[:int(len(data) * share)])
+            before = self.in_file(out / path.name)
+            message = self.refused("run", self.file, "--out", out,
+                                   "--threads", "2")
+            self.assertIn("with 1 threads, not ", message)
+            self.assertIn("give --onto new to begin a second file for what is "
+                          "missing", message)
+            told = self.run_all(out, "--threads", "2", "--onto", "new").stderr
+            self.assertIn(f"adds to {len(before)} records from another machine",
+                          told)
+            second = self.in_file(out / "records-0-of-1_2.banyan")
+            self.assertEqual(before | second, set(whole))
+            self.assertTrue(all(cell.startswith("plain")
+                                for cell, _, _ in before & second))
+            again += len(before & second)
+            for cell, name, turn in second:  # each with its baseline
+                plain = "plain, " + cell.split(", ")[1]
+                self.assertIn((plain, name, turn), second)
+            for key, record in self.entries(out):
+                self.assertEqual(record["tokens"], whole[key]["tokens"])
+            # No pair is of two machines, and none is without a baseline.
+            report = run("report", out)
+            self.assertEqual(report.returncode, 0, report.stderr)
+            self.assertIn("times are not alike (threads:", report.stderr)
+            self.assertNotIn("not paired", report.stderr)
+            # Either machine finds nothing more to do.
+            sizes = [file.stat().st_size for file in sorted(out.iterdir())]
+            for threads in ("1", "2"):
+                self.run_all(out, "--threads", threads, "--onto", "new")
+            self.assertEqual(sizes, [file.stat().st_size
+                                     for file in sorted(out.iterdir())])
+        self.assertGreater(again, 0)
 
     def test_machines_in_turn_lose_and_double_nothing(self):
         self.file.write_text(EXPERIMENT.replace("matrix:", WARM))
