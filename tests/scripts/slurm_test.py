@@ -224,6 +224,15 @@ class SlurmTest(unittest.TestCase):
             f"check|{self.root}/mine.yaml|--set|a=b|--threads|2|--shards|4|--cut|prompts|"
             f"--out|{self.out}|--format|json|")
 
+    def test_the_device_is_checked_and_run_on(self):
+        self.submitted("--device", "host", "--instruction-set", "AVX2", "--fast",
+                       "--gres=gpu:1")
+        words = ("--device", "host", "--instruction-set", "AVX2", "--fast")
+        self.assertIn("|".join(words), self.called("called")[0])
+        script = (self.out / "slurm/array.sh").read_text()
+        self.assertIn(" ".join(words), script)
+        self.assertIn("#SBATCH --gres=gpu:1\n", script)
+
     def test_both_jobs_are_submitted(self):
         self.submitted()
         self.assertEqual(self.called("sbatch.called"), [
