@@ -57,7 +57,8 @@ def _draw_into(ax, figure):
     if figure.from_zero:
         ax.set_ylim(bottom=0)
         ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set_title(_plain(figure.title))
+    # Wrapped where a paper makes the figure narrow.
+    ax.set_title(_plain(figure.title), fontsize="medium", wrap=True)
     ax.set_xlabel(figure.x_title)
     ax.set_ylabel(figure.y_title)
     ax.grid(color="#e3e6ea")
