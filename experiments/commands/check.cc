@@ -91,9 +91,9 @@ absl::Status WarnOfLevels(const Options& options,
   for (const PreparedCell& cell : outlined.cells)
     if (cell.description.target().streamed_bytes() > kMostTriedBytes)
       return absl::OkStatus();
-  BANYAN_ASSIGN_OR_RETURN(
-      OpenedExperiment opened,
-      OpenExperiment(options.experiment, {}, clock, Opening::kWhole));
+  BANYAN_ASSIGN_OR_RETURN(OpenedExperiment opened,
+                          OpenExperiment(options.experiment, {}, clock,
+                                         Opening::kWhole, Onto::kNew));
   BANYAN_ASSIGN_OR_RETURN(const std::vector<LevelCost> costs,
                           TryLevels(opened.run));
   double least = std::numeric_limits<double>::infinity();
@@ -145,11 +145,14 @@ absl::Status PrintJson(const Options& options, const Clock& clock,
   JsonValue shards = JsonValue::List();
   std::optional<double> longest_s;
   for (int i = 0; i < options.shards; ++i) {
+    const Shard number = {i, options.shards, CutNamed(options.experiment.cut)};
     JsonValue& shard =
-        shards.Add({{"shard", i}, {"least_s", nullptr}, {"most_s", nullptr}});
+        shards.Add({{"shard", i},
+                    {"records", CountRecords(opened.run, number)},
+                    {"least_s", nullptr},
+                    {"most_s", nullptr}});
     if (!estimates.has_value()) continue;
     const RunEstimate& estimate = (*estimates)[static_cast<std::size_t>(i)];
-    shard["records"] = estimate.records;
     shard["least_s"] = estimate.least_s;
     shard["most_s"] = estimate.most_s;
     longest_s = std::max(longest_s.value_or(0), estimate.longest_s);
@@ -172,10 +175,11 @@ absl::Status Check(const Options& options) {
   const auto clock = std::make_shared<SteadyClock>();
   const Shard first = {.count = options.shards,
                        .cut = CutNamed(options.experiment.cut)};
-  BANYAN_ASSIGN_OR_RETURN(const OpenedExperiment opened,
-                          OpenExperiment(options.experiment, first, clock,
-                                         options.resolved ? Opening::kStandIns
-                                                          : Opening::kOutline));
+  BANYAN_ASSIGN_OR_RETURN(
+      const OpenedExperiment opened,
+      OpenExperiment(options.experiment, first, clock,
+                     options.resolved ? Opening::kStandIns : Opening::kOutline,
+                     Onto::kNew));
   PrintNotes(options.experiment, opened, options.shards);
   if (options.resolved) {
     std::cout << opened.experiment.resolved;
@@ -212,8 +216,8 @@ void AddCheckCommand(CommandLine& line) {
                  "Also check that this folder has records of no other run.");
   command
       .Option("--format", &options->format,
-              "text, or json: sizes, and what each shard would take, for "
-              "programs.")
+              "text; or json: numbers of cells and prompts, and each "
+              "shard's records and estimated time.")
       .OneOf({kText, kJson})
       .ShowDefault();
   command.Flag("--resolved", &options->resolved,

@@ -61,9 +61,10 @@ absl::Status Run(const Options& options) {
   BANYAN_ASSIGN_OR_RETURN(
       const Shard shard,
       ReadShard(options.shard, CutNamed(options.experiment.cut)));
+  const Onto onto = options.onto == kOntoNew ? Onto::kNew : Onto::kSame;
   BANYAN_ASSIGN_OR_RETURN(
       OpenedExperiment opened,
-      OpenExperiment(options.experiment, shard, clock, Opening::kWhole));
+      OpenExperiment(options.experiment, shard, clock, Opening::kWhole, onto));
   PrintNotes(options.experiment, opened, shard.count);
   BANYAN_RETURN_IF_ERROR(CheckShards(opened.run, shard));
   BANYAN_ASSIGN_OR_RETURN(
@@ -74,10 +75,7 @@ absl::Status Run(const Options& options) {
   if (IsOverloaded(context.machine()))
     PrintWarning(OverloadText(context.machine()));
   const std::string& out = options.experiment.out;
-  BANYAN_ASSIGN_OR_RETURN(
-      RunFile file,
-      OpenRunFile(out, context,
-                  options.onto == kOntoNew ? Onto::kNew : Onto::kSame));
+  BANYAN_ASSIGN_OR_RETURN(RunFile file, OpenRunFile(out, context, onto));
   PrintWhatIsThere(file);
   RunProgress progress(context,
                        {std::cerr, *clock, isatty(STDERR_FILENO) == 1});
@@ -110,7 +108,7 @@ void AddRunCommand(CommandLine& line) {
       "round recorded. The same command resumes an interrupted run. Exit "
       "status 3: at temperature 0 a method that claims to be lossless gave "
       "another text than plain decoding. 4: SIGUSR1 came, and the run ended "
-      "after the record that it was decoding.",
+      "after the record in progress.",
       "  banyan run configs/hello.yaml --out out/hello");
   const auto options = std::make_shared<Options>();
   AddExperimentOptions(command, options->experiment);
@@ -124,9 +122,9 @@ void AddRunCommand(CommandLine& line) {
                  "of all shards is the whole run.");
   command
       .Option("--onto", &options->onto,
-              "Where a run goes on that was begun by another build or on an "
-              "unlike machine. same: such a run is refused; new: in a second "
-              "file, with what is missing.")
+              "How to resume a run that another build or an unlike machine "
+              "began. same: refuse; new: write what is missing into a second "
+              "file.")
       .OneOf({kOntoSame, kOntoNew})
       .ShowDefault();
   command.OnCall([options] { return Run(*options); });

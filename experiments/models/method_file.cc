@@ -15,6 +15,7 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/base/weight_format.h"
 #include "core/ops/outline.h"
 #include "core/prob/sampling_rule.h"
 #include "core/tokenizer/chat_template.h"
@@ -111,10 +112,11 @@ absl::StatusOr<std::string> CopiesIn(const Params& models) {
     const Params* weights = entry.value.Find("weights");
     const std::string format =
         weights == nullptr ? std::string() : weights->text();
-    if (format.empty() || (!copies.empty() && copies != format))
+    if (!FindFormat(format).has_value() ||
+        (!copies.empty() && copies != format))
       return entry.value.Expected(
-          "one format of weights for all copies of a target whose memory is "
-          "bounded");
+          "one format of weights, such as q8, for all copies of a target whose "
+          "memory is bounded");
     copies = format;
   }
   return copies;
@@ -225,8 +227,9 @@ absl::StatusOr<ModelSpec> LeaveRoom(const Params& file,
   BANYAN_ASSIGN_OR_RETURN(spec.copies, CopiesIn(*models));
   std::size_t bytes = 0;
   ModelShelf shelf(OutlineOf(context.shelf.shared_backend(), &bytes));
-  const ModelSpec whole = {.directory = spec.directory,
-                           .weights = spec.weights};
+  // With a number that only tells it from a drafter of the same file.
+  const ModelSpec whole = {
+      .directory = spec.directory, .weights = spec.weights, .reserved = 1};
   if (!shelf.Open(whole).ok()) return spec;
   const std::size_t of_target = bytes;
   const absl::Status counted =

@@ -128,7 +128,8 @@ absl::Status AddFile(const RecordFile& file, Experiment& experiment) {
         absl::StrCat(file.path, " and ", experiment.files.front()->path,
                      ": one experiment, but other measured costs, which choose "
                      "the cells"));
-  else if (file.context.cut() != experiment.context().cut())
+  else if (file.context.shards() > 1 && experiment.context().shards() > 1 &&
+           file.context.cut() != experiment.context().cut())
     return absl::InvalidArgumentError(
         absl::StrCat(file.path, " and ", experiment.files.front()->path,
                      ": one experiment, cut into shards by prompts and by "
@@ -307,9 +308,8 @@ void WarnOfShards(const Experiment& experiment,
   if (context.cut() == records::CELLS && context.shards() > 1)
     warnings.push_back(
         absl::StrCat("the cells were divided among ", context.shards(),
-                     " shards, each with plain decoding of its own, which its "
-                     "cells are held against; cells of two shards were not "
-                     "interleaved"));
+                     " shards, each of which repeated plain decoding for its "
+                     "cells; cells of different shards were not interleaved"));
 }
 
 // Warns of the first file, and counts the others of the same kind.

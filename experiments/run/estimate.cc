@@ -1,6 +1,7 @@
 #include "experiments/run/estimate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -47,6 +48,16 @@ class Passes {
       seconds = std::max(seconds, static_cast<double>(facts.disk_bytes) / disk);
     }
     return seconds;
+  }
+
+  // What opening a cell's target and its copies reads from disk: at most all of
+  // its file.
+  absl::StatusOr<double> Opening(const PreparedCell& cell) {
+    const ModelFacts facts = cell.target.model->facts();
+    if (facts.disk_bytes == 0) return 0.0;
+    BANYAN_ASSIGN_OR_RETURN(const double disk,
+                            DiskBandwidth(*cell.target.model));
+    return static_cast<double>(facts.streamed_bytes) / disk;
   }
 
  private:
@@ -153,13 +164,20 @@ absl::StatusOr<RunEstimate> EstimateUnit(const PreparedRun& run,
         passes.Seconds(*cell.target.model,
                        static_cast<double>(prompt.tokens.size())));
     estimate.most_s += prompt.turns() * prefill;
-    estimate.records += prompt.turns();
   }
-  const double rounds_s = tokens / cell.batch * round.s;
+  const int records = run.prompts[unit.front()].turns();  // one after another
+  if (cell.open) {
+    BANYAN_ASSIGN_OR_RETURN(const double opening, passes.Opening(cell));
+    estimate.most_s += records * opening;
+  }
+  // As many at a time as the batch has; the last ones may be fewer.
+  const double together = static_cast<double>(cell.batch);
+  const double shares = std::ceil(static_cast<double>(unit.size()) / together) *
+                        together / static_cast<double>(unit.size());
+  const double rounds_s = tokens * shares / together * round.s;
   estimate.least_s = estimate.most_s + rounds_s / (round.deepest + 1);
   estimate.most_s += rounds_s;
-  // A chat is alone in its unit and has a record for each turn.
-  estimate.longest_s = estimate.most_s / run.prompts[unit.front()].turns();
+  estimate.longest_s = estimate.most_s / records;
   return estimate;
 }
 
@@ -189,7 +207,6 @@ absl::StatusOr<std::vector<RunEstimate>> EstimateShards(const PreparedRun& run,
         sum.least_s += one.least_s;
         sum.most_s += one.most_s;
         sum.longest_s = std::max(sum.longest_s, one.longest_s);
-        sum.records += one.records;
       }
     }
   }

@@ -22,7 +22,6 @@ struct RunEstimate {
   double least_s = 0;
   double most_s = 0;
   double longest_s = 0;  // the longest that a record, or a batch of them, takes
-  int records = 0;
 };
 
 // One for each of `shards`. Takes some tenths of a second: the device's limits

@@ -234,7 +234,7 @@ records::MachineCosts ToRecord(const CostPlan& plan,
 absl::StatusOr<std::optional<MachineCosts>> RecordedCosts(
     const std::string& directory, const std::string& own,
     const Experiment& experiment, const CostPlan& plan,
-    const records::Machine& machine) {
+    const records::Machine& machine, Onto onto) {
   std::error_code error;
   std::vector<std::string> paths;
   for (std::filesystem::directory_iterator it(directory, error), end;
@@ -253,7 +253,7 @@ absl::StatusOr<std::optional<MachineCosts>> RecordedCosts(
         file->context.experiment_hash() != experiment.hash)
       continue;
     const std::string found = MachineText(file->context.machine());
-    if (found != MachineText(machine))
+    if (onto == Onto::kSame && found != MachineText(machine))
       return absl::FailedPreconditionError(
           absl::StrCat(path, ": its costs were measured on ", found,
                        ", but this machine is ", MachineText(machine),

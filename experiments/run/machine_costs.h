@@ -16,6 +16,7 @@
 #include "experiments/plan/measured.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
+#include "experiments/run/run_file.h"
 
 namespace banyan {
 
@@ -32,11 +33,11 @@ records::MachineCosts ToRecord(const CostPlan& plan, const MachineCosts& costs);
 
 // Those of the experiment's record files in the directory, of `own` first; none
 // if none of them has costs. Fails if they are of another machine, device or
-// number of threads, or lack something of `plan`.
+// number of threads, unless `onto` is kNew, or lack something of `plan`.
 absl::StatusOr<std::optional<MachineCosts>> RecordedCosts(
     const std::string& directory, const std::string& own,
     const Experiment& experiment, const CostPlan& plan,
-    const records::Machine& machine);
+    const records::Machine& machine, Onto onto);
 
 }  // namespace banyan
 

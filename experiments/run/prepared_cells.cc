@@ -12,7 +12,6 @@
 #include "core/base/status_macros.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
-#include "core/ops/outline.h"
 #include "core/tokenizer/chat_template.h"
 #include "decode/method.h"
 #include "experiments/models/loaded_model.h"
@@ -70,10 +69,10 @@ absl::StatusOr<PreparedCell> PrepareCell(
 }
 
 absl::StatusOr<PreparedCell> PrepareInTurn(
-    const ExperimentCell& cell, const std::string& chat, ModelShelf& shelf,
+    const ExperimentCell& cell, const std::string& chat,
+    const ModelShelf& shelf, ModelShelf& outline,
     const std::shared_ptr<const Clock>& clock) {
   const std::shared_ptr<Backend> backend = shelf.shared_backend();
-  ModelShelf outline(OutlineOf(backend));
   BANYAN_ASSIGN_OR_RETURN(PreparedCell prepared,
                           PrepareCell(cell, chat, outline, clock));
   prepared.open = [cell, chat, backend, clock] {

@@ -54,9 +54,11 @@ absl::StatusOr<PreparedCell> PrepareCell(
     const ExperimentCell& cell, const std::string& chat, ModelShelf& shelf,
     const std::shared_ptr<const Clock>& clock);
 
-// The same without weights, which `open` opens.
+// The same without weights, which `open` opens on the backend of `shelf`.
+// `outline` is a shelf without weights on that backend, for all such cells.
 absl::StatusOr<PreparedCell> PrepareInTurn(
-    const ExperimentCell& cell, const std::string& chat, ModelShelf& shelf,
+    const ExperimentCell& cell, const std::string& chat,
+    const ModelShelf& shelf, ModelShelf& outline,
     const std::shared_ptr<const Clock>& clock);
 
 }  // namespace banyan

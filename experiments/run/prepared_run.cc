@@ -15,6 +15,7 @@
 #include "core/base/clock.h"
 #include "core/base/errors.h"
 #include "core/base/status_macros.h"
+#include "core/ops/outline.h"
 #include "experiments/models/method_file.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/choose_prompts.h"
@@ -60,6 +61,7 @@ absl::StatusOr<PreparedRun> PrepareRun(
     if (choice.ok()) chosen = *std::move(choice);
   }
   int done = 0;
+  ModelShelf outline(OutlineOf(shelf.shared_backend()), shelf.warn());
   for (const ExperimentCell& cell : experiment.cells) {
     if (progress) progress(done++, static_cast<int>(experiment.cells.size()));
     if (cell.target.directory.empty()) {
@@ -68,12 +70,12 @@ absl::StatusOr<PreparedRun> PrepareRun(
       continue;
     }
     // A bound on memory is one for the process.
-    const auto prepare =
-        cell.target.memory.empty() || experiment.cells.size() == 1
-            ? PrepareCell
-            : PrepareInTurn;
+    const bool in_turn =
+        !cell.target.memory.empty() && experiment.cells.size() > 1;
+    const std::string& chat = experiment.workload.chat;
     absl::StatusOr<PreparedCell> prepared =
-        prepare(cell, experiment.workload.chat, shelf, clock);
+        in_turn ? PrepareInTurn(cell, chat, shelf, outline, clock)
+                : PrepareCell(cell, chat, shelf, clock);
     if (prepared.ok())
       run.cells.push_back(*std::move(prepared));
     else

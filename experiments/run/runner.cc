@@ -56,6 +56,8 @@ absl::Status WarmUp(const RunTask& task, const Share& share) {
   if (task.run.prompts.empty()) return absl::OkStatus();
   const PreparedPrompt& prompt = task.run.prompts.front();
   for (std::size_t i = 0; i < task.run.cells.size(); ++i) {
+    // A run that is to end writes nothing more.
+    if (task.stop != nullptr && task.stop()) return absl::OkStatus();
     PreparedCell& cell = task.run.cells[i];
     if (cell.carries_state || cell.open || !share.HasCell(i)) continue;
     StopRule stop = cell.stop;
@@ -157,7 +159,7 @@ class Run {
       return absl::OkStatus();
     return absl::CancelledError(
         absl::StrCat("stopped as asked, with ", count_, " of ", all_,
-                     " records; the same command goes on"));
+                     " records; the same command resumes"));
   }
 
   // A unit of several prompts has one turn.

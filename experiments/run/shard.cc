@@ -74,6 +74,18 @@ bool Share::Has(std::size_t cell, std::size_t unit) const {
          static_cast<std::size_t>(shard_.number);
 }
 
+int CountRecords(const PreparedRun& run, const Shard& shard) {
+  const Share share(run, shard);
+  const std::vector<std::vector<std::size_t>> units = run.Units();
+  int records = 0;
+  for (std::size_t cell = 0; cell < run.cells.size(); ++cell)
+    for (std::size_t unit = 0; unit < units.size(); ++unit)
+      if (share.Has(cell, unit))
+        for (std::size_t place : units[unit])
+          records += run.prompts[place].turns();
+  return records;
+}
+
 std::vector<std::string> CellsThatCarry(const PreparedRun& run) {
   std::vector<std::string> names;
   for (const PreparedCell& cell : run.cells)

@@ -48,6 +48,9 @@ class Share {
   std::vector<Part> parts_;  // by cell
 };
 
+// The records that a shard has in the end.
+int CountRecords(const PreparedRun& run, const Shard& shard);
+
 // The cells that carry state from prompt to prompt, by name.
 std::vector<std::string> CellsThatCarry(const PreparedRun& run);
 

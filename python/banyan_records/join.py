@@ -71,7 +71,8 @@ def _check_same_experiment(file, first):
         raise RecordError(f"{both} cells")
     if file.context.costs != first.context.costs:
         raise RecordError(f"{both} measured costs, which choose the cells")
-    if file.context.cut != first.context.cut:
+    if (file.context.shards > 1 and first.context.shards > 1 and
+            file.context.cut != first.context.cut):
         raise RecordError(f"{file.path} and {first.path}: one experiment, cut into "
                           "shards by prompts and by cells")
     other = _first_differing_file(file.context, first.context)
@@ -266,9 +267,9 @@ def _missing(files, experiment, names):
                              f"{of_several if len(some) > 1 else of_one}")
     if context.cut == record_pb2.CELLS and context.shards > 1:
         sentences.append(
-            f"the cells were divided among {context.shards} shards, each with plain "
-            "decoding of its own, which its cells are held against; cells of two shards "
-            "were not interleaved")
+            f"the cells were divided among {context.shards} shards, each of which "
+            "repeated plain decoding for its cells; cells of different shards were not "
+            "interleaved")
     short_of = {}  # by count
     for name, found in zip(names, experiment.found):
         if len(found) < context.workload.prompts:

@@ -170,8 +170,8 @@ NODES = (
     Column("token", INT, "", "The node's token."),
     Column("target_probability", FLOAT, "", "The target's probability of the token "
            "after its parent; 1 for the root, 0 for probes.", missing=True),
-    Column("trunk", INT, "", "The first trunk that drew the node, or whose probe it "
-           "is.", missing=True),
+    Column("trunk", INT, "", "The first trunk (one drafter's tree before merging) that "
+           "drew the node, or whose probe it is.", missing=True),
     Column("trunks", INT, "", "How many trunks drew it."),
     Column("rank", INT, "", "Place of the draw among that trunk's draws at the parent, "
            "from 1.", missing=True),

@@ -63,7 +63,6 @@ ExtentRing::ExtentRing(std::shared_ptr<const DirectFile> file,
       checked_(extents_.size(), false),
       reads_(std::move(reads)) {
   for (int tag = 0; tag < kDepth; ++tag) free_tags_.push_back(tag);
-  thread_ = std::thread([this] { Work(); });
 }
 
 ExtentRing::~ExtentRing() {
@@ -72,7 +71,7 @@ ExtentRing::~ExtentRing() {
     stopping_ = true;
   }
   room_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 absl::Span<std::byte> ExtentRing::BytesOf(std::uint64_t number) {
@@ -140,6 +139,7 @@ absl::StatusOr<absl::Span<const std::byte>> ExtentRing::Take(
     std::size_t index) {
   Check(index < extents_.size(), "an extent that there is");
   BANYAN_RETURN_IF_ERROR(file_->CheckUnchanged());
+  if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
   std::unique_lock<std::mutex> lock(turn_);
   if (taken_) ++next_;
   taken_ = false;

@@ -54,7 +54,7 @@ void ShowMeasuring(const std::string& what) {
 // the run's folder, or as they are now.
 absl::Status PutCostsIn(const ExperimentOptions& options, const Shard& shard,
                         const std::shared_ptr<const Clock>& clock,
-                        bool stand_ins, OpenedExperiment& opened) {
+                        bool stand_ins, Onto onto, OpenedExperiment& opened) {
   Experiment& experiment = opened.experiment;
   BANYAN_ASSIGN_OR_RETURN(const CostPlan plan, PlanCosts(experiment));
   std::optional<MachineCosts> costs;
@@ -62,7 +62,7 @@ absl::Status PutCostsIn(const ExperimentOptions& options, const Shard& shard,
     BANYAN_ASSIGN_OR_RETURN(
         costs,
         RecordedCosts(options.out, RecordPath(options.out, shard), experiment,
-                      plan, DescribeMachine(*opened.backend)));
+                      plan, DescribeMachine(*opened.backend), onto));
   }
   if (!costs.has_value()) {
     ModelShelf shelf(stand_ins ? OutlineOf(opened.backend) : opened.backend);
@@ -83,8 +83,8 @@ void AddExperimentOptions(Command& command, ExperimentOptions& options) {
                  "given again.");
   command
       .Option("--cut", &options.cut,
-              "What shards divide: prompts, or cells, each shard then with "
-              "plain decoding of its own (few prompts, many cells).")
+              "What shards divide: prompts; or cells, where every shard "
+              "repeats plain decoding (for few prompts and many cells).")
       .OneOf({kCutPrompts, kCutCells})
       .ShowDefault();
   AddDeviceOptions(command, options.device);
@@ -92,7 +92,7 @@ void AddExperimentOptions(Command& command, ExperimentOptions& options) {
 
 absl::StatusOr<OpenedExperiment> OpenExperiment(
     const ExperimentOptions& options, const Shard& shard,
-    const std::shared_ptr<const Clock>& clock, Opening opening) {
+    const std::shared_ptr<const Clock>& clock, Opening opening, Onto onto) {
   BANYAN_ASSIGN_OR_RETURN(const Params file, LoadYamlFile(options.file));
   std::vector<std::pair<std::string, Params>> settings;
   for (const std::string& text : options.settings) {
@@ -114,8 +114,8 @@ absl::StatusOr<OpenedExperiment> OpenExperiment(
   if (opened.experiment.measured) {
     // Values still `measured` must not be reported as errors.
     BANYAN_RETURN_IF_ERROR(errors.status());
-    BANYAN_RETURN_IF_ERROR(PutCostsIn(options, shard, clock,
-                                      opening == Opening::kStandIns, opened));
+    BANYAN_RETURN_IF_ERROR(PutCostsIn(
+        options, shard, clock, opening == Opening::kStandIns, onto, opened));
   }
   // With something wrong nothing will be decoded.
   const bool outline = opening != Opening::kWhole || !errors.empty();
@@ -141,10 +141,11 @@ void PrintNotes(const ExperimentOptions& options,
     std::cerr << "banyan: " << options.file << ": " << Visible(note) << "\n";
   const std::vector<std::string> whole = CellsThatCarry(opened.run);
   if (shards > 1 && CutNamed(options.cut) == records::PROMPTS && !whole.empty())
-    std::cerr << "banyan: one shard runs all prompts of "
-              << Visible(absl::StrJoin(whole, ", "))
-              << ", and plain decoding with it: what is learnt from a prompt "
-                 "is used in the next\n";
+    std::cerr
+        << "banyan: each of these cells runs on all prompts in one shard, "
+           "together with plain decoding, because it learns from prompt to "
+           "prompt: "
+        << Visible(absl::StrJoin(whole, ", ")) << "\n";
 }
 
 }  // namespace banyan

@@ -17,6 +17,7 @@
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/prepared_run.h"
+#include "experiments/run/run_file.h"
 #include "experiments/run/shard.h"
 
 namespace banyan {
@@ -47,12 +48,12 @@ enum class Opening {
   kStandIns,  // and stand-ins for measured costs
 };
 
-// `shard` says whose record file has the measured costs, if any has. Fails,
-// with everything that is wrong, as an experiment, its workload and its models
-// do.
+// `shard` says whose record file has the measured costs, if any has; with kNew
+// they may be those of another machine. Fails, with everything that is wrong,
+// as an experiment, its workload and its models do.
 absl::StatusOr<OpenedExperiment> OpenExperiment(
     const ExperimentOptions& options, const Shard& shard,
-    const std::shared_ptr<const Clock>& clock, Opening opening);
+    const std::shared_ptr<const Clock>& clock, Opening opening, Onto onto);
 
 // Prints what a reader should know to standard error: turns that are left out,
 // notes, and the cells that one of `shards` runs whole.

@@ -29,6 +29,7 @@
 #include "experiments/plan/workload.h"
 #include "experiments/run/estimate.h"
 #include "experiments/run/prepared_cells.h"
+#include "experiments/run/shard.h"
 #include "tests/experiments/preset_files.h"
 #include "tests/experiments/run_program.h"
 
@@ -149,7 +150,7 @@ TEST(RunEstimate, CountsThePassesOfEveryCell) {
     const RunEstimate& seconds = shards->front();
     // Without what plain decoding takes, and without reading the prompt.
     const double plain = read + 5 * target;
-    EXPECT_EQ(seconds.records, 2);
+    EXPECT_EQ(CountRecords(*run, {}), 2);
     EXPECT_NEAR(seconds.longest_s / (seconds.most_s - plain), 1, 1e-9);
     return std::vector<double>{(seconds.least_s - plain - read) / 5,
                                (seconds.most_s - plain - read) / 5, target,

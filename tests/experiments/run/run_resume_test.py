@@ -365,6 +365,13 @@ matrix:""")
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, "its costs were measured on .* threads, "
                          "but this machine is .* 1 thread: give another --out")
+        # A second file keeps the costs that chose the cells; so does a check.
+        done = self.run_all(out, "--shard", "1/2", "--threads", "1",
+                            "--onto", "new")
+        self.assertNotIn("measuring", done.stderr)
+        done = run("check", self.file, "--out", out, "--shards", "2",
+                   "--threads", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
         done = run("run", self.file, "--out", self.folder / "other",
                    "--set", "sampling.temperature=0.3", "--set", "matrix={}")
         self.assertEqual(done.returncode, 2)

@@ -136,7 +136,9 @@ class ShardsTest(RunCase):
         whole = self.whole()
         for shard in ("0/2", "1/2"):
             told = self.run_all(self.out, "--shard", shard).stderr
-            self.assertIn("one shard runs all prompts of warm", told)
+            self.assertIn("each of these cells runs on all prompts in one "
+                          "shard", told)
+            self.assertIn("prompt to prompt: warm, ", told)
         self.assert_same(self.out, whole)
         for number, temperature in enumerate((0, 1)):
             found = self.in_file(self.out / f"records-{number}-of-2.banyan")
@@ -223,7 +225,7 @@ class ShardsTest(RunCase):
                 break
             self.assertEqual(process.returncode, 4, told)
             self.assertRegex(told, r"stopped as asked, with \d+ of 72 records; "
-                             "the same command goes on")
+                             "the same command resumes")
             self.assertNotIn("cut a torn record", told)
         self.assertIn(4, statuses)
         self.run_all(self.out)

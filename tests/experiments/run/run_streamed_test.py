@@ -137,6 +137,15 @@ matrix:
     def size(self):
         return sum(path.stat().st_size for path in self.out.glob("*.banyan"))
 
+    def test_copies_of_no_stated_format_are_refused(self):
+        self.write("1KB")
+        self.file.write_text(
+            self.file.read_text().replace("weights: q8", "weights: auto"))
+        done = run("check", self.file)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("expected one format of weights, such as q8, for all "
+                      "copies", done.stderr)
+
     def test_two_programs_read_one_file(self):
         self.write(self.least())
         outs = [self.folder / name for name in "ab"]
