@@ -215,6 +215,7 @@ class ReadTest(Recorded):
             changed.cells[1].models.add(name="draft", directory="elsewhere/draft",
                                         fingerprint="ff")
 
+        context.shards = 2
         context.cells[1].models.add(name="draft", directory="models/draft",
                                     fingerprint="ee")
         for change, words in ((renamed, "other cells"), (costs, "other measured costs"),
