@@ -65,7 +65,7 @@ class Table:
             for column in self.columns])
 
     def batches(self, rows=BATCH_ROWS):
-        """pyarrow.RecordBatches of at most so many rows, one after another."""
+        """Gives pyarrow.RecordBatches of at most `rows` rows, one after another."""
         import pyarrow
         schema = self.arrow_schema()
         for columns in self._chunks(rows):
