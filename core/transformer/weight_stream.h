@@ -27,8 +27,6 @@ struct WeightRoom {
   // The format in which layers that do not stay have copies in memory, from
   // which the model drafts for itself; none: they have no copies.
   std::optional<WeightFormat> copies = std::nullopt;
-
-  bool operator==(const WeightRoom&) const = default;
 };
 
 class WeightStream {

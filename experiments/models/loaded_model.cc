@@ -97,6 +97,11 @@ absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
   TransformerOptions options;
   BANYAN_ASSIGN_OR_RETURN(options.format, ReadFormat(spec, *checkpoint));
   if (!spec.memory.empty()) {
+    // Told without weights too, so that a check finds it.
+    if (backend->facts().device != "cpu")
+      return absl::InvalidArgumentError(
+          absl::StrCat("memory: ", backend->description(),
+                       " has no bound on memory; expected the device cpu"));
     absl::StatusOr<std::uint64_t> memory = ParseByteSize(spec.memory);
     if (!memory.ok())
       return absl::InvalidArgumentError(

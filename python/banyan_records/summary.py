@@ -8,15 +8,9 @@ from .entries import RecordError
 from .metrics import METRICS, NOTHING, Counted
 from .rounds import record_figures
 from .cells import Cell, split_by_machine
-from .tables import FLOAT, INT, STR, BOOL, Column, Table, axis_columns
+from .tables import FLOAT, INT, OF_CELL, STR, Column, Table, axis_columns
 
-PROPERTIES = (
-    Column("method", STR, "", "The method's name in the experiment."),
-    Column("target", STR, "", "The target's name, or else its directory."),
-    Column("temperature", FLOAT, "", "Of the sampling."),
-    Column("lossless", BOOL, "", "Whether the method keeps the target distribution; "
-           "false if its texts refute the claim."),
-)
+CELL, *PROPERTIES = OF_CELL
 NUMBERS = (
     Column("metric", STR, "", "`banyan list` describes each."),
     Column("key", STR, "", "Tells the numbers of a metric apart; empty if it is one."),
@@ -25,7 +19,6 @@ NUMBERS = (
     Column("high", FLOAT, "", "The 95 % interval's upper end.", missing=True),
     Column("prompts", INT, "", "How many prompts the number is computed from."),
 )
-CELL = Column("cell", STR, "", "The cell's name.")
 COLUMNS = (CELL, *PROPERTIES, *NUMBERS)
 
 

@@ -137,6 +137,13 @@ matrix:
     def size(self):
         return sum(path.stat().st_size for path in self.out.glob("*.banyan"))
 
+    def test_devices_that_do_not_stream_are_refused_by_a_check(self):
+        self.write("1GB")
+        done = run("check", self.file, "--device", "reference")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("has no bound on memory; expected the device cpu",
+                      done.stderr)
+
     def test_copies_of_no_stated_format_are_refused(self):
         self.write("1KB")
         self.file.write_text(
