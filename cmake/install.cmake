@@ -45,6 +45,11 @@ if(BANYAN_CUDA)
   string(APPEND BANYAN_FIND_DEPENDENCIES "find_dependency(CUDAToolkit)\n")
 endif()
 
+if(BANYAN_MPI)
+  string(APPEND BANYAN_FIND_DEPENDENCIES
+         "set(MPI_CXX_SKIP_MPICXX ON)\nfind_dependency(MPI COMPONENTS CXX)\n")
+endif()
+
 # What banyan_program() compiles.
 set(BANYAN_SOURCES ${CMAKE_INSTALL_DATADIR}/banyan)
 set(BANYAN_PROOFS_LIBRARY ${CMAKE_INSTALL_LIBDIR}/libbanyan_proofs.a)

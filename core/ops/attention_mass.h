@@ -13,12 +13,13 @@ namespace banyan {
 // c * chunk .. (c + 1) * chunk - 1, the last one perhaps fewer. Query head h
 // reads key head h / (heads / kv_heads).
 //
-// y[i][c] = sum over heads of (sum of the p of chunk c) / (sum of all p), where
-// p = exp(s - max s) and s is the product of query and key, as in attention.h.
-// So a row of y adds up to `heads`. Values are not read.
+// Row i * kv_heads + g of y belongs to key head g: its column c is the sum,
+// over the query heads that read g, of (sum of the p of chunk c) / (sum of all
+// p), where p = exp(s - max s) and s is the product of query and key, as in
+// attention.h. So a row of y adds up to heads / kv_heads. Values are not read.
 //
-// Requires committed >= 1 and chunk >= 1; y has ChunksOf(committed, chunk)
-// columns.
+// Requires committed >= 1 and chunk >= 1; y has queries.rows * kv_heads rows of
+// ChunksOf(committed, chunk) columns.
 struct AttentionMassArgs {
   Tensor queries;
   int heads;

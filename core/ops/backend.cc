@@ -59,6 +59,15 @@ absl::StatusOr<std::unique_ptr<Weight>> Backend::Stream(
       description(), " has no bound on memory; expected the device cpu"));
 }
 
+absl::StatusOr<std::unique_ptr<Weight>> Backend::Part(const Weight& /*whole*/,
+                                                      int /*first*/,
+                                                      int /*count*/) {
+  return absl::UnimplementedError(
+      absl::StrCat(description(),
+                   " shares no model with other ranks; expected the device cpu "
+                   "or reference"));
+}
+
 absl::Status MakeRows(Backend& backend, const LinearInput& source) {
   if (const auto* norm = std::get_if<NormArgs>(&source))
     return backend.Norm(*norm);

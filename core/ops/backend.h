@@ -143,6 +143,11 @@ class Backend {
   virtual absl::StatusOr<std::unique_ptr<Weight>> Stream(WeightFormat format,
                                                          int rows, int columns,
                                                          StreamedPanels panels);
+  // Rows [first, first + count) of a matrix. Shares the memory of `whole`.
+  // `first` is a multiple of kPanelRows. Unimplemented where every matrix has
+  // memory of its own.
+  virtual absl::StatusOr<std::unique_ptr<Weight>> Part(const Weight& whole,
+                                                       int first, int count);
   // Makes room for `slots` slots, keeping what the first `used` hold.
   virtual absl::Status ReserveKv(KvCache& cache, int slots, int used) = 0;
 

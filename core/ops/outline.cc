@@ -93,6 +93,11 @@ class OutlineBackend : public Backend {
                                                  StreamedPanels) override {
     return std::make_unique<OutlineWeight>(format, rows, columns);
   }
+  absl::StatusOr<std::unique_ptr<Weight>> Part(const Weight& whole, int,
+                                               int count) override {
+    return std::make_unique<OutlineWeight>(whole.format(), count,
+                                           whole.columns());
+  }
   absl::Status ReserveKv(KvCache&, int, int) override { return Nothing(); }
   absl::Status Embed(const EmbedArgs&) override { return Nothing(); }
   absl::Status Norm(const NormArgs&) override { return Nothing(); }

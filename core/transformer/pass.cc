@@ -22,6 +22,7 @@
 #include "core/ops/rotate.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
+#include "core/transformer/model_split.h"
 #include "core/transformer/pass_input.h"
 #include "core/transformer/pass_scores.h"
 #include "core/transformer/session.h"
@@ -42,6 +43,7 @@ TransformerPass::TransformerPass(const Transformer& model, PassInput input)
     : model_(model),
       architecture_(model.architecture()),
       backend_(model.backend()),
+      split_(model.split()),
       input_(std::move(input)) {}
 
 absl::Status TransformerPass::Run() {
@@ -114,14 +116,22 @@ absl::Status TransformerPass::RunAttention(std::size_t place) {
   const int number = input_.parts.front().session->layers()[place].layer;
   const TransformerLayer& layer =
       *model_.weights().layers[static_cast<std::size_t>(number)];
-  const int queries = architecture_.heads * architecture_.head_dim;
+  BANYAN_ASSIGN_OR_RETURN(
+      Tensor attended,
+      input_.workspace->Matrix(Workspace::kAttended, input_.rows,
+                               split_.queries().size()));
+  if (split_.heads() == 0) {
+    for (const PassPart& part : input_.parts)
+      BANYAN_RETURN_IF_ERROR(part.session->SeePrefix(place, {}));
+    return AddToStream({.x = attended,
+                        .weight = layer.output.get(),
+                        .bias = layer.output_bias.view()},
+                       split_.queries());
+  }
   BANYAN_ASSIGN_OR_RETURN(
       Tensor projected,
       input_.workspace->Matrix(Workspace::kProjected, input_.rows,
                                layer.query_key_value->rows()));
-  BANYAN_ASSIGN_OR_RETURN(
-      Tensor attended,
-      input_.workspace->Matrix(Workspace::kAttended, input_.rows, queries));
   LinearArgs project = {.x = normed_,
                         .weight = layer.query_key_value.get(),
                         .bias = layer.query_key_value_bias.view(),
@@ -145,8 +155,8 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
   const TransformerLayer& layer = *model_.weights().layers[number];
   const LayerSources& facts = architecture_.layers[number];
   const int size = architecture_.head_dim;
-  const int queries = architecture_.heads * size;
-  const int keys = architecture_.kv_heads * size;
+  const int queries = split_.heads() * size;
+  const int keys = split_.kv_heads() * size;
   RotateArgs turn_queries = {
       .x = projected.Columns(0, queries),
       .head_dim = size,
@@ -160,6 +170,7 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
   turn_keys.scale = 1;
   std::vector<StoreKvArgs> stores;
   std::vector<AttentionArgs> attentions;
+  const int first_query = split_.mine(split_.queries()).first;
   for (const PassPart& part : input_.parts) {
     TransformerSession& session = *part.session;
     const Tensor rows = projected.Rows(part.first_row, part.rows);
@@ -168,7 +179,7 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
                       &session.pending_cache(place),
                       part.pending_slot + part.first_pending, part.length});
     attentions.push_back({.queries = rows.Columns(0, queries),
-                          .heads = architecture_.heads,
+                          .heads = split_.heads(),
                           .prefix = &session.prefix_cache(place),
                           .committed = part.committed,
                           .pending = &session.pending_cache(place),
@@ -177,23 +188,47 @@ absl::Status TransformerPass::Attend(std::size_t place, const Tensor& projected,
                           .visible = part.visible,
                           .visible_words = part.visible_words,
                           .window = facts.window,
-                          .y = attended.Rows(part.first_row, part.rows),
+                          .y = attended.Rows(part.first_row, part.rows)
+                                   .Columns(first_query, queries),
                           .length = part.length});
   }
   BANYAN_RETURN_IF_ERROR(backend_.RotateStore(turn_queries, turn_keys, stores));
   for (const PassPart& part : input_.parts)
     BANYAN_RETURN_IF_ERROR(
         part.session->SeePrefix(place, turn_queries.x.Rows(part.first_row, 1)));
-  return backend_.Linear({.x = attended,
-                          .weight = layer.output.get(),
-                          .bias = layer.output_bias.view(),
-                          .y = input_.stream,
-                          .add = true,
-                          .source = absl::MakeConstSpan(attentions)});
+  return AddToStream({.x = attended,
+                      .weight = layer.output.get(),
+                      .bias = layer.output_bias.view(),
+                      .source = absl::MakeConstSpan(attentions)},
+                     split_.queries());
+}
+
+absl::Status TransformerPass::AddToStream(LinearArgs product,
+                                          const Partition& parts) {
+  product.y = input_.stream;
+  product.add = true;
+  if (split_.whole()) return backend_.Linear(product);
+  BANYAN_RETURN_IF_ERROR(MakeRows(backend_, product.source));
+  product.source = {};
+  BANYAN_RETURN_IF_ERROR(split_.Gather(product.x, parts, backend_));
+  if (product.weight != nullptr) {
+    const Stretch mine = split_.mine(split_.hidden());
+    product.y = input_.stream.Columns(mine.first, mine.count);
+    BANYAN_RETURN_IF_ERROR(backend_.Linear(product));
+  }
+  return split_.Gather(input_.stream, split_.hidden(), backend_);
 }
 
 absl::Status TransformerPass::FeedForward(const TransformerLayer& layer) {
-  const int inner = architecture_.feed_forward_size;
+  const Stretch inner = split_.mine(split_.inner());
+  LinearArgs down = {.weight = layer.down.get(),
+                     .bias = layer.down_bias.view()};
+  if (!split_.whole()) {
+    BANYAN_ASSIGN_OR_RETURN(
+        down.x, input_.workspace->Matrix(Workspace::kActivated, input_.rows,
+                                         split_.inner().size()));
+    if (inner.count == 0) return AddToStream(down, split_.inner());
+  }
   BANYAN_ASSIGN_OR_RETURN(
       Tensor both, input_.workspace->Matrix(Workspace::kProjected, input_.rows,
                                             layer.gate_up->rows()));
@@ -203,21 +238,17 @@ absl::Status TransformerPass::FeedForward(const TransformerLayer& layer) {
                        .bias = layer.gate_up_bias.view(),
                        .y = both,
                        .source = Normed(layer.mlp_norm, layer.mlp_norm_bias)}));
-  const Tensor gate = both.Columns(0, inner);
-  const bool gated = both.columns > inner;
-  const ActivateArgs activate = {
+  const Tensor gate = both.Columns(0, inner.count);
+  const bool gated = both.columns > inner.count;
+  if (split_.whole()) down.x = gate;
+  down.source = ActivateArgs{
       .function = architecture_.activation == Architecture::Activation::kSilu
                       ? Nonlinearity::kSilu
                       : Nonlinearity::kGeluTanh,
       .x = gate,
-      .up = gated ? both.Columns(inner, inner) : Tensor{},
-      .y = gate};
-  return backend_.Linear({.x = gate,
-                          .weight = layer.down.get(),
-                          .bias = layer.down_bias.view(),
-                          .y = input_.stream,
-                          .add = true,
-                          .source = activate});
+      .up = gated ? both.Columns(inner.count, inner.count) : Tensor{},
+      .y = down.x.Columns(split_.whole() ? 0 : inner.first, inner.count)};
+  return AddToStream(down, split_.inner());
 }
 
 // Layers change the stream in place, so what is wanted of it is copied, on the
@@ -254,12 +285,18 @@ absl::Status TransformerPass::Head() {
   // Neighbours that want logits share the reading of the head.
   int first = 0;
   int end = 0;
-  const auto multiply = [&] {
+  const auto multiply = [&]() -> absl::Status {
     if (end == first) return absl::OkStatus();
-    return backend_.Linear({.x = normed_.Rows(first, end - first),
-                            .weight = &model_.head(),
-                            .bias = {},
-                            .y = logits_.Rows(first, end - first)});
+    const Tensor y = logits_.Rows(first, end - first);
+    const Partition parts = split_.Logits(model_.logits());
+    const Stretch mine = split_.mine(parts);
+    if (mine.count > 0)
+      BANYAN_RETURN_IF_ERROR(
+          backend_.Linear({.x = normed_.Rows(first, end - first),
+                           .weight = model_.head_part(),
+                           .bias = {},
+                           .y = y.Columns(mine.first, mine.count)}));
+    return split_.Gather(y, parts, backend_);
   };
   for (const PassPart& part : input_.parts) {
     if (part.logits_from > 0) {

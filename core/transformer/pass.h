@@ -12,8 +12,10 @@
 #include "core/checkpoint/architecture.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
+#include "core/ops/linear.h"
 #include "core/ops/norm.h"
 #include "core/ops/tensor.h"
+#include "core/transformer/model_split.h"
 #include "core/transformer/pass_input.h"
 #include "core/transformer/transformer.h"
 #include "core/transformer/weights.h"
@@ -50,6 +52,9 @@ class TransformerPass {
   absl::Status Attend(std::size_t place, const Tensor& projected,
                       const Tensor& attended);
   absl::Status FeedForward(const TransformerLayer& layer);
+  // Adds a product to the stream, whose columns the ranks share out as
+  // `hidden`; its x, which `source` makes, they share out as `parts`.
+  absl::Status AddToStream(LinearArgs product, const Partition& parts);
   // The stream brought to a standard size, in normed_.
   NormArgs Normed(const RowVector& weight, const RowVector& bias) const;
   // Keeps the hidden states after `place` layers, if some part wants them.
@@ -59,6 +64,7 @@ class TransformerPass {
   const Transformer& model_;
   const Architecture& architecture_;
   Backend& backend_;
+  ModelSplit& split_;
   PassInput input_;
   Tensor normed_, logits_;
   std::map<int, Tensor> taps_;  // by place, of all rows

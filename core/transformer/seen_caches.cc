@@ -13,6 +13,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/kv_cache.h"
 #include "core/ops/owned_tensor.h"
+#include "core/transformer/model_split.h"
 
 namespace banyan {
 
@@ -46,16 +47,24 @@ bool SeenCaches::chooses(std::size_t place, int length) const {
 }
 
 absl::Status SeenCaches::Choose(std::size_t place, AttentionMassArgs row,
-                                Backend& backend) {
+                                ModelSplit& split, Backend& backend) {
   row.chunk = seen_.chunk;
-  BANYAN_ASSIGN_OR_RETURN(
-      const OwnedTensor masses,
-      OwnedTensor::New(1, ChunksOf(row.committed, row.chunk), backend));
-  row.y = masses.view;
-  BANYAN_RETURN_IF_ERROR(backend.AttentionMass(row));
-  std::vector<float> numbers;
-  BANYAN_RETURN_IF_ERROR(masses.Download(numbers, backend));
-  parts_[place].chunks = BestChunks(seen_, row.committed, numbers);
+  const int chunks = ChunksOf(row.committed, row.chunk);
+  std::vector<float> masses;
+  if (row.prefix->kv_heads > 0) {
+    BANYAN_ASSIGN_OR_RETURN(
+        const OwnedTensor y,
+        OwnedTensor::New(row.prefix->kv_heads, chunks, backend));
+    row.y = y.view;
+    BANYAN_RETURN_IF_ERROR(backend.AttentionMass(row));
+    BANYAN_RETURN_IF_ERROR(y.Download(masses, backend));
+  }
+  const auto count = static_cast<std::size_t>(chunks);
+  BANYAN_RETURN_IF_ERROR(split.GatherMasses(masses, count));
+  for (std::size_t i = count; i < masses.size(); ++i)
+    masses[i % count] += masses[i];
+  masses.resize(count);
+  parts_[place].chunks = BestChunks(seen_, row.committed, masses);
   parts_[place].chosen = true;
   parts_[place].followed = 0;
   return absl::OkStatus();

@@ -11,6 +11,7 @@
 #include "core/ops/attention_mass.h"
 #include "core/ops/backend.h"
 #include "core/ops/kv_cache.h"
+#include "core/transformer/model_split.h"
 
 namespace banyan {
 
@@ -28,9 +29,9 @@ class SeenCaches {
   // Whether this layer's chunks are to be chosen before it is attended to.
   bool chooses(std::size_t place, int length) const;
   // Chooses them by the masses that a row of queries, whose keys are the first
-  // `committed` of the cache, gives them.
+  // `committed` of the cache, gives them, over the key heads of all ranks.
   absl::Status Choose(std::size_t place, AttentionMassArgs row,
-                      Backend& backend);
+                      ModelSplit& split, Backend& backend);
   // Copies what is seen of the layer's `length` slots and not here yet. Where
   // chunks are to be chosen, after that.
   absl::Status Follow(std::size_t place, const KvCache& committed, int length,

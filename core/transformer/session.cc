@@ -42,7 +42,7 @@ constexpr int kLeastReserve = 512;
 
 KvCache EmptyCache(const Transformer& model) {
   KvCache cache;
-  cache.kv_heads = model.architecture().kv_heads;
+  cache.kv_heads = model.split().kv_heads();
   cache.head_dim = model.architecture().head_dim;
   cache.may_split = model.options().format == WeightFormat::kBf16;
   return cache;
@@ -94,6 +94,9 @@ absl::StatusOr<const Transformer*> WeightsFor(const ViewOptions& options,
   if (&other->backend() != &own.backend())
     return absl::InvalidArgumentError(
         "view: the weights are on another device, whose caches are not ours");
+  if (other->split().whole() != own.split().whole())
+    return absl::InvalidArgumentError(
+        "view: the weights are not shared out to ranks as the session's are");
   return other;
 }
 
@@ -255,10 +258,10 @@ absl::Status TransformerSession::SeePrefix(std::size_t i, const Tensor& row) {
   if (seen_.chooses(i, length()))
     BANYAN_RETURN_IF_ERROR(seen_.Choose(i,
                                         {.queries = row,
-                                         .heads = model_->architecture().heads,
+                                         .heads = model_->split().heads(),
                                          .prefix = &CommittedCache(i),
                                          .committed = length()},
-                                        backend));
+                                        model_->split(), backend));
   return seen_.Follow(i, CommittedCache(i), length(), backend);
 }
 
@@ -340,6 +343,7 @@ absl::Status TransformerSession::Commit(absl::Span<const int> path) {
   if (view_)
     return absl::FailedPreconditionError(
         "commit: a view does not change the session it reads");
+  model_->split().Note(path);
   std::vector<int> slots;
   for (int row : path) slots.push_back(length() + row);
   for (KvCache& cache : committed_->caches) {

@@ -26,6 +26,7 @@
 #include "core/pack/pack_file.h"
 #include "core/prob/round_plan.h"
 #include "core/transformer/device_drafter.h"
+#include "core/transformer/model_split.h"
 #include "core/transformer/pass.h"
 #include "core/transformer/pass_input.h"
 #include "core/transformer/session.h"
@@ -78,8 +79,24 @@ absl::Status CheckVectors(const ScoreRequest& request,
                    " from, found ", request.vectors.size()));
 }
 
+// This rank's rows of an output head; null if it has none.
+absl::StatusOr<std::shared_ptr<const Weight>> PartOf(
+    const std::shared_ptr<const Weight>& head, const ModelSplit& split,
+    Backend& backend) {
+  if (split.whole()) return head;
+  const Stretch rows = split.mine(split.Logits(head->rows()));
+  if (rows.count == 0) return nullptr;
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Weight> part,
+                          backend.Part(*head, rows.first, rows.count));
+  return part;
+}
+
 absl::Status CheckPacked(const Checkpoint& checkpoint,
                          const TransformerOptions& options) {
+  if (options.room.memory > 0 && options.ranks != nullptr)
+    return absl::InvalidArgumentError(
+        "memory: expected no bound on memory with several ranks, each of which "
+        "has a part of the layers in memory");
   if (checkpoint.pack() == nullptr)
     return options.room.memory == 0
                ? absl::OkStatus()
@@ -118,18 +135,27 @@ absl::StatusOr<std::unique_ptr<Transformer>> Transformer::Load(
     BANYAN_ASSIGN_OR_RETURN(stream,
                             WeightStream::Open(checkpoint, options.room));
   }
+  if (options.ranks != nullptr &&
+      architecture.input.kind != VectorInput::Kind::kNone)
+    return absl::InvalidArgumentError(absl::StrCat(
+        checkpoint.directory(), ": a draft head is not shared out to ranks"));
+  const auto split = std::make_shared<ModelSplit>(architecture, options.ranks);
   std::optional<ResidentWeights> shared;
   if (resident != nullptr && resident->stream() != nullptr)
     shared.emplace(ResidentWeights{resident->weights(), *resident->stream()});
   BANYAN_ASSIGN_OR_RETURN(
       TransformerWeights weights,
-      LoadTransformerWeights(checkpoint, options.format, *backend, borrowed,
-                             stream.get(), shared ? &*shared : nullptr));
+      LoadTransformerWeights(checkpoint, options.format, *backend, *split,
+                             borrowed, stream.get(),
+                             shared ? &*shared : nullptr));
   std::shared_ptr<const Weight> head = weights.Lend().head;
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Weight> part,
+                          PartOf(head, *split, *backend));
   return absl::WrapUnique(new Transformer(
       architecture, options,
       std::make_shared<const TransformerWeights>(std::move(weights)),
-      std::move(head), std::move(stream), std::move(backend)));
+      std::move(head), std::move(part), std::move(stream), split,
+      std::move(backend)));
 }
 
 absl::StatusOr<std::shared_ptr<const Model>> Transformer::WithOutputs(
@@ -151,22 +177,28 @@ absl::StatusOr<std::shared_ptr<const Model>> Transformer::WithOutputs(
         "expected a token that the model has a logit for, found none");
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Weight> head,
                           RowsOf(*head_, rows, *backend_));
-  return absl::WrapUnique(new Transformer(architecture_, std::move(options),
-                                          weights_, std::move(head), stream_,
-                                          backend_));
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const Weight> part,
+                          PartOf(head, *split_, *backend_));
+  return absl::WrapUnique(new Transformer(
+      architecture_, std::move(options), weights_, std::move(head),
+      std::move(part), stream_, split_, backend_));
 }
 
 Transformer::Transformer(Architecture architecture, TransformerOptions options,
                          std::shared_ptr<const TransformerWeights> weights,
                          std::shared_ptr<const Weight> head,
+                         std::shared_ptr<const Weight> head_part,
                          std::shared_ptr<const WeightStream> stream,
+                         std::shared_ptr<ModelSplit> split,
                          std::shared_ptr<Backend> backend)
     : architecture_(std::move(architecture)),
       options_(std::move(options)),
       backend_(std::move(backend)),
       weights_(std::move(weights)),
       head_(std::move(head)),
+      head_part_(std::move(head_part)),
       stream_(std::move(stream)),
+      split_(std::move(split)),
       outputs_(options_.token_of),
       workspaces_(std::make_shared<Workspaces>()) {
   if (options_.used_vocab == 0) options_.used_vocab = logits();
@@ -175,17 +207,21 @@ Transformer::Transformer(Architecture architecture, TransformerOptions options,
 }
 
 ModelFacts Transformer::facts() const {
-  return {.format = options_.format,
-          .source_format = architecture_.source_format,
-          .streamed_bytes = weights_->layer_bytes() + head_->bytes(),
-          .disk_bytes = stream_ == nullptr ? 0 : stream_->pass_bytes(),
-          .operations_per_token =
-              2 * (weights_->layer_numbers() +
-                   double{1} * head_->rows() * head_->columns()),
-          .end_of_text = architecture_.end_of_text,
-          .device = backend_->facts().device,
-          .backend = backend_->description(),
-          .device_peak_bytes = backend_->peak_bytes()};
+  const Weight* const head = head_part();
+  return {
+      .format = options_.format,
+      .source_format = architecture_.source_format,
+      .streamed_bytes =
+          weights_->layer_bytes() + (head == nullptr ? 0 : head->bytes()),
+      .disk_bytes = stream_ == nullptr ? 0 : stream_->pass_bytes(),
+      .operations_per_token =
+          2 *
+          (weights_->layer_numbers() +
+           (head == nullptr ? 0 : double{1} * head->rows() * head->columns())),
+      .end_of_text = architecture_.end_of_text,
+      .device = backend_->facts().device,
+      .backend = backend_->description(),
+      .device_peak_bytes = backend_->peak_bytes()};
 }
 
 absl::StatusOr<std::uint64_t> Transformer::ReadFromDisk() const {
@@ -247,6 +283,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Scores>>> Transformer::Score(
     BANYAN_RETURN_IF_ERROR(CheckVectors(request, architecture_));
     if (request.done.view != nullptr)
       BANYAN_RETURN_IF_ERROR(session->CheckDone(request.done, *request.batch));
+    split_->Note(request.batch->tokens);
+    split_->Note(request.batch->parents);
     sessions.push_back(session);
   }
   // Sessions that run the same layers from the same one on share a pass.

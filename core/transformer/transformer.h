@@ -18,6 +18,7 @@
 #include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
+#include "core/device/ranks/communicator.h"
 #include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
@@ -25,6 +26,7 @@
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "core/prob/round_plan.h"
+#include "core/transformer/model_split.h"
 #include "core/transformer/output_tokens.h"
 #include "core/transformer/rotation.h"
 #include "core/transformer/weight_stream.h"
@@ -44,17 +46,20 @@ struct TransformerOptions {
   // Of a packed model: layers that have no room are read from the file in every
   // pass. Without memory all stay.
   WeightRoom room = {};
+  // Shared out to these; null: this process has all layers.
+  std::shared_ptr<Communicator> ranks = nullptr;
 };
 
 class Transformer : public Model {
  public:
   // What the checkpoint lacks of embedding and head is `borrowed`, from a model
-  // of the same backend. `resident` is null, or a model of the same checkpoint
-  // and backend that reads layers from disk: only these are loaded, the rest is
-  // shared with it. Fails if used_vocab is larger than the checkpoint's
-  // vocabulary, memory is given for a model that is not packed in this format
-  // or a backend that does not stream, or as WeightStream::Open and
-  // LoadTransformerWeights.
+  // of the same backend. With ranks, every rank loads its part of the layers,
+  // and embedding and head whole. `resident` is null, or a model of the same
+  // checkpoint and backend that reads layers from disk: only these are loaded,
+  // the rest is shared with it. Fails if used_vocab is larger than the
+  // checkpoint's vocabulary, memory is given for a model that is not packed in
+  // this format or a backend that does not stream, or together with ranks, or
+  // as WeightStream::Open and LoadTransformerWeights.
   static absl::StatusOr<std::unique_ptr<Transformer>> Load(
       const Checkpoint& checkpoint, const TransformerOptions& options,
       std::shared_ptr<Backend> backend, const BorrowedWeights& borrowed = {},
@@ -91,6 +96,9 @@ class Transformer : public Model {
   // For drafters that read the target's embedding and output head.
   const TransformerWeights& weights() const { return *weights_; }
   const Weight& head() const { return *head_; }
+  // This rank's rows of it; null if it has none.
+  const Weight* head_part() const { return head_part_.get(); }
+  ModelSplit& split() const { return *split_; }
   // Null if all weights are in memory.
   const WeightStream* stream() const { return stream_.get(); }
   Backend& backend() const { return *backend_; }
@@ -108,7 +116,9 @@ class Transformer : public Model {
   Transformer(Architecture architecture, TransformerOptions options,
               std::shared_ptr<const TransformerWeights> weights,
               std::shared_ptr<const Weight> head,
+              std::shared_ptr<const Weight> head_part,
               std::shared_ptr<const WeightStream> stream,
+              std::shared_ptr<ModelSplit> split,
               std::shared_ptr<Backend> backend);
 
   Architecture architecture_;
@@ -116,7 +126,9 @@ class Transformer : public Model {
   std::shared_ptr<Backend> backend_;  // outlives the weights
   std::shared_ptr<const TransformerWeights> weights_;
   std::shared_ptr<const Weight> head_;
+  std::shared_ptr<const Weight> head_part_;
   std::shared_ptr<const WeightStream> stream_;
+  std::shared_ptr<ModelSplit> split_;
   OutputTokens outputs_;
   std::optional<Rotation> rotation_;
   std::shared_ptr<Workspaces> workspaces_;

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/status_macros.h"
@@ -21,10 +22,20 @@
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
 #include "core/pack/pack_file.h"
+#include "core/transformer/model_split.h"
 #include "core/transformer/weight_stream.h"
 
 namespace banyan {
 namespace {
+
+// Rows or numbers, of those that stand one below the other; all if it is empty.
+using Stretches = std::vector<Stretch>;
+
+int CountOf(const Stretches& stretches) {
+  int count = 0;
+  for (const Stretch& stretch : stretches) count += stretch.count;
+  return count;
+}
 
 class Loader {
  public:
@@ -32,11 +43,19 @@ class Loader {
          const WeightStream* stream = nullptr)
       : checkpoint_(checkpoint), backend_(backend), stream_(stream) {}
 
-  // The sources that are there, one below the other; null if none is.
+  // The sources that are there, one below the other; null if none is. `part`
+  // names rows of them.
   absl::Status Read(const MatrixSources& sources, WeightFormat format,
-                    std::unique_ptr<Weight>& out) const {
+                    std::unique_ptr<Weight>& out,
+                    const Stretches& part = {}) const {
     const PackMatrix* const packed = checkpoint_.FindPacked(sources);
-    if (packed != nullptr && packed->format == format) {
+    if (packed != nullptr && packed->format == format && !part.empty()) {
+      if (format == WeightFormat::kQ8)
+        return absl::InvalidArgumentError(absl::StrCat(
+            checkpoint_.directory(),
+            ": several ranks read no packed q8 weights; expected the model "
+            "that it was packed from"));
+    } else if (packed != nullptr && packed->format == format) {
       if (stream_ != nullptr && stream_->Streams(*packed))
         return Stream(*packed, out);
       const absl::Status adopted = Adopt(*packed, out);
@@ -53,14 +72,36 @@ class Loader {
       if (first == nullptr) first = source;
     }
     if (first == nullptr) return absl::OkStatus();
-    BANYAN_ASSIGN_OR_RETURN(
-        out,
-        backend_.Pack(
-            format, rows, first->columns, [&](int row, int count, float* to) {
-              return checkpoint_.ReadStacked(sources, {row, count, format}, to);
-            }));
+    if (!part.empty()) rows = CountOf(part);
+    if (rows > 0) {
+      BANYAN_ASSIGN_OR_RETURN(
+          out, backend_.Pack(format, rows, first->columns,
+                             [&](int row, int count, float* to) {
+                               return ReadRows(sources, {row, count, format},
+                                               part, first->columns, to);
+                             }));
+    }
     for (const WeightSource* source : sources)
       if (source->present()) checkpoint_.Release(*source);
+    return absl::OkStatus();
+  }
+
+  // Rows of `part`.
+  absl::Status ReadRows(const MatrixSources& sources, const RowRange& rows,
+                        const Stretches& part, int columns, float* to) const {
+    if (part.empty()) return checkpoint_.ReadStacked(sources, rows, to);
+    int before = 0;  // rows of earlier stretches
+    for (const Stretch& stretch : part) {
+      const int first = std::max(rows.first, before);
+      const int end = std::min(rows.first + rows.count, before + stretch.count);
+      if (first < end) {
+        BANYAN_RETURN_IF_ERROR(checkpoint_.ReadStacked(
+            sources, {stretch.first + first - before, end - first, rows.format},
+            to));
+        to += std::ptrdiff_t{end - first} * columns;
+      }
+      before += stretch.count;
+    }
     return absl::OkStatus();
   }
 
@@ -84,9 +125,9 @@ class Loader {
   }
 
   // The sources one after the other, zeros for those that are not there; empty
-  // if none is.
+  // if none is. `part` names numbers of them.
   absl::Status Read(const MatrixSources& sources, const std::vector<int>& sizes,
-                    RowVector& out) const {
+                    RowVector& out, const Stretches& part = {}) const {
     std::vector<float> numbers;
     bool present = false;
     for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -99,6 +140,14 @@ class Loader {
                                absl::MakeSpan(numbers).subspan(at)));
     }
     if (!present) return absl::OkStatus();
+    if (!part.empty()) {
+      std::vector<float> some;
+      for (const Stretch& stretch : part)
+        some.insert(some.end(), numbers.begin() + stretch.first,
+                    numbers.begin() + stretch.first + stretch.count);
+      numbers = std::move(some);
+    }
+    if (numbers.empty()) return absl::OkStatus();
     out.size = static_cast<int>(numbers.size());
     numbers.resize(static_cast<std::size_t>(PadToLane(out.size)));
     const absl::Span<const std::byte> bytes(
@@ -107,8 +156,9 @@ class Loader {
     BANYAN_ASSIGN_OR_RETURN(out.buffer, backend_.Allocate(bytes.size()));
     return backend_.Upload(bytes, *out.buffer, 0);
   }
-  absl::Status Read(const WeightSource& source, RowVector& out) const {
-    return Read({&source}, {source.rows}, out);
+  absl::Status Read(const WeightSource& source, RowVector& out,
+                    const Stretches& part = {}) const {
+    return Read({&source}, {source.rows}, out, part);
   }
 
  private:
@@ -120,36 +170,56 @@ class Loader {
 absl::StatusOr<TransformerLayer> ReadLayer(const Loader& loader,
                                            const Architecture& architecture,
                                            const LayerSources& from,
-                                           WeightFormat format) {
+                                           WeightFormat format,
+                                           const ModelSplit& split) {
   TransformerLayer layer;
   const int queries = architecture.heads * architecture.head_dim;
   const int keys = architecture.kv_heads * architecture.head_dim;
   const int inner = architecture.feed_forward_size;
+  Stretches query_key_value, hidden, gate_up;
+  if (!split.whole()) {
+    const Stretch query = split.mine(split.queries());
+    const Stretch key =
+        split.mine(split.key_heads().Widened(architecture.head_dim));
+    const Stretch up = split.mine(split.inner());
+    query_key_value = {query,
+                       {queries + key.first, key.count},
+                       {queries + keys + key.first, key.count}};
+    hidden = {split.mine(split.hidden())};
+    gate_up = {up};
+    if (from.gate.present()) gate_up.push_back({inner + up.first, up.count});
+  }
   const LayerMatrices matrices(from);
   BANYAN_RETURN_IF_ERROR(
       loader.Read(from.attention_norm, layer.attention_norm));
   BANYAN_RETURN_IF_ERROR(
       loader.Read(from.attention_norm_bias, layer.attention_norm_bias));
-  BANYAN_RETURN_IF_ERROR(
-      loader.Read(matrices.query_key_value, format, layer.query_key_value));
-  BANYAN_RETURN_IF_ERROR(
-      loader.Read({&from.query_bias, &from.key_bias, &from.value_bias},
-                  {queries, keys, keys}, layer.query_key_value_bias));
+  BANYAN_RETURN_IF_ERROR(loader.Read(matrices.query_key_value, format,
+                                     layer.query_key_value, query_key_value));
+  BANYAN_RETURN_IF_ERROR(loader.Read(
+      {&from.query_bias, &from.key_bias, &from.value_bias},
+      {queries, keys, keys}, layer.query_key_value_bias, query_key_value));
   BANYAN_RETURN_IF_ERROR(loader.Read(from.query_norm, layer.query_norm));
   BANYAN_RETURN_IF_ERROR(loader.Read(from.key_norm, layer.key_norm));
-  BANYAN_RETURN_IF_ERROR(loader.Read(matrices.output, format, layer.output));
-  BANYAN_RETURN_IF_ERROR(loader.Read(from.output_bias, layer.output_bias));
+  BANYAN_RETURN_IF_ERROR(
+      loader.Read(matrices.output, format, layer.output, hidden));
+  BANYAN_RETURN_IF_ERROR(
+      loader.Read(from.output_bias, layer.output_bias, hidden));
   BANYAN_RETURN_IF_ERROR(loader.Read(from.mlp_norm, layer.mlp_norm));
   BANYAN_RETURN_IF_ERROR(loader.Read(from.mlp_norm_bias, layer.mlp_norm_bias));
-  BANYAN_RETURN_IF_ERROR(loader.Read(matrices.gate_up, format, layer.gate_up));
+  BANYAN_RETURN_IF_ERROR(
+      loader.Read(matrices.gate_up, format, layer.gate_up, gate_up));
   if (from.gate.present()) {
     BANYAN_RETURN_IF_ERROR(loader.Read({&from.gate_bias, &from.up_bias},
-                                       {inner, inner}, layer.gate_up_bias));
+                                       {inner, inner}, layer.gate_up_bias,
+                                       gate_up));
   } else {
-    BANYAN_RETURN_IF_ERROR(loader.Read(from.up_bias, layer.gate_up_bias));
+    BANYAN_RETURN_IF_ERROR(
+        loader.Read(from.up_bias, layer.gate_up_bias, gate_up));
   }
-  BANYAN_RETURN_IF_ERROR(loader.Read(matrices.down, format, layer.down));
-  BANYAN_RETURN_IF_ERROR(loader.Read(from.down_bias, layer.down_bias));
+  BANYAN_RETURN_IF_ERROR(
+      loader.Read(matrices.down, format, layer.down, hidden));
+  BANYAN_RETURN_IF_ERROR(loader.Read(from.down_bias, layer.down_bias, hidden));
   return layer;
 }
 
@@ -162,7 +232,7 @@ std::vector<const Weight*> TransformerWeights::matrices() const {
     for (const Weight* weight :
          {layer->query_key_value.get(), layer->output.get(),
           layer->gate_up.get(), layer->down.get()})
-      matrices.push_back(weight);
+      if (weight != nullptr) matrices.push_back(weight);
   return matrices;
 }
 
@@ -259,8 +329,8 @@ absl::StatusOr<RowVector> LoadVector(const Checkpoint& checkpoint,
 
 absl::StatusOr<TransformerWeights> LoadTransformerWeights(
     const Checkpoint& checkpoint, WeightFormat format, Backend& backend,
-    const BorrowedWeights& borrowed, const WeightStream* stream,
-    const ResidentWeights* resident) {
+    const ModelSplit& split, const BorrowedWeights& borrowed,
+    const WeightStream* stream, const ResidentWeights* resident) {
   const Architecture& architecture = checkpoint.architecture();
   const Loader loader(checkpoint, backend, stream);
   TransformerWeights weights;
@@ -286,7 +356,7 @@ absl::StatusOr<TransformerWeights> LoadTransformerWeights(
     }
     BANYAN_ASSIGN_OR_RETURN(
         TransformerLayer layer,
-        ReadLayer(loader, architecture, architecture.layers[i], format));
+        ReadLayer(loader, architecture, architecture.layers[i], format, split));
     weights.layers.push_back(
         std::make_shared<const TransformerLayer>(std::move(layer)));
   }

@@ -13,6 +13,7 @@
 #include "core/ops/backend.h"
 #include "core/ops/tensor.h"
 #include "core/ops/weight.h"
+#include "core/transformer/model_split.h"
 #include "core/transformer/weight_stream.h"
 
 namespace banyan {
@@ -30,6 +31,7 @@ struct RowVector {
 
 struct TransformerLayer {
   RowVector attention_norm, attention_norm_bias;
+  // Of a rank that shares the model: its part of the rows, null for none.
   std::unique_ptr<Weight> query_key_value;  // one below the other
   RowVector query_key_value_bias;
   RowVector query_norm, key_norm;
@@ -91,7 +93,8 @@ struct ResidentWeights {
   const WeightStream& stream;
 };
 
-// Matrices become `format`; norms, biases and learnt positions stay 32-bit.
+// The layers' part that `split` gives this rank, and all else whole. Matrices
+// become `format`; norms, biases and learnt positions stay 32-bit.
 // Each tensor's pages are given back once it is packed.
 // Embedding and head are `borrowed` where the checkpoint has none. Matrices of
 // `stream`, which is of the same checkpoint, stay in their file. Embedding,
@@ -99,7 +102,8 @@ struct ResidentWeights {
 // memory are shared with it.
 absl::StatusOr<TransformerWeights> LoadTransformerWeights(
     const Checkpoint& checkpoint, WeightFormat format, Backend& backend,
-    const BorrowedWeights& borrowed = {}, const WeightStream* stream = nullptr,
+    const ModelSplit& split, const BorrowedWeights& borrowed = {},
+    const WeightStream* stream = nullptr,
     const ResidentWeights* resident = nullptr);
 
 }  // namespace banyan

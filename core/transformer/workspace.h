@@ -24,6 +24,7 @@ class Workspace {
     kNormed,     // what a matrix reads
     kProjected,  // queries, keys and values; gate and up
     kAttended,
+    kActivated,  // of all ranks
     kAngles,
     kIds,
     kPositions,

@@ -21,6 +21,7 @@
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/device/ranks/launched.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
 #include "core/random/seeded_source.h"
@@ -28,6 +29,7 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
+#include "experiments/commands/shared/ranks_options.h"
 #include "experiments/commands/shared/token_input.h"
 #include "experiments/commands/shared/warnings.h"
 #include "experiments/models/loaded_model.h"
@@ -92,6 +94,8 @@ absl::StatusOr<std::vector<Params::Entry>> SamplingEntries(
 
 bool Colours(const std::string& color) {
   if (color != "auto") return color == "always";
+  // mpirun gives its ranks a terminal, whatever it writes to itself.
+  if (HowLaunched().ranks > 1) return false;
   const char* refused = std::getenv("NO_COLOR");  // no-color.org
   return isatty(STDOUT_FILENO) != 0 && (refused == nullptr || *refused == '\0');
 }
@@ -193,25 +197,41 @@ absl::Status GenerateAll(const Generator& generator, std::uint64_t seed) {
   return absl::OkStatus();
 }
 
+// Ranks that draft with other files would give other texts.
+absl::Status CheckMethodAlike(const GenerateOptions& options,
+                              const LoadedMethod& loaded, SharedShelf& opened) {
+  if (opened.ranks.control == nullptr) return absl::OkStatus();
+  std::vector<std::string> paths = opened.shelf.assets()->TakePaths();
+  paths.insert(paths.end(), loaded.policy_files.begin(),
+               loaded.policy_files.end());
+  if (!options.method.empty()) paths.push_back(options.method);
+  return CheckAlike(*opened.ranks.control, FileTraits(paths));
+}
+
 absl::Status RunGenerate(const GenerateOptions& options) {
   if (options.max_new_tokens < 1)
     return absl::InvalidArgumentError(
         absl::StrCat("--max-new-tokens: expected at least 1, found ",
                      options.max_new_tokens));
   BANYAN_ASSIGN_OR_RETURN(const std::uint64_t seed, ReadSeed(options.seed));
-  BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
-  MethodContext context = {.target = options.model.spec, .shelf = shelf};
+  const SteadyClock clock;
+  BANYAN_ASSIGN_OR_RETURN(SharedShelf opened,
+                          OpenSharedShelf(options.model, clock));
+  MethodContext context = {.target = options.model.spec, .shelf = opened.shelf};
   BANYAN_ASSIGN_OR_RETURN(context.sampling, SamplingEntries(options));
   BANYAN_ASSIGN_OR_RETURN(const LoadedMethod loaded,
                           OpenMethod(options.method, context));
   TokenInput input = options.prompt;
   if (input.chat == "") input.chat = loaded.chat_template;
-  return GenerateAll({.options = options,
-                      .input = input,
-                      .model = loaded.target,
-                      .loaded = loaded,
-                      .clock = *context.clock},
-                     seed);
+  BANYAN_RETURN_IF_ERROR(CheckMethodAlike(options, loaded, opened));
+  BANYAN_RETURN_IF_ERROR(RanksAreReady(opened.ranks));
+  BANYAN_RETURN_IF_ERROR(GenerateAll({.options = options,
+                                      .input = input,
+                                      .model = loaded.target,
+                                      .loaded = loaded,
+                                      .clock = *context.clock},
+                                     seed));
+  return FinishRanks(opened.ranks);
 }
 
 }  // namespace
@@ -233,6 +253,7 @@ void AddGenerateCommand(CommandLine& line) {
       "Tree:'");
   const auto options = std::make_shared<GenerateOptions>();
   AddModelOptions(command, options->model);
+  AddRanksOptions(command, options->model.ranks);
   AddTokenInput(command, "--prompt", options->prompt);
   AddChatOption(command, options->prompt);
   command.Option("--max-new-tokens", &options->max_new_tokens,

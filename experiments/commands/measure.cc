@@ -17,14 +17,19 @@
 #include "absl/strings/str_format.h"
 #include "configs/loader/writer.h"
 #include "core/base/clock.h"
+#include "core/base/counted.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/device/ranks/communicator.h"
+#include "core/device/ranks/emulated_link.h"
+#include "core/device/ranks/metered.h"
 #include "core/json/json_value.h"
 #include "core/model/model.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
 #include "experiments/commands/shared/output.h"
+#include "experiments/commands/shared/ranks_options.h"
 #include "experiments/metrics/median.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
@@ -50,7 +55,28 @@ struct Measured {
   PassWork token;               // of one token
   std::size_t cache_bytes = 0;  // of a token in the KV cache
   std::vector<PassTiming> timings;
+  // Of a model that several ranks share.
+  int ranks = 1;
+  int nodes = 1;
+  std::string link;
+  PassGathers formula;
+  std::optional<LinkSpeed> speed;  // of an emulated link
+  std::vector<GatherTiming> gathers;
+  GatherTotals totals;
 };
+
+// What the gathers of a pass take by the formula.
+double FormulaMs(const Measured& measured, const GatherTiming& timing) {
+  return 1e3 * (measured.formula.gathers * GatherSteps(measured.ranks) *
+                    measured.speed->latency_s +
+                timing.received_bytes / measured.speed->bytes_per_s);
+}
+
+// What a rank receives by the formula.
+double FormulaBytes(const Measured& measured, int tokens) {
+  return tokens * measured.formula.row_bytes * (measured.ranks - 1) /
+         measured.ranks;
+}
 
 // One token's time at the same context, or 0 if it was not measured.
 double OneToken(const Measured& measured, int context) {
@@ -108,6 +134,25 @@ JsonValue Known(double limit) {
   return limit > 0 ? JsonValue(limit) : JsonValue();
 }
 
+JsonValue GathersToJson(const Measured& measured) {
+  JsonValue rows = JsonValue::List();
+  for (const GatherTiming& timing : measured.gathers)
+    rows.Add(
+        {{"context", timing.context},
+         {"tokens", timing.tokens},
+         {"compute_ms", timing.compute_ms},
+         {"gather_ms", timing.gather_ms},
+         {"wait_ms", timing.wait_ms},
+         {"gathers", timing.gathers},
+         {"gathers_by_formula", measured.formula.gathers},
+         {"received_bytes", timing.received_bytes},
+         {"received_bytes_by_formula", FormulaBytes(measured, timing.tokens)},
+         {"gather_ms_by_formula", measured.speed.has_value()
+                                      ? JsonValue(FormulaMs(measured, timing))
+                                      : JsonValue()}});
+  return rows;
+}
+
 JsonValue ToJson(const Options& options, const Measured& measured) {
   JsonValue rows = JsonValue::List();
   for (const PassTiming& timing : measured.timings) {
@@ -137,7 +182,13 @@ JsonValue ToJson(const Options& options, const Measured& measured) {
           {"cache_bytes_per_token", measured.cache_bytes},
           {"free_rows", FreeRows(measured)},
           {"operations_per_token", measured.token.operations},
-          {"timings", rows}};
+          {"timings", rows},
+          {"ranks", measured.ranks},
+          {"nodes", measured.nodes},
+          {"link", NullIfEmpty(measured.link)},
+          {"gathers", GathersToJson(measured)},
+          {"all_gathers", measured.totals.gathers},
+          {"all_gathered_bytes", measured.totals.bytes}};
 }
 
 std::string Percent(std::optional<double> share) {
@@ -146,9 +197,10 @@ std::string Percent(std::optional<double> share) {
 
 void PrintHead(const Options& options, const Measured& measured) {
   std::cout << absl::StreamFormat(
-      "%s%s, %s, %s\n%.1f MB of weights and %.3g operations a token; ",
+      "%s%s, %s, %s\n%.1f MB of weights and %.3g operations a token%s; ",
       options.model.spec.directory, measured.grown_note, measured.weights,
-      measured.backend, measured.token.bytes / 1e6, measured.token.operations);
+      measured.backend, measured.token.bytes / 1e6, measured.token.operations,
+      measured.ranks > 1 ? " on rank 0" : "");
   const TimedPass gauge = MedianGauge(measured);
   if (gauge.bandwidth > 0)
     std::cout << absl::StreamFormat(
@@ -173,6 +225,38 @@ void PrintHead(const Options& options, const Measured& measured) {
   std::cout << absl::StreamFormat(
       "beside the bound on memory: a KV cache of %.1f kB for each token\n",
       static_cast<double>(measured.cache_bytes) / 1e3);
+}
+
+// Beside the table of passes, which have no such exchanges.
+void PrintGathers(const Measured& measured) {
+  std::cout << absl::StreamFormat(
+      "\n%d ranks on %s (%s). Rank 0 in passes with one more exchange before "
+      "every gather,\nwhich tells waiting for other ranks from gathering:\n",
+      measured.ranks, Counted(measured.nodes, "machine"), measured.link);
+  int context = -1;
+  for (const GatherTiming& timing : measured.gathers) {
+    if (timing.context != context) {
+      context = timing.context;
+      std::cout << absl::StreamFormat(
+          "\ncontext %d\n%7s %12s %10s %10s %8s %12s %12s %12s\n", context,
+          "tokens", "compute ms", "gather ms", "wait ms", "gathers",
+          "MB received", "by formula", "ms by it");
+    }
+    std::cout << absl::StreamFormat(
+        "%7d %12.3f %10.3f %10.3f %8d %12.3f %12.3f %12s\n", timing.tokens,
+        timing.compute_ms, timing.gather_ms, timing.wait_ms, timing.gathers,
+        timing.received_bytes / 1e6,
+        FormulaBytes(measured, timing.tokens) / 1e6,
+        measured.speed.has_value()
+            ? absl::StrFormat("%.3f", FormulaMs(measured, timing))
+            : "-");
+  }
+  std::cout << absl::StreamFormat(
+      "\nby formula: %d gathers per pass of %s each; a rank receives %.1f kB "
+      "per "
+      "token on average\n",
+      measured.formula.gathers, Counted(GatherSteps(measured.ranks), "step"),
+      FormulaBytes(measured, 1) / 1e3);
 }
 
 void PrintText(const Options& options, const Measured& measured) {
@@ -203,6 +287,7 @@ void PrintText(const Options& options, const Measured& measured) {
       << "\nbandwidth %: time to read the weights over the pass's; limit "
          "%: the longer of\nreading and multiplying over it. Each pass is "
          "held against the gauge before it.\n";
+  if (measured.ranks > 1) PrintGathers(measured);
 }
 
 // The curve at the first context, for a policy's `target_ms`.
@@ -234,9 +319,16 @@ void ShowProgress(int done, int all) {
 
 absl::Status Measure(const Options& options) {
   const SteadyClock clock;
-  BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
+  BANYAN_ASSIGN_OR_RETURN(SharedShelf opened,
+                          OpenSharedShelf(options.model, clock));
+  const RankGroup& ranks = opened.ranks;
+  ModelShelf& shelf = opened.shelf;
+  TimingOptions timing = options.timing;
+  if (ranks.control != nullptr)
+    timing.agree = [&](double ms) { return Agree(*ranks.control, ms); };
   BANYAN_ASSIGN_OR_RETURN(const LoadedModel loaded,
-                          shelf.Open(options.model.spec));
+                          shelf.OpenTarget(options.model.spec));
+  BANYAN_RETURN_IF_ERROR(RanksAreReady(ranks));
   const bool terminal = isatty(STDERR_FILENO) == 1;
   const Model& model = *loaded.model;
   const ModelFacts facts = model.facts();
@@ -250,11 +342,26 @@ absl::Status Measure(const Options& options) {
                 .disk_bytes = static_cast<double>(facts.disk_bytes),
                 .operations = facts.operations_per_token},
       .cache_bytes = CacheBytesPerToken(model)};
-  BANYAN_ASSIGN_OR_RETURN(measured.timings,
-                          TimePasses(model, shelf.backend(), options.timing,
-                                     clock, [&](int done, int all) {
-                                       if (terminal) ShowProgress(done, all);
-                                     }));
+  BANYAN_ASSIGN_OR_RETURN(
+      measured.timings,
+      TimePasses(model, shelf.backend(), timing, clock, [&](int done, int all) {
+        if (terminal) ShowProgress(done, all);
+      }));
+  if (ranks.model != nullptr) {
+    measured.ranks = ranks.model->size();
+    measured.nodes = ranks.model->nodes();
+    measured.link = ranks.model->link();
+    measured.formula = GathersOf(model);
+    if (!options.model.ranks.link.empty()) {
+      BANYAN_ASSIGN_OR_RETURN(measured.speed,
+                              ReadLinkSpeed(options.model.ranks.link));
+    }
+    BANYAN_ASSIGN_OR_RETURN(measured.gathers,
+                            TimeGathers(model, *ranks.model, timing, clock));
+    measured.totals = ranks.model->totals();
+  }
+  BANYAN_RETURN_IF_ERROR(FinishRanks(ranks));
+  if (!ranks.writes()) return absl::OkStatus();
   if (options.json)
     std::cout << ToJson(options, measured).Text(2) << "\n";
   else
@@ -274,6 +381,7 @@ void AddMeasureCommand(CommandLine& line) {
       "      --out curve.yaml");
   const auto options = std::make_shared<Options>();
   AddModelOptions(command, options->model);
+  AddRanksOptions(command, options->model.ranks);
   command
       .Option("--batch", &options->timing.batches,
               "Tokens in a pass, separated by commas")

@@ -5,9 +5,11 @@
 #include <new>
 #include <stdexcept>
 
+#include "core/device/ranks/launched.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/parts.h"
 #include "experiments/commands/shared/command_line.h"
+#include "experiments/commands/shared/quiet_rank.h"
 
 namespace banyan {
 namespace {
@@ -27,7 +29,10 @@ int Run(int argc, char** argv) {
   CommandLine line("banyan",
                    "Tree-based speculative inference of language models.");
   for (const auto add : kCommands) add(line);
-  return line.Run(argc, argv);
+  const QuietRank quiet(HowLaunched());
+  const int code = line.Run(argc, argv);
+  if (code != 0) quiet.Tell();
+  return code;
 }
 
 }  // namespace

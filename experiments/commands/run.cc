@@ -12,9 +12,11 @@
 #include "core/base/clock.h"
 #include "core/base/counted.h"
 #include "core/base/status_macros.h"
+#include "core/device/ranks/communicator.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/open_experiment.h"
+#include "experiments/commands/shared/ranks_options.h"
 #include "experiments/commands/shared/warnings.h"
 #include "experiments/records/claims.h"
 #include "experiments/records/machine.h"
@@ -55,6 +57,15 @@ void PrintWhatIsThere(const RunFile& file) {
               << records(file.done) << "\n";
 }
 
+// Rank 0 decides for all, since a signal reaches ranks at different times. A
+// failure here fails the next gather too.
+bool Stops(const StopSignal& stop, Communicator* ranks) {
+  if (ranks == nullptr) return stop.came();
+  const absl::StatusOr<std::string> first =
+      Broadcast(*ranks, stop.came() ? "stop" : "");
+  return first.ok() && !first->empty();
+}
+
 absl::Status Run(const Options& options) {
   const StopSignal stop;
   const auto clock = std::make_shared<SteadyClock>();
@@ -70,12 +81,18 @@ absl::Status Run(const Options& options) {
   BANYAN_ASSIGN_OR_RETURN(
       records::Context context,
       DescribeRun(opened.experiment, opened.workload, opened.run, shard,
-                  *opened.backend, *clock));
+                  *opened.backend, *clock, opened.ranks.model.get()));
   if (opened.costs.has_value()) *context.mutable_costs() = *opened.costs;
   if (IsOverloaded(context.machine()))
     PrintWarning(OverloadText(context.machine()));
   const std::string& out = options.experiment.out;
-  BANYAN_ASSIGN_OR_RETURN(RunFile file, OpenRunFile(out, context, onto));
+  const RankGroup& ranks = opened.ranks;
+  RunFile file;
+  if (ranks.writes()) {
+    BANYAN_ASSIGN_OR_RETURN(file, OpenRunFile(out, context, onto));
+  }
+  if (ranks.control != nullptr)
+    BANYAN_RETURN_IF_ERROR(ShareRecords(file, *ranks.control));
   PrintWhatIsThere(file);
   RunProgress progress(context,
                        {std::cerr, *clock, isatty(STDERR_FILENO) == 1});
@@ -83,13 +100,16 @@ absl::Status Run(const Options& options) {
     progress.Add(record, /*fresh=*/false);
   const absl::Status ran =
       RunCells({opened.run, opened.experiment.hash, shard, file,
-                [&stop] { return stop.came(); }},
+                [&] { return Stops(stop, ranks.control.get()); }},
                [&](const records::PromptRecord& record, int done, int all) {
                  progress.Add(record, /*fresh=*/true);
                  progress.Show(done, all);
                });
   if (ran.ok() || absl::IsCancelled(ran)) progress.Finish();
+  if (ran.ok() || absl::IsCancelled(ran))
+    BANYAN_RETURN_IF_ERROR(FinishRanks(ranks));
   BANYAN_RETURN_IF_ERROR(ran);
+  if (!ranks.writes()) return absl::OkStatus();
   BANYAN_ASSIGN_OR_RETURN(RecordSet set, ReadRecordSet({out}, /*mixed=*/false));
   for (const std::string& warning : set.warnings) PrintWarning(warning);
   SplitByMachine(set);
@@ -112,6 +132,7 @@ void AddRunCommand(CommandLine& line) {
       "  banyan run configs/hello.yaml --out out/hello");
   const auto options = std::make_shared<Options>();
   AddExperimentOptions(command, options->experiment);
+  AddRanksOptions(command, options->experiment.ranks);
   command
       .Option("--out", &options->experiment.out,
               "The folder of the record file.")

@@ -17,10 +17,12 @@
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/stored_tensor.h"
+#include "core/device/ranks/communicator.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/pack/pack_file.h"
 #include "core/tokenizer/tokenizer.h"
+#include "core/transformer/model_split.h"
 #include "core/transformer/transformer.h"
 #include "experiments/plan/model_spec.h"
 
@@ -76,9 +78,21 @@ std::size_t CacheBytesPerToken(const Model& model) {
   if (transformer == nullptr) return 0;
   const Architecture& architecture = transformer->architecture();
   const auto numbers =  // a key and a value
-      2 * static_cast<std::size_t>(architecture.kv_heads) *
+      2 * static_cast<std::size_t>(transformer->split().kv_heads()) *
       static_cast<std::size_t>(architecture.head_dim);
   return architecture.layers.size() * numbers * sizeof(float);
+}
+
+PassGathers GathersOf(const Model& model) {
+  const auto* transformer = dynamic_cast<const Transformer*>(&model);
+  if (transformer == nullptr) return {};
+  const ModelSplit& split = transformer->split();
+  const int layers = transformer->layers();
+  const double layer = double{1} * split.queries().size() +
+                       2.0 * split.hidden().size() + split.inner().size();
+  return {.gathers = 4 * layers + 1,
+          .row_bytes = (layers * layer + transformer->logits()) *
+                       static_cast<double>(sizeof(float))};
 }
 
 absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec) {
@@ -89,12 +103,13 @@ absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec) {
 
 absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
                                       std::shared_ptr<Backend> backend,
-                                      const Model* resident) {
+                                      const Model* resident,
+                                      std::shared_ptr<Communicator> ranks) {
   LoadedModel loaded;
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
                           Checkpoint::Open(spec.directory));
   loaded.warnings = checkpoint->warnings();
-  TransformerOptions options;
+  TransformerOptions options = {.ranks = std::move(ranks)};
   BANYAN_ASSIGN_OR_RETURN(options.format, ReadFormat(spec, *checkpoint));
   if (!spec.memory.empty()) {
     // Told without weights too, so that a check finds it.

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/weight_format.h"
+#include "core/device/ranks/communicator.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 #include "core/tokenizer/tokenizer.h"
@@ -29,6 +30,13 @@ std::string GrownNote(const Model& model);
 // What a session's KV cache takes for each token; 0 for models without layers.
 std::size_t CacheBytesPerToken(const Model& model);
 
+// The gathers of a pass where ranks share the model, by its shape.
+struct PassGathers {
+  int gathers = 0;
+  double row_bytes = 0;  // per token, of all ranks together
+};
+PassGathers GathersOf(const Model& model);
+
 // The format that `spec` asks for, without reading the weights. Fails if it is
 // none of ModelSpec's, and as Checkpoint::Open.
 absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec);
@@ -36,10 +44,12 @@ absl::StatusOr<WeightFormat> ResolveFormat(const ModelSpec& spec);
 // Fails if the format is none of ModelSpec's, as Checkpoint::Open, Tokenizer's
 // Load and Transformer::Load do, and if the tokenizer has more tokens than the
 // model. `resident` is null, or the model whose copy this is: what that has in
-// memory is shared if it reads layers from disk.
-absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
-                                      std::shared_ptr<Backend> backend,
-                                      const Model* resident = nullptr);
+// memory is shared if it reads layers from disk. `ranks` share its layers;
+// null: this process has them alone.
+absl::StatusOr<LoadedModel> LoadModel(
+    const ModelSpec& spec, std::shared_ptr<Backend> backend,
+    const Model* resident = nullptr,
+    std::shared_ptr<Communicator> ranks = nullptr);
 
 }  // namespace banyan
 

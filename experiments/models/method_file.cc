@@ -251,7 +251,7 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
   const absl::StatusOr<ModelSpec> spec = LeaveRoom(file, context);
   errors.Add(spec.status());
   if (!spec.ok()) return errors.status();
-  const absl::StatusOr<LoadedModel> target = context.shelf.Open(*spec);
+  const absl::StatusOr<LoadedModel> target = context.shelf.OpenTarget(*spec);
   errors.Add(target.status());
   if (!target.ok()) return errors.status();
   errors.Add(CheckFits(stated.rule, FindBanned(sections, context.sampling),

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/device/ranks/communicator.h"
 #include "core/gguf/model_text.h"
 #include "core/ops/weight.h"
 #include "drafters/assets.h"
@@ -15,17 +16,23 @@
 namespace banyan {
 
 absl::StatusOr<LoadedModel> ModelShelf::Open(const ModelSpec& spec) {
-  return Load(spec, nullptr);
+  return Load(spec, nullptr, nullptr);
+}
+
+absl::StatusOr<LoadedModel> ModelShelf::OpenTarget(const ModelSpec& spec) {
+  return Load(spec, nullptr, ranks_);
 }
 
 absl::StatusOr<LoadedModel> ModelShelf::OpenCopy(const ModelSpec& spec,
                                                  const LoadedModel& target) {
   return Load(spec,
-              target.model->facts().disk_bytes > 0 ? target.model : nullptr);
+              target.model->facts().disk_bytes > 0 ? target.model : nullptr,
+              ranks_);
 }
 
 absl::StatusOr<LoadedModel> ModelShelf::Load(
-    const ModelSpec& spec, std::shared_ptr<const Model> resident) {
+    const ModelSpec& spec, std::shared_ptr<const Model> resident,
+    const std::shared_ptr<Communicator>& ranks) {
   if (!IsModelFile(spec.directory))
     BANYAN_RETURN_IF_ERROR(RequireDirectory("model", spec.directory));
   BANYAN_ASSIGN_OR_RETURN(const WeightFormat format, ResolveFormat(spec));
@@ -34,7 +41,7 @@ absl::StatusOr<LoadedModel> ModelShelf::Load(
   const auto load =
       [&]() -> absl::StatusOr<std::shared_ptr<const LoadedModel>> {
     BANYAN_ASSIGN_OR_RETURN(LoadedModel loaded,
-                            LoadModel(plain, backend_, resident.get()));
+                            LoadModel(plain, backend_, resident.get(), ranks));
     for (const std::string& warning : loaded.warnings)
       if (warned_.insert(warning).second) warn_(warning);
     return std::make_shared<LoadedModel>(std::move(loaded));
@@ -44,7 +51,8 @@ absl::StatusOr<LoadedModel> ModelShelf::Load(
       assets_->Open<LoadedModel>(
           {.path = plain.directory,
            .about = absl::StrCat(plain.weights, " ", plain.memory, " ",
-                                 plain.reserved, " ", plain.copies),
+                                 plain.reserved, " ", plain.copies,
+                                 ranks == nullptr ? "" : " shared"),
            .owner = resident},
           load));
   return *loaded;

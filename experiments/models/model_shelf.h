@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "core/device/ranks/communicator.h"
 #include "core/ops/backend.h"
 #include "drafters/assets.h"
 #include "experiments/models/loaded_model.h"
@@ -22,11 +23,14 @@ class ModelShelf {
   using Warn = std::function<void(const std::string& warning)>;
 
   // `warn` is told what the user should know of the models that are loaded
-  // (LoadedModel::warnings), each sentence once.
+  // (LoadedModel::warnings), each sentence once. `ranks` share the targets;
+  // null: this process has them alone.
   explicit ModelShelf(
       std::shared_ptr<Backend> backend,
-      Warn warn = [](const std::string& /*warning*/) {})
+      Warn warn = [](const std::string& /*warning*/) {},
+      std::shared_ptr<Communicator> ranks = nullptr)
       : backend_(std::move(backend)),
+        ranks_(std::move(ranks)),
         assets_(std::make_shared<Assets>()),
         warn_(std::move(warn)) {}
 
@@ -34,6 +38,8 @@ class ModelShelf {
   // same format, asked for by name or by `auto`. Fails as LoadModel, or with
   // NotFound if there is no such directory.
   absl::StatusOr<LoadedModel> Open(const ModelSpec& spec);
+  // The same of a target, whose layers the ranks share out.
+  absl::StatusOr<LoadedModel> OpenTarget(const ModelSpec& spec);
   // The same of a copy of `target`, of which it shares what that has in memory
   // if that reads layers from disk.
   absl::StatusOr<LoadedModel> OpenCopy(const ModelSpec& spec,
@@ -47,9 +53,11 @@ class ModelShelf {
 
  private:
   absl::StatusOr<LoadedModel> Load(const ModelSpec& spec,
-                                   std::shared_ptr<const Model> resident);
+                                   std::shared_ptr<const Model> resident,
+                                   const std::shared_ptr<Communicator>& ranks);
 
   std::shared_ptr<Backend> backend_;
+  std::shared_ptr<Communicator> ranks_;
   std::shared_ptr<Assets> assets_;
   Warn warn_;
   std::set<std::string> warned_;

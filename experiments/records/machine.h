@@ -12,11 +12,19 @@
 
 namespace banyan {
 
-// Its device, and whether that was told to be fast; records older than the
-// field come from the cpu.
+// ", 2 ranks on 1 machine (mpi)" where ranks share the target, else nothing.
+inline std::string RanksText(const records::Machine& machine) {
+  if (machine.ranks() <= 1) return "";
+  return absl::StrCat(", ", machine.ranks(), " ranks on ", machine.nodes(),
+                      machine.nodes() == 1 ? " machine" : " machines", " (",
+                      machine.link(), ")");
+}
+
+// Its device, whether that was told to be fast, and its ranks; records older
+// than the field come from the cpu.
 inline std::string DeviceOf(const records::Machine& machine) {
   return absl::StrCat(machine.device().empty() ? "cpu" : machine.device(),
-                      machine.fast() ? ", fast" : "");
+                      machine.fast() ? ", fast" : "", RanksText(machine));
 }
 
 // The order of sums; empty where there is one only.

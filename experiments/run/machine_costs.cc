@@ -19,6 +19,7 @@
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/base/weight_format.h"
+#include "core/device/ranks/communicator.h"
 #include "core/model/model.h"
 #include "decode/sequence.h"
 #include "experiments/metrics/level_cost.h"
@@ -63,7 +64,8 @@ std::vector<int> Sizes(int rows) {
 
 absl::StatusOr<PassCosts> CostsOfPasses(const Model& model, ModelShelf& shelf,
                                         int rows, bool outline,
-                                        const Clock& clock) {
+                                        const Clock& clock,
+                                        Communicator* ranks) {
   PassCosts costs = {.weights = std::string(Name(model.facts().format))};
   rows = std::min(rows, model.context_limit());
   const std::vector<int> sizes = Sizes(rows);
@@ -72,10 +74,12 @@ absl::StatusOr<PassCosts> CostsOfPasses(const Model& model, ModelShelf& shelf,
     return costs;
   }
   const int context = std::min(model.context_limit() - rows, kContext);
+  TimingOptions options = {.batches = sizes, .contexts = {context}};
+  if (ranks != nullptr)
+    options.agree = [ranks](double ms) { return Agree(*ranks, ms); };
   BANYAN_ASSIGN_OR_RETURN(const std::vector<PassTiming> timings,
-                          TimePasses(model, shelf.backend(),
-                                     {.batches = sizes, .contexts = {context}},
-                                     clock, [](int /*done*/, int /*all*/) {}));
+                          TimePasses(model, shelf.backend(), options, clock,
+                                     [](int /*done*/, int /*all*/) {}));
   for (const PassTiming& timing : timings)
     costs.ms[timing.tokens] = timing.median_ms();
   return costs;
@@ -162,7 +166,8 @@ absl::StatusOr<MachineCosts> FromRecord(const records::MachineCosts& record,
 absl::StatusOr<MachineCosts> MeasureCosts(
     const Experiment& experiment, const Workload& workload, ModelShelf& shelf,
     const std::shared_ptr<const Clock>& clock, bool outline,
-    const std::function<void(const std::string& what)>& progress) {
+    const std::function<void(const std::string& what)>& progress,
+    Communicator* ranks) {
   const auto tell = [&](const std::string& what) {
     if (progress) progress(what);
   };
@@ -172,11 +177,12 @@ absl::StatusOr<MachineCosts> MeasureCosts(
     tell(absl::StrCat("passes of ", FolderName(target.directory)));
     // A target of bounded memory leaves the memory to the next.
     ModelShelf own(shelf.shared_backend());
-    BANYAN_ASSIGN_OR_RETURN(const LoadedModel loaded,
-                            (target.memory.empty() ? shelf : own).Open(target));
+    BANYAN_ASSIGN_OR_RETURN(
+        const LoadedModel loaded,
+        (target.memory.empty() ? shelf : own).OpenTarget(target));
     BANYAN_ASSIGN_OR_RETURN(
         PassCosts passes,
-        CostsOfPasses(*loaded.model, shelf, plan.rows, outline, *clock));
+        CostsOfPasses(*loaded.model, shelf, plan.rows, outline, *clock, ranks));
     costs.passes.push_back(std::move(passes));
   }
   Experiment probes = {.workload = experiment.workload, .cells = plan.probes};
@@ -203,7 +209,10 @@ absl::StatusOr<MachineCosts> MeasureCosts(
     BANYAN_ASSIGN_OR_RETURN(OpenCell open, OpenCell::Of(cell));
     BANYAN_ASSIGN_OR_RETURN(level.ms, TimeLevel(*open, run.prompts, passes));
   }
-  return costs;
+  if (ranks == nullptr) return costs;
+  BANYAN_ASSIGN_OR_RETURN(std::optional<MachineCosts> first,
+                          CostsOfRankZero(costs, plan, *ranks));
+  return *std::move(first);
 }
 
 records::MachineCosts ToRecord(const CostPlan& plan,
@@ -229,6 +238,23 @@ records::MachineCosts ToRecord(const CostPlan& plan,
     to.set_ms(costs.levels[i].ms);
   }
   return record;
+}
+
+absl::StatusOr<std::optional<MachineCosts>> CostsOfRankZero(
+    const std::optional<MachineCosts>& mine, const CostPlan& plan,
+    Communicator& ranks) {
+  const std::string some = "+";  // costs of nothing are an empty message
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::string text,
+      Broadcast(ranks, mine.has_value()
+                           ? some + ToRecord(plan, *mine).SerializeAsString()
+                           : std::string()));
+  if (text.empty()) return std::optional<MachineCosts>();
+  records::MachineCosts record;
+  if (!record.ParseFromString(text.substr(some.size())))
+    return absl::DataLossError("rank 0 sent costs that are none");
+  BANYAN_ASSIGN_OR_RETURN(MachineCosts costs, FromRecord(record, plan));
+  return std::optional<MachineCosts>(std::move(costs));
 }
 
 absl::StatusOr<std::optional<MachineCosts>> RecordedCosts(

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
+#include "core/device/ranks/communicator.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/measured.h"
@@ -22,14 +23,20 @@ namespace banyan {
 
 // Times passes of every target and chains of every drafter. On outlines (models
 // without weights) nothing is timed: every pass costs 1 ms and every level 0.
-// `progress`, if there is one, is told what comes. Fails as PrepareRun and
-// TimePasses.
+// `progress`, if there is one, is told what comes. Where `ranks` share the
+// targets, the costs are rank 0's. Fails as PrepareRun and TimePasses.
 absl::StatusOr<MachineCosts> MeasureCosts(
     const Experiment& experiment, const Workload& workload, ModelShelf& shelf,
     const std::shared_ptr<const Clock>& clock, bool outline,
-    const std::function<void(const std::string& what)>& progress = nullptr);
+    const std::function<void(const std::string& what)>& progress = nullptr,
+    Communicator* ranks = nullptr);
 
 records::MachineCosts ToRecord(const CostPlan& plan, const MachineCosts& costs);
+
+// Returns rank 0's costs. Only rank 0 reads the run's folder.
+absl::StatusOr<std::optional<MachineCosts>> CostsOfRankZero(
+    const std::optional<MachineCosts>& mine, const CostPlan& plan,
+    Communicator& ranks);
 
 // Those of the experiment's record files in the directory, of `own` first; none
 // if none of them has costs. Fails if they are of another machine, device or

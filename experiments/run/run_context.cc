@@ -18,6 +18,7 @@
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/device/gpu_facts.h"
+#include "core/device/ranks/communicator.h"
 #include "core/ops/backend.h"
 #include "core/ops/gauge.h"
 #include "experiments/metrics/median.h"
@@ -101,7 +102,8 @@ double Load(unsigned cores) {
 
 }  // namespace
 
-records::Machine DescribeMachine(const Backend& backend) {
+records::Machine DescribeMachine(const Backend& backend,
+                                 const Communicator* ranks) {
   records::Machine machine;
   machine.set_cpu(CpuName());
   const BackendFacts facts = backend.facts();
@@ -112,22 +114,25 @@ records::Machine DescribeMachine(const Backend& backend) {
   if (!facts.gpu.name.empty()) SetGpu(facts.gpu, *machine.mutable_gpu());
   machine.set_cores(std::thread::hardware_concurrency());
   machine.set_threads(static_cast<std::uint32_t>(facts.threads));
+  if (ranks != nullptr) {
+    machine.set_ranks(static_cast<std::uint32_t>(ranks->size()));
+    machine.set_nodes(static_cast<std::uint32_t>(ranks->nodes()));
+    machine.set_link(ranks->link());
+  }
   return machine;
 }
 
-absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
-                                             const Workload& workload,
-                                             const PreparedRun& run,
-                                             const Shard& shard,
-                                             Backend& backend,
-                                             const Clock& clock) {
+absl::StatusOr<records::Context> DescribeRun(
+    const Experiment& experiment, const Workload& workload,
+    const PreparedRun& run, const Shard& shard, Backend& backend,
+    const Clock& clock, const Communicator* ranks) {
   records::Context context;
   context.mutable_build()->set_revision(kBuildRevision);
   context.mutable_build()->set_compiler(kBuildCompiler);
   context.mutable_build()->set_flags(kBuildFlags);
   context.mutable_build()->set_type(kBuildType);
   records::Machine& machine = *context.mutable_machine();
-  machine = DescribeMachine(backend);
+  machine = DescribeMachine(backend, ranks);
   BANYAN_ASSIGN_OR_RETURN(const double bandwidth, Bandwidth(backend, clock));
   machine.set_bytes_per_s(bandwidth);
   machine.set_load(Load(machine.cores()));

@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
+#include "core/device/ranks/communicator.h"
 #include "core/ops/backend.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
@@ -13,17 +14,17 @@
 
 namespace banyan {
 
-// The processor, the device and how it is used.
-records::Machine DescribeMachine(const Backend& backend);
+// The processor, the device and how it is used, and the ranks, if there are
+// any.
+records::Machine DescribeMachine(const Backend& backend,
+                                 const Communicator* ranks = nullptr);
 
 // Measures the device's bandwidth on the way, for some 50 milliseconds, where
 // it knows how.
-absl::StatusOr<records::Context> DescribeRun(const Experiment& experiment,
-                                             const Workload& workload,
-                                             const PreparedRun& run,
-                                             const Shard& shard,
-                                             Backend& backend,
-                                             const Clock& clock);
+absl::StatusOr<records::Context> DescribeRun(
+    const Experiment& experiment, const Workload& workload,
+    const PreparedRun& run, const Shard& shard, Backend& backend,
+    const Clock& clock, const Communicator* ranks = nullptr);
 
 }  // namespace banyan
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -14,12 +15,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/status_macros.h"
+#include "core/device/ranks/communicator.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/read_files.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "experiments/records/record_set.h"
 #include "experiments/run/shard.h"
+#include "google/protobuf/io/zero_copy_stream_impl.h"
+#include "google/protobuf/util/delimited_message_util.h"
 
 namespace banyan {
 namespace {
@@ -186,6 +190,33 @@ absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
                             RecordWriter::Create(file.path, context));
   }
   return file;
+}
+
+absl::Status ShareRecords(RunFile& file, Communicator& ranks) {
+  for (std::vector<records::PromptRecord>* list :
+       {&file.done, &file.elsewhere}) {
+    std::ostringstream out;
+    if (ranks.rank() == 0)
+      for (const records::PromptRecord& record : *list)
+        google::protobuf::util::SerializeDelimitedToOstream(record, &out);
+    BANYAN_ASSIGN_OR_RETURN(const std::string text,
+                            Broadcast(ranks, out.str()));
+    if (ranks.rank() == 0) continue;
+    std::istringstream in(text);
+    google::protobuf::io::IstreamInputStream stream(&in);
+    records::PromptRecord record;
+    for (bool at_end = false;;) {
+      record.Clear();
+      if (google::protobuf::util::ParseDelimitedFromZeroCopyStream(
+              &record, &stream, &at_end))
+        list->push_back(record);
+      else if (at_end)
+        break;
+      else
+        return absl::DataLossError("rank 0 sent records that are none");
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace banyan

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/device/ranks/communicator.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/records/record_file.h"
 #include "experiments/run/shard.h"
@@ -23,7 +24,7 @@ std::string RecordPath(const std::string& directory, const Shard& shard,
 // What a run has before it begins: a new file, or one to go on with.
 struct RunFile {
   std::string path;
-  std::unique_ptr<RecordWriter> writer;
+  std::unique_ptr<RecordWriter> writer;  // null on all ranks but rank 0
   std::vector<records::PromptRecord> done;
   std::int64_t torn_bytes = 0;  // cut from its end
 
@@ -50,6 +51,10 @@ absl::Status CheckRunFolder(const std::string& directory,
 absl::StatusOr<RunFile> OpenRunFile(const std::string& directory,
                                     const records::Context& context,
                                     Onto onto = Onto::kSame);
+
+// Copies the records of rank 0's file, and of other machines' files, to every
+// rank.
+absl::Status ShareRecords(RunFile& file, Communicator& ranks);
 
 }  // namespace banyan
 

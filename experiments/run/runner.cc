@@ -254,7 +254,8 @@ class Run {
       record.set_batch(batch);
       if (batch > 0)
         record.set_batch_prompts(static_cast<std::uint32_t>(records.size()));
-      BANYAN_RETURN_IF_ERROR(task_.file.writer->Append(record));
+      if (task_.file.writer != nullptr)
+        BANYAN_RETURN_IF_ERROR(task_.file.writer->Append(record));
       const PreparedCell& cell = task_.run.cells[index];
       if (cell.carries_state && cell.open) {
         written_.push_back(record);

@@ -16,6 +16,7 @@
 #include "core/base/clock.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/device/ranks/metered.h"
 #include "core/model/context.h"
 #include "core/model/device_round.h"
 #include "core/model/model.h"
@@ -224,12 +225,53 @@ absl::StatusOr<std::vector<PassTiming>> TimePasses(
       // The gauge leaves other numbers in the caches than the pass before a
       // pass does when decoding: as long as the gauge took, passes run first.
       for (double warm = 0; warm < kWarmMs;) {
-        BANYAN_ASSIGN_OR_RETURN(const double ms, passes[i]->Time(clock));
+        BANYAN_ASSIGN_OR_RETURN(double ms, passes[i]->Time(clock));
+        if (options.agree) {
+          BANYAN_ASSIGN_OR_RETURN(ms, options.agree(ms));
+        }
         warm += ms;
       }
       BANYAN_ASSIGN_OR_RETURN(pass.ms, passes[i]->Time(clock));
       timings[i].passes.push_back(pass);
       progress(++done, options.rounds * static_cast<int>(timings.size()));
+    }
+  }
+  return timings;
+}
+
+absl::StatusOr<std::vector<GatherTiming>> TimeGathers(
+    const Model& model, MeteredCommunicator& ranks,
+    const TimingOptions& options, const Clock& clock) {
+  BANYAN_RETURN_IF_ERROR(CheckSizes(model, options));
+  const double others =
+      static_cast<double>(ranks.size() - 1) / static_cast<double>(ranks.size());
+  std::vector<GatherTiming> timings;
+  for (int context : options.contexts) {
+    for (int tokens : options.batches) {
+      Passes passes(model, context, tokens);
+      BANYAN_RETURN_IF_ERROR(passes.Begin());
+      GatherTiming& timing = timings.emplace_back(
+          GatherTiming{.context = context, .tokens = tokens});
+      std::vector<double> compute, wait, gather;
+      for (int round = 0; round < options.rounds; ++round) {
+        const GatherTotals before = ranks.totals();
+        ranks.TellApart(true);
+        const absl::StatusOr<double> ms = passes.Time(clock);
+        ranks.TellApart(false);
+        BANYAN_RETURN_IF_ERROR(ms.status());
+        const GatherTotals& after = ranks.totals();
+        wait.push_back(static_cast<double>(after.wait_ns - before.wait_ns) /
+                       1e6);
+        gather.push_back(
+            static_cast<double>(after.gather_ns - before.gather_ns) / 1e6);
+        compute.push_back(*ms - wait.back() - gather.back());
+        timing.gathers = after.gathers - before.gathers;
+        timing.received_bytes =
+            others * static_cast<double>(after.bytes - before.bytes);
+      }
+      timing.compute_ms = Median(std::move(compute));
+      timing.wait_ms = Median(std::move(wait));
+      timing.gather_ms = Median(std::move(gather));
     }
   }
   return timings;

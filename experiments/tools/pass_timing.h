@@ -3,12 +3,15 @@
 #ifndef BANYAN_EXPERIMENTS_TOOLS_PASS_TIMING_H_
 #define BANYAN_EXPERIMENTS_TOOLS_PASS_TIMING_H_
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
+#include "core/device/ranks/metered.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
 
@@ -18,6 +21,9 @@ struct TimingOptions {
   std::vector<int> batches = {1, 2, 4, 8, 16, 32, 64};
   std::vector<int> contexts = {128};
   int rounds = 9;
+  // The time that decides how often a pass is repeated, of a measured time:
+  // that of rank 0 where ranks share the model. Null: the time itself.
+  std::function<absl::StatusOr<double>(double ms)> agree = nullptr;
 };
 
 // One pass and the readings of the gauge just before it.
@@ -72,6 +78,23 @@ std::vector<Cliff> Cliffs(const std::vector<PassTiming>& timings);
 absl::StatusOr<std::vector<PassTiming>> TimePasses(
     const Model& model, Backend& backend, const TimingOptions& options,
     const Clock& clock, absl::FunctionRef<void(int done, int all)> progress);
+
+// Passes on one of several ranks. Medians, in milliseconds.
+struct GatherTiming {
+  int context = 0;
+  int tokens = 0;
+  double compute_ms = 0;
+  double wait_ms = 0;    // for the other ranks, before gathers
+  double gather_ms = 0;  // once all had arrived
+  std::int64_t gathers = 0;
+  double received_bytes = 0;  // by a rank on average, from the others
+};
+
+// Passes as above on a model that `ranks` share, with one more exchange before
+// each gather, which tells waiting from gathering and makes passes longer.
+absl::StatusOr<std::vector<GatherTiming>> TimeGathers(
+    const Model& model, MeteredCommunicator& ranks,
+    const TimingOptions& options, const Clock& clock);
 
 }  // namespace banyan
 

@@ -5,7 +5,11 @@ The same rules and texts as experiments/records/machine.h.
 
 
 def _device_of(machine):
-    return (machine.device or "cpu") + (", fast" if machine.fast else "")
+    text = (machine.device or "cpu") + (", fast" if machine.fast else "")
+    if machine.ranks > 1:
+        machines = "1 machine" if machine.nodes == 1 else f"{machine.nodes} machines"
+        text += f", {machine.ranks} ranks on {machines} ({machine.link})"
+    return text
 
 
 def _sums_of(machine):

@@ -15,7 +15,8 @@ import check_includes  # noqa: E402 (the path comes first)
 LAYERS = (PROJECT / "scripts/layers.txt").read_text(encoding="utf-8")
 FOLDERS = check_includes.Table(LAYERS).folders
 CORE = {"core/base", "core/json", "core/text", "core/random", "core/prob",
-        "core/device", "core/ops", "core/model", "core/pack", "core/gguf",
+        "core/device", "core/device/ranks", "core/ops", "core/model",
+        "core/pack", "core/gguf",
         "core/checkpoint", "core/tokenizer", "core/transformer"}
 # Decoding, and what it uses.
 METHOD = {"decode", "drafters", "verifiers", "tree", "core/model",
@@ -32,6 +33,7 @@ MAY_USE = {
     "core/random": {"core/base"},
     "core/prob": {"core/base"},
     "core/device": {"core/base"},
+    "core/device/ranks": {"core/base"},
     "core/ops": {"core/device", "core/prob", "core/base"},
     "core/model": {"core/prob", "core/base"},
     "core/pack": {"core/json", "core/base"},
@@ -39,10 +41,11 @@ MAY_USE = {
     "core/checkpoint": {"core/gguf", "core/pack", "core/json", "core/base"},
     "core/tokenizer": {"core/gguf", "core/json", "core/base"},
     "core/transformer": {"core/model", "core/checkpoint", "core/pack", "core/ops",
-                         "core/device", "core/prob", "core/base"},
+                         "core/device", "core/device/ranks", "core/prob",
+                         "core/base"},
     "tree": {"core/json", "core/text", "core/prob", "core/base"},
-    "drafters": {"tree"} | CORE - {"core/device", "core/gguf", "core/pack",
-                                  "core/text"},
+    "drafters": {"tree"} | CORE - {"core/device", "core/device/ranks",
+                                  "core/gguf", "core/pack", "core/text"},
     "verifiers": {"tree", "core/random", "core/prob", "core/base"},
     "decode": METHOD - {"decode"},
     "configs/loader": {"core/base"},
@@ -56,7 +59,8 @@ MAY_USE = {
                            "core/base"},
     "experiments/models": (METHOD - {"verifiers", "core/random"}) | {
         "experiments/plan", "configs/loader", "core/checkpoint", "core/gguf",
-        "core/pack", "core/ops", "core/tokenizer", "core/transformer"},
+        "core/pack", "core/ops", "core/device/ranks", "core/tokenizer",
+        "core/transformer"},
     "experiments/single": (METHOD - {"verifiers"}) | {
         "experiments/models", "experiments/plan", "core/json",
         "core/tokenizer"},
@@ -67,10 +71,10 @@ MAY_USE = {
     "experiments/tools": (METHOD - {"verifiers"}) | {
         "experiments/models", "experiments/plan", "experiments/metrics",
         "configs/loader", "core/checkpoint", "core/gguf", "core/pack",
-        "core/json", "core/ops"},
+        "core/json", "core/ops", "core/device/ranks"},
     "experiments/commands": METHOD | ROOMS | {
         "configs/loader", "core/checkpoint", "core/gguf", "core/json",
-        "core/tokenizer", "core/text", "core/ops"},
+        "core/tokenizer", "core/text", "core/ops", "core/device/ranks"},
     "experiments": {"experiments/commands"},
 }
 MAY_USE["examples"] = {

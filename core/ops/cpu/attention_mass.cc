@@ -1,12 +1,10 @@
 // AttentionMass on the processor. As in attention.cc, one task is one key head
-// with some rows, whose query heads are rows too. What it finds for its head is
-// added up when all have ended.
+// with some rows, whose query heads are rows too.
 //
 // The order of sums: that of scores and of all p in scores-inl.h, the lanes of
 // the latter added in halves. The p of a chunk are added over sixteen lanes as
 // far as whole sixteens go, its slot i in lane i % 16, the lanes in halves;
-// what is left follows one by one. Quotients of a chunk are added head by head,
-// first those of the heads that share keys.
+// what is left follows one by one. Quotients of a chunk are added head by head.
 #include "core/ops/attention_mass.h"
 
 #include <algorithm>
@@ -28,29 +26,6 @@
 #include "core/ops/cpu/scores-inl.h"
 #include "core/ops/cpu/simd-inl.h"
 #include "hwy/highway.h"
-
-#ifndef BANYAN_ATTENTION_MASS_CPU_ONCE_
-#define BANYAN_ATTENTION_MASS_CPU_ONCE_
-namespace banyan {
-namespace {
-
-// What a key head's queries give each chunk: `chunks` numbers a row, one key
-// head's row after the other.
-struct Masses {
-  float* Row(int row, int kv_head) {
-    return numbers.data() + (static_cast<std::size_t>(row) * kv_heads +
-                             static_cast<std::size_t>(kv_head)) *
-                                chunks;
-  }
-
-  std::size_t kv_heads;
-  std::size_t chunks;
-  std::vector<float> numbers;
-};
-
-}  // namespace
-}  // namespace banyan
-#endif  // BANYAN_ATTENTION_MASS_CPU_ONCE_
 
 HWY_BEFORE_NAMESPACE();
 namespace banyan::HWY_NAMESPACE {
@@ -94,8 +69,7 @@ void AddQuery(const AttentionMassArgs& args, float* scores, float* sums,
               masses, c, chunks);
 }
 
-void FindMasses(const AttentionMassArgs& args, const HeadRows& part,
-                Masses& masses) {
+void FindMasses(const AttentionMassArgs& args, const HeadRows& part) {
   const KvCache& cache = *args.prefix;
   const int group = args.heads / cache.kv_heads;
   const int rows = part.count * group;
@@ -103,7 +77,7 @@ void FindMasses(const AttentionMassArgs& args, const HeadRows& part,
   const auto stride = static_cast<std::size_t>(PadToLane(args.committed));
   const auto all = static_cast<std::size_t>(rows);
   const auto memory = std::make_unique_for_overwrite<float[]>(
-      all * (size + stride) + masses.chunks);
+      all * (size + stride) + static_cast<std::size_t>(args.y.columns));
   float* scores = memory.get() + all * size;
   float* sums = scores + all * stride;
   ReadQueries(args.queries, part, static_cast<std::size_t>(group) * size,
@@ -112,7 +86,8 @@ void FindMasses(const AttentionMassArgs& args, const HeadRows& part,
                {memory.get(), rows, size, scores, stride});
   for (int i = 0; i < rows; ++i)
     AddQuery(args, scores + static_cast<std::size_t>(i) * stride, sums,
-             masses.Row(part.first + i / group, part.kv_head));
+             host::Row(args.y, (part.first + i / group) * cache.kv_heads +
+                                   part.kv_head));
 }
 
 }  // namespace
@@ -131,26 +106,15 @@ absl::Status CpuBackend::AttentionMass(const AttentionMassArgs& args) {
   host::CheckMass(args);
   const int rows = args.queries.rows;
   const int kv_heads = args.prefix->kv_heads;
-  Masses masses = {static_cast<std::size_t>(kv_heads),
-                   static_cast<std::size_t>(args.y.columns),
-                   {}};
-  masses.numbers.resize(static_cast<std::size_t>(rows) * masses.kv_heads *
-                        masses.chunks);
+  for (int row = 0; row < args.y.rows; ++row)
+    std::fill_n(host::Row(args.y, row), args.y.columns, 0.0F);
   const std::vector<HeadRows> parts = RowsByHead(rows, args.heads, kv_heads);
   Split(static_cast<int>(parts.size()),
         2.0 * rows * args.committed * args.heads * args.prefix->head_dim,
         [&](int first, int end) {
           for (int i = first; i < end; ++i) HWY_DISPATCH_TABLE(FindMasses)
-          [kernel_](args, parts[static_cast<std::size_t>(i)], masses);
+          [kernel_](args, parts[static_cast<std::size_t>(i)]);
         });
-  for (int row = 0; row < rows; ++row) {
-    float* y = host::Row(args.y, row);
-    std::copy_n(masses.Row(row, 0), masses.chunks, y);
-    for (int head = 1; head < kv_heads; ++head) {
-      const float* more = masses.Row(row, head);
-      for (std::size_t c = 0; c < masses.chunks; ++c) y[c] += more[c];
-    }
-  }
   return absl::OkStatus();
 }
 

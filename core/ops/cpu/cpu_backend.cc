@@ -177,6 +177,11 @@ absl::StatusOr<std::unique_ptr<Weight>> CpuBackend::Stream(
                                           std::move(panels));
 }
 
+absl::StatusOr<std::unique_ptr<Weight>> CpuBackend::Part(const Weight& whole,
+                                                         int first, int count) {
+  return HostWeight::Part(static_cast<const HostWeight&>(whole), first, count);
+}
+
 absl::Status CpuBackend::ReserveKv(KvCache& cache, int slots, int used) {
   return host::ReserveKv(cache, slots, used);
 }

@@ -73,6 +73,8 @@ class CpuBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Weight>> Stream(
       WeightFormat format, int rows, int columns,
       StreamedPanels panels) override;
+  absl::StatusOr<std::unique_ptr<Weight>> Part(const Weight& whole, int first,
+                                               int count) override;
   absl::Status ReserveKv(KvCache& cache, int slots, int used) override;
   absl::Status Embed(const EmbedArgs& args) override;
   absl::Status Norm(const NormArgs& args) override;

@@ -145,7 +145,7 @@ void CheckMass(const AttentionMassArgs& args) {
         "the mass of slots that are not there");
   Check(args.chunk >= 1 &&
             args.y.columns == ChunksOf(args.committed, args.chunk) &&
-            args.y.rows == args.queries.rows,
+            args.y.rows == args.queries.rows * args.prefix->kv_heads,
         "a mass of another shape");
 }
 

@@ -53,15 +53,30 @@ absl::StatusOr<std::unique_ptr<HostWeight>> HostWeight::Pack(
 absl::StatusOr<std::unique_ptr<HostWeight>> HostWeight::Adopt(
     WeightFormat format, int rows, int columns, PanelSource source) {
   auto weight = absl::WrapUnique(new HostWeight(format, rows, columns));
-  BANYAN_ASSIGN_OR_RETURN(weight->data_, HostBuffer::Allocate(weight->bytes()));
+  BANYAN_ASSIGN_OR_RETURN(std::unique_ptr<HostBuffer> data,
+                          HostBuffer::Allocate(weight->bytes()));
   BANYAN_RETURN_IF_ERROR(
-      source(0, absl::MakeSpan(weight->data_->data(), weight->bytes())));
+      source(0, absl::MakeSpan(data->data(), weight->bytes())));
+  weight->data_ = std::move(data);
   return weight;
+}
+
+std::unique_ptr<HostWeight> HostWeight::Part(const HostWeight& whole, int first,
+                                             int count) {
+  Check(whole.resident() && first >= 0 && first % kPanelRows == 0 &&
+            first + count <= whole.rows_,
+        "rows of a matrix that it does not have in memory");
+  auto part =
+      absl::WrapUnique(new HostWeight(whole.format_, count, whole.columns_));
+  part->first_panel_ =
+      whole.first_panel_ + static_cast<std::size_t>(first / kPanelRows);
+  part->data_ = whole.data_;
+  return part;
 }
 
 absl::Status HostWeight::ForPanels(
     absl::FunctionRef<absl::Status(const PanelRun&)> use) const {
-  return use({0, panels(), data_->data()});
+  return use({0, panels(), panel(0)});
 }
 
 int HostWeight::Quant(int row, int column) const {

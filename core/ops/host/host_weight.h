@@ -34,6 +34,10 @@ class HostWeight : public Weight {
                                                            int rows,
                                                            int columns,
                                                            PanelSource source);
+  // Rows [first, first + count) of a matrix whose panels are in memory, which
+  // they share. `first` begins a panel.
+  static std::unique_ptr<HostWeight> Part(const HostWeight& whole, int first,
+                                          int count);
 
   WeightFormat format() const override { return format_; }
   int rows() const override { return rows_; }
@@ -54,7 +58,7 @@ class HostWeight : public Weight {
   // Whether all panels are in memory, which what follows requires.
   virtual bool resident() const { return true; }
   const std::byte* panel(std::size_t number) const {
-    return data_->data() + number * panel_bytes_;
+    return data_->data() + (first_panel_ + number) * panel_bytes_;
   }
   // Writes row `row`, as products see it, at `out`.
   void ReadRow(int row, float* out) const;
@@ -70,7 +74,8 @@ class HostWeight : public Weight {
   int rows_;
   int columns_;
   std::size_t panel_bytes_;
-  std::unique_ptr<HostBuffer> data_;
+  std::size_t first_panel_ = 0;  // in `data_`
+  std::shared_ptr<const HostBuffer> data_;
 };
 
 // A matrix whose panels are read from a file when a product needs them.

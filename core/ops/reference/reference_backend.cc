@@ -150,6 +150,11 @@ absl::StatusOr<std::unique_ptr<Weight>> ReferenceBackend::Adopt(
   return weight;
 }
 
+absl::StatusOr<std::unique_ptr<Weight>> ReferenceBackend::Part(
+    const Weight& whole, int first, int count) {
+  return HostWeight::Part(static_cast<const HostWeight&>(whole), first, count);
+}
+
 absl::Status ReferenceBackend::ReserveKv(KvCache& cache, int slots, int used) {
   return host::ReserveKv(cache, slots, used);
 }
@@ -291,14 +296,17 @@ absl::Status ReferenceBackend::Attention(
 absl::Status ReferenceBackend::AttentionMass(const AttentionMassArgs& args) {
   host::CheckMass(args);
   const int size = args.prefix->head_dim;
-  const int group = args.heads / args.prefix->kv_heads;
+  const int kv_heads = args.prefix->kv_heads;
+  const int group = args.heads / kv_heads;
   for (int row = 0; row < args.y.rows; ++row) {
+    const int kv_head = row % kv_heads;
     std::vector<double> mass(static_cast<std::size_t>(args.y.columns));
-    for (int head = 0; head < args.heads; ++head) {
-      const float* query = Row(args.queries, row) + head * size;
+    for (int i = 0; i < group; ++i) {
+      const float* query =
+          Row(args.queries, row / kv_heads) + (kv_head * group + i) * size;
       std::vector<double> p;
       for (int slot = 0; slot < args.committed; ++slot)
-        p.push_back(Score(query, *args.prefix, head / group, slot));
+        p.push_back(Score(query, *args.prefix, kv_head, slot));
       const double total = Softmax(p);
       for (std::size_t slot = 0; slot < p.size(); ++slot)
         mass[slot / static_cast<std::size_t>(args.chunk)] += p[slot] / total;

@@ -36,6 +36,8 @@ class ReferenceBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Weight>> Adopt(WeightFormat format, int rows,
                                                 int columns,
                                                 PanelSource source) override;
+  absl::StatusOr<std::unique_ptr<Weight>> Part(const Weight& whole, int first,
+                                               int count) override;
   absl::Status ReserveKv(KvCache& cache, int slots, int used) override;
   absl::Status Embed(const EmbedArgs& args) override;
   absl::Status Norm(const NormArgs& args) override;

@@ -20,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/nearest.h"
 #include "core/base/status_macros.h"
+#include "core/device/ranks/launched.h"
 #include "core/text/columns.h"
 #include "experiments/commands/shared/output.h"
 
@@ -166,7 +167,15 @@ absl::Status Command::CheckOutputs(const std::vector<TextOption>& texts) {
 }
 
 void Command::OnCall(std::function<absl::Status()> call) {
-  app_->callback([outcome = outcome_, texts = texts_, call = std::move(call)] {
+  app_->callback([name = app_->get_name(), on_ranks = on_ranks_,
+                  outcome = outcome_, texts = texts_, call = std::move(call)] {
+    if (!on_ranks && HowLaunched().ranks > 1) {
+      *outcome = absl::FailedPreconditionError(
+          absl::StrCat(name,
+                       ": was started as one of several ranks (mpirun); only "
+                       "generate, measure and run share their work"));
+      return;
+    }
     *outcome = CheckOutputs(texts);
     if (outcome->ok()) *outcome = call();
   });

@@ -67,6 +67,8 @@ class Command {
   CommandOption Option(const std::string& name, Value value,
                        const std::string& help);
   void Flag(const std::string& name, bool* value, const std::string& help);
+  // It may run as one of several ranks; others are refused.
+  void OnRanks() { on_ranks_ = true; }
   void OnCall(std::function<absl::Status()> call);
 
  private:
@@ -86,6 +88,7 @@ class Command {
 
   CLI::App* app_;
   absl::Status* outcome_;
+  bool on_ranks_ = false;
   std::vector<TextOption> texts_;  // those that may be paths
 };
 

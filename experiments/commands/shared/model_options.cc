@@ -10,12 +10,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/clock.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "core/device/ranks/communicator.h"
 #include "core/ops/backend.h"
 #include "core/prob/sampling_rule.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/device_options.h"
+#include "experiments/commands/shared/ranks_options.h"
 #include "experiments/commands/shared/warnings.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
@@ -46,6 +49,22 @@ absl::StatusOr<ModelShelf> OpenShelf(const ModelOptions& options) {
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<Backend> backend,
                           OpenDevice(options.device));
   return ModelShelf(std::move(backend), PrintWarning);
+}
+
+absl::StatusOr<SharedShelf> OpenSharedShelf(const ModelOptions& options,
+                                            const Clock& clock) {
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<Backend> backend,
+                          OpenDevice(options.device));
+  BANYAN_ASSIGN_OR_RETURN(RankGroup ranks,
+                          OpenRanks(options.ranks, *backend, clock));
+  if (ranks.control != nullptr) {
+    const std::string paths[] = {options.spec.directory};
+    BANYAN_RETURN_IF_ERROR(CheckAlike(*ranks.control, FileTraits(paths)));
+  }
+  std::shared_ptr<Communicator> model = ranks.model;
+  return SharedShelf{
+      std::move(ranks),
+      ModelShelf(std::move(backend), PrintWarning, std::move(model))};
 }
 
 absl::StatusOr<std::uint64_t> ReadSeed(const std::string& text) {

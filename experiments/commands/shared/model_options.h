@@ -8,9 +8,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/clock.h"
 #include "core/base/params.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/device_options.h"
+#include "experiments/commands/shared/ranks_options.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
 
@@ -19,6 +21,7 @@ namespace banyan {
 struct ModelOptions {
   ModelSpec spec;
   DeviceChoice device;
+  RanksOptions ranks;  // of commands that run on several
 };
 
 // `options` must outlive the parse.
@@ -27,6 +30,14 @@ void AddModelOptions(Command& command, ModelOptions& options);
 // A shelf on the device asked for, which prints its warnings. Fails as
 // OpenDevice.
 absl::StatusOr<ModelShelf> OpenShelf(const ModelOptions& options);
+
+// The same with the ranks that share the model. Fails as OpenRanks too.
+struct SharedShelf {
+  RankGroup ranks;
+  ModelShelf shelf;
+};
+absl::StatusOr<SharedShelf> OpenSharedShelf(const ModelOptions& options,
+                                            const Clock& clock);
 
 // A seed as a command line gives it: the command line library would wrap a
 // negative number around.

@@ -7,9 +7,12 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "configs/loader/loader.h"
 #include "core/base/clock.h"
@@ -22,6 +25,7 @@
 #include "core/text/columns.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/device_options.h"
+#include "experiments/commands/shared/ranks_options.h"
 #include "experiments/commands/shared/warnings.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/choose_prompts.h"
@@ -30,6 +34,7 @@
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
 #include "experiments/run/machine_costs.h"
+#include "experiments/run/prepared_cells.h"
 #include "experiments/run/prepared_run.h"
 #include "experiments/run/run_context.h"
 #include "experiments/run/run_file.h"
@@ -58,20 +63,59 @@ absl::Status PutCostsIn(const ExperimentOptions& options, const Shard& shard,
   Experiment& experiment = opened.experiment;
   BANYAN_ASSIGN_OR_RETURN(const CostPlan plan, PlanCosts(experiment));
   std::optional<MachineCosts> costs;
-  if (!options.out.empty()) {
+  const RankGroup& ranks = opened.ranks;
+  if (!options.out.empty() && ranks.writes()) {
     BANYAN_ASSIGN_OR_RETURN(
         costs,
         RecordedCosts(options.out, RecordPath(options.out, shard), experiment,
-                      plan, DescribeMachine(*opened.backend), onto));
+                      plan, DescribeMachine(*opened.backend, ranks.model.get()),
+                      onto));
+  }
+  if (ranks.control != nullptr) {
+    BANYAN_ASSIGN_OR_RETURN(costs,
+                            CostsOfRankZero(costs, plan, *ranks.control));
   }
   if (!costs.has_value()) {
-    ModelShelf shelf(stand_ins ? OutlineOf(opened.backend) : opened.backend);
+    ModelShelf shelf(
+        stand_ins ? OutlineOf(opened.backend) : opened.backend,
+        [](const std::string& /*warning*/) {}, ranks.model);
     BANYAN_ASSIGN_OR_RETURN(
-        costs, MeasureCosts(experiment, opened.workload, shelf, clock,
-                            stand_ins, stand_ins ? nullptr : ShowMeasuring));
+        costs,
+        MeasureCosts(experiment, opened.workload, shelf, clock, stand_ins,
+                     stand_ins ? nullptr : ShowMeasuring, ranks.control.get()));
   }
   opened.costs = ToRecord(plan, *costs);
   return Complete(*costs, experiment);
+}
+
+// Before anything is decoded. Ranks that decode other prompts with other files
+// would give other texts.
+absl::Status CheckExperimentAlike(const OpenedExperiment& opened) {
+  if (opened.ranks.control == nullptr) return absl::OkStatus();
+  std::vector<std::string> targets;
+  for (const ExperimentCell& cell : opened.experiment.cells) {
+    if (!cell.target.memory.empty())
+      return absl::InvalidArgumentError(absl::StrCat(
+          "memory: ", cell.target.directory,
+          ": expected no bound on memory with several ranks, each of which has "
+          "a part of the layers in memory"));
+    if (!absl::c_linear_search(targets, cell.target.directory))
+      targets.push_back(cell.target.directory);
+  }
+  Traits traits = {{"experiment", opened.experiment.hash},
+                   {opened.workload.path, opened.workload.hash}};
+  if (opened.experiment.measured)
+    for (auto& trait : FileTraits(targets)) traits.push_back(std::move(trait));
+  return CheckAlike(*opened.ranks.control, traits);
+}
+
+absl::Status CheckFilesAlike(const OpenedExperiment& opened) {
+  if (opened.ranks.control == nullptr) return absl::OkStatus();
+  Traits traits;
+  for (const PreparedCell& cell : opened.run.cells)
+    for (const records::File& file : cell.description.files())
+      traits.emplace_back(file.path(), file.fingerprint());
+  return CheckAlike(*opened.ranks.control, traits);
 }
 
 }  // namespace
@@ -101,6 +145,8 @@ absl::StatusOr<OpenedExperiment> OpenExperiment(
   }
   OpenedExperiment opened;
   BANYAN_ASSIGN_OR_RETURN(opened.backend, OpenDevice(options.device));
+  BANYAN_ASSIGN_OR_RETURN(opened.ranks,
+                          OpenRanks(options.ranks, *opened.backend, *clock));
   Errors errors;  // of the file, the workload and the models together
   opened.experiment = ReadExperiment(file, settings, errors);
   if (!opened.experiment.workload.file.empty()) {
@@ -111,6 +157,7 @@ absl::StatusOr<OpenedExperiment> OpenExperiment(
       errors.Add(GroupKinds(opened.experiment.workload, *workload));
     if (workload.ok()) opened.workload = *std::move(workload);
   }
+  if (errors.empty()) BANYAN_RETURN_IF_ERROR(CheckExperimentAlike(opened));
   if (opened.experiment.measured) {
     // Values still `measured` must not be reported as errors.
     BANYAN_RETURN_IF_ERROR(errors.status());
@@ -120,12 +167,14 @@ absl::StatusOr<OpenedExperiment> OpenExperiment(
   // With something wrong nothing will be decoded.
   const bool outline = opening != Opening::kWhole || !errors.empty();
   ModelShelf shelf(outline ? OutlineOf(opened.backend) : opened.backend,
-                   PrintWarning);
+                   PrintWarning, opened.ranks.model);
   absl::StatusOr<PreparedRun> run = PrepareRun(
       opened.experiment, opened.workload, shelf, clock, ShowPreparing);
   errors.Add(run.status());
   BANYAN_RETURN_IF_ERROR(errors.status());
   opened.run = *std::move(run);
+  BANYAN_RETURN_IF_ERROR(CheckFilesAlike(opened));
+  BANYAN_RETURN_IF_ERROR(RanksAreReady(opened.ranks));
   return opened;
 }
 

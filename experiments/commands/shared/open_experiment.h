@@ -13,6 +13,7 @@
 #include "core/ops/backend.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/device_options.h"
+#include "experiments/commands/shared/ranks_options.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
@@ -26,7 +27,8 @@ struct ExperimentOptions {
   std::string file;
   std::vector<std::string> settings;
   DeviceChoice device;
-  std::string out;  // the run's folder; empty: none
+  RanksOptions ranks;  // of a command that runs on several
+  std::string out;     // the run's folder; empty: none
   std::string cut = kCutPrompts;
 };
 
@@ -39,6 +41,7 @@ struct OpenedExperiment {
   Experiment experiment;
   Workload workload;
   std::shared_ptr<Backend> backend;
+  RankGroup ranks;
   PreparedRun run;
 };
 

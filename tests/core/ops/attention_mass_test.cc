@@ -62,7 +62,7 @@ Numbers Case::Run(Backend& backend, int first, int count) const {
                              .first_slot = 0}});
   EXPECT_TRUE(status.ok()) << status;
   const Place place = {.first = first % 3 * 5, .lanes = count % 2};
-  const Tensor y = desk.Room(count, chunks(), place);
+  const Tensor y = desk.Room(count * shape.kv_heads, chunks(), place);
   status = backend.AttentionMass(
       {.queries = desk.Put(queries.Rows(first, count), place),
        .heads = shape.heads,
@@ -71,7 +71,11 @@ Numbers Case::Run(Backend& backend, int first, int count) const {
        .chunk = shape.chunk,
        .y = y});
   EXPECT_TRUE(status.ok()) << status;
-  return desk.Take(y);
+  // The key heads of a query side by side.
+  Numbers masses = desk.Take(y);
+  masses.rows = count;
+  masses.columns *= shape.kv_heads;
+  return masses;
 }
 
 // Makes scores of up to about `size`; those after the prefix are far larger.
@@ -105,7 +109,8 @@ struct Meant {
 void AddHead(const Case& test, int row, int head, bool rounds, Meant& meant) {
   const Shape& shape = test.shape;
   const float* query = test.queries.row(row) + head * shape.head_dim;
-  const int at = head / (shape.heads / shape.kv_heads) * shape.head_dim;
+  const int kv_head = head / (shape.heads / shape.kv_heads);
+  const int at = kv_head * shape.head_dim;
   std::vector<double> p;
   double m = 0;
   for (int slot = 0; slot < shape.committed; ++slot) {
@@ -126,19 +131,21 @@ void AddHead(const Case& test, int row, int head, bool rounds, Meant& meant) {
       ((shape.head_dim + 4) * kUnit + (rounds ? 2.01 * kBf16Unit : 0)) * m;
   const double off =
       std::expm1(4 * d) + (1.3 * shape.committed + 32 + shape.heads) * kUnit;
-  for (int chunk = 0; chunk < meant.y.columns; ++chunk) {
+  for (int chunk = 0; chunk < test.chunks(); ++chunk) {
     double part = 0;
     for (int slot = chunk * shape.chunk;
          slot < std::min((chunk + 1) * shape.chunk, shape.committed); ++slot)
       part += p[static_cast<std::size_t>(slot)] / total;
-    meant.y.at(row, chunk) += static_cast<float>(part);
-    meant.bounds[static_cast<std::size_t>(row * meant.y.columns + chunk)] +=
+    const int column = kv_head * test.chunks() + chunk;
+    meant.y.at(row, column) += static_cast<float>(part);
+    meant.bounds[static_cast<std::size_t>(row * meant.y.columns + column)] +=
         std::fmin(off * part, 1.01) + 0x1p-125 * shape.committed;
   }
 }
 
 Meant MeantBy(const Case& test, bool rounds) {
-  Meant meant = {Numbers(test.shape.batch, test.chunks()), {}};
+  Meant meant = {Numbers(test.shape.batch, test.shape.kv_heads * test.chunks()),
+                 {}};
   meant.bounds.resize(meant.y.data.size());
   for (int row = 0; row < test.shape.batch; ++row)
     for (int head = 0; head < test.shape.heads; ++head)
@@ -249,11 +256,11 @@ TEST(AttentionMassDeathTest, EndsTheProgramWhereShapesAreWrong) {
                                     .chunk = chunk,
                                     .y = desk.Room(rows, columns)});
     };
-    EXPECT_DEATH(ask(0, 4, 2, 1), "not there");
-    EXPECT_DEATH(ask(17, 4, 2, 5), "not there");
-    EXPECT_DEATH(ask(16, 0, 2, 1), "another shape");
-    EXPECT_DEATH(ask(16, 4, 2, 3), "another shape");
-    EXPECT_DEATH(ask(16, 4, 1, 4), "another shape");
+    EXPECT_DEATH(ask(0, 4, 4, 1), "not there");
+    EXPECT_DEATH(ask(17, 4, 4, 5), "not there");
+    EXPECT_DEATH(ask(16, 0, 4, 1), "another shape");
+    EXPECT_DEATH(ask(16, 4, 4, 3), "another shape");
+    EXPECT_DEATH(ask(16, 4, 2, 4), "another shape");
   }
 }
 

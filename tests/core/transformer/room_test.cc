@@ -15,6 +15,7 @@
 #include "core/ops/cuda/cuda_backend.h"
 #include "core/ops/cuda/kernels/op_kernels.h"
 #include "core/ops/outline.h"
+#include "core/transformer/model_split.h"
 #include "core/transformer/transformer.h"
 #include "core/transformer/weights.h"
 #include "tests/support/made/golden_model.h"
@@ -45,7 +46,8 @@ TEST(Room, IsKnownFromTheArchitecture) {
   ForEachModel([](const Checkpoint& checkpoint, WeightFormat format) {
     const auto weights = LoadTransformerWeights(
         checkpoint, format,
-        *OutlineOf(On(std::make_shared<HostDevice>(HostDeviceOptions{}))));
+        *OutlineOf(On(std::make_shared<HostDevice>(HostDeviceOptions{}))),
+        ModelSplit(checkpoint.architecture(), nullptr));
     ASSERT_TRUE(weights.ok()) << weights.status();
     std::size_t bytes = weights->total_bytes();
     double sources = 0;  // each may be rounded

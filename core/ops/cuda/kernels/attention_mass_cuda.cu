@@ -5,8 +5,8 @@
 // time, as attention does along positions, and leaves of every query and chunk
 // the largest score and the sum of the weights below it. Then a warp puts the
 // chunks of a query together, lanes taking them in turn and being added by
-// halves; then a thread adds up the heads' parts of a chunk, in order. Nothing
-// of that depends on the rows beside one.
+// halves; then a thread adds up the parts of a chunk of the heads that share
+// keys, in order. Nothing of that depends on the rows beside one.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -179,15 +179,18 @@ struct MassKernel {
   Matrix<float> y;
 
   BANYAN_DEVICE void operator()(const Thread& t) const {
-    const auto [row, chunk] = PlaceOf(t, y.columns);
-    if (row >= y.rows) return;
+    const auto [place, chunk] = PlaceOf(t, y.columns);
+    if (place >= y.rows) return;
+    const int kv_heads = of.heads / of.group;
+    const int row = place / kv_heads;
+    const int first = place % kv_heads * of.group;
     float mass = 0;
-    for (int head = 0; head < of.heads; ++head) {
+    for (int head = first; head < first + of.group; ++head) {
       const Softmax all = ReadSoftmax(results, of.At(row, head, of.chunks));
       const Softmax part = ReadSoftmax(results, of.At(row, head, chunk));
       mass += Below(part, all.largest) / all.sum;
     }
-    y.Write(row, chunk, mass);
+    y.Write(place, chunk, mass);
   }
 };
 

@@ -1,0 +1,228 @@
+// The only file that uses MPI. MPI moves bytes and does no arithmetic, so it
+// cannot change results.
+#include "core/device/ranks/mpi.h"
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/device/ranks/communicator.h"
+
+#ifdef BANYAN_MPI
+#include <mpi.h>
+#include <sched.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "core/base/status_macros.h"
+
+namespace banyan {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::steady_clock;
+
+absl::Status Checked(int result, const char* what) {
+  if (result == MPI_SUCCESS) return absl::OkStatus();
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(result, text, &length);
+  return absl::UnavailableError(
+      absl::StrCat("MPI: ", what, ": ", std::string(text, text + length)));
+}
+
+double SecondsSince(steady_clock::time_point start) {
+  return duration<double>(steady_clock::now() - start).count();
+}
+
+class MpiCommunicator : public Communicator {
+ public:
+  explicit MpiCommunicator(double timeout_s) : timeout_s_(timeout_s) {}
+  absl::Status Start() {
+    BANYAN_RETURN_IF_ERROR(Checked(
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "errors"));
+    BANYAN_RETURN_IF_ERROR(
+        Checked(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "rank"));
+    BANYAN_RETURN_IF_ERROR(
+        Checked(MPI_Comm_size(MPI_COMM_WORLD, &size_), "size"));
+    MPI_Comm node = MPI_COMM_NULL;
+    BANYAN_RETURN_IF_ERROR(
+        Checked(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
+                                    MPI_INFO_NULL, &node),
+                "nodes"));
+    int in_node = 0;
+    MPI_Comm_rank(node, &in_node);
+    MPI_Comm_free(&node);
+    const int first = in_node == 0 ? 1 : 0;
+    return Checked(
+        MPI_Allreduce(&first, &nodes_, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD),
+        "nodes");
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  int nodes() const override { return nodes_; }
+  std::string link() const override { return "mpi"; }
+
+  absl::Status Gather(absl::Span<const std::byte> mine,
+                      absl::Span<const std::size_t> sizes,
+                      absl::Span<std::byte> all) override {
+    BANYAN_RETURN_IF_ERROR(failed_);
+    ++number_;
+    std::vector<int> counts;
+    std::vector<int> places;
+    std::size_t at = 0;
+    for (const std::size_t size : sizes) {
+      counts.push_back(static_cast<int>(size));
+      places.push_back(static_cast<int>(at));
+      at += size;
+    }
+    if (at > std::numeric_limits<int>::max())
+      return absl::ResourceExhaustedError(
+          absl::StrCat("gather: expected less than 2 GiB, found ", at));
+    MPI_Request request = MPI_REQUEST_NULL;
+    BANYAN_RETURN_IF_ERROR(Checked(
+        MPI_Iallgatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE,
+                        all.data(), counts.data(), places.data(), MPI_BYTE,
+                        MPI_COMM_WORLD, &request),
+        "gather"));
+    failed_ = Await(request);
+    return failed_;
+  }
+
+  absl::Status Ready() override {
+    BANYAN_RETURN_IF_ERROR(WaitForAll(*this));
+    ready_ = true;
+    return absl::OkStatus();
+  }
+  absl::Status Finish() override {
+    BANYAN_RETURN_IF_ERROR(WaitForAll(*this));
+    return Checked(MPI_Finalize(), "end");
+  }
+
+ private:
+  static constexpr int kHereTag = 1;
+  static constexpr double kLookS = 0.1;
+  static constexpr double kAnswerS = 2;
+  static constexpr double kUntilReadyS = 3600;
+
+  // Polls: a thread that slept would wake up later than a short gather ends.
+  absl::Status Await(MPI_Request& request) {
+    const steady_clock::time_point start = steady_clock::now();
+    const double most = ready_ ? timeout_s_ : kUntilReadyS;
+    double look = kLookS;
+    for (int done = 0;;) {
+      const int tested = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      if (IsTruncated(tested)) return Differ();
+      BANYAN_RETURN_IF_ERROR(Checked(tested, "gather"));
+      if (done != 0) return absl::OkStatus();
+      const double waited = SecondsSince(start);
+      if (waited > most) return Late(most);
+      if (waited > look) {  // another rank may be late already
+        int asked = 0;
+        MPI_Iprobe(MPI_ANY_SOURCE, kHereTag, MPI_COMM_WORLD, &asked,
+                   MPI_STATUS_IGNORE);
+        if (asked != 0) return Late(most);
+        look += kLookS;
+      }
+      // To another rank, where there are more of them than processors.
+      sched_yield();
+    }
+  }
+
+  static bool IsTruncated(int result) {
+    int kind = MPI_SUCCESS;
+    if (result != MPI_SUCCESS) MPI_Error_class(result, &kind);
+    return kind == MPI_ERR_TRUNCATE;
+  }
+
+  static absl::Status Differ() {
+    return absl::DataLossError(
+        "the ranks gather different amounts: they have drafted or accepted "
+        "different tokens, so their machines or programs compute differently");
+  }
+
+  // Ranks that are here say so to each other; the others are late.
+  absl::Status Late(double waited_s) {
+    std::vector<MPI_Request> sends(static_cast<std::size_t>(size_),
+                                   MPI_REQUEST_NULL);
+    std::vector<bool> here(static_cast<std::size_t>(size_), false);
+    for (int to = 0; to < size_; ++to)
+      if (to != rank_)
+        MPI_Isend(&number_, 1, MPI_UINT64_T, to, kHereTag, MPI_COMM_WORLD,
+                  &sends[static_cast<std::size_t>(to)]);
+    here[static_cast<std::size_t>(rank_)] = true;
+    const steady_clock::time_point start = steady_clock::now();
+    while (SecondsSince(start) < kAnswerS) {
+      int found = 0;
+      MPI_Status status;
+      MPI_Iprobe(MPI_ANY_SOURCE, kHereTag, MPI_COMM_WORLD, &found, &status);
+      if (found == 0) {
+        sched_yield();
+        continue;
+      }
+      std::uint64_t number = 0;
+      MPI_Recv(&number, 1, MPI_UINT64_T, status.MPI_SOURCE, kHereTag,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      here[static_cast<std::size_t>(status.MPI_SOURCE)] = true;
+    }
+    std::vector<int> late;
+    for (int rank = 0; rank < size_; ++rank)
+      if (!here[static_cast<std::size_t>(rank)]) late.push_back(rank);
+    if (late.empty()) return Differ();
+    return absl::DeadlineExceededError(absl::StrCat(
+        late.size() == 1 ? "rank " : "ranks ", absl::StrJoin(late, ", "),
+        " did not answer for ", waited_s,
+        " s (--gather-timeout), expected for gather ", number_));
+  }
+
+  double timeout_s_;
+  int rank_ = 0;
+  int size_ = 1;
+  int nodes_ = 1;
+  std::uint64_t number_ = 0;  // of the gather
+  bool ready_ = false;
+  absl::Status failed_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Communicator>> StartMpi(double timeout_s) {
+  int provided = MPI_THREAD_SINGLE;  // threads that compute call no MPI
+  BANYAN_RETURN_IF_ERROR(
+      Checked(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
+              "start"));
+  auto ranks = std::make_unique<MpiCommunicator>(timeout_s);
+  BANYAN_RETURN_IF_ERROR(ranks->Start());
+  if (ranks->size() > kMostRanks)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "ranks: expected at most ", kMostRanks, ", found ", ranks->size()));
+  return ranks;
+}
+
+}  // namespace banyan
+
+#else
+
+namespace banyan {
+
+absl::StatusOr<std::unique_ptr<Communicator>> StartMpi(double /*timeout_s*/) {
+  return absl::FailedPreconditionError(
+      "this program was started as one of several ranks and was built without "
+      "MPI, which was not there or was turned off (BANYAN_MPI); "
+      "docs/clusters.md");
+}
+
+}  // namespace banyan
+
+#endif
