@@ -65,14 +65,18 @@ struct Measured {
   GatherTotals totals;
 };
 
-// What the gathers of a pass take by the formula.
-double FormulaMs(const Measured& measured, const GatherTiming& timing) {
-  return 1e3 * (measured.formula.gathers * GatherSteps(measured.ranks) *
-                    measured.speed->latency_s +
-                timing.received_bytes / measured.speed->bytes_per_s);
+// The time of a pass's gathers by the formula: a gather of all bytes, and the
+// others as if they had none.
+double FormulaMs(const Measured& measured, int tokens) {
+  const auto seconds = [&](double bytes) {
+    return GatherSeconds(*measured.speed, measured.ranks,
+                         static_cast<std::size_t>(bytes));
+  };
+  return 1e3 * (seconds(tokens * measured.formula.row_bytes) +
+                (measured.formula.gathers - 1) * seconds(0));
 }
 
-// What a rank receives by the formula.
+// The bytes that a rank receives in a pass by the formula.
 double FormulaBytes(const Measured& measured, int tokens) {
   return tokens * measured.formula.row_bytes * (measured.ranks - 1) /
          measured.ranks;
@@ -147,9 +151,10 @@ JsonValue GathersToJson(const Measured& measured) {
          {"gathers_by_formula", measured.formula.gathers},
          {"received_bytes", timing.received_bytes},
          {"received_bytes_by_formula", FormulaBytes(measured, timing.tokens)},
-         {"gather_ms_by_formula", measured.speed.has_value()
-                                      ? JsonValue(FormulaMs(measured, timing))
-                                      : JsonValue()}});
+         {"gather_ms_by_formula",
+          measured.speed.has_value()
+              ? JsonValue(FormulaMs(measured, timing.tokens))
+              : JsonValue()}});
   return rows;
 }
 
@@ -248,13 +253,12 @@ void PrintGathers(const Measured& measured) {
         timing.received_bytes / 1e6,
         FormulaBytes(measured, timing.tokens) / 1e6,
         measured.speed.has_value()
-            ? absl::StrFormat("%.3f", FormulaMs(measured, timing))
+            ? absl::StrFormat("%.3f", FormulaMs(measured, timing.tokens))
             : "-");
   }
   std::cout << absl::StreamFormat(
-      "\nby formula: %d gathers per pass of %s each; a rank receives %.1f kB "
-      "per "
-      "token on average\n",
+      "\nby formula: %d gathers per pass of %s each;\na rank receives %.1f kB "
+      "per token on average\n",
       measured.formula.gathers, Counted(GatherSteps(measured.ranks), "step"),
       FormulaBytes(measured, 1) / 1e3);
 }

@@ -47,6 +47,7 @@ class ModelShelf {
 
   Backend& backend() const { return *backend_; }
   const std::shared_ptr<Backend>& shared_backend() const { return backend_; }
+  const std::shared_ptr<Communicator>& ranks() const { return ranks_; }
   const Warn& warn() const { return warn_; }
   // What the methods on these models share.
   const std::shared_ptr<Assets>& assets() const { return assets_; }

@@ -176,7 +176,7 @@ absl::StatusOr<MachineCosts> MeasureCosts(
   for (const ModelSpec& target : plan.targets) {
     tell(absl::StrCat("passes of ", FolderName(target.directory)));
     // A target of bounded memory leaves the memory to the next.
-    ModelShelf own(shelf.shared_backend());
+    ModelShelf own(shelf.shared_backend(), shelf.warn(), shelf.ranks());
     BANYAN_ASSIGN_OR_RETURN(
         const LoadedModel loaded,
         (target.memory.empty() ? shelf : own).OpenTarget(target));

@@ -61,7 +61,8 @@ absl::StatusOr<PreparedRun> PrepareRun(
     if (choice.ok()) chosen = *std::move(choice);
   }
   int done = 0;
-  ModelShelf outline(OutlineOf(shelf.shared_backend()), shelf.warn());
+  ModelShelf outline(OutlineOf(shelf.shared_backend()), shelf.warn(),
+                     shelf.ranks());
   for (const ExperimentCell& cell : experiment.cells) {
     if (progress) progress(done++, static_cast<int>(experiment.cells.size()));
     if (cell.target.directory.empty()) {

@@ -1,7 +1,6 @@
 #include "core/device/ranks/communicator.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,18 +18,24 @@ absl::Span<std::byte> WritableBytes(std::string& text) {
   return {reinterpret_cast<std::byte*>(text.data()), text.size()};
 }
 
+// The value of every rank, in their order.
+template <typename T>
+absl::StatusOr<std::vector<T>> GatherValues(Communicator& ranks, T mine) {
+  const auto count = static_cast<std::size_t>(ranks.size());
+  std::vector<T> all(count);
+  BANYAN_RETURN_IF_ERROR(ranks.Gather(
+      {reinterpret_cast<const std::byte*>(&mine), sizeof(T)},
+      std::vector<std::size_t>(count, sizeof(T)),
+      {reinterpret_cast<std::byte*>(all.data()), count * sizeof(T)}));
+  return all;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> GatherTexts(Communicator& ranks,
                                                      absl::string_view mine) {
-  const auto count = static_cast<std::size_t>(ranks.size());
-  const std::uint64_t length = mine.size();
-  std::vector<std::uint64_t> lengths(count);
-  BANYAN_RETURN_IF_ERROR(ranks.Gather(
-      {reinterpret_cast<const std::byte*>(&length), sizeof(length)},
-      std::vector<std::size_t>(count, sizeof(length)),
-      {reinterpret_cast<std::byte*>(lengths.data()), count * sizeof(length)}));
-  const std::vector<std::size_t> sizes(lengths.begin(), lengths.end());
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<std::size_t> sizes,
+                          GatherValues(ranks, mine.size()));
   std::size_t size = 0;
   for (const std::size_t one : sizes) size += one;
   std::string all(size, '\0');
@@ -54,21 +59,13 @@ absl::StatusOr<std::string> Broadcast(Communicator& ranks,
 }
 
 absl::StatusOr<double> Agree(Communicator& ranks, double mine) {
-  const auto count = static_cast<std::size_t>(ranks.size());
-  std::vector<double> all(count);
-  BANYAN_RETURN_IF_ERROR(ranks.Gather(
-      {reinterpret_cast<const std::byte*>(&mine), sizeof(mine)},
-      std::vector<std::size_t>(count, sizeof(mine)),
-      {reinterpret_cast<std::byte*>(all.data()), count * sizeof(mine)}));
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<double> all,
+                          GatherValues(ranks, mine));
   return all.front();
 }
 
 absl::Status WaitForAll(Communicator& ranks) {
-  constexpr std::byte kHere{1};
-  const auto count = static_cast<std::size_t>(ranks.size());
-  std::vector<std::byte> all(count);
-  return ranks.Gather({&kHere, 1}, std::vector<std::size_t>(count, 1),
-                      absl::MakeSpan(all));
+  return GatherValues(ranks, std::byte{1}).status();
 }
 
 }  // namespace banyan

@@ -26,7 +26,7 @@ class Communicator {
   virtual int rank() const = 0;  // from 0
   virtual int size() const = 0;
   virtual int nodes() const = 0;  // machines that they run on
-  // How bytes travel, for records: "mpi", or "mpi, emulated 1 Gbit/s, 0.2 ms".
+  // How bytes travel, for records: "mpi", or "mpi, emulated 1Gbit,0.2ms".
   virtual std::string link() const = 0;
 
   // Fills `all` with the bytes that each rank gives, sizes[i] of rank i, in the

@@ -17,20 +17,18 @@ namespace banyan {
 struct LinkSpeed {
   double latency_s = 0;
   double bytes_per_s = 0;
-
-  bool operator==(const LinkSpeed&) const = default;
 };
 
 // "1Gbit,0.2ms": Gbit or Mbit a second, and a latency in ms or us.
 absl::StatusOr<LinkSpeed> ReadLinkSpeed(absl::string_view text);
 std::string Text(const LinkSpeed& speed);
 
-// The steps one after the other in which `ranks` machines gather: each passes
-// what it got last to its neighbour in a ring.
+// The steps of a gather, one after the other: in a ring, each machine passes on
+// to its neighbour the bytes that it received last.
 constexpr int GatherSteps(int ranks) { return ranks - 1; }
 
-// What a gather of `bytes` in all takes over such a link, where every rank
-// gives as many: each receives those of all others.
+// The time of a gather of `bytes` in all over such a link, where every rank
+// gives the same number of bytes: each receives those of all others.
 double GatherSeconds(const LinkSpeed& speed, int ranks, std::size_t bytes);
 
 // A communicator whose gathers take at least GatherSeconds after the last rank

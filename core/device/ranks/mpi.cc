@@ -48,6 +48,7 @@ double SecondsSince(steady_clock::time_point start) {
 class MpiCommunicator : public Communicator {
  public:
   explicit MpiCommunicator(double timeout_s) : timeout_s_(timeout_s) {}
+
   absl::Status Start() {
     BANYAN_RETURN_IF_ERROR(Checked(
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "errors"));
@@ -182,8 +183,9 @@ class MpiCommunicator : public Communicator {
     if (late.empty()) return Differ();
     return absl::DeadlineExceededError(absl::StrCat(
         late.size() == 1 ? "rank " : "ranks ", absl::StrJoin(late, ", "),
-        " did not answer for ", waited_s,
-        " s (--gather-timeout), expected for gather ", number_));
+        " did not answer for ", waited_s, " s",
+        ready_ ? " (--gather-timeout)" : " while ranks opened their files",
+        ", expected for gather ", number_));
   }
 
   double timeout_s_;

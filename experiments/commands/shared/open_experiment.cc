@@ -12,7 +12,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "configs/loader/loader.h"
 #include "core/base/clock.h"
@@ -93,15 +92,9 @@ absl::Status PutCostsIn(const ExperimentOptions& options, const Shard& shard,
 absl::Status CheckExperimentAlike(const OpenedExperiment& opened) {
   if (opened.ranks.control == nullptr) return absl::OkStatus();
   std::vector<std::string> targets;
-  for (const ExperimentCell& cell : opened.experiment.cells) {
-    if (!cell.target.memory.empty())
-      return absl::InvalidArgumentError(absl::StrCat(
-          "memory: ", cell.target.directory,
-          ": expected no bound on memory with several ranks, each of which has "
-          "a part of the layers in memory"));
+  for (const ExperimentCell& cell : opened.experiment.cells)
     if (!absl::c_linear_search(targets, cell.target.directory))
       targets.push_back(cell.target.directory);
-  }
   Traits traits = {{"experiment", opened.experiment.hash},
                    {opened.workload.path, opened.workload.hash}};
   if (opened.experiment.measured)
