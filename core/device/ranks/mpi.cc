@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -113,11 +114,15 @@ class MpiCommunicator : public Communicator {
 
  private:
   static constexpr int kHereTag = 1;
+  static constexpr double kPollS = 200e-6;
+  static constexpr std::chrono::microseconds kNap{20};
   static constexpr double kLookS = 0.1;
   static constexpr double kAnswerS = 2;
   static constexpr double kUntilReadyS = 3600;
 
-  // Polls: a thread that slept would wake up later than a short gather ends.
+  // Polls, since a thread that sleeps wakes up later than a short gather ends.
+  // After that time it sleeps all the same: where programs outnumber the
+  // processors, a rank that polls is what the others wait for.
   absl::Status Await(MPI_Request& request) {
     const steady_clock::time_point start = steady_clock::now();
     const double most = ready_ ? timeout_s_ : kUntilReadyS;
@@ -136,8 +141,10 @@ class MpiCommunicator : public Communicator {
         if (asked != 0) return Late(most);
         look += kLookS;
       }
-      // To another rank, where there are more of them than processors.
-      sched_yield();
+      if (waited < kPollS)
+        sched_yield();
+      else
+        std::this_thread::sleep_for(kNap);
     }
   }
 
