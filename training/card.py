@@ -30,6 +30,8 @@ def add_arguments(parser):
     parser.add_argument("--made-by", default="shipped", metavar="RECIPE",
                         help="the recipe that reproduces the model "
                         "(default: %(default)s)")
+    parser.add_argument("--target-name", metavar="NAME",
+                        help="the target's name (default: that of its directory)")
     parser.add_argument("--note", default="", metavar="TEXT",
                         help="further text on the model")
     parser.add_argument("--stages", nargs="*", default=[], metavar="DIR",
@@ -46,7 +48,8 @@ def run(options):
     runs = [read_json(pathlib.Path(stage) / "training.json")
             for stage in options.stages] + [training]
     note = [options.note, ""] if options.note else []
-    lines = [f"# {folder.name}", "", _title(folder, training), "", *note,
+    lines = [f"# {folder.name}", "",
+             _title(folder, training, options.target_name), "", *note,
              f"{training['parameters']:,} parameters.", "",
              "## Data", "", options.about,
              _corpus(describe(options.corpus)), "", "## Training", ""]
@@ -74,9 +77,9 @@ def _words(training, name):
     return values
 
 
-def _title(folder, training):
+def _title(folder, training, target):
     return TITLES[training["recipe"]].format(
-        target=" ".join(_words(training, "target")),
+        target=f"`{target}`" if target else " ".join(_words(training, "target")),
         version=_version(training),
         before=" and ".join(_words(training, "before")))
 
@@ -89,10 +92,11 @@ def _corpus(corpus):
     train = corpus["train"]
     held = ", ".join(f"`{prefix}`" for prefix in
                      corpus["test_prefixes"] + corpus["validation_prefixes"])
+    texts = "files" if held else "texts"
     dropped = ", ".join(f"{count} {reason}" for reason, count in
                         corpus["dropped"].items() if reason != "excluded")
-    return (f"{train['files']:,} files, {train['bytes']:,} bytes; held out: "
-            f"{held or 'files by a hash of their path'}. "
+    return (f"{train['files']:,} {texts}, {train['bytes']:,} bytes; held out: "
+            f"{held or 'texts by a hash'}. "
             f"Dropped: {dropped or 'none'}.")
 
 

@@ -66,6 +66,8 @@ class Drafters(stages.Stages):
     def __init__(self, options):
         super().__init__(options)
         self.target = pathlib.Path(options.target)
+        self.target_name = (self.target.name if self.target.is_dir()
+                            else self.target.stem)
         self.names = [f"{options.name}-{kind}"
                       for kind in ("eagle3", "draft-1", "draft-2", "medusa")]
         self.window, self.batch = (32, 2) if self.quick else (512, 4)
@@ -190,7 +192,8 @@ class Drafters(stages.Stages):
             before = [self.path(f"start-{number}")] if number in (1, 2) else []
             self.call("card", "--model", self.path(name), "--measured",
                       self.path("measured.json"), "--corpus", self.path("corpus"),
-                      "--made-by", "drafters", "--about", ABOUT.format(target=self.options.name),
+                      "--made-by", "drafters", "--target-name", self.target_name,
+                      "--about", ABOUT.format(target=self.target_name),
                       "--stages", *before)
 
     def learn(self, recipe, name, tokens, *arguments):

@@ -80,7 +80,19 @@ def machine(options):
     if device_of(options) != "cpu":
         return torch.cuda.get_device_name()
     count = torch.get_num_threads()
-    return f"{count} CPU core{'s' if count > 1 else ''}"
+    cores = f"{count} CPU core{'s' if count > 1 else ''}"
+    name = _processor()
+    return f"{cores} ({name})" if name else cores
+
+
+def _processor():
+    """Returns the processor's name; empty where the system does not tell it."""
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines
+                 if line.startswith("model name")), "")
 
 
 def already_done(options):

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -29,6 +30,7 @@ struct Options {
   ModelOptions model;
   std::string method;
   std::string workload;
+  std::optional<std::string> chat;
   OutputPath out;
   std::string temperature;
   std::string seed = "0";
@@ -41,7 +43,8 @@ struct Options {
 std::string About(const Options& options) {
   return absl::StrCat(
       "# How often draws are accepted, by their rank (banyan calibrate): ",
-      options.method, "\n# on ", options.workload, ", target ",
+      options.method, "\n# on ", options.workload,
+      options.chat.has_value() ? " as chats" : "", ", target ",
       options.model.spec.directory, ", seed ", options.seed, ", ",
       options.prompts == 0 ? "all prompts" : Counted(options.prompts, "prompt"),
       ", at most ", Counted(options.max_new_tokens, "token"),
@@ -60,7 +63,8 @@ absl::Status Run(const Options& options) {
       .timed = options.timed};
   BANYAN_ASSIGN_OR_RETURN(task.method, LoadYamlFile(options.method));
   BANYAN_ASSIGN_OR_RETURN(
-      task.prompts, ReadPrompts(options.workload, options.prompts, target));
+      task.prompts,
+      ReadPrompts(options.workload, options.prompts, target, options.chat));
   task.stop = {.end_of_text = target.model->facts().end_of_text,
                .max_new_tokens = options.max_new_tokens};
   BANYAN_ASSIGN_OR_RETURN(task.context.sampling,
@@ -99,6 +103,11 @@ void AddCalibrateCommand(CommandLine& line) {
       .Option("--workload", &options->workload,
               "Prompts: .jsonl, or text with one a line.")
       .Required();
+  command
+      .Option("--chat", &options->chat,
+              "Each prompt is a user's first message in a chat: in the "
+              "template named, or without a name in the model's own.")
+      .ValueOptional();
   command.Option("--out", &options->out, "The calibration, YAML.").Required();
   command.Option("--temperature", &options->temperature,
                  "Instead of the method's.");

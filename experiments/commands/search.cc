@@ -39,6 +39,7 @@ struct Options {
   ModelOptions model;
   std::string method;
   std::string workload;
+  std::optional<std::string> chat;
   OutputPath out;
   OutputPath path;
   std::string temperature;
@@ -57,7 +58,8 @@ constexpr absl::string_view kColumns =
 // What a search is of; another one's path cannot be gone on from.
 std::string About(const Options& options) {
   return absl::StrCat(
-      options.method, " on ", options.workload, ", target ",
+      options.method, " on ", options.workload,
+      options.chat.has_value() ? " as chats" : "", ", target ",
       options.model.spec.directory, ", seed ", options.seed, ", ",
       options.prompts == 0
           ? "all prompts"
@@ -155,7 +157,8 @@ absl::Status Run(Options options) {
                      .steps = options.steps};
   BANYAN_ASSIGN_OR_RETURN(task.method, LoadYamlFile(options.method));
   BANYAN_ASSIGN_OR_RETURN(
-      task.prompts, ReadPrompts(options.workload, options.prompts, target));
+      task.prompts,
+      ReadPrompts(options.workload, options.prompts, target, options.chat));
   task.stop = {.end_of_text = target.model->facts().end_of_text,
                .max_new_tokens = options.max_new_tokens};
   BANYAN_ASSIGN_OR_RETURN(task.context.sampling,
@@ -214,6 +217,11 @@ void AddSearchCommand(CommandLine& line) {
       .Option("--workload", &options->workload,
               "Prompts: .jsonl, or text with one a line.")
       .Required();
+  command
+      .Option("--chat", &options->chat,
+              "Each prompt is a user's first message in a chat: in the "
+              "template named, or without a name in the model's own.")
+      .ValueOptional();
   command
       .Option("--out", &options->out,
               "The method with the best candidate, YAML.")

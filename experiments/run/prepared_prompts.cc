@@ -22,6 +22,27 @@
 namespace banyan {
 namespace {
 
+absl::Status CheckIsText(const WorkloadPrompt& prompt) {
+  if (prompt.ids.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError("token ids cannot be written as a chat");
+}
+
+// The prompt as a user's message in the template of that name.
+absl::StatusOr<std::vector<TokenId>> FirstTurn(const WorkloadPrompt& prompt,
+                                               const std::string& name,
+                                               const LoadedModel& target) {
+  BANYAN_RETURN_IF_ERROR(CheckIsText(prompt));
+  if (target.tokenizer == nullptr)
+    return absl::InvalidArgumentError(
+        "a chat takes a target with a tokenizer.json");
+  BANYAN_ASSIGN_OR_RETURN(const ChatTemplate chat,
+                          ChatTemplate::ForModel(*target.tokenizer, name));
+  BANYAN_ASSIGN_OR_RETURN(
+      const PromptText text,
+      chat.Render({{.role = "user", .content = prompt.text}}));
+  return target.tokenizer->EncodePrompt(text);
+}
+
 // The first turn's tokens for one target, and how many all turns have beside
 // the answers.
 struct Wanted {
@@ -38,8 +59,7 @@ absl::StatusOr<Wanted> WantedBy(const PreparedCell& cell,
     wanted.length = static_cast<int>(wanted.tokens.size());
     return wanted;
   }
-  if (!prompt.ids.empty())
-    return absl::InvalidArgumentError("token ids cannot be written as a chat");
+  BANYAN_RETURN_IF_ERROR(CheckIsText(prompt));
   BANYAN_ASSIGN_OR_RETURN(wanted.tokens, ChatTokens(cell, prepared, {}));
   const std::vector<std::string> answers(prepared.chat.size() - 1);
   BANYAN_ASSIGN_OR_RETURN(const std::vector<TokenId> last,
@@ -123,9 +143,9 @@ absl::StatusOr<std::vector<TokenId>> TokensOf(const WorkloadPrompt& prompt,
   return tokens;
 }
 
-absl::StatusOr<std::vector<Prompt>> ReadPrompts(const std::string& workload,
-                                                std::optional<int> wanted,
-                                                const LoadedModel& target) {
+absl::StatusOr<std::vector<Prompt>> ReadPrompts(
+    const std::string& workload, std::optional<int> wanted,
+    const LoadedModel& target, const std::optional<std::string>& chat) {
   BANYAN_ASSIGN_OR_RETURN(const Workload all, ReadWorkload(workload));
   const int most = wanted.value_or(
       std::min(kFewPrompts, static_cast<int>(all.prompts.size())));
@@ -133,9 +153,11 @@ absl::StatusOr<std::vector<Prompt>> ReadPrompts(const std::string& workload,
                           ChoosePrompts({workload, {}, most}, all));
   std::vector<Prompt> prompts;
   for (int number : chosen) {
-    BANYAN_ASSIGN_OR_RETURN(
-        std::vector<TokenId> tokens,
-        TokensOf(all.prompts[static_cast<std::size_t>(number)], target));
+    const WorkloadPrompt& prompt =
+        all.prompts[static_cast<std::size_t>(number)];
+    BANYAN_ASSIGN_OR_RETURN(std::vector<TokenId> tokens,
+                            chat.has_value() ? FirstTurn(prompt, *chat, target)
+                                             : TokensOf(prompt, target));
     prompts.push_back({static_cast<std::uint32_t>(number), std::move(tokens)});
   }
   return prompts;

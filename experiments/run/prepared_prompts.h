@@ -53,10 +53,13 @@ inline constexpr char kFewHelp[] = "8 if not given, or all if there are fewer.";
 
 // `wanted` prompts of a workload file, evenly spaced, or all if it is 0,
 // by their numbers in it; kFewPrompts, or all if there are fewer, if there is
-// no `wanted`. Fails if there are not as many as are wanted.
-absl::StatusOr<std::vector<Prompt>> ReadPrompts(const std::string& workload,
-                                                std::optional<int> wanted,
-                                                const LoadedModel& target);
+// no `wanted`. Fails if there are not as many as are wanted. With `chat` each
+// is a user's first message in the template of that name, or in the model's own
+// if the name is empty.
+absl::StatusOr<std::vector<Prompt>> ReadPrompts(
+    const std::string& workload, std::optional<int> wanted,
+    const LoadedModel& target,
+    const std::optional<std::string>& chat = std::nullopt);
 
 }  // namespace banyan
 

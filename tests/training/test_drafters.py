@@ -45,6 +45,7 @@ class Drafters(support.FolderTest):
             card = (made / "README.md").read_text()
             self.assertIn("`scripts/train drafters` reproduces this model", card)
             self.assertIn("Greedy decoding of 2 held-out chats", card)
+            self.assertRegex(card, r"\A# .*\n\n[^\n]*`types`[^\n]*\n")
             method = self.folder / f"{kind}.yaml"
             method.write_text(text % (made, vocabulary) +
                               "policy: {name: chain, gamma: 2}\n"

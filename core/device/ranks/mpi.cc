@@ -120,9 +120,9 @@ class MpiCommunicator : public Communicator {
   static constexpr double kAnswerS = 2;
   static constexpr double kUntilReadyS = 3600;
 
-  // Polls, since a thread that sleeps wakes up later than a short gather ends.
-  // After that time it sleeps all the same: where programs outnumber the
-  // processors, a rank that polls is what the others wait for.
+  // Polls first: a sleeping thread would wake up later than a short gather
+  // ends. After kPollS it sleeps: with more programs than processors, a rank
+  // that polls takes the processor that the other ranks need.
   absl::Status Await(MPI_Request& request) {
     const steady_clock::time_point start = steady_clock::now();
     const double most = ready_ ? timeout_s_ : kUntilReadyS;
