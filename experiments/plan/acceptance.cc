@@ -205,6 +205,7 @@ absl::StatusOr<AcceptanceTable> FindAcceptance(
   std::string shared;  // by all that are left
   for (const KeyPart& part : kKeyParts) {
     const std::string wanted = part.text(key);
+    if (wanted.empty()) continue;
     std::set<std::string> found;
     std::vector<const AcceptanceTable*> kept;
     for (const AcceptanceTable* table : left) {

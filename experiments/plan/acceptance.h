@@ -50,9 +50,9 @@ absl::StatusOr<std::vector<AcceptanceTable>> ReadAcceptance(
     const Params& section);
 std::string ToYaml(const std::vector<AcceptanceTable>& tables);
 
-// The table of this key; the error says by name what the tables lack: the
-// drafter, the target, its format, the temperature or the draws. What they
-// have, it says too.
+// A table of this key. Empty `weights` or `draws` match any. The error names
+// what the tables lack (the drafter, the target, its format, the temperature or
+// the draws) and what they have.
 absl::StatusOr<AcceptanceTable> FindAcceptance(
     const std::vector<AcceptanceTable>& tables, const AcceptanceKey& key);
 

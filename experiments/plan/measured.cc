@@ -390,6 +390,17 @@ absl::StatusOr<CostPlan> PlanCosts(const Experiment& experiment) {
                                    FolderName(cell.target.directory))),
             static_cast<int>(deepest));
   }
+  // Weights and draws are known once the models are open. The rest need not
+  // wait for the measurements.
+  for (const ExperimentCell& probe : plan.probes)
+    BANYAN_RETURN_IF_ERROR(
+        FindAcceptance(experiment.acceptance,
+                       {.target = FolderName(probe.target.directory),
+                        .weights = "",
+                        .drafter = probe.method,
+                        .temperature = TemperatureOf(probe),
+                        .draws = ""})
+            .status());
   return plan;
 }
 

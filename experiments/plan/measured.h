@@ -55,7 +55,8 @@ inline constexpr int kProbeLevels = 4;
 // Whether a policy of its cells says `measured`.
 bool HasMeasured(const Experiment& experiment);
 
-// Fails where one size would have to do for several drafters.
+// Fails where one size would have to do for several drafters, and as
+// FindAcceptance.
 absl::StatusOr<CostPlan> PlanCosts(const Experiment& experiment);
 
 // Puts the choices in, and the cells of the chains; says in the experiment's

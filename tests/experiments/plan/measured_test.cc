@@ -270,7 +270,7 @@ TEST(Measured, RefusesByName) {
   EXPECT_THAT(
       refused("sampling: {temperature: 0}", "sampling: {temperature: 0.5}"),
       HasSubstr("no table of temperature 0.5 for drafter weak, target "
-                "large, weights bf16; the tables have 0"));
+                "large; the tables have 0"));
   EXPECT_THAT(refused("draws: deterministic, rounds: 100, reached: [[50]",
                       "draws: independent, rounds: 100, reached: [[50]"),
               HasSubstr("no table of draws deterministic for drafter strong"));
@@ -279,6 +279,17 @@ TEST(Measured, RefusesByName) {
               "gamma: 1}}\n      - drafter: 0\n        policy:",
               "    policy:"),
       HasSubstr("file.yaml:17:13: measured: a size can be measured for one"));
+}
+
+TEST(Measured, MissesATableBeforeCostsAreMeasured) {
+  const auto file =
+      ParseYaml(absl::StrReplaceAll(absl::StrCat(kExperiment, kTables),
+                                    {{"drafter: strong", "drafter: other"}}),
+                "file.yaml");
+  EXPECT_THAT(
+      std::string(
+          PlanCosts(ReadExperiment(*file, {}).value()).status().message()),
+      HasSubstr("no table of drafter strong"));
 }
 
 std::string ReadError(const std::string& experiment,
