@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "configs/loader/loader.h"
 #include "core/base/params.h"
+#include "nlohmann/json.hpp"
 #include "tests/experiments/run_program.h"
 
 namespace banyan {
@@ -36,10 +37,12 @@ TEST(Calibrations, AreTheFilesRerunBelow) {
   for (const auto& entry :
        std::filesystem::directory_iterator("configs/calibrations"))
     files.push_back(entry.path().filename().string());
+  // SmolLM2 has to be downloaded: its file is not rerun.
   EXPECT_THAT(files, testing::UnorderedElementsAre(
                          "pycode_draft_1.yaml", "pycode_draft_1_timed.yaml",
                          "pycode_draft_2.yaml", "pycode_eagle3.yaml",
-                         "pycode_eagle3_timed.yaml", "pycode_medusa.yaml"));
+                         "pycode_eagle3_timed.yaml", "pycode_medusa.yaml",
+                         "smollm2_medusa.yaml"));
 }
 
 // Reruns the command of a shipped file.
@@ -92,6 +95,39 @@ TEST(Calibrations, OfTheHeadsAreThoseOfARerun) {
   ExpectSameCounts(again, shipped);
   EXPECT_EQ(Table(again.Find("hits")), Table(shipped.Find("hits")));
   EXPECT_EQ(Table(shipped.Find("accuracies")).size(), 4U);
+}
+
+// As the same prompts in the tokens that `generate --chat` gives them.
+TEST(Calibrations, WriteAPromptAsAChat) {
+  const std::string model = " --model tests/goldens/gguf/types.gguf ";
+  const std::string prompt = "Why is the sky blue?";
+  const Outcome generated = RunProgram(
+      absl::StrCat("generate", model, "--temperature 0 --max-new-tokens 1 ",
+                   "--chat --json --prompt '", prompt, "'"));
+  ASSERT_EQ(generated.code, 0) << generated.err;
+  const nlohmann::json ids = nlohmann::json::parse(generated.out)["prompt_ids"];
+  const auto calibrate = [&](const nlohmann::json& line,
+                             const std::string& options) {
+    const std::string out = WriteTestFile("", ".yaml");
+    const Outcome outcome = RunProgram(absl::StrCat(
+        "calibrate", model,
+        "--method configs/methods/recycling.yaml --temperature 1 --workload ",
+        WriteTestFile(line.dump(), ".jsonl"), " --out ", out, options));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return Load(out);
+  };
+  const nlohmann::json text = {{"id", "a"}, {"kind", "b"}, {"prompt", prompt}};
+  const nlohmann::json same = {{"id", "a"}, {"kind", "b"}, {"ids", ids}};
+  const Params chat = calibrate(text, " --chat");
+  const Params tokens = calibrate(same, "");
+  ExpectSameCounts(chat, tokens);
+  EXPECT_THAT(
+      RunProgram(absl::StrCat("calibrate", model, "--chat --workload ",
+                              WriteTestFile(same.dump(), ".jsonl"),
+                              " --method configs/methods/recycling.yaml --out ",
+                              WriteTestFile("", ".yaml")))
+          .err,
+      testing::HasSubstr("token ids cannot be written as a chat"));
 }
 
 }  // namespace
