@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "core/base/counted.h"
+#include "experiments/metrics/round_figures.h"
 #include "experiments/records/claims.h"
 #include "experiments/records/machine.h"
 #include "experiments/records/record.pb.h"
@@ -31,6 +32,15 @@ bool IsTree(const records::Cell& cell) {
   if (cell.trunks_size() != 1) return cell.trunks_size() > 1;
   const std::string& policy = cell.trunks(0).policy();
   return policy != "chain" && policy != "adaptive_chain";
+}
+
+// Returns whether no round drafted more than one token.
+bool DraftsOneToken(const CellRecords& cell) {
+  int most = 0;
+  for (const PromptPair& pair : cell.pairs)
+    for (const records::Round& round : pair.record->rounds())
+      most = std::max(most, DraftedNodes(round));
+  return most == 1;
 }
 
 std::string Names(const std::vector<std::string>& names) {
@@ -209,6 +219,23 @@ void AddHopeless(const TargetAnswer& target, std::vector<std::string>& notes) {
       least, nothing || hopeless.size() > 1 ? " or more" : ""));
 }
 
+// A policy that chooses sizes by costs may choose one node.
+void AddOneNodeTrees(const TargetAnswer& target,
+                     std::vector<std::string>& notes) {
+  std::map<double, std::vector<std::string>> names;
+  for (const AnswerRow& row : target.rows)
+    for (const auto& [temperature, entry] : row.at)
+      if (IsTree(*entry.cell->cell) && DraftsOneToken(*entry.cell))
+        names[temperature].push_back(row.name);
+  for (const auto& [temperature, at] : names)
+    notes.push_back(absl::StrFormat(
+        "At T = %g %s of %s one node, so %s.", temperature,
+        at.size() == 1 ? "the tree" : "the trees",
+        absl::StrCat(Names(at), at.size() == 1 ? " has" : " have"),
+        at.size() == 1 ? "it is a chain of one token"
+                       : "they are chains of one token"));
+}
+
 void AddUnexplained(const TargetAnswer& target,
                     std::vector<std::string>& notes) {
   std::vector<std::string> names;
@@ -244,6 +271,7 @@ std::vector<std::string> Notes(const RecordSet& set, const Answer& answer) {
   std::vector<std::string> notes;
   for (const TargetAnswer& target : answer.targets) {
     AddHopeless(target, notes);
+    AddOneNodeTrees(target, notes);
     AddUnexplained(target, notes);
     AddNeighbours(target, notes);
   }

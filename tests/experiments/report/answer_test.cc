@@ -202,6 +202,16 @@ TEST_F(AnswerTest, SaysWhoIsFasterAndWhichTreesLoseToTheirChains) {
             HasSubstr("All numbers: there\n"), Not(HasSubstr("UNFINISHED"))));
 }
 
+TEST_F(AnswerTest, SaysWhichTreesAreChainsOfOneToken) {
+  std::vector<MadeCell> cells = Trees(0, 0);
+  EXPECT_THAT(AnswerText(MakeAnswer(SetOf(cells)), "there"),
+              Not(HasSubstr("one node")));
+  cells[3].level_ms = 0.1;
+  EXPECT_THAT(AnswerText(MakeAnswer(SetOf(cells)), "there"),
+              HasSubstr("At T = 0 the tree of tree has one node, so it is a "
+                        "chain of one token.\n"));
+}
+
 constexpr auto kFastest = records::Opponent::FASTEST;
 constexpr auto kNeighbour = records::Opponent::NEIGHBOUR;
 
