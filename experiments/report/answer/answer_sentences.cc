@@ -229,11 +229,8 @@ void AddOneNodeTrees(const TargetAnswer& target,
         names[temperature].push_back(row.name);
   for (const auto& [temperature, at] : names)
     notes.push_back(absl::StrFormat(
-        "At T = %g %s of %s one node, so %s.", temperature,
-        at.size() == 1 ? "the tree" : "the trees",
-        absl::StrCat(Names(at), at.size() == 1 ? " has" : " have"),
-        at.size() == 1 ? "it is a chain of one token"
-                       : "they are chains of one token"));
+        "At T = %g trees of one node, which are chains of one token: %s.",
+        temperature, Names(at)));
 }
 
 void AddUnexplained(const TargetAnswer& target,

@@ -11,16 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "core/base/check.h"
 #include "core/text/columns.h"
 #include "experiments/metrics/sign_test.h"
 #include "experiments/records/record.pb.h"
-#include "experiments/records/record_file.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer/speed_verdict.h"
 #include "nlohmann/json.hpp"
-#include "tests/experiments/metrics/hand_made.h"
-#include "tests/experiments/test_files.h"
+#include "tests/experiments/report/answer_sets.h"
 
 namespace banyan {
 namespace {
@@ -30,148 +27,6 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
-
-struct MadeCell {
-  std::string method;
-  double temperature = 0;
-  double speed = 1;  // speedup, prompt by prompt within a tenth
-  std::vector<records::Opponent> opponents = {};
-  std::string target = "small";
-  bool lossless = true;
-  std::string gamma = {};  // of its policy, along an axis
-  double level_ms = 0;     // of drafting, a round of one level
-  records::Evidence evidence = records::UNKNOWN;
-  int differs = -1;  // the prompt whose text is not plain decoding's
-};
-
-records::Opponent Held(std::uint32_t cell, records::Opponent::Role role) {
-  records::Opponent opponent;
-  opponent.set_cell(cell);
-  opponent.set_role(role);
-  return opponent;
-}
-
-constexpr auto kReference = records::Opponent::REFERENCE;
-constexpr auto kNodes = records::Opponent::SAME_NODES;
-
-// A set with a cell for each, of which those without speed 1 have a trunk; the
-// first cell of their target and temperature is everybody's baseline.
-class AnswerTest : public FolderTest {
- protected:
-  RecordSet SetOf(const std::vector<MadeCell>& cells, int prompts = 8,
-                  int missing = 0) {
-    records::Context context;
-    context.set_question("Is it?");
-    context.set_experiment_hash("0011");
-    context.mutable_workload()->set_prompts(
-        static_cast<std::uint32_t>(prompts));
-    context.set_shards(1);
-    context.set_reference_choice(reference_choice_);
-    context.mutable_machine()->set_fast(fast_);
-    for (std::size_t i = 0; i < cells.size(); ++i)
-      *context.add_cells() = Described(cells, i);
-    const std::string path = absl::StrCat(OwnFolder(), "/", ++sets_, ".banyan");
-    auto writer = RecordWriter::Create(path, context);
-    Check(writer.ok(), writer.status().ToString());
-    for (int prompt = 0; prompt < prompts - missing; ++prompt)
-      for (std::size_t i = 0; i < cells.size(); ++i) {
-        const auto status = (*writer)->Append(Recorded(cells[i], i, prompt));
-        Check(status.ok(), status.ToString());
-      }
-    writer->reset();
-    auto set = ReadRecordSet({path}, false);
-    Check(set.ok(), set.status().ToString());
-    return *std::move(set);
-  }
-
-  std::string reference_choice_;
-  bool fast_ = false;
-
- private:
-  static records::Cell Described(const std::vector<MadeCell>& cells,
-                                 std::size_t index) {
-    const MadeCell& made = cells[index];
-    records::Cell cell = CellOf(made.method == "plain" ? 0 : 1);
-    cell.set_name(
-        absl::StrCat(made.method, " ", made.temperature, " ", made.target));
-    cell.set_method(made.method);
-    cell.set_temperature(made.temperature);
-    cell.set_lossless(made.lossless);
-    cell.set_evidence(made.evidence);
-    cell.mutable_target()->set_name(made.target);
-    cell.mutable_target()->set_streamed_bytes(made.target == "large" ? 9 : 1);
-    for (std::size_t i = 0; i < cells.size(); ++i)
-      if (cells[i].method == "plain" && cells[i].target == made.target &&
-          cells[i].temperature == made.temperature)
-        cell.set_baseline(static_cast<std::uint32_t>(i));
-    if (!made.gamma.empty()) {
-      records::Axis& axis = *cell.add_axes();
-      axis.set_name(absl::StrCat("methods.", made.method, ".policy.gamma"));
-      axis.set_value(made.gamma);
-      cell.set_name(absl::StrCat(cell.name(), made.gamma));
-    }
-    for (const records::Opponent& opponent : made.opponents)
-      *cell.add_opponents() = opponent;
-    return cell;
-  }
-
-  static records::PromptRecord Recorded(const MadeCell& made, std::size_t cell,
-                                        int prompt) {
-    records::PromptRecord record = Plain(12);
-    record.set_cell(static_cast<std::uint32_t>(cell));
-    record.set_prompt(static_cast<std::uint32_t>(prompt));
-    record.set_id(absl::StrCat(prompt));
-    // Prompts differ, in one way for all cells and in a small one for each.
-    const double scale =
-        (1 + 0.2 * prompt) *
-        (1 + 0.02 * static_cast<double>((prompt * 7 + cell * 3) % 5)) /
-        made.speed;
-    for (records::Round& round : *record.mutable_rounds()) {
-      if (made.method != "plain") Draft(made.level_ms * scale, round);
-      round.set_target_ns(static_cast<std::int64_t>(1e6 * scale));
-    }
-    if (made.differs == prompt) {
-      record.set_tokens(3, 77);
-      record.mutable_rounds(3)->set_next(77);
-    }
-    return record;
-  }
-
-  // One node that nothing accepted, if it took any time.
-  static void Draft(double ms, records::Round& round) {
-    round.add_draft_ns(static_cast<std::int64_t>(1e6 * ms));
-    if (ms == 0) return;
-    round.add_tokens(1);
-    round.add_parents(0);
-    for (int i = round.target_probability_size(); i < 2; ++i)
-      round.add_target_probability(i == 0 ? 1 : 0);
-  }
-
-  int sets_ = 0;
-};
-
-std::vector<std::string> LinesOf(const std::string& text) {
-  std::vector<std::string> lines = absl::StrSplit(text, '\n');
-  lines.pop_back();
-  return lines;
-}
-
-// A plain cell, two chains and two trees: one beats its drafter's chain and one
-// loses to it.
-std::vector<MadeCell> Trees(double temperature, std::uint32_t first) {
-  return {{"plain", temperature},
-          {"chain-8 strong", temperature, 2.5},
-          {"chain-8 weak", temperature, 1.5},
-          {"tree",
-           temperature,
-           2,
-           {Held(first + 1, kReference), Held(first + 2, kNodes)}},
-          {"merged",
-           temperature,
-           2.2,
-           {Held(first + 1, kReference), Held(first + 2, kNodes),
-            Held(first + 1, kNodes)}}};
-}
 
 TEST_F(AnswerTest, SaysWhoIsFasterAndWhichTreesLoseToTheirChains) {
   const RecordSet set = SetOf(Trees(0, 0));
@@ -200,16 +55,6 @@ TEST_F(AnswerTest, SaysWhoIsFasterAndWhichTreesLoseToTheirChains) {
             HasSubstr("Fastest lossless method: at T = 0 chain-8 strong, "
                       "2."),
             HasSubstr("All numbers: there\n"), Not(HasSubstr("UNFINISHED"))));
-}
-
-TEST_F(AnswerTest, SaysWhichTreesAreChainsOfOneToken) {
-  std::vector<MadeCell> cells = Trees(0, 0);
-  EXPECT_THAT(AnswerText(MakeAnswer(SetOf(cells)), "there"),
-              Not(HasSubstr("one node")));
-  cells[3].level_ms = 0.1;
-  EXPECT_THAT(AnswerText(MakeAnswer(SetOf(cells)), "there"),
-              HasSubstr("At T = 0 the tree of tree has one node, so it is a "
-                        "chain of one token.\n"));
 }
 
 constexpr auto kFastest = records::Opponent::FASTEST;
@@ -391,97 +236,6 @@ TEST_F(AnswerTest, RowsOfAnAxisStandAfterTheirOwnReference) {
                                   "reference +0\\.2[0-9] .*chain, gamma=32\n"
                                   "tree, gamma=32 .*faster"));
   EXPECT_THAT(text, HasSubstr("faster than the reference beside it"));
-}
-
-TEST_F(AnswerTest, ARefutedClaimStandsOnTopAndLosesTheWord) {
-  std::vector<MadeCell> cells = {{"plain"}, {"honest", 0, 1.2}, {"liar", 0, 3}};
-  cells[2].differs = 4;
-  const RecordSet set = SetOf(cells);
-  const Answer answer = MakeAnswer(set);
-  EXPECT_EQ(answer.targets.front().fastest.at(0).name, "honest");
-  const std::vector<std::string> lines = LinesOf(AnswerText(answer, ""));
-  EXPECT_EQ(lines[1],
-            "NOT LOSSLESS: liar 0 small claims to be, but 1 of its 8 texts at "
-            "temperature 0 differ from plain");
-  const auto json = nlohmann::json::parse(AnswerToJson(answer).Text());
-  EXPECT_EQ(json.at("refuted").size(), 1u);
-}
-
-TEST_F(AnswerTest, SaysWhatLosslessRestsOn) {
-  std::vector<MadeCell> cells = {
-      {"plain"}, {"one", 0, 2}, {"plain", 1}, {"two", 1, 2}, {"three", 1, 1.5}};
-  cells[3].evidence = records::PROVEN;
-  cells[4].evidence = records::CLAIMED;
-  RecordSet set = SetOf(cells);
-  const std::string text = AnswerText(MakeAnswer(set), "");
-  EXPECT_THAT(text, HasSubstr("Lossless: at T = 0, 8 texts equal plain "
-                              "decoding's; above, 1 cell is proven by "));
-  EXPECT_THAT(text, HasSubstr("three is\n  claimed, not proven"));
-  EXPECT_THAT(text, HasSubstr("at T = 1 two, 1.98x"));
-  EXPECT_THAT(text, HasSubstr("(proven\n  by enumeration)"));
-}
-
-// Under --fast texts may differ without refuting a claim.
-TEST_F(AnswerTest, CountsOnlyTextsThatAreEqual) {
-  std::vector<MadeCell> cells = {{"plain"}, {"one", 0, 2}};
-  cells[1].differs = 4;
-  fast_ = true;
-  const RecordSet set = SetOf(cells);
-  EXPECT_THAT(AnswerText(MakeAnswer(set), ""),
-              HasSubstr("at T = 0, 7 texts equal plain decoding's"));
-}
-
-// Whatever else there is to tell.
-TEST_F(AnswerTest, SaysWhatItRestsOnBeforeItWarns) {
-  reference_choice_ = "the fastest chain";
-  RecordSet set = SetOf({{"plain"}, {"one", 0, 2}});
-  for (int i = 0; i < 12; ++i)
-    set.warnings.push_back(absl::StrCat("warning ", i));
-  EXPECT_THAT(
-      AnswerText(MakeAnswer(set), ""),
-      AllOf(HasSubstr("Lossless: at T = 0, 8 texts"),
-            HasSubstr("The reference is the fastest chain."),
-            HasSubstr("Tokens per pass travel to other machines"),
-            HasSubstr("warning 0\n"), HasSubstr("more notes, on the page)")));
-}
-
-TEST_F(AnswerTest, SaysWhereNothingCanWin) {
-  std::vector<MadeCell> cells = {{"plain"}, {"one", 0, 0.4}, {"two", 0, 0.3}};
-  cells[1].level_ms = 1.5;
-  cells[2].level_ms = 2.5;
-  const auto notes = [&] {
-    const RecordSet set = SetOf(cells);
-    return absl::StrJoin(MakeAnswer(set).notes, "\n");
-  };
-  EXPECT_THAT(notes(), HasSubstr("On small no method can be faster"));
-  cells[2].level_ms = 0.1;
-  EXPECT_THAT(notes(), HasSubstr("On small one cannot be faster"));
-  cells[1].level_ms = 0.1;
-  EXPECT_THAT(notes(), Not(HasSubstr("cannot be faster")));
-  // A level that costs too much on one target may pay on another.
-  cells.push_back({"plain", 0, 1, {}, "large"});
-  cells.push_back({"one", 0, 0.4, {}, "large"});
-  cells[4].level_ms = 1.5;
-  EXPECT_THAT(notes(), AllOf(HasSubstr("On large no method can be faster"),
-                             Not(HasSubstr("On small"))));
-}
-
-TEST_F(AnswerTest, FlagsASpeedupThatTokensPerPassCannotExplain) {
-  const RecordSet set =
-      SetOf({{"plain"}, {"lucky", 0, 1.4}, {"fair", 0, 1.02}});
-  const Answer answer = MakeAnswer(set);
-  EXPECT_TRUE(IsUnexplained(answer.targets.front().rows[0].at.at(0)));
-  EXPECT_FALSE(IsUnexplained(answer.targets.front().rows[1].at.at(0)));
-  EXPECT_THAT(absl::StrJoin(answer.notes, "\n"),
-              AllOf(HasSubstr("cannot come from the method: lucky (1.4"),
-                    Not(HasSubstr("fair"))));
-}
-
-TEST_F(AnswerTest, SaysWhichNumbersTravel) {
-  const RecordSet set = SetOf({{"plain"}, {"one", 0, 1}});
-  EXPECT_THAT(absl::StrJoin(MakeAnswer(set).notes, "\n"),
-              HasSubstr("Tokens per pass travel to other machines; speedups "
-                        "and verdicts do not."));
 }
 
 TEST(SignTest, CountsPromptsExactly) {

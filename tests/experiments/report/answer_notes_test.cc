@@ -1,0 +1,127 @@
+// What the answer says below its table.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "experiments/records/record.pb.h"
+#include "experiments/records/record_set.h"
+#include "experiments/report/answer/answer.h"
+#include "nlohmann/json.hpp"
+#include "tests/experiments/report/answer_sets.h"
+
+namespace banyan {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class AnswerNotesTest : public AnswerTest {};
+
+TEST_F(AnswerNotesTest, SaysWhichTreesAreChainsOfOneToken) {
+  std::vector<MadeCell> cells = Trees(0, 0);
+  EXPECT_THAT(AnswerText(MakeAnswer(SetOf(cells)), "there"),
+              Not(HasSubstr("one node")));
+  cells[3].level_ms = 0.1;
+  EXPECT_THAT(AnswerText(MakeAnswer(SetOf(cells)), "there"),
+              HasSubstr("At T = 0 trees of one node, which are chains of "
+                        "one token: tree.\n"));
+}
+
+TEST_F(AnswerNotesTest, ARefutedClaimStandsOnTopAndLosesTheWord) {
+  std::vector<MadeCell> cells = {{"plain"}, {"honest", 0, 1.2}, {"liar", 0, 3}};
+  cells[2].differs = 4;
+  const RecordSet set = SetOf(cells);
+  const Answer answer = MakeAnswer(set);
+  EXPECT_EQ(answer.targets.front().fastest.at(0).name, "honest");
+  const std::vector<std::string> lines = LinesOf(AnswerText(answer, ""));
+  EXPECT_EQ(lines[1],
+            "NOT LOSSLESS: liar 0 small claims to be, but 1 of its 8 texts at "
+            "temperature 0 differ from plain");
+  const auto json = nlohmann::json::parse(AnswerToJson(answer).Text());
+  EXPECT_EQ(json.at("refuted").size(), 1u);
+}
+
+TEST_F(AnswerNotesTest, SaysWhatLosslessRestsOn) {
+  std::vector<MadeCell> cells = {
+      {"plain"}, {"one", 0, 2}, {"plain", 1}, {"two", 1, 2}, {"three", 1, 1.5}};
+  cells[3].evidence = records::PROVEN;
+  cells[4].evidence = records::CLAIMED;
+  RecordSet set = SetOf(cells);
+  const std::string text = AnswerText(MakeAnswer(set), "");
+  EXPECT_THAT(text, HasSubstr("Lossless: at T = 0, 8 texts equal plain "
+                              "decoding's; above, 1 cell is proven by "));
+  EXPECT_THAT(text, HasSubstr("three is\n  claimed, not proven"));
+  EXPECT_THAT(text, HasSubstr("at T = 1 two, 1.98x"));
+  EXPECT_THAT(text, HasSubstr("(proven\n  by enumeration)"));
+}
+
+// Under --fast texts may differ without refuting a claim.
+TEST_F(AnswerNotesTest, CountsOnlyTextsThatAreEqual) {
+  std::vector<MadeCell> cells = {{"plain"}, {"one", 0, 2}};
+  cells[1].differs = 4;
+  fast_ = true;
+  const RecordSet set = SetOf(cells);
+  EXPECT_THAT(AnswerText(MakeAnswer(set), ""),
+              HasSubstr("at T = 0, 7 texts equal plain decoding's"));
+}
+
+// Whatever else there is to tell.
+TEST_F(AnswerNotesTest, SaysWhatItRestsOnBeforeItWarns) {
+  reference_choice_ = "the fastest chain";
+  RecordSet set = SetOf({{"plain"}, {"one", 0, 2}});
+  for (int i = 0; i < 12; ++i)
+    set.warnings.push_back(absl::StrCat("warning ", i));
+  EXPECT_THAT(
+      AnswerText(MakeAnswer(set), ""),
+      AllOf(HasSubstr("Lossless: at T = 0, 8 texts"),
+            HasSubstr("The reference is the fastest chain."),
+            HasSubstr("Tokens per pass travel to other machines"),
+            HasSubstr("warning 0\n"), HasSubstr("more notes, on the page)")));
+}
+
+TEST_F(AnswerNotesTest, SaysWhereNothingCanWin) {
+  std::vector<MadeCell> cells = {{"plain"}, {"one", 0, 0.4}, {"two", 0, 0.3}};
+  cells[1].level_ms = 1.5;
+  cells[2].level_ms = 2.5;
+  const auto notes = [&] {
+    const RecordSet set = SetOf(cells);
+    return absl::StrJoin(MakeAnswer(set).notes, "\n");
+  };
+  EXPECT_THAT(notes(), HasSubstr("On small no method can be faster"));
+  cells[2].level_ms = 0.1;
+  EXPECT_THAT(notes(), HasSubstr("On small one cannot be faster"));
+  cells[1].level_ms = 0.1;
+  EXPECT_THAT(notes(), Not(HasSubstr("cannot be faster")));
+  // A level that costs too much on one target may pay on another.
+  cells.push_back({"plain", 0, 1, {}, "large"});
+  cells.push_back({"one", 0, 0.4, {}, "large"});
+  cells[4].level_ms = 1.5;
+  EXPECT_THAT(notes(), AllOf(HasSubstr("On large no method can be faster"),
+                             Not(HasSubstr("On small"))));
+}
+
+TEST_F(AnswerNotesTest, FlagsASpeedupThatTokensPerPassCannotExplain) {
+  const RecordSet set =
+      SetOf({{"plain"}, {"lucky", 0, 1.4}, {"fair", 0, 1.02}});
+  const Answer answer = MakeAnswer(set);
+  EXPECT_TRUE(IsUnexplained(answer.targets.front().rows[0].at.at(0)));
+  EXPECT_FALSE(IsUnexplained(answer.targets.front().rows[1].at.at(0)));
+  EXPECT_THAT(absl::StrJoin(answer.notes, "\n"),
+              AllOf(HasSubstr("cannot come from the method: lucky (1.4"),
+                    Not(HasSubstr("fair"))));
+}
+
+TEST_F(AnswerNotesTest, SaysWhichNumbersTravel) {
+  const RecordSet set = SetOf({{"plain"}, {"one", 0, 1}});
+  EXPECT_THAT(absl::StrJoin(MakeAnswer(set).notes, "\n"),
+              HasSubstr("Tokens per pass travel to other machines; speedups "
+                        "and verdicts do not."));
+}
+
+}  // namespace
+}  // namespace banyan
