@@ -18,6 +18,7 @@
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
 #include "experiments/commands/shared/output.h"
+#include "experiments/commands/shared/token_input.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/run/prepared_prompts.h"
@@ -43,9 +44,8 @@ struct Options {
 std::string About(const Options& options) {
   return absl::StrCat(
       "# How often draws are accepted, by their rank (banyan calibrate): ",
-      options.method, "\n# on ", options.workload,
-      options.chat.has_value() ? " as chats" : "", ", target ",
-      options.model.spec.directory, ", seed ", options.seed, ", ",
+      options.method, "\n# on ", options.workload, AsChats(options.chat),
+      ", target ", options.model.spec.directory, ", seed ", options.seed, ", ",
       options.prompts == 0 ? "all prompts" : Counted(options.prompts, "prompt"),
       ", at most ", Counted(options.max_new_tokens, "token"),
       " each. A policy reads it as\n# `calibration: !include FILE`.\n");
@@ -103,11 +103,7 @@ void AddCalibrateCommand(CommandLine& line) {
       .Option("--workload", &options->workload,
               "Prompts: .jsonl, or text with one a line.")
       .Required();
-  command
-      .Option("--chat", &options->chat,
-              "Each prompt is a user's first message in a chat: in the "
-              "template named, or without a name in the model's own.")
-      .ValueOptional();
+  AddPromptsAsChats(command, options->chat);
   command.Option("--out", &options->out, "The calibration, YAML.").Required();
   command.Option("--temperature", &options->temperature,
                  "Instead of the method's.");

@@ -28,6 +28,7 @@
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/model_options.h"
 #include "experiments/commands/shared/output.h"
+#include "experiments/commands/shared/token_input.h"
 #include "experiments/models/loaded_model.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/run/prepared_prompts.h"
@@ -58,9 +59,8 @@ constexpr absl::string_view kColumns =
 // What a search is of; another one's path cannot be gone on from.
 std::string About(const Options& options) {
   return absl::StrCat(
-      options.method, " on ", options.workload,
-      options.chat.has_value() ? " as chats" : "", ", target ",
-      options.model.spec.directory, ", seed ", options.seed, ", ",
+      options.method, " on ", options.workload, AsChats(options.chat),
+      ", target ", options.model.spec.directory, ", seed ", options.seed, ", ",
       options.prompts == 0
           ? "all prompts"
           : Counted(options.prompts.value_or(kFewPrompts), "prompt"),
@@ -217,11 +217,7 @@ void AddSearchCommand(CommandLine& line) {
       .Option("--workload", &options->workload,
               "Prompts: .jsonl, or text with one a line.")
       .Required();
-  command
-      .Option("--chat", &options->chat,
-              "Each prompt is a user's first message in a chat: in the "
-              "template named, or without a name in the model's own.")
-      .ValueOptional();
+  AddPromptsAsChats(command, options->chat);
   command
       .Option("--out", &options->out,
               "The method with the best candidate, YAML.")

@@ -133,6 +133,19 @@ void AddChatOption(Command& command, TokenInput& input) {
                  "With --chat: the system's message, before the user's.");
 }
 
+void AddPromptsAsChats(Command& command, std::optional<std::string>& chat) {
+  command
+      .Option("--chat", &chat,
+              "Each prompt is a user's first message in a chat: in the "
+              "template named, or without a name in the model's own.")
+      .ValueOptional();
+}
+
+std::string AsChats(const std::optional<std::string>& chat) {
+  if (!chat.has_value()) return "";
+  return absl::StrCat(" as chats", chat->empty() ? "" : " of ", *chat);
+}
+
 absl::StatusOr<InputTokens> ReadTokens(const TokenInput& input,
                                        const LoadedModel& model,
                                        absl::Span<const std::string> answers) {

@@ -32,6 +32,11 @@ void AddTokenInput(Command& command, const std::string& text_option,
 // The options `--chat` and `--system`.
 void AddChatOption(Command& command, TokenInput& input);
 
+// The option `--chat` of a command that reads prompts from a workload.
+void AddPromptsAsChats(Command& command, std::optional<std::string>& chat);
+// " as chats", with the template's name if one is given; empty without a chat.
+std::string AsChats(const std::optional<std::string>& chat);
+
 struct InputTokens {
   // At least one, all of the model's vocabulary and with a token if there is a
   // tokenizer.

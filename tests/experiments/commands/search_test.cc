@@ -137,7 +137,8 @@ TEST_F(SearchCommand, RefusesThePathOfAnotherSearch) {
   ASSERT_EQ(Search(kExit).code, 0);
   const std::string before = Read(path());
   for (const std::string& other :
-       {std::string("--seed 5"), std::string("--temperature 0")}) {
+       {std::string("--seed 5"), std::string("--temperature 0"),
+        std::string("--chat raw")}) {
     const Outcome outcome = Search(kExit, other);
     EXPECT_NE(outcome.code, 0);
     EXPECT_THAT(outcome.err, HasSubstr(path() + ":1: "));
