@@ -124,12 +124,12 @@ std::vector<MadeCell> Trees(double temperature, std::uint32_t first) {
           {"tree",
            temperature,
            2,
-           {Held(first + 1, kReference), Held(first + 2, kNodes)}},
+           {Held(first + 1, kReference), Held(first + 2, kSameNodes)}},
           {"merged",
            temperature,
            2.2,
-           {Held(first + 1, kReference), Held(first + 2, kNodes),
-            Held(first + 1, kNodes)}}};
+           {Held(first + 1, kReference), Held(first + 2, kSameNodes),
+            Held(first + 1, kSameNodes)}}};
 }
 
 }  // namespace banyan

@@ -28,7 +28,7 @@ struct MadeCell {
 records::Opponent Held(std::uint32_t cell, records::Opponent::Role role);
 
 inline constexpr auto kReference = records::Opponent::REFERENCE;
-inline constexpr auto kNodes = records::Opponent::SAME_NODES;
+inline constexpr auto kSameNodes = records::Opponent::SAME_NODES;
 
 // A set with a cell for each, of which those without speed 1 have a trunk; the
 // first cell of their target and temperature is everybody's baseline.

@@ -159,7 +159,7 @@ TEST_F(AnswerTest, FitsFortyLinesOfAHundredColumns) {
             {absl::StrCat("a method with a very long name ", i),
              temperature,
              1.2 + 0.1 * i,
-             {Held(first + 1, kReference), Held(first + 1, kNodes)}});
+             {Held(first + 1, kReference), Held(first + 1, kSameNodes)}});
     }
     const RecordSet set = SetOf(cells, 2);
     Answer answer = MakeAnswer(set);
