@@ -52,7 +52,8 @@ struct BackendFacts {
   bool rounds_to_bf16 = false;
   // Whether it keeps the promise below: a row depends on that row alone.
   bool faithful = true;
-  GpuFacts gpu;  // that computes; its name is empty if none does
+  GpuFacts gpu;      // that computes; its name is empty if none does
+  std::string note;  // what its user should know; empty: nothing
 };
 
 // Ops that were recorded (Backend::Record).

@@ -406,12 +406,14 @@ absl::StatusOr<std::pair<std::string, Params>> ReadSetting(
   if (equals == std::string::npos || equals == 0)
     return absl::InvalidArgumentError(
         absl::StrCat(place, ": expected PATH=VALUE"));
-  if (equals + 1 == text.size())
+  const std::string path = text.substr(0, equals);
+  const std::string value = text.substr(equals + 1);
+  if (value.empty())
     return absl::InvalidArgumentError(absl::StrCat(
-        place, ": expected a value after =, found none; null is none"));
-  BANYAN_ASSIGN_OR_RETURN(Params value,
-                          ParseYaml(text.substr(equals + 1), place));
-  return std::pair(text.substr(0, equals), std::move(value));
+        place, ": expected a value after =, found none; ~ is none"));
+  if (value == "~" || value == "null") return std::pair(path, Params());
+  BANYAN_ASSIGN_OR_RETURN(Params parsed, ParseYaml(value, place));
+  return std::pair(path, std::move(parsed));
 }
 
 Experiment ReadExperiment(const Params& file, const Settings& settings,

@@ -65,13 +65,13 @@ struct Choice {
   TileMaker tiles;
 };
 
-std::vector<Choice> Choices() {
+std::vector<Choice> Choices(AmxState amx) {
   std::vector<Choice> choices;
   for (std::int64_t target : hwy::SupportedAndGeneratedTargets())
     choices.push_back({hwy::TargetName(target), target, TileMaker::kNone});
 #if HWY_ARCH_X86_64
   const std::int64_t best = choices.front().target;
-  if (AskForAmx() == AmxState::kAllowed)
+  if (amx == AmxState::kAllowed)
     choices.push_back({"AMX", best, TileMaker::kAmx});
   choices.push_back({"AMX_EMULATED", best, TileMaker::kEmulated});
 #endif
@@ -82,7 +82,8 @@ std::vector<Choice> Choices() {
 
 std::vector<std::string> CpuBackend::InstructionSets() {
   std::vector<std::string> names;
-  for (Choice& choice : Choices()) names.push_back(std::move(choice.name));
+  for (Choice& choice : Choices(AskForAmx()))
+    names.push_back(std::move(choice.name));
   return names;
 }
 
@@ -93,29 +94,42 @@ absl::StatusOr<std::unique_ptr<CpuBackend>> CpuBackend::Create(
         "threads: expected 0 to ", kMostThreads, ", found ", options.threads));
   const int threads =
       options.threads == 0 ? UsableProcessors() : options.threads;
-  for (const Choice& choice : Choices())
-    if (options.instruction_set.empty() ||
-        options.instruction_set == choice.name)
-      return absl::WrapUnique(new CpuBackend(
-          choice.name, TableIndex(choice.target), choice.tiles, threads));
-  return absl::InvalidArgumentError(
-      absl::StrCat("instruction set: expected one of ",
-                   absl::StrJoin(InstructionSets(), ", "), ", found \"",
-                   options.instruction_set, "\""));
+  const std::string refused =
+      options.amx == AmxState::kRefused
+          ? "this processor has AMX, which the system does not allow"
+          : "";
+  std::vector<std::string> names;
+  for (const Choice& choice : Choices(options.amx)) {
+    names.push_back(choice.name);
+    const bool best = options.instruction_set.empty();
+    if (!best && options.instruction_set != choice.name) continue;
+    const std::string note =
+        best && !refused.empty()
+            ? absl::StrCat(refused, ": taking ", choice.name)
+            : "";
+    return absl::WrapUnique(new CpuBackend(
+        choice.name, TableIndex(choice.target), choice.tiles, note, threads));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "instruction set: expected one of ", absl::StrJoin(names, ", "),
+      ", found \"", options.instruction_set, "\"", refused.empty() ? "" : "; ",
+      refused));
 }
 
 CpuBackend::CpuBackend(std::string instruction_set, std::size_t kernel,
-                       TileMaker tiles, int threads)
+                       TileMaker tiles, std::string note, int threads)
     : instruction_set_(std::move(instruction_set)),
       kernel_(kernel),
       tiles_(tiles),
+      note_(std::move(note)),
       pool_(threads) {}
 
 BackendFacts CpuBackend::facts() const {
   return {.device = "cpu",
           .instruction_set = instruction_set_,
           .threads = threads(),
-          .sums = tiles_ == TileMaker::kNone ? "lanes" : "tiles"};
+          .sums = tiles_ == TileMaker::kNone ? "lanes" : "tiles",
+          .note = note_};
 }
 
 std::string CpuBackend::description() const {

@@ -33,6 +33,7 @@ namespace banyan {
 struct CpuOptions {
   int threads = 0;              // 0: all the process may use
   std::string instruction_set;  // one of InstructionSets(); empty: the first
+  AmxState amx = AskForAmx();
 };
 
 class CpuBackend : public Backend {
@@ -91,7 +92,7 @@ class CpuBackend : public Backend {
 
  private:
   CpuBackend(std::string instruction_set, std::size_t kernel, TileMaker tiles,
-             int threads);
+             std::string note, int threads);
 
   // Calls task(first, end) on pieces of [0, size), shared out to the threads;
   // on this thread alone if `work`, in arithmetic operations, is not worth it.
@@ -103,6 +104,7 @@ class CpuBackend : public Backend {
   std::string instruction_set_;
   std::size_t kernel_;  // the place of its kernels in Highway's tables
   TileMaker tiles_;     // that multiplies bfloat16s and bytes
+  std::string note_;
   ThreadPool pool_;
   std::mutex scratch_turn_;
   std::unique_ptr<HostBuffer> scratch_;  // quantised or split activations

@@ -7,9 +7,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/status_macros.h"
 #include "core/ops/backend.h"
 #include "core/ops/devices.h"
 #include "experiments/commands/shared/command_line.h"
+#include "experiments/commands/shared/warnings.h"
 
 namespace banyan {
 
@@ -43,7 +45,11 @@ void AddDeviceOptions(Command& command, DeviceChoice& choice) {
 
 absl::StatusOr<std::shared_ptr<Backend>> OpenDevice(
     const DeviceChoice& choice) {
-  return OpenDevice(choice.name, choice.options);
+  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<Backend> backend,
+                          OpenDevice(choice.name, choice.options));
+  if (const std::string note = backend->facts().note; !note.empty())
+    PrintWarning(note);
+  return backend;
 }
 
 }  // namespace banyan

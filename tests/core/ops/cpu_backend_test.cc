@@ -71,6 +71,25 @@ TEST(CpuBackend, KnowsPlainCppAndWhatTheProcessorHas) {
 #endif
 }
 
+// Linux keeps tile registers from a program until it asks for them.
+TEST(CpuBackend, SaysThatTheSystemRefusesAmxAndTakesTheNextBest) {
+  const auto refused = CpuBackend::Create({.amx = AmxState::kRefused});
+  ASSERT_TRUE(refused.ok()) << refused.status();
+  const std::string taken = (*refused)->facts().instruction_set;
+  EXPECT_THAT(taken, testing::Not(testing::HasSubstr("AMX")));
+  EXPECT_EQ((*refused)->facts().note,
+            "this processor has AMX, which the system does not allow: taking " +
+                taken);
+  const auto absent = CpuBackend::Create({.amx = AmxState::kAbsent});
+  ASSERT_TRUE(absent.ok()) << absent.status();
+  EXPECT_EQ((*absent)->facts().note, "");
+  EXPECT_THAT(
+      CpuBackend::Create({.instruction_set = "AMX", .amx = AmxState::kRefused})
+          .status()
+          .message(),
+      testing::HasSubstr("AMX, which the system does not allow"));
+}
+
 TEST(CpuBackend, RefusesWhatItCannotBe) {
   const auto negative = CpuBackend::Create({.threads = -1});
   EXPECT_EQ(negative.status().code(), absl::StatusCode::kInvalidArgument);

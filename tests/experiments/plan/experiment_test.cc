@@ -321,6 +321,23 @@ TEST(Experiment, TakesSettingsAndNamesTheResultByAHash) {
     EXPECT_FALSE(ReadSetting(broken).ok()) << broken;
 }
 
+TEST(Experiment, ASettingOfNothingLeavesAMethodOut) {
+  const auto all = Read(kFile);
+  ASSERT_TRUE(all.ok()) << all.status();
+  const std::string last = all->cells.back().method;
+  for (const char* nothing : {"~", "null"}) {
+    const auto setting =
+        ReadSetting(absl::StrCat("methods.", last, "=", nothing));
+    ASSERT_TRUE(setting.ok()) << setting.status();
+    const auto fewer = Read(kFile, {*setting});
+    ASSERT_TRUE(fewer.ok()) << fewer.status();
+    EXPECT_LT(fewer->cells.size(), all->cells.size());
+    for (const ExperimentCell& cell : fewer->cells)
+      EXPECT_NE(cell.method, last);
+  }
+  EXPECT_FALSE(ReadSetting("limits.max_new_tokens=").ok());
+}
+
 TEST(Experiment, LaysOverridesOnAPreset) {
   const std::string preset = WriteTestFile(
       "drafters: [{name: ngram}]\npolicy: {name: chain, gamma: 3}\n"
