@@ -4,18 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "configs/loader/loader.h"
-#include "core/base/params.h"
-#include "tests/experiments/run_program.h"
+#include "tests/experiments/plan/made_experiment.h"
 
 namespace banyan {
 namespace {
@@ -23,58 +17,17 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::StartsWith;
-
-Params Parse(const std::string& text) {
-  absl::StatusOr<Params> params = ParseYaml(text, "file.yaml");
-  EXPECT_TRUE(params.ok()) << params.status();
-  return *std::move(params);
-}
-
-constexpr char kFile[] =
-    "question: Does it?\n"
-    "target: {directory: some/target}\n"
-    "workload: {file: prompts.jsonl}\n"
-    "models:\n"
-    "  draft: {directory: other}\n"
-    "sampling: {temperature: 1}\n"
-    "methods:\n"
-    "  chain:\n"
-    "    models: {draft: {directory: own}}\n"
-    "    drafters: [{name: small_model, model: draft}]\n"
-    "    policy: {name: chain, gamma: 4}\n"
-    "    verifier: {name: multi_round}\n"
-    "  ngram:\n"
-    "    drafters: [{name: ngram}]\n"
-    "    policy: {name: chain, gamma: 3}\n"
-    "    verifier: {name: multi_round}\n"
-    "matrix:\n"
-    "  sampling.temperature: [0, 1]\n"
-    "  methods.chain.policy.gamma: [2, 4]\n";
-
-absl::StatusOr<Experiment> Read(
-    const std::string& text,
-    const std::vector<std::pair<std::string, Params>>& settings = {}) {
-  return ReadExperiment(Parse(text), settings);
-}
-
-std::vector<std::string> Names(const Experiment& experiment) {
-  std::vector<std::string> names;
-  for (const ExperimentCell& cell : experiment.cells)
-    names.push_back(cell.name);
-  return names;
-}
 
 std::string With(const std::string& from, const std::string& to) {
-  EXPECT_THAT(kFile, HasSubstr(from));
-  return absl::StrReplaceAll(kFile, {{from, to}});
+  EXPECT_THAT(kMadeExperiment, HasSubstr(from));
+  return absl::StrReplaceAll(kMadeExperiment, {{from, to}});
 }
 
 TEST(Experiment, CrossesAxesAndGivesEveryCombinationItsBaseline) {
-  const auto experiment = Read(kFile);
+  const auto experiment = ReadExperimentText(kMadeExperiment);
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_THAT(
-      Names(*experiment),
+      CellNames(*experiment),
       ElementsAre("plain, sampling.temperature=0",
                   "chain, sampling.temperature=0, methods.chain.policy.gamma=2",
                   "chain, sampling.temperature=0, methods.chain.policy.gamma=4",
@@ -95,7 +48,7 @@ TEST(Experiment, CrossesAxesAndGivesEveryCombinationItsBaseline) {
 }
 
 TEST(Experiment, PutsItsModelsInTheMethodsThatHaveThem) {
-  const auto experiment = Read(kFile);
+  const auto experiment = ReadExperimentText(kMadeExperiment);
   ASSERT_TRUE(experiment.ok());
   EXPECT_EQ(experiment->cells[1]
                 .section.Find("models")
@@ -104,15 +57,16 @@ TEST(Experiment, PutsItsModelsInTheMethodsThatHaveThem) {
                 ->text(),
             "other");
   EXPECT_EQ(experiment->cells[3].section.Find("models"), nullptr);
-  EXPECT_THAT(std::string(Read(With("  draft: {directory: other}",
-                                    "  drift: {directory: other}"))
-                              .status()
-                              .message()),
-              HasSubstr("file.yaml:5:3: no method has a model 'drift'"));
+  EXPECT_THAT(
+      std::string(ReadExperimentText(With("  draft: {directory: other}",
+                                          "  drift: {directory: other}"))
+                      .status()
+                      .message()),
+      HasSubstr("file.yaml:5:3: no method has a model 'drift'"));
 }
 
 TEST(Experiment, ZipsTheSettingsOfALabel) {
-  const auto experiment = Read(With(
+  const auto experiment = ReadExperimentText(With(
       "  sampling.temperature: [0, 1]\n",
       "  size:\n"
       "    small: {target.directory: a, methods.ngram.policy.gamma: 1}\n"
@@ -127,11 +81,11 @@ TEST(Experiment, ZipsTheSettingsOfALabel) {
 
 // Some methods are compared in some combinations alone.
 TEST(Experiment, LeavesOutAMethodThatALabelSetsToNothing) {
-  const auto experiment =
-      Read(With("  sampling.temperature: [0, 1]\n",
-                "  temperature:\n"
-                "    cold: {sampling.temperature: 0}\n"
-                "    hot: {sampling.temperature: 1, methods.ngram: ~}\n"));
+  const auto experiment = ReadExperimentText(
+      With("  sampling.temperature: [0, 1]\n",
+           "  temperature:\n"
+           "    cold: {sampling.temperature: 0}\n"
+           "    hot: {sampling.temperature: 1, methods.ngram: ~}\n"));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   std::vector<std::string> hot;
   int ngrams = 0;
@@ -147,9 +101,9 @@ TEST(Experiment, LeavesOutAMethodThatALabelSetsToNothing) {
 // Also where the label concerns that method alone.
 TEST(Experiment, LeavesOutAMethodOnAnAxisOfItsOwn) {
   const auto experiment =
-      Read(With("  methods.chain.policy.gamma: [2, 4]\n",
-                "  case:\n    off: {methods.ngram: ~}\n"
-                "    on: {methods.ngram.policy.gamma: 8}\n"));
+      ReadExperimentText(With("  methods.chain.policy.gamma: [2, 4]\n",
+                              "  case:\n    off: {methods.ngram: ~}\n"
+                              "    on: {methods.ngram.policy.gamma: 8}\n"));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   int ngrams = 0;
   for (const ExperimentCell& cell : experiment->cells)
@@ -162,7 +116,7 @@ TEST(Experiment, LeavesOutAMethodOnAnAxisOfItsOwn) {
 
 // An axis over methods alone says nothing of the baseline that they share.
 TEST(Experiment, NamesABaselineByWhatConcernsIt) {
-  const auto experiment = Read(
+  const auto experiment = ReadExperimentText(
       With("  methods.chain.policy.gamma: [2, 4]\n",
            "  case:\n    a: {methods.chain.policy.gamma: 2, "
            "methods.ngram.policy.gamma: 2}\n    b: "
@@ -172,187 +126,17 @@ TEST(Experiment, NamesABaselineByWhatConcernsIt) {
   EXPECT_EQ(experiment->cells[1].name, "chain, sampling.temperature=0, case=a");
 }
 
-TEST(Experiment, TakesAnotherPresetOrAxisFromTheCommandLine) {
-  const std::string preset = WriteTestFile(
-      "drafters: [{name: ngram}]\npolicy: {name: chain, gamma: 3}\n"
-      "verifier: {name: multi_round}\n");
-  const auto setting = [](const std::string& text) {
-    return *ReadSetting(text);
-  };
-  const std::string file = absl::StrReplaceAll(
-      kFile, {{"  ngram:\n    drafters: [{name: ngram}]\n"
-               "    policy: {name: chain, gamma: 3}\n"
-               "    verifier: {name: multi_round}\n",
-               "  ngram: {preset: none.yaml, policy: {name: best_first, "
-               "budget: 3}}\n"}});
-  const auto experiment =
-      Read(file, {setting("methods.ngram.preset=" + preset),
-                  setting("matrix.sampling.temperature=[0.5]")});
-  ASSERT_TRUE(experiment.ok()) << experiment.status();
-  EXPECT_EQ(experiment->cells.size(), 4U);
-  EXPECT_EQ(experiment->cells[3].name, "ngram, sampling.temperature=0.5");
-  // Another policy brings its own keys, and none of the preset's.
-  EXPECT_EQ(experiment->cells[3].section.Find("policy")->Find("gamma"),
-            nullptr);
-  for (const char* lost :
-       {"sampling.temperature=2", "sampling={temperature: 2}",
-        "methods.chain.policy.gamma=9",
-        "methods.chain.models.draft.weights=q8"})
-    EXPECT_THAT(
-        std::string(Read(kFile, {setting(lost)}).status().message()),
-        StartsWith(absl::StrCat(
-            "--set ", std::string(lost).substr(0, std::string(lost).find('=')),
-            ":1:1: ")));
-}
-
-// A base names the target, and what stands in the place of the models that
-// methods have; its paths are its own.
-TEST(Experiment, TakesTargetAndModelsFromABase) {
-  const std::string base = WriteTestFile(
-      "target: {directory: large, weights: q8}\n"
-      "models: {draft: {directory: small}, other: {directory: none}}\n",
-      "_base.yaml");
-  const std::string file = absl::StrCat(
-      "question: q\nbase: ", base,
-      "\nworkload: {file: w}\n"
-      "methods:\n"
-      "  chain: {preset: ",
-      std::filesystem::absolute("configs/methods/chain.yaml").string(),
-      "}\n  ngram: {preset: ",
-      std::filesystem::absolute("configs/methods/ngram.yaml").string(), "}\n");
-  const auto experiment = Read(file);
-  ASSERT_TRUE(experiment.ok()) << experiment.status();
-  const ExperimentCell& chain = experiment->cells[1];
-  EXPECT_EQ(chain.target.directory,
-            std::filesystem::path(base).parent_path() / "large");
-  EXPECT_EQ(chain.target.weights, "q8");
-  const Params& models = *chain.section.Find("models");
-  EXPECT_EQ(models.entries().size(), 1U);
-  EXPECT_EQ(models.Find("draft")->Find("directory")->text(), "small");
-  EXPECT_EQ(experiment->cells[2].section.Find("models"), nullptr);
-  // What the experiment says of the target stands above it.
-  const auto own = Read(file, {*ReadSetting("target.weights=bf16")});
-  ASSERT_TRUE(own.ok()) << own.status();
-  EXPECT_EQ(own->cells[0].target.weights, "bf16");
-  EXPECT_EQ(own->cells[0].target.directory, chain.target.directory);
-  // What is resolved has no base any more.
-  EXPECT_THAT(experiment->resolved, Not(HasSubstr("base:")));
-  const std::string odd = WriteTestFile("models: {}\n", "_odd.yaml");
-  EXPECT_THAT(
-      std::string(Read(absl::StrCat("question: q\nbase: ", odd,
-                                    "\nworkload: {file: w}\nmethods: {}\n"))
-                      .status()
-                      .message()),
-      HasSubstr("base: missing key 'target'"));
-}
-
-// A path from the command line is one from where the program runs.
-TEST(Experiment, TakesPathsFromTheCommandLine) {
-  const auto file = LoadYamlFile("configs/ablations/verifier.yaml");
-  ASSERT_TRUE(file.ok()) << file.status();
-  const auto experiment = ReadExperiment(
-      *file, {*ReadSetting("target.directory=models/pycode-draft-2"),
-              *ReadSetting("methods.tree.preset=configs/methods/ngram.yaml")});
-  ASSERT_TRUE(experiment.ok()) << experiment.status();
-  EXPECT_EQ(experiment->cells[0].target.directory, "models/pycode-draft-2");
-  EXPECT_THAT(experiment->resolved,
-              HasSubstr("directory: ../../models/pycode-draft-2"));
-}
-
-// What is resolved stands in one place: there it can be read again.
-TEST(Experiment, ResolvesPathsToOneFolder) {
-  const auto file = LoadYamlFile("configs/ablations/verifier.yaml");
-  ASSERT_TRUE(file.ok()) << file.status();
-  const auto experiment = ReadExperiment(*file, {});
-  ASSERT_TRUE(experiment.ok()) << experiment.status();
-  EXPECT_THAT(experiment->resolved, HasSubstr("../../models/pycode-draft-1"));
-  const auto again =
-      ParseYaml(experiment->resolved, "configs/ablations/resolved.yaml");
-  ASSERT_TRUE(again.ok()) << again.status();
-  const auto same = ReadExperiment(*again, {});
-  ASSERT_TRUE(same.ok()) << same.status();
-  EXPECT_EQ(same->resolved, experiment->resolved);
-  // A bare name, too, is one beside its own file.
-  const std::string counts = WriteTestFile("", ".safetensors");
-  const std::string name = counts.substr(counts.rfind('/') + 1);
-  const std::string preset = WriteTestFile(absl::StrCat(
-      "drafters: [{name: unigram, counts: ", name,
-      "}]\npolicy: {name: chain, gamma: 3}\nverifier: {name: match}\n"));
-  const auto bare = Read(
-      absl::StrCat("question: q\ntarget: {directory: t}\nworkload: {file: w}\n"
-                   "methods: {mine: {preset: ",
-                   preset, "}}\n"));
-  ASSERT_TRUE(bare.ok()) << bare.status();
-  const Params mine = Parse(bare->resolved);
-  const Params& drafters =
-      *mine.Find("methods")->Find("mine")->Find("drafters");
-  const std::filesystem::path path = drafters.items()[0].Find("counts")->text();
-  EXPECT_TRUE(path.is_relative()) << path;
-  EXPECT_TRUE(std::filesystem::equivalent(path, counts)) << path;
-}
-
 TEST(Experiment, SharesABaselineWhereOnlyDraftersDiffer) {
   const auto experiment =
-      Read(With("  sampling.temperature: [0, 1]\n",
-                "  draft:\n    one: {models.draft.directory: a}\n"
-                "    two: {models.draft.directory: b}\n"));
+      ReadExperimentText(With("  sampling.temperature: [0, 1]\n",
+                              "  draft:\n    one: {models.draft.directory: a}\n"
+                              "    two: {models.draft.directory: b}\n"));
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   int plain = 0;
   for (const ExperimentCell& cell : experiment->cells)
     plain += cell.method == kPlainMethod ? 1 : 0;
   EXPECT_EQ(plain, 1);
   EXPECT_EQ(experiment->cells.back().baseline, 0);
-}
-
-TEST(Experiment, TakesSettingsAndNamesTheResultByAHash) {
-  const auto setting = ReadSetting("limits.max_new_tokens=7");
-  ASSERT_TRUE(setting.ok()) << setting.status();
-  const auto changed = Read(kFile, {*setting});
-  ASSERT_TRUE(changed.ok()) << changed.status();
-  EXPECT_EQ(changed->cells[0].max_new_tokens, 7);
-  const auto experiment = Read(kFile);
-  EXPECT_NE(changed->hash, experiment->hash);
-  // The resolved text says it all: read again, it is the same experiment.
-  const auto again = Read(changed->resolved);
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->hash, changed->hash);
-  EXPECT_EQ(Names(*again), Names(*changed));
-  for (const char* broken : {"limits", "=3", "limits.max_new_tokens=[1"})
-    EXPECT_FALSE(ReadSetting(broken).ok()) << broken;
-}
-
-TEST(Experiment, ASettingOfNothingLeavesAMethodOut) {
-  const auto all = Read(kFile);
-  ASSERT_TRUE(all.ok()) << all.status();
-  const std::string last = all->cells.back().method;
-  for (const char* nothing : {"~", "null"}) {
-    const auto setting =
-        ReadSetting(absl::StrCat("methods.", last, "=", nothing));
-    ASSERT_TRUE(setting.ok()) << setting.status();
-    const auto fewer = Read(kFile, {*setting});
-    ASSERT_TRUE(fewer.ok()) << fewer.status();
-    EXPECT_LT(fewer->cells.size(), all->cells.size());
-    for (const ExperimentCell& cell : fewer->cells)
-      EXPECT_NE(cell.method, last);
-  }
-  EXPECT_FALSE(ReadSetting("limits.max_new_tokens=").ok());
-}
-
-TEST(Experiment, LaysOverridesOnAPreset) {
-  const std::string preset = WriteTestFile(
-      "drafters: [{name: ngram}]\npolicy: {name: chain, gamma: 3}\n"
-      "verifier: {name: multi_round}\n");
-  const auto experiment =
-      Read(absl::StrCat("question: q\ntarget: {directory: t}\n"
-                        "workload: {file: w}\nmethods: {mine: {preset: ",
-                        preset, ", policy: {gamma: 8}}}\n"));
-  ASSERT_TRUE(experiment.ok()) << experiment.status();
-  const Params& section = experiment->cells[1].section;
-  EXPECT_EQ(section.Find("policy")->Find("gamma")->text(), "8");
-  EXPECT_EQ(section.Find("policy")->Find("name")->text(), "chain");
-  EXPECT_EQ(section.Find("preset"), nullptr);
-  EXPECT_THAT(*section.Find("policy")->Find("name")->origin().file,
-              HasSubstr(preset));
 }
 
 TEST(Experiment, TellsPoliciesThatReadCostsHowManySequencesShareAPass) {
@@ -368,7 +152,7 @@ TEST(Experiment, TellsPoliciesThatReadCostsHowManySequencesShareAPass) {
       sequoia, "}}]}\n",
       "  chain: {drafters: [{name: ngram}], policy: {name: chain, gamma: 2}}\n"
       "batch: 4\n");
-  const auto experiment = Read(file);
+  const auto experiment = ReadExperimentText(file);
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   std::vector<std::string> found;
   for (const ExperimentCell& cell : experiment->cells) {
@@ -386,14 +170,17 @@ TEST(Experiment, TellsPoliciesThatReadCostsHowManySequencesShareAPass) {
 TEST(Experiment, DecodesChatsOneAtATime) {
   const std::string chats =
       With("{file: prompts.jsonl}", "{file: a, chat: vicuna}");
-  EXPECT_TRUE(Read(chats).ok()) << Read(chats).status();
+  EXPECT_TRUE(ReadExperimentText(chats).ok())
+      << ReadExperimentText(chats).status();
   EXPECT_THAT(
-      std::string(Read(absl::StrCat(chats, "batch: 2\n")).status().message()),
+      std::string(ReadExperimentText(absl::StrCat(chats, "batch: 2\n"))
+                      .status()
+                      .message()),
       HasSubstr("file.yaml:3:27: chats are decoded one at a time, and cell "
                 "plain, sampling.temperature=0 has a batch of 2"));
   const std::string axis = absl::StrReplaceAll(
       chats, {{"  sampling.temperature: [0, 1]", "  batch: [1, 3]"}});
-  EXPECT_THAT(std::string(Read(axis).status().message()),
+  EXPECT_THAT(std::string(ReadExperimentText(axis).status().message()),
               HasSubstr("cell plain, batch=3 has a batch of 3"));
 }
 
@@ -456,7 +243,7 @@ TEST(Experiment, RefusesWhatItCannotMean) {
        "file.yaml:16:20: an experiment's `workload.chat`"},
   };
   for (const Refusal& refusal : refusals) {
-    const auto experiment = Read(With(refusal.from, refusal.to));
+    const auto experiment = ReadExperimentText(With(refusal.from, refusal.to));
     EXPECT_THAT(std::string(experiment.status().message()),
                 HasSubstr(refusal.message))
         << refusal.to;
@@ -471,8 +258,9 @@ TEST(Experiment, BoundsItsCells) {
       absl::StrCat("matrix:\n  sampling.temperature: [", many,
                    "]\n  limits.max_new_tokens: [", many,
                    "]\n  methods.chain.policy.gamma: [", many, "]\n");
-  const std::string file = kFile;
-  const auto experiment = Read(file.substr(0, file.find("matrix:")) + matrix);
+  const std::string file = kMadeExperiment;
+  const auto experiment =
+      ReadExperimentText(file.substr(0, file.find("matrix:")) + matrix);
   EXPECT_EQ(experiment.status().message(),
             "file.yaml:18:3: expected at most 10000 cells, found 1.02e+06: 1 "
             "of seeds, 100 of sampling.temperature, 100 of "
@@ -481,18 +269,19 @@ TEST(Experiment, BoundsItsCells) {
   // Axes of one method add up with the others' cells and do not multiply them.
   const std::string one =
       absl::StrCat("matrix:\n  methods.chain.policy.gamma: [", many, "]\n");
-  EXPECT_TRUE(Read(file.substr(0, file.find("matrix:")) + one).ok());
+  EXPECT_TRUE(
+      ReadExperimentText(file.substr(0, file.find("matrix:")) + one).ok());
 }
 
 TEST(Experiment, TellsWhatIsWrongInEverySectionAtOnce) {
-  const auto wrong = Read(
+  const auto wrong = ReadExperimentText(
       "question: q\ntarget: {directry: t}\nworkload: {file: w, prompts: -1}\n"
       "limits: {max_new_tokens: 0}\nsampling: {temperature: -1}\n"
       "methods: {a: {verifier: {name: match}}}\n");
   for (const char* place :
        {"file.yaml:2:", "file.yaml:3:", "file.yaml:4:", "file.yaml:5:"})
     EXPECT_THAT(std::string(wrong.status().message()), HasSubstr(place));
-  const auto presets = Read(
+  const auto presets = ReadExperimentText(
       "question: q\ntarget: {directory: t}\nworkload: {file: w}\n"
       "methods: {a: {preset: none.yaml}, b: {preset: nor this.yaml}}\n");
   EXPECT_THAT(std::string(presets.status().message()),
