@@ -16,8 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HAS_GPU = (os.path.exists("/dev/nvidia0") or
            shutil.which("nvidia-smi") is not None)
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
-STEPS = ["first", "twins", "rounds", "presets", "pass_1b", "trees_1b",
-         "pass_7b", "fast", "levels", "sanitizer", "torch"]
+STEPS = ["first", "twins", "rounds", "presets", "pass_1b", "kernels", "smollm2",
+         "levels", "trees_1b", "sanitizer", "torch", "fast", "pass_7b"]
 
 
 class GpuCheckTest(unittest.TestCase):
@@ -129,6 +129,32 @@ class GpuCheckTest(unittest.TestCase):
         told = self.check("rounds", BANYAN_CHECK_DEVICE="host",
                           PYTHONPATH=str(lib.parents[2]))
         self.assertIn(str(lib), told.stdout)
+
+    def test_adds_up_the_times_of_kernels_by_name(self):
+        (self.bundle / "grown" / "1b").mkdir(parents=True)
+        (self.bundle / "grown" / "1b" / "config.json").touch()
+        shutil.copy(ROOT / "scripts" / "gpu_kernels.py",
+                    self.bundle / "kernels.py")
+        rows = ['"Kernel Name","Grid Size","dram__throughput.avg","gpu__time_duration.sum"',
+                '"","","%","ns"']
+        for time, share in (("1,500", "20"), ("4,500", "60")):
+            rows.append('"void banyan::on_nvidia::Run<banyan::on_nvidia::<unnamed>::'
+                        f'Norm<(int)1>>(T1)","(8, 1, 1)","{share}","{time}"')
+        table = "\n".join(["==PROF== connected", *rows])
+        folder = self.program(f"cat <<'TABLE'\n{table}\nTABLE", "ncu")
+        told = self.check("kernels", BANYAN_CHECK_DEVICE="host",
+                          PATH=f"{folder}:{os.environ['PATH']}")
+        self.assertEqual(self.status("kernels"), "ok", told.stdout)
+        self.assertRegex(told.stdout, r"6\.0 +2 +3\.00 +50\.0  Run<Norm<1>> of 8")
+        self.program("echo nothing", "ncu")
+        self.check("kernels", BANYAN_CHECK_DEVICE="host",
+                   PATH=f"{folder}:{os.environ['PATH']}")
+        self.assertEqual(self.status("kernels"), "failed")
+
+    def test_without_smollm2_its_step_is_skipped(self):
+        told = self.check("smollm2", BANYAN_CHECK_DEVICE="host")
+        self.assertEqual(self.status("smollm2"), "skipped", told.stdout)
+        self.assertIn("scripts/models smollm2", told.stdout)
 
     def test_a_step_that_fails_fails_the_check(self):
         self.program("echo broken; exit 1")

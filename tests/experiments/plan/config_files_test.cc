@@ -223,7 +223,7 @@ TEST(ConfigFiles, AreReadAsTheProgramReadsThem) {
     EXPECT_TRUE(status.ok()) << name << ": " << status;
     if (status.ok()) tally.Count(CaseResult::kProven);
   }
-  ExpectCounts(tally, 166);
+  ExpectCounts(tally, 167);
 }
 
 TEST(ConfigFiles, StateACostForEveryDrafter) {
