@@ -20,6 +20,12 @@ inline std::string RanksText(const records::Machine& machine) {
                       machine.link(), ")");
 }
 
+// ", AVX2", or nothing where the device has one instruction set only.
+inline std::string InstructionSetText(const records::Machine& machine) {
+  if (machine.instruction_set().empty()) return "";
+  return absl::StrCat(", ", machine.instruction_set());
+}
+
 // Its device, whether that was told to be fast, and its ranks; records older
 // than the field come from the cpu.
 inline std::string DeviceOf(const records::Machine& machine) {

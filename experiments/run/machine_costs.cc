@@ -131,8 +131,8 @@ absl::StatusOr<double> TimeLevel(PreparedCell& cell,
 }
 
 std::string MachineText(const records::Machine& machine) {
-  return absl::StrCat(ProcessorOf(machine), ", ", DeviceOf(machine), ", ",
-                      machine.instruction_set(), ", ", machine.threads(),
+  return absl::StrCat(ProcessorOf(machine), ", ", DeviceOf(machine),
+                      InstructionSetText(machine), ", ", machine.threads(),
                       machine.threads() == 1 ? " thread" : " threads");
 }
 

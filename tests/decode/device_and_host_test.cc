@@ -55,7 +55,9 @@ TEST(DeviceAndHost, LeaveUnmergedTreesToTheHost) {
 }
 
 // A text that outgrows the lengths a recording is for, and then the context:
-// its last rounds, whose trees are cut, are the host's.
+// its last rounds, whose trees are cut, are the host's. A text may fill the
+// context exactly, without such a round, and devices that round differently
+// draw other texts: so there are three.
 TEST(DeviceAndHost, GoOnWhereTheTextGrowsLong) {
   const MadeModel made({.layers = {0, 1}, .context_limit = 290});
   const MadeModel small({.layers = {0}, .context_limit = 290});
@@ -73,14 +75,18 @@ TEST(DeviceAndHost, GoOnWhereTheTextGrowsLong) {
                                       DrawKind::kIndependent,
                                       {.temperature = 0.5}});
     ASSERT_TRUE(decoder.ok()) << decoder.status();
-    SeededSource seeded(5);
-    Seedless seedless(5);
-    const Rounds device = RoundsOf(*decoder, prompt, 100, seeded);
-    const Rounds host = RoundsOf(*decoder, prompt, 100, seedless);
-    ExpectSameRounds(device, host, false);
-    EXPECT_EQ(device.rounds.back().stopped, StopReason::kContext);
-    EXPECT_GT(device.on_device, 5);
-    EXPECT_LT(device.on_device, static_cast<int>(device.rounds.size()));
+    int by_the_host = 0;
+    for (const std::uint64_t seed : {5, 6, 7}) {
+      SeededSource seeded(seed);
+      Seedless seedless(seed);
+      const Rounds device = RoundsOf(*decoder, prompt, 100, seeded);
+      const Rounds host = RoundsOf(*decoder, prompt, 100, seedless);
+      ExpectSameRounds(device, host, false);
+      EXPECT_EQ(device.rounds.back().stopped, StopReason::kContext);
+      EXPECT_GT(device.on_device, 5);
+      by_the_host += static_cast<int>(device.rounds.size()) - device.on_device;
+    }
+    EXPECT_GT(by_the_host, 0) << policy;
   }
 }
 

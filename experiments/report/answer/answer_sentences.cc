@@ -151,9 +151,9 @@ void AddTravel(const RecordSet& set, std::vector<std::string>& notes) {
   std::set<std::string> machines;
   for (const RecordFile& file : set.files) {
     const records::Machine& machine = file.context.machine();
-    machines.insert(absl::StrCat(
-        ProcessorOf(machine), ", ", machine.instruction_set(), ", ",
-        Counted(machine.threads(), "thread"), RanksText(machine)));
+    machines.insert(
+        absl::StrCat(ProcessorOf(machine), InstructionSetText(machine), ", ",
+                     Counted(machine.threads(), "thread"), RanksText(machine)));
   }
   notes.push_back(absl::StrCat(
       "Tokens per pass travel to other machines; speedups and verdicts do not. "
