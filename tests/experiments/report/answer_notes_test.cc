@@ -117,10 +117,17 @@ TEST_F(AnswerNotesTest, FlagsASpeedupThatTokensPerPassCannotExplain) {
 }
 
 TEST_F(AnswerNotesTest, SaysWhichNumbersTravel) {
-  const RecordSet set = SetOf({{"plain"}, {"one", 0, 1}});
-  EXPECT_THAT(absl::StrJoin(MakeAnswer(set).notes, "\n"),
-              HasSubstr("Tokens per pass travel to other machines; speedups "
-                        "and verdicts do not."));
+  RecordSet set = SetOf({{"plain"}, {"one", 0, 1}});
+  records::Machine& machine = *set.files.front().context.mutable_machine();
+  machine.set_cpu("Some CPU");
+  machine.set_threads(2);
+  const auto notes = [&] { return absl::StrJoin(MakeAnswer(set).notes, "\n"); };
+  machine.set_instruction_set("AVX2");
+  EXPECT_THAT(notes(), HasSubstr("Tokens per pass travel to other machines; "
+                                 "speedups and verdicts do not. They are of "
+                                 "Some CPU, AVX2, 2 threads."));
+  machine.clear_instruction_set();
+  EXPECT_THAT(notes(), HasSubstr("They are of Some CPU, 2 threads."));
 }
 
 }  // namespace
