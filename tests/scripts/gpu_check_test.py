@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HAS_GPU = (os.path.exists("/dev/nvidia0") or
            shutil.which("nvidia-smi") is not None)
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
-STEPS = ["first", "twins", "rounds", "presets", "pass_1b", "kernels", "smollm2",
+STEPS = ["first", "ops", "rounds", "presets", "pass_1b", "kernels", "smollm2",
          "levels", "trees_1b", "sanitizer", "torch", "fast", "pass_7b"]
 
 
@@ -105,12 +105,12 @@ class GpuCheckTest(unittest.TestCase):
         skipping = "\n".join(["echo '[  SKIPPED ] Devices.HaveAGpuAmongThem'",
                               "for i in {1..50}; do echo more; sleep .01; done"])
         self.program(skipping, "ops_test")
-        told = self.on_a_gpu("twins")
-        self.assertEqual(self.status("twins"), "failed", told.stdout)
+        told = self.on_a_gpu("ops")
+        self.assertEqual(self.status("ops"), "failed", told.stdout)
         self.program("echo '[       OK ] Devices.HaveAGpuAmongThem'",
                      "ops_test")
-        told = self.on_a_gpu("twins")
-        self.assertEqual(self.status("twins"), "ok", told.stdout)
+        told = self.on_a_gpu("ops")
+        self.assertEqual(self.status("ops"), "ok", told.stdout)
 
     def test_without_cublas_fast_products_are_skipped(self):
         self.program("echo 'banyan: cuda: fast needs cuBLAS: none here' >&2\n"
