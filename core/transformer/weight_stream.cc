@@ -32,8 +32,7 @@ static_assert(kPackAlignment % kDirectBlock == 0,
               "extents can be read past the page cache");
 
 constexpr std::size_t kLeastSlots = 2;
-// Of extents of a megabyte: reads are under way while a few are multiplied. A
-// layer that stays saves more than a longer ring.
+// Of extents of a megabyte. More would leave fewer layers in memory.
 constexpr std::size_t kMostSlots = 64;
 
 std::size_t MemoryOf(const PackMatrix& matrix, WeightFormat format) {
@@ -58,7 +57,8 @@ struct Sizes {
   std::vector<Layer> layers;
   std::size_t copies = 0;  // of all layers
   std::size_t reserved = 0;
-  std::size_t slot = 0;  // of the ring
+  std::size_t slot = 0;         // of the ring
+  std::size_t layer_slots = 0;  // of the layer that takes most
 
   // What stays if no layer does.
   std::size_t least() const { return others + reserved + copies; }
@@ -73,6 +73,7 @@ Sizes SizesOf(const Checkpoint& checkpoint, const WeightRoom& room) {
   std::size_t largest = 0;
   for (const LayerSources& layer : checkpoint.architecture().layers) {
     Sizes::Layer& of = sizes.layers.emplace_back();
+    std::size_t extents = 0;
     for (const MatrixSources& sources : LayerMatrices(layer).all()) {
       const PackMatrix* const matrix = checkpoint.FindPacked(sources);
       Check(matrix != nullptr, "a packed model has all of its matrices");
@@ -80,7 +81,9 @@ Sizes SizesOf(const Checkpoint& checkpoint, const WeightRoom& room) {
       of.bytes += MemoryOf(*matrix);
       if (room.copies.has_value()) of.copy += MemoryOf(*matrix, *room.copies);
       largest = std::max(largest, matrix->ExtentBytes(0));
+      extents += matrix->extents();
     }
+    sizes.layer_slots = std::max(sizes.layer_slots, extents);
     sizes.others -= of.bytes;
     sizes.copies += of.copy;
   }
@@ -88,21 +91,41 @@ Sizes SizesOf(const Checkpoint& checkpoint, const WeightRoom& room) {
   return sizes;
 }
 
-// As many slots as the layers that do not stay leave room for.
-std::size_t SlotsFor(const Sizes& sizes, std::size_t room,
-                     std::size_t* resident) {
-  *resident = 0;
-  for (const Sizes::Layer& layer : sizes.layers) {
-    // A model that keeps all of its layers drafts nothing from copies.
-    if (*resident + 1 == sizes.layers.size() && sizes.copies > 0) break;
-    // A quarter of the room, if that is less than the most, is for the ring.
-    const std::size_t ring =
-        std::clamp(room / 4 / sizes.slot, kLeastSlots, kMostSlots) * sizes.slot;
-    if (layer.bytes + ring > room + layer.copy) break;
-    room = room + layer.copy - layer.bytes;
-    ++*resident;
+// Whether a layer stays, of `all` of which `count` do. They are spread over the
+// model, so that the next layer is read while one that stays is multiplied.
+bool Stays(std::size_t layer, std::size_t count, std::size_t all) {
+  return (layer + 1) * count / all > layer * count / all;
+}
+
+struct Layout {
+  std::size_t resident = 0;
+  std::size_t slots = 0;
+};
+
+// As many layers as fit beside a ring that holds one, and as many slots as they
+// leave.
+Layout LayoutFor(const Sizes& sizes, const std::size_t room) {
+  const std::size_t all = sizes.layers.size();
+  Layout layout;
+  std::size_t left = room;
+  const std::size_t ring =
+      std::clamp(sizes.layer_slots, kLeastSlots, kMostSlots) * sizes.slot;
+  // A model that keeps all of its layers drafts nothing from copies.
+  const std::size_t most = sizes.copies > 0 ? all - 1 : all;
+  for (std::size_t count = 1; count <= most; ++count) {
+    std::size_t bytes = 0;
+    std::size_t copies = 0;  // that layers which stay need not have
+    for (std::size_t layer = 0; layer < all; ++layer)
+      if (Stays(layer, count, all)) {
+        bytes += sizes.layers[layer].bytes;
+        copies += sizes.layers[layer].copy;
+      }
+    if (bytes + ring > room + copies) break;
+    left = room + copies - bytes;
+    layout.resident = count;
   }
-  return std::min(room / sizes.slot, kMostSlots);
+  layout.slots = std::min(left / sizes.slot, kMostSlots);
+  return layout;
 }
 
 std::string Parts(const Sizes& sizes) {
@@ -140,13 +163,14 @@ absl::StatusOr<std::unique_ptr<WeightStream>> WeightStream::Open(
                      Megabytes(least), " (", Parts(sizes), "), found ",
                      Megabytes(room.memory)));
   auto stream = absl::WrapUnique(new WeightStream());
-  std::size_t resident = 0;
-  const std::size_t slots =
-      SlotsFor(sizes, room.memory - sizes.least(), &resident);
-  stream->resident_layers_ = static_cast<int>(resident);
+  const Layout layout = LayoutFor(sizes, room.memory - sizes.least());
+  stream->resident_layers_ = static_cast<int>(layout.resident);
   std::vector<Extent> extents;
   const std::uint64_t begin = checkpoint.pack()->data_begin;
-  for (std::size_t layer = resident; layer < sizes.layers.size(); ++layer)
+  for (std::size_t layer = 0; layer < sizes.layers.size(); ++layer) {
+    stream->keeps_.push_back(
+        Stays(layer, layout.resident, sizes.layers.size()));
+    if (stream->keeps_.back()) continue;
     for (const PackMatrix* matrix : sizes.layers[layer].matrices) {
       stream->places_[matrix] = extents.size();
       for (std::size_t i = 0; i < matrix->extents(); ++i) {
@@ -157,6 +181,7 @@ absl::StatusOr<std::unique_ptr<WeightStream>> WeightStream::Open(
         stream->pass_bytes_ += ExtentRing::SlotBytes(bytes);
       }
     }
+  }
   stream->extents_ = extents.size();
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const DirectFile> file,
                           DirectFile::Open(checkpoint.directory()));
@@ -168,7 +193,7 @@ absl::StatusOr<std::unique_ptr<WeightStream>> WeightStream::Open(
       file->direct() ? ", past the page cache" : ", through the page cache");
   BANYAN_ASSIGN_OR_RETURN(stream->ring_,
                           ExtentRing::Create(std::move(file), *std::move(reads),
-                                             std::move(extents), slots));
+                                             std::move(extents), layout.slots));
   return stream;
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/base/weight_format.h"
@@ -35,11 +36,11 @@ class WeightStream {
   static std::size_t LeastMemory(const Checkpoint& checkpoint,
                                  const WeightRoom& room = {});
 
-  // Layers stay in memory from the first on, as many as fit beside the other
-  // weights, what is reserved, the copies of layers that do not stay, and the
-  // ring. Null if all fit, with a copy of the whole model if there are copies.
-  // ResourceExhausted, with the least that works, if not even two slots of the
-  // ring do. Requires a packed model.
+  // As many layers stay in memory, spread over the model, as fit beside the
+  // other weights, what is reserved, the copies of layers that do not stay, and
+  // the ring. Null if all fit, with a copy of the whole model if there are
+  // copies. ResourceExhausted, with the least that works, if not even two slots
+  // of the ring do. Requires a packed model.
   static absl::StatusOr<std::unique_ptr<WeightStream>> Open(
       const Checkpoint& checkpoint, const WeightRoom& room);
 
@@ -53,9 +54,7 @@ class WeightStream {
   // Takes every extent once. Gives the bytes that the ring read meanwhile.
   absl::StatusOr<std::uint64_t> ReadAll() const;
 
-  bool KeepsLayer(std::size_t layer) const {
-    return layer < static_cast<std::size_t>(resident_layers_);
-  }
+  bool KeepsLayer(std::size_t layer) const { return keeps_[layer]; }
   int resident_layers() const { return resident_layers_; }
   std::size_t ring_bytes() const { return ring_->bytes(); }
   // What a pass over all layers reads from the file.
@@ -67,6 +66,7 @@ class WeightStream {
   WeightStream() = default;
 
   int resident_layers_ = 0;
+  std::vector<bool> keeps_;  // by layer
   std::size_t pass_bytes_ = 0;
   std::size_t extents_ = 0;
   std::string reader_;
