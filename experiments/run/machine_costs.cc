@@ -47,6 +47,7 @@ namespace banyan {
 namespace {
 
 constexpr int kContext = 128;  // that timed passes follow, if it fits
+constexpr double kEnoughMs = 20'000;
 constexpr int kProbeTokens = 32;
 constexpr std::size_t kProbePrompts = 4;
 
@@ -74,7 +75,10 @@ absl::StatusOr<PassCosts> CostsOfPasses(const Model& model, ModelShelf& shelf,
     return costs;
   }
   const int context = std::min(model.context_limit() - rows, kContext);
-  TimingOptions options = {.batches = sizes, .contexts = {context}};
+  TimingOptions options = {.batches = sizes,
+                           .contexts = {context},
+                           .enough_ms = kEnoughMs,
+                           .limits = false};
   if (ranks != nullptr)
     options.agree = [ranks](double ms) { return Agree(*ranks, ms); };
   BANYAN_ASSIGN_OR_RETURN(const std::vector<PassTiming> timings,

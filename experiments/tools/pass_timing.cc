@@ -35,6 +35,7 @@ constexpr std::size_t kLargestProbe = std::size_t{1} << 30;
 
 // Passes before a timed one; the gauge measures for as long.
 constexpr double kWarmMs = 4;
+constexpr int kLeastRounds = 3;
 
 std::vector<double> Milliseconds(const PassTiming& timing) {
   std::vector<double> values;
@@ -210,28 +211,39 @@ absl::StatusOr<std::vector<PassTiming>> TimePasses(
     }
   }
   const ModelFacts facts = model.facts();
-  BANYAN_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Gauge> gauge,
-      MakeGauge(backend, std::min(facts.streamed_bytes, kLargestProbe), clock));
+  std::unique_ptr<Gauge> gauge;
+  if (options.limits) {
+    BANYAN_ASSIGN_OR_RETURN(
+        gauge, MakeGauge(backend, std::min(facts.streamed_bytes, kLargestProbe),
+                         clock));
+  }
+  const auto agreed = [&options](double ms) {
+    return options.agree ? options.agree(ms) : absl::StatusOr<double>(ms);
+  };
   int done = 0;
+  double before_ms = 0;  // of the pass before
+  double timed_ms = 0;
   for (int round = 0; round < options.rounds; ++round) {
+    if (round >= kLeastRounds && timed_ms >= options.enough_ms) break;
     for (std::size_t i = 0; i < timings.size(); ++i) {
       TimedPass pass;
       if (gauge != nullptr) {
         BANYAN_ASSIGN_OR_RETURN(pass.bandwidth, gauge->ReadBandwidth());
         BANYAN_ASSIGN_OR_RETURN(pass.peak, gauge->Peak(facts.format));
       }
-      BANYAN_ASSIGN_OR_RETURN(pass.disk, DiskBandwidth(model, clock));
+      if (options.limits) {
+        BANYAN_ASSIGN_OR_RETURN(pass.disk, DiskBandwidth(model, clock));
+      }
       // The gauge leaves other numbers in the caches than the pass before a
       // pass does when decoding: as long as the gauge took, passes run first.
-      for (double warm = 0; warm < kWarmMs;) {
-        BANYAN_ASSIGN_OR_RETURN(double ms, passes[i]->Time(clock));
-        if (options.agree) {
-          BANYAN_ASSIGN_OR_RETURN(ms, options.agree(ms));
-        }
-        warm += ms;
+      for (double warm = gauge == nullptr ? before_ms : 0; warm < kWarmMs;) {
+        BANYAN_ASSIGN_OR_RETURN(const double ms, passes[i]->Time(clock));
+        BANYAN_ASSIGN_OR_RETURN(const double one, agreed(ms));
+        warm += one;
       }
       BANYAN_ASSIGN_OR_RETURN(pass.ms, passes[i]->Time(clock));
+      BANYAN_ASSIGN_OR_RETURN(before_ms, agreed(pass.ms));
+      timed_ms += before_ms;
       timings[i].passes.push_back(pass);
       progress(++done, options.rounds * static_cast<int>(timings.size()));
     }

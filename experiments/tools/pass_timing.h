@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -21,7 +22,10 @@ struct TimingOptions {
   std::vector<int> batches = {1, 2, 4, 8, 16, 32, 64};
   std::vector<int> contexts = {128};
   int rounds = 9;
-  // The time that decides how often a pass is repeated, of a measured time:
+  // Milliseconds of timed passes after which three rounds are enough.
+  double enough_ms = std::numeric_limits<double>::infinity();
+  bool limits = true;  // read the gauge and the disk before each pass
+  // The time that decides how often passes are repeated, of a measured time:
   // that of rank 0 where ranks share the model. Null: the time itself.
   std::function<absl::StatusOr<double>(double ms)> agree = nullptr;
 };

@@ -50,5 +50,23 @@ TEST(TimePasses, GoOnAtTheEndOfTheContextWhereTheDeviceRunsRounds) {
   }
 }
 
+TEST(TimePasses, EndWhereTheTimedOnesTookEnough) {
+  const std::shared_ptr<Backend> backend = HostDeviceBackend();
+  const auto model = LoadGolden("llama", backend, WeightFormat::kBf16);
+  const SteadyClock clock;
+  TimingOptions options = {
+      .batches = {1, 5}, .contexts = {3}, .enough_ms = 0, .limits = false};
+  const auto rounds = [&] {
+    const auto timings =
+        TimePasses(*model, *backend, options, clock, [](int, int) {});
+    EXPECT_TRUE(timings.ok()) << timings.status();
+    EXPECT_EQ(timings->front().passes.front().bandwidth, 0);
+    return timings->front().passes.size();
+  };
+  EXPECT_EQ(rounds(), 3U);
+  options.enough_ms = 1e9;
+  EXPECT_EQ(rounds(), 9U);
+}
+
 }  // namespace
 }  // namespace banyan
