@@ -96,6 +96,63 @@ class ModelsTest(unittest.TestCase):
         self.assertIn("expected the SHA-256 000", done.stderr)
         self.assertEqual([], list(self.made().parent.iterdir()))
 
+    def with_a_program(self):
+        """Notes its arguments and makes what they name, or fails."""
+        program = self.root / "build/release/banyan"
+        program.parent.mkdir(parents=True)
+        program.write_text("""#!/bin/bash
+            echo "$@" >>"$0.calls"
+            [[ ! -e $0.fails || $1 != "$(cat "$0.fails")" ]] || exit 1
+            command=$1
+            while (($# > 0)); do
+              case "$command $1" in
+                "pack --out") echo "packed" >"$2" ;;
+                *" --out" | *" --heads-out") mkdir "$2" ;;
+              esac
+              shift
+            done
+        """)
+        program.chmod(0o755)
+        acceptance = self.root / "configs/acceptance/smollm2.yaml"
+        acceptance.parent.mkdir(parents=True)
+        acceptance.write_bytes(
+            (PROJECT / "configs/acceptance/smollm2.yaml").read_bytes())
+        return program
+
+    def test_smollm2_is_enlarged_and_packed_once(self):
+        program = self.with_a_program()
+        calls = program.with_suffix(".calls")
+        fails = program.with_suffix(".fails")
+        self.fetch()
+        fails.write_text("pack")
+        self.assertNotEqual(self.models("smollm2-1b").returncode, 0)
+        fails.unlink()
+        calls.unlink()
+        done = self.models("smollm2-1b")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        cache = self.root / "build/cache"
+        self.assertEqual(done.stdout.split()[-1],
+                         str((cache / "smollm2-1b.pack").resolve()))
+        self.assertEqual(
+            ["smollm2-1b-acceptance.yaml", "smollm2-1b-eagle3",
+             "smollm2-1b.pack"],
+            sorted(path.name for path in cache.iterdir()))
+        self.assertEqual([call.split()[0]
+                          for call in calls.read_text().splitlines()],
+                         ["convert", "grow", "pack"])
+        self.assertIn("--like 1b --feed-forward 4096", calls.read_text())
+        # The names alone are others.
+        shipped = (PROJECT / "configs/acceptance/smollm2.yaml").read_text()
+        tables = (cache / "smollm2-1b-acceptance.yaml").read_text()
+        self.assertNotIn(NAME, tables)
+        self.assertNotIn(": smollm2-eagle3\n", tables)
+        self.assertEqual(
+            tables.replace("smollm2-1b.pack", NAME).replace("2-1b-e", "2-e"),
+            shipped)
+        calls.unlink()
+        self.assertEqual(self.models("smollm2-1b").returncode, 0)
+        self.assertFalse(calls.exists())
+
     def test_an_unknown_model_is_refused(self):
         done = self.models("smollm3")
         self.assertEqual(done.returncode, 2)

@@ -42,7 +42,7 @@ class RunTest(unittest.TestCase):
         path.write_text(text)
         path.chmod(0o755)
 
-    def run_script(self, run, report, models=4, check=1):
+    def run_script(self, *arguments, run, report, models=4, check=1):
         self.put("scripts/models", f"""#!/bin/sh
 echo "$@" >>"$0.called"
 [ "$1" != smollm2 ] || exit {models}
@@ -51,7 +51,7 @@ echo "$@" >>"$0.called"
             "RUN", str(run)).replace("REPORT", str(report)).replace(
                 "CHECK", str(check)))
         return subprocess.run(
-            [self.root / "scripts/run"], check=False, capture_output=True,
+            [self.root / "scripts/run", *arguments], check=False, capture_output=True,
             text=True, env={"PATH": f"{self.root}/bin:/usr/bin:/bin"})
 
     def page(self):
@@ -79,7 +79,17 @@ echo "$@" >>"$0.called"
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertTrue((self.root / "out/smollm2/report.html").exists())
         self.assertFalse(self.page().exists())
-        self.assertEqual(["smollm2"], self.models_made())
+        self.assertEqual({"smollm2"}, set(self.models_made()))
+
+    def test_the_models_of_a_base_are_made(self):
+        self.put("configs/larger.yaml", "base: models/smollm2_1b.yaml\n")
+        done = self.run_script(self.root / "configs/larger.yaml", run=0, report=0)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(["smollm2-1b"], self.models_made())
+        self.put("configs/own.yaml", "base: models/mine.yaml\n")
+        done = self.run_script(self.root / "configs/own.yaml", run=0, report=0)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(["smollm2-1b"], self.models_made())
 
     def test_without_it_it_says_so_and_runs_on_those_that_ship(self):
         done = self.run_script(run=0, report=0, models=4)

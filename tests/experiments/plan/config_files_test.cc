@@ -64,6 +64,8 @@ constexpr std::pair<const char*, const char*> kStandIns[] = {
     {"build/cache/pycode-medusa-110m", "models/pycode-medusa"},
     {"build/cache/pycode-eagle1-110m", "models/pycode-eagle1"},
     {"build/cache/pycode-eagle3-110m", "models/pycode-eagle3"},
+    {"build/cache/smollm2-1b-eagle3", "models/smollm2-eagle3"},
+    {"build/cache/smollm2-7b-eagle3", "models/smollm2-eagle3"},
     {"build/spec_bench/question.jsonl",
      "tests/experiments/plan/data/questions.jsonl"},
     {"build/training/pycode-draft-2-unboosted", "models/pycode-draft-2"},
@@ -78,6 +80,7 @@ class Project {
     for (const auto& [path, ours] : kStandIns) Link(path, ours);
     Link("build/cache/pycode-index", ShippedIndex().c_str());
     StandInForSmolLm2();
+    StandInForEnlarged();
     LinkContrasts();
   }
   fs::path configs() const { return root() / "configs"; }
@@ -102,6 +105,23 @@ class Project {
           << file;
       std::ofstream(path) << text;
     }
+  }
+  // What `scripts/models smollm2-1b` and `smollm2-7b` make, not enlarged.
+  void StandInForEnlarged() const {
+    const fs::path cache = root() / "build/cache";
+    const Outcome packed = RunProgram(
+        absl::StrCat("pack --weights bf16 --model ",
+                     (root() / "build/models/empty").string(), " --out ",
+                     (cache / "smollm2-1b.pack").string()));
+    ASSERT_EQ(packed.code, 0) << packed.output;
+    fs::create_symlink(cache / "smollm2-1b.pack", cache / "smollm2-7b.pack");
+    std::string text = FileText(configs() / "acceptance/smollm2.yaml");
+    ASSERT_GT(
+        absl::StrReplaceAll({{": empty\n", ": smollm2-1b.pack\n"},
+                             {": smollm2-eagle3\n", ": smollm2-1b-eagle3\n"}},
+                            &text),
+        0);
+    std::ofstream(cache / "smollm2-1b-acceptance.yaml") << text;
   }
   // What `scripts/train contrasts` makes, a drafter or heads in each folder;
   // where the target was tuned along with its heads, it is beside them.
@@ -223,7 +243,7 @@ TEST(ConfigFiles, AreReadAsTheProgramReadsThem) {
     EXPECT_TRUE(status.ok()) << name << ": " << status;
     if (status.ok()) tally.Count(CaseResult::kProven);
   }
-  ExpectCounts(tally, 167);
+  ExpectCounts(tally, 171);
 }
 
 TEST(ConfigFiles, StateACostForEveryDrafter) {
