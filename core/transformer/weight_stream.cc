@@ -102,14 +102,14 @@ struct Layout {
   std::size_t slots = 0;
 };
 
-// As many layers as fit beside a ring that holds one, and as many slots as they
-// leave.
+// As many layers as fit beside a ring that holds one of them, or kMostSlots,
+// and as many slots as they leave.
 Layout LayoutFor(const Sizes& sizes, const std::size_t room) {
   const std::size_t all = sizes.layers.size();
-  Layout layout;
-  std::size_t left = room;
   const std::size_t ring =
       std::clamp(sizes.layer_slots, kLeastSlots, kMostSlots) * sizes.slot;
+  Layout layout;
+  std::size_t left = room;
   // A model that keeps all of its layers drafts nothing from copies.
   const std::size_t most = sizes.copies > 0 ? all - 1 : all;
   for (std::size_t count = 1; count <= most; ++count) {
@@ -164,7 +164,6 @@ absl::StatusOr<std::unique_ptr<WeightStream>> WeightStream::Open(
                      Megabytes(room.memory)));
   auto stream = absl::WrapUnique(new WeightStream());
   const Layout layout = LayoutFor(sizes, room.memory - sizes.least());
-  stream->resident_layers_ = static_cast<int>(layout.resident);
   std::vector<Extent> extents;
   const std::uint64_t begin = checkpoint.pack()->data_begin;
   for (std::size_t layer = 0; layer < sizes.layers.size(); ++layer) {

@@ -55,7 +55,6 @@ class WeightStream {
   absl::StatusOr<std::uint64_t> ReadAll() const;
 
   bool KeepsLayer(std::size_t layer) const { return keeps_[layer]; }
-  int resident_layers() const { return resident_layers_; }
   std::size_t ring_bytes() const { return ring_->bytes(); }
   // What a pass over all layers reads from the file.
   std::size_t pass_bytes() const { return pass_bytes_; }
@@ -65,7 +64,6 @@ class WeightStream {
  private:
   WeightStream() = default;
 
-  int resident_layers_ = 0;
   std::vector<bool> keeps_;  // by layer
   std::size_t pass_bytes_ = 0;
   std::size_t extents_ = 0;
