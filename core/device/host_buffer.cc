@@ -31,8 +31,8 @@ absl::StatusOr<std::unique_ptr<HostBuffer>> HostBuffer::Allocate(
   void* const map = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (map == MAP_FAILED) return full();
-  // A hint; where it fails small pages do. The end gets small ones: a huge page
-  // there would be memory that nobody asked for.
+  // A hint; where it fails small pages do. Not for the slack: a huge page there
+  // would exceed `bytes`.
   if (bytes >= kHugePage) madvise(map, bytes, MADV_HUGEPAGE);
   return absl::WrapUnique(
       new HostBuffer(static_cast<std::byte*>(map), bytes, mapped));

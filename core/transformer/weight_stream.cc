@@ -32,7 +32,8 @@ static_assert(kPackAlignment % kDirectBlock == 0,
               "extents can be read past the page cache");
 
 constexpr std::size_t kLeastSlots = 2;
-// Of extents of a megabyte. More would leave fewer layers in memory.
+// Of extents of a megabyte: what a disk reads while a large layer is
+// multiplied. More would leave fewer layers in memory.
 constexpr std::size_t kMostSlots = 64;
 
 std::size_t MemoryOf(const PackMatrix& matrix, WeightFormat format) {
@@ -91,8 +92,8 @@ Sizes SizesOf(const Checkpoint& checkpoint, const WeightRoom& room) {
   return sizes;
 }
 
-// Whether a layer stays, of `all` of which `count` do. They are spread over the
-// model, so that the next layer is read while one that stays is multiplied.
+// Whether `layer` is one of the `count` resident layers of `all`. Resident
+// layers are spread evenly, so that the streamed ones are read meanwhile.
 bool Stays(std::size_t layer, std::size_t count, std::size_t all) {
   return (layer + 1) * count / all > layer * count / all;
 }
@@ -102,19 +103,18 @@ struct Layout {
   std::size_t slots = 0;
 };
 
-// As many layers as fit beside a ring that holds one of them, or kMostSlots,
-// and as many slots as they leave.
+// Keeps as many layers as fit beside a ring for one layer, of at most
+// kMostSlots. The rest of the room is slots.
 Layout LayoutFor(const Sizes& sizes, const std::size_t room) {
   const std::size_t all = sizes.layers.size();
   const std::size_t ring =
       std::clamp(sizes.layer_slots, kLeastSlots, kMostSlots) * sizes.slot;
   Layout layout;
   std::size_t left = room;
-  // A model that keeps all of its layers drafts nothing from copies.
-  const std::size_t most = sizes.copies > 0 ? all - 1 : all;
-  for (std::size_t count = 1; count <= most; ++count) {
+  // Not all: with copies they draft nothing, without they do not fit.
+  for (std::size_t count = 1; count < all; ++count) {
     std::size_t bytes = 0;
-    std::size_t copies = 0;  // that layers which stay need not have
+    std::size_t copies = 0;  // not needed by resident layers
     for (std::size_t layer = 0; layer < all; ++layer)
       if (Stays(layer, count, all)) {
         bytes += sizes.layers[layer].bytes;

@@ -36,7 +36,7 @@ class WeightStream {
   static std::size_t LeastMemory(const Checkpoint& checkpoint,
                                  const WeightRoom& room = {});
 
-  // As many layers stay in memory, spread over the model, as fit beside the
+  // Keeps as many layers in memory, spread evenly, as fit beside the
   // other weights, what is reserved, the copies of layers that do not stay, and
   // the ring. Null if all fit, with a copy of the whole model if there are
   // copies. ResourceExhausted, with the least that works, if not even two slots

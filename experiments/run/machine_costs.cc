@@ -46,8 +46,8 @@
 namespace banyan {
 namespace {
 
-constexpr int kContext = 128;  // that timed passes follow, if it fits
-constexpr double kEnoughMs = 20'000;
+constexpr int kContext = 128;         // that timed passes follow, if it fits
+constexpr double kEnoughMs = 20'000;  // a target then takes about a minute
 constexpr int kProbeTokens = 32;
 constexpr std::size_t kProbePrompts = 4;
 
@@ -78,7 +78,7 @@ absl::StatusOr<PassCosts> CostsOfPasses(const Model& model, ModelShelf& shelf,
   TimingOptions options = {.batches = sizes,
                            .contexts = {context},
                            .enough_ms = kEnoughMs,
-                           .limits = false};
+                           .read_limits = false};
   if (ranks != nullptr)
     options.agree = [ranks](double ms) { return Agree(*ranks, ms); };
   BANYAN_ASSIGN_OR_RETURN(const std::vector<PassTiming> timings,

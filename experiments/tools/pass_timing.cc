@@ -35,7 +35,7 @@ constexpr std::size_t kLargestProbe = std::size_t{1} << 30;
 
 // Passes before a timed one; the gauge measures for as long.
 constexpr double kWarmMs = 4;
-constexpr int kLeastRounds = 3;
+constexpr int kLeastRounds = 3;  // a median needs them
 
 std::vector<double> Milliseconds(const PassTiming& timing) {
   std::vector<double> values;
@@ -212,7 +212,7 @@ absl::StatusOr<std::vector<PassTiming>> TimePasses(
   }
   const ModelFacts facts = model.facts();
   std::unique_ptr<Gauge> gauge;
-  if (options.limits) {
+  if (options.read_limits) {
     BANYAN_ASSIGN_OR_RETURN(
         gauge, MakeGauge(backend, std::min(facts.streamed_bytes, kLargestProbe),
                          clock));
@@ -221,7 +221,7 @@ absl::StatusOr<std::vector<PassTiming>> TimePasses(
     return options.agree ? options.agree(ms) : absl::StatusOr<double>(ms);
   };
   int done = 0;
-  double before_ms = 0;  // of the pass before
+  double before_ms = 0;  // of the previous pass
   double timed_ms = 0;
   for (int round = 0; round < options.rounds; ++round) {
     if (round >= kLeastRounds && timed_ms >= options.enough_ms) break;
@@ -231,12 +231,13 @@ absl::StatusOr<std::vector<PassTiming>> TimePasses(
         BANYAN_ASSIGN_OR_RETURN(pass.bandwidth, gauge->ReadBandwidth());
         BANYAN_ASSIGN_OR_RETURN(pass.peak, gauge->Peak(facts.format));
       }
-      if (options.limits) {
+      if (options.read_limits) {
         BANYAN_ASSIGN_OR_RETURN(pass.disk, DiskBandwidth(model, clock));
       }
       // The gauge leaves other numbers in the caches than the pass before a
-      // pass does when decoding: as long as the gauge took, passes run first.
-      for (double warm = gauge == nullptr ? before_ms : 0; warm < kWarmMs;) {
+      // pass does when decoding, so passes run first. Without a gauge the
+      // previous pass counts.
+      for (double warm = options.read_limits ? 0 : before_ms; warm < kWarmMs;) {
         BANYAN_ASSIGN_OR_RETURN(const double ms, passes[i]->Time(clock));
         BANYAN_ASSIGN_OR_RETURN(const double one, agreed(ms));
         warm += one;

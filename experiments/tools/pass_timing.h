@@ -22,9 +22,11 @@ struct TimingOptions {
   std::vector<int> batches = {1, 2, 4, 8, 16, 32, 64};
   std::vector<int> contexts = {128};
   int rounds = 9;
-  // Milliseconds of timed passes after which three rounds are enough.
+  // Timing ends after three rounds once timed passes took this long.
   double enough_ms = std::numeric_limits<double>::infinity();
-  bool limits = true;  // read the gauge and the disk before each pass
+  // Whether the gauge and the disk are read before each pass. Without it the
+  // passes' bandwidth, peak and disk stay 0.
+  bool read_limits = true;
   // The time that decides how often passes are repeated, of a measured time:
   // that of rank 0 where ranks share the model. Null: the time itself.
   std::function<absl::StatusOr<double>(double ms)> agree = nullptr;

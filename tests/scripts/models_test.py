@@ -97,7 +97,7 @@ class ModelsTest(unittest.TestCase):
         self.assertEqual([], list(self.made().parent.iterdir()))
 
     def with_a_program(self):
-        """Notes its arguments and makes what they name, or fails."""
+        """Writes a program that logs its arguments and makes their outputs."""
         program = self.root / "build/release/banyan"
         program.parent.mkdir(parents=True)
         program.write_text("""#!/bin/bash
@@ -141,7 +141,7 @@ class ModelsTest(unittest.TestCase):
                           for call in calls.read_text().splitlines()],
                          ["convert", "grow", "pack"])
         self.assertIn("--like 1b --feed-forward 4096", calls.read_text())
-        # The names alone are others.
+        # Only the names differ.
         shipped = (PROJECT / "configs/acceptance/smollm2.yaml").read_text()
         tables = (cache / "smollm2-1b-acceptance.yaml").read_text()
         self.assertNotIn(NAME, tables)
@@ -152,6 +152,12 @@ class ModelsTest(unittest.TestCase):
         calls.unlink()
         self.assertEqual(self.models("smollm2-1b").returncode, 0)
         self.assertFalse(calls.exists())
+        (cache / "smollm2-1b-eagle3").rmdir()
+        self.assertEqual(self.models("smollm2-1b").returncode, 0)
+        self.assertTrue((cache / "smollm2-1b-eagle3").is_dir())
+        self.assertEqual(self.models("smollm2-7b").returncode, 0)
+        self.assertIn("--like 7b --kv-heads 8 --feed-forward 14336",
+                      calls.read_text())
 
     def test_an_unknown_model_is_refused(self):
         done = self.models("smollm3")

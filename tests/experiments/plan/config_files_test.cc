@@ -106,7 +106,7 @@ class Project {
       std::ofstream(path) << text;
     }
   }
-  // What `scripts/models smollm2-1b` and `smollm2-7b` make, not enlarged.
+  // What `scripts/models smollm2-1b` and `smollm2-7b` make, but not enlarged.
   void StandInForEnlarged() const {
     const fs::path cache = root() / "build/cache";
     const Outcome packed = RunProgram(

@@ -322,7 +322,7 @@ TEST(Pack, ACopySharesWhatIsInMemory) {
   EXPECT_GT(resident.size(), 1U);
 }
 
-// One layer is read while another is multiplied.
+// So that one layer is read while another is multiplied.
 TEST(Pack, LayersThatStayAreSpread) {
   const TestFolder folder;
   const std::string path = folder.path() + "/model.pack";

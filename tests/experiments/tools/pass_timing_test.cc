@@ -55,7 +55,7 @@ TEST(TimePasses, EndWhereTheTimedOnesTookEnough) {
   const auto model = LoadGolden("llama", backend, WeightFormat::kBf16);
   const SteadyClock clock;
   TimingOptions options = {
-      .batches = {1, 5}, .contexts = {3}, .enough_ms = 0, .limits = false};
+      .batches = {1, 5}, .contexts = {3}, .enough_ms = 0, .read_limits = false};
   const auto rounds = [&] {
     const auto timings =
         TimePasses(*model, *backend, options, clock, [](int, int) {});
