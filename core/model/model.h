@@ -159,6 +159,7 @@ struct ModelFacts {
   std::string device;                        // BackendFacts::device
   std::string backend;                       // Backend::description()
   std::size_t device_peak_bytes = 0;         // Backend::peak_bytes(), so far
+  std::size_t activation_bytes = 0;          // of the widest pass so far
 };
 
 // Safe for concurrent use. A call may return before its work is done; reading

@@ -221,7 +221,8 @@ ModelFacts Transformer::facts() const {
       .end_of_text = architecture_.end_of_text,
       .device = backend_->facts().device,
       .backend = backend_->description(),
-      .device_peak_bytes = backend_->peak_bytes()};
+      .device_peak_bytes = backend_->peak_bytes(),
+      .activation_bytes = workspaces_->bytes()};
 }
 
 absl::StatusOr<std::uint64_t> Transformer::ReadFromDisk() const {

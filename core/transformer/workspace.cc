@@ -47,9 +47,10 @@ absl::StatusOr<Ints> Workspace::List(Place place,
 
 absl::Status Workspace::MakeRoom(std::unique_ptr<Buffer>& buffer,
                                  std::size_t bytes) {
-  if (buffer == nullptr || buffer->bytes() < bytes) {
-    BANYAN_ASSIGN_OR_RETURN(buffer, backend_.Allocate(bytes));
-  }
+  const std::size_t before = buffer == nullptr ? 0 : buffer->bytes();
+  if (before >= bytes && buffer != nullptr) return absl::OkStatus();
+  BANYAN_ASSIGN_OR_RETURN(buffer, backend_.Allocate(bytes));
+  bytes_ += buffer->bytes() - before;
   return absl::OkStatus();
 }
 
@@ -64,6 +65,14 @@ std::unique_ptr<Workspace> Workspaces::Take(Backend& backend) {
 void Workspaces::Return(std::unique_ptr<Workspace> workspace) {
   const std::lock_guard<std::mutex> lock(turn_);
   free_.push_back(std::move(workspace));
+}
+
+std::size_t Workspaces::bytes() const {
+  const std::lock_guard<std::mutex> lock(turn_);
+  std::size_t bytes = 0;
+  for (const std::unique_ptr<Workspace>& workspace : free_)
+    bytes += workspace->bytes();
+  return bytes;
 }
 
 }  // namespace banyan

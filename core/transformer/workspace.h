@@ -42,6 +42,9 @@ class Workspace {
   // for each number, 0 and up.
   absl::StatusOr<Tensor> Kept(std::size_t number, int rows, int columns);
 
+  // Of all its buffers.
+  std::size_t bytes() const { return bytes_; }
+
  private:
   absl::StatusOr<Tensor> MatrixIn(std::unique_ptr<Buffer>& buffer, int rows,
                                   int columns);
@@ -51,6 +54,7 @@ class Workspace {
   Backend& backend_;
   std::array<std::unique_ptr<Buffer>, kPlaces> buffers_;
   std::vector<std::unique_ptr<Buffer>> kept_;
+  std::size_t bytes_ = 0;
 };
 
 // Workspaces that nobody uses at the moment. Safe for concurrent use.
@@ -59,8 +63,11 @@ class Workspaces {
   std::unique_ptr<Workspace> Take(Backend& backend);
   void Return(std::unique_ptr<Workspace> workspace);
 
+  // Of those that nobody uses at the moment.
+  std::size_t bytes() const;
+
  private:
-  std::mutex turn_;
+  mutable std::mutex turn_;
   std::vector<std::unique_ptr<Workspace>> free_;
 };
 

@@ -54,6 +54,7 @@ struct Measured {
   std::string weights;
   PassWork token;               // of one token
   std::size_t cache_bytes = 0;  // of a token in the KV cache
+  std::size_t activation_bytes = 0;
   std::vector<PassTiming> timings;
   // Of a model that several ranks share.
   int ranks = 1;
@@ -185,6 +186,7 @@ JsonValue ToJson(const Options& options, const Measured& measured) {
           {"bytes", measured.token.bytes},
           {"disk_bytes", measured.token.disk_bytes},
           {"cache_bytes_per_token", measured.cache_bytes},
+          {"activation_bytes", measured.activation_bytes},
           {"free_rows", FreeRows(measured)},
           {"operations_per_token", measured.token.operations},
           {"timings", rows},
@@ -228,8 +230,10 @@ void PrintHead(const Options& options, const Measured& measured) {
                       "program keeps the file in memory\n"
                     : "\n");
   std::cout << absl::StreamFormat(
-      "beside the bound on memory: a KV cache of %.1f kB for each token\n",
-      static_cast<double>(measured.cache_bytes) / 1e3);
+      "beside the bound on memory: a KV cache of %.1f kB for each token and\n"
+      "%.1f MB of activations\n",
+      static_cast<double>(measured.cache_bytes) / 1e3,
+      static_cast<double>(measured.activation_bytes) / 1e6);
 }
 
 // Beside the table of passes, which have no such exchanges.
@@ -351,6 +355,7 @@ absl::Status Measure(const Options& options) {
       TimePasses(model, shelf.backend(), timing, clock, [&](int done, int all) {
         if (terminal) ShowProgress(done, all);
       }));
+  measured.activation_bytes = model.facts().activation_bytes;
   if (ranks.model != nullptr) {
     measured.ranks = ranks.model->size();
     measured.nodes = ranks.model->nodes();

@@ -100,6 +100,7 @@ JsonValue ToJson(absl::Span<const Generation> turns,
   out["backend"] = facts.backend;
   out["device_peak_bytes"] = facts.device_peak_bytes;
   out["disk_bytes_per_pass"] = facts.disk_bytes;
+  out["activation_bytes"] = facts.activation_bytes;
   return out;
 }
 
@@ -141,9 +142,11 @@ std::string Summary(const Generation& generation,
           ? ""
           : absl::StrFormat(
                 "; %.1f MB of the weights are read from disk in every pass; "
-                "beside the bound a KV cache of %.1f kB for each token",
+                "beside the bound a KV cache of %.1f kB for each token and "
+                "%.1f MB of activations",
                 static_cast<double>(facts.disk_bytes) / 1e6,
-                static_cast<double>(CacheBytesPerToken(setting.target)) / 1e3));
+                static_cast<double>(CacheBytesPerToken(setting.target)) / 1e3,
+                static_cast<double>(facts.activation_bytes) / 1e6));
 }
 
 }  // namespace banyan

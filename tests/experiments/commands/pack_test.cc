@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/run_program.h"
 
@@ -95,7 +96,14 @@ TEST_F(PackCommand, MeasuresTheDiskBesideThePasses) {
   }
   EXPECT_THAT(RunProgram(measure).out,
               AllOf(HasSubstr("are read from disk in every pass, at"),
-                    HasSubstr("rows multiply in that time")));
+                    HasSubstr("rows multiply in that time"),
+                    HasSubstr("MB of activations")));
+  // Eight rows of the context, then 64.
+  const nlohmann::json wider =
+      RunForJson(absl::StrReplaceAll(measure, {{"1,4", "1,64"}}) + " --json");
+  const auto activations = json.at("activation_bytes").get<double>();
+  EXPECT_GT(activations, 0);
+  EXPECT_GT(wider.at("activation_bytes").get<double>(), 4 * activations);
   EXPECT_TRUE(RunForJson(absl::StrCat("measure --json --batch 1 --rounds 1 ",
                                       "--model ", kTarget))
                   .at("free_rows")
