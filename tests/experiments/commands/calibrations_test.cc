@@ -37,11 +37,12 @@ TEST(Calibrations, AreTheFilesRerunBelow) {
   for (const auto& entry :
        std::filesystem::directory_iterator("configs/calibrations"))
     files.push_back(entry.path().filename().string());
-  // SmolLM2 has to be downloaded: its file is not rerun.
+  // SmolLM2 has to be downloaded: its files are not rerun.
   EXPECT_THAT(files, testing::UnorderedElementsAre(
                          "pycode_draft_1.yaml", "pycode_draft_1_timed.yaml",
                          "pycode_draft_2.yaml", "pycode_eagle3.yaml",
                          "pycode_eagle3_timed.yaml", "pycode_medusa.yaml",
+                         "smollm2_draft_1.yaml", "smollm2_draft_1_greedy.yaml",
                          "smollm2_medusa.yaml"));
 }
 

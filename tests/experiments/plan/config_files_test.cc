@@ -243,7 +243,7 @@ TEST(ConfigFiles, AreReadAsTheProgramReadsThem) {
     EXPECT_TRUE(status.ok()) << name << ": " << status;
     if (status.ok()) tally.Count(CaseResult::kProven);
   }
-  ExpectCounts(tally, 172);
+  ExpectCounts(tally, 177);
 }
 
 TEST(ConfigFiles, StateACostForEveryDrafter) {
