@@ -72,7 +72,7 @@ std::vector<Choice> Choices(AmxState amx) {
 #if HWY_ARCH_X86_64
   const std::int64_t best = choices.front().target;
   if (amx == AmxState::kAllowed)
-    choices.push_back({"AMX", best, TileMaker::kAmx});
+    choices.insert(choices.begin(), {"AMX", best, TileMaker::kAmx});
   choices.push_back({"AMX_EMULATED", best, TileMaker::kEmulated});
 #endif
   return choices;

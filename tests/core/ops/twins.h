@@ -124,7 +124,7 @@ struct Fleet {
   std::vector<std::shared_ptr<Backend>> hosts() const;
 
   std::shared_ptr<Backend> reference;
-  std::vector<Kin> kin;  // the cpu first
+  std::vector<Kin> kin;  // the cpu in lanes first
 };
 
 // Equal to the last bit.

@@ -132,7 +132,7 @@ class Growth : public testing::TestWithParam<GoldenOnDevice> {
     return Slow() ? std::vector<std::vector<TokenId>>{texts[1]} : texts;
   }
 
-  const std::shared_ptr<Backend> backend_ = BackendOf(GetParam().device);
+  std::shared_ptr<Backend> backend_ = BackendOf(GetParam().device);
 };
 
 void ExpectEveryBit(const Transformer& before, const Transformer& after,
@@ -151,8 +151,12 @@ void ExpectEveryBit(const Transformer& before, const Transformer& after,
 }
 
 // Where the order of a sum is the columns', whatever their number. GPUs'
-// kernels cut the columns into stretches by their number.
-class GrowthOnTheCpu : public Growth {};
+// kernels cut the columns into stretches by their number, and tile registers
+// into blocks.
+class GrowthOnTheCpu : public Growth {
+ protected:
+  GrowthOnTheCpu() { backend_ = Cpu(); }
+};
 
 // At D = 4 d and 16 d every product and sum that counts is the same, or exactly
 // half, and adding a zero changes no bit: sums have one order, that of the
