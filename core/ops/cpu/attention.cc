@@ -62,51 +62,6 @@ HWY_BEFORE_NAMESPACE();
 namespace banyan::HWY_NAMESPACE {
 namespace {
 
-// The scores of one row.
-struct ScoreRow {
-  float* prefix;
-  float* pending;
-  std::size_t committed;
-  std::size_t tokens;  // pending
-};
-
-// Turns scores into p, 0 where the row does not see, and returns their sum.
-// `seen` are the pending tokens it sees; `kept` is room for their scores.
-float Softmax(const ScoreRow& row, const std::vector<int>& seen, int window,
-              std::vector<float>& kept) {
-  const FloatTag d;
-  // The first position inside the window is `begin`: the first `from` slots of
-  // the prefix and the first `skip` of the seen tokens are outside.
-  const std::size_t end = row.committed + seen.size();
-  const auto most = static_cast<std::size_t>(window);
-  const std::size_t begin = window == 0 || end <= most ? 0 : end - most;
-  const std::size_t from = std::min(begin, row.committed);
-  const std::size_t skip = begin - from;
-
-  kept.clear();
-  for (std::size_t j = skip; j < seen.size(); ++j)
-    kept.push_back(row.pending[seen[j]]);
-  float largest = Largest(row.prefix + from, row.committed - from,
-                          -std::numeric_limits<float>::infinity());
-  largest = Largest(kept.data(), kept.size(), largest);
-  const Float shift = hn::Set(d, largest);
-
-  std::fill_n(row.prefix, from, 0.0F);
-  WeighRow(row.prefix + from, row.committed - from, shift);
-  std::fill(row.prefix + row.committed,
-            row.prefix + PadToLane(static_cast<int>(row.committed)), 0.0F);
-  alignas(64) float lanes[kLane];
-  SumLanes(row.prefix, row.committed, lanes);
-
-  WeighRow(kept.data(), kept.size(), shift);
-  std::fill_n(row.pending, row.tokens, 0.0F);
-  for (std::size_t j = 0; j < kept.size(); ++j) {
-    row.pending[seen[skip + j]] = kept[j];
-    lanes[(row.committed + skip + j) % kLane] += kept[j];
-  }
-  return AddLanes(lanes);
-}
-
 // The pending tokens that row `row` sees, in their order.
 void ReadSeen(const AttentionArgs& args, int row, std::vector<int>& seen) {
   seen.clear();
@@ -163,34 +118,132 @@ struct Scratch {
 
 // Adds p times the values of `slots` slots of a cache, from slot `first` on.
 void MultiplyValues(const KvCache& cache, int head, int first, int slots,
-                    const Scratch& s, const float* p, bool resume) {
+                    const Scratch& s, const float* p, bool resume,
+                    bool follows) {
   const host::KvView view(cache);
   RunTiles(FloatWeights{view.Value(head, first), s.size, kLane}, s.rows,
            static_cast<int>(s.out_stride) / kLane,
            {p, s.scores_stride, static_cast<std::size_t>(slots), s.out,
-            s.out_stride, resume});
+            s.out_stride, resume, follows});
 }
 
-// Scores of all rows in lanes.
-void Score(const AttentionTask& task, const Scratch& s) {
+// Turns the scores of a task's rows into p, 0 where a row does not see: those
+// of the prefix piece by piece, once all of them were seen.
+class RowWeights {
+ public:
+  RowWeights(const AttentionTask& task, const Scratch& s)
+      : s_(s), committed_(static_cast<std::size_t>(task.args->committed)) {
+    const auto most = static_cast<std::size_t>(task.args->window);
+    std::vector<int> seen;
+    for (int i = 0; i < task.part.count; ++i) {
+      ReadSeen(*task.args, task.part.first + i, seen);
+      // The first position inside the window is `begin`.
+      const std::size_t end = committed_ + seen.size();
+      const std::size_t begin = most == 0 || end <= most ? 0 : end - most;
+      Row row = {.from = std::min(begin, committed_)};
+      row.first_kept = kept_.size();
+      row.position = std::max(begin, committed_);
+      kept_.insert(kept_.end(),
+                   seen.begin() + static_cast<std::ptrdiff_t>(begin - row.from),
+                   seen.end());
+      row.end_kept = kept_.size();
+      rows_.insert(rows_.end(), static_cast<std::size_t>(s.group), row);
+    }
+  }
+
+  // Sees the scores of slots [first, end) of the prefix.
+  void See(std::size_t first, std::size_t end) {
+    for (Row& row : rows_) {
+      const std::size_t from = std::clamp(row.from, first, end);
+      row.largest = Largest(ScoresOf(row) + from, end - from, row.largest);
+    }
+  }
+  // Turns the scores of the pending tokens into p, after the prefix was seen.
+  void WeighPending() {
+    std::vector<float> p;
+    for (Row& row : rows_) {
+      float* const pending = ScoresOf(row) + s_.pending_at;
+      p.clear();
+      for (std::size_t j = row.first_kept; j < row.end_kept; ++j)
+        p.push_back(pending[kept_[j]]);
+      row.largest = Largest(p.data(), p.size(), row.largest);
+      WeighRow(p.data(), p.size(), hn::Set(FloatTag(), row.largest));
+      std::fill_n(pending, s_.tokens, 0.0F);
+      for (std::size_t j = 0; j < p.size(); ++j)
+        pending[kept_[row.first_kept + j]] = p[j];
+    }
+  }
+  // Turns the scores of slots [first, end) of the prefix into p, in order, with
+  // zeros up to a whole sixteen, where `first` begins one.
+  void Weigh(std::size_t first, std::size_t end) {
+    for (Row& row : rows_) {
+      float* const p = ScoresOf(row);
+      const std::size_t from = std::clamp(row.from, first, end);
+      std::fill(p + first, p + from, 0.0F);
+      WeighRow(p + from, end - from, hn::Set(FloatTag(), row.largest));
+      std::fill(p + end, p + PadToLane(static_cast<int>(end)), 0.0F);
+      SumLanes(p + first, end - first, row.lanes);
+    }
+  }
+  // The sum of a row's p, at the end.
+  float Total(std::size_t number) {
+    Row& row = rows_[number];
+    const float* const pending = ScoresOf(row) + s_.pending_at;
+    for (std::size_t j = row.first_kept; j < row.end_kept; ++j)
+      row.lanes[(row.position + j - row.first_kept) % kLane] +=
+          pending[kept_[j]];
+    return AddLanes(row.lanes);
+  }
+
+ private:
+  struct Row {
+    std::size_t from;        // slots of the prefix before the window
+    std::size_t position;    // of the first pending token that is seen
+    std::size_t first_kept;  // the pending tokens that are seen, in kept_
+    std::size_t end_kept;
+    float largest = -std::numeric_limits<float>::infinity();
+    alignas(64) float lanes[kLane] = {};  // sums of p
+  };
+
+  float* ScoresOf(const Row& row) const {
+    return s_.scores +
+           static_cast<std::size_t>(&row - rows_.data()) * s_.scores_stride;
+  }
+
+  const Scratch& s_;
+  const std::size_t committed_;
+  std::vector<Row> rows_;
+  std::vector<int> kept_;
+};
+
+// In lanes: pieces of the prefix that stay in a second-level cache with the
+// scores of all rows.
+void RunInLanes(const AttentionTask& task, const Scratch& s,
+                RowWeights& weights) {
+  constexpr int kPiece = 512;
   const AttentionArgs& args = *task.args;
   const int head = task.part.kv_head;
-  Scores scored = {s.queries, s.rows, s.size, s.scores, s.scores_stride};
-  if (args.committed > 0)
-    MultiplyKeys(*args.prefix, head, 0, args.committed, scored);
-  scored.scores += s.panels_at;
+  const auto for_pieces = [&](const auto& use) {
+    for (int first = 0; first < args.committed; first += kPiece)
+      use(first, std::min(kPiece, args.committed - first));
+  };
+  const auto scored = [&](std::size_t first) {
+    return Scores{s.queries, s.rows, s.size, s.scores + first, s.scores_stride};
+  };
+  for_pieces([&](int first, int count) {
+    MultiplyKeys(*args.prefix, head, first, count, scored(first));
+    weights.See(first, first + count);
+  });
   MultiplyKeys(*args.pending, head, args.pending_slot - s.before,
-               s.before + s.tokens, scored);
-}
-
-// The sums of p times values in lanes.
-void Mix(const AttentionTask& task, const Scratch& s) {
-  const AttentionArgs& args = *task.args;
-  const int head = task.part.kv_head;
-  if (args.committed > 0)
-    MultiplyValues(*args.prefix, head, 0, args.committed, s, s.scores, false);
+               s.before + s.tokens, scored(s.panels_at));
+  weights.WeighPending();
+  for_pieces([&](int first, int count) {
+    weights.Weigh(first, first + count);
+    MultiplyValues(*args.prefix, head, first, count, s, s.scores + first,
+                   first > 0, first + count < args.committed);
+  });
   MultiplyValues(*args.pending, head, args.pending_slot, s.tokens, s,
-                 s.scores + s.pending_at, args.committed > 0);
+                 s.scores + s.pending_at, args.committed > 0, false);
 }
 
 #if HWY_ARCH_X86_64
@@ -355,6 +408,17 @@ class TileMixer {
   const std::size_t panels_;  // of a head
   std::vector<int> seen_;
 };
+
+template <class Tiles>
+void RunInTiles(const AttentionTask& task, const Scratch& s,
+                RowWeights& weights) {
+  const auto committed = static_cast<std::size_t>(task.args->committed);
+  ScoreInTiles<Tiles>(task, s);
+  weights.See(0, committed);
+  weights.WeighPending();
+  weights.Weigh(0, committed);
+  TileMixer<Tiles>(task, s).Run();
+}
 #endif  // HWY_ARCH_X86_64
 
 void Attend(const AttentionTask& task) {
@@ -364,42 +428,20 @@ void Attend(const AttentionTask& task) {
   const std::size_t width = static_cast<std::size_t>(s.group) * s.size;
   const std::size_t first = static_cast<std::size_t>(task.part.kv_head) * width;
   ReadQueries(args.queries, task.part, width, s.queries);
-  auto score = Score;
-  auto mix = Mix;
+  RowWeights weights(task, s);
 #if HWY_ARCH_X86_64
-  if (task.tiles == TileMaker::kAmx) {
-    score = ScoreInTiles<AmxTiles>;
-    mix = [](const AttentionTask& t, const Scratch& scratch) {
-      TileMixer<AmxTiles>(t, scratch).Run();
-    };
-  } else if (task.tiles == TileMaker::kEmulated) {
-    score = ScoreInTiles<MadeTiles>;
-    mix = [](const AttentionTask& t, const Scratch& scratch) {
-      TileMixer<MadeTiles>(t, scratch).Run();
-    };
-  }
+  if (task.tiles == TileMaker::kAmx)
+    RunInTiles<AmxTiles>(task, s, weights);
+  else if (task.tiles == TileMaker::kEmulated)
+    RunInTiles<MadeTiles>(task, s, weights);
+  else
 #endif
-  score(task, s);
-  std::vector<int> seen;
-  std::vector<float> kept;
-  std::vector<float> totals;
-  for (int i = 0; i < task.part.count; ++i) {
-    ReadSeen(args, task.part.first + i, seen);
-    for (int head = 0; head < s.group; ++head) {
-      float* scores = s.scores + static_cast<std::size_t>(i * s.group + head) *
-                                     s.scores_stride;
-      totals.push_back(Softmax({scores, scores + s.pending_at,
-                                static_cast<std::size_t>(args.committed),
-                                static_cast<std::size_t>(s.tokens)},
-                               seen, args.window, kept));
-    }
-  }
-  mix(task, s);
-  for (std::size_t row = 0; row < totals.size(); ++row) {
+    RunInLanes(task, s, weights);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(s.rows); ++row) {
     const std::size_t head = row % static_cast<std::size_t>(s.group);
     const int query = task.part.first + static_cast<int>(row) / s.group;
     float* y = host::Row(args.y, query) + first + head * s.size;
-    const Float total = hn::Set(d, totals[row]);
+    const Float total = hn::Set(d, weights.Total(row));
     for (std::size_t i = 0; i < s.size; i += kWidth) {
       // Slots not seen were added as zeros: plus 0, as in linear.cc.
       const Float sum =
@@ -438,7 +480,7 @@ absl::Status CpuBackend::Attention(absl::Span<const AttentionArgs> sequences) {
     const int together =
         tiles == TileMaker::kNone ? kQueryRows : kRegisterQueryRows;
     for (const HeadRows& part :
-         RowsByHead(rows, args.heads, cache.kv_heads, together))
+         RowsByHead(rows, args.heads, cache.kv_heads, threads(), together))
       tasks.push_back({&args, part, tiles});
     const double slots = args.committed + args.first_pending + rows;
     work += 2.0 * rows * slots * args.heads * cache.head_dim;

@@ -35,7 +35,7 @@ float SumChunk(const float* p, std::size_t size) {
   const std::size_t whole = size / kLane * kLane;
   float sum = 0;
   if (whole > 0) {
-    alignas(64) float lanes[kLane];
+    alignas(64) float lanes[kLane] = {};
     SumLanes(p, whole, lanes);
     sum = AddLanes(lanes);
   }
@@ -54,7 +54,7 @@ void AddQuery(const AttentionMassArgs& args, float* scores, float* sums,
       Largest(scores, committed, -std::numeric_limits<float>::infinity());
   WeighRow(scores, committed, hn::Set(d, largest));
   std::fill(scores + committed, scores + PadToLane(args.committed), 0.0F);
-  alignas(64) float lanes[kLane];
+  alignas(64) float lanes[kLane] = {};
   SumLanes(scores, committed, lanes);
   const Float total = hn::Set(d, AddLanes(lanes));
   const auto chunks = static_cast<std::size_t>(args.y.columns);
@@ -108,7 +108,8 @@ absl::Status CpuBackend::AttentionMass(const AttentionMassArgs& args) {
   const int kv_heads = args.prefix->kv_heads;
   for (int row = 0; row < args.y.rows; ++row)
     std::fill_n(host::Row(args.y, row), args.y.columns, 0.0F);
-  const std::vector<HeadRows> parts = RowsByHead(rows, args.heads, kv_heads);
+  const std::vector<HeadRows> parts =
+      RowsByHead(rows, args.heads, kv_heads, threads());
   Split(static_cast<int>(parts.size()),
         2.0 * rows * args.committed * args.heads * args.prefix->head_dim,
         [&](int first, int end) {

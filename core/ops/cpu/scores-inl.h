@@ -49,7 +49,13 @@ inline void MultiplyKeys(const KvCache& cache, int head, int first, int slots,
   const host::KvView view(cache);
   RunTiles(FloatWeights{view.Key(head, first), kLane, s.size * kLane}, s.rows,
            PadToLane(slots) / kLane,
-           {s.queries, s.size, s.size, s.scores, s.stride, false});
+           {.x = s.queries,
+            .x_stride = s.size,
+            .count = s.size,
+            .sums = s.scores,
+            .sums_stride = s.stride,
+            .resume = false,
+            .one_stream = true});
 }
 
 // exp(x - shift), but NaN where x is not finite, which Exp loses: of -infinity,
@@ -81,12 +87,13 @@ HWY_INLINE float Largest(const float* x, std::size_t size, float most) {
   return most;
 }
 
-// The sums of sixteen lanes of `size` numbers, which zeros follow up to a whole
-// sixteen.
+// Adds `size` numbers, which zeros follow up to a whole sixteen, to the sums of
+// sixteen lanes.
 HWY_INLINE void SumLanes(const float* x, std::size_t size, float* lanes) {
   const FloatTag d;
   Float sums[kParts];
-  for (Float& sum : sums) sum = hn::Zero(d);
+  for (std::size_t part = 0; part < kParts; ++part)
+    sums[part] = hn::LoadU(d, lanes + part * kWidth);
   for (std::size_t i = 0; i < size; i += kLane)
     for (std::size_t part = 0; part < kParts; ++part)
       sums[part] = hn::Add(sums[part], hn::LoadU(d, x + i + part * kWidth));

@@ -87,7 +87,8 @@ HWY_INLINE Float Exp(Float x) {
   x = hn::Min(hn::Max(x, hn::Set(d, -87.0F)), hn::Set(d, 88.0F));
   // Adding 1.5 * 2^23 rounds to the nearest whole number.
   const Float magic = hn::Set(d, 12582912.0F);
-  const Float n = hn::Sub(Fma(x, hn::Set(d, 1.44269504F), magic), magic);
+  const Float rounded = Fma(x, hn::Set(d, 1.44269504F), magic);
+  const Float n = hn::Sub(rounded, magic);
   Float r = Fma(n, hn::Set(d, -0.693359375F), x);  // ln 2 in two parts
   r = Fma(n, hn::Set(d, 2.12194440e-4F), r);
   Float sum = hn::Set(d, 1.0F / 5040);
@@ -98,9 +99,10 @@ HWY_INLINE Float Exp(Float x) {
   sum = Fma(sum, r, hn::Set(d, 0.5F));
   sum = Fma(sum, r, hn::Set(d, 1.0F));
   sum = Fma(sum, r, hn::Set(d, 1.0F));
+  // The last bits of `rounded` are those of n as a whole number.
   const IntTag di;
   const auto power =
-      hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, n), hn::Set(di, 127)));
+      hn::ShiftLeft<23>(hn::Add(hn::BitCast(di, rounded), hn::Set(di, 127)));
   const Float result = hn::Mul(sum, hn::BitCast(d, power));
   return hn::IfThenElse(small, hn::Zero(d), result);
 }

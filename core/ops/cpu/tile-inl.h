@@ -40,6 +40,25 @@ constexpr int PanelsFor(int rows) {
   return std::clamp(kSums / (rows * kParts), 1, kTilePanels);
 }
 
+// Panels wanted next. While several tiles of rows share a stretch of weights,
+// nothing reads memory unless it is asked for; a tile that is alone reads all
+// the time and is better left alone.
+struct Wanted {
+  static constexpr std::size_t kLine = 64;  // bytes of a cache line
+
+  const std::byte* at = nullptr;
+  std::size_t panel = 0;  // bytes from one to the next
+  int count = 0;
+  std::size_t step = kLine;  // bytes from a line of a panel to the next
+
+  // Asks for a cache line of each, into the second-level cache.
+  HWY_INLINE void Ask(std::size_t line) const {
+    for (int i = 0; i < count; ++i)
+      __builtin_prefetch(at + static_cast<std::size_t>(i) * panel + line * step,
+                         0, 2);
+  }
+};
+
 // Floats that are `step` apart from k to k and `panel` from panel to panel.
 struct FloatWeights {
   static constexpr int kRows = kTileRows;  // of a tile, at most
@@ -51,6 +70,10 @@ struct FloatWeights {
   FloatWeights Panel(std::size_t number) const {
     return {at + number * panel, step, panel};
   }
+  // Whether panels lie side by side, and not one after the other.
+  bool SideBySide() const { return panel < step; }
+  // Bytes from a cache line of a panel to the next.
+  std::size_t LineStep() const { return step * sizeof(float); }
   const std::byte* Bytes(std::size_t number, std::size_t k) const {
     return reinterpret_cast<const std::byte*>(at + number * panel + k * step);
   }
@@ -70,28 +93,12 @@ struct PairWeights {
   PairWeights Panel(std::size_t number) const {
     return {at + number * panel, panel};
   }
+  static constexpr bool SideBySide() { return false; }
+  static constexpr std::size_t LineStep() { return Wanted::kLine; }
   const std::byte* Bytes(std::size_t number, std::size_t k) const {
     return reinterpret_cast<const std::byte*>(From(k).at + number * panel);
   }
   PairWeights From(std::size_t k) const { return {at + k / 2 * kLane, panel}; }
-};
-
-// Panels wanted next. While several tiles of rows share a stretch of weights,
-// nothing reads memory unless it is asked for; a tile that is alone reads all
-// the time and is better left alone.
-struct Wanted {
-  static constexpr std::size_t kLine = 64;  // bytes of a cache line
-
-  const std::byte* at = nullptr;
-  std::size_t panel = 0;  // bytes from one to the next
-  int count = 0;
-
-  // Asks for a cache line of each, into the second-level cache.
-  HWY_INLINE void Ask(std::size_t line) const {
-    for (int i = 0; i < count; ++i)
-      __builtin_prefetch(
-          at + static_cast<std::size_t>(i) * panel + line * kLine, 0, 2);
-  }
 };
 
 struct TileArgs {
@@ -104,6 +111,9 @@ struct TileArgs {
   // Of RunTiles: whether the weights of as many panels follow in memory and
   // are wanted next.
   bool follows = false;
+  // Of RunTiles: rows of one tile take one panel at a time, since one stream of
+  // memory is read faster than several.
+  bool one_stream = false;
   Wanted wanted = {};  // of RunTile: what to ask for meanwhile
 };
 
@@ -261,39 +271,49 @@ HWY_INLINE void RunTiles(const Weights& w, int rows, int panels,
                          const TileArgs& args) {
   constexpr std::size_t kStretch = 128;
   const Pieces row_tiles(rows, Weights::kRows);
-  const Pieces groups(panels, PanelsFor(row_tiles.largest()));
+  const bool alone = row_tiles.count == 1;
+  const Pieces groups(
+      panels, alone && args.one_stream ? 1 : PanelsFor(row_tiles.largest()));
+  const bool whole = alone && (groups.count == 1 || !w.SideBySide());
   const std::size_t stretch =
-      row_tiles.count == 1 ? std::max<std::size_t>(args.count, 1) : kStretch;
-  for (int g = 0; g < groups.count; ++g) {
-    const int panel = groups.first(g);
-    const int end_panel = groups.first(g + 1);
+      whole ? std::max<std::size_t>(args.count, 1) : kStretch;
+  const std::size_t stretches = (args.count + stretch - 1) / stretch;
+  const auto count = static_cast<std::size_t>(groups.count);
+  // Group by group, or all groups of a stretch where memory has it together.
+  const auto group_of = [&](std::size_t turn) {
+    return static_cast<int>(w.SideBySide() ? turn % count : turn / stretches);
+  };
+  const auto k_of = [&](std::size_t turn) {
+    return (w.SideBySide() ? turn / count : turn % stretches) * stretch;
+  };
+  // The same panels further on, or the next panels.
+  const std::size_t next = w.SideBySide() ? count : 1;
+  for (std::size_t turn = 0; turn < count * stretches; ++turn) {
+    const int panel = groups.first(group_of(turn));
+    const int end_panel = groups.first(group_of(turn) + 1);
+    const std::size_t k = k_of(turn);
     const Weights group = w.Panel(static_cast<std::size_t>(panel));
-    for (std::size_t k = 0; k < args.count; k += stretch) {
-      // What is wanted next: these panels further on, or those after them.
-      const bool further = k + stretch < args.count;
-      const std::size_t next_k = further ? k + stretch : 0;
-      const int next_panel = further ? panel : end_panel;
-      const bool ahead = row_tiles.count > 1 &&
-                         (further || g + 1 < groups.count || args.follows);
-      for (int t = 0; t < row_tiles.count; ++t) {
-        const auto row = static_cast<std::size_t>(row_tiles.first(t));
-        TileArgs tile = args;
-        tile.x += row * args.x_stride + k;
-        tile.count = std::min(stretch, args.count - k);
-        tile.sums +=
-            row * args.sums_stride + static_cast<std::size_t>(panel) * kLane;
-        tile.resume = args.resume || k > 0;
-        if (ahead) {  // every tile asks for some of the panels
-          const int first = (end_panel - panel) * t / row_tiles.count;
-          const int end = (end_panel - panel) * (t + 1) / row_tiles.count;
-          tile.wanted = {
-              w.Bytes(static_cast<std::size_t>(next_panel + first), next_k),
-              static_cast<std::size_t>(w.Bytes(1, 0) - w.Bytes(0, 0)),
-              end - first};
-        }
-        RunTile(group.From(k), row_tiles.first(t + 1) - row_tiles.first(t),
-                end_panel - panel, tile);
+    const bool ahead =
+        !whole && (turn + next < count * stretches || args.follows);
+    for (int t = 0; t < row_tiles.count; ++t) {
+      const auto row = static_cast<std::size_t>(row_tiles.first(t));
+      TileArgs tile = args;
+      tile.x += row * args.x_stride + k;
+      tile.count = std::min(stretch, args.count - k);
+      tile.sums +=
+          row * args.sums_stride + static_cast<std::size_t>(panel) * kLane;
+      tile.resume = args.resume || k > 0;
+      if (ahead) {  // every tile asks for some of the panels
+        const int first = (end_panel - panel) * t / row_tiles.count;
+        const int end = (end_panel - panel) * (t + 1) / row_tiles.count;
+        const int next_panel = groups.first(group_of(turn + next));
+        tile.wanted = {w.Bytes(static_cast<std::size_t>(next_panel + first),
+                               k_of(turn + next)),
+                       static_cast<std::size_t>(w.Bytes(1, 0) - w.Bytes(0, 0)),
+                       end - first, w.LineStep()};
       }
+      RunTile(group.From(k), row_tiles.first(t + 1) - row_tiles.first(t),
+              end_panel - panel, tile);
     }
   }
 }

@@ -147,18 +147,13 @@ HWY_INLINE void LoadScales(const std::uint16_t* from, Float* out) {
 
 // Adds one block to the sums of one row and panel.
 HWY_INLINE void AddBlock(const Q8Sum* ints, float x_scale, const Float* scales,
-                         float* sums) {
-  const FloatTag d;
+                         Float* sums) {
   Float whole[kParts];
   ToFloats(ints, whole);
-  const Float scale = hn::Set(d, x_scale);
+  const Float scale = hn::Set(FloatTag(), x_scale);
 #pragma GCC unroll 16
-  for (int part = 0; part < kParts; ++part) {
-    float* sum = sums + static_cast<std::size_t>(part) * kWidth;
-    hn::StoreU(
-        Fma(hn::Mul(whole[part], scale), scales[part], hn::LoadU(d, sum)), d,
-        sum);
-  }
+  for (int part = 0; part < kParts; ++part)
+    sums[part] = Fma(hn::Mul(whole[part], scale), scales[part], sums[part]);
 }
 
 // Four neighbours of a row of activations.
@@ -179,6 +174,10 @@ struct Q8TileArgs {
   std::size_t sums_stride;
 };
 
+// Where registers are many, float sums keep theirs from block to block.
+inline constexpr bool kKeepQ8Sums = HWY_TARGET == HWY_AVX3_DL;
+inline constexpr int kQ8Unroll = kKeepQ8Sums ? 8 : 1;  // steps of a block
+
 // Adds blocks [first, end) to the sums of `kRows` rows from row `first_row` on
 // and `kPanels` panels.
 template <int kRows, int kPanels>
@@ -189,7 +188,20 @@ HWY_INLINE void AddQ8Blocks(const Q8TileArgs& args, std::size_t first_row,
   const Q8Weights w = args.weights;
   const Q8Rows x = args.x.From(first_row);
   const std::size_t sums_stride = args.sums_stride;
-  float* const sums = args.sums + first_row * sums_stride;
+  float* const at_sums = args.sums + first_row * sums_stride;
+  const FloatTag d;
+  Float sums[kRows][kPanels * kParts];
+  const auto for_sums = [&](int panel, int panels, const auto& use) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
+      for (int v = panel * kParts; v < (panel + panels) * kParts; ++v)
+        use(sums[r][v], at_sums + static_cast<std::size_t>(r) * sums_stride +
+                            static_cast<std::size_t>(v) * kWidth);
+  };
+  const auto load = [&](Float& sum, float* from) { sum = hn::LoadU(d, from); };
+  const auto store = [&](Float sum, float* to) { hn::StoreU(sum, d, to); };
+  if (kKeepQ8Sums) for_sums(0, kPanels, load);
   for (std::size_t block = first; block < end; ++block) {
     Q8Sum ints[kRows][kPanels * kQ8Parts];
 #pragma GCC unroll 8
@@ -199,6 +211,7 @@ HWY_INLINE void AddQ8Blocks(const Q8TileArgs& args, std::size_t first_row,
         ints[r][v] = StartQ8(
             x.corrections[static_cast<std::size_t>(r) * x.blocks + block]);
     const std::uint8_t* at = w.at + block * kLane * kQ8Block;
+#pragma GCC unroll kQ8Unroll
     for (std::size_t step = 0; step < kQ8Block / 4; ++step) {
 #pragma GCC unroll 4
       for (int p = 0; p < kPanels; ++p)
@@ -223,18 +236,23 @@ HWY_INLINE void AddQ8Blocks(const Q8TileArgs& args, std::size_t first_row,
                                                         w.scales_offset) +
                      block * kLane,
                  scales);
+      if (!kKeepQ8Sums) for_sums(p, 1, load);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         const auto row = static_cast<std::size_t>(r);
         AddBlock(&ints[r][p * kQ8Parts], x.scales[row * x.blocks + block],
-                 scales, sums + row * sums_stride + panel * kLane);
+                 scales, &sums[r][p * kParts]);
       }
+      if (!kKeepQ8Sums) for_sums(p, 1, store);
     }
   }
+  if (kKeepQ8Sums) for_sums(0, kPanels, store);
 }
 
-// Rows that are multiplied at once, at most.
+// Rows that are multiplied at once, at most: alone, and where several tiles of
+// rows take turns.
 inline constexpr int kQ8TileRows = 4;
+inline constexpr int kQ8TurnRows = kKeepQ8Sums ? 3 : kQ8TileRows;
 
 // The most panels that `rows` rows take at once.
 constexpr int Q8PanelsFor(int rows) {
@@ -297,7 +315,7 @@ HWY_INLINE void RunQ8Rows(int panels, const Q8TileArgs& args,
 inline HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
                                     const Q8Rows& x, float* sums,
                                     std::size_t sums_stride) {
-  const Pieces tiles(rows, kQ8TileRows);
+  const Pieces tiles(rows, rows <= kQ8TileRows ? kQ8TileRows : kQ8TurnRows);
   const Pieces groups(panels, Q8PanelsFor(tiles.largest()));
   for (int g = 0; g < groups.count; ++g) {
     const auto first = static_cast<std::size_t>(groups.first(g));

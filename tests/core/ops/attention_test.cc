@@ -310,12 +310,19 @@ TEST(AttentionTwins, AgreeOnAwkwardHeads) {
 TEST(AttentionTwins, AgreeOnPrefixesOfAnyLength) {
   Fleet fleet;
   Dice dice(2);
-  for (int committed : {0,  1,  2,   14,  15,  16,  17,  31,  32,  33,  47,
-                        63, 65, 100, 127, 129, 255, 257, 300, 511, 513, 600})
+  for (int committed :
+       {0,  1,   2,   14,  15,  16,  17,  31,  32,  33,  47,   63,
+        65, 100, 127, 129, 255, 257, 300, 511, 513, 600, 1023, 1100})
     for (int window : {0, 1, 5, 16, 100, 1000}) {
-      if (committed > 300 && window != 0 && window != 100) continue;
-      const Shape shape = {
-          4, 2, 10, committed, dice.Below(20), dice.Between(1, 6), window};
+      const bool large = committed > 300;
+      if (large && window < 100 && window != 0) continue;
+      const Shape shape = {4,
+                           2,
+                           large ? dice.OneOf<int>({10, 48, 80}) : 10,
+                           committed,
+                           dice.Below(20),
+                           dice.Between(1, large ? 40 : 6),
+                           window};
       ExpectAttends(fleet, RandomTree(shape, 10, dice));
     }
 }
