@@ -40,9 +40,7 @@ constexpr int PanelsFor(int rows) {
   return std::clamp(kSums / (rows * kParts), 1, kTilePanels);
 }
 
-// Panels wanted next. While several tiles of rows share a stretch of weights,
-// nothing reads memory unless it is asked for; a tile that is alone reads all
-// the time and is better left alone.
+// Panels wanted next, which memory is asked for while these are multiplied.
 struct Wanted {
   static constexpr std::size_t kLine = 64;  // bytes of a cache line
 
@@ -61,8 +59,6 @@ struct Wanted {
 
 // Floats that are `step` apart from k to k and `panel` from panel to panel.
 struct FloatWeights {
-  static constexpr int kRows = kTileRows;  // of a tile, at most
-
   const float* at;
   std::size_t step;
   std::size_t panel;
@@ -84,9 +80,6 @@ struct FloatWeights {
 
 // Pairs of bfloat16, as HostWeight packs them. Stretches start at even k.
 struct PairWeights {
-  // The halves of a pair need a register beside those of FloatWeights.
-  static constexpr int kRows = kFewRegisters ? 5 : kTileRows;
-
   const std::uint32_t* at;
   std::size_t panel;  // words
 
@@ -137,17 +130,37 @@ struct Tile {
       for (int v = 0; v < kVectors; ++v)
         hn::StoreU(sums[r][v], d, At(args, r, v));
   }
-  // Adds the products with number k of each row.
-  HWY_INLINE void Add(const Float* weights, const TileArgs& args,
-                      std::size_t k) {
+  // Adds the products with number k of each row; `weight` reads vector v of the
+  // panels. What is fewer stays in registers.
+  template <class Weight>
+  HWY_INLINE void Add(const TileArgs& args, std::size_t k,
+                      const Weight& weight) {
     const FloatTag d;
+    const auto number = [&](int r) {
+      return hn::Set(d,
+                     args.x[static_cast<std::size_t>(r) * args.x_stride + k]);
+    };
+    if constexpr (kRows < kVectors) {
+      Float x[kRows];
 #pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
-      const Float x =
-          hn::Set(d, args.x[static_cast<std::size_t>(r) * args.x_stride + k]);
+      for (int r = 0; r < kRows; ++r) x[r] = number(r);
 #pragma GCC unroll 16
-      for (int v = 0; v < kVectors; ++v)
-        sums[r][v] = Fma(x, weights[v], sums[r][v]);
+      for (int v = 0; v < kVectors; ++v) {
+        const Float w = weight(v);
+#pragma GCC unroll 8
+        for (int r = 0; r < kRows; ++r) sums[r][v] = Fma(x[r], w, sums[r][v]);
+      }
+    } else {
+      Float w[kVectors];
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) w[v] = weight(v);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        const Float x = number(r);
+#pragma GCC unroll 16
+        for (int v = 0; v < kVectors; ++v)
+          sums[r][v] = Fma(x, w[v], sums[r][v]);
+      }
     }
   }
   static HWY_INLINE float* At(const TileArgs& args, int r, int v) {
@@ -158,6 +171,12 @@ struct Tile {
   Float sums[kRows][kVectors];
 };
 
+// Where vector `v` of some panels stands after the first, in numbers.
+HWY_INLINE std::size_t VectorAt(int v, std::size_t panel) {
+  return static_cast<std::size_t>(v / kParts) * panel +
+         static_cast<std::size_t>(v % kParts) * kWidth;
+}
+
 template <int kRows, int kPanels>
 HWY_NOINLINE void RunTile(const FloatWeights& w, const TileArgs& args) {
   const FloatTag d;
@@ -165,40 +184,18 @@ HWY_NOINLINE void RunTile(const FloatWeights& w, const TileArgs& args) {
   const float* at = w.at;
   for (std::size_t k = 0; k < args.count; ++k, at += w.step) {
     args.wanted.Ask(k);
-    Float weights[kPanels * kParts];
-#pragma GCC unroll 4
-    for (int p = 0; p < kPanels; ++p)
-#pragma GCC unroll 4
-      for (int part = 0; part < kParts; ++part)
-        weights[p * kParts + part] =
-            hn::LoadU(d, at + static_cast<std::size_t>(p) * w.panel +
-                             static_cast<std::size_t>(part) * kWidth);
-    tile.Add(weights, args, k);
+    tile.Add(args, k,
+             [&](int v) { return hn::LoadU(d, at + VectorAt(v, w.panel)); });
   }
   tile.Save(args);
 }
 
-// The even or the odd numbers of the pairs at `at`.
-template <bool kOdd, int kPanels>
-HWY_INLINE void LoadHalves(const std::uint32_t* at, std::size_t panel,
-                           Float* weights) {
-  const FloatTag d;
-  const WordTag dw;
-#pragma GCC unroll 4
-  for (int p = 0; p < kPanels; ++p)
-#pragma GCC unroll 4
-    for (int part = 0; part < kParts; ++part) {
-      const auto pair =
-          hn::LoadU(dw, at + static_cast<std::size_t>(p) * panel +
-                            static_cast<std::size_t>(part) * kWidth);
-      weights[p * kParts + part] =
-          hn::BitCast(d, kOdd ? hn::And(pair, hn::Set(dw, 0xffff0000U))
-                              : hn::ShiftLeft<16>(pair));
-    }
-}
-
 template <int kRows, int kPanels>
 HWY_NOINLINE void RunTile(const PairWeights& w, const TileArgs& args) {
+  const FloatTag d;
+  const WordTag dw;
+  // All registers are taken: none is left for a mask.
+  constexpr bool kNoRoom = kFewRegisters && kRows * kPanels * kParts == kSums;
   Tile<kRows, kPanels> tile(args);
   const std::uint32_t* at = w.at;
   // An odd last k has a pair of its own, whose second weights are zeros. They
@@ -206,14 +203,20 @@ HWY_NOINLINE void RunTile(const PairWeights& w, const TileArgs& args) {
   // anything; nothing changes but the sign of a sum of zero.
   for (std::size_t k = 0; k < args.count; k += 2, at += kLane) {
     args.wanted.Ask(k / 2);
-    Float weights[kPanels * kParts];
-    LoadHalves<false, kPanels>(at, w.panel, weights);
-    tile.Add(weights, args, k);
+    tile.Add(args, k, [&](int v) {
+      const auto pair = hn::LoadU(dw, at + VectorAt(v, w.panel));
+      return hn::BitCast(d, hn::ShiftLeft<16>(pair));
+    });
     // Read anew: pairs that are kept push sums out of sixteen registers.
     const std::uint32_t* again = at;
     if constexpr (kFewRegisters) asm("" : "+r"(again));
-    LoadHalves<true, kPanels>(again, w.panel, weights);
-    tile.Add(weights, args, std::min(k + 1, args.count - 1));
+    tile.Add(args, std::min(k + 1, args.count - 1), [&](int v) {
+      const auto pair = hn::LoadU(dw, again + VectorAt(v, w.panel));
+      if constexpr (kNoRoom)
+        return hn::BitCast(d, hn::ShiftLeft<16>(hn::ShiftRight<16>(pair)));
+      else
+        return hn::BitCast(d, hn::And(pair, hn::Set(dw, 0xffff0000U)));
+    });
   }
   tile.Save(args);
 }
@@ -270,7 +273,7 @@ template <class Weights>
 HWY_INLINE void RunTiles(const Weights& w, int rows, int panels,
                          const TileArgs& args) {
   constexpr std::size_t kStretch = 128;
-  const Pieces row_tiles(rows, Weights::kRows);
+  const Pieces row_tiles(rows, kTileRows);
   const bool alone = row_tiles.count == 1;
   const Pieces groups(
       panels, alone && args.one_stream ? 1 : PanelsFor(row_tiles.largest()));
@@ -288,13 +291,15 @@ HWY_INLINE void RunTiles(const Weights& w, int rows, int panels,
   };
   // The same panels further on, or the next panels.
   const std::size_t next = w.SideBySide() ? count : 1;
+  // While little is done with each line, the processor looks ahead itself.
+  const bool busy = !alone || (rows * kParts >= 4 && !args.one_stream);
   for (std::size_t turn = 0; turn < count * stretches; ++turn) {
     const int panel = groups.first(group_of(turn));
     const int end_panel = groups.first(group_of(turn) + 1);
     const std::size_t k = k_of(turn);
     const Weights group = w.Panel(static_cast<std::size_t>(panel));
     const bool ahead =
-        !whole && (turn + next < count * stretches || args.follows);
+        busy && (turn + next < count * stretches || args.follows);
     for (int t = 0; t < row_tiles.count; ++t) {
       const auto row = static_cast<std::size_t>(row_tiles.first(t));
       TileArgs tile = args;
