@@ -273,7 +273,10 @@ HWY_NOINLINE void RunQ8Panels(const Q8TileArgs& args, const Pieces& tiles) {
     std::memset(args.sums + static_cast<std::size_t>(r) * args.sums_stride, 0,
                 kPanels * kLane * sizeof(float));
   const std::size_t blocks = args.x.blocks;
-  if (tiles.count == 1) return AddQ8Blocks<kRows, kPanels>(args, 0, 0, blocks);
+  // Alone and with little to do for each line: the processor looks ahead
+  // itself.
+  if (tiles.count == 1 && (kRows == 1 || kKeepQ8Sums))
+    return AddQ8Blocks<kRows, kPanels>(args, 0, 0, blocks);
   const auto count = static_cast<std::size_t>(tiles.count);
   const std::size_t turn = std::max<std::size_t>(4, count);
   const std::size_t lines = turn * kLane * kQ8Block / Wanted::kLine;
