@@ -15,11 +15,8 @@
 #include "core/ops/attention.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,6 +32,7 @@
 #define HWY_TARGET_INCLUDE "core/ops/cpu/attention.cc"
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which Highway wants.
+#include "core/ops/cpu/attention_rows-inl.h"
 #include "core/ops/cpu/attention_tiles-inl.h"
 #include "core/ops/cpu/scores-inl.h"
 #include "core/ops/cpu/simd-inl.h"
@@ -42,79 +40,9 @@
 #include "core/ops/cpu/tiles-inl.h"
 #include "hwy/highway.h"
 
-#ifndef BANYAN_ATTENTION_CPU_ONCE_
-#define BANYAN_ATTENTION_CPU_ONCE_
-namespace banyan {
-namespace {
-
-// The rows of one task and what they share.
-struct AttentionTask {
-  const AttentionArgs* args;
-  HeadRows part;
-  TileMaker tiles;
-};
-
-}  // namespace
-}  // namespace banyan
-#endif  // BANYAN_ATTENTION_CPU_ONCE_
-
 HWY_BEFORE_NAMESPACE();
 namespace banyan::HWY_NAMESPACE {
 namespace {
-
-// The pending tokens that row `row` sees, in their order.
-void ReadSeen(const AttentionArgs& args, int row, std::vector<int>& seen) {
-  seen.clear();
-  const auto words = static_cast<std::size_t>(args.visible_words);
-  const std::int32_t* bits =
-      host::Data(args.visible) + static_cast<std::size_t>(row) * words;
-  for (std::size_t word = 0; word < words; ++word) {
-    auto rest = static_cast<std::uint32_t>(bits[word]);
-    for (; rest != 0; rest &= rest - 1)
-      seen.push_back(static_cast<int>(word * 32) + std::countr_zero(rest));
-  }
-}
-
-// Where a task keeps what it computes, one row per query row and head.
-struct Scratch {
-  explicit Scratch(const AttentionTask& task)
-      : group(task.args->heads / task.args->pending->kv_heads),
-        rows(task.part.count * group),
-        tokens(task.args->first_pending + task.part.first + task.part.count),
-        before(task.args->pending_slot % kLane),
-        size(static_cast<std::size_t>(task.args->pending->head_dim)),
-        panels_at(static_cast<std::size_t>(PadToLane(task.args->committed))),
-        pending_at(panels_at + static_cast<std::size_t>(before)),
-        scores_stride(panels_at +
-                      static_cast<std::size_t>(PadToLane(before + tokens))),
-        out_stride(
-            static_cast<std::size_t>(PadToLane(task.args->pending->head_dim))) {
-    // Tile registers read and write whole sixteens of rows.
-    const auto all = static_cast<std::size_t>(
-        task.tiles == TileMaker::kNone ? rows : PadToLane(rows));
-    memory = std::make_unique_for_overwrite<float[]>(
-        all * (size + scores_stride + out_stride));
-    queries = memory.get();
-    scores = queries + all * size;
-    out = scores + all * scores_stride;
-  }
-
-  int group;  // query heads to a key head
-  int rows;
-  int tokens;  // pending ones, up to the last row's own
-  int before;  // slots before the first pending one in its panel
-  std::size_t size;
-  // A row of scores: the panels of the prefix, then those of the pending
-  // tokens, whose first stands at pending_at.
-  std::size_t panels_at;
-  std::size_t pending_at;
-  std::size_t scores_stride;
-  std::size_t out_stride;
-  std::unique_ptr<float[]> memory;
-  float* queries;
-  float* scores;
-  float* out;
-};
 
 // Adds p times the values of `slots` slots of a cache, from slot `first` on.
 void MultiplyValues(const KvCache& cache, int head, int first, int slots,
@@ -127,97 +55,8 @@ void MultiplyValues(const KvCache& cache, int head, int first, int slots,
             s.out_stride, resume, follows});
 }
 
-// Turns the scores of a task's rows into p, 0 where a row does not see: those
-// of the prefix piece by piece, once all of them were seen.
-class RowWeights {
- public:
-  RowWeights(const AttentionTask& task, const Scratch& s)
-      : s_(s), committed_(static_cast<std::size_t>(task.args->committed)) {
-    const auto most = static_cast<std::size_t>(task.args->window);
-    std::vector<int> seen;
-    for (int i = 0; i < task.part.count; ++i) {
-      ReadSeen(*task.args, task.part.first + i, seen);
-      // The first position inside the window is `begin`.
-      const std::size_t end = committed_ + seen.size();
-      const std::size_t begin = most == 0 || end <= most ? 0 : end - most;
-      Row row = {.from = std::min(begin, committed_)};
-      row.first_kept = kept_.size();
-      row.position = std::max(begin, committed_);
-      kept_.insert(kept_.end(),
-                   seen.begin() + static_cast<std::ptrdiff_t>(begin - row.from),
-                   seen.end());
-      row.end_kept = kept_.size();
-      rows_.insert(rows_.end(), static_cast<std::size_t>(s.group), row);
-    }
-  }
-
-  // Sees the scores of slots [first, end) of the prefix.
-  void See(std::size_t first, std::size_t end) {
-    for (Row& row : rows_) {
-      const std::size_t from = std::clamp(row.from, first, end);
-      row.largest = Largest(ScoresOf(row) + from, end - from, row.largest);
-    }
-  }
-  // Turns the scores of the pending tokens into p, after the prefix was seen.
-  void WeighPending() {
-    std::vector<float> p;
-    for (Row& row : rows_) {
-      float* const pending = ScoresOf(row) + s_.pending_at;
-      p.clear();
-      for (std::size_t j = row.first_kept; j < row.end_kept; ++j)
-        p.push_back(pending[kept_[j]]);
-      row.largest = Largest(p.data(), p.size(), row.largest);
-      WeighRow(p.data(), p.size(), hn::Set(FloatTag(), row.largest));
-      std::fill_n(pending, s_.tokens, 0.0F);
-      for (std::size_t j = 0; j < p.size(); ++j)
-        pending[kept_[row.first_kept + j]] = p[j];
-    }
-  }
-  // Turns the scores of slots [first, end) of the prefix into p, in order, with
-  // zeros up to a whole sixteen, where `first` begins one.
-  void Weigh(std::size_t first, std::size_t end) {
-    for (Row& row : rows_) {
-      float* const p = ScoresOf(row);
-      const std::size_t from = std::clamp(row.from, first, end);
-      std::fill(p + first, p + from, 0.0F);
-      WeighRow(p + from, end - from, hn::Set(FloatTag(), row.largest));
-      std::fill(p + end, p + PadToLane(static_cast<int>(end)), 0.0F);
-      SumLanes(p + first, end - first, row.lanes);
-    }
-  }
-  // The sum of a row's p, at the end.
-  float Total(std::size_t number) {
-    Row& row = rows_[number];
-    const float* const pending = ScoresOf(row) + s_.pending_at;
-    for (std::size_t j = row.first_kept; j < row.end_kept; ++j)
-      row.lanes[(row.position + j - row.first_kept) % kLane] +=
-          pending[kept_[j]];
-    return AddLanes(row.lanes);
-  }
-
- private:
-  struct Row {
-    std::size_t from;        // slots of the prefix before the window
-    std::size_t position;    // of the first pending token that is seen
-    std::size_t first_kept;  // the pending tokens that are seen, in kept_
-    std::size_t end_kept;
-    float largest = -std::numeric_limits<float>::infinity();
-    alignas(64) float lanes[kLane] = {};  // sums of p
-  };
-
-  float* ScoresOf(const Row& row) const {
-    return s_.scores +
-           static_cast<std::size_t>(&row - rows_.data()) * s_.scores_stride;
-  }
-
-  const Scratch& s_;
-  const std::size_t committed_;
-  std::vector<Row> rows_;
-  std::vector<int> kept_;
-};
-
-// In lanes: pieces of the prefix that stay in a second-level cache with the
-// scores of all rows.
+// Computes the sums in lanes, by pieces of the prefix that stay in a
+// second-level cache with the scores of all rows.
 void RunInLanes(const AttentionTask& task, const Scratch& s,
                 RowWeights& weights) {
   constexpr int kPiece = 512;
@@ -421,10 +260,10 @@ void RunInTiles(const AttentionTask& task, const Scratch& s,
 }
 #endif  // HWY_ARCH_X86_64
 
-void Attend(const AttentionTask& task) {
+void Attend(const AttentionTask& task, TaskMemory& memory) {
   const FloatTag d;
   const AttentionArgs& args = *task.args;
-  const Scratch s(task);
+  const Scratch s(task, memory);
   const std::size_t width = static_cast<std::size_t>(s.group) * s.size;
   const std::size_t first = static_cast<std::size_t>(task.part.kv_head) * width;
   ReadQueries(args.queries, task.part, width, s.queries);
@@ -486,8 +325,10 @@ absl::Status CpuBackend::Attention(absl::Span<const AttentionArgs> sequences) {
     work += 2.0 * rows * slots * args.heads * cache.head_dim;
   }
   Split(static_cast<int>(tasks.size()), work, [&](int first, int end) {
-    for (int i = first; i < end; ++i)
-      HWY_DISPATCH_TABLE(Attend)[kernel_](tasks[static_cast<std::size_t>(i)]);
+    // Memory of this size that is given back is made anew page by page.
+    thread_local TaskMemory memory;
+    for (int i = first; i < end; ++i) HWY_DISPATCH_TABLE(Attend)
+    [kernel_](tasks[static_cast<std::size_t>(i)], memory);
   });
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #define BANYAN_CORE_OPS_CPU_HEAD_ROWS_H_
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 namespace banyan {
@@ -14,32 +15,37 @@ struct HeadRows {
   int count;
 };
 
-// Query rows that share a read of the keys, at most; and, in tile registers,
-// what keys become there. With fewer keys are read more often; the scores of
-// more leave the second-level cache.
+// Query rows that share one read of the keys, at most: the scores of more do
+// not stay in a second-level cache. In tile registers they share the splitting
+// of keys too.
 inline constexpr int kQueryRows = 48;
 inline constexpr int kRegisterQueryRows = 96;
+// Parts that are made for evenness only have as many on average, or more.
+inline constexpr int kLeastQueryRows = 12;
 
-// All rows of all heads, at most `together` query rows at once. Where parts are
-// few there are as many as `threads` share evenly, of at least kLeastRows query
-// rows. Heads vary slowest: a thread stays with the heads it has in its cache.
+// All rows of all heads, at most `together` query rows in a part. If parts are
+// few and smaller ones can be shared evenly among `threads`, there are as many.
+// Heads vary slowest: a thread stays with the heads in its cache.
 inline std::vector<HeadRows> RowsByHead(int rows, int heads, int kv_heads,
                                         int threads,
                                         int together = kQueryRows) {
   constexpr int kFew = 8;  // parts a thread
-  constexpr int kLeastRows = 12;
   const int group = heads / kv_heads;
   const int most = std::max(1, together / group);
-  int count = (rows + most - 1) / most;
-  while (kv_heads * count < kFew * threads && kv_heads * count % threads != 0 &&
-         rows * group >= kLeastRows * (count + 1))
+  const int least = (rows + most - 1) / most;
+  int count = least;
+  while (count < rows && kv_heads * count < kFew * threads &&
+         kv_heads * count % threads != 0 &&
+         rows * group >= kLeastQueryRows * (count + 1))
     ++count;
+  if (kv_heads * count % threads != 0) count = least;
+  const auto first = [&](int i) {
+    return static_cast<int>(std::int64_t{rows} * i / count);
+  };
   std::vector<HeadRows> parts;
   for (int head = 0; head < kv_heads; ++head)
-    for (int i = 0; i < count; ++i) {
-      const int first = rows * i / count;
-      parts.push_back({head, first, rows * (i + 1) / count - first});
-    }
+    for (int i = 0; i < count; ++i)
+      parts.push_back({head, first(i), first(i + 1) - first(i)});
   return parts;
 }
 

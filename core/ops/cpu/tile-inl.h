@@ -40,7 +40,7 @@ constexpr int PanelsFor(int rows) {
   return std::clamp(kSums / (rows * kParts), 1, kTilePanels);
 }
 
-// Panels wanted next, which memory is asked for while these are multiplied.
+// Panels to prefetch while others are multiplied.
 struct Wanted {
   static constexpr std::size_t kLine = 64;  // bytes of a cache line
 
@@ -101,8 +101,9 @@ struct TileArgs {
   float* sums;        // row r, panel p: sums + r * sums_stride + p * 16
   std::size_t sums_stride;
   bool resume;  // go on from what is in sums, else from 0
-  // Of RunTiles: whether the weights of as many panels follow in memory and
-  // are wanted next.
+  // Of RunTiles: whether to prefetch the weights of as many panels, which
+  // follow in memory; of panels side by side those of further k, which follow
+  // whole stretches of k.
   bool follows = false;
   // Of RunTiles: rows of one tile take one panel at a time, since one stream of
   // memory is read faster than several.
@@ -131,7 +132,7 @@ struct Tile {
         hn::StoreU(sums[r][v], d, At(args, r, v));
   }
   // Adds the products with number k of each row; `weight` reads vector v of the
-  // panels. What is fewer stays in registers.
+  // panels. Keeps the fewer of numbers and weights in registers.
   template <class Weight>
   HWY_INLINE void Add(const TileArgs& args, std::size_t k,
                       const Weight& weight) {
@@ -282,7 +283,7 @@ HWY_INLINE void RunTiles(const Weights& w, int rows, int panels,
       whole ? std::max<std::size_t>(args.count, 1) : kStretch;
   const std::size_t stretches = (args.count + stretch - 1) / stretch;
   const auto count = static_cast<std::size_t>(groups.count);
-  // Group by group, or all groups of a stretch where memory has it together.
+  // Group by group; panels that lie side by side stretch by stretch.
   const auto group_of = [&](std::size_t turn) {
     return static_cast<int>(w.SideBySide() ? turn % count : turn / stretches);
   };
@@ -291,8 +292,9 @@ HWY_INLINE void RunTiles(const Weights& w, int rows, int panels,
   };
   // The same panels further on, or the next panels.
   const std::size_t next = w.SideBySide() ? count : 1;
-  // While little is done with each line, the processor looks ahead itself.
-  const bool busy = !alone || (rows * kParts >= 4 && !args.one_stream);
+  // One tile of rows outpaces memory with long vectors; the processor's own
+  // prefetching is enough then.
+  const bool busy = !alone || (kParts > 1 && rows > 1 && !args.one_stream);
   for (std::size_t turn = 0; turn < count * stretches; ++turn) {
     const int panel = groups.first(group_of(turn));
     const int end_panel = groups.first(group_of(turn) + 1);

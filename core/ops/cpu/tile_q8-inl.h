@@ -264,8 +264,8 @@ constexpr int Q8PanelsFor(int rows) {
 }
 
 // All blocks of all rows, which `tiles` cuts into `kRows` rows or one fewer.
-// Several tiles take turns every few blocks, each asking for its share of the
-// next turn's. Turns of a few blocks keep the memory busier than long ones.
+// Tiles take turns every few blocks; each prefetches its share of the next
+// turn's. Turns of a few blocks keep the memory busier than long ones.
 template <int kRows, int kPanels>
 HWY_NOINLINE void RunQ8Panels(const Q8TileArgs& args, const Pieces& tiles) {
   const Q8Weights& w = args.weights;
@@ -273,8 +273,7 @@ HWY_NOINLINE void RunQ8Panels(const Q8TileArgs& args, const Pieces& tiles) {
     std::memset(args.sums + static_cast<std::size_t>(r) * args.sums_stride, 0,
                 kPanels * kLane * sizeof(float));
   const std::size_t blocks = args.x.blocks;
-  // Alone and with little to do for each line: the processor looks ahead
-  // itself.
+  // The processor's own prefetching is enough for few operations a line.
   if (tiles.count == 1 && (kRows == 1 || kKeepQ8Sums))
     return AddQ8Blocks<kRows, kPanels>(args, 0, 0, blocks);
   const auto count = static_cast<std::size_t>(tiles.count);
