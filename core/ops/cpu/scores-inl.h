@@ -46,6 +46,7 @@ inline void ReadQueries(const Tensor& queries, const HeadRows& part,
 // where a panel begins, and with what follows in the last panel.
 inline void MultiplyKeys(const KvCache& cache, int head, int first, int slots,
                          const Scores& s) {
+  constexpr int kMany = 512;  // memory keeps up with fewer
   const host::KvView view(cache);
   RunTiles(FloatWeights{view.Key(head, first), kLane, s.size * kLane}, s.rows,
            PadToLane(slots) / kLane,
@@ -55,7 +56,7 @@ inline void MultiplyKeys(const KvCache& cache, int head, int first, int slots,
             .sums = s.scores,
             .sums_stride = s.stride,
             .resume = false,
-            .one_stream = true});
+            .one_stream = slots >= kMany});
 }
 
 // exp(x - shift), but NaN where x is not finite, which Exp loses: of -infinity,

@@ -174,7 +174,8 @@ struct Q8TileArgs {
   std::size_t sums_stride;
 };
 
-// Where registers are many, float sums keep theirs from block to block.
+// Where registers are many, the float sums of three rows, which take turns,
+// stay in registers from block to block.
 inline constexpr bool kKeepQ8Sums = HWY_TARGET == HWY_AVX3_DL;
 inline constexpr int kQ8Unroll = kKeepQ8Sums ? 8 : 1;  // steps of a block
 
@@ -201,7 +202,8 @@ HWY_INLINE void AddQ8Blocks(const Q8TileArgs& args, std::size_t first_row,
   };
   const auto load = [&](Float& sum, float* from) { sum = hn::LoadU(d, from); };
   const auto store = [&](Float sum, float* to) { hn::StoreU(sum, d, to); };
-  if (kKeepQ8Sums) for_sums(0, kPanels, load);
+  constexpr bool kKeep = kKeepQ8Sums && kRows == 3;
+  if (kKeep) for_sums(0, kPanels, load);
   for (std::size_t block = first; block < end; ++block) {
     Q8Sum ints[kRows][kPanels * kQ8Parts];
 #pragma GCC unroll 8
@@ -236,17 +238,17 @@ HWY_INLINE void AddQ8Blocks(const Q8TileArgs& args, std::size_t first_row,
                                                         w.scales_offset) +
                      block * kLane,
                  scales);
-      if (!kKeepQ8Sums) for_sums(p, 1, load);
+      if (!kKeep) for_sums(p, 1, load);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         const auto row = static_cast<std::size_t>(r);
         AddBlock(&ints[r][p * kQ8Parts], x.scales[row * x.blocks + block],
                  scales, &sums[r][p * kParts]);
       }
-      if (!kKeepQ8Sums) for_sums(p, 1, store);
+      if (!kKeep) for_sums(p, 1, store);
     }
   }
-  if (kKeepQ8Sums) for_sums(0, kPanels, store);
+  if (kKeep) for_sums(0, kPanels, store);
 }
 
 // Rows that are multiplied at once, at most: alone, and where several tiles of
