@@ -20,6 +20,7 @@
 #include "core/base/counted.h"
 #include "core/base/status_macros.h"
 #include "core/device/buffer.h"
+#include "core/ops/cpu/pieces.h"
 #include "core/ops/cpu/tiles.h"
 #include "core/ops/host/host.h"
 #include "core/ops/host/host_weight.h"
@@ -146,12 +147,9 @@ void CpuBackend::Split(int size, double work,
   const int rounds = static_cast<int>(
       std::clamp(work / kPieceWork / threads(), 1.0, double{kMostRounds}));
   const int pieces = std::min(size, rounds * threads());
-  pool_.Run(pieces, [&](int piece) {
-    const auto at = [&](int i) {
-      return static_cast<int>(std::int64_t{size} * i / pieces);
-    };
-    task(at(piece), at(piece + 1));
-  });
+  const Pieces cut = {size, pieces};
+  pool_.Run(pieces,
+            [&](int piece) { task(cut.first(piece), cut.first(piece + 1)); });
 }
 
 absl::StatusOr<std::unique_ptr<Buffer>> CpuBackend::Allocate(

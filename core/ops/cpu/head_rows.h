@@ -3,8 +3,9 @@
 #define BANYAN_CORE_OPS_CPU_HEAD_ROWS_H_
 
 #include <algorithm>
-#include <cstdint>
 #include <vector>
+
+#include "core/ops/cpu/pieces.h"
 
 namespace banyan {
 
@@ -31,21 +32,19 @@ inline std::vector<HeadRows> RowsByHead(int rows, int heads, int kv_heads,
                                         int together = kQueryRows) {
   constexpr int kFew = 8;  // parts a thread
   const int group = heads / kv_heads;
-  const int most = std::max(1, together / group);
-  const int least = (rows + most - 1) / most;
+  const int least = Pieces::OfAtMost(std::max(1, together / group), rows).count;
   int count = least;
   while (count < rows && kv_heads * count < kFew * threads &&
          kv_heads * count % threads != 0 &&
          rows * group >= kLeastQueryRows * (count + 1))
     ++count;
   if (kv_heads * count % threads != 0) count = least;
-  const auto first = [&](int i) {
-    return static_cast<int>(std::int64_t{rows} * i / count);
-  };
+  const Pieces pieces = {rows, count};
   std::vector<HeadRows> parts;
   for (int head = 0; head < kv_heads; ++head)
     for (int i = 0; i < count; ++i)
-      parts.push_back({head, first(i), first(i + 1) - first(i)});
+      parts.push_back(
+          {head, pieces.first(i), pieces.first(i + 1) - pieces.first(i)});
   return parts;
 }
 

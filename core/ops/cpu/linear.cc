@@ -23,6 +23,7 @@
 #include "core/base/status_macros.h"
 #include "core/device/host_buffer.h"
 #include "core/ops/cpu/cpu_backend.h"
+#include "core/ops/cpu/pieces.h"
 #include "core/ops/cpu/tiles.h"
 #include "core/ops/host/host.h"
 #include "core/ops/host/host_weight.h"
@@ -240,10 +241,11 @@ void RunPanels(const Job& job, int first_panel, int panels, int first_row,
 // Panels [first, end) for all rows.
 void MultiplyPanels(const Job& job, int first, int end) {
   alignas(64) float sums[kRegisterRowBlock * kSumsStride];
-  const Pieces groups(end - first, kTilePanels);
+  const Pieces groups = Pieces::OfAtMost(kTilePanels, end - first);
   // Tile registers take whole sixteens of rows.
   const bool registers = job.tiles != TileMaker::kNone;
-  const Pieces blocks(job.rows, registers ? kRegisterRowBlock : kRowBlock);
+  const Pieces blocks =
+      Pieces::OfAtMost(registers ? kRegisterRowBlock : kRowBlock, job.rows);
   const auto block_begin = [&](int b) {
     return registers ? std::min(b * kRegisterRowBlock, job.rows)
                      : blocks.first(b);

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/ops/cpu/pieces.h"
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/tensor.h"
 #include "hwy/highway.h"
@@ -254,19 +255,6 @@ HWY_INLINE void RunTile(const Weights& w, int rows, int panels,
   }
 }
 
-// `size` cut into pieces of at most `most`, as equal as can be: piece `i` is
-// [first(i), first(i + 1)).
-struct Pieces {
-  Pieces(int total, int most) : size(total), count((total + most - 1) / most) {}
-  int first(int i) const {
-    return static_cast<int>(std::int64_t{size} * i / count);
-  }
-  int largest() const { return (size + count - 1) / count; }
-
-  int size;
-  int count;
-};
-
 // All `rows` by `panels`, the sums of row r and panel p at
 // sums + r * sums_stride + p * 16: k in stretches short enough that the
 // panels' part stays in the first-level cache from one tile to the next.
@@ -274,10 +262,10 @@ template <class Weights>
 HWY_INLINE void RunTiles(const Weights& w, int rows, int panels,
                          const TileArgs& args) {
   constexpr std::size_t kStretch = 128;
-  const Pieces row_tiles(rows, kTileRows);
+  const Pieces row_tiles = Pieces::OfAtMost(kTileRows, rows);
   const bool alone = row_tiles.count == 1;
-  const Pieces groups(
-      panels, alone && args.one_stream ? 1 : PanelsFor(row_tiles.largest()));
+  const Pieces groups = Pieces::OfAtMost(
+      alone && args.one_stream ? 1 : PanelsFor(row_tiles.largest()), panels);
   const bool whole = alone && (groups.count == 1 || !w.SideBySide());
   const std::size_t stretch =
       whole ? std::max<std::size_t>(args.count, 1) : kStretch;

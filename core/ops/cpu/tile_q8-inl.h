@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/ops/cpu/pieces.h"
 #include "core/ops/cpu/simd-inl.h"
 #include "core/ops/cpu/tile-inl.h"
 #include "core/ops/tensor.h"
@@ -319,8 +320,9 @@ HWY_INLINE void RunQ8Rows(int panels, const Q8TileArgs& args,
 inline HWY_NOINLINE void RunQ8Tiles(const Q8Weights& w, int rows, int panels,
                                     const Q8Rows& x, float* sums,
                                     std::size_t sums_stride) {
-  const Pieces tiles(rows, rows <= kQ8TileRows ? kQ8TileRows : kQ8TurnRows);
-  const Pieces groups(panels, Q8PanelsFor(tiles.largest()));
+  const Pieces tiles =
+      Pieces::OfAtMost(rows <= kQ8TileRows ? kQ8TileRows : kQ8TurnRows, rows);
+  const Pieces groups = Pieces::OfAtMost(Q8PanelsFor(tiles.largest()), panels);
   for (int g = 0; g < groups.count; ++g) {
     const auto first = static_cast<std::size_t>(groups.first(g));
     const int count = groups.first(g + 1) - groups.first(g);
