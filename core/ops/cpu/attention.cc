@@ -55,8 +55,8 @@ void MultiplyValues(const KvCache& cache, int head, int first, int slots,
             s.out_stride, resume, follows});
 }
 
-// Computes the sums in lanes, by pieces of the prefix that stay in a
-// second-level cache with the scores of all rows.
+// Computes the sums in lanes, in pieces of the prefix that fit a second-level
+// cache with the scores of all rows.
 void RunInLanes(const AttentionTask& task, const Scratch& s,
                 RowWeights& weights) {
   constexpr int kPiece = 512;
@@ -325,7 +325,7 @@ absl::Status CpuBackend::Attention(absl::Span<const AttentionArgs> sequences) {
     work += 2.0 * rows * slots * args.heads * cache.head_dim;
   }
   Split(static_cast<int>(tasks.size()), work, [&](int first, int end) {
-    // Memory of this size that is given back is made anew page by page.
+    // Kept: the system maps freed memory of this size anew, page by page.
     thread_local TaskMemory memory;
     for (int i = first; i < end; ++i) HWY_DISPATCH_TABLE(Attend)
     [kernel_](tasks[static_cast<std::size_t>(i)], memory);

@@ -106,7 +106,7 @@ struct Scratch {
   int before;  // slots before the first pending one in its panel
   std::size_t size;
   // A row of scores: the panels of the prefix, then those of the pending
-  // tokens, whose first stands at pending_at.
+  // tokens, whose first is at pending_at.
   std::size_t panels_at;
   std::size_t pending_at;
   std::size_t scores_stride;
@@ -116,8 +116,8 @@ struct Scratch {
   float* out;
 };
 
-// Turns the scores of a task's rows into p, 0 where a row does not see. The
-// prefix goes piece by piece, all of it through See before Weigh.
+// Turns the scores of a task's rows into p, 0 for slots a row does not see.
+// Call See for the whole prefix first, in pieces of any size.
 class RowWeights {
  public:
   RowWeights(const AttentionTask& task, const Scratch& s)
@@ -156,7 +156,7 @@ class RowWeights {
       float* const pending = ScoresOf(row) + s_.pending_at;
       const std::size_t count = row.end_kept - row.first_kept;
       const int* const kept = kept_.data() + row.first_kept;
-      // Of a prompt a row sees a run of tokens.
+      // In a prompt the tokens that a row sees are contiguous.
       if (count > 0 &&
           kept[count - 1] - kept[0] + 1 == static_cast<int>(count)) {
         float* const run = pending + kept[0];
@@ -175,7 +175,8 @@ class RowWeights {
     }
   }
   // Turns the scores of slots [first, end) of the prefix into p, followed by
-  // zeros up to a whole sixteen. Requires pieces in order that begin with one.
+  // zeros up to a whole sixteen. Pieces must come in order and start at a
+  // multiple of sixteen.
   void Weigh(std::size_t first, std::size_t end) {
     for (Row& row : rows_) {
       float* const p = ScoresOf(row);

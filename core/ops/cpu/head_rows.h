@@ -21,11 +21,11 @@ struct HeadRows {
 // of keys too.
 inline constexpr int kQueryRows = 48;
 inline constexpr int kRegisterQueryRows = 96;
-// Parts that are made for evenness only have as many on average, or more.
+// Parts cut smaller for balance have at least this many rows on average.
 inline constexpr int kLeastQueryRows = 12;
 
-// All rows of all heads, at most `together` query rows in a part. If parts are
-// few and smaller ones can be shared evenly among `threads`, there are as many.
+// All rows of all heads, at most `together` query rows in a part. If few parts
+// do not divide evenly among `threads`, makes more and smaller ones.
 // Heads vary slowest: a thread stays with the heads in its cache.
 inline std::vector<HeadRows> RowsByHead(int rows, int heads, int kv_heads,
                                         int threads,

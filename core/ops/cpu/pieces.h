@@ -8,7 +8,7 @@ namespace banyan {
 
 // Piece `i` is [first(i), first(i + 1)).
 struct Pieces {
-  // Into as few as can be, of at most `most` each.
+  // Returns the fewest pieces of at most `most` each.
   static Pieces OfAtMost(int most, int size) {
     return {size, (size + most - 1) / most};
   }

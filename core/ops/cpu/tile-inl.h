@@ -50,7 +50,7 @@ struct Wanted {
   int count = 0;
   std::size_t step = kLine;  // bytes from a line of a panel to the next
 
-  // Asks for a cache line of each, into the second-level cache.
+  // Prefetches a cache line of each panel into the second-level cache.
   HWY_INLINE void Ask(std::size_t line) const {
     for (int i = 0; i < count; ++i)
       __builtin_prefetch(at + static_cast<std::size_t>(i) * panel + line * step,
@@ -102,9 +102,8 @@ struct TileArgs {
   float* sums;        // row r, panel p: sums + r * sums_stride + p * 16
   std::size_t sums_stride;
   bool resume;  // go on from what is in sums, else from 0
-  // Of RunTiles: whether to prefetch the weights of as many panels, which
-  // follow in memory; of panels side by side those of further k, which follow
-  // whole stretches of k.
+  // Of RunTiles: whether to prefetch as many panels that follow in memory; of
+  // panels side by side, further k, which follow whole stretches of k.
   bool follows = false;
   // Of RunTiles: rows of one tile take one panel at a time, since one stream of
   // memory is read faster than several.
@@ -133,7 +132,8 @@ struct Tile {
         hn::StoreU(sums[r][v], d, At(args, r, v));
   }
   // Adds the products with number k of each row; `weight` reads vector v of the
-  // panels. Keeps the fewer of numbers and weights in registers.
+  // panels. Holds numbers or
+  // weights in registers, whichever are fewer.
   template <class Weight>
   HWY_INLINE void Add(const TileArgs& args, std::size_t k,
                       const Weight& weight) {
@@ -196,7 +196,7 @@ template <int kRows, int kPanels>
 HWY_NOINLINE void RunTile(const PairWeights& w, const TileArgs& args) {
   const FloatTag d;
   const WordTag dw;
-  // All registers are taken: none is left for a mask.
+  // Sums fill the registers, so that no mask fits.
   constexpr bool kNoRoom = kFewRegisters && kRows * kPanels * kParts == kSums;
   Tile<kRows, kPanels> tile(args);
   const std::uint32_t* at = w.at;

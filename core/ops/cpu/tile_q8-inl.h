@@ -175,8 +175,7 @@ struct Q8TileArgs {
   std::size_t sums_stride;
 };
 
-// Where registers are many, the float sums of three rows, which take turns,
-// stay in registers from block to block.
+// With many registers, the float sums of three rows stay there between blocks.
 inline constexpr bool kKeepQ8Sums = HWY_TARGET == HWY_AVX3_DL;
 inline constexpr int kQ8Unroll = kKeepQ8Sums ? 8 : 1;  // steps of a block
 
@@ -252,8 +251,7 @@ HWY_INLINE void AddQ8Blocks(const Q8TileArgs& args, std::size_t first_row,
   if (kKeep) for_sums(0, kPanels, store);
 }
 
-// Rows that are multiplied at once, at most: alone, and where several tiles of
-// rows take turns.
+// Most rows at once: in a single tile, and where several tiles take turns.
 inline constexpr int kQ8TileRows = 4;
 inline constexpr int kQ8TurnRows = kKeepQ8Sums ? 3 : kQ8TileRows;
 
