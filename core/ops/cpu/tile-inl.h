@@ -132,8 +132,7 @@ struct Tile {
         hn::StoreU(sums[r][v], d, At(args, r, v));
   }
   // Adds the products with number k of each row; `weight` reads vector v of the
-  // panels. Holds numbers or
-  // weights in registers, whichever are fewer.
+  // panels. Holds numbers or weights in registers, whichever are fewer.
   template <class Weight>
   HWY_INLINE void Add(const TileArgs& args, std::size_t k,
                       const Weight& weight) {
@@ -261,7 +260,8 @@ HWY_INLINE void RunTile(const Weights& w, int rows, int panels,
 template <class Weights>
 HWY_INLINE void RunTiles(const Weights& w, int rows, int panels,
                          const TileArgs& args) {
-  constexpr std::size_t kStretch = 128;
+  // Fewer panels at once leave room for longer stretches.
+  constexpr std::size_t kStretch = kFewRegisters ? 256 : 128;
   const Pieces row_tiles = Pieces::OfAtMost(kTileRows, rows);
   const bool alone = row_tiles.count == 1;
   const Pieces groups = Pieces::OfAtMost(
@@ -283,6 +283,11 @@ HWY_INLINE void RunTiles(const Weights& w, int rows, int panels,
   // One tile of rows outpaces memory with long vectors; the processor's own
   // prefetching is enough then.
   const bool busy = !alone || (kParts > 1 && rows > 1 && !args.one_stream);
+  // Changed field by field: copying the whole would read it in wider pieces
+  // than it was just written in, which stalls the processor.
+  TileArgs tile = args;
+  tile.wanted.panel = static_cast<std::size_t>(w.Bytes(1, 0) - w.Bytes(0, 0));
+  tile.wanted.step = w.LineStep();
   for (std::size_t turn = 0; turn < count * stretches; ++turn) {
     const int panel = groups.first(group_of(turn));
     const int end_panel = groups.first(group_of(turn) + 1);
@@ -290,22 +295,23 @@ HWY_INLINE void RunTiles(const Weights& w, int rows, int panels,
     const Weights group = w.Panel(static_cast<std::size_t>(panel));
     const bool ahead =
         busy && (turn + next < count * stretches || args.follows);
+    const int next_panel = ahead ? groups.first(group_of(turn + next)) : 0;
+    const std::size_t next_k = ahead ? k_of(turn + next) : 0;
+    tile.count = std::min(stretch, args.count - k);
+    tile.resume = args.resume || k > 0;
     for (int t = 0; t < row_tiles.count; ++t) {
       const auto row = static_cast<std::size_t>(row_tiles.first(t));
-      TileArgs tile = args;
-      tile.x += row * args.x_stride + k;
-      tile.count = std::min(stretch, args.count - k);
-      tile.sums +=
-          row * args.sums_stride + static_cast<std::size_t>(panel) * kLane;
-      tile.resume = args.resume || k > 0;
+      tile.x = args.x + row * args.x_stride + k;
+      tile.sums = args.sums + row * args.sums_stride +
+                  static_cast<std::size_t>(panel) * kLane;
       if (ahead) {  // every tile asks for some of the panels
         const int first = (end_panel - panel) * t / row_tiles.count;
         const int end = (end_panel - panel) * (t + 1) / row_tiles.count;
-        const int next_panel = groups.first(group_of(turn + next));
-        tile.wanted = {w.Bytes(static_cast<std::size_t>(next_panel + first),
-                               k_of(turn + next)),
-                       static_cast<std::size_t>(w.Bytes(1, 0) - w.Bytes(0, 0)),
-                       end - first, w.LineStep()};
+        tile.wanted.at =
+            w.Bytes(static_cast<std::size_t>(next_panel + first), next_k);
+        tile.wanted.count = end - first;
+      } else {
+        tile.wanted.count = 0;
       }
       RunTile(group.From(k), row_tiles.first(t + 1) - row_tiles.first(t),
               end_panel - panel, tile);
