@@ -9,6 +9,7 @@ request: that takes ten times as long as reading.
 import array
 import hashlib
 import os
+import stat
 import struct
 import sys
 import zlib
@@ -62,6 +63,17 @@ class RecordFile(NamedTuple):
 
 def corrupt(path, byte, what):
     return RecordError(f"{path}: the entry at byte {byte}: {what}")
+
+
+def _open(path):
+    """Opens a file to read. Refuses pipes, sockets and devices as the program does:
+    opening a pipe waits for a writer."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        kind = ("pipe" if stat.S_ISFIFO(mode) else
+                "socket" if stat.S_ISSOCK(mode) else "device")
+        raise RecordError(f"{path}: expected an ordinary file, found a {kind}")
+    return open(path, "rb")
 
 
 def _mismatch(what, expected, found):
@@ -153,7 +165,7 @@ def _scan_records(file, path, context, byte, size):
 def scan(path):
     """Reads a file once, entry by entry, and returns its RecordFile."""
     path = os.fspath(path)
-    with open(path, "rb") as file:
+    with _open(path) as file:
         size = os.fstat(file.fileno()).st_size
         begin = file.read(len(MAGIC))
         if not MAGIC.startswith(begin):
@@ -176,7 +188,7 @@ def scan(path):
 def read_record(path, entry):
     """The prompt record of an entry. The file may have grown since it was scanned,
     but what was there must be as it was."""
-    with open(path, "rb") as file:
+    with _open(path) as file:
         size = os.fstat(file.fileno()).st_size
         payload = _payload_at(file, path, entry.byte, size)
     record = None if payload is None else _parse(

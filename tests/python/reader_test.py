@@ -6,6 +6,8 @@ makes and on files that are torn, damaged or made by hand.
 
 import copy
 import json
+import os
+import signal
 import sys
 import unittest
 import warnings
@@ -292,6 +294,28 @@ class ReadTest(Recorded):
                 with self.raises(words):
                     read(path).check()
                 self.assertIn(words, run("export", path, expected=(1, 2)).stderr)
+
+    def test_pipes_and_devices_are_refused(self):
+        folder = self.folder / "pipe"
+        folder.mkdir()
+        os.mkfifo(folder / "a.banyan")
+        signal.alarm(60)  # ends a reader that waits for a writer
+        self.addCleanup(signal.alarm, 0)
+        self.both_refuse(folder, folder / "a.banyan",
+                         "expected an ordinary file, found a pipe")
+        self.both_refuse("/dev/zero", "/dev/zero: expected an ordinary file, found a "
+                         "device")
+
+    def test_a_pipe_in_the_place_of_a_file_that_was_read_is_refused(self):
+        path = self.folder / "replaced.banyan"
+        write(path, *two_cells())
+        before = read(path)
+        path.unlink()
+        os.mkfifo(path)
+        signal.alarm(60)
+        self.addCleanup(signal.alarm, 0)
+        with self.raises(path, "expected an ordinary file, found a pipe"):
+            list(before)
 
     def test_contexts_and_cells_are_checked_when_read(self):
         context, records = two_cells()
