@@ -23,6 +23,13 @@ absl::Status Wrong(absl::string_view what) {
 
 bool AllOrNone(int count, int all) { return count == 0 || count == all; }
 
+// Of a record, or of a round.
+absl::Status CheckStop(records::Stop stop) {
+  if (records::Stop_IsValid(stop)) return absl::OkStatus();
+  return Wrong(absl::StrCat("its stop rule is ", static_cast<int>(stop),
+                            ", which is unknown"));
+}
+
 absl::Status CheckTree(const records::Round& round) {
   const int nodes = round.tokens_size();
   if (nodes == 0 || round.parents_size() != nodes)
@@ -74,6 +81,10 @@ absl::Status CheckList(const records::DrawList& list,
     return Wrong(absl::StrCat("a list of ", draws, " draws has ",
                               list.children_size(), " children and ",
                               list.q_size(), " masses"));
+  if (!records::DrawKind_IsValid(list.draws()))
+    return Wrong(absl::StrCat("the kind of draw at node ", list.node(), " is ",
+                              static_cast<int>(list.draws()),
+                              ", which is unknown"));
   constexpr double kMost = 1 + 1e-9;  // a sum over a vocabulary rounds
   if (!(list.overlap() >= 0 && list.overlap() <= kMost))
     return Wrong(absl::StrCat("the overlap at node ", list.node(), " is ",
@@ -120,6 +131,7 @@ absl::Status CheckTimes(const records::Round& round, int trunks) {
 }
 
 absl::Status CheckRound(const records::Round& round, int trunks) {
+  BANYAN_RETURN_IF_ERROR(CheckStop(round.stop()));
   BANYAN_RETURN_IF_ERROR(CheckTree(round));
   BANYAN_ASSIGN_OR_RETURN(const IsProbe is_probe, CheckProbes(round, trunks));
   for (const records::DrawList& list : round.lists())
@@ -229,6 +241,7 @@ absl::Status CheckRecord(const records::PromptRecord& record,
     if (!round.ok())
       return Wrong(absl::StrCat("round ", i, ": ", round.message()));
   }
+  BANYAN_RETURN_IF_ERROR(CheckStop(record.stop()));
   BANYAN_RETURN_IF_ERROR(CheckBatch(record));
   BANYAN_RETURN_IF_ERROR(CheckCarried(record, trunks));
   return CheckTokens(record);

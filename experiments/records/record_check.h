@@ -22,6 +22,7 @@ absl::Status CheckContext(const records::Context& context);
 //      probabilities for all nodes of a round or for none.
 //   5. No time is negative; drafting has one for every trunk.
 //   6. What was learnt is of every trunk or of none, and stores are of trunks.
+//   7. Stop rules and kinds of draws are of those that record.proto names.
 absl::Status CheckRecord(const records::PromptRecord& record,
                          const records::Context& context);
 

@@ -4,6 +4,11 @@ The same rules as experiments/records/record_check.h, with the same messages. Ev
 function returns what is wrong, or an empty text.
 """
 
+from . import record_pb2
+
+STOPS = frozenset(record_pb2.Stop.values())
+DRAW_KINDS = frozenset(record_pb2.DrawKind.values())
+
 
 def check_context(context):
     """Every cell has a name of its own and a baseline that is a cell without trunks."""
@@ -37,15 +42,22 @@ def check_record(record, context):
         wrong = _check_round(made, trunks)
         if wrong:
             return f"round {number}: {wrong}"
-    return (_check_batch(record) or _check_carried(record, trunks) or
-            _check_tokens(record))
+    return (_check_stop(record) or _check_batch(record) or
+            _check_carried(record, trunks) or _check_tokens(record))
+
+
+def _check_stop(message):
+    """Of a record, or of a round."""
+    if message.stop not in STOPS:
+        return f"its stop rule is {message.stop}, which is unknown"
+    return ""
 
 
 def _check_round(made, trunks):
     tokens = list(made.tokens)
     parents = list(made.parents)
     probes = set()
-    return (_check_tree(made, tokens, parents) or
+    return (_check_stop(made) or _check_tree(made, tokens, parents) or
             _check_probes(made, parents, trunks, probes) or
             _check_lists(made, tokens, parents, probes, trunks) or
             _check_path(made, parents, probes) or
@@ -96,6 +108,8 @@ def _check_lists(made, tokens, parents, probes, trunks):
         if len(children) != len(drawn) or len(draws.q) != len(drawn):
             return (f"a list of {len(drawn)} draws has {len(children)} children and "
                     f"{len(draws.q)} masses")
+        if draws.draws not in DRAW_KINDS:
+            return f"the kind of draw at node {node} is {draws.draws}, which is unknown"
         if not 0 <= draws.overlap <= most:
             return f"the overlap at node {node} is {draws.overlap:g}, no probability"
         for draw, child in enumerate(children):

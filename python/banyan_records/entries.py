@@ -2,8 +2,8 @@
 
 The rules are those of experiments/records/record_file.h: an incomplete last entry and
 an incomplete last batch are a torn tail, which is left out; everything else that is
-not as expected is an error. Contradictions within a record are found by check.py, on
-request: that takes ten times as long as reading.
+not as expected is an error. Contradictions within a record are found by check.py, where
+a table is made or on request: that takes ten times as long as reading.
 """
 
 import array

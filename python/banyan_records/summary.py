@@ -64,7 +64,7 @@ def _count(run, cell, names):
     keyed = {name: {} for name in names}
     every = {name: [NOTHING] * size for name in names}
     for place, pair in zip(places, cell.pairs):
-        record = run.read(pair.own)
+        record = run.checked(pair.own)
         own = record_figures(record)
         counted = Counted(cell.setting, record, own, run.baseline_figures(pair, own))
         for name in names:

@@ -222,7 +222,7 @@ def _table(run, columns, rows_of):
                 before, of_cell = cell, (cell.name, cell.method, cell.target,
                                          cell.temperature, cell.lossless,
                                          *axes.values(cell))
-            record = run.read(places.own)
+            record = run.checked(places.own)
             start = (*of_cell, str(places.machine + 1), record.prompt, record.id,
                      record.kind, record.turn, record.batch)
             for row in rows_of(places, record):

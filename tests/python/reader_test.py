@@ -243,9 +243,23 @@ class ReadTest(Recorded):
         self.assertTrue(records.cell("plain").lossless)
         self.assertIn(records.refuted[0], run("report", folder, expected=(3,)).stdout)
 
-    def test_a_record_that_contradicts_itself_is_found_by_check(self):
+    def test_a_record_that_contradicts_itself_is_found_by_check_and_tables(self):
         faults = {
             "node 1 has the parent 1": lambda made: made.parents.__setitem__(1, 1),
+            "node 1 has the parent 5": lambda made: made.parents.__setitem__(1, 5),
+            "node 1 has the parent -2": lambda made: made.parents.__setitem__(1, -2),
+            "draw 0 at node 0 points to node 7, which is no child with its token":
+                lambda made: made.lists[0].children.__setitem__(0, 7),
+            "draw 0 at node 0 points to node -2, which is no child with its token":
+                lambda made: made.lists[0].children.__setitem__(0, -2),
+            "a draw list stands at node 4 of trunk 0":
+                lambda made: setattr(made.lists[0], "node", 4),
+            "the path goes from node 0 to node -1, which is no child of it":
+                lambda made: made.path.__setitem__(0, -1),
+            "its stop rule is 9, which is unknown":
+                lambda made: setattr(made, "stop", 9),
+            "the kind of draw at node 0 is 9, which is unknown":
+                lambda made: setattr(made.lists[0], "draws", 9),
             "the overlap at node 0 is 2, no probability":
                 lambda made: setattr(made.lists[0], "overlap", 2),
             "a list of 1 draws has 1 children and 0 masses":
@@ -269,9 +283,14 @@ class ReadTest(Recorded):
             plant(records[1].rounds[0])
             path = self.folder / f"fault{number}.banyan"
             begin = write(path, context, records)[2]
+            found = read(path)
+            for walk in (found.check, found.summary, found.figures,
+                         lambda: list(found.prompts), lambda: list(found.rounds),
+                         lambda: list(found.nodes)):
+                with self.subTest(words), self.raises(
+                        path, f"the entry at byte {begin}: round 0: {words}"):
+                    walk()
             with self.subTest(words):
-                with self.raises(path, f"the entry at byte {begin}: round 0: {words}"):
-                    read(path).check()
                 self.assertIn(words, run("export", path, expected=(1, 2)).stderr)
 
     def test_other_contradictions_are_found_by_check(self):
@@ -282,6 +301,7 @@ class ReadTest(Recorded):
             "2 tokens have 1 log-probabilities and 0 gaps": {"log_probability": [-1]},
             "it was admitted at 5 ns, read in 0 ns and ended at 0 ns":
                 {"admitted_ns": 5},
+            "its stop rule is 7, which is unknown": {"stop": 7},
         }
         for number, (words, fields) in enumerate(faults.items()):
             context, records = two_cells()

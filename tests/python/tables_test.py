@@ -159,12 +159,12 @@ class TablesTest(Recorded):
 
     def test_files_may_be_larger_than_memory(self):
         """Of 40 records of 2 MB each no more than a few are held."""
-        context, [plain, _] = two_cells()
-        plain.learnt.append(bytes(2_000_000))
+        context, [_, chain] = two_cells()
+        chain.learnt.append(bytes(2_000_000))
         records = []
         for prompt in range(40):
-            plain.prompt = prompt
-            records.append(copy.deepcopy(plain))
+            chain.prompt = prompt
+            records.append(copy.deepcopy(chain))
         path = self.folder / "large.banyan"
         write(path, context, records)
         grown = int(subprocess.run(

@@ -216,6 +216,22 @@ TEST(RecordCheck, RefusesTimesAndCellsThatCannotBe) {
                 [](Record& record) { record.set_cell(5); });
 }
 
+TEST(RecordCheck, RefusesStopRulesAndKindsOfDrawsThatHaveNoName) {
+  using Record = records::PromptRecord;
+  ExpectRefused("its stop rule is 9, which is unknown", [](Record& record) {
+    record.set_stop(static_cast<records::Stop>(9));
+  });
+  ExpectRefused(
+      "round 0: its stop rule is -1, which is unknown", [](Record& record) {
+        record.mutable_rounds(0)->set_stop(static_cast<records::Stop>(-1));
+      });
+  ExpectRefused("the kind of draw at node 0 is 3, which is unknown",
+                [](Record& record) {
+                  record.mutable_rounds(0)->mutable_lists(0)->set_draws(
+                      static_cast<records::DrawKind>(3));
+                });
+}
+
 TEST(RecordCheck, RefusesCellsWithoutNamesOrBaselines) {
   records::Context context = MadeContext({});
   context.mutable_cells(1)->set_name("plain");
