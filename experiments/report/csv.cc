@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -11,6 +12,13 @@
 
 namespace banyan {
 namespace {
+
+// Spreadsheets compute a text that begins like a formula, quoted or not.
+bool IsLikeAFormula(const std::string& text) {
+  double number = 0;
+  return text.find_first_of("=+-@\t\r\n") == 0 &&
+         !absl::SimpleAtod(text, &number);
+}
 
 std::string Quoted(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -23,7 +31,8 @@ std::string CsvLine(const std::vector<std::string>& fields) {
   return absl::StrCat(
       absl::StrJoin(fields, ",",
                     [](std::string* out, const std::string& field) {
-                      out->append(Quoted(field));
+                      out->append(
+                          Quoted(IsLikeAFormula(field) ? "'" + field : field));
                     }),
       "\n");
 }

@@ -9,7 +9,8 @@
 
 namespace banyan {
 
-// Quotes fields where their text demands it.
+// Quotes fields where their text demands it. A field that a spreadsheet would
+// compute as a formula gets an apostrophe before it.
 std::string CsvLine(const std::vector<std::string>& fields);
 
 // Appends value, low and high; the last two are empty without an interval.

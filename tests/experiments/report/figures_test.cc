@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "experiments/metrics/bootstrap.h"
+#include "experiments/report/csv.h"
 #include "experiments/report/figures/plot.h"
 #include "tests/experiments/run_program.h"
 #include "tests/experiments/test_files.h"
@@ -42,6 +43,18 @@ TEST(Plot, ShowsTextsOfAnyKind) {
   EXPECT_EQ(ToCsv(OnePoint(1, 2)),
             "series,label,x,x_low,x_high,y,y_low,y_high\n"
             "a <b>,\"a, \"\"b\"\"\",1,,,2,,\n");
+}
+
+TEST(CsvLine, LetsNoSpreadsheetComputeAText) {
+  EXPECT_EQ(CsvLine({"=cmd|' /C calc'!A0", "+a", "-1+2", "@SUM(A1,2)", "\t=1",
+                     "\r=1", "\n=1"}),
+            "'=cmd|' /C calc'!A0,'+a,'-1+2,\"'@SUM(A1,2)\",'\t=1,\"'\r=1\","
+            "\"'\n=1\"\n");
+}
+
+TEST(CsvLine, LeavesNumbersAndOtherTextsAsTheyAre) {
+  EXPECT_EQ(CsvLine({"-0.5", "+5", "-1e-05", "-inf", "a=b", " =1", "", "'x"}),
+            "-0.5,+5,-1e-05,-inf,a=b, =1,,'x\n");
 }
 
 TEST(Plot, HasRoundTicksThatHoldEveryNumber) {
