@@ -7,7 +7,8 @@ import re
 
 def seconds_of(text):
     """A time as Slurm writes it, in seconds; None if it is none."""
-    match = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", text)
+    number = r"(\d{1,9})"
+    match = re.fullmatch(rf"(?:{number}-)?{number}(?::{number})?(?::{number})?", text)
     if not match:
         return None
     days, first, second, third = (part and int(part) for part in match.groups())
@@ -48,7 +49,7 @@ def tasks_of(text, shards):
     """The numbers of "0,3-5"; None if it is no list of tasks of the array."""
     tasks = set()
     for part in text.split(","):
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part)
         if not match:
             return None
         first, last = int(match[1]), int(match[2] or match[1])

@@ -4,6 +4,8 @@ refuses, what it writes (goldens in tests/goldens/slurm), and what the job scrip
     slurm_test.py [--write]     --write: writes the goldens anew
 """
 
+import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
@@ -15,6 +17,7 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 GOLDENS = PROJECT / "tests/goldens/slurm"
@@ -79,9 +82,10 @@ class SlurmTest(unittest.TestCase):
         path = self.root / "bin" / name
         return path.read_text().splitlines() if path.exists() else []
 
-    def slurm(self, *options, time_limit="10:00", environment=(), path=None):
+    def slurm(self, *options, time_limit="10:00", environment=(), path=None,
+              file="mine.yaml"):
         return subprocess.run(
-            [sys.executable, PROJECT / "scripts/slurm", "mine.yaml", "--shards", "4",
+            [sys.executable, PROJECT / "scripts/slurm", file, "--shards", "4",
              "--time", time_limit, "--out", "out/mine", "--program", "bin/banyan",
              *options], check=False, capture_output=True, text=True, cwd=self.root,
             env={"PATH": path or f"{self.root}/bin:/usr/bin:/bin", **dict(environment)})
@@ -104,7 +108,7 @@ class SlurmTest(unittest.TestCase):
     # What it refuses.
 
     def test_times_that_are_none(self):
-        for text in "0", "soon", "1:2:3:4", "-5", "UNLIMITED", "2-":
+        for text in "0", "soon", "1:2:3:4", "-5", "UNLIMITED", "2-", 5000 * "9":
             self.refused("--time: expected", text, code=2, time_limit=text)
 
     def test_a_time_too_short_for_one_record(self):
@@ -131,10 +135,13 @@ class SlurmTest(unittest.TestCase):
     def test_options_that_make_no_sense(self):
         for options, words in (
                 (["--shards", "0"], "--shards: expected 1 or more"),
+                (["--shards", 20 * "9"], f"at most 4,000,001 (Slurm's limit), found "
+                 f"{20 * '9'}"),
                 (["--threads", "0"], "--threads: expected 1 or more"),
                 (["--tasks", "4"], "numbers from 0 to 3"),
                 (["--tasks", "0,2-1"], "numbers from 0 to 3"),
                 (["--tasks", ""], "numbers from 0 to 3"),
+                (["--tasks", 5000 * "9"], "numbers from 0 to 3"),
                 (["--array=0-7"], "--array is set by scripts/slurm"),
                 (["--no-requeue"], "--no-requeue is set by scripts/slurm"),
                 (["-a0-7"], "-a0-7 is set by scripts/slurm"),
@@ -143,6 +150,20 @@ class SlurmTest(unittest.TestCase):
                 (["--out", 'a"b'], "no quotes"),
                 (["--cut", "tokens"], "invalid choice")):
             self.refused(words, code=2, options=options)
+
+    def test_texts_that_would_become_lines_of_the_job_scripts(self):
+        for options, words in (
+                (["--partition", "p\n#SBATCH -A them"],
+                 "--partition: expected no line end, found 'p\\n#SBATCH -A them'"),
+                (["--comment=two\nlines"], "expected no line end, found '--comment=two"),
+                (["--comment", "two\rlines"], "no line end, found 'two\\rlines'"),
+                (["--out", "two\nlines"], "--out: expected no line end"),
+                (["--out", "two\rlines"], "--out: expected no line end")):
+            self.refused(words, code=2, options=options)
+        self.put("two\nlines.yaml", "question: q\n")
+        self.refused("FILE: expected no line end, found 'two\\nlines'", code=2,
+                     file="two\nlines.yaml")
+        self.assertFalse(self.out.exists())
 
     def test_files_that_are_missing(self):
         (self.root / "mine.yaml").unlink()
@@ -171,6 +192,25 @@ class SlurmTest(unittest.TestCase):
         self.refused("shards 4, not 3", options=["--shards", "3"])
         self.submitted("--tasks", "1")
 
+    def test_a_submission_that_is_torn(self):
+        self.submitted()
+        mark = self.out / "slurm/submission"
+        whole = mark.read_bytes()
+        for found, words in (
+                (b"", "found ''"), (whole[:4], "found 'expe'"),
+                (whole[:whole.index(b"cut")], "shards 4\\n'"),
+                (whole[:-1], "folder "), (b"\0\xff", "\\xff")):
+            mark.write_bytes(found)
+            self.refused(f"{mark}: expected the lines experiment, shards, cut and folder",
+                         words, "remove the file")
+            self.assertEqual(mark.read_bytes(), found)
+        mark.unlink()
+        self.submitted()
+
+    def test_a_folder_that_cannot_be_written(self):
+        self.put("out/mine/slurm", "a file\n")
+        self.refused("slurm: ", f"'{self.out}/slurm")
+
     def test_a_task_that_still_runs(self):
         self.submitted()
         self.put("bin/squeue.does", "echo 2; echo 3\n")
@@ -192,6 +232,27 @@ class SlurmTest(unittest.TestCase):
         self.assertIn("scancel 7", done.stdout)
 
     # What it writes and prints.
+
+    def test_a_file_is_there_whole_or_as_it_was(self):
+        loader = importlib.machinery.SourceFileLoader("slurm", str(
+            PROJECT / "scripts/slurm"))
+        script = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader("slurm", loader))
+        with mock.patch.object(sys, "path", [str(PROJECT / "scripts"), *sys.path]):
+            loader.exec_module(script)
+        path = self.root / "submission"
+        path.write_text("before")
+        with mock.patch("os.fsync", side_effect=OSError("no space")):
+            with self.assertRaises(OSError):
+                script.write_whole(path, "after")
+        self.assertEqual(path.read_text(), "before")
+        with mock.patch("os.fsync") as synced:
+            script.write_whole(path, "after")
+        synced.assert_called_once()
+        self.assertEqual(path.read_text(), "after")
+        self.submitted()
+        self.assertEqual(sorted(os.listdir(self.out / "slurm")),
+                         ["array.sh", "jobs", "report.sh", "submission"])
 
     def compare(self, golden, name):
         path = GOLDENS / golden
