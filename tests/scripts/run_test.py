@@ -98,6 +98,12 @@ echo "$@" >>"$0.called"
         self.assertTrue(self.page().exists())
         self.assertEqual(["smollm2", "pycode-110m"], self.models_made())
 
+    def test_a_model_that_is_damaged_ends_it(self):
+        done = self.run_script(run=0, report=0, models=2)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertEqual(["smollm2"], self.models_made())
+        self.assertFalse((self.root / "out").exists())
+
     def test_enlarged_models_are_made_only_where_the_check_fails(self):
         done = self.run_script(run=0, report=0, models=4, check=0)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
