@@ -16,6 +16,7 @@ rules:
   - every pattern of our own headers, or of folders standing alone, has a file.
 """
 
+import argparse
 import fnmatch
 import os
 import pathlib
@@ -223,9 +224,18 @@ def check(root):
         breach for path in files for breach in check_file(root, table, path)]
 
 
+def root_of(arguments, description):
+    """The folder that a check's arguments name, or else the project's."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", nargs="?", type=pathlib.Path, metavar="ROOT",
+                        default=pathlib.Path(__file__).parents[1],
+                        help="default: this project")
+    return parser.parse_args(arguments).root.resolve()
+
+
 def main(arguments):
-    here = pathlib.Path(__file__).resolve().parent.parent
-    root = pathlib.Path(arguments[0]).resolve() if arguments else here
+    root = root_of(arguments, __doc__)
     try:
         count, breaches = check(root)
     except (OSError, TableError) as error:

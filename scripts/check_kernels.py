@@ -11,6 +11,7 @@ BANYAN_CUDA is on. nvcc is $CUDACXX, the one on the path, or in /usr/local/cuda.
 Without one there is nothing to check, and 77 is returned.
 """
 
+import argparse
 import os
 import pathlib
 import re
@@ -48,9 +49,10 @@ def report(text):
 
 
 def main(arguments):
-    if arguments not in ([], ["--report"]):
-        print(__doc__, file=sys.stderr)
-        return 2
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--report", action="store_true")
+    wants_report = parser.parse_args(arguments).report
     nvcc = (os.environ.get("CUDACXX") or shutil.which("nvcc")
             or shutil.which("nvcc", path="/usr/local/cuda/bin"))
     if nvcc is None:
@@ -60,7 +62,6 @@ def main(arguments):
     if not sources:
         print("no kernels below core")
         return 1
-    wants_report = bool(arguments)
     options = ["-arch=sm_90a", "-Xptxas", "-v"] if wants_report else ALL
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = list(pool.map(lambda s: compile_one(nvcc, s, options), sources))

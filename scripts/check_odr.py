@@ -29,7 +29,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from check_includes import source_files  # noqa: E402
+from check_includes import root_of, source_files  # noqa: E402
 
 # Included once for every instruction set, or by nvcc, so not beside others.
 PER_TARGET = "-inl.h"
@@ -171,8 +171,7 @@ def check_headers(root, headers):
 
 
 def main(arguments):
-    here = pathlib.Path(__file__).resolve().parent.parent
-    root = pathlib.Path(arguments[0]).resolve() if arguments else here
+    root = root_of(arguments, __doc__)
     files = source_files(root)
     types, wrong = check_types(root, files)
     try:

@@ -9,7 +9,6 @@ needs its header, in the file or in a header of ours that it includes. Prints
 `file:line: what is missing`. Every header that is precompiled has names here.
 """
 
-import pathlib
 import re
 import sys
 
@@ -121,8 +120,7 @@ def unnamed(root):
 
 
 def main(arguments):
-    here = pathlib.Path(__file__).resolve().parent.parent
-    root = pathlib.Path(arguments[0]).resolve() if arguments else here
+    root = check_includes.root_of(arguments, __doc__)
     texts = {path: (root / path).read_text(encoding="utf-8")
              for path in check_includes.source_files(root)}
     breaches = check(texts) + [

@@ -49,7 +49,8 @@ def refusal(options, path, file):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("base", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)

@@ -6,6 +6,7 @@ None may stand in documents outside code, in what the program and its page say, 
 comments. Lists what it finds. Needs the standard library only.
 """
 
+import argparse
 import pathlib
 import re
 import sys
@@ -74,11 +75,14 @@ def check(root):
     return found, read
 
 
-def main():
+def main(arguments):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.parse_args(arguments)
     found, read = check(ROOT)
     print("\n".join(found) or f"{read} files, none of the words")
     return 1 if found else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

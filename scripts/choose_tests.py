@@ -10,6 +10,7 @@ for `ctest --tests-information CHOSEN` with the same filter, and prints how many
 proofs they are.
 """
 
+import argparse
 import json
 import pathlib
 import sys
@@ -40,16 +41,21 @@ def choose(tests, share, shares):
     return numbers, proofs
 
 
-def main(which, chosen):
-    share, shares = map(int, which.split("/"))
+def main(arguments):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("which", metavar="N/M")
+    parser.add_argument("chosen", type=pathlib.Path, metavar="CHOSEN")
+    options = parser.parse_args(arguments)
+    share, shares = map(int, options.which.split("/"))
     tests = json.load(sys.stdin)["tests"]
     numbers, proofs = choose(tests, share, shares)
     # No range from start to end, test 0, which there is not, then these.
     line = ",".join(map(str, [0, 0, 0, 0, *numbers]))
-    pathlib.Path(chosen).write_text(line + "\n", encoding="utf-8")
+    options.chosen.write_text(line + "\n", encoding="utf-8")
     print(f"Proofs: share {share} of {shares}, {proofs} of "
           f"{sum(map(is_proof, tests))}")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1:])

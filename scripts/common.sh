@@ -23,6 +23,15 @@ die() {
   exit 2
 }
 
+# check_arguments PROGRAM ARGUMENT...: has a Python program look at this script's
+# arguments before anything is installed or built. It ends with 3 if they are in order; if
+# it refuses them or prints help, this script ends too.
+check_arguments() {
+  local status=0
+  (cd -- "$CALLER_DIR" && exec python3 -B "$ROOT/$1" "${@:2}") || status=$?
+  ((status == 3)) || exit "$status"
+}
+
 # build PRESET [TARGET...]: configures and builds into build/PRESET. Ninja uses
 # every core.
 build() {

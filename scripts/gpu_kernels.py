@@ -8,6 +8,7 @@ gpu__time_duration.sum and dram__throughput.avg.pct_of_peak_sustained_elapsed.
 Kernels are told apart by name and number of blocks.
 """
 
+import argparse
 import csv
 import re
 import sys
@@ -33,14 +34,15 @@ def rows(path):
 
 
 def main(arguments):
-    if len(arguments) != 1:
-        print(__doc__, file=sys.stderr)
-        return 2
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", metavar="FILE")
+    path = parser.parse_args(arguments).file
     kernels = {}
-    for name, time, share in rows(arguments[0]):
+    for name, time, share in rows(path):
         kernels.setdefault(name, []).append((time, share))
     if not kernels:
-        print(f"{arguments[0]}: no kernel", file=sys.stderr)
+        print(f"{path}: no kernel", file=sys.stderr)
         return 1
     print("      us  times  us each  % of bandwidth")
     total = 0

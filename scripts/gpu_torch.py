@@ -8,14 +8,21 @@ the median of five runs, and the tokens' ids. What it is to be compared with is
 `banyan generate --ids 1,2,3,4` of as many tokens.
 """
 
+import argparse
 import json
 import pathlib
 import statistics
 import struct
-import sys
 import time
 
-import torch
+if __name__ == "__main__":  # before PyTorch, which may be missing
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=pathlib.Path, metavar="MODEL")
+    parser.add_argument("tokens", type=int, metavar="TOKENS")
+    OPTIONS = parser.parse_args()
+
+import torch  # noqa: E402 (the arguments come first)
 
 PROMPT = [1, 2, 3, 4]
 
@@ -125,11 +132,7 @@ def decode(step, count, device):
     return ms, [int(token) for token in ids]
 
 
-def main(arguments):
-    if len(arguments) != 2:
-        print(__doc__, file=sys.stderr)
-        return 2
-    folder, count = pathlib.Path(arguments[0]), int(arguments[1])
+def main(folder, count):
     device = "cuda" if torch.cuda.is_available() else "cpu"
     with torch.inference_mode():
         model = Llama(folder, len(PROMPT) + count, device)
@@ -140,8 +143,7 @@ def main(arguments):
     print(f"PyTorch {torch.__version__} on {device}: "
           f"{statistics.median(ms for ms, _ in runs):.3f} ms a token")
     print("ids:", ",".join(str(token) for token in runs[0][1]))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(OPTIONS.model, OPTIONS.tokens)

@@ -8,6 +8,7 @@ Each table stands in docs/formats.md between the lines `<!-- keys of X -->` and
 `<!-- end -->`, where X heads the table's first column.
 """
 
+import argparse
 import pathlib
 import re
 import subprocess
@@ -37,12 +38,14 @@ def renewed(doc, made):
 
 
 def main(arguments):
-    check = arguments[:1] == ["--check"]
-    if len(arguments) != 1 + check:
-        sys.exit(__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("program", metavar="PROGRAM")
+    options = parser.parse_args(arguments)
     doc = DOC.read_text(encoding="utf-8")
-    new = renewed(doc, tables(arguments[-1]))
-    if not check:
+    new = renewed(doc, tables(options.program))
+    if not options.check:
         DOC.write_text(new, encoding="utf-8")
     elif new != doc:
         pairs = zip(doc.splitlines(), new.splitlines())

@@ -23,9 +23,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(1, os.path.join(sys.path[0], "..", "python"))
 import system_python  # noqa: E402
 
-system_python.require("google.protobuf")
-import banyan_records  # noqa: E402
-
 BEGIN = "<!-- from records: scripts/methods_table.py -->"
 END = "<!-- end of what is from records -->"
 COSTS = "configs/costs/flat.yaml"
@@ -59,6 +56,7 @@ def drafts_with_itself(setting):
 
 def rows_of(program, folder):
     """Returns one dict for each cell that drafts."""
+    import banyan_records  # needs protobuf, which main() requires
     figures = figures_of(program, folder)
     with warnings.catch_warnings():  # the report prints them too
         warnings.simplefilter("ignore", banyan_records.RecordWarning)
@@ -162,6 +160,7 @@ def main():
     parser.add_argument("--keep", action="store_true",
                         help="keep the rows that RECORDS lack")
     options = parser.parse_args()
+    system_python.require("google.protobuf")
     rows = [row for folder in options.records
             for row in rows_of(options.program, folder)]
     if not rows:

@@ -2,8 +2,9 @@
 """Times greedy decoding of the same prompts by Banyan and by its peers (scripts/peers).
 
   peers.py PROGRAM MODEL.gguf DIRECTORY [--prompts N] [--max-new-tokens N]
-           [--workload FILE]
+           [--workload FILE] [--check]
 
+With --check it only looks at the options, and ends with 3 if they are in order.
 DIRECTORY is MODEL.gguf as `banyan convert` writes it. Every prompt is decoded by every
 method before the next prompt; the starting method rotates. Every engine gets the token
 ids of Banyan's chat template. Times exclude the prompt. The peers' pass over the prompt
@@ -23,6 +24,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+IN_ORDER = 3  # the exit status of --check
 LOOKUP = 8  # draft tokens of prompt lookup, as in configs/methods/copy.yaml
 
 # `tokens` took `seconds`; without those of the first pass, which reads the prompt.
@@ -170,13 +172,30 @@ class LlamaCpp:
         return clock.outcome(ids)
 
 
-def first_messages(options):
+def first_message(line):
+    row = json.loads(line)
+    message = row["prompt"] if "prompt" in row else row["turns"][0]
+    if not isinstance(message, str):
+        raise ValueError("the prompt is no text")
+    return message
+
+
+def first_messages(path, most):
     """Evenly spread over the file, as an experiment takes them."""
-    with open(options.workload, encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file if line.strip()]
-    count = min(options.prompts, len(rows))
-    for row in (rows[i * len(rows) // count] for i in range(count)):
-        yield row["prompt"] if "prompt" in row else row["turns"][0]
+    messages = []
+    lines = path.read_bytes().split(b"\n")
+    for number, line in enumerate(lines, 1):
+        try:
+            if line.strip():
+                messages.append(first_message(line.decode("utf-8")))
+        except (ValueError, LookupError, TypeError) as error:
+            raise ValueError(f"{path}:{number}: expected a JSON object with the text "
+                             f"`prompt` or the list `turns`, found {line[:60]!r}"
+                             ) from error
+    if not messages:
+        raise ValueError(f"{path}: expected prompts, found none")
+    count = min(most, len(messages))
+    return [messages[i * len(messages) // count] for i in range(count)]
 
 
 def speed(outcomes):
@@ -211,8 +230,12 @@ def table(found):
                f"{f'{same} of {len(plain)}':>11}")
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(prog="scripts/peers")
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="scripts/peers", description=__doc__,
+        usage="scripts/peers [--prompts N] [--max-new-tokens N] [--workload FILE]",
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("model", type=pathlib.Path)
     parser.add_argument("directory", type=pathlib.Path)
@@ -223,6 +246,18 @@ def main(arguments):
     options = parser.parse_args(arguments)
     if options.prompts < 1 or options.max_new_tokens < 2:
         parser.error("expected --prompts from 1 and --max-new-tokens from 2")
+    try:
+        options.messages = first_messages(options.workload, options.prompts)
+    except (OSError, ValueError) as error:
+        parser.error(f"--workload: {error}")
+    return options
+
+
+def main(arguments):
+    options = parse(arguments)
+    if options.check:
+        return IN_ORDER
+    prompts = len(options.messages)
     banyan = Banyan(options)
     engines, lines = [banyan], []
     for peer in (HuggingFace, LlamaCpp):
@@ -235,15 +270,15 @@ def main(arguments):
         engines.append(peer(options))
     turns = [(engine, method) for engine in engines for method in engine.methods]
     found = {(engine.name, *method): [] for engine, method in turns}
-    for index, message in enumerate(first_messages(options)):
+    for index, message in enumerate(options.messages):
         prompt = banyan.generate(("plain", "bf16"),
                                  ["--chat", "--prompt", message])["prompt_ids"]
         for engine, method in turns[index % len(turns):] + turns[:index % len(turns)]:
             found[(engine.name, *method)].append(engine.decode(method, prompt))
-        print(f"{index + 1} of {options.prompts} prompts", file=sys.stderr, flush=True)
+        print(f"{index + 1} of {prompts} prompts", file=sys.stderr, flush=True)
     processor = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo")
                       if line.startswith("model name")), platform.processor())
-    print(f"SmolLM2-135M-Instruct, greedy, {options.prompts} prompts of "
+    print(f"SmolLM2-135M-Instruct, greedy, {prompts} prompts of "
           f"{options.workload.name}, at most {options.max_new_tokens} new tokens; "
           f"{processor}, {os.cpu_count()} cores. Tokens per second after the prompt.")
     print("\n".join(table(found)))
@@ -252,7 +287,8 @@ def main(arguments):
         "the file's 4-bit blocks: their texts may differ.",
         "Neither peer drafts a tree here; transformers' assisted generation needs a "
         "smaller model of the same tokens, and there is none yet."]))
+    return 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -18,6 +18,7 @@ beside it) within FOLDERS, without comments and white space. Catalogues are left
 out: a new row changes no proof of another one.
 """
 
+import argparse
 import collections
 import hashlib
 import pathlib
@@ -174,13 +175,17 @@ def renew(root, logs):
 
 
 def main(arguments):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("embed").add_argument("out", metavar="OUT")
+    commands.add_parser("renew").add_argument("logs", nargs="+", metavar="LOG")
+    options = parser.parse_args(arguments)
     root = pathlib.Path(__file__).resolve().parents[1]
-    if len(arguments) == 2 and arguments[0] == "embed":
-        embed(root, arguments[1])
-    elif len(arguments) >= 2 and arguments[0] == "renew":
-        renew(root, arguments[1:])
+    if options.command == "embed":
+        embed(root, options.out)
     else:
-        sys.exit(__doc__)
+        renew(root, options.logs)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Prints the failed tests, the skipped ones with their reasons, and last the line
 `N passed, N failed[, N skipped]`. Fails if any failed or if ctest did.
 """
 
+import argparse
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -64,10 +65,15 @@ def summarize(cases, ctest_status):
     return lines + [summary], count["failed"] == 0
 
 
-def main(path, ctest_status):
+def main(arguments):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", metavar="RESULTS.xml")
+    parser.add_argument("ctest_status", type=int, metavar="CTEST_EXIT_CODE")
+    options = parser.parse_args(arguments)
     try:
-        cases = ElementTree.parse(path).getroot().iter("testcase")
-        lines, well = summarize(list(cases), int(ctest_status))
+        cases = ElementTree.parse(options.results).getroot().iter("testcase")
+        lines, well = summarize(list(cases), options.ctest_status)
     except (OSError, ElementTree.ParseError) as error:
         lines = [f"failed: no test results: {error}", "0 passed, 1 failed"]
         well = False
@@ -76,4 +82,4 @@ def main(path, ctest_status):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

@@ -25,7 +25,7 @@ RECIPES = {
 }
 
 
-def main(arguments):
+def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="python -m training",
         description="Recipes that train models, drafters and heads.")
@@ -42,6 +42,11 @@ def main(arguments):
             command.set_defaults(handler=module.run)
     options = parser.parse_args(arguments)
     options.words = arguments[1:]
+    return options
+
+
+def main(arguments):
+    options = parse(arguments)
     try:
         options.handler(options)
     except UserError as error:
