@@ -15,7 +15,9 @@ import unittest
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 import methods_table  # noqa: E402
+import system_python  # noqa: E402
 
+system_python.require("google.protobuf")
 PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else None
 
 
