@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/file_state.h"
 #include "core/base/status_macros.h"
 
 namespace banyan {
@@ -38,17 +39,16 @@ bool ReadsDirectly(int descriptor) {
   return result >= 0 || errno != EINVAL;
 }
 
-}  // namespace
-
-absl::StatusOr<DirectFile::State> DirectFile::StateOf(const std::string& path,
-                                                      int descriptor) {
+absl::StatusOr<FileState> StateOfOpen(const std::string& path, int descriptor) {
   struct stat about = {};
   if (fstat(descriptor, &about) != 0) return OpenError(path, errno);
   if (!S_ISREG(about.st_mode))
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": expected an ordinary file"));
-  return State{about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec};
+  return StateOf(about);
 }
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<DirectFile>> DirectFile::Open(
     const std::string& path) {
@@ -61,7 +61,7 @@ absl::StatusOr<std::unique_ptr<DirectFile>> DirectFile::Open(
     descriptor = open(path.c_str(), kFlags);
     if (descriptor < 0) return OpenError(path, errno);
   }
-  const absl::StatusOr<State> state = StateOf(path, descriptor);
+  const absl::StatusOr<FileState> state = StateOfOpen(path, descriptor);
   if (!state.ok()) {
     close(descriptor);
     return state.status();
@@ -71,9 +71,11 @@ absl::StatusOr<std::unique_ptr<DirectFile>> DirectFile::Open(
 
 DirectFile::~DirectFile() { close(descriptor_); }
 
-absl::Status DirectFile::CheckUnchanged() const {
-  BANYAN_ASSIGN_OR_RETURN(const State state, StateOf(path_, descriptor_));
-  if (state == state_) return absl::OkStatus();
+absl::StatusOr<FileState> DirectFile::CheckUnchanged() const {
+  BANYAN_ASSIGN_OR_RETURN(const FileState state,
+                          StateOfOpen(path_, descriptor_));
+  if (state.bytes == state_.bytes && state.written == state_.written)
+    return state;
   return absl::DataLossError(absl::StrCat(
       path_, ": the file was changed while it was in use: expected ",
       state_.bytes, " bytes, written before it was opened, found ", state.bytes,

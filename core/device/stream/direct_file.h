@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/file_state.h"
 
 namespace banyan {
 
@@ -33,26 +34,21 @@ class DirectFile {
   const std::string& path() const { return path_; }
   int descriptor() const { return descriptor_; }
   bool direct() const { return direct_; }
-  // DataLoss if the file was written or cut since it was opened. One that was
-  // replaced or removed is still read whole.
-  absl::Status CheckUnchanged() const;
+  // As it is now. DataLoss if the file was written or cut since it was opened.
+  // One that was replaced or removed is still read whole.
+  absl::StatusOr<FileState> CheckUnchanged() const;
 
  private:
-  struct State {
-    std::int64_t bytes, seconds, nanoseconds;
-    bool operator==(const State&) const = default;
-  };
-  DirectFile(std::string path, int descriptor, bool direct, State state)
+  DirectFile(std::string path, int descriptor, bool direct, FileState state)
       : path_(std::move(path)),
         descriptor_(descriptor),
         direct_(direct),
         state_(state) {}
-  static absl::StatusOr<State> StateOf(const std::string& path, int descriptor);
 
   std::string path_;
   int descriptor_;
   bool direct_;
-  State state_;
+  FileState state_;  // as it was opened
 };
 
 // One read of a DirectFile, in as many system calls as it takes.

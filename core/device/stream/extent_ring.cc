@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/crc32.h"
+#include "core/base/file_state.h"
 #include "core/base/status_macros.h"
 #include "core/device/host_buffer.h"
 #include "core/device/stream/block_reads.h"
@@ -37,7 +38,7 @@ std::size_t ExtentRing::SlotBytes(std::size_t largest_extent) {
 
 absl::StatusOr<std::unique_ptr<ExtentRing>> ExtentRing::Create(
     std::shared_ptr<const DirectFile> file, std::unique_ptr<BlockReads> reads,
-    std::vector<Extent> extents, std::size_t slots) {
+    std::vector<Extent> extents, std::size_t slots, CheckContent check) {
   Check(!extents.empty() && slots >= 2, "extents and two slots");
   std::size_t largest = 0;
   for (const Extent& extent : extents)
@@ -47,15 +48,16 @@ absl::StatusOr<std::unique_ptr<ExtentRing>> ExtentRing::Create(
                           HostBuffer::Allocate(slots * SlotBytes(largest)));
   return absl::WrapUnique(new ExtentRing(std::move(file), std::move(reads),
                                          std::move(extents), slots,
-                                         std::move(memory)));
+                                         std::move(check), std::move(memory)));
 }
 
 ExtentRing::ExtentRing(std::shared_ptr<const DirectFile> file,
                        std::unique_ptr<BlockReads> reads,
                        std::vector<Extent> extents, std::size_t slots,
-                       std::unique_ptr<HostBuffer> memory)
+                       CheckContent check, std::unique_ptr<HostBuffer> memory)
     : file_(std::move(file)),
       extents_(std::move(extents)),
+      check_(std::move(check)),
       memory_(std::move(memory)),
       slot_bytes_(memory_->bytes() / slots),
       slots_(slots),
@@ -122,15 +124,23 @@ void ExtentRing::Work() {
 }
 
 absl::Status ExtentRing::CheckBytes(std::uint64_t number) {
+  // After the bytes are there: a write that they show has left its time.
+  BANYAN_ASSIGN_OR_RETURN(const FileState now, file_->CheckUnchanged());
+  if (now.changed != checked_from_) {
+    checked_.assign(extents_.size(), false);
+    checked_from_ = now.changed;
+  }
   const auto index = static_cast<std::size_t>(number % extents_.size());
   if (checked_[index]) return absl::OkStatus();
   const Extent& extent = extents_[index];
-  const std::uint32_t found = Crc32(BytesOf(number).first(extent.bytes));
+  const absl::Span<const std::byte> bytes = BytesOf(number).first(extent.bytes);
+  const std::uint32_t found = Crc32(bytes);
   if (found != extent.checksum)
     return absl::DataLossError(absl::StrCat(
         file_->path(), ": expected checksum ", absl::Hex(extent.checksum),
         " of the ", extent.bytes, " bytes at offset ", extent.offset,
         ", found ", absl::Hex(found), ": the file was damaged"));
+  if (check_) BANYAN_RETURN_IF_ERROR(check_(index, bytes));
   checked_[index] = true;
   return absl::OkStatus();
 }
@@ -138,7 +148,7 @@ absl::Status ExtentRing::CheckBytes(std::uint64_t number) {
 absl::StatusOr<absl::Span<const std::byte>> ExtentRing::Take(
     std::size_t index) {
   Check(index < extents_.size(), "an extent that there is");
-  BANYAN_RETURN_IF_ERROR(file_->CheckUnchanged());
+  BANYAN_RETURN_IF_ERROR(file_->CheckUnchanged().status());
   if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
   std::unique_lock<std::mutex> lock(turn_);
   if (taken_) ++next_;

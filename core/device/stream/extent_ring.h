@@ -12,6 +12,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -21,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/file_state.h"
 #include "core/device/host_buffer.h"
 #include "core/device/stream/block_reads.h"
 #include "core/device/stream/direct_file.h"
@@ -43,12 +45,18 @@ class ExtentRing {
   // 1.70 with one, 1.47 with sixteen.
   static constexpr int kDepth = 4;
 
+  // What is wrong with the bytes of an extent that have its checksum. Called on
+  // a thread of the ring's own.
+  using CheckContent = std::function<absl::Status(
+      std::size_t index, absl::Span<const std::byte> bytes)>;
+
   // Memory for the slots, of the largest extent's size each. Requires extents
   // and two slots. ResourceExhausted if there is no memory. `reads` are of
   // `file` and take kDepth at once.
   static absl::StatusOr<std::unique_ptr<ExtentRing>> Create(
       std::shared_ptr<const DirectFile> file, std::unique_ptr<BlockReads> reads,
-      std::vector<Extent> extents, std::size_t slots);
+      std::vector<Extent> extents, std::size_t slots,
+      CheckContent check = nullptr);
   ~ExtentRing();
   ExtentRing(const ExtentRing&) = delete;
   ExtentRing& operator=(const ExtentRing&) = delete;
@@ -64,9 +72,10 @@ class ExtentRing {
   }
   // Waits for extent `index`, and lends its bytes until the next call. Extents
   // between the last one taken and this one are given up. Fails as the read
-  // does; DataLoss if its bytes do not have its checksum, which is computed the
-  // first time it is read, or if the file was changed. A later call reads it
-  // again.
+  // does; DataLoss if the file was changed, or if the extent's bytes do not
+  // have its checksum, which is computed the first time it is read, and anew
+  // where the file was renamed or written with its time put back. A later call
+  // reads it again.
   absl::StatusOr<absl::Span<const std::byte>> Take(std::size_t index);
 
   // Bytes read so far.
@@ -82,7 +91,8 @@ class ExtentRing {
 
   ExtentRing(std::shared_ptr<const DirectFile> file,
              std::unique_ptr<BlockReads> reads, std::vector<Extent> extents,
-             std::size_t slots, std::unique_ptr<HostBuffer> memory);
+             std::size_t slots, CheckContent check,
+             std::unique_ptr<HostBuffer> memory);
   const Extent& ExtentOf(std::uint64_t number) const {
     return extents_[static_cast<std::size_t>(number % extents_.size())];
   }
@@ -99,6 +109,7 @@ class ExtentRing {
 
   std::shared_ptr<const DirectFile> file_;
   std::vector<Extent> extents_;
+  CheckContent check_;
   std::unique_ptr<HostBuffer> memory_;
   std::size_t slot_bytes_;
 
@@ -115,7 +126,8 @@ class ExtentRing {
   // The reading thread's.
   std::vector<std::uint64_t> under_way_;  // by tag
   std::vector<int> free_tags_;
-  std::vector<bool> checked_;  // by extent
+  std::vector<bool> checked_;  // by extent, since the file was as follows
+  FileTime checked_from_;
   std::unique_ptr<BlockReads> reads_;
   std::thread thread_;
 };

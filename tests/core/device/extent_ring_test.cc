@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -191,6 +192,40 @@ TEST_P(EitherReads, TellOfAFileThatChanges) {
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr(file.path()), HasSubstr("changed"),
                     HasSubstr("found 6000")));
+}
+
+TEST_P(EitherReads, TellOfAByteThatWasWrittenWithTheFilesTimePutBack) {
+  const ExtentFile file(9);
+  RING_OR_SKIP(ring, file, 3);
+  const auto turn = ring->Turn();
+  for (std::size_t i = 0; i < 9; ++i) ASSERT_TRUE(ring->Take(i).ok());
+  // The system's file times move on by milliseconds.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const auto written = std::filesystem::last_write_time(file.path());
+  std::string byte = file.content(5).substr(77, 1);
+  byte[0] = static_cast<char>(byte[0] ^ 4);
+  file.Change(file.extents()[5].offset + 77, byte);
+  std::filesystem::last_write_time(file.path(), written);
+  for (std::size_t i = 0; i < 5; ++i) ASSERT_TRUE(ring->Take(i).ok());
+  const absl::Status status = ring->Take(5).status();
+  EXPECT_EQ(absl::StatusCode::kDataLoss, status.code()) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("checksum"));
+}
+
+// Backups and moves do this; no byte has changed.
+TEST_P(EitherReads, GoOnWithAFileThatWasRenamed) {
+  const ExtentFile file(9);
+  RING_OR_SKIP(ring, file, 3);
+  const auto turn = ring->Turn();
+  for (std::size_t i = 0; i < 9; ++i) ASSERT_TRUE(ring->Take(i).ok());
+  const std::string other = file.path() + ".moved";
+  std::filesystem::rename(file.path(), other);
+  for (std::size_t i = 0; i < 9; ++i) {
+    const absl::StatusOr<absl::Span<const std::byte>> bytes = ring->Take(i);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    EXPECT_EQ(file.content(i), Text(*bytes));
+  }
+  std::filesystem::rename(other, file.path());
 }
 
 TEST_P(EitherReads, EndWhileReadsAreUnderWay) {
