@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -15,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "core/base/file_state.h"
 #include "core/base/status_macros.h"
 
 namespace banyan {
@@ -37,7 +39,7 @@ absl::StatusOr<MappedFile::Mapping> MappedFile::Map(const std::string& path,
   if (!S_ISREG(about.st_mode))
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": expected an ordinary file"));
-  Mapping mapping = {{}, {about.st_dev, about.st_ino}};
+  Mapping mapping = {{}, StateOf(about)};
   const auto size = static_cast<std::size_t>(about.st_size);
   if (size == 0) return mapping;
   void* start = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
@@ -63,14 +65,12 @@ MappedFile::~MappedFile() {
 }
 
 absl::Status MappedFile::CheckLength() const {
-  struct stat about = {};
-  if (stat(path_.c_str(), &about) == 0 && about.st_dev == place_.device &&
-      about.st_ino == place_.inode &&
-      static_cast<std::size_t>(about.st_size) < bytes_.size())
+  const std::optional<FileState> now = FileStateAt(path_);
+  if (now.has_value() && now->IsSameFile(state_) && now->bytes < bytes_.size())
     return absl::DataLossError(absl::StrCat(
         path_, ": expected ", bytes_.size(), " bytes, as when it was opened, ",
-        "found ", about.st_size, ": it was cut short since"));
-  if (guard_.has_value() && guard_->was_hit())
+        "found ", now->bytes, ": it was cut short since"));
+  if (guard_->was_hit())
     return absl::DataLossError(absl::StrCat(
         path_, ": expected ", bytes_.size(),
         " bytes, as when it was opened, found fewer while it was read"));

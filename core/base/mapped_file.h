@@ -3,7 +3,6 @@
 #define BANYAN_CORE_BASE_MAPPED_FILE_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,13 +12,13 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/cut_guard.h"
+#include "core/base/file_state.h"
 
 namespace banyan {
 
 // Any number of threads may use one at once. The file must not be changed while
-// it is open. A program that reads what was cut off is ended by the system, but
-// where GuardAgainstCuts() was called reads zeros: CheckLength() after a
-// reading tells of them.
+// it is open. What was cut off since is read as zeros, so that whoever reads
+// calls CheckLength() afterwards.
 class MappedFile {
  public:
   // NotFound ("path: No such file or directory") if there is none;
@@ -39,29 +38,25 @@ class MappedFile {
   // replaced or removed is still read whole.
   absl::Status CheckLength() const;
 
-  // Before other threads read.
-  void GuardAgainstCuts() { guard_.emplace(bytes_); }
-
   // Gives the memory that holds `part`, some of bytes(), back to the system, as
   // far as nothing else shares its pages. It is read from the file again.
   void Release(absl::Span<const std::byte> part) const;
 
  private:
-  struct Place {  // of the file on its disk
-    std::uint64_t device = 0;
-    std::uint64_t inode = 0;
-  };
   struct Mapping {
     absl::Span<const std::byte> bytes;
-    Place place;
+    FileState state;
   };
   MappedFile(std::string path, const Mapping& mapping)
-      : path_(std::move(path)), bytes_(mapping.bytes), place_(mapping.place) {}
+      : path_(std::move(path)),
+        bytes_(mapping.bytes),
+        state_(mapping.state),
+        guard_(bytes_) {}
   static absl::StatusOr<Mapping> Map(const std::string& path, int descriptor);
 
   std::string path_;
   absl::Span<const std::byte> bytes_;  // the mapping, owned
-  Place place_;
+  FileState state_;                    // as it was opened
   std::optional<CutGuard> guard_;
 };
 

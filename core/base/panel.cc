@@ -5,7 +5,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 
+#include "absl/types/span.h"
 #include "core/base/weight_format.h"
 
 namespace banyan {
@@ -63,6 +66,20 @@ void PackQ8(std::size_t columns, const float* rows, std::byte* panel) {
           PackBlock(rows + lane * columns + first, filled, at);
     }
   }
+}
+
+// Whether the magnitudes of some numbers are, as bits, at most `most`.
+template <typename Bits>
+bool AreAtMost(absl::Span<const std::byte> numbers, Bits most) {
+  constexpr Bits kMagnitude = std::numeric_limits<Bits>::max() >> 1;
+  Bits above = 0;
+  for (std::size_t at = 0; at + sizeof(Bits) <= numbers.size();
+       at += sizeof(Bits)) {
+    Bits bits = 0;
+    std::memcpy(&bits, numbers.data() + at, sizeof(Bits));
+    above |= static_cast<Bits>((bits & kMagnitude) > most);
+  }
+  return above == 0;
 }
 
 }  // namespace
@@ -131,6 +148,22 @@ void ReadPanelRow(WeightFormat format, int columns, const std::byte* panel,
                PanelScale(columns, panel, row, column / kQ8Block);
     }
   }
+}
+
+bool PanelsAreFinite(WeightFormat format, int columns,
+                     absl::Span<const std::byte> panels) {
+  constexpr std::uint32_t kMostF32 = 0x7f7fffff;
+  constexpr std::uint16_t kMostBf16 = 0x7f7f;
+  constexpr std::uint16_t kMostScale = 0x7bff;  // times 128, the most in a byte
+  if (format == WeightFormat::kF32) return AreAtMost(panels, kMostF32);
+  if (format == WeightFormat::kBf16) return AreAtMost(panels, kMostBf16);
+  const std::size_t panel = PanelBytes(format, columns);
+  const std::size_t scales = Q8Blocks(columns) * kLanes * sizeof(std::uint16_t);
+  for (std::size_t at = 0; at + panel <= panels.size(); at += panel)
+    if (!AreAtMost(panels.subspan(at + Q8ScalesOffset(columns), scales),
+                   kMostScale))
+      return false;
+  return true;
 }
 
 }  // namespace banyan

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 
+#include "absl/types/span.h"
 #include "core/base/weight_format.h"
 
 namespace banyan {
@@ -42,6 +43,9 @@ void PackPanel(WeightFormat format, int columns, const float* rows,
 // Writes a row of a panel, as products see it, at `out`.
 void ReadPanelRow(WeightFormat format, int columns, const std::byte* panel,
                   int row, float* out);
+// Whether every number in some panels is finite.
+bool PanelsAreFinite(WeightFormat format, int columns,
+                     absl::Span<const std::byte> panels);
 // For kQ8: the whole number of an element, and the scale of a block.
 int PanelQuant(const std::byte* panel, int row, int column);
 float PanelScale(int columns, const std::byte* panel, int row, int block);

@@ -25,6 +25,7 @@
 #include "core/base/errors.h"
 #include "core/base/quoted_name.h"
 #include "core/base/status_macros.h"
+#include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/checkpoint_files.h"
 #include "core/checkpoint/config_reader.h"
@@ -35,6 +36,7 @@
 #include "core/checkpoint/weight_rows.h"
 #include "core/gguf/gguf_file.h"
 #include "core/gguf/model_text.h"
+#include "core/pack/pack_file.h"
 
 namespace banyan {
 namespace {
@@ -156,6 +158,7 @@ absl::StatusOr<std::unique_ptr<Checkpoint>> Checkpoint::Open(
   Errors errors;
   result->CheckWeights(errors);
   errors.Add(result->CheckUnread());
+  if (errors.status().ok()) result->CheckPacked(errors);
   BANYAN_RETURN_IF_ERROR(errors.status());
   return result;
 }
@@ -202,6 +205,32 @@ void Checkpoint::CheckWeights(Errors& errors) const {
       lacks_head ? " (config.json does not tie the head to the embedding)"
       : IsGguf(directory_) ? " (by the names of the family's own checkpoints)"
                            : "")));
+}
+
+// That each matrix of a pass is there as one, in the format of the file.
+void Checkpoint::CheckPacked(Errors& errors) const {
+  if (pack() == nullptr) return;
+  const auto check = [&](const MatrixSources& sources, WeightFormat format) {
+    std::vector<std::string> names;
+    for (const WeightSource* source : sources)
+      if (source->present()) names.push_back(QuotedName(source->tensor));
+    if (names.empty()) return;
+    const PackMatrix* const matrix = FindPacked(sources);
+    if (matrix != nullptr && matrix->format == format) return;
+    errors.Add(absl::InvalidArgumentError(absl::StrCat(
+        directory_, ": expected a matrix of ", absl::StrJoin(names, ", "),
+        " in ", Name(format), ", found ",
+        matrix == nullptr ? "none"
+                          : absl::StrCat("one in ", Name(matrix->format)),
+        ": its header contradicts its config.json")));
+  };
+  const WeightFormat format = pack()->format;
+  check({&architecture_.positions}, WeightFormat::kF32);
+  check({&architecture_.embedding}, format);
+  for (const LayerSources& layer : architecture_.layers)
+    for (const MatrixSources& sources : LayerMatrices(layer).all())
+      check(sources, format);
+  if (!architecture_.tied_head) check({&architecture_.head}, format);
 }
 
 absl::Status Checkpoint::CheckUnread() {
@@ -296,7 +325,7 @@ absl::Status Checkpoint::ReadRows(const WeightSource& source,
                           static_cast<std::size_t>(source.columns),
         "the rows fill the space there is");
   const absl::Status read = banyan::ReadRows(tensor, source, rows, out.data());
-  if (read.ok()) return read;
+  if (read.ok() || absl::IsDataLoss(read)) return read;
   return ErrorIn(*files_.Find(source.tensor)->file, source, read);
 }
 

@@ -25,6 +25,7 @@
 #include "core/checkpoint/checkpoint_files.h"
 #include "core/checkpoint/config_reader.h"
 #include "core/checkpoint/families/common.h"
+#include "core/checkpoint/packed_data.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
 #include "core/pack/pack_file.h"
@@ -53,11 +54,12 @@ class Checkpoint {
  public:
   // Reads config.json, generation_config.json if there is one, and the headers
   // of the weights' files (CheckpointFiles), and checks that every weight of
-  // the architecture is there in its shape and of a type that weights have; F64
-  // is refused, and so is a tensor of a layer that config.json does not have.
-  // Fails with NotFound if there is no config.json or no weights, and else with
-  // InvalidArgument, which names the file, the key or tensor, what was found
-  // and what was expected; what is wrong with tensors is told together.
+  // the architecture is there in its shape and of a type that weights have, and
+  // every matrix of a pass in a packed model; F64 is refused, and so is a
+  // tensor of a layer that config.json does not have. Fails with NotFound if
+  // there is no config.json or no weights, and else with InvalidArgument, which
+  // names the file, the key or tensor, what was found and what was expected;
+  // what is wrong with tensors is told together.
   static absl::StatusOr<std::unique_ptr<Checkpoint>> Open(
       const std::string& directory);
   // The same of a directory whose config.json `read` reads.
@@ -84,8 +86,8 @@ class Checkpoint {
 
   // Writes rows of `source` as f32 to `out`, which has room for exactly these
   // rows (weight_rows.h). Requires that the rows exist. Fails as Tensor does,
-  // and with InvalidArgument, which names file, tensor and place, if a number
-  // is not finite.
+  // with InvalidArgument, which names file, tensor and place, if a number is
+  // not finite, and with DataLoss if the file was cut or damaged.
   absl::Status ReadRows(const WeightSource& source, const RowRange& rows,
                         absl::Span<float> out) const;
 
@@ -95,13 +97,16 @@ class Checkpoint {
                            float* out) const;
 
   // Of a packed model its header, null for another.
-  const PackHeader* pack() const { return files_.pack(); }
+  const PackHeader* pack() const {
+    const PackedData* const packed = files_.packed();
+    return packed == nullptr ? nullptr : &packed->header();
+  }
   // The packed matrix of these sources, null if there is none.
   const PackMatrix* FindPacked(const MatrixSources& sources) const;
   // Its panels, all of them; DataLoss if they were damaged.
   absl::Status ReadPanels(const PackMatrix& matrix,
                           absl::Span<std::byte> to) const {
-    return files_.ReadPanels(matrix, to);
+    return files_.packed()->ReadPanels(matrix, to);
   }
 
   // InvalidArgument, which names the first row that differs, if a tied pair is
@@ -117,6 +122,7 @@ class Checkpoint {
       : directory_(std::move(directory)), files_(std::move(files)) {}
   absl::Status ReadConfigs(ConfigReader& config, ReadConfig read);
   void CheckWeights(Errors& errors) const;
+  void CheckPacked(Errors& errors) const;
   absl::Status CheckUnread();
 
   std::string directory_;

@@ -2,7 +2,6 @@
 #ifndef BANYAN_CORE_CHECKPOINT_CHECKPOINT_FILES_H_
 #define BANYAN_CORE_CHECKPOINT_CHECKPOINT_FILES_H_
 
-#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,10 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "core/checkpoint/packed_data.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/tensor_file.h"
-#include "core/pack/pack_file.h"
 
 namespace banyan {
 
@@ -41,12 +39,8 @@ class CheckpointFiles {
   // does not name.
   std::set<std::string> TensorNames() const;
   // Of a packed model; null for another.
-  const PackHeader* pack() const {
-    return files_.empty() ? nullptr : files_.front()->pack();
-  }
-  absl::Status ReadPanels(const PackMatrix& matrix,
-                          absl::Span<std::byte> to) const {
-    return files_.front()->ReadPanels(matrix, to);
+  const PackedData* packed() const {
+    return files_.empty() ? nullptr : files_.front()->packed();
   }
   // A sentence for each file that was not read though it might have been.
   const std::vector<std::string>& warnings() const { return warnings_; }

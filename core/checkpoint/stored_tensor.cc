@@ -14,6 +14,7 @@
 #include "core/base/dtype.h"
 #include "core/base/panel.h"
 #include "core/base/quoted_name.h"
+#include "core/checkpoint/packed_data.h"
 
 namespace banyan {
 
@@ -30,10 +31,9 @@ absl::StatusOr<DType> DTypeNamed(absl::string_view name) {
                    "; known: ", absl::StrJoin(known, ", ")));
 }
 
-const std::byte* PackedRows::Panel(int row) const {
-  const auto panel = static_cast<std::size_t>((at + row - first) / kPanelRows);
-  return data + matrix->ExtentOffset(panel / matrix->panels) +
-         panel % matrix->panels * PanelBytes(matrix->format, matrix->columns);
+absl::StatusOr<const std::byte*> PackedRows::Panel(int row) const {
+  return data->Panel(*matrix,
+                     static_cast<std::size_t>((at + row - first) / kPanelRows));
 }
 
 std::string ShapeText(absl::Span<const std::int64_t> shape) {

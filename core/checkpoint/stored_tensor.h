@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/dtype.h"
+#include "core/base/mapped_file.h"
 #include "core/pack/pack_file.h"
 
 namespace banyan {
@@ -22,16 +24,19 @@ namespace banyan {
 // with the known ones.
 absl::StatusOr<DType> DTypeNamed(absl::string_view name);
 
-// Rows [first, first + rows) of a tensor stand in a packed matrix, from its row
-// `at` on.
+class PackedData;
+
+// Rows [first, first + rows) of a tensor are rows of a packed matrix, from its
+// row `at` on.
 struct PackedRows {
   int first = 0;
   int rows = 0;
   const PackMatrix* matrix = nullptr;
-  const std::byte* data = nullptr;  // the pack's, from data_begin on
+  const PackedData* data = nullptr;
   int at = 0;
 
-  const std::byte* Panel(int row) const;
+  // The panel with a row of the tensor; fails as PackedData::Panel.
+  absl::StatusOr<const std::byte*> Panel(int row) const;
 };
 
 struct StoredTensor {
@@ -47,6 +52,14 @@ struct StoredTensor {
   bool turned = false;
   // Of a packed matrix, which has no `data` of its own.
   std::vector<PackedRows> packed = {};
+  // What `data` is a part of; null for memory of the program's own.
+  const MappedFile* file = nullptr;
+
+  // To be called once `data` was read: DataLoss if the file was cut meanwhile,
+  // so that zeros were read (MappedFile::CheckLength).
+  absl::Status CheckWhole() const {
+    return file == nullptr ? absl::OkStatus() : file->CheckLength();
+  }
 };
 
 using StoredTensors = std::map<std::string, StoredTensor, std::less<>>;

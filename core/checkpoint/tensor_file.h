@@ -2,25 +2,21 @@
 #ifndef BANYAN_CORE_CHECKPOINT_TENSOR_FILE_H_
 #define BANYAN_CORE_CHECKPOINT_TENSOR_FILE_H_
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "core/base/mapped_file.h"
+#include "core/checkpoint/packed_data.h"
 #include "core/checkpoint/stored_tensor.h"
-#include "core/pack/pack_file.h"
 
 namespace banyan {
 
-// Any number of threads may use one at once. The file must not be changed or
-// cut short while it is open: the system then ends the program.
+// Any number of threads may use one at once. The file must not be changed while
+// it is open. StoredTensor::CheckWhole() tells whether it was cut short.
 class TensorFile {
  public:
   // Safetensors, or by the path's ending GGUF, whose tensors stand under the
@@ -36,15 +32,8 @@ class TensorFile {
   const StoredTensors& tensors() const { return tensors_; }
   // Null if there is no tensor of that name.
   const StoredTensor* Find(absl::string_view name) const;
-  // The header of a packed model, null for another file.
-  const PackHeader* pack() const {
-    return pack_.has_value() ? &*pack_ : nullptr;
-  }
-  // Writes the panels of one of its matrices, all of them, to `to`, and gives
-  // the memory of the file back as it goes. DataLoss if an extent does not have
-  // its checksum.
-  absl::Status ReadPanels(const PackMatrix& matrix,
-                          absl::Span<std::byte> to) const;
+  // The matrices of a packed model, null for another file.
+  const PackedData* packed() const { return packed_.get(); }
 
   // Gives the memory that holds `tensor`, one of this file's, back to the
   // system, as far as no other tensor shares its pages. The data stays valid:
@@ -55,12 +44,12 @@ class TensorFile {
   explicit TensorFile(std::unique_ptr<MappedFile> file)
       : file_(std::move(file)) {}
 
+  absl::Status ReadHeader();
   // Of a packed model.
   absl::Status AddPacked();
-  absl::Status Damaged(const std::string& name, std::uint64_t offset) const;
 
   std::unique_ptr<MappedFile> file_;
-  std::optional<PackHeader> pack_;
+  std::unique_ptr<PackedData> packed_;
   StoredTensors tensors_;
 };
 

@@ -11,15 +11,16 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/check.h"
 #include "core/base/dtype.h"
 #include "core/base/panel.h"
+#include "core/base/status_macros.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_blocks.h"
-#include "core/pack/pack_file.h"
 
 namespace banyan {
 namespace {
@@ -158,18 +159,15 @@ absl::Status ReadPacked(const StoredTensor& tensor, const WeightSource& source,
     };
     const auto found =
         std::find_if(tensor.packed.begin(), tensor.packed.end(), holds);
-    if (found == tensor.packed.end())
-      return absl::InvalidArgumentError(
-          absl::StrCat("row ", row, ": it was not packed"));
-    const PackMatrix& matrix = *found->matrix;
-    if (matrix.columns != source.columns)
-      return absl::InvalidArgumentError(
-          absl::StrCat("expected rows of ", source.columns, " numbers, found ",
-                       matrix.columns));
-    ReadPanelRow(matrix.format, matrix.columns, found->Panel(row),
+    Check(found != tensor.packed.end() &&
+              found->matrix->columns == source.columns,
+          "a pack has each row of its tensors");
+    BANYAN_ASSIGN_OR_RETURN(const std::byte* const panel, found->Panel(row));
+    ReadPanelRow(found->matrix->format, source.columns, panel,
                  (found->at + row - found->first) % kPanelRows,
                  out + std::ptrdiff_t{i} * source.columns);
   }
+  BANYAN_RETURN_IF_ERROR(tensor.CheckWhole());
   const auto numbers = static_cast<std::size_t>(range.count) *
                        static_cast<std::size_t>(source.columns);
   return std::all_of(out, out + numbers,
@@ -205,6 +203,10 @@ absl::Status CheckStored(const StoredTensor& tensor,
         absl::StrCat("expected shape ", ShapeText(source.stored_shape),
                      ", found ", ShapeText(tensor.shape)));
   const DType dtype = tensor.dtype;
+  if (!tensor.packed.empty() && source.transposed != tensor.turned)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "expected it packed with its ", source.transposed ? "columns" : "rows",
+        " as rows, found it turned"));
   if (dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBf16)
     return absl::OkStatus();
   if (DTypeBlock(dtype) > 1 && source.columns % DTypeBlock(dtype) == 0 &&
@@ -226,6 +228,7 @@ absl::Status ReadRows(const StoredTensor& tensor, const WeightSource& source,
                       : tensor.paired_rows > 0
                           ? ReadPaired(tensor, source, rows, out)
                           : ReadTogether(tensor, source, rows, out);
+  BANYAN_RETURN_IF_ERROR(tensor.CheckWhole());
   return finite ? absl::OkStatus() : NotFinite(source, rows, out);
 }
 

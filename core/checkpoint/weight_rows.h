@@ -36,7 +36,8 @@ struct RowRange {
 // other to `out`. `tensor` has passed CheckStored; the rows exist. Transposed
 // weights are read well for 16 rows or more at once. InvalidArgument if one is
 // NaN, infinite, or so large that it would be in the format, with its place in
-// the tensor: "row 2, column 3: expected a finite number, found nan".
+// the tensor: "row 2, column 3: expected a finite number, found nan". DataLoss
+// if the file was cut or damaged.
 absl::Status ReadRows(const StoredTensor& tensor, const WeightSource& source,
                       const RowRange& rows, float* out);
 

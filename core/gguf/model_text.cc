@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "core/base/mapped_file.h"
 #include "core/base/read_file.h"
 #include "core/base/status_macros.h"
@@ -19,6 +20,27 @@
 #include "core/pack/pack_file.h"
 
 namespace banyan {
+
+namespace {
+
+absl::StatusOr<std::string> GgufText(absl::Span<const std::byte> file,
+                                     const std::string& model,
+                                     absl::string_view name) {
+  BANYAN_ASSIGN_OR_RETURN(const Gguf contents, ParseGguf(file, model));
+  if (name == "config.json") {
+    BANYAN_ASSIGN_OR_RETURN(const JsonValue config,
+                            GgufConfig(contents, model));
+    return config.Text(2) + "\n";
+  }
+  if (contents.keys.find("tokenizer.ggml.model") != contents.keys.end()) {
+    if (name == "tokenizer.json") return GgufTokenizer(contents, model);
+    if (name == "tokenizer_config.json")
+      return GgufTokenizerConfig(contents, model);
+  }
+  return absl::NotFoundError(absl::StrCat(model, " has no ", name));
+}
+
+}  // namespace
 
 bool IsModelFile(absl::string_view path) {
   return IsGguf(path) || IsPack(path);
@@ -41,18 +63,9 @@ absl::StatusOr<std::string> ReadModelText(const std::string& model,
   }
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<MappedFile> file,
                           MappedFile::Open(model));
-  BANYAN_ASSIGN_OR_RETURN(const Gguf contents, ParseGguf(file->bytes(), model));
-  if (name == "config.json") {
-    BANYAN_ASSIGN_OR_RETURN(const JsonValue config,
-                            GgufConfig(contents, model));
-    return config.Text(2) + "\n";
-  }
-  if (contents.keys.find("tokenizer.ggml.model") != contents.keys.end()) {
-    if (name == "tokenizer.json") return GgufTokenizer(contents, model);
-    if (name == "tokenizer_config.json")
-      return GgufTokenizerConfig(contents, model);
-  }
-  return absl::NotFoundError(absl::StrCat(model, " has no ", name));
+  absl::StatusOr<std::string> text = GgufText(file->bytes(), model, name);
+  BANYAN_RETURN_IF_ERROR(file->CheckLength());
+  return text;
 }
 
 }  // namespace banyan

@@ -28,6 +28,7 @@
 #include "core/base/weight_format.h"
 #include "core/json/json_at.h"
 #include "core/json/json_value.h"
+#include "core/pack/pack_tensors.h"
 
 namespace banyan {
 namespace {
@@ -341,17 +342,19 @@ absl::StatusOr<PackHeader> ParsePack(absl::Span<const std::byte> file,
                          std::min<std::uint64_t>(begin, file.size())),
                  file_name));
   header.data_begin = begin;
-  const absl::Status ordered = CheckOrder(header);
-  if (!ordered.ok())
-    return absl::InvalidArgumentError(
-        absl::StrCat(file_name, ": ", ordered.message()));
+  for (const absl::Status& status : {CheckOrder(header), CheckTensors(header)})
+    if (!status.ok())
+      return absl::InvalidArgumentError(
+          absl::StrCat(file_name, ": ", status.message()));
   return header;
 }
 
 absl::StatusOr<PackHeader> ReadPackHeader(const std::string& path) {
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<MappedFile> file,
                           MappedFile::Open(path));
-  return ParsePack(file->bytes(), path);
+  absl::StatusOr<PackHeader> header = ParsePack(file->bytes(), path);
+  BANYAN_RETURN_IF_ERROR(file->CheckLength());
+  return header;
 }
 
 bool IsPack(absl::string_view path) { return absl::EndsWith(path, ".pack"); }

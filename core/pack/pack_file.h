@@ -93,8 +93,9 @@ struct PackHeader {
 std::string PackPreamble(const PackHeader& header);
 
 // The header of a whole file that lies in memory. InvalidArgument, "FILE_NAME:
-// what is wrong", for another format or version, a header that is damaged, and
-// extents beyond the file or out of order.
+// what is wrong", for another format or version, a header that is damaged,
+// extents beyond the file or out of order, and tensors that the vectors and
+// matrices do not hold whole, each number once.
 absl::StatusOr<PackHeader> ParsePack(absl::Span<const std::byte> file,
                                      const std::string& file_name);
 // The header alone, of a file on disk; NotFound if there is none.

@@ -14,11 +14,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/panel.h"
 #include "core/base/status_macros.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
+#include "core/checkpoint/packed_data.h"
 #include "core/device/stream/block_reads.h"
 #include "core/device/stream/direct_file.h"
 #include "core/device/stream/extent_ring.h"
@@ -46,6 +48,49 @@ std::size_t MemoryOf(const PackMatrix& matrix) {
 std::string Megabytes(std::size_t bytes) {
   return absl::StrFormat("%.1f MB", static_cast<double>(bytes) / 1e6);
 }
+
+// Of these two the first is enough for a bound where the number is, and the
+// second is below the first where the bound is too small.
+constexpr std::size_t kTenth = 100000;
+std::string MegabytesUp(std::size_t bytes) {
+  return Megabytes((bytes + kTenth - 1) / kTenth * kTenth);
+}
+std::string MegabytesDown(std::size_t bytes) {
+  return Megabytes(bytes / kTenth * kTenth);
+}
+
+// The extents that stay in a file.
+class Streamed {
+ public:
+  explicit Streamed(const Checkpoint& checkpoint)
+      : path_(checkpoint.directory()), begin_(checkpoint.pack()->data_begin) {}
+
+  // Gives the number of the matrix's first extent.
+  std::size_t Add(const PackMatrix& matrix) {
+    const std::size_t first = extents_.size();
+    for (std::size_t i = 0; i < matrix.extents(); ++i) {
+      extents_.push_back({begin_ + matrix.ExtentOffset(i),
+                          static_cast<std::uint32_t>(matrix.ExtentBytes(i)),
+                          matrix.checksums[i]});
+      matrix_of_.push_back(matrices_.size());
+    }
+    matrices_.push_back(matrix);
+    return first;
+  }
+  const std::vector<Extent>& extents() const { return extents_; }
+  absl::Status Check(std::size_t extent,
+                     absl::Span<const std::byte> bytes) const {
+    return CheckFinite(path_, matrices_[matrix_of_[extent]],
+                       extents_[extent].offset, bytes);
+  }
+
+ private:
+  std::string path_;
+  std::uint64_t begin_;
+  std::vector<Extent> extents_;
+  std::vector<std::size_t> matrix_of_;  // by extent
+  std::vector<PackMatrix> matrices_;
+};
 
 struct Sizes {
   struct Layer {
@@ -160,27 +205,21 @@ absl::StatusOr<std::unique_ptr<WeightStream>> WeightStream::Open(
   if (room.memory < least)
     return absl::ResourceExhaustedError(
         absl::StrCat(checkpoint.directory(), ": expected memory of at least ",
-                     Megabytes(least), " (", Parts(sizes), "), found ",
-                     Megabytes(room.memory)));
+                     MegabytesUp(least), " (", Parts(sizes), "), found ",
+                     MegabytesDown(room.memory)));
   auto stream = absl::WrapUnique(new WeightStream());
   const Layout layout = LayoutFor(sizes, room.memory - sizes.least());
-  std::vector<Extent> extents;
-  const std::uint64_t begin = checkpoint.pack()->data_begin;
+  Streamed streamed(checkpoint);
   for (std::size_t layer = 0; layer < sizes.layers.size(); ++layer) {
     stream->keeps_.push_back(
         Stays(layer, layout.resident, sizes.layers.size()));
     if (stream->keeps_.back()) continue;
-    for (const PackMatrix* matrix : sizes.layers[layer].matrices) {
-      stream->places_[matrix] = extents.size();
-      for (std::size_t i = 0; i < matrix->extents(); ++i) {
-        const std::size_t bytes = matrix->ExtentBytes(i);
-        extents.push_back({begin + matrix->ExtentOffset(i),
-                           static_cast<std::uint32_t>(bytes),
-                           matrix->checksums[i]});
-        stream->pass_bytes_ += ExtentRing::SlotBytes(bytes);
-      }
-    }
+    for (const PackMatrix* matrix : sizes.layers[layer].matrices)
+      stream->places_[matrix] = streamed.Add(*matrix);
   }
+  std::vector<Extent> extents = streamed.extents();
+  for (const Extent& extent : extents)
+    stream->pass_bytes_ += ExtentRing::SlotBytes(extent.bytes);
   stream->extents_ = extents.size();
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const DirectFile> file,
                           DirectFile::Open(checkpoint.directory()));
@@ -190,9 +229,14 @@ absl::StatusOr<std::unique_ptr<WeightStream>> WeightStream::Open(
   stream->reader_ = absl::StrCat(
       (*reads)->name(),
       file->direct() ? ", past the page cache" : ", through the page cache");
-  BANYAN_ASSIGN_OR_RETURN(stream->ring_,
-                          ExtentRing::Create(std::move(file), *std::move(reads),
-                                             std::move(extents), layout.slots));
+  BANYAN_ASSIGN_OR_RETURN(
+      stream->ring_,
+      ExtentRing::Create(
+          std::move(file), *std::move(reads), std::move(extents), layout.slots,
+          [streamed = std::move(streamed)](std::size_t extent,
+                                           absl::Span<const std::byte> bytes) {
+            return streamed.Check(extent, bytes);
+          }));
   return stream;
 }
 

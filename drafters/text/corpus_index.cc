@@ -44,7 +44,6 @@ absl::StatusOr<std::unique_ptr<MappedFile>> OpenSized(const std::string& path,
     return absl::InvalidArgumentError(absl::StrCat(
         path, ": expected ", bytes, " bytes, as the index says, found ",
         file->bytes().size()));
-  file->GuardAgainstCuts();
   return file;
 }
 

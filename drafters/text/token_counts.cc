@@ -78,7 +78,7 @@ class Reader {
     out.resize(static_cast<std::size_t>(tensor->shape.front()));
     if (!out.empty())
       std::memcpy(out.data(), tensor->data.data(), tensor->data.size());
-    return absl::OkStatus();
+    return tensor->CheckWhole();
   }
 
  private:

@@ -1,6 +1,8 @@
 // Files that are cut short while they are mapped.
 #include "core/base/mapped_file.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -40,9 +42,8 @@ class MappedFileTest : public testing::Test {
   const std::size_t page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 };
 
-TEST_F(MappedFileTest, WhatWasCutOffOfAGuardedFileReadsAsZerosAndIsTold) {
+TEST_F(MappedFileTest, WhatWasCutOffReadsAsZerosAndIsTold) {
   const auto file = Open("a", 'a');
-  file->GuardAgainstCuts();
   EXPECT_EQ(At(*file, 2 * page_), 'a');
   std::filesystem::resize_file(file->path(), page_);
   EXPECT_EQ(At(*file, 2 * page_), '\0');
@@ -55,7 +56,6 @@ TEST_F(MappedFileTest, WhatWasCutOffOfAGuardedFileReadsAsZerosAndIsTold) {
 
 TEST_F(MappedFileTest, ThatZerosWereReadIsToldThoughTheFileIsLongAgain) {
   const auto file = Open("a", 'a');
-  file->GuardAgainstCuts();
   std::filesystem::resize_file(file->path(), page_);
   EXPECT_EQ(At(*file, 2 * page_), '\0');
   std::filesystem::resize_file(file->path(), 3 * page_);
@@ -67,10 +67,8 @@ TEST_F(MappedFileTest, ThatZerosWereReadIsToldThoughTheFileIsLongAgain) {
 
 TEST_F(MappedFileTest, OneFileThatWasCutSaysNothingOfOthers) {
   const auto other = Open("other", 'b');
-  other->GuardAgainstCuts();
   for (int turn = 0; turn < 3; ++turn) {
     const auto file = Open("a", 'a');
-    file->GuardAgainstCuts();
     EXPECT_TRUE(file->CheckLength().ok());
     std::filesystem::resize_file(file->path(), 0);
     std::thread([&] { EXPECT_EQ(At(*file, page_), '\0'); }).join();
@@ -80,12 +78,19 @@ TEST_F(MappedFileTest, OneFileThatWasCutSaysNothingOfOthers) {
   EXPECT_EQ(At(*other, page_), 'b');
 }
 
-TEST_F(MappedFileTest, AFileWithoutAGuardEndsTheProgram) {
+TEST_F(MappedFileTest, ACutElsewhereStillEndsTheProgram) {
   const auto guarded = Open("guarded", 'b');
-  guarded->GuardAgainstCuts();
-  const auto file = Open("a", 'a');
-  std::filesystem::resize_file(file->path(), 0);
-  EXPECT_DEATH(At(*file, page_), "");
+  const std::string path = folder_.Write("a", Text('a'));
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(descriptor, 0);
+  void* const start =
+      mmap(nullptr, 3 * page_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  close(descriptor);
+  ASSERT_NE(start, MAP_FAILED);
+  std::filesystem::resize_file(path, 0);
+  const auto* const cut = static_cast<const volatile char*>(start) + page_;
+  EXPECT_DEATH((void)*cut, "");
+  munmap(start, 3 * page_);
 }
 
 }  // namespace

@@ -100,7 +100,9 @@ class TokenMap {
   }
 
   absl::StatusOr<Numbers> ReadNamed(const char* name, int rows) const {
-    auto table = ReadTable(*checkpoint_.Find(name), rows);
+    const StoredTensor& stored = *checkpoint_.Find(name);
+    auto table = ReadTable(stored, rows);
+    BANYAN_RETURN_IF_ERROR(stored.CheckWhole());
     if (!table.ok()) return ErrorAt(name, table.status().message());
     return table;
   }

@@ -6,6 +6,7 @@
 #include "absl/types/span.h"
 #include "core/base/check.h"
 #include "core/base/dtype.h"
+#include "core/base/status_macros.h"
 #include "core/checkpoint/architecture.h"
 #include "core/checkpoint/stored_tensor.h"
 #include "core/checkpoint/weight_rows.h"
@@ -22,18 +23,19 @@ class RowWriter {
       : tensor_(tensor), noise_(key, row) {}
 
   // `old_row` is -1 for a new row.
-  void Write(int old_row, std::byte* out) {
+  absl::Status Write(int old_row, std::byte* out) {
     for (int column = 0; column < tensor_.columns.size;) {
       const Axis::Run run = old_row < 0 ? Axis::Run{-1, tensor_.columns.size}
                                         : tensor_.columns.At(column);
       if (run.old_place >= 0)
-        CopyOld(old_row, run, out);
+        BANYAN_RETURN_IF_ERROR(CopyOld(old_row, run, out));
       else
         FillNew(old_row < 0 ? tensor_.new_rows : tensor_.new_columns, run.count,
                 out);
       column += run.count;
       out += Bytes(tensor_.dtype, run.count);
     }
+    return absl::OkStatus();
   }
 
  private:
@@ -41,23 +43,24 @@ class RowWriter {
     return static_cast<std::size_t>(DTypeBytes(dtype) * count);
   }
 
-  void CopyOld(int old_row, const Axis::Run& run, std::byte* out) const {
+  absl::Status CopyOld(int old_row, const Axis::Run& run,
+                       std::byte* out) const {
     const StoredTensor& old = *tensor_.old;
     if (tensor_.scale != 1) {
       float number = 0;
-      const absl::Status read =
+      BANYAN_RETURN_IF_ERROR(
           ReadRows(old, {.rows = tensor_.rows.old_size, .columns = 1},
-                   {old_row, 1}, &number);
-      Check(read.ok(), "a norm that is scaled was read when it was planned");
+                   {old_row, 1}, &number));
       StoreExactly(static_cast<float>(number * tensor_.scale), tensor_.dtype,
                    out);
-      return;
+      return absl::OkStatus();
     }
     Check(old.dtype == tensor_.dtype, "what is copied keeps its type");
     const std::int64_t place =
         std::int64_t{1} * old_row * tensor_.columns.old_size + run.old_place;
     std::memcpy(out, old.data.data() + Bytes(old.dtype, place),
                 Bytes(old.dtype, run.count));
+    return absl::OkStatus();
   }
 
   void FillNew(Fill fill, int count, std::byte* out) {
@@ -82,17 +85,19 @@ class RowWriter {
 
 }  // namespace
 
-void FillRows(const GrownTensor& tensor, std::uint64_t seed, int first,
-              int count, absl::Span<std::byte> out) {
+absl::Status FillRows(const GrownTensor& tensor, std::uint64_t seed, int first,
+                      int count, absl::Span<std::byte> out) {
   const auto row_bytes = static_cast<std::size_t>(DTypeBytes(tensor.dtype)) *
                          static_cast<std::size_t>(tensor.columns.size);
   Check(out.size() == row_bytes * static_cast<std::size_t>(count),
         "the rows fill the space there is");
   const std::uint64_t key = Noise::Key(seed, tensor.name);
   for (int i = 0; i < count; ++i)
-    RowWriter(tensor, key, first + i)
-        .Write(tensor.rows.At(first + i).old_place,
-               out.data() + static_cast<std::size_t>(i) * row_bytes);
+    BANYAN_RETURN_IF_ERROR(
+        RowWriter(tensor, key, first + i)
+            .Write(tensor.rows.At(first + i).old_place,
+                   out.data() + static_cast<std::size_t>(i) * row_bytes));
+  return tensor.old.has_value() ? tensor.old->CheckWhole() : absl::OkStatus();
 }
 
 }  // namespace banyan

@@ -33,6 +33,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/dtype.h"
@@ -103,9 +104,10 @@ absl::StatusOr<std::vector<GrownTensor>> PlanTensors(
     const Checkpoint& checkpoint, const ModelSize& size);
 
 // Writes rows [first, first + count) of `tensor` to `out`, one after the other,
-// as they are stored. The same seed gives the same noise.
-void FillRows(const GrownTensor& tensor, std::uint64_t seed, int first,
-              int count, absl::Span<std::byte> out);
+// as they are stored. The same seed gives the same noise. Fails as ReadRows
+// (core/checkpoint/weight_rows.h) if a file that they are read from was cut.
+absl::Status FillRows(const GrownTensor& tensor, std::uint64_t seed, int first,
+                      int count, absl::Span<std::byte> out);
 
 }  // namespace banyan
 

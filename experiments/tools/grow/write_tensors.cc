@@ -55,7 +55,8 @@ absl::Status WriteTensor(const GrownTensor& tensor, std::uint64_t seed,
   for (int first = 0; first < tensor.rows.size; first += rows) {
     const int count = std::min(rows, tensor.rows.size - first);
     block.resize(static_cast<std::size_t>(count * row_bytes));
-    FillRows(tensor, seed, first, count, absl::MakeSpan(block));
+    BANYAN_RETURN_IF_ERROR(
+        FillRows(tensor, seed, first, count, absl::MakeSpan(block)));
     BANYAN_RETURN_IF_ERROR(file.Append(block));
   }
   return absl::OkStatus();

@@ -167,7 +167,8 @@ TEST(GrowScale, IsExactAtPowersOfFour) {
 std::vector<float> Numbers(const GrownTensor& tensor) {
   std::vector<std::byte> bytes(
       static_cast<std::size_t>(tensor.entry().bytes()));
-  FillRows(tensor, 0, 0, tensor.rows.size, absl::MakeSpan(bytes));
+  EXPECT_TRUE(
+      FillRows(tensor, 0, 0, tensor.rows.size, absl::MakeSpan(bytes)).ok());
   std::vector<float> numbers(
       bytes.size() / static_cast<std::size_t>(DTypeBytes(tensor.dtype)));
   EXPECT_TRUE(
@@ -286,14 +287,16 @@ TEST_F(GrowPlan, FillsRowsInAnyBlocks) {
     const std::size_t row = all / static_cast<std::size_t>(tensor.rows.size);
     std::vector<std::byte> whole(all);
     std::vector<std::byte> pieces(all);
-    FillRows(tensor, 3, 0, tensor.rows.size, absl::MakeSpan(whole));
+    EXPECT_TRUE(
+        FillRows(tensor, 3, 0, tensor.rows.size, absl::MakeSpan(whole)).ok());
     for (int first = tensor.rows.size; first > 0;) {
       const int count = std::min(7, first);
       first -= count;
-      FillRows(tensor, 3, first, count,
-               absl::MakeSpan(pieces).subspan(
-                   static_cast<std::size_t>(first) * row,
-                   static_cast<std::size_t>(count) * row));
+      EXPECT_TRUE(FillRows(tensor, 3, first, count,
+                           absl::MakeSpan(pieces).subspan(
+                               static_cast<std::size_t>(first) * row,
+                               static_cast<std::size_t>(count) * row))
+                      .ok());
     }
     EXPECT_EQ(whole, pieces) << tensor.name;
   }

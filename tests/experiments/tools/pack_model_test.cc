@@ -14,16 +14,12 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/status_macros.h"
 #include "core/base/weight_format.h"
 #include "core/checkpoint/checkpoint.h"
-#include "core/model/model.h"
 #include "core/ops/devices.h"
 #include "core/ops/weight.h"
 #include "core/pack/pack_file.h"
@@ -33,6 +29,7 @@
 #include "tests/core/checkpoint/files.h"
 #include "tests/core/transformer/made_model.h"
 #include "tests/experiments/tools/growing.h"
+#include "tests/experiments/tools/packing.h"
 #include "tests/support/few_bytes.h"
 #include "tests/support/made/golden_model.h"
 
@@ -46,64 +43,10 @@ using testing::HasSubstr;
 constexpr WeightFormat kFormats[] = {WeightFormat::kF32, WeightFormat::kBf16,
                                      WeightFormat::kQ8};
 
-std::shared_ptr<Backend> Cpu(const DeviceOptions& options = {}) {
-  absl::StatusOr<std::shared_ptr<Backend>> backend = OpenDevice("cpu", options);
-  EXPECT_TRUE(backend.ok()) << backend.status();
-  return *std::move(backend);
-}
-
 std::vector<std::string> InstructionSets() {
   for (const DeviceRow& row : DeviceTable())
     if (row.name == "cpu") return row.instruction_sets();
   return {};
-}
-
-absl::StatusOr<PackedModel> Pack(const std::string& model,
-                                 const PackOptions& options,
-                                 const std::string& path) {
-  return PackModel(*MustOpen(model), options, path,
-                   [](std::int64_t, std::int64_t) {});
-}
-
-// A packed golden.
-class Packed {
- public:
-  Packed(const std::string& name, WeightFormat format) {
-    const absl::StatusOr<PackedModel> done = Pack(
-        GoldenFolder(name), {.format = format, .source = "a name"}, path());
-    EXPECT_TRUE(done.ok()) << done.status();
-  }
-  std::string path() const { return folder_.path() + "/model.pack"; }
-  std::string Read() const { return folder_.Read("model.pack"); }
-  void Write(const std::string& bytes) const {
-    folder_.Write("model.pack", bytes);
-  }
-
- private:
-  TestFolder folder_;
-};
-
-absl::StatusOr<std::unique_ptr<Transformer>> Load(
-    const std::string& path, const TransformerOptions& options,
-    std::shared_ptr<Backend> backend = Cpu()) {
-  BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
-                          Checkpoint::Open(path));
-  return Transformer::Load(*checkpoint, options, std::move(backend));
-}
-
-// The logits of a prompt, of a chain after it, and of a chain after that.
-absl::StatusOr<std::vector<std::vector<double>>> Logits(const Model& model) {
-  std::vector<std::vector<double>> all;
-  const std::unique_ptr<Session> session = model.NewSession();
-  for (const std::vector<TokenId>& tokens :
-       {std::vector<TokenId>{1, 5, 2, 7, 3}, {4}, {6, 1, 2}}) {
-    BANYAN_ASSIGN_OR_RETURN(
-        const std::unique_ptr<Scores> scores,
-        ScoreOne(model, *session, ChainAfter(*session, tokens)));
-    for (int row = 0; row < static_cast<int>(tokens.size()); ++row)
-      BANYAN_RETURN_IF_ERROR(scores->Read(row, all.emplace_back()));
-  }
-  return all;
 }
 
 // By layer, whether it stays in memory.
@@ -117,10 +60,6 @@ std::vector<bool> Kept(const Transformer& model) {
 int CountKept(const Transformer& model) {
   const std::vector<bool> kept = Kept(model);
   return static_cast<int>(std::count(kept.begin(), kept.end(), true));
-}
-
-std::size_t LeastMemory(const std::string& path) {
-  return WeightStream::LeastMemory(*MustOpen(path));
 }
 
 class EveryFamily : public testing::TestWithParam<std::string> {};
@@ -360,50 +299,6 @@ TEST(Pack, RoomForDraftersIsTakenFromTheLayers) {
   ASSERT_TRUE(with.ok() && without.ok());
   EXPECT_EQ((*with)->pass_bytes(), (*without)->pass_bytes());
   EXPECT_EQ((*with)->ring_bytes(), (*without)->ring_bytes());
-}
-
-TEST(Pack, AnyDamageIsToldOrChangesNothing) {
-  const Packed packed("llama", WeightFormat::kBf16);
-  const std::string good = packed.Read();
-  const std::size_t least = LeastMemory(packed.path());
-  const auto model = Load(packed.path(), {.format = WeightFormat::kBf16});
-  ASSERT_TRUE(model.ok());
-  const auto expected = Logits(**model);
-  int told = 0;
-  for (std::size_t at = 0; at < good.size(); at += 97) {
-    std::string bad = good;
-    bad[at] = static_cast<char>(bad[at] ^ 16);
-    packed.Write(bad);
-    for (const std::size_t memory : {std::size_t{0}, least}) {
-      const auto damaged = Load(packed.path(), {.format = WeightFormat::kBf16,
-                                                .room = {.memory = memory}});
-      absl::Status status = damaged.status();
-      if (status.ok()) {
-        const auto logits = Logits(**damaged);
-        status = logits.status();
-        if (status.ok()) {
-          // Between two extents.
-          EXPECT_EQ(*expected, *logits) << "byte " << at;
-          continue;
-        }
-      }
-      ++told;
-      EXPECT_THAT(std::string(status.message()), HasSubstr(packed.path()))
-          << "byte " << at;
-    }
-  }
-  EXPECT_GT(told, 100);
-}
-
-TEST(Pack, AFileCutShortIsTold) {
-  const Packed packed("llama", WeightFormat::kBf16);
-  const std::string good = packed.Read();
-  for (std::size_t size = 0; size < good.size(); size += 211) {
-    packed.Write(good.substr(0, size));
-    const absl::Status status = Checkpoint::Open(packed.path()).status();
-    EXPECT_EQ(absl::StatusCode::kInvalidArgument, status.code()) << size;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(packed.path()));
-  }
 }
 
 TEST(Pack, AKilledRunIsResumedToTheSameBytes) {
