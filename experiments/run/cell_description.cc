@@ -36,28 +36,39 @@ namespace {
 
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 
-using Files = std::vector<records::File>;
+struct Files {
+  FileStates states;  // before they were read
+  std::vector<records::File> files;
+};
 
 // Read once for all cells.
-Files FilesOf(const std::string& path, Assets& assets) {
-  const auto files = assets.Open<Files>(
+std::shared_ptr<const Files> FilesOf(const std::string& path, Assets& assets) {
+  return *assets.Open<Files>(
       {.path = path},
       [&path]() -> absl::StatusOr<std::shared_ptr<const Files>> {
-        return std::make_shared<const Files>(FilesAt(path));
+        FileStates states = StatesAt(path);
+        return std::make_shared<const Files>(
+            Files{std::move(states), FilesAt(path)});
       });
-  return files.ok() ? **files : Files();
+}
+
+std::string FingerprintOf(const std::string& directory, Assets& assets) {
+  return WeightsFingerprint(FilesOf(directory, assets)->files);
 }
 
 // What the cell opened and its policies read, each file once.
-void DescribeFiles(const PreparedCell& prepared, Assets& assets,
-                   records::Cell& out) {
+void DescribeFiles(Assets& assets, PreparedCell& prepared) {
   std::vector<std::string> paths = assets.TakePaths();
   paths.insert(paths.end(), prepared.method.policy_files.begin(),
                prepared.method.policy_files.end());
   std::set<std::string> seen;
-  for (const std::string& path : paths)
-    for (records::File& file : FilesOf(path, assets))
-      if (seen.insert(file.path()).second) *out.add_files() = std::move(file);
+  for (const std::string& path : paths) {
+    const std::shared_ptr<const Files> files = FilesOf(path, assets);
+    prepared.files[path] = files->states;
+    for (const records::File& file : files->files)
+      if (seen.insert(file.path()).second)
+        *prepared.description.add_files() = file;
+  }
 }
 
 void Describe(const ModelSpec& spec, const Model& model, Assets& assets,
@@ -69,7 +80,7 @@ void Describe(const ModelSpec& spec, const Model& model, Assets& assets,
   out.set_source_format(facts.source_format);
   out.set_streamed_bytes(facts.streamed_bytes);
   out.set_disk_bytes(facts.disk_bytes);
-  out.set_fingerprint(WeightsFingerprint(FilesOf(spec.directory, assets)));
+  out.set_fingerprint(FingerprintOf(spec.directory, assets));
 }
 
 // By drafter of a method's section.
@@ -137,7 +148,7 @@ void DescribeModels(const LoadedMethod& method, Assets& assets,
       Describe({model.directory, ""}, *model.model, assets, to);
     } else {
       to.set_directory(model.directory);
-      to.set_fingerprint(WeightsFingerprint(FilesOf(model.directory, assets)));
+      to.set_fingerprint(FingerprintOf(model.directory, assets));
       DescribeGrowth(model.directory, to);
     }
   }
@@ -159,10 +170,10 @@ records::Opponent::Role ToRecord(OpponentRole role) {
 
 }  // namespace
 
-records::Cell DescribeCell(const ExperimentCell& cell,
-                           const PreparedCell& prepared, Assets& assets) {
-  records::Cell out;
-  DescribeFiles(prepared, assets, out);
+void DescribeCell(const ExperimentCell& cell, Assets& assets,
+                  PreparedCell& prepared) {
+  records::Cell& out = prepared.description;
+  DescribeFiles(assets, prepared);
   out.set_name(cell.name);
   out.set_method(cell.method);
   for (const auto& [name, value] : cell.axes) {
@@ -187,7 +198,6 @@ records::Cell DescribeCell(const ExperimentCell& cell,
     to.set_cell(static_cast<std::uint32_t>(opponent.cell));
     to.set_role(ToRecord(opponent.role));
   }
-  return out;
 }
 
 }  // namespace banyan

@@ -4,16 +4,15 @@
 
 #include "drafters/assets.h"
 #include "experiments/plan/experiment.h"
-#include "experiments/records/record.pb.h"
 #include "experiments/run/prepared_cells.h"
 
 namespace banyan {
 
-// What `cell` asked for and `prepared` became, but for `prepared.description`.
-// `assets` is what the cell was opened with, and since its last TakePaths()
-// nothing else was: it has the paths of all that was read.
-records::Cell DescribeCell(const ExperimentCell& cell,
-                           const PreparedCell& prepared, Assets& assets);
+// Sets `prepared.description`, of what `cell` asked for and `prepared` became,
+// and `prepared.files`. `assets` is what the cell was opened with, and since
+// its last TakePaths() nothing else was: it has the paths of all that was read.
+void DescribeCell(const ExperimentCell& cell, Assets& assets,
+                  PreparedCell& prepared);
 
 }  // namespace banyan
 

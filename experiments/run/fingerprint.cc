@@ -9,10 +9,12 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/base/file_state.h"
 #include "core/base/fnv1a.h"
 #include "core/pack/pack_file.h"
 #include "experiments/records/record.pb.h"
@@ -58,12 +60,14 @@ std::uint64_t NameOfSample(const fs::path& path, std::uint64_t size) {
   return name;
 }
 
-// The shards of an index, which may be larger than memory, have sums of their
-// own (drafters/text/corpus_index.h): a look at them is enough beside
+// The shards of a corpus index, which may be larger than memory, have sums of
+// their own (drafters/text/corpus_index.h): a look at them is enough beside
 // index.json.
 bool IsOfAnIndex(const fs::path& path, std::uint64_t size) {
   std::error_code error;
+  const std::string ending = path.extension().string();
   return size > kParts * kBlock &&
+         (ending == ".tokens" || ending == ".suffixes") &&
          fs::exists(path.parent_path() / "index.json", error);
 }
 
@@ -83,9 +87,8 @@ std::uint64_t NameOfFile(const fs::path& path, std::uint64_t size) {
                                  : NameOfWhole(path, size);
 }
 
-}  // namespace
-
-std::vector<records::File> FilesAt(const std::string& path) {
+// The file at a path, or those in a folder.
+std::vector<fs::path> PathsAt(const std::string& path) {
   std::error_code error;
   std::vector<fs::path> paths;
   if (!fs::is_directory(path, error))
@@ -94,16 +97,63 @@ std::vector<records::File> FilesAt(const std::string& path) {
     for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
       if (!IsBeside(entry.path())) paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
+  // Of a pipe there is nothing to read but what somebody writes.
+  paths.erase(std::remove_if(paths.begin(), paths.end(),
+                             [](const fs::path& each) {
+                               std::error_code ignored;
+                               return !fs::is_regular_file(each, ignored);
+                             }),
+              paths.end());
+  return paths;
+}
+
+// How `now` differs; empty if it does not.
+absl::string_view Difference(const FileState& before, const FileState& now) {
+  if (!now.IsSameFile(before)) return "replaced";
+  if (now.bytes != before.bytes) return "of another size";
+  if (now.written != before.written) return "written";
+  if (now.changed != before.changed) return "written, or renamed";
+  return "";
+}
+
+}  // namespace
+
+std::vector<records::File> FilesAt(const std::string& path) {
+  std::error_code error;
   std::vector<records::File> files;
-  for (const fs::path& each : paths) {
-    // Of a pipe there is nothing to read but what somebody writes.
-    if (!fs::is_regular_file(each, error)) continue;
+  for (const fs::path& each : PathsAt(path)) {
     const std::uint64_t size = fs::file_size(each, error);
     records::File& file = files.emplace_back();
     file.set_path(each.lexically_normal().string());
     file.set_fingerprint(absl::StrCat(size, " ", NameOfFile(each, size)));
   }
   return files;
+}
+
+FileStates StatesAt(const std::string& path) {
+  FileStates states;
+  for (const fs::path& each : PathsAt(path))
+    if (const auto state = FileStateAt(each.string()); state.has_value())
+      states[each.lexically_normal().string()] = *state;
+  return states;
+}
+
+absl::Status CheckUnchanged(const std::string& path, const FileStates& before) {
+  const FileStates now = StatesAt(path);
+  const auto changed = [](const std::string& file, absl::string_view what) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        file, ": expected the file as it was when the run began, found it ",
+        what, " since"));
+  };
+  for (const auto& [file, state] : before) {
+    const auto found = now.find(file);
+    if (found == now.end()) return changed(file, "removed");
+    const absl::string_view what = Difference(state, found->second);
+    if (!what.empty()) return changed(file, what);
+  }
+  for (const auto& [file, state] : now)
+    if (before.count(file) == 0) return changed(file, "added");
+  return absl::OkStatus();
 }
 
 std::string WeightsFingerprint(absl::Span<const records::File> files) {

@@ -19,6 +19,7 @@
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/run/cell_description.h"
+#include "experiments/run/fingerprint.h"
 
 namespace banyan {
 namespace {
@@ -39,9 +40,8 @@ absl::StatusOr<std::optional<ChatTemplate>> ReadChat(
   return *std::move(chat);
 }
 
-}  // namespace
-
-absl::StatusOr<PreparedCell> PrepareCell(
+// A cell without a description.
+absl::StatusOr<PreparedCell> OpenModels(
     const ExperimentCell& cell, const std::string& chat, ModelShelf& shelf,
     const std::shared_ptr<const Clock>& clock) {
   const MethodContext context = {.target = cell.target,
@@ -64,7 +64,17 @@ absl::StatusOr<PreparedCell> PrepareCell(
     prepared.stop.end_of_text = prepared.target.model->facts().end_of_text;
   prepared.carries_state = prepared.method.decoder->carries_state();
   prepared.batch = cell.batch;
-  prepared.description = DescribeCell(cell, prepared, *shelf.assets());
+  return prepared;
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedCell> PrepareCell(
+    const ExperimentCell& cell, const std::string& chat, ModelShelf& shelf,
+    const std::shared_ptr<const Clock>& clock) {
+  BANYAN_ASSIGN_OR_RETURN(PreparedCell prepared,
+                          OpenModels(cell, chat, shelf, clock));
+  DescribeCell(cell, *shelf.assets(), prepared);
   return prepared;
 }
 
@@ -77,7 +87,7 @@ absl::StatusOr<PreparedCell> PrepareInTurn(
                           PrepareCell(cell, chat, outline, clock));
   prepared.open = [cell, chat, backend, clock] {
     ModelShelf own(backend);
-    return PrepareCell(cell, chat, own, clock);
+    return OpenModels(cell, chat, own, clock);
   };
   return prepared;
 }
@@ -87,6 +97,10 @@ absl::StatusOr<OpenCell> OpenCell::Of(PreparedCell& cell) {
   open.prepared_ = &cell;
   if (cell.open) {
     BANYAN_ASSIGN_OR_RETURN(PreparedCell opened, cell.open());
+    // Afterwards: what was opened is what is there now, or was there before.
+    for (const auto& [path, states] : cell.files)
+      BANYAN_RETURN_IF_ERROR(CheckUnchanged(path, states));
+    opened.description = cell.description;
     open.opened_ = std::make_unique<PreparedCell>(std::move(opened));
   }
   return open;

@@ -3,6 +3,7 @@
 #define BANYAN_EXPERIMENTS_RUN_PREPARED_CELLS_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,20 +17,23 @@
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/records/record.pb.h"
+#include "experiments/run/fingerprint.h"
 
 namespace banyan {
 
 struct PreparedCell {
   records::Cell description;
+  // All that was read for it, by the path that was asked for.
+  std::map<std::string, FileStates> files;
   LoadedModel target;
   LoadedMethod method;
   std::optional<ChatTemplate> chat;
   StopRule stop;
   bool carries_state = false;  // some drafter's, from prompt to prompt
   int batch = 1;               // prompts decoded at a time
-  // Null, or what opens the cell with its weights for a turn, where this one
-  // has none: several cells whose memory is bounded are in memory one at a
-  // time.
+  // Null, or what opens the cell with its weights for a turn, without a
+  // description, where this one has none: several cells whose memory is bounded
+  // are in memory one at a time.
   std::function<absl::StatusOr<PreparedCell>()> open = nullptr;
 };
 
@@ -37,6 +41,8 @@ struct PreparedCell {
 // long as this.
 class OpenCell {
  public:
+  // FailedPrecondition, with the file's name, if a file is not the one that the
+  // cell was prepared with; else fails as a method file does.
   static absl::StatusOr<OpenCell> Of(PreparedCell& cell);
 
   PreparedCell& operator*() { return opened_ ? *opened_ : *prepared_; }

@@ -1,13 +1,17 @@
 // What the commands on models stand on: the shelf, and scoring.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,6 +32,9 @@
 
 namespace banyan {
 namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
 
 ModelShelf Shelf() {
   auto backend = CpuBackend::Create({.threads = 1});
@@ -130,6 +137,54 @@ TEST(Fingerprint, IsOfEveryByte) {
     EXPECT_NE(FilesAt(path)[0].fingerprint(), before) << place;
     bytes[place] = 'a';
   }
+}
+
+// A file's name says whether it is an index's shard.
+TEST(Fingerprint, IsOfEveryByteOfWeightsBesideAStrayList) {
+  const TestFolder folder;
+  folder.Write("index.json", "{}");
+  const std::string path = folder.path() + "/model.safetensors";
+  std::string bytes(std::size_t{9} << 20, 'a');
+  folder.Write("model.safetensors", bytes);
+  const std::string before = FilesAt(path)[0].fingerprint();
+  bytes[5000] = 'b';
+  folder.Write("model.safetensors", bytes);
+  EXPECT_NE(FilesAt(path)[0].fingerprint(), before);
+}
+
+TEST(Fingerprint, AFileThatIsNoLongerTheSameIsTold) {
+  const TestFolder folder;
+  const std::string path = folder.Write("model.safetensors", "weights");
+  folder.Write("config.json", "{}");
+  const FileStates before = StatesAt(folder.path());
+  EXPECT_EQ(before.size(), 2);
+  EXPECT_TRUE(CheckUnchanged(folder.path(), before).ok());
+  // File times move on by milliseconds.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const auto expect = [&](const std::string& what) {
+    const absl::Status status = CheckUnchanged(folder.path(), before);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << what;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr(folder.path() + "/"), HasSubstr(what)));
+  };
+  const auto written = std::filesystem::last_write_time(path);
+  folder.Write("model.safetensors", "another");
+  expect(
+      "model.safetensors: expected the file as it was when the run began, "
+      "found it written since");
+  std::filesystem::last_write_time(path, written);
+  expect("found it written, or renamed since");
+  folder.Write("model.safetensors", "a longer text");
+  expect("found it of another size since");
+  std::filesystem::rename(folder.Write("new.partial", "weights"), path);
+  expect("found it replaced since");
+  std::filesystem::remove(path);
+  expect("found it removed since");
+  const FileStates now = StatesAt(folder.path());
+  folder.Write("generation_config.json", "{}");
+  EXPECT_THAT(std::string(CheckUnchanged(folder.path(), now).message()),
+              HasSubstr("generation_config.json: expected the file as it was "
+                        "when the run began, found it added since"));
 }
 
 // An index's shards have sums of their own, and may be larger than memory.

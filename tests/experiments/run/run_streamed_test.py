@@ -8,9 +8,11 @@ The working directory is the project's root.
 """
 
 import json
+import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -187,6 +189,51 @@ matrix:
         self.pack.write_bytes(good)
         self.run_all(self.out)
         self.assertEqual(self.trees(self.out), expected)
+
+    def run_and_replace(self, path, other):
+        """Renames `other` to `path` while a run is under way; how that ended,
+        and what records there are."""
+        process = subprocess.Popen(
+            [PROGRAM, "run", str(self.file), "--out", str(self.out)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for _ in range(3):  # the context comes first
+            self.wait_for_more(process)
+        os.replace(other, path)
+        told = process.communicate()[1]
+        self.assertNotEqual(process.returncode, 0)
+        self.assertIn(f"{path}: expected the file as it was when the run began, "
+                      "found it replaced since", told)
+        return self.trees(self.out)
+
+    def test_a_replaced_pack_ends_the_run(self):
+        self.write(self.least())
+        whole = self.folder / "whole"
+        self.run_all(whole)
+        expected = self.trees(whole)
+        other = self.folder / "other"
+        shutil.copytree(TARGET, other)
+        with (other / "model.safetensors").open("r+b") as file:
+            file.seek(-100_000, os.SEEK_END)
+            file.write(bytes(50_000))
+        done = run("pack", "--model", other, "--weights", "bf16", "--out",
+                   self.folder / "other.pack")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = self.run_and_replace(self.pack, self.folder / "other.pack")
+        self.assertGreater(len(found), 0)
+        self.assertLess(len(found), len(expected))
+        for key, value in found.items():
+            self.assertEqual(value, expected[key])
+
+    def test_a_replaced_drafter_ends_the_run(self):
+        draft = self.folder / "draft"
+        shutil.copytree(DRAFT, draft)
+        self.write(self.least())
+        self.file.write_text(
+            self.file.read_text().replace(in_yaml(DRAFT), in_yaml(draft)))
+        weights = draft / "model.safetensors"
+        shutil.copy(weights, self.folder / "same")  # even by the same bytes
+        self.assertGreater(
+            len(self.run_and_replace(weights, self.folder / "same")), 0)
 
 
 if __name__ == "__main__":
