@@ -51,9 +51,6 @@ class OutputFile {
         target_(std::move(target)),
         descriptor_(descriptor) {}
   std::string PartialPath() const { return target_ + ".partial"; }
-  // Locks and empties the file at PartialPath().
-  static absl::StatusOr<std::unique_ptr<OutputFile>> OpenPartial(
-      const std::string& path, const std::string& target);
   absl::Status Put(absl::string_view bytes);
   absl::Status Fail(int code) const;
 
@@ -64,7 +61,8 @@ class OutputFile {
 };
 
 // OK if Open(path) and Append could do their work, as far as that can be told
-// before: nothing is written, and a pipe is not opened.
+// before: nothing is written, a partial file that is there keeps its bytes, and
+// a pipe is not opened.
 absl::Status CheckWritable(const std::string& path);
 
 }  // namespace banyan

@@ -1,7 +1,6 @@
 #include "core/base/resumed_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,52 +11,26 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "core/base/status_macros.h"
+#include "core/base/write_target.h"
 
 namespace banyan {
-namespace {
-
-constexpr mode_t kOfNewFiles = 0666;  // less what the process masks
-
-absl::Status Refused(const std::string& path, int code) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": ", std::generic_category().message(code)));
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<ResumedFile>> ResumedFile::Open(
     const std::string& path) {
-  struct stat about = {};
-  if (stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode))
+  BANYAN_ASSIGN_OR_RETURN(WriteTarget target, FindTarget(path));
+  if (target.file.empty())
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": expected an ordinary file, or none"));
-  const std::string partial = path + ".partial";
-  const int descriptor =
-      open(partial.c_str(),
-           O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kOfNewFiles);
-  if (descriptor < 0) return Refused(partial, errno);
-  auto file = absl::WrapUnique(new ResumedFile(path, descriptor));
-  if (fstat(descriptor, &about) != 0) return Refused(partial, errno);
-  if (!S_ISREG(about.st_mode))
-    return absl::InvalidArgumentError(
-        absl::StrCat(partial, ": expected an ordinary file, or none"));
-  const auto busy = [&partial] {
-    return absl::InvalidArgumentError(
-        absl::StrCat(partial, ": another process is writing this file"));
-  };
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
-    return errno == EWOULDBLOCK ? busy() : Refused(partial, errno);
-  // Another process may have finished it between the calls.
-  struct stat named = {};
-  if (stat(partial.c_str(), &named) != 0 || named.st_ino != about.st_ino)
-    return busy();
-  return file;
+  BANYAN_ASSIGN_OR_RETURN(const int descriptor, OpenPartial(target, O_RDWR));
+  return absl::WrapUnique(new ResumedFile(std::move(target), descriptor));
 }
 
 ResumedFile::~ResumedFile() {
@@ -66,7 +39,7 @@ ResumedFile::~ResumedFile() {
 
 absl::Status ResumedFile::Fail(int code) const {
   return absl::InternalError(
-      absl::StrCat(path_, ": ", std::generic_category().message(code)));
+      absl::StrCat(partial(), ": ", std::generic_category().message(code)));
 }
 
 absl::StatusOr<std::uint64_t> ResumedFile::size() const {
@@ -81,7 +54,11 @@ absl::Status ResumedFile::Read(std::uint64_t at,
     const ssize_t read =
         pread(descriptor_, to.data(), to.size(), static_cast<off_t>(at));
     if (read < 0 && errno == EINTR) continue;
-    if (read <= 0) return Fail(read < 0 ? errno : ENODATA);
+    if (read < 0) return Fail(errno);
+    if (read == 0)
+      return absl::InternalError(absl::StrCat(partial(), ": expected ",
+                                              to.size(), " bytes at byte ", at,
+                                              ", found the end of the file"));
     at += static_cast<std::uint64_t>(read);
     to.remove_prefix(static_cast<std::size_t>(read));
   }
@@ -113,9 +90,10 @@ absl::Status ResumedFile::Sync() {
 }
 
 absl::Status ResumedFile::Finish() {
-  if (fsync(descriptor_) != 0 ||
-      std::rename(PartialPath().c_str(), path_.c_str()) != 0)
-    return Fail(errno);
+  if (fsync(descriptor_) != 0) return Fail(errno);
+  if (std::rename(partial().c_str(), target_.file.c_str()) != 0)
+    return absl::InternalError(absl::StrCat(
+        target_.path, ": ", std::generic_category().message(errno)));
   const int code = close(descriptor_) == 0 ? 0 : errno;
   descriptor_ = -1;
   return code == 0 ? absl::OkStatus() : Fail(code);

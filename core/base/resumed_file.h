@@ -6,7 +6,8 @@
 //   BANYAN_RETURN_IF_ERROR(file->Finish());
 //
 // Until Finish() it is called PATH.partial, and stays when its writer is
-// dropped.
+// dropped. A link stays, and its target is replaced: the partial file lies
+// beside the target. The owner and the permissions of an old file are kept.
 #ifndef BANYAN_CORE_BASE_RESUMED_FILE_H_
 #define BANYAN_CORE_BASE_RESUMED_FILE_H_
 
@@ -19,20 +20,23 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/write_target.h"
 
 namespace banyan {
 
 class ResumedFile {
  public:
-  // InvalidArgument, "path: reason", if nothing can be written there, or
-  // another process is writing it.
+  // InvalidArgument, "path: reason", if nothing can be written there, what is
+  // there is no ordinary file, or another process is writing it.
   static absl::StatusOr<std::unique_ptr<ResumedFile>> Open(
       const std::string& path);
   ~ResumedFile();
   ResumedFile(const ResumedFile&) = delete;
   ResumedFile& operator=(const ResumedFile&) = delete;
 
-  // Each fails with Internal, "path: reason".
+  // The path until Finish().
+  std::string partial() const { return target_.Partial(); }
+  // Each fails with Internal, "path: reason", where the path is partial().
   absl::StatusOr<std::uint64_t> size() const;
   absl::Status Read(std::uint64_t at, absl::Span<std::byte> to) const;
   // Bytes before `at` that were never written are zeros.
@@ -40,16 +44,16 @@ class ResumedFile {
   absl::Status Resize(std::uint64_t bytes);
   // Has the disk take all that was written.
   absl::Status Sync();
-  // Sync, and gives the file its name. The last call.
+  // Sync, and gives the file its name. Names the given path if it cannot. The
+  // last call.
   absl::Status Finish();
 
  private:
-  ResumedFile(std::string path, int descriptor)
-      : path_(std::move(path)), descriptor_(descriptor) {}
-  std::string PartialPath() const { return path_ + ".partial"; }
+  ResumedFile(WriteTarget target, int descriptor)
+      : target_(std::move(target)), descriptor_(descriptor) {}
   absl::Status Fail(int code) const;
 
-  std::string path_;
+  WriteTarget target_;
   int descriptor_;
 };
 

@@ -13,6 +13,7 @@
 #include "core/json/json_value.h"
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
+#include "experiments/commands/shared/output.h"
 #include "experiments/commands/shared/text_progress.h"
 #include "experiments/commands/shared/warnings.h"
 #include "experiments/models/loaded_model.h"
@@ -25,7 +26,7 @@ namespace {
 struct Options {
   std::string model;
   std::string weights = "auto";
-  std::string out;
+  OutputPath out;
   bool json = false;
 };
 
@@ -42,9 +43,9 @@ absl::Status Pack(const Options& options) {
       PackModel(*checkpoint,
                 {.format = format,
                  .source = WeightsFingerprint(FilesAt(options.model))},
-                options.out, ShowWritten));
+                options.out.path(), ShowWritten));
   if (options.json) {
-    std::cout << JsonValue({{"out", options.out},
+    std::cout << JsonValue({{"out", options.out.path()},
                             {"weights", Name(format)},
                             {"matrices", done.matrices},
                             {"bytes", done.bytes},
@@ -53,9 +54,9 @@ absl::Status Pack(const Options& options) {
               << "\n";
     return absl::OkStatus();
   }
-  std::cout << absl::StreamFormat("%s: %d matrices in %s, %.1f MB", options.out,
-                                  done.matrices, Name(format),
-                                  static_cast<double>(done.bytes) / 1e6);
+  std::cout << absl::StreamFormat(
+      "%s: %d matrices in %s, %.1f MB", options.out.path(), done.matrices,
+      Name(format), static_cast<double>(done.bytes) / 1e6);
   if (done.resumed > 0)
     std::cout << absl::StreamFormat(", %.1f of them from an interrupted run",
                                     static_cast<double>(done.resumed) / 1e6);

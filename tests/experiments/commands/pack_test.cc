@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -129,6 +130,29 @@ TEST_F(PackCommand, RefusesByName) {
                                       folder_.path(), "/x"))
                   .err,
               HasSubstr("expected a file that ends in .pack"));
+}
+
+TEST_F(PackCommand, FollowsALinkAndRefusesTheModelAtItsEnd) {
+  namespace fs = std::filesystem;
+  Pack("q8");
+  folder_.Write("old.pack", "old");
+  fs::create_symlink("old.pack", folder_.path() + "/link.pack");
+  const std::string pack =
+      absl::StrCat("pack --weights q8 --model ", kTarget, " --out ");
+  const Outcome done = RunProgram(pack + folder_.path() + "/link.pack");
+  EXPECT_EQ(0, done.code) << done.output;
+  EXPECT_TRUE(fs::is_symlink(folder_.path() + "/link.pack"));
+  EXPECT_EQ(folder_.Read("target.pack"), folder_.Read("old.pack"));
+
+  fs::create_directory(folder_.path() + "/model");
+  for (const auto& file : fs::directory_iterator(kTarget))
+    fs::copy(file, folder_.path() + "/model");
+  fs::create_symlink("model/model.safetensors", folder_.path() + "/own.pack");
+  const Outcome own =
+      RunProgram(absl::StrCat("pack --weights q8 --model ", folder_.path(),
+                              "/model --out ", folder_.path(), "/own.pack"));
+  EXPECT_EQ(2, own.code);
+  EXPECT_THAT(own.err, HasSubstr("--out: expected a file of its own"));
 }
 
 // A run over a damaged target ends with the place, and goes on once the file is
