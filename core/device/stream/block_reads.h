@@ -30,11 +30,13 @@ class BlockReads {
   // number below `depth`. `to` belongs to the read until Wait gives its tag.
   virtual void Begin(int tag, std::uint64_t offset,
                      absl::Span<std::byte> to) = 0;
-  // Waits for one of the reads under way, of which there is one.
+  // Waits for one of the reads under way, of which there is one. A read that
+  // the system refuses ends with its error.
   virtual Done Wait() = 0;
 };
 
-// By io_uring. Unavailable where the system refuses it.
+// By io_uring. Unavailable where the system refuses it, or does not read the
+// file's first block by it.
 absl::StatusOr<std::unique_ptr<BlockReads>> UringReads(
     std::shared_ptr<const DirectFile> file, int depth);
 // By `depth` threads, each in a call of its own.

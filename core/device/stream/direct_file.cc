@@ -83,7 +83,9 @@ absl::StatusOr<FileState> DirectFile::CheckUnchanged() const {
 }
 
 absl::Status PendingRead::Take(std::int64_t result) {
-  if (result == -EINTR || result == -EAGAIN) return absl::OkStatus();
+  const bool again = result == -EINTR || result == -EAGAIN;
+  interruptions_ = again ? interruptions_ + 1 : 0;
+  if (again && interruptions_ < kMostInterruptions) return absl::OkStatus();
   if (result < 0)
     return absl::InternalError(absl::StrCat(
         file_->path(), ": ", Reason(static_cast<int>(-result)),

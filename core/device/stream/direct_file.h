@@ -54,6 +54,8 @@ class DirectFile {
 // One read of a DirectFile, in as many system calls as it takes.
 class PendingRead {
  public:
+  static constexpr int kMostInterruptions = 1000;
+
   PendingRead() = default;
   PendingRead(const DirectFile& file, std::uint64_t offset,
               absl::Span<std::byte> to)
@@ -63,14 +65,17 @@ class PendingRead {
   std::uint64_t offset() const { return offset_; }
   absl::Span<std::byte> left() const { return to_; }
   // Takes what the system returned for it: the number of bytes, or a negative
-  // errno. A short read goes on and an interrupted one is done again. DataLoss
-  // if the file ends early, Internal for any other error, with file and offset.
+  // errno. A short read goes on, and an interrupted one is done again, up to
+  // kMostInterruptions times in a row: some file systems never read a file that
+  // is not to block. DataLoss if the file ends early, Internal for any other
+  // error, with file and offset.
   absl::Status Take(std::int64_t result);
 
  private:
   const DirectFile* file_ = nullptr;
   std::uint64_t offset_ = 0;
   absl::Span<std::byte> to_;
+  int interruptions_ = 0;  // in a row
 };
 
 }  // namespace banyan

@@ -315,6 +315,28 @@ TEST(PendingRead, GoesOnAfterShortAndInterruptedReads) {
   EXPECT_TRUE(read.left().empty());
 }
 
+TEST(PendingRead, IsNotInterruptedForEver) {
+  const ExtentFile file(1);
+  const std::shared_ptr<const DirectFile> opened = file.Open();
+  for (const int code : {EINTR, EAGAIN}) {
+    std::vector<std::byte> to(3 * kDirectBlock);
+    PendingRead read(*opened, 4096, absl::MakeSpan(to));
+    // What is read counts: the interruptions after it are others.
+    for (int part = 0; part < 2; ++part) {
+      for (int i = 1; i < PendingRead::kMostInterruptions; ++i)
+        ASSERT_TRUE(read.Take(-code).ok());
+      ASSERT_TRUE(read.Take(kDirectBlock).ok());
+    }
+    absl::Status status;
+    for (int i = 0; status.ok() && i < PendingRead::kMostInterruptions; ++i)
+      status = read.Take(-code);
+    EXPECT_TRUE(absl::IsInternal(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr(file.path()),
+                      HasSubstr("while reading 4096 bytes at offset 12288")));
+  }
+}
+
 TEST(PendingRead, TellsWhatTheSystemSays) {
   const ExtentFile file(1);
   const std::shared_ptr<const DirectFile> opened = file.Open();

@@ -2,16 +2,20 @@
 // them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "tests/core/checkpoint/files.h"
 #include "tests/experiments/run_program.h"
+#include "tests/support/refused_call.h"
 
 namespace banyan {
 namespace {
@@ -57,6 +61,27 @@ TEST_F(PackCommand, GivesAFileThatGeneratesTheSameFromDisk) {
     EXPECT_EQ(expected.at("ids"), whole.at("ids"));
     EXPECT_EQ(expected.at("ids"), streamed.at("ids"));
     EXPECT_EQ(0, whole.at("disk_bytes_per_pass"));
+  }
+}
+
+// Where the system refuses io_uring, or gives it and refuses its use, threads
+// read.
+TEST_F(PackCommand, GeneratesTheSameWhereTheSystemRefusesIoUring) {
+  Pack("bf16");
+  const std::string generate = Generate(Path() + " --memory 2500kB");
+  const nlohmann::json expected = RunForJson(generate);
+  for (const auto& [call, code] : {std::pair(SYS_io_uring_setup, EPERM),
+                                   std::pair(SYS_io_uring_enter, EPERM),
+                                   std::pair(SYS_io_uring_enter, EAGAIN),
+                                   std::pair(SYS_io_uring_enter, EINTR),
+                                   std::pair(SYS_io_uring_enter, EBADF)}) {
+    const int found = InChild([&] {
+      if (!RefuseCall(static_cast<unsigned>(call), static_cast<unsigned>(code)))
+        return 2;
+      return RunForJson(generate).at("ids") == expected.at("ids") ? 0 : 1;
+    });
+    if (found == 2) GTEST_SKIP() << "this system filters no calls";
+    EXPECT_EQ(0, found) << call << " fails with " << code;
   }
 }
 
