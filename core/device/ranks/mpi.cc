@@ -14,7 +14,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <string>
 #include <thread>
@@ -23,9 +22,10 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "core/base/fnv1a.h"
 #include "core/base/status_macros.h"
+#include "core/device/ranks/late_ranks.h"
 
 namespace banyan {
 namespace {
@@ -80,7 +80,10 @@ class MpiCommunicator : public Communicator {
                       absl::Span<const std::size_t> sizes,
                       absl::Span<std::byte> all) override {
     BANYAN_RETURN_IF_ERROR(failed_);
-    ++number_;
+    place_ = {.number = place_.number + 1,
+              .sizes = Fnv1a({reinterpret_cast<const std::byte*>(sizes.data()),
+                              sizes.size() * sizeof(std::size_t)}),
+              .sizes_before = place_.sizes};
     std::vector<int> counts;
     std::vector<int> places;
     std::size_t at = 0;
@@ -125,20 +128,20 @@ class MpiCommunicator : public Communicator {
   // that polls takes the processor that the other ranks need.
   absl::Status Await(MPI_Request& request) {
     const steady_clock::time_point start = steady_clock::now();
-    const double most = ready_ ? timeout_s_ : kUntilReadyS;
+    const double most = Limit().seconds;
     double look = kLookS;
     for (int done = 0;;) {
       const int tested = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-      if (IsTruncated(tested)) return Differ();
+      if (IsTruncated(tested)) return RanksDiffer();
       BANYAN_RETURN_IF_ERROR(Checked(tested, "gather"));
       if (done != 0) return absl::OkStatus();
       const double waited = SecondsSince(start);
-      if (waited > most) return Late(most);
+      if (waited > most) return Late(start);
       if (waited > look) {  // another rank may be late already
         int asked = 0;
         MPI_Iprobe(MPI_ANY_SOURCE, kHereTag, MPI_COMM_WORLD, &asked,
                    MPI_STATUS_IGNORE);
-        if (asked != 0) return Late(most);
+        if (asked != 0) return Late(start);
         look += kLookS;
       }
       if (waited < kPollS)
@@ -154,24 +157,26 @@ class MpiCommunicator : public Communicator {
     return kind == MPI_ERR_TRUNCATE;
   }
 
-  static absl::Status Differ() {
-    return absl::DataLossError(
-        "the ranks gather different amounts: they have drafted or accepted "
-        "different tokens, so their machines or programs compute differently");
+  GatherLimit Limit() const {
+    return ready_ ? GatherLimit{timeout_s_, "(--gather-timeout)"}
+                  : GatherLimit{kUntilReadyS, "while ranks opened their files"};
   }
 
-  // Ranks that are here say so to each other; the others are late.
-  absl::Status Late(double waited_s) {
-    std::vector<MPI_Request> sends(static_cast<std::size_t>(size_),
-                                   MPI_REQUEST_NULL);
-    std::vector<bool> here(static_cast<std::size_t>(size_), false);
+  // Ranks that are here tell each other where; the others are late.
+  absl::Status Late(steady_clock::time_point start) {
+    const auto count = static_cast<std::size_t>(size_);
+    std::vector<MPI_Request> sends(count, MPI_REQUEST_NULL);
+    std::vector<RankAnswer> answers(count);
     for (int to = 0; to < size_; ++to)
       if (to != rank_)
-        MPI_Isend(&number_, 1, MPI_UINT64_T, to, kHereTag, MPI_COMM_WORLD,
-                  &sends[static_cast<std::size_t>(to)]);
-    here[static_cast<std::size_t>(rank_)] = true;
-    const steady_clock::time_point start = steady_clock::now();
-    while (SecondsSince(start) < kAnswerS) {
+        MPI_Isend(&place_, sizeof(place_), MPI_BYTE, to, kHereTag,
+                  MPI_COMM_WORLD, &sends[static_cast<std::size_t>(to)]);
+    answers[static_cast<std::size_t>(rank_)] = {true, place_, 0};
+    int missing = size_ - 1;
+    int sent = 0;
+    const steady_clock::time_point asked = steady_clock::now();
+    while ((missing > 0 || sent == 0) && SecondsSince(asked) < kAnswerS) {
+      MPI_Testall(size_, sends.data(), &sent, MPI_STATUSES_IGNORE);
       int found = 0;
       MPI_Status status;
       MPI_Iprobe(MPI_ANY_SOURCE, kHereTag, MPI_COMM_WORLD, &found, &status);
@@ -179,27 +184,21 @@ class MpiCommunicator : public Communicator {
         sched_yield();
         continue;
       }
-      std::uint64_t number = 0;
-      MPI_Recv(&number, 1, MPI_UINT64_T, status.MPI_SOURCE, kHereTag,
-               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      here[static_cast<std::size_t>(status.MPI_SOURCE)] = true;
+      RankAnswer& answer = answers[static_cast<std::size_t>(status.MPI_SOURCE)];
+      MPI_Recv(&answer.place, sizeof(answer.place), MPI_BYTE, status.MPI_SOURCE,
+               kHereTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      answer.given = true;
+      answer.after_s = SecondsSince(start);
+      --missing;
     }
-    std::vector<int> late;
-    for (int rank = 0; rank < size_; ++rank)
-      if (!here[static_cast<std::size_t>(rank)]) late.push_back(rank);
-    if (late.empty()) return Differ();
-    return absl::DeadlineExceededError(absl::StrCat(
-        late.size() == 1 ? "rank " : "ranks ", absl::StrJoin(late, ", "),
-        " did not answer for ", waited_s, " s",
-        ready_ ? " (--gather-timeout)" : " while ranks opened their files",
-        ", expected for gather ", number_));
+    return ExplainLateness(rank_, answers, Limit());
   }
 
   double timeout_s_;
   int rank_ = 0;
   int size_ = 1;
   int nodes_ = 1;
-  std::uint64_t number_ = 0;  // of the gather
+  GatherPlace place_;
   bool ready_ = false;
   absl::Status failed_;
 };

@@ -194,6 +194,33 @@ methods:
             self.assertNotEqual(process.returncode, 0)
         self.assertIn("rank 1 did not answer for 2 s", err)
 
+    def test_a_rank_that_is_only_late_is_told_so(self):
+        self.write(tokens=400)
+        with subprocess.Popen(
+                mpirun(2, PROGRAM, "run", self.file, "--out", self.out,
+                       "--threads", "1", "--gather-timeout", "3"),
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                text=True) as process:
+            self.wait_for_record()
+            late = self.process_of_rank(1)
+            os.kill(late, signal.SIGSTOP)
+            time.sleep(4)
+            os.kill(late, signal.SIGCONT)
+            _, err = process.communicate(timeout=60)
+            self.assertNotEqual(process.returncode, 0)
+        self.assertRegex(err, r"rank 1 answered after [\d.]+ s, expected within "
+                              r"3 s \(--gather-timeout\) for gather \d+")
+        self.assertNotIn("differently", err)
+
+    def test_no_time_at_all_makes_ranks_late_and_not_different(self):
+        for count in RANKS:
+            done = launch(mpirun(count, PROGRAM, "generate", "--model", TARGET,
+                                 "--prompt", "def", "--threads", "1",
+                                 "--gather-timeout", "1e-9"))
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr, "answered after .* within 1e-09 s")
+            self.assertNotIn("differently", done.stderr)
+
     def process_of_rank(self, rank):
         for number in processes(str(self.file)):
             text = pathlib.Path(f"/proc/{number}/environ").read_bytes()
