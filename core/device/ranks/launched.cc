@@ -7,32 +7,46 @@
 #include <iterator>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 
 namespace banyan {
 namespace {
 
-bool ReadNumber(const char* name, int& out) {
-  const char* const text = std::getenv(name);
-  return text != nullptr && absl::SimpleAtoi(text, &out);
-}
-
-}  // namespace
-
-Launch HowLaunched() {
+// What the first launcher says whose two variables are there.
+absl::StatusOr<Launch> ReadLaunch() {
   constexpr struct {
     const char* rank;
     const char* ranks;
   } kLaunchers[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                     {"PMI_RANK", "PMI_SIZE"}};
   for (const auto& launcher : kLaunchers) {
+    const char* const rank = std::getenv(launcher.rank);
+    const char* const ranks = std::getenv(launcher.ranks);
+    if (rank == nullptr || ranks == nullptr) continue;
     Launch launch;
-    if (ReadNumber(launcher.rank, launch.rank) &&
-        ReadNumber(launcher.ranks, launch.ranks))
+    if (absl::SimpleAtoi(rank, &launch.rank) &&
+        absl::SimpleAtoi(ranks, &launch.ranks) && launch.rank >= 0 &&
+        launch.rank < launch.ranks)
       return launch;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "environment: expected ", launcher.rank, " from 0 on and below ",
+        launcher.ranks, ", as mpirun sets them, found ", launcher.rank, "=",
+        rank, " and ", launcher.ranks, "=", ranks));
   }
-  return {};
+  return Launch();
 }
+
+}  // namespace
+
+Launch HowLaunched() {
+  const absl::StatusOr<Launch> launch = ReadLaunch();
+  return launch.ok() ? *launch : Launch();
+}
+
+absl::Status CheckLaunch() { return ReadLaunch().status(); }
 
 std::string LaunchedWith() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);

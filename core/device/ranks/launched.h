@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "absl/status/status.h"
+
 namespace banyan {
 
 struct Launch {
@@ -12,8 +14,12 @@ struct Launch {
 };
 
 // As the mpirun of Open MPI or MPICH says in the environment; one rank without
-// one. Needs no MPI.
+// one, and where CheckLaunch() fails. Needs no MPI.
 Launch HowLaunched();
+
+// InvalidArgument, naming variables and values, if what the environment says is
+// no rank below the number of ranks.
+absl::Status CheckLaunch();
 
 // The arguments of this process, as the system has them.
 std::string LaunchedWith();

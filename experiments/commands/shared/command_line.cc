@@ -169,6 +169,8 @@ absl::Status Command::CheckOutputs(const std::vector<TextOption>& texts) {
 void Command::OnCall(std::function<absl::Status()> call) {
   app_->callback([name = app_->get_name(), on_ranks = on_ranks_,
                   outcome = outcome_, texts = texts_, call = std::move(call)] {
+    *outcome = CheckLaunch();
+    if (!outcome->ok()) return;
     if (!on_ranks && HowLaunched().ranks > 1) {
       *outcome = absl::FailedPreconditionError(
           absl::StrCat(name,

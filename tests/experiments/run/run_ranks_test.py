@@ -221,6 +221,15 @@ methods:
             self.assertRegex(done.stderr, "answered after .* within 1e-09 s")
             self.assertNotIn("differently", done.stderr)
 
+    def test_launch_variables_that_contradict_are_refused(self):
+        for asked in (["generate", "--model", TARGET, "--prompt", "def"], ["list"]):
+            done = launch([PROGRAM, *map(str, asked)],
+                          env={**os.environ, "PMI_RANK": "1", "PMI_SIZE": "1"})
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("expected PMI_RANK from 0 on and below PMI_SIZE",
+                          done.stderr)
+            self.assertIn("found PMI_RANK=1 and PMI_SIZE=1", done.stderr)
+
     def process_of_rank(self, rank):
         for number in processes(str(self.file)):
             text = pathlib.Path(f"/proc/{number}/environ").read_bytes()
