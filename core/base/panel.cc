@@ -66,6 +66,10 @@ void PackQ8(std::size_t columns, const float* rows, std::byte* panel) {
           PackBlock(rows + lane * columns + first, filled, at);
     }
   }
+  std::byte* const end =
+      panel + PanelBytes(WeightFormat::kQ8, static_cast<int>(columns));
+  std::fill(reinterpret_cast<std::byte*>(scales + blocks * kLanes), end,
+            std::byte{0});
 }
 
 // Whether the magnitudes of some numbers are, as bits, at most `most`.

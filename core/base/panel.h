@@ -6,7 +6,7 @@
 //   kF32   [k][16] floats
 //   kBf16  [k / 2][16][2] bfloat16, an odd last column followed by zeros
 //   kQ8    [k / 4][16][4] bytes q + 128, filled up to whole blocks with q = 0,
-//          then [block][16] bfloat16 scales
+//          then [block][16] bfloat16 scales and zeros up to a multiple of 64
 // Rows that fill up the last panel are zeros.
 #ifndef BANYAN_CORE_BASE_PANEL_H_
 #define BANYAN_CORE_BASE_PANEL_H_
