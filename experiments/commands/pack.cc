@@ -49,7 +49,8 @@ absl::Status Pack(const Options& options) {
                             {"weights", Name(format)},
                             {"matrices", done.matrices},
                             {"bytes", done.bytes},
-                            {"resumed_bytes", done.resumed}})
+                            {"resumed_bytes", done.resumed},
+                            {"extents_packed_again", done.packed_again}})
                      .Text(2)
               << "\n";
     return absl::OkStatus();
@@ -60,6 +61,11 @@ absl::Status Pack(const Options& options) {
   if (done.resumed > 0)
     std::cout << absl::StreamFormat(", %.1f of them from an interrupted run",
                                     static_cast<double>(done.resumed) / 1e6);
+  if (done.packed_again > 0)
+    std::cout << absl::StreamFormat(
+        "; extents of an interrupted run that were missing or damaged, and are "
+        "packed again: %d",
+        done.packed_again);
   std::cout << "\n";
   return absl::OkStatus();
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -13,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -33,10 +33,18 @@ namespace {
 
 constexpr std::size_t kMaxTextBytes = std::size_t{1} << 28;
 // An unfinished file begins with the same bytes as a finished one but for these
-// and, where that has its header's checksum, the number of extents that were
-// synced.
+// and checksums: zeros stand for the header's own, for the vectors', and for
+// that of every extent that was not synced.
+//
+// An extent of an earlier run is taken over if it has the checksum that the
+// header gives it, and packed again if not. So it does not matter what of the
+// header and of the extents reached the disk, nor in which order: half a
+// checksum, a checksum without its extent and bytes that were damaged since
+// cost an extent's work, and no more.
 constexpr absl::string_view kUnfinished = "BANYANp.";
-constexpr std::size_t kProgressAt = 12;
+constexpr std::size_t kHeaderChecksumAt = 12;
+constexpr std::size_t kHeaderChecksumEnd = 16;
+constexpr std::size_t kDigits = 8;  // of a checksum
 
 // Collects what is to be written, and gives each part its place.
 class Plan {
@@ -152,60 +160,96 @@ class Packer {
         sync_bytes_(sync_bytes),
         progress_(progress) {}
 
-  // Bytes that an earlier run wrote.
+  // Takes the checksums of an earlier run from the file, or begins the file
+  // anew if it is of something else. Returns the bytes that are there already.
   absl::StatusOr<std::int64_t> Resume() {
-    unfinished_ = PackPreamble(plan_.header());
-    std::copy(kUnfinished.begin(), kUnfinished.end(), unfinished_.begin());
-    PutProgress(0);
+    BeginHeader();
     std::string there(unfinished_.size(), '\0');
-    BANYAN_ASSIGN_OR_RETURN(const std::uint64_t size, file_.size());
-    if (size >= there.size())
+    BANYAN_ASSIGN_OR_RETURN(before_, file_.size());
+    if (before_ >= there.size())
       BANYAN_RETURN_IF_ERROR(file_.Read(
           0, {reinterpret_cast<std::byte*>(there.data()), there.size()}));
-    std::uint32_t done = 0;
-    std::memcpy(&done, &there[kProgressAt], sizeof(done));
-    std::fill_n(there.begin() + kProgressAt, sizeof(done), '\0');
-    if (there == unfinished_) {
-      done_ = done;
-    } else {  // of something else
-      BANYAN_RETURN_IF_ERROR(file_.Resize(0));
-      BANYAN_RETURN_IF_ERROR(file_.Write(0, BytesOf(unfinished_)));
+    std::string digits;
+    for (const std::size_t place : places_) {
+      absl::StrAppend(&digits, there.substr(place, kDigits));
+      there.replace(place, kDigits, kDigits, '0');
     }
-    return static_cast<std::int64_t>(SizeOf(done_));
+    if (there == unfinished_) return TakeChecksums(digits);
+    before_ = 0;
+    BANYAN_RETURN_IF_ERROR(file_.Resize(0));
+    BANYAN_RETURN_IF_ERROR(file_.Write(0, BytesOf(unfinished_)));
+    return 0;
   }
 
+  // Requires Resume().
   absl::Status Write() {
     PackHeader& header = plan_.header();
-    for (std::size_t i = 0; i < header.vectors.size(); ++i)
-      BANYAN_RETURN_IF_ERROR(WriteVector(i));
     for (std::size_t i = 0; i < header.matrices.size(); ++i) {
       BANYAN_RETURN_IF_ERROR(WriteMatrix(i));
       for (const WeightSource* source : plan_.sources(i))
         if (source->present()) checkpoint_.Release(*source);
     }
-    // The last extent is filled up.
+    for (std::size_t i = 0; i < header.vectors.size(); ++i)
+      BANYAN_RETURN_IF_ERROR(WriteVector(i));
     BANYAN_RETURN_IF_ERROR(file_.Resize(plan_.end()));
     BANYAN_RETURN_IF_ERROR(file_.Sync());
-    BANYAN_RETURN_IF_ERROR(file_.Write(0, BytesOf(PackPreamble(header))));
+    std::string preamble = PackPreamble(header);
+    preamble.resize(header.data_begin, '\0');
+    BANYAN_RETURN_IF_ERROR(file_.Write(0, BytesOf(preamble)));
     return file_.Finish();
   }
 
+  // Bytes of an earlier run that were taken over, and its extents that were
+  // not.
+  std::int64_t resumed() const { return resumed_; }
+  int packed_again() const { return packed_again_; }
+
  private:
-  // What the file has once `extents` extents are there.
-  std::uint64_t SizeOf(std::size_t extents) const {
-    std::uint64_t end = 0;
-    for (const PackMatrix& matrix : plan_.header().matrices) {
-      const std::size_t some = std::min(extents, matrix.extents());
-      if (some == 0) break;
-      end = matrix.ExtentOffset(some - 1) + matrix.ExtentBytes(some - 1);
-      extents -= some;
+  // The first bytes of an unfinished file without a checksum, and the place of
+  // each extent's in them: there other checksums give other digits.
+  void BeginHeader() {
+    PackHeader& header = plan_.header();
+    unfinished_ = PackPreamble(header);
+    for (PackMatrix& matrix : header.matrices)
+      std::fill(matrix.checksums.begin(), matrix.checksums.end(), ~0U);
+    const std::string other = PackPreamble(header);
+    for (PackMatrix& matrix : header.matrices)
+      std::fill(matrix.checksums.begin(), matrix.checksums.end(), 0);
+    for (std::size_t at = kHeaderChecksumEnd; at < other.size(); ++at) {
+      if (unfinished_[at] == other[at]) continue;
+      places_.push_back(at);
+      at += kDigits - 1;
     }
-    return end;
+    std::copy(kUnfinished.begin(), kUnfinished.end(), unfinished_.begin());
+    std::fill(unfinished_.begin() + kHeaderChecksumAt,
+              unfinished_.begin() + kHeaderChecksumEnd, '\0');
   }
 
-  void PutProgress(std::size_t extents) {
-    const auto number = static_cast<std::uint32_t>(extents);
-    std::memcpy(&unfinished_[kProgressAt], &number, sizeof(number));
+  // Takes the checksums from their digits, one after the other. Returns the
+  // bytes of the extents that the file has room for.
+  std::int64_t TakeChecksums(absl::string_view digits) {
+    std::int64_t bytes = 0;
+    for (PackMatrix& matrix : plan_.header().matrices)
+      for (std::size_t i = 0; i < matrix.extents(); ++i) {
+        std::uint32_t& checksum = matrix.checksums[i];
+        // Digits that were damaged are of an extent to be packed again.
+        if (!absl::SimpleHexAtoi(digits.substr(0, kDigits), &checksum))
+          checksum = 0;
+        if (WasWritten(matrix, i))
+          bytes += static_cast<std::int64_t>(matrix.ExtentBytes(i));
+        digits.remove_prefix(kDigits);
+      }
+    return bytes;
+  }
+
+  std::uint64_t PlaceOf(const PackMatrix& matrix, std::size_t extent) const {
+    return plan_.header().data_begin + matrix.ExtentOffset(extent);
+  }
+
+  // Whether an earlier run synced an extent that the file still has room for.
+  bool WasWritten(const PackMatrix& matrix, std::size_t extent) const {
+    return matrix.checksums[extent] != 0 &&
+           PlaceOf(matrix, extent) + matrix.ExtentBytes(extent) <= before_;
   }
 
   // Small, and written by every run.
@@ -219,30 +263,42 @@ class Packer {
         reinterpret_cast<const std::byte*>(numbers.data()),
         numbers.size() * sizeof(float));
     vector.checksum = Crc32(bytes);
-    return file_.Write(plan_.header().data_begin + vector.offset, bytes);
+    const std::uint64_t begin = plan_.header().data_begin;
+    BANYAN_RETURN_IF_ERROR(file_.Write(begin + vector.offset, bytes));
+    return FillUp(begin + vector.end());  // the next one is written over it
   }
 
   absl::Status WriteMatrix(std::size_t number) {
     PackMatrix& matrix = plan_.header().matrices[number];
     for (std::size_t extent = 0; extent < matrix.extents(); ++extent) {
-      const std::uint64_t at =
-          plan_.header().data_begin + matrix.ExtentOffset(extent);
+      const std::uint64_t at = PlaceOf(matrix, extent);
+      std::uint32_t& checksum = matrix.checksums[extent];
       bytes_.resize(matrix.ExtentBytes(extent));
       const absl::Span<std::byte> bytes = absl::MakeSpan(bytes_);
-      ++extents_;
-      if (extents_ <= done_) {  // by an earlier run
-        BANYAN_RETURN_IF_ERROR(file_.Read(at, bytes));
+      const bool written = WasWritten(matrix, extent);
+      if (written) BANYAN_RETURN_IF_ERROR(file_.Read(at, bytes));
+      if (written && Crc32(bytes) == checksum) {
+        resumed_ += static_cast<std::int64_t>(bytes.size());
       } else {
+        packed_again_ += checksum != 0 ? 1 : 0;
         BANYAN_RETURN_IF_ERROR(
             PackExtent(matrix, plan_.sources(number), extent, bytes));
         BANYAN_RETURN_IF_ERROR(file_.Write(at, bytes));
+        checksum = Crc32(bytes);
         BANYAN_RETURN_IF_ERROR(SyncSometimes(bytes.size()));
       }
-      matrix.checksums[extent] = Crc32(bytes);
+      BANYAN_RETURN_IF_ERROR(FillUp(at + bytes.size()));
       progress_(static_cast<std::int64_t>(at + bytes.size()),
                 static_cast<std::int64_t>(plan_.end()));
     }
     return absl::OkStatus();
+  }
+
+  // No checksum knows what lies between extents: an earlier run's zeros may
+  // have been damaged.
+  absl::Status FillUp(std::uint64_t end) {
+    static constexpr std::byte kZeros[kPackAlignment] = {};
+    return file_.Write(end, {kZeros, PackAligned(end) - end});
   }
 
   absl::Status PackExtent(const PackMatrix& matrix,
@@ -267,8 +323,20 @@ class Packer {
     if (unsynced_ < sync_bytes_) return absl::OkStatus();
     unsynced_ = 0;
     BANYAN_RETURN_IF_ERROR(file_.Sync());
-    PutProgress(extents_);
-    return file_.Write(0, BytesOf(unfinished_).first(kProgressAt + 4));
+    return WriteChecksums();
+  }
+
+  // Of all extents up to here, and of those of an earlier run that follow.
+  absl::Status WriteChecksums() {
+    std::size_t number = 0;
+    for (const PackMatrix& matrix : plan_.header().matrices)
+      for (const std::uint32_t checksum : matrix.checksums)
+        unfinished_.replace(places_[number++], kDigits,
+                            absl::StrCat(absl::Hex(checksum, absl::kZeroPad8)));
+    const std::size_t first = places_.front();
+    return file_.Write(
+        first,
+        BytesOf(unfinished_).subspan(first, places_.back() + kDigits - first));
   }
 
   const Checkpoint& checkpoint_;
@@ -276,10 +344,12 @@ class Packer {
   ResumedFile& file_;
   std::int64_t sync_bytes_;
   PackProgress progress_;
-  std::string unfinished_;     // the file's first bytes
-  std::size_t done_ = 0;       // extents of an earlier run
-  std::size_t extents_ = 0;    // seen by this one
+  std::string unfinished_;           // the file's first bytes
+  std::vector<std::size_t> places_;  // in it, of each extent's checksum
+  std::uint64_t before_ = 0;   // bytes of the file that an earlier run left
   std::int64_t unsynced_ = 0;  // bytes
+  std::int64_t resumed_ = 0;
+  int packed_again_ = 0;
   std::vector<std::byte> bytes_;
   std::vector<float> numbers_;
 };
@@ -302,11 +372,13 @@ absl::StatusOr<PackedModel> PackModel(const Checkpoint& checkpoint,
   PackedModel done = {
       .bytes = static_cast<std::int64_t>(plan.end()),
       .matrices = static_cast<int>(plan.header().matrices.size())};
-  BANYAN_ASSIGN_OR_RETURN(done.resumed, packer.Resume());
-  BANYAN_RETURN_IF_ERROR(
-      RequireSpace(path, std::filesystem::absolute(path).parent_path(),
-                   done.bytes - done.resumed));
+  BANYAN_ASSIGN_OR_RETURN(const std::int64_t there, packer.Resume());
+  BANYAN_RETURN_IF_ERROR(RequireSpace(
+      path, std::filesystem::absolute(file->partial()).parent_path(),
+      done.bytes - there));
   BANYAN_RETURN_IF_ERROR(packer.Write());
+  done.resumed = packer.resumed();
+  done.packed_again = packer.packed_again();
   return done;
 }
 

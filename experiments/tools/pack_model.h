@@ -22,6 +22,8 @@ struct PackOptions {
 struct PackedModel {
   std::int64_t bytes = 0;    // of the file
   std::int64_t resumed = 0;  // of them, written by an earlier run
+  // Extents that an earlier run wrote and that were missing or damaged since.
+  int packed_again = 0;
   int matrices = 0;
 };
 

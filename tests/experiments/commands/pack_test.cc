@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -22,6 +23,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr char kTarget[] = "models/pycode-target";
 
@@ -178,6 +180,38 @@ TEST_F(PackCommand, FollowsALinkAndRefusesTheModelAtItsEnd) {
                               "/model --out ", folder_.path(), "/own.pack"));
   EXPECT_EQ(2, own.code);
   EXPECT_THAT(own.err, HasSubstr("--out: expected a file of its own"));
+}
+
+// What the next run makes of an unfinished file that was damaged, it says.
+TEST_F(PackCommand, SaysWhatOfAnInterruptedRunIsPackedAgain) {
+  Pack("bf16");
+  const std::string whole = folder_.Read("target.pack");
+  // As a run leaves it that is killed just before its end.
+  std::string partial = whole;
+  partial.replace(0, 8, "BANYANp.");
+  partial.replace(12, 4, 4, '\0');
+  const std::string key = "\"checksum\":\"";
+  for (std::size_t at = partial.find(key); at != std::string::npos;
+       at = partial.find(key, at + 1))
+    partial.replace(at + key.size(), 8, 8, '0');
+  const auto go_on = [&](const std::string& from) {
+    std::filesystem::remove(Path());
+    folder_.Write("target.pack.partial", from);
+    const Outcome outcome = RunProgram(absl::StrCat(
+        "pack --weights bf16 --model ", kTarget, " --out ", Path()));
+    EXPECT_EQ(0, outcome.code) << outcome.output;
+    EXPECT_EQ(whole, folder_.Read("target.pack"));
+    return outcome.out;
+  };
+  EXPECT_THAT(go_on(partial), AllOf(HasSubstr("from an interrupted run"),
+                                    Not(HasSubstr("packed again"))));
+  partial[partial.size() / 2] ^= 1;
+  EXPECT_THAT(go_on(partial),
+              AllOf(HasSubstr("from an interrupted run"),
+                    HasSubstr("; extents of an interrupted run that were "
+                              "missing or damaged, and are packed again: 1")));
+  EXPECT_THAT(go_on(partial.substr(0, partial.size() / 2)),
+              HasSubstr("are packed again: "));
 }
 
 // A run over a damaged target ends with the place, and goes on once the file is
