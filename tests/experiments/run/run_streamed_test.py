@@ -81,7 +81,7 @@ matrix:
         self.assertGreater(len(found), 0, done.stderr)
         self.assertIn("of drafters", done.stderr)
         self.assertIn("of copies of layers", done.stderr)
-        return f"{max(found) + 0.1:.1f}MB"
+        return f"{max(found):.1f}MB"
 
     def trees(self, folder):
         """What was drafted, round by round, and what was said."""
