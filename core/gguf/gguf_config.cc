@@ -186,17 +186,26 @@ class ConfigMaker {
     return head;
   }
 
+  // As llama.cpp: a factor is linear unless another kind is stated, has an
+  // older name, and is none if it is 0.
   void ReadScaling(std::int64_t head) {
-    const std::string kind = in_.TextOr(Key("rope.scaling.type"), "none");
-    if (kind == "linear") {
-      out_["rope_scaling"] = {{"rope_type", "linear"},
-                              {"factor", in_.Real(Key("rope.scaling.factor"))}};
-    } else if (kind != "none") {
-      in_.Fail(
-          Key("rope.scaling.type"),
-          absl::StrCat("expected none or linear, found ", QuotedName(kind)));
-    }
-    if (Tensor(kRopeFactors) != nullptr) ReadFactors(head);
+    const std::string type = Key("rope.scaling.type");
+    const std::string kind = in_.TextOr(type, "linear");
+    if (kind != "linear" && kind != "none")
+      in_.Unexpected(type, "none or linear");
+    std::string key = Key("rope.scaling.factor");
+    if (const std::string older = Key("rope.scale_linear");
+        !in_.Has(key) && in_.Has(older))
+      key = older;
+    const bool has_factors = Tensor(kRopeFactors) != nullptr;
+    if (has_factors) ReadFactors(head);
+    if (kind != "linear" || (!in_.Has(type) && !in_.Has(key))) return;
+    const double factor = in_.Real(key);
+    if (factor == 0 || factor == 1) return;
+    if (factor < 1) in_.Unexpected(key, "0 or a number from 1 on");
+    if (has_factors)
+      in_.Unexpected(key, absl::StrCat("0 or 1 beside '", kRopeFactors, "'"));
+    out_["rope_scaling"] = {{"rope_type", "linear"}, {"factor", factor}};
   }
 
   // Llama 3.1 and later: a factor for each frequency, which was made of four

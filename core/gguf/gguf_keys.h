@@ -35,13 +35,14 @@ class GgufKeys {
   std::vector<double> Numbers(absl::string_view key);
 
   void Fail(absl::string_view key, absl::string_view message);
+  // The same: "expected WHAT, found what the key has".
+  void Unexpected(absl::string_view key, absl::string_view what);
   absl::Status status() const { return errors_.status(); }
   const Gguf& contents() const { return contents_; }
 
  private:
   // Null: no such key, or, told, no list.
   const GgufList* List(absl::string_view key, absl::string_view what);
-  void Unexpected(absl::string_view key, absl::string_view what);
 
   const Gguf& contents_;
   std::string file_;

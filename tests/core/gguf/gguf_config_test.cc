@@ -108,12 +108,37 @@ TEST(GgufConfig, RefusesByNameWhatIsNotRead) {
 }
 
 TEST(GgufConfig, HasTheScalingOfPositions) {
+  constexpr char kFactor[] = "llama.rope.scaling.factor";
+  constexpr char kOlder[] = "llama.rope.scale_linear";
+  constexpr char kType[] = "llama.rope.scaling.type";
+  constexpr char kLinear[] =
+      R"("rope_scaling":{"rope_type":"linear","factor":4.0})";
+  EXPECT_THAT(ConfigText(Llama().Text(kType, "linear").Real(kFactor, 4)),
+              HasSubstr(kLinear));
+  // Linear is what a factor is without a type.
+  EXPECT_THAT(ConfigText(Llama().Real(kFactor, 4)), HasSubstr(kLinear));
+  EXPECT_THAT(ConfigText(Llama().Real(kOlder, 4)), HasSubstr(kLinear));
+  EXPECT_THAT(ConfigText(Llama().Real(kOlder, 8).Real(kFactor, 4)),
+              HasSubstr(kLinear));
+  const std::string none = ConfigText(Llama());
+  EXPECT_EQ(ConfigText(Llama().Text(kType, "none").Real(kFactor, 4)), none);
+  for (const float factor : {0.0F, 1.0F})
+    EXPECT_EQ(ConfigText(Llama().Real(kFactor, factor)), none);
+  EXPECT_THAT(ConfigText(Llama().Real(kOlder, 0.5F)),
+              HasSubstr("f.gguf: llama.rope.scale_linear: expected 0 or a "
+                        "number from 1 on, found 0.5"));
+  EXPECT_THAT(ConfigText(Llama().Text(kType, "linear")),
+              HasSubstr("llama.rope.scaling.factor: expected a number, found "
+                        "no such key"));
+}
+
+TEST(GgufConfig, RefusesALinearFactorBesideThoseOfFrequencies) {
   MadeGguf file = Llama();
-  file.Text("llama.rope.scaling.type", "linear")
-      .Real("llama.rope.scaling.factor", 4);
-  EXPECT_THAT(
-      ConfigText(file),
-      HasSubstr(R"("rope_scaling":{"rope_type":"linear","factor":4.0})"));
+  file.Real("llama.rope.scaling.factor", 4)
+      .Tensor("rope_freqs.weight", {2}, 0, Raw(1.0F) + Raw(1.0F));
+  EXPECT_THAT(ConfigText(file),
+              HasSubstr("llama.rope.scaling.factor: expected 0 or 1 beside "
+                        "'rope_freqs.weight', found 4"));
 }
 
 TEST(GgufConfig, KnowsThePlacesOfTensors) {
