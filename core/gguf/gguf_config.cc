@@ -22,6 +22,7 @@
 #include "core/base/status_macros.h"
 #include "core/gguf/gguf_file.h"
 #include "core/gguf/gguf_keys.h"
+#include "core/gguf/gguf_unread_keys.h"
 #include "core/json/json_value.h"
 
 namespace banyan {
@@ -29,6 +30,7 @@ namespace {
 
 constexpr char kEmbedding[] = "token_embd.weight";
 constexpr char kHead[] = "output.weight";
+constexpr char kHeadSize[] = "the size of a head";
 
 struct Name {
   absl::string_view in_file;
@@ -134,27 +136,50 @@ class ConfigMaker {
 
   void ReadVocabulary() {
     const GgufTensor* embedding = Tensor(kEmbedding);
-    if (embedding == nullptr || embedding->shape.size() != 2)
-      in_.Fail("tensors", absl::StrCat("expected a matrix '", kEmbedding, "'"));
-    else
-      out_["vocab_size"] = embedding->shape.front();
     out_["tie_word_embeddings"] = Tensor(kHead) == nullptr;
+    if (embedding == nullptr || embedding->shape.size() != 2) {
+      in_.Fail("tensors", absl::StrCat("expected a matrix '", kEmbedding, "'"));
+      return;
+    }
+    const std::int64_t rows = embedding->shape.front();
+    out_["vocab_size"] = rows;
+    CheckSame("vocab_size", rows,
+              absl::StrCat("the rows of '", kEmbedding, "'"));
+  }
+
+  // A key that may be left out says `expected`, which is `what`.
+  void CheckSame(absl::string_view name, std::int64_t expected,
+                 absl::string_view what) {
+    if (in_.CountOr(Key(name), expected) != expected)
+      in_.Unexpected(Key(name), absl::StrCat(what, ", ", expected));
   }
 
   void ReadGpt2() {
-    out_["n_embd"] = Size("embedding_length");
+    const std::int64_t hidden = Size("embedding_length");
+    const std::int64_t heads = Size("attention.head_count");
+    const std::int64_t head = heads > 0 ? hidden / heads : 0;
+    const std::int64_t context = Size("context_length");
+    out_["n_embd"] = hidden;
     out_["n_layer"] = Size("block_count");
-    out_["n_head"] = Size("attention.head_count");
+    out_["n_head"] = heads;
     out_["n_inner"] = Size("feed_forward_length");
-    out_["n_positions"] = Size("context_length");
+    out_["n_positions"] = context;
     out_["layer_norm_epsilon"] = in_.Real(Key("attention.layer_norm_epsilon"));
     out_["activation_function"] = "gelu_new";
+    CheckSame("attention.head_count_kv", heads, "as many as heads");
+    for (const char* same : {"attention.key_length", "attention.value_length"})
+      CheckSame(same, head, kHeadSize);
+    RefuseUnreadKeys(family_.name, head, context, in_);
   }
 
   void ReadLlama() {
     const std::int64_t hidden = Size("embedding_length");
     const std::int64_t heads = Size("attention.head_count");
-    const std::int64_t head = HeadSize(hidden, heads);
+    const std::int64_t head = in_.CountOr(Key("attention.key_length"),
+                                          heads > 0 ? hidden / heads : 0);
+    const std::int64_t context = Size("context_length");
+    for (const char* same : {"attention.value_length", "rope.dimension_count"})
+      CheckSame(same, head, kHeadSize);
     out_["hidden_size"] = hidden;
     out_["intermediate_size"] = Size("feed_forward_length");
     out_["num_hidden_layers"] = Size("block_count");
@@ -162,7 +187,7 @@ class ConfigMaker {
     out_["num_key_value_heads"] =
         in_.CountOr(Key("attention.head_count_kv"), heads);
     out_["head_dim"] = head;
-    out_["max_position_embeddings"] = Size("context_length");
+    out_["max_position_embeddings"] = context;
     out_["rms_norm_eps"] = in_.Real(Key("attention.layer_norm_rms_epsilon"));
     out_["hidden_act"] = "silu";
     out_["rope_theta"] = in_.RealOr(Key("rope.freq_base"), 10000);
@@ -171,19 +196,7 @@ class ConfigMaker {
     if (family_.name == "llama")
       out_["mlp_bias"] = Tensor("blk.0.ffn_up.bias") != nullptr;
     ReadScaling(head);
-  }
-
-  std::int64_t HeadSize(std::int64_t hidden, std::int64_t heads) {
-    const std::int64_t head = in_.CountOr(Key("attention.key_length"),
-                                          heads > 0 ? hidden / heads : 0);
-    for (const char* same :
-         {"attention.value_length", "rope.dimension_count"}) {
-      const std::int64_t other = in_.CountOr(Key(same), head);
-      if (other != head)
-        in_.Fail(Key(same), absl::StrCat("expected the size of a head, ", head,
-                                         ", found ", other));
-    }
-    return head;
+    RefuseUnreadKeys(family_.name, head, context, in_);
   }
 
   // As llama.cpp: a factor is linear unless another kind is stated, has an
@@ -286,9 +299,12 @@ class ConfigMaker {
 
 absl::StatusOr<JsonValue> GgufConfig(const Gguf& contents,
                                      const std::string& file) {
+  GgufKeys in(contents, file);
+  if (in.TextOr("general.type", "model") != "model")
+    in.Unexpected("general.type", "'model'");
+  BANYAN_RETURN_IF_ERROR(in.status());
   if (const Family* family = FamilyOf(contents); family != nullptr)
     return ConfigMaker(contents, *family, file).Make();
-  GgufKeys in(contents, file);
   const std::string name = in.Text("general.architecture");
   BANYAN_RETURN_IF_ERROR(in.status());
   std::vector<absl::string_view> known;

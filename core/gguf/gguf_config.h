@@ -16,7 +16,8 @@ inline constexpr char kRopeFactors[] = "rope_freqs.weight";
 
 // Of the architectures llama, qwen2, qwen3 and gpt2. Errors name the keys of
 // the file. The vocabulary's size is that of the embedding, whether the head is
-// tied follows from whether it is there.
+// tied follows from whether it is there. A key that would change the model in a
+// way that is not read is refused (gguf_unread_keys.h).
 absl::StatusOr<JsonValue> GgufConfig(const Gguf& contents,
                                      const std::string& file);
 

@@ -3,9 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/gguf/gguf_file.h"
 #include "core/json/json_value.h"
 #include "nlohmann/json.hpp"
@@ -139,6 +144,119 @@ TEST(GgufConfig, RefusesALinearFactorBesideThoseOfFrequencies) {
   EXPECT_THAT(ConfigText(file),
               HasSubstr("llama.rope.scaling.factor: expected 0 or 1 beside "
                         "'rope_freqs.weight', found 4"));
+}
+
+// What one key of the file is refused with; "" if it is taken and changes
+// nothing.
+std::string RefusalWith(const MadeGguf& file) {
+  const std::string text = ConfigText(file);
+  return text == ConfigText(Llama()) ? "" : text;
+}
+
+TEST(GgufConfig, RefusesNumbersThatChangeTheModelAndAreNotRead) {
+  constexpr char kNeutral[] =
+      ", with which the model is the same as without the key, found 0.5";
+  for (const auto& [key, neutral] :
+       std::vector<std::pair<std::string, std::vector<float>>>{
+           {"logit_scale", {0, 1}},
+           {"residual_scale", {0, 1}},
+           {"embedding_scale", {0, 1}},
+           {"attn_logit_softcapping", {0}},
+           {"final_logit_softcapping", {0}},
+           {"attention.max_alibi_bias", {0}},
+           {"attention.clamp_kqv", {0}},
+           {"attention.output_scale", {0, 1}},
+           {"attention.temperature_length", {0}},
+           {"attention.temperature_scale", {0}},
+           {"attention.shared_kv_layers", {0}},
+           {"expert_used_count", {0}},
+           {"nextn_predict_layers", {0}},
+           {"rescale_every_n_layers", {0}},
+           {"pooling_type", {0, -1}},
+           {"rope.scaling.alpha", {0, 1}},
+           {"rope.scaling.attn_factor", {1}},
+           {"rope.scaling.yarn_attn_factor", {1}},
+           {"rope.scaling.yarn_ext_factor", {0, -1}},
+           {"rope.scaling.yarn_log_multiplier", {0}}}) {
+    const std::string name = "llama." + key;
+    for (const float number : neutral)
+      EXPECT_EQ(RefusalWith(Llama().Real(name, number)), "") << name;
+    EXPECT_EQ(RefusalWith(Llama().Real(name, 0.5F)),
+              absl::StrCat("f.gguf: ", name, ": expected ",
+                           absl::StrJoin(neutral, " or "), kNeutral));
+    EXPECT_THAT(RefusalWith(Llama().Reals(name, {0, 1})),
+                HasSubstr(name + ": expected a number, found a list of 2"));
+  }
+}
+
+TEST(GgufConfig, RefusesFlagsThatChangeTheModelAndAreNotRead) {
+  for (const auto& [key, neutral] : std::vector<std::pair<std::string, bool>>{
+           {"llama.attention.causal", true},
+           {"llama.use_parallel_residual", false},
+           {"llama.swin_norm", false}}) {
+    EXPECT_EQ(RefusalWith(Llama().Flag(key, neutral)), "");
+    EXPECT_THAT(RefusalWith(Llama().Flag(key, !neutral)),
+                HasSubstr(absl::StrCat(key, ": expected ",
+                                       neutral ? "true" : "false", ", with")));
+  }
+}
+
+TEST(GgufConfig, RefusesAttentionThatItsSizesDoNotGive) {
+  constexpr char kScale[] = "llama.attention.scale";
+  for (const float scale : {0.0F, 0.5F})  // heads of 4 numbers
+    EXPECT_EQ(RefusalWith(Llama().Real(kScale, scale)), "");
+  EXPECT_EQ(RefusalWith(Llama().Real(kScale, 0.25F)),
+            "f.gguf: llama.attention.scale: expected 1 / sqrt(the size of a "
+            "head) or 0, found 0.25");
+  constexpr char kWindow[] = "llama.attention.sliding_window";
+  for (const std::uint32_t window : {0U, 128U, 4096U})
+    EXPECT_EQ(RefusalWith(Llama().Count(kWindow, window)), "");
+  EXPECT_EQ(RefusalWith(Llama().Count(kWindow, 127)),
+            "f.gguf: llama.attention.sliding_window: expected 0 or at least "
+            "the context's 128 tokens, found 127");
+}
+
+TEST(GgufConfig, RefusesWhatContradictsTheTensors) {
+  EXPECT_EQ(RefusalWith(Llama().Count("llama.vocab_size", 5)), "");
+  EXPECT_EQ(RefusalWith(Llama().Count("llama.vocab_size", 6)),
+            "f.gguf: llama.vocab_size: expected the rows of "
+            "'token_embd.weight', 5, found 6");
+  for (const char* layout : {"reference", "Meta AI original pth"})
+    EXPECT_EQ(RefusalWith(Llama().Text("llama.tensor_data_layout", layout)),
+              "");
+  EXPECT_THAT(RefusalWith(Llama().Text("llama.tensor_data_layout", "odd")),
+              HasSubstr("llama.tensor_data_layout: expected reference or Meta "
+                        "AI original pth, found 'odd'"));
+  MadeGguf gpt2;
+  gpt2.Text("general.architecture", "gpt2")
+      .Count("gpt2.embedding_length", 8)
+      .Count("gpt2.attention.head_count", 2)
+      .Count("gpt2.attention.head_count_kv", 1)
+      .Count("gpt2.attention.key_length", 2);
+  EXPECT_THAT(
+      ConfigText(gpt2),
+      AllOf(HasSubstr("gpt2.attention.head_count_kv: expected as many as "
+                      "heads, 2, found 1"),
+            HasSubstr("gpt2.attention.key_length: expected the size of a "
+                      "head, 4, found 2")));
+}
+
+TEST(GgufConfig, IsOfAModelAlone) {
+  EXPECT_EQ(RefusalWith(Llama().Text("general.type", "model")), "");
+  EXPECT_EQ(RefusalWith(Llama().Text("general.type", "adapter")),
+            "f.gguf: general.type: expected 'model', found 'adapter'");
+}
+
+TEST(GgufConfig, PassesOverKeysThatSayNothingOfTheModel) {
+  EXPECT_EQ(RefusalWith(Llama()
+                            .Count("general.file_type", 3)
+                            .Count("general.quantization_version", 2)
+                            .Text("quantize.imatrix.file", "x")
+                            .Count("split.count", 0)
+                            .Flag("llama.rope.scaling.finetuned", true)
+                            .Text("llama.unheard_of", "x")
+                            .Count("qwen2.attention.sliding_window", 1)),
+            "");
 }
 
 TEST(GgufConfig, KnowsThePlacesOfTensors) {
