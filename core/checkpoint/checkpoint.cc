@@ -83,14 +83,18 @@ std::size_t LayerOf(absl::string_view name, absl::string_view prefix) {
   return layer;
 }
 
+// `tensor` is null or the one of this name.
+std::string QuotedInFile(const StoredTensor* tensor, absl::string_view name) {
+  const bool renamed = tensor != nullptr && !tensor->name_in_file.empty();
+  return QuotedName(renamed ? tensor->name_in_file : name);
+}
+
 absl::Status ErrorIn(const TensorFile& file, const WeightSource& source,
                      const absl::Status& what) {
-  const StoredTensor* tensor = file.Find(source.tensor);
-  const bool renamed = tensor != nullptr && !tensor->name_in_file.empty();
   return absl::InvalidArgumentError(
       absl::StrCat(file.path(), ": tensor ",
-                   QuotedName(renamed ? tensor->name_in_file : source.tensor),
-                   ": ", what.message()));
+                   QuotedInFile(file.Find(source.tensor), source.tensor), ": ",
+                   what.message()));
 }
 
 }  // namespace
@@ -250,15 +254,17 @@ absl::Status Checkpoint::CheckUnread() {
           directory_, ": config.json has ",
           Counted(static_cast<std::int64_t>(architecture_.layers.size()),
                   "layer"),
-          ", and the weights have ", QuotedName(name)));
-    unread.push_back(QuotedName(name));
+          ", and the weights have ", QuotedInFile(Find(name), name)));
+    unread.push_back(QuotedInFile(Find(name), name));
   }
   if (unread.empty()) return absl::OkStatus();
   const std::string text =
       absl::StrCat(directory_, ": ", unread.size(),
                    unread.size() == 1 ? " tensor is" : " tensors are",
                    " not read: ", SomeOf(unread));
-  if (architecture_.refuses_others) return absl::InvalidArgumentError(text);
+  // A GGUF file has no tensor that its model does not need.
+  if (architecture_.refuses_others || IsGguf(directory_))
+    return absl::InvalidArgumentError(text);
   warnings_.push_back(text);
   return absl::OkStatus();
 }

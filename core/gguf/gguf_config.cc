@@ -110,6 +110,7 @@ class ConfigMaker {
     out_["architectures"] =
         std::vector<std::string>{std::string(family_.class_name)};
     out_["model_type"] = family_.name;
+    CheckNames();
     ReadVocabulary();
     if (in_.CountOr(Key("expert_count"), 0) > 0)
       in_.Fail(Key("expert_count"), "mixtures of experts are not read");
@@ -132,6 +133,16 @@ class ConfigMaker {
   const GgufTensor* Tensor(absl::string_view name) const {
     const auto found = in_.contents().tensors.find(name);
     return found == in_.contents().tensors.end() ? nullptr : &found->second;
+  }
+
+  // Refuses the first name that the family does not have: nothing says in what
+  // order the rows of such a tensor are.
+  void CheckNames() {
+    for (const auto& [name, tensor] : in_.contents().tensors)
+      if (name != kRopeFactors && PlaceOf(in_.contents(), name).name == name)
+        return in_.Fail(absl::StrCat("tensor ", QuotedName(name)),
+                        absl::StrCat("the architecture ", family_.name,
+                                     " has none of this name"));
   }
 
   void ReadVocabulary() {

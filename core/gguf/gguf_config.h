@@ -31,7 +31,8 @@ struct GgufPlace {
 };
 
 // Where the tensor of this name belongs. A name that the architecture does not
-// have is its own place. Requires a file of which GgufConfig made a config.
+// have is its own place, and GgufConfig refuses it. Requires a file of a known
+// architecture.
 GgufPlace PlaceOf(const Gguf& contents, absl::string_view tensor);
 
 }  // namespace banyan

@@ -274,10 +274,18 @@ TEST(GgufConfig, KnowsThePlacesOfTensors) {
   EXPECT_EQ(PlaceOf(*read, "blk.0.attn_q.weight").paired_rows, 4);
   EXPECT_EQ(PlaceOf(*read, "blk.0.attn_k.bias").paired_rows, 4);
   EXPECT_EQ(PlaceOf(*read, "blk.0.attn_v.weight").paired_rows, 0);
-  // What is not known stays, to be told of.
-  for (const char* odd : {"blk.", "blk.3", "blk.3.", "blk..x",
-                          "blk.0.new.weight", "odd", "blk.0.attn_q"})
-    EXPECT_EQ(name(odd), odd);
+}
+
+// A query under its Hugging Face name would be taken without its pairs.
+TEST(GgufConfig, RefusesTensorsOfNamesThatTheArchitectureHasNot) {
+  for (const std::string odd :
+       {"blk.", "blk.3", "blk.3.", "blk..x", "blk.0.new.weight", "odd",
+        "blk.0.attn_q", "model.layers.0.self_attn.q_proj.weight",
+        "model.embed_tokens.weight", "blk.0.attn_q.weight.lora_a",
+        "position_embd.weight"})
+    EXPECT_EQ(RefusalWith(Llama().Tensor(odd, {1}, 0, Raw(1.0F))),
+              absl::StrCat("f.gguf: tensor '", odd,
+                           "': the architecture llama has none of this name"));
 }
 
 }  // namespace
