@@ -33,6 +33,8 @@ namespace {
 constexpr absl::string_view kMagic = "GGUF";
 constexpr std::uint32_t kVersion = 3;
 constexpr std::uint32_t kMostSizes = 4;
+constexpr std::int64_t kAlignmentUnit = 8;  // the format's
+constexpr std::int64_t kMostAlignment = std::int64_t{1} << 20;
 
 // What a value's type number means.
 enum ValueType : std::uint32_t {
@@ -341,10 +343,12 @@ absl::StatusOr<std::uint64_t> Alignment(const Gguf& contents) {
   const auto found = contents.keys.find("general.alignment");
   if (found == contents.keys.end()) return 32;
   const std::int64_t* number = std::get_if<std::int64_t>(&found->second);
-  if (number == nullptr || *number < 1 || *number > 1 << 20 ||
-      (*number & (*number - 1)) != 0)
-    return absl::InvalidArgumentError(
-        "general.alignment: expected a power of 2 up to 2^20");
+  if (number == nullptr || *number < kAlignmentUnit ||
+      *number > kMostAlignment || *number % kAlignmentUnit != 0)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "general.alignment: expected a multiple of ", kAlignmentUnit, " up to ",
+        kMostAlignment, ", found ",
+        number == nullptr ? "another type" : absl::StrCat(*number)));
   return static_cast<std::uint64_t>(*number);
 }
 

@@ -201,10 +201,20 @@ TEST(Gguf, OfValuesThatAreNoneIsRefused) {
     file.Key("k", type, value);
     EXPECT_THAT(Refusal(file.Bytes()), HasSubstr("key 'k': " + what));
   }
-  MadeGguf file;
-  file.Count("general.alignment", 12);
-  EXPECT_THAT(Refusal(file.Bytes()),
-              HasSubstr("general.alignment: expected a power of 2"));
+}
+
+TEST(Gguf, IsAlignedToAMultipleOfEight) {
+  for (const std::uint32_t alignment : {0U, 1U, 2U, 4U, 12U, 1U << 21})
+    EXPECT_THAT(
+        Refusal(MadeGguf().Count("general.alignment", alignment).Bytes()),
+        HasSubstr(absl::StrCat("general.alignment: expected a multiple of 8 up "
+                               "to 1048576, found ",
+                               alignment)));
+  EXPECT_THAT(Refusal(MadeGguf().Text("general.alignment", "32").Bytes()),
+              HasSubstr("found another type"));
+  for (const std::uint32_t alignment : {8U, 24U, 32U, 1U << 20})
+    EXPECT_EQ(Refusal(MadeGguf().Count("general.alignment", alignment).Bytes()),
+              "it was read");
 }
 
 TEST(Gguf, IsKnownByItsEnding) {
