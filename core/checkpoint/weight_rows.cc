@@ -114,33 +114,40 @@ bool ReadTogether(const StoredTensor& tensor, const WeightSource& source,
                   out);
 }
 
-// Rows that stand in pairs (StoredTensor::paired_rows).
+// Where the row stands among rows in pairs (StoredTensor::paired_rows).
+int PairedRow(int row, int head) {
+  const int at = row % head;
+  return row - at + (at < head / 2 ? 2 * at : 2 * (at - head / 2) + 1);
+}
+
 bool ReadPaired(const StoredTensor& tensor, const WeightSource& source,
                 const RowRange& range, float* out) {
-  const int head = tensor.paired_rows;
   bool finite = true;
-  for (int i = 0; i < range.count; ++i) {
-    const int row = range.first + i;
-    const int at = row % head;
-    const int pair = at < head / 2 ? 2 * at : 2 * (at - head / 2) + 1;
-    finite &= ReadTogether(tensor, source, {row - at + pair, 1, range.format},
-                           out + std::ptrdiff_t{i} * source.columns);
-  }
+  for (int i = 0; i < range.count; ++i)
+    finite &= ReadTogether(
+        tensor, source,
+        {PairedRow(range.first + i, tensor.paired_rows), 1, range.format},
+        out + std::ptrdiff_t{i} * source.columns);
   return finite;
 }
 
 // What is wrong with the first of `numbers`, the rows as read, that is too
-// large; there is one.
+// large; there is one. Its place is that in the file; of a packed model
+// (`tensor` is null), that in the file that was packed.
 absl::Status NotFinite(const WeightSource& source, const RowRange& range,
-                       const float* numbers) {
+                       const float* numbers,
+                       const StoredTensor* tensor = nullptr) {
   const float most = LargestWeight(range.format);
   std::size_t at = 0;
   while (std::fabs(numbers[at]) <= most) ++at;
   const auto columns = static_cast<std::size_t>(source.columns);
-  std::size_t row = static_cast<std::size_t>(source.first_row) +
-                    static_cast<std::size_t>(range.first) + at / columns;
+  int in_source = range.first + static_cast<int>(at / columns);
+  if (tensor != nullptr && tensor->paired_rows > 0)
+    in_source = PairedRow(in_source, tensor->paired_rows);
+  auto row = static_cast<std::size_t>(source.first_row + in_source);
   std::size_t column = at % columns;
-  if (source.transposed) std::swap(row, column);
+  if (source.transposed != (tensor != nullptr && tensor->turned))
+    std::swap(row, column);
   return absl::InvalidArgumentError(absl::StrCat(
       "row ", row, ", column ", column, ": expected a ",
       std::isfinite(numbers[at])
@@ -229,7 +236,7 @@ absl::Status ReadRows(const StoredTensor& tensor, const WeightSource& source,
                           ? ReadPaired(tensor, source, rows, out)
                           : ReadTogether(tensor, source, rows, out);
   BANYAN_RETURN_IF_ERROR(tensor.CheckWhole());
-  return finite ? absl::OkStatus() : NotFinite(source, rows, out);
+  return finite ? absl::OkStatus() : NotFinite(source, rows, out, &tensor);
 }
 
 }  // namespace banyan
