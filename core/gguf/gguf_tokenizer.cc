@@ -16,6 +16,7 @@
 #include "core/base/nearest.h"
 #include "core/base/quoted_name.h"
 #include "core/base/status_macros.h"
+#include "core/base/token_bytes.h"
 #include "core/gguf/gguf_file.h"
 #include "core/gguf/gguf_keys.h"
 #include "core/json/json_value.h"
@@ -29,6 +30,10 @@ constexpr char kMerges[] = "tokenizer.ggml.merges";
 constexpr char kScores[] = "tokenizer.ggml.scores";
 constexpr char kModel[] = "tokenizer.ggml.model";
 constexpr char kPre[] = "tokenizer.ggml.pre";
+
+// Of all pairs of tokens that are a token together. Published files have a few
+// megabytes.
+constexpr std::size_t kMaxMergeBytes = std::size_t{64} << 20;
 
 // The kinds of tokens that stand apart from the text; the others are normal,
 // unused or bytes.
@@ -144,12 +149,24 @@ class TokenizerMaker {
                                               : kNormal);
     if (!types_.empty()) CheckCount(kTypes, types_.size());
     types_.resize(tokens_.size(), kNormal);
-    for (std::size_t i = 0; i < tokens_.size(); ++i)
-      if (const auto [first, is_new] = ids_.emplace(tokens_[i], i); !is_new)
-        in_.Fail(kTokens, absl::StrCat(QuotedName(tokens_[i]), " is token ",
-                                       first->second, " and token ", i));
+    CheckTokens();
     if (is_bytes_) FindPre();
     return in_.status();
+  }
+
+  // Tells of the first that is wrong alone: there may be a million.
+  void CheckTokens() {
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      if (tokens_[i].size() > kMaxTokenBytes)
+        return in_.Fail(
+            kTokens,
+            absl::StrCat("token ", i, ": expected at most ", kMaxTokenBytes,
+                         " bytes, found ", tokens_[i].size()));
+      if (const auto [first, is_new] = ids_.emplace(tokens_[i], i); !is_new)
+        return in_.Fail(kTokens,
+                        absl::StrCat(QuotedName(tokens_[i]), " is token ",
+                                     first->second, " and token ", i));
+    }
   }
 
   void CheckCount(absl::string_view key, std::size_t count) {
@@ -317,15 +334,26 @@ class TokenizerMaker {
     CheckCount(kScores, scores.size());
     if (!in_.status().ok()) return {};
     std::vector<Merge> merges;
+    std::size_t bytes = 0;  // of all merges
     for (std::size_t token = 0; token < tokens_.size(); ++token) {
       if (types_[token] != kNormal) continue;
       const absl::string_view text = tokens_[token];
       const std::size_t first = merges.size();
       for (std::size_t at = 1; at < text.size(); ++at) {
         const auto left = ids_.find(text.substr(0, at));
+        if (left == ids_.end()) continue;
         const auto right = ids_.find(text.substr(at));
-        if (left != ids_.end() && right != ids_.end())
-          merges.push_back({scores[token], left->second, right->second});
+        if (right == ids_.end()) continue;
+        merges.push_back({scores[token], left->second, right->second});
+        bytes += text.size();
+      }
+      if (bytes > kMaxMergeBytes) {
+        in_.Fail(kTokens,
+                 absl::StrCat("tokens 0 to ", token, " have pairs of ", bytes,
+                              " bytes that are a token together, expected at "
+                              "most ",
+                              kMaxMergeBytes));
+        return {};
       }
       std::sort(merges.begin() + static_cast<std::ptrdiff_t>(first),
                 merges.end(), [](const Merge& a, const Merge& b) {

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/tokenizer/tokenizer.h"
@@ -73,6 +75,48 @@ TEST(GgufTokenizer, AddsWhatTheFileSays) {
   EXPECT_THAT((*tokenizer)->Encode("ab").value(), ElementsAre(9, 2));
   EXPECT_EQ((*tokenizer)->Decode({9}).value(), "ab");
   EXPECT_EQ((*tokenizer)->chat_template(), "{{ bos_token }}x");
+}
+
+// Of scores, with one a token and no token before a text.
+MadeGguf Scored(const std::vector<std::string>& tokens) {
+  MadeGguf file;
+  file.Text("tokenizer.ggml.model", "llama")
+      .Texts("tokenizer.ggml.tokens", tokens)
+      .Reals("tokenizer.ggml.scores", std::vector<float>(tokens.size()))
+      .Flag("tokenizer.ggml.add_bos_token", false);
+  return file;
+}
+
+// The work for a token grows with the square of its bytes: a megabyte takes
+// minutes.
+TEST(GgufTokenizer, RefusesATokenOfTooManyBytes) {
+  EXPECT_EQ(Refusal(Scored({"a", std::string(1024, 'a')})), "it was read");
+  EXPECT_THAT(Refusal(Scored({"a", std::string(1025, 'a')})),
+              HasSubstr("m.gguf: tokenizer.ggml.tokens: token 1: expected at "
+                        "most 1024 bytes, found 1025"));
+  EXPECT_THAT(Refusal(Scored({"a", std::string(4 << 20, 'a')})),
+              HasSubstr("found 4194304"));
+}
+
+// Tokens a, aa, aaa and so on have pairs whose number grows with their square
+// and whose bytes grow with the cube.
+TEST(GgufTokenizer, RefusesTooManyBytesOfPairs) {
+  std::vector<std::string> tokens;
+  for (std::size_t bytes = 1; bytes <= 1000; ++bytes)
+    tokens.emplace_back(bytes, 'a');
+  EXPECT_THAT(Refusal(Scored(tokens)),
+              HasSubstr("m.gguf: tokenizer.ggml.tokens: tokens 0 to 586 have "
+                        "pairs of 67"));
+  tokens.resize(100);
+  EXPECT_EQ(Refusal(Scored(tokens)), "it was read");
+}
+
+// A message with each of them, compared with all others, takes minutes.
+TEST(GgufTokenizer, TellsOfTheFirstOfAnyNumberOfWrongTokens) {
+  const std::string refusal =
+      Refusal(Scored(std::vector<std::string>(1 << 19)));
+  EXPECT_EQ(refusal.substr(refusal.rfind('/') + 1),
+            "m.gguf: tokenizer.ggml.tokens: '' is token 0 and token 1");
 }
 
 TEST(GgufTokenizer, RefusesByName) {
