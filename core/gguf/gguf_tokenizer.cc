@@ -1,6 +1,7 @@
 #include "core/gguf/gguf_tokenizer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -324,14 +325,24 @@ class TokenizerMaker {
     return merges;
   }
 
+  std::vector<double> Scores() {
+    std::vector<double> scores = in_.Numbers(kScores);
+    CheckCount(kScores, scores.size());
+    const auto none = std::find_if(scores.begin(), scores.end(),
+                                   [](double x) { return std::isnan(x); });
+    if (none != scores.end())
+      in_.Fail(kScores, absl::StrCat("token ", none - scores.begin(),
+                                     ": expected a number, found nan"));
+    return scores;
+  }
+
   std::vector<std::string> MergesOfScores() {
     struct Merge {
       double score;
       std::size_t left;
       std::size_t right;
     };
-    const std::vector<double> scores = in_.Numbers(kScores);
-    CheckCount(kScores, scores.size());
+    const std::vector<double> scores = Scores();
     if (!in_.status().ok()) return {};
     std::vector<Merge> merges;
     std::size_t bytes = 0;  // of all merges

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -117,6 +118,17 @@ TEST(GgufTokenizer, TellsOfTheFirstOfAnyNumberOfWrongTokens) {
       Refusal(Scored(std::vector<std::string>(1 << 19)));
   EXPECT_EQ(refusal.substr(refusal.rfind('/') + 1),
             "m.gguf: tokenizer.ggml.tokens: '' is token 0 and token 1");
+}
+
+TEST(GgufTokenizer, RefusesAScoreThatIsNoNumber) {
+  MadeGguf file;
+  file.Text("tokenizer.ggml.model", "llama")
+      .Texts("tokenizer.ggml.tokens", {"a", "b", "ab"})
+      .Flag("tokenizer.ggml.add_bos_token", false)
+      .Reals("tokenizer.ggml.scores", {1, 2, std::nanf("")});
+  EXPECT_THAT(Refusal(file),
+              HasSubstr("m.gguf: tokenizer.ggml.scores: token 2: expected a "
+                        "number, found nan"));
 }
 
 TEST(GgufTokenizer, RefusesByName) {
