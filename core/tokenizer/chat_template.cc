@@ -61,18 +61,22 @@ constexpr absl::string_view kLlama31Dates =
     "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n";
 
 // The message that a ChatML template writes for a missing system message: a
-// literal that opens and closes it. Jinja writes the line's end as \n.
+// literal that opens and closes it. Jinja writes the line's end as \n. What
+// follows one opening is not searched again from the next.
 std::string DefaultSystem(absl::string_view jinja) {
   constexpr absl::string_view kClose = "<|im_end|>";
+  constexpr absl::string_view kNoLiteral = "'\"{}\\";
   for (absl::string_view open :
        {"<|im_start|>system\\n", "<|im_start|>system\n"}) {
+    std::size_t close = 0;
+    std::size_t stop = 0;
     for (std::size_t at = jinja.find(open); at != absl::string_view::npos;
          at = jinja.find(open, at + 1)) {
-      const absl::string_view rest = jinja.substr(at + open.size());
-      const absl::string_view text = rest.substr(0, rest.find(kClose));
-      if (text.size() < rest.size() &&
-          text.find_first_of("'\"{}\\") == absl::string_view::npos)
-        return std::string(text);
+      const std::size_t begin = at + open.size();
+      if (close < begin) close = jinja.find(kClose, begin);
+      if (stop < begin) stop = jinja.find_first_of(kNoLiteral, begin);
+      if (close == absl::string_view::npos) break;
+      if (close < stop) return std::string(jinja.substr(begin, close - begin));
     }
   }
   return "";

@@ -141,6 +141,23 @@ TEST(ChatTemplate, ReadsTheDefaultSystemMessageOffTheText) {
             "<s>[INST] Bye [/INST]Yes.</s>[INST] Bye [/INST]");
 }
 
+// Searching what follows each opening anew takes minutes.
+TEST(ChatTemplate, ReadsALongTextOfOpeningsOnce) {
+  std::string openings;
+  for (int i = 0; i < 100'000; ++i) openings += "<|im_start|>system\n";
+  const std::string user =
+      "<|im_start|>user\nBye<|im_end|>\n<|im_start|>assistant\n";
+  EXPECT_EQ(Rendered(ChatTemplate::Detect(openings), {kBye}), user);
+  EXPECT_EQ(Rendered(ChatTemplate::Detect(openings + "{<|im_end|>"), {kBye}),
+            user);
+  EXPECT_EQ(Rendered(ChatTemplate::Detect(openings + "{<|im_end|>" +
+                                          "<|im_start|>system\n<|im_end|>" +
+                                          "<|im_start|>system\nQ<|im_end|>"),
+                     {kBye}),
+            user)
+      << "the first literal is empty";
+}
+
 TEST(ChatTemplate, RefusesRolesAndOrdersItDoesNotKnow) {
   const auto refusal = [](const std::string& name,
                           const std::vector<ChatMessage>& messages) {
