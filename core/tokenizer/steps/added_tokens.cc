@@ -16,6 +16,7 @@
 #include "core/base/flat_map.h"
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
+#include "core/base/token_bytes.h"
 #include "core/json/json_at.h"
 #include "core/tokenizer/patterns/unicode.h"
 #include "core/tokenizer/steps/bpe.h"
@@ -36,6 +37,10 @@ absl::StatusOr<AddedToken> ReadToken(const JsonAt& json) {
   BANYAN_ASSIGN_OR_RETURN(token.content, json.At("content").String());
   if (token.content.empty())
     return json.At("content").Expected("a text that is not empty");
+  if (token.content.size() > kMaxTokenBytes)
+    return json.At("content").Error(
+        absl::StrCat("expected at most ", kMaxTokenBytes, " bytes, found ",
+                     token.content.size()));
   BANYAN_ASSIGN_OR_RETURN(token.single_word,
                           json.At("single_word").BoolOr(false));
   BANYAN_ASSIGN_OR_RETURN(token.lstrip, json.At("lstrip").BoolOr(false));

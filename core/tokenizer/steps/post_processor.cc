@@ -1,5 +1,6 @@
 #include "core/tokenizer/steps/post_processor.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,6 +15,17 @@
 
 namespace banyan {
 namespace {
+
+// Published templates have one or two tokens around a text. Without a bound
+// each of many items could be any of many tokens, and each of these many ids.
+constexpr std::size_t kMaxAround = 256;
+
+absl::Status CheckAround(const PostProcessor& around, const JsonAt& json) {
+  const std::size_t tokens = around.before.size() + around.after.size();
+  if (tokens <= kMaxAround) return absl::OkStatus();
+  return json.Error(absl::StrCat("expected at most ", kMaxAround,
+                                 " tokens around a text, found ", tokens));
+}
 
 // The ids that the template's special token `item` stands for.
 absl::Status AppendSpecial(const JsonAt& item, const JsonAt& special_tokens,
@@ -40,14 +52,18 @@ absl::StatusOr<PostProcessor> ReadTemplate(const JsonAt& json) {
       json.HasOnly({"type", "single", "pair", "special_tokens"}));
   PostProcessor result;
   bool has_text = false;
-  BANYAN_ASSIGN_OR_RETURN(const std::vector<JsonAt> items,
-                          json.At("single").Items());
+  const JsonAt single = json.At("single");
+  BANYAN_ASSIGN_OR_RETURN(const std::vector<JsonAt> items, single.Items());
+  if (items.size() > kMaxAround + 1)
+    return single.Error(absl::StrCat("expected at most ", kMaxAround + 1,
+                                     " items, found ", items.size()));
   for (const JsonAt& item : items) {
     BANYAN_RETURN_IF_ERROR(item.HasOnly({"SpecialToken", "Sequence"}));
     if (!item.At("SpecialToken").is_null()) {
       BANYAN_RETURN_IF_ERROR(
           AppendSpecial(item.At("SpecialToken"), json.At("special_tokens"),
                         has_text ? result.after : result.before));
+      BANYAN_RETURN_IF_ERROR(CheckAround(result, single));
       continue;
     }
     const JsonAt sequence = item.At("Sequence");
@@ -57,7 +73,7 @@ absl::StatusOr<PostProcessor> ReadTemplate(const JsonAt& json) {
       return sequence.At("id").Expected("A, the text, once");
     has_text = true;
   }
-  if (!has_text) return json.At("single").Error("lacks the sequence A");
+  if (!has_text) return single.Error("lacks the sequence A");
   return result;
 }
 
@@ -86,6 +102,7 @@ absl::StatusOr<PostProcessor> ReadPostProcessor(const JsonAt& json) {
     result.after.insert(result.after.end(), outer.after.begin(),
                         outer.after.end());
     result.before = std::move(outer.before);
+    BANYAN_RETURN_IF_ERROR(CheckAround(result, item));
   }
   return result;
 }

@@ -155,6 +155,30 @@ TEST(TokenizerRefusals, OfPostProcessors) {
   });
 }
 
+TEST(TokenizerRefusals, OfMoreAroundATextThanAnyModelHas) {
+  const Json begin = {{"SpecialToken", {{"id", "<s>"}, {"type_id", 0}}}};
+  Json json = SmallTokenizer();
+  Json& single = json["post_processor"]["single"];
+  for (int i = 1; i < 256; ++i) single.push_back(begin);
+  EXPECT_NE(MakeTokenizer(json), nullptr);
+  single.push_back(begin);
+  EXPECT_EQ(Refusal(json),
+            "tokenizer.json: post_processor.single: expected at most 257 "
+            "items, found 258");
+  json = SmallTokenizer();
+  Json& ids = json["post_processor"]["special_tokens"]["<s>"]["ids"];
+  ids = std::vector<int>(257, 256);
+  EXPECT_EQ(Refusal(json),
+            "tokenizer.json: post_processor.single: expected at most 256 "
+            "tokens around a text, found 257");
+  ids = std::vector<int>(129, 256);
+  const Json half = json["post_processor"];
+  json["post_processor"] = {{"type", "Sequence"}, {"processors", {half, half}}};
+  EXPECT_EQ(Refusal(json),
+            "tokenizer.json: post_processor.processors[1]: expected at most "
+            "256 tokens around a text, found 258");
+}
+
 TEST(TokenizerRefusals, OfDecoders) {
   ExpectRefused({
       {"/decoder", "{\"type\": \"WordPiece\"}",
@@ -189,6 +213,19 @@ TEST(TokenizerRefusals, OfAddedTokens) {
       {"/added_tokens/0/stripped", "true",
        "added_tokens[0].stripped: unknown key 'stripped'"},
   });
+}
+
+// A text is searched for them at every place.
+TEST(TokenizerRefusals, OfAnAddedTokenOfTooManyBytes) {
+  Json json = SmallTokenizer();
+  json["added_tokens"][0]["content"] = std::string(1025, 'a');
+  EXPECT_EQ(Refusal(json),
+            "tokenizer.json: added_tokens[0].content: expected at most 1024 "
+            "bytes, found 1025");
+  json = SmallTokenizer();
+  json["added_tokens"].push_back(
+      {{"id", 300}, {"content", std::string(1024, 'a')}});
+  EXPECT_NE(MakeTokenizer(json), nullptr);
 }
 
 }  // namespace
