@@ -24,8 +24,7 @@ VocabularyMap::VocabularyMap(std::shared_ptr<const Tokenizer> target,
     if (bytes.empty()) continue;
     const std::optional<TokenId> same = drafter_.Find(bytes);
     drafter_of_[static_cast<std::size_t>(id)] = same;
-    if (same.has_value() && target_.Find(bytes) == id)
-      common_.push_back({id, *same});
+    if (same.has_value() && target_.Find(bytes) == id) Add(id, *same);
   }
   AddSpecial();
   if (ends.target.has_value() && ends.drafter.has_value())
@@ -48,12 +47,15 @@ void VocabularyMap::AddSpecial() {
 void VocabularyMap::MakeSame(TokenId target, TokenId drafter) {
   const auto at = static_cast<std::size_t>(target);
   const bool known = target >= 0 && at < drafter_of_.size();
-  const bool taken = std::any_of(
-      common_.begin(), common_.end(),
-      [drafter](const Pair& pair) { return pair.drafter == drafter; });
+  const bool taken = taken_.find(drafter) != taken_.end();
   if (!known || taken || drafter_of_[at].has_value()) return;
   drafter_of_[at] = drafter;
+  Add(target, drafter);
+}
+
+void VocabularyMap::Add(TokenId target, TokenId drafter) {
   common_.push_back({target, drafter});
+  taken_.insert(drafter);
 }
 
 std::optional<TokenId> VocabularyMap::DrafterOf(TokenId target) const {

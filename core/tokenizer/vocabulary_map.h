@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/flat_map.h"
 #include "core/base/token.h"
 #include "core/tokenizer/spellings.h"
 #include "core/tokenizer/tokenizer.h"
@@ -45,10 +46,12 @@ class VocabularyMap {
   void AddSpecial();
   // Unless one of them has a partner.
   void MakeSame(TokenId target, TokenId drafter);
+  void Add(TokenId target, TokenId drafter);
 
   Spellings target_, drafter_;
   std::vector<std::optional<TokenId>> drafter_of_;  // by the target's
   std::vector<Pair> common_;
+  FlatSet<TokenId> taken_;  // the drafter's in it
 };
 
 }  // namespace banyan

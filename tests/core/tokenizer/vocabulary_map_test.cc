@@ -137,6 +137,20 @@ TEST(VocabularyMap, PairsSpecialTokensWrittenAlikeThenEnds) {
   EXPECT_EQ(CommonOf({target, ToyTokenizer({"b", "c"}), {}}), (Pairs{}));
 }
 
+// A search of all pairs for each new one takes a minute.
+TEST(VocabularyMap, PairsAnyNumberOfSpecialTokens) {
+  constexpr int kTokens = 1 << 19;
+  std::string json = R"({"model": {"vocab": {}, "merges": []}, )"
+                     R"("added_tokens": [)";
+  for (int id = 0; id < kTokens; ++id)
+    absl::StrAppend(&json, id == 0 ? "" : ",", R"({"special":true,"id":)", id,
+                    R"(,"content":"<)", id, R"(>"})");
+  auto read = Tokenizer::FromJson(json + "]}", "tokenizer.json");
+  ASSERT_TRUE(read.ok()) << read.status();
+  const std::shared_ptr<const Tokenizer> tokenizer = *std::move(read);
+  EXPECT_EQ(VocabularyMap(tokenizer, tokenizer, {}).common().size(), kTokens);
+}
+
 TEST(VocabularyMap, OfRealVocabularies) {
   if (SharedData().empty())
     GTEST_SKIP() << "needs the folder shared/data beside the project";
