@@ -32,12 +32,16 @@ absl::StatusOr<std::string> GgufText(absl::Span<const std::byte> file,
                             GgufConfig(contents, model));
     return config.Text(2) + "\n";
   }
-  if (contents.keys.find("tokenizer.ggml.model") != contents.keys.end()) {
-    if (name == "tokenizer.json") return GgufTokenizer(contents, model);
-    if (name == "tokenizer_config.json")
-      return GgufTokenizerConfig(contents, model);
-  }
-  return absl::NotFoundError(absl::StrCat(model, " has no ", name));
+  const bool is_config = name == "tokenizer_config.json";
+  if (name != "tokenizer.json" && !is_config)
+    return absl::NotFoundError(absl::StrCat(model, " has no ", name));
+  constexpr char kTokenizer[] = "tokenizer.ggml.model";
+  if (contents.keys.find(kTokenizer) == contents.keys.end())
+    return absl::NotFoundError(
+        absl::StrCat(model, ": ", kTokenizer,
+                     ": expected the name of a tokenizer, found no such key"));
+  return is_config ? GgufTokenizerConfig(contents, model)
+                   : GgufTokenizer(contents, model);
 }
 
 }  // namespace

@@ -130,7 +130,9 @@ absl::StatusOr<LoadedModel> LoadModel(const ModelSpec& spec,
   if (tokenizer.ok()) {
     loaded.tokenizer = *std::move(tokenizer);
     options.used_vocab = loaded.tokenizer->vocab_size();
-  } else if (!absl::IsNotFound(tokenizer.status())) {
+  } else if (absl::IsNotFound(tokenizer.status())) {
+    loaded.no_tokenizer = std::string(tokenizer.status().message());
+  } else {
     return tokenizer.status();
   }
   BANYAN_ASSIGN_OR_RETURN(

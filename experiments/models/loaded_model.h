@@ -19,7 +19,8 @@ namespace banyan {
 
 struct LoadedModel {
   std::shared_ptr<const Model> model;
-  std::shared_ptr<const Tokenizer> tokenizer;  // null: no tokenizer.json
+  std::shared_ptr<const Tokenizer> tokenizer;  // null: there is none
+  std::string no_tokenizer;                    // then why, with the file
   std::vector<std::string> warnings;           // Checkpoint::warnings
 };
 

@@ -31,7 +31,8 @@ absl::StatusOr<std::optional<ChatTemplate>> ReadChat(
   if (name.empty()) return std::nullopt;
   if (target.tokenizer == nullptr)
     return absl::InvalidArgumentError(
-        "the target's directory has no tokenizer.json to write chats with");
+        absl::StrCat("the target has no tokenizer to write chats with (",
+                     target.no_tokenizer, ")"));
   absl::StatusOr<ChatTemplate> chat = ChatTemplate::ForModel(
       *target.tokenizer, name == kOwnTemplate ? "" : name);
   if (!chat.ok())

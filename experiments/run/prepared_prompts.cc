@@ -33,8 +33,8 @@ absl::StatusOr<std::vector<TokenId>> FirstTurn(const WorkloadPrompt& prompt,
                                                const LoadedModel& target) {
   BANYAN_RETURN_IF_ERROR(CheckIsText(prompt));
   if (target.tokenizer == nullptr)
-    return absl::InvalidArgumentError(
-        "a chat takes a target with a tokenizer.json");
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a chat takes a target with a tokenizer (", target.no_tokenizer, ")"));
   BANYAN_ASSIGN_OR_RETURN(const ChatTemplate chat,
                           ChatTemplate::ForModel(*target.tokenizer, name));
   BANYAN_ASSIGN_OR_RETURN(
@@ -132,7 +132,8 @@ absl::StatusOr<std::vector<TokenId>> TokensOf(const WorkloadPrompt& prompt,
   if (!prompt.ids.empty()) return prompt.ids;
   if (target.tokenizer == nullptr)
     return absl::InvalidArgumentError(
-        "the target's directory has no tokenizer.json; the workload is text");
+        absl::StrCat("the target has no tokenizer (", target.no_tokenizer,
+                     "); the workload is text"));
   BANYAN_ASSIGN_OR_RETURN(std::vector<TokenId> tokens,
                           target.tokenizer->Encode(prompt.text));
   if (tokens.empty())

@@ -81,12 +81,13 @@ absl::StatusOr<InputTokens> EncodeChat(const TokenInput& input,
 }
 
 absl::StatusOr<InputTokens> Encode(const TokenInput& input,
-                                   const Tokenizer* tokenizer,
+                                   const LoadedModel& model,
                                    absl::Span<const std::string> answers) {
+  const Tokenizer* const tokenizer = model.tokenizer.get();
   if (tokenizer == nullptr)
-    return absl::InvalidArgumentError(absl::StrCat(
-        input.text_option,
-        ": the model's directory has no tokenizer.json; give --ids"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(input.text_option, ": the model has no tokenizer (",
+                     model.no_tokenizer, "); give --ids"));
   if (input.chat.has_value()) return EncodeChat(input, *tokenizer, answers);
   if (input.texts.size() > 1)
     return absl::InvalidArgumentError(absl::StrCat(
@@ -157,7 +158,7 @@ absl::StatusOr<InputTokens> ReadTokens(const TokenInput& input,
   if (input.system.has_value() && !input.chat.has_value())
     return absl::InvalidArgumentError(
         "--system goes with --chat: without a chat there is no system");
-  if (is_text) return Encode(input, model.tokenizer.get(), answers);
+  if (is_text) return Encode(input, model, answers);
   if (input.no_special || input.chat.has_value())
     return absl::InvalidArgumentError(
         absl::StrCat(input.no_special ? "--no-special" : "--chat",

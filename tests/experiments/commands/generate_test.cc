@@ -313,7 +313,9 @@ TEST(Generate, RefusesBadInput) {
             "'no_such_folder' is not a directory"},
            {llama, "give either --prompt or --ids"},
            {ids + "--prompt a", "not both"},
-           {llama + "--prompt a", "no tokenizer.json; give --ids"},
+           {llama + "--prompt a",
+            "--prompt: the model has no tokenizer (tests/goldens/checkpoints/"
+            "llama/tokenizer.json: No such file or directory); give --ids"},
            {llama + "--ids 1,x", "found 'x'"},
            {llama + "--ids 83", "found 83"},
            {llama + "--ids " + long_ids,

@@ -160,7 +160,7 @@ TEST(Score, RefusesBadInput) {
            {"score --model tests --ids 1", "tests/config.json"},
            {llama, "give either --text or --ids"},
            {llama + "--text a --ids 1", "not both"},
-           {llama + "--text a", "no tokenizer.json"},
+           {llama + "--text a", "the model has no tokenizer ("},
            {llama + "--ids ''", "found ''"},
            {llama + "--ids 1,,2", "found ''"},
            {llama + "--ids 1,b", "found 'b'"},
