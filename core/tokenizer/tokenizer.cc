@@ -211,10 +211,7 @@ absl::StatusOr<std::vector<TokenId>> Tokenizer::Encode(
 
 absl::Status Tokenizer::EncodeWhole(Piece whole, const TokenSearch& search,
                                     std::vector<TokenId>& out) const {
-  const std::size_t bad = FindInvalidUtf8(whole.text);
-  if (bad != absl::string_view::npos)
-    return absl::InvalidArgumentError(
-        absl::StrCat("the text is not UTF-8 at byte ", bad));
+  BANYAN_RETURN_IF_ERROR(CheckIsUtf8(whole.text));
   whole.at_start = true;
   std::vector<Piece> pieces;
   raw_tokens_.Split(whole, search, pieces);

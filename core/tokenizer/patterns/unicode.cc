@@ -59,6 +59,13 @@ std::size_t FindInvalidUtf8(absl::string_view text) {
   return absl::string_view::npos;
 }
 
+absl::Status CheckIsUtf8(absl::string_view text) {
+  const std::size_t bad = FindInvalidUtf8(text);
+  if (bad == absl::string_view::npos) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the text is not UTF-8 at byte ", bad));
+}
+
 std::size_t WholeCharacter(absl::string_view text) {
   if (text.empty()) return 0;
   if (static_cast<unsigned char>(text[0]) < 0x80) return 1;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -24,6 +25,9 @@ CodePoint CodePointBefore(absl::string_view text, std::size_t end);
 
 // The offset of the first byte that is not UTF-8; npos if there is none.
 std::size_t FindInvalidUtf8(absl::string_view text);
+
+// InvalidArgument "the text is not UTF-8 at byte N" if it is not.
+absl::Status CheckIsUtf8(absl::string_view text);
 
 // The number of bytes of the whole character at the head of `text`, or 0 if
 // what stands there is not one.

@@ -16,6 +16,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/token.h"
 #include "core/tokenizer/chat_template.h"
+#include "core/tokenizer/patterns/unicode.h"
 #include "core/tokenizer/tokenizer.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/models/loaded_model.h"
@@ -47,6 +48,21 @@ absl::Status At(absl::string_view option, const absl::Status& status) {
       absl::StrCat(option, ": ", status.message()));
 }
 
+// A place in the prompt would count the template too, and a place in a message
+// without the white space that some templates take away.
+absl::Status CheckUtf8(const TokenInput& input) {
+  if (input.system.has_value())
+    if (const absl::Status fine = CheckIsUtf8(*input.system); !fine.ok())
+      return At("--system", fine);
+  for (std::size_t i = 0; i < input.texts.size(); ++i)
+    if (const absl::Status fine = CheckIsUtf8(input.texts[i]); !fine.ok())
+      return At(input.texts.size() == 1
+                    ? input.text_option
+                    : absl::StrCat(input.text_option, " ", i + 1),
+                fine);
+  return absl::OkStatus();
+}
+
 std::vector<ChatMessage> MessagesOf(const TokenInput& input,
                                     absl::Span<const std::string> answers) {
   std::vector<ChatMessage> messages;
@@ -68,6 +84,7 @@ absl::StatusOr<InputTokens> EncodeChat(const TokenInput& input,
   const absl::StatusOr<ChatTemplate> chat =
       ChatTemplate::ForModel(tokenizer, *input.chat);
   if (!chat.ok()) return At("--chat", chat.status());
+  BANYAN_RETURN_IF_ERROR(CheckUtf8(input));
   const absl::StatusOr<PromptText> text =
       chat->Render(MessagesOf(input, answers));
   if (!text.ok()) return At("--chat", text.status());

@@ -193,6 +193,22 @@ TEST_F(TextInput, OfAMessageGivesNoControlTokens) {
   EXPECT_EQ(absl::c_count(system, 6), 2);
 }
 
+// The template and the white space that it may take away are not counted.
+TEST_F(TextInput, OfAMessageThatIsNotUtf8IsRefusedWithThePlaceInIt) {
+  const std::string command = "generate" + Model(ChatMl()) + "--chat chatml ";
+  for (const auto& [options, place] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"--prompt '  a\xff'", "--prompt: the text is not UTF-8 at byte 3"},
+           {"--prompt a --prompt 'b\xff'",
+            "--prompt 2: the text is not UTF-8 at byte 1"},
+           {"--prompt a --system '\xff'",
+            "--system: the text is not UTF-8 at byte 0"}}) {
+    const Outcome outcome = RunProgram(command + options);
+    EXPECT_EQ(outcome.code, 2) << outcome.output;
+    EXPECT_THAT(outcome.err, HasSubstr(place));
+  }
+}
+
 TEST_F(TextInput, OfAChatIsAnsweredTurnByTurn) {
   const std::string command = "generate" + Model(ChatMl()) +
                               "--chat chatml --max-new-tokens 4 --ignore-eos "
