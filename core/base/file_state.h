@@ -1,5 +1,5 @@
-// FileState: what the system knows of a file, by which a file that was
-// replaced, written or cut is told from the one that was there before.
+// FileState: device, inode, size and times of a file. Two states differ if the
+// file was replaced, written or cut in between.
 #ifndef BANYAN_CORE_BASE_FILE_STATE_H_
 #define BANYAN_CORE_BASE_FILE_STATE_H_
 

@@ -62,7 +62,7 @@ absl::StatusOr<std::unique_ptr<OutputFile>> OutputFile::Open(
   }
   BANYAN_ASSIGN_OR_RETURN(const int descriptor, OpenPartial(target, O_WRONLY));
   auto file = absl::WrapUnique(new OutputFile(path, target.file, descriptor));
-  // Of a process that was killed.
+  // Discards what a killed process left.
   if (ftruncate(descriptor, 0) != 0) return CannotWrite(path, errno);
   return file;
 }

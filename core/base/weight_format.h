@@ -31,10 +31,18 @@ inline absl::string_view Name(WeightFormat format) {
 }
 
 // The largest magnitude that stays finite in this format. A bfloat16 rounds
-// what is larger to infinity; a block's scale is always finite.
+// what is larger to infinity; a block's scale is the largest of which 128, the
+// most that a byte holds, are finite.
 inline float LargestWeight(WeightFormat format) {
-  return format == WeightFormat::kBf16 ? 0x1.fefffep127F
-                                       : std::numeric_limits<float>::max();
+  switch (format) {
+    case WeightFormat::kF32:
+      return std::numeric_limits<float>::max();
+    case WeightFormat::kBf16:
+      return 0x1.fefffep127F;
+    case WeightFormat::kQ8:
+      return 127 * 0x1.fep120F;
+  }
+  return 0;
 }
 
 // The format of this name; nothing if it has none.

@@ -211,7 +211,7 @@ void Checkpoint::CheckWeights(Errors& errors) const {
                            : "")));
 }
 
-// That each matrix of a pass is there as one, in the format of the file.
+// Checks that a pack has every matrix of a pass as one, in the file's format.
 void Checkpoint::CheckPacked(Errors& errors) const {
   if (pack() == nullptr) return;
   const auto check = [&](const MatrixSources& sources, WeightFormat format) {

@@ -21,12 +21,12 @@
 
 namespace banyan {
 
-absl::Status CheckFinite(const std::string& path, const PackMatrix& matrix,
+absl::Status CheckPanels(const std::string& path, const PackMatrix& matrix,
                          std::uint64_t offset,
                          absl::Span<const std::byte> panels) {
   if (PanelsAreFinite(matrix.format, matrix.columns, panels))
     return absl::OkStatus();
-  return absl::InvalidArgumentError(
+  return absl::DataLossError(
       absl::StrCat(path, ": tensor ", QuotedName(matrix.parts.front().tensor),
                    ": expected finite numbers, found others in the ",
                    panels.size(), " bytes at ", offset));
@@ -46,7 +46,7 @@ absl::Status PackedData::CheckSum(absl::Span<const std::byte> bytes,
                                   std::uint32_t checksum,
                                   const std::string& tensor) const {
   const bool right = Crc32(bytes) == checksum;
-  // One that was cut reads as zeros, which is told first.
+  // A file that was cut reads as zeros: the cut is the better error.
   BANYAN_RETURN_IF_ERROR(file_.CheckLength());
   if (right) return absl::OkStatus();
   return absl::DataLossError(
@@ -77,7 +77,7 @@ absl::Status PackedData::CheckExtent(const PackMatrix& matrix,
   const absl::Span<const std::byte> bytes = Extent(matrix, extent);
   BANYAN_RETURN_IF_ERROR(
       CheckSum(bytes, matrix.checksums[extent], matrix.parts.front().tensor));
-  return CheckFinite(file_.path(), matrix,
+  return CheckPanels(file_.path(), matrix,
                      header_.data_begin + matrix.ExtentOffset(extent), bytes);
 }
 

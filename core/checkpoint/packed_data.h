@@ -1,6 +1,6 @@
 // The weights of a packed model's file (core/pack/pack_file.h), mapped into
-// memory. Whoever reads a weight of a pack from memory reads it here, so that
-// here each extent is compared with its checksum.
+// memory. All reads of a pack's weights from memory go through PackedData,
+// which compares each extent with its checksum.
 #ifndef BANYAN_CORE_CHECKPOINT_PACKED_DATA_H_
 #define BANYAN_CORE_CHECKPOINT_PACKED_DATA_H_
 
@@ -18,16 +18,15 @@
 
 namespace banyan {
 
-// InvalidArgument, "PATH: tensor 'NAME': ...", if numbers of an extent are not
-// finite. `panels` are its bytes, which begin at `offset` of the file.
-absl::Status CheckFinite(const std::string& path, const PackMatrix& matrix,
+// DataLoss, "PATH: tensor 'NAME': ...", if numbers of an extent are not finite.
+// `panels` are its bytes, which begin at `offset` of the file.
+absl::Status CheckPanels(const std::string& path, const PackMatrix& matrix,
                          std::uint64_t offset,
                          absl::Span<const std::byte> panels);
 
 // Any number of threads may use one at once. Vectors and matrices are those of
 // the header. Fails with DataLoss, "path: tensor 'NAME': ...", if bytes do not
-// have their checksum, and with InvalidArgument if they are numbers that are
-// not finite.
+// have their checksum, or are numbers that are not finite.
 class PackedData {
  public:
   // `file` outlives this.

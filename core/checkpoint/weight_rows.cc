@@ -131,9 +131,9 @@ bool ReadPaired(const StoredTensor& tensor, const WeightSource& source,
   return finite;
 }
 
-// What is wrong with the first of `numbers`, the rows as read, that is too
-// large; there is one. Its place is that in the file; of a packed model
-// (`tensor` is null), that in the file that was packed.
+// Returns the error for the first number that is too large; there is one. Row
+// and column are those in the file, or of a packed model (`tensor` is null)
+// those in the file that was packed.
 absl::Status NotFinite(const WeightSource& source, const RowRange& range,
                        const float* numbers,
                        const StoredTensor* tensor = nullptr) {

@@ -158,7 +158,8 @@ class ConfigMaker {
               absl::StrCat("the rows of '", kEmbedding, "'"));
   }
 
-  // A key that may be left out says `expected`, which is `what`.
+  // Fails unless the key is absent or has the value `expected`. `what`
+  // describes that value in the error.
   void CheckSame(absl::string_view name, std::int64_t expected,
                  absl::string_view what) {
     if (in_.CountOr(Key(name), expected) != expected)
@@ -210,8 +211,8 @@ class ConfigMaker {
     RefuseUnreadKeys(family_.name, head, context, in_);
   }
 
-  // As llama.cpp: a factor is linear unless another kind is stated, has an
-  // older name, and is none if it is 0.
+  // As in llama.cpp, a factor without a type means linear scaling, 0 means
+  // none, and rope.scale_linear is an older name of the factor.
   void ReadScaling(std::int64_t head) {
     const std::string type = Key("rope.scaling.type");
     const std::string kind = in_.TextOr(type, "linear");

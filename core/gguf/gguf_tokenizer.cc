@@ -32,8 +32,8 @@ constexpr char kScores[] = "tokenizer.ggml.scores";
 constexpr char kModel[] = "tokenizer.ggml.model";
 constexpr char kPre[] = "tokenizer.ggml.pre";
 
-// Of all pairs of tokens that are a token together. Published files have a few
-// megabytes.
+// Bounds the bytes of all merges that follow from scores. Published files need
+// a few megabytes.
 constexpr std::size_t kMaxMergeBytes = std::size_t{64} << 20;
 
 // The kinds of tokens that stand apart from the text; the others are normal,

@@ -61,7 +61,8 @@ constexpr FlagKey kFlagKeys[] = {{"attention.causal", true},
 constexpr char kNeutral[] =
     ", with which the model is the same as without the key";
 
-// Two names for what every file of an architecture has.
+// The published values of tensor_data_layout. Both mean the layout that is read
+// here.
 constexpr std::array<absl::string_view, 2> kLayouts = {"reference",
                                                        "Meta AI original pth"};
 

@@ -21,7 +21,7 @@ struct Rows {
   std::int64_t columns = 0;
 };
 
-// What vectors and matrices have of a tensor.
+// The parts of one tensor that the vectors and matrices hold.
 struct Held {
   std::vector<std::int64_t> vectors = {};  // numbers of each
   std::vector<Rows> rows = {};
@@ -50,7 +50,7 @@ absl::Status CheckMatrix(const PackTensor& tensor, Held held) {
   const std::int64_t columns = tensor.shape[tensor.turned ? 0 : 1];
   std::sort(held.rows.begin(), held.rows.end(),
             [](const Rows& a, const Rows& b) { return a.first < b.first; });
-  // One that ends the list shows rows that are missing there.
+  // A sentinel at the end, so that missing last rows are found.
   held.rows.push_back({.first = rows, .rows = 0, .columns = columns});
   std::int64_t next = 0;
   for (const Rows& some : held.rows) {

@@ -49,8 +49,9 @@ std::string Megabytes(std::size_t bytes) {
   return absl::StrFormat("%.1f MB", static_cast<double>(bytes) / 1e6);
 }
 
-// Of these two the first is enough for a bound where the number is, and the
-// second is below the first where the bound is too small.
+// MegabytesUp never prints less than the bytes, so that the printed bound
+// works. MegabytesDown never prints more, so that a bound that is too small
+// looks smaller.
 constexpr std::size_t kTenth = 100000;
 std::string MegabytesUp(std::size_t bytes) {
   return Megabytes((bytes + kTenth - 1) / kTenth * kTenth);
@@ -59,7 +60,7 @@ std::string MegabytesDown(std::size_t bytes) {
   return Megabytes(bytes / kTenth * kTenth);
 }
 
-// The extents that stay in a file.
+// Lists the extents that stay in a file, and checks their contents.
 class Streamed {
  public:
   explicit Streamed(const Checkpoint& checkpoint)
@@ -80,7 +81,7 @@ class Streamed {
   const std::vector<Extent>& extents() const { return extents_; }
   absl::Status Check(std::size_t extent,
                      absl::Span<const std::byte> bytes) const {
-    return CheckFinite(path_, matrices_[matrix_of_[extent]],
+    return CheckPanels(path_, matrices_[matrix_of_[extent]],
                        extents_[extent].offset, bytes);
   }
 

@@ -97,7 +97,7 @@ std::vector<fs::path> PathsAt(const std::string& path) {
     for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
       if (!IsBeside(entry.path())) paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
-  // Of a pipe there is nothing to read but what somebody writes.
+  // Without pipes and devices: reading one would wait for a writer.
   paths.erase(std::remove_if(paths.begin(), paths.end(),
                              [](const fs::path& each) {
                                std::error_code ignored;

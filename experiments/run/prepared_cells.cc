@@ -97,12 +97,14 @@ absl::StatusOr<OpenCell> OpenCell::Of(PreparedCell& cell) {
   OpenCell open;
   open.prepared_ = &cell;
   if (cell.open) {
-    BANYAN_ASSIGN_OR_RETURN(PreparedCell opened, cell.open());
-    // Afterwards: what was opened is what is there now, or was there before.
+    absl::StatusOr<PreparedCell> opened = cell.open();
+    // After opening, so that a file replaced while it was opened is found, and
+    // before any other error, whose cause such a file may be.
     for (const auto& [path, states] : cell.files)
       BANYAN_RETURN_IF_ERROR(CheckUnchanged(path, states));
-    opened.description = cell.description;
-    open.opened_ = std::make_unique<PreparedCell>(std::move(opened));
+    BANYAN_RETURN_IF_ERROR(opened.status());
+    opened->description = cell.description;
+    open.opened_ = std::make_unique<PreparedCell>(*std::move(opened));
   }
   return open;
 }

@@ -205,8 +205,9 @@ class Packer {
   int packed_again() const { return packed_again_; }
 
  private:
-  // The first bytes of an unfinished file without a checksum, and the place of
-  // each extent's in them: there other checksums give other digits.
+  // Makes the header of an unfinished file with zeros for checksums, and finds
+  // the place of each checksum by comparing it with a header whose checksums
+  // are ones.
   void BeginHeader() {
     PackHeader& header = plan_.header();
     unfinished_ = PackPreamble(header);

@@ -11,13 +11,14 @@
 namespace banyan {
 namespace {
 
-// Whether two ranks gather the same, as far as both have come.
+// Whether two ranks gather the same, as far as their numbers show. A rank that
+// has no bytes of a gather to wait for may be several ahead.
 bool Alike(const GatherPlace& a, const GatherPlace& b) {
   if (a.number == b.number)
     return a.sizes == b.sizes && a.sizes_before == b.sizes_before;
   if (a.number == b.number + 1) return a.sizes_before == b.sizes;
   if (b.number == a.number + 1) return b.sizes_before == a.sizes;
-  return false;
+  return true;
 }
 
 }  // namespace

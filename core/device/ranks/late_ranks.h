@@ -11,7 +11,7 @@
 
 namespace banyan {
 
-// Where a rank is: its gather's number, and what names the sizes of this gather
+// The number of a rank's current gather, and hashes of the sizes of this gather
 // and of the one before it.
 struct GatherPlace {
   std::uint64_t number = 0;
@@ -36,12 +36,12 @@ struct GatherLimit {
 absl::Status RanksDiffer();
 
 // The error of rank `mine`, whose gather did not end: of all ranks' answers,
-// its own among them. The ranks' numbers may be one apart, because a rank whose
+// its own among them. The ranks' numbers may be apart, because a rank whose
 // gather has ended goes on to the next while others wait for the last bytes of
-// this one. Any rank that is further apart, or gathers other sizes under the
-// same number, computes differently. Otherwise ranks without an answer are
-// named as silent, and else the rank that answered last as late, or rank `mine`
-// itself if all others answered in time.
+// this one. A rank that gathers other sizes under the same number computes
+// differently. Otherwise ranks without an answer are named as silent, and else
+// the rank that answered last as late, or rank `mine` itself if all others
+// answered in time.
 absl::Status ExplainLateness(int mine, const std::vector<RankAnswer>& answers,
                              const GatherLimit& limit);
 

@@ -15,7 +15,8 @@
 namespace banyan {
 namespace {
 
-// What the first launcher says whose two variables are there.
+// Returns rank and size from the first launcher that sets both of its
+// variables.
 absl::StatusOr<Launch> ReadLaunch() {
   constexpr struct {
     const char* rank;

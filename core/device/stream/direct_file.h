@@ -34,8 +34,9 @@ class DirectFile {
   const std::string& path() const { return path_; }
   int descriptor() const { return descriptor_; }
   bool direct() const { return direct_; }
-  // As it is now. DataLoss if the file was written or cut since it was opened.
-  // One that was replaced or removed is still read whole.
+  // Returns the file's current state. DataLoss if its size or its time of
+  // writing changed since it was opened. A file that was replaced or removed is
+  // still read whole.
   absl::StatusOr<FileState> CheckUnchanged() const;
 
  private:

@@ -124,7 +124,8 @@ void ExtentRing::Work() {
 }
 
 absl::Status ExtentRing::CheckBytes(std::uint64_t number) {
-  // After the bytes are there: a write that they show has left its time.
+  // The file's state is read after the bytes: a write that reached them has
+  // moved the time of change on by then.
   BANYAN_ASSIGN_OR_RETURN(const FileState now, file_->CheckUnchanged());
   if (now.changed != checked_from_) {
     checked_.assign(extents_.size(), false);

@@ -122,7 +122,8 @@ const StoredTensor& MedusaFile::Tensor(const WeightSource& source) const {
 absl::Status MedusaFile::ReadRows(const WeightSource& source,
                                   const RowRange& rows, float* out) const {
   const absl::Status read = banyan::ReadRows(Tensor(source), source, rows, out);
-  return read.ok() ? read : Error(source.tensor, read.message());
+  if (read.ok() || absl::IsDataLoss(read)) return read;  // which names the file
+  return Error(source.tensor, read.message());
 }
 
 absl::Status MedusaFile::Error(absl::string_view tensor,

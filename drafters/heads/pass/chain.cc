@@ -64,6 +64,7 @@ absl::StatusOr<std::vector<float>> ReadVectors(const std::string& path,
                             static_cast<std::size_t>(columns));
   const absl::Status read =
       ReadRows(*tensor, source, {.count = rows}, values.data());
+  if (absl::IsDataLoss(read)) return read;  // which names the file
   if (!read.ok()) return error(read.message());
   return values;
 }

@@ -89,6 +89,7 @@ absl::Status ReadWeights(const std::string& from, const HeadTensor& tensor,
   for (int row = 0; row < size; row += together) {
     const absl::Status read =
         ReadRows(tensor.stored, source, {row, together}, last.data());
+    if (absl::IsDataLoss(read)) return read;  // which names the file
     if (!read.ok())
       return absl::Status(
           read.code(), absl::StrCat(from, ": tensor ", QuotedName(tensor.name),

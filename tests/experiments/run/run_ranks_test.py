@@ -204,7 +204,7 @@ methods:
             self.wait_for_record()
             late = self.process_of_rank(1)
             os.kill(late, signal.SIGSTOP)
-            time.sleep(4)
+            time.sleep(3.5)  # it is waited for two seconds longer
             os.kill(late, signal.SIGCONT)
             _, err = process.communicate(timeout=60)
             self.assertNotEqual(process.returncode, 0)
@@ -218,7 +218,9 @@ methods:
                                  "--prompt", "def", "--threads", "1",
                                  "--gather-timeout", "1e-9"))
             self.assertNotEqual(done.returncode, 0)
-            self.assertRegex(done.stderr, "answered after .* within 1e-09 s")
+            # On a busy machine a rank may not even answer.
+            self.assertRegex(done.stderr, "(answered after .* within|did not "
+                                          "answer for) 1e-09 s")
             self.assertNotIn("differently", done.stderr)
 
     def test_launch_variables_that_contradict_are_refused(self):

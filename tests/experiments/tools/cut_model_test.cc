@@ -72,7 +72,7 @@ absl::Status ConvertIt(const Checkpoint& checkpoint) {
       .status();
 }
 
-// A model that is opened, cut to `left` bytes less, and used.
+// Opens a model, cuts its file down to few or many bytes, and uses the model.
 void ExpectTold(const std::string& model, const std::string& file,
                 const Use& use, const std::string& what) {
   const std::uintmax_t size = fs::file_size(file);

@@ -38,6 +38,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 using Json = nlohmann::json;
 
@@ -133,7 +134,7 @@ void ExpectFlipsAreTold(const Packed& packed) {
       EXPECT_EQ(told.code(), absl::StatusCode::kDataLoss)
           << way.name << ", " << place.what << ": " << told;
       EXPECT_THAT(std::string(told.message()),
-                  AllOf(HasSubstr(packed.path()), HasSubstr("damaged")))
+                  AllOf(StartsWith(packed.path()), HasSubstr("damaged")))
           << way.name << ", " << place.what;
     }
     packed.Write(good);
@@ -336,6 +337,7 @@ TEST(Pack, AHeaderThatContradictsItselfIsRefusedOrChangesNothing) {
       ForEachChange(header.json(), Json::json_pointer() / key, visit);
   }
   EXPECT_GT(refused, 3000);
+  std::printf("refused %d same %d\n", refused, same);
   EXPECT_LT(same, refused / 3);
 }
 

@@ -49,13 +49,19 @@ TEST(LateRanks, OneThatIsAGatherAheadMayBeLateOnly) {
             "3 s (--gather-timeout)");
 }
 
-TEST(LateRanks, OtherSizesOrNumbersAreADifference) {
+// It had no bytes of gather 18 to wait for.
+TEST(LateRanks, OneThatIsFurtherAheadShowsNoDifference) {
+  const GatherPlace later = {.number = 19, .sizes = 8, .sizes_before = 7};
+  EXPECT_THAT(Explained(0, {{true, kHere, 0}, {true, later, 4.1}}),
+              HasSubstr("rank 1 answered after 4.1 s"));
+}
+
+TEST(LateRanks, OtherSizesAreADifference) {
   for (const GatherPlace& other : {
            GatherPlace{.number = 17, .sizes = 9, .sizes_before = 4},
            GatherPlace{.number = 17, .sizes = 5, .sizes_before = 9},
            GatherPlace{.number = 18, .sizes = 6, .sizes_before = 9},
            GatherPlace{.number = 16, .sizes = 9, .sizes_before = 3},
-           GatherPlace{.number = 19, .sizes = 5, .sizes_before = 5},
        }) {
     const std::vector<RankAnswer> answers = {{true, kHere, 0},
                                              {true, other, 4.1}};
