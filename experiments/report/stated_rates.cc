@@ -70,15 +70,16 @@ absl::StatusOr<StatedRates> ReadOne(const Params::Entry& entry) {
 // By depth, how many rounds accepted at least as many tokens.
 struct Depths {
   std::vector<int> accepted;
-  int rounds = 0;
+  int rounds = 0;  // those with draft tokens, as vLLM counts drafts
 };
 
 Depths CountDepths(const CellRecords& cell) {
   Depths depths;
   for (const PromptPair& pair : cell.pairs)
     for (const records::Round& round : pair.record->rounds()) {
-      ++depths.rounds;
       const auto levels = static_cast<std::size_t>(Levels(round));
+      if (levels == 0) continue;
+      ++depths.rounds;
       if (levels > depths.accepted.size()) depths.accepted.resize(levels);
       for (int depth = 0; depth < round.path_size(); ++depth)
         ++depths.accepted[static_cast<std::size_t>(depth)];

@@ -43,7 +43,8 @@ absl::StatusOr<std::vector<StatedRates>> ReadStatedRates(const Params& value);
 absl::StatusOr<Table> RatesTable(const StatedCosts& costs);
 
 // Writes the rates of every cell that drafts, by name, as JSON: what `rates`
-// and vLLM's --speculative-config take. Of a tree, the rates are those of its
+// and vLLM's --speculative-config take. Rate i is the share of the rounds with
+// draft tokens that accepted i or more. Of a tree, the rates are those of its
 // depths.
 absl::Status ExportAcceptance(const RecordSet& set, std::ostream& out);
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@
 #include "experiments/records/record_file.h"
 #include "experiments/records/record_set.h"
 #include "experiments/report/answer/chain_lengths.h"
+#include "experiments/report/stated_rates.h"
+#include "nlohmann/json.hpp"
 #include "tests/experiments/metrics/hand_made.h"
 #include "tests/experiments/test_files.h"
 
@@ -112,6 +115,25 @@ TEST_F(CountedAcceptance, IsByDepthAndRankOfAllCellsOfADrafter) {
   const std::string text = ToYaml(*tables, set);
   EXPECT_THAT(text,
               HasSubstr("1 prompt of some/prompts.jsonl; experiment 0011"));
+}
+
+// Three of the four rounds of each cell have draft tokens.
+TEST_F(CountedAcceptance, IsExportedOfTheRoundsWithDraftTokens) {
+  records::PromptRecord probed = Probed();
+  AddRound({-1, 0}, {{0, 0, {1}}}, {}, probed);
+  AddRound({-1, 0, 1}, {{0, 0, {1}}, {1, 0, {2}}}, {1}, probed);
+  const RecordSet set = SetOf({CellOf(0), OneDrafter(), OneDrafter()},
+                              {Plain(3), Chains(), probed});
+  std::ostringstream out;
+  ASSERT_TRUE(ExportAcceptance(set, out).ok());
+  const nlohmann::json rates = nlohmann::json::parse(out.str());
+  EXPECT_EQ(rates.size(), 2U) << "plain decoding drafts nothing";
+  for (const char* cell : {"cell 1", "cell 2"}) {
+    EXPECT_EQ(rates.at(cell).at("num_speculative_tokens"), 2);
+    EXPECT_EQ(rates.at(cell).at("synthetic_acceptance_rates"),
+              (std::vector<double>{2. / 3, 1. / 3}))
+        << cell;
+  }
 }
 
 // Options make another drafter of the same name.

@@ -79,11 +79,11 @@ TEST_F(ExportTest, WritesAcceptanceRatesAsVllmTakesThem) {
   for (int prompt = 0; prompt < 6; ++prompt) {
     const records::PromptRecord made = MadePrompt({}, 1, prompt);
     for (const records::Round& round : made.rounds()) {
-      ++rounds;
       std::vector<std::size_t> depths = {0};
       for (int node = 1; node < round.parents_size(); ++node)
         depths.push_back(depths[static_cast<std::size_t>(round.parents(node))] +
                          1);
+      if (depths.size() > 1) ++rounds;  // with draft tokens
       accepted.resize(std::max(
           accepted.size(), *std::max_element(depths.begin(), depths.end())));
       for (int depth = 0; depth < round.path_size(); ++depth)
