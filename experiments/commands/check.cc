@@ -23,8 +23,11 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/open_experiment.h"
+#include "experiments/run/step_progress.h"
 #include "experiments/commands/shared/warnings.h"
+#include "experiments/models/model_shelf.h"
 #include "experiments/records/record.pb.h"
+#include "experiments/run/duration_text.h"
 #include "experiments/run/estimate.h"
 #include "experiments/run/level_costs.h"
 #include "experiments/run/prepared_cells.h"
@@ -45,12 +48,6 @@ struct Options {
   std::string format = kText;
   bool resolved = false;
 };
-
-std::string Duration(double seconds) {
-  if (seconds < 60) return absl::StrFormat("%.0f s", std::ceil(seconds));
-  return absl::StrFormat("%d:%02d min", static_cast<int>(seconds) / 60,
-                         static_cast<int>(seconds) % 60);
-}
 
 // By shard. None if the device does not know its limits, or has no memory for
 // finding out.
@@ -78,24 +75,26 @@ void PrintEstimates(const Estimates& estimates) {
                         });
   std::cout << (estimates->size() > 1 ? "\nThe longest shard: at best "
                                       : "\nAt best ")
-            << Duration(longest.least_s) << ", if every draft were accepted; "
-            << Duration(longest.most_s)
+            << DurationText(std::ceil(longest.least_s)) << ", if every draft were accepted; "
+            << DurationText(std::ceil(longest.most_s))
             << " if none, at what this machine can do just now.\n";
 }
 
 // Where no method can win whatever it accepts, since a pass of so small a
 // target costs less than a drafted level.
-absl::Status WarnOfLevels(const Options& options,
-                          const std::shared_ptr<const Clock>& clock,
-                          const PreparedRun& outlined) {
-  for (const PreparedCell& cell : outlined.cells)
+absl::Status WarnOfLevels(const std::shared_ptr<const Clock>& clock,
+                          const OpenedExperiment& outlined) {
+  for (const PreparedCell& cell : outlined.run.cells)
     if (cell.description.target().streamed_bytes() > kMostTriedBytes)
       return absl::OkStatus();
-  BANYAN_ASSIGN_OR_RETURN(OpenedExperiment opened,
-                          OpenExperiment(options.experiment, {}, clock,
-                                         Opening::kWhole, Onto::kNew));
-  BANYAN_ASSIGN_OR_RETURN(const std::vector<LevelCost> costs,
-                          TryLevels(opened.run));
+  ModelShelf shelf(outlined.backend);
+  BANYAN_ASSIGN_OR_RETURN(PreparedRun run,
+                          PrepareShown(outlined, shelf, clock));
+  StepProgress progress("trying cells", *clock);
+  BANYAN_ASSIGN_OR_RETURN(
+      const std::vector<LevelCost> costs, TryLevels(run, [&](int done, int all) {
+        progress.Show(done, all);
+      }));
   double least = std::numeric_limits<double>::infinity();
   for (const LevelCost& cost : costs)
     least = std::min(least, cost.plain_passes);
@@ -135,7 +134,7 @@ absl::Status PrintText(const Options& options,
   PrintEstimates(estimates);
   // The chosen sizes already show whether drafting pays.
   if (opened.costs.has_value()) return absl::OkStatus();
-  return WarnOfLevels(options, clock, opened.run);
+  return WarnOfLevels(clock, opened);
 }
 
 absl::Status PrintJson(const Options& options, const Clock& clock,

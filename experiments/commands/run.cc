@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -28,6 +30,7 @@
 #include "experiments/run/run_file.h"
 #include "experiments/run/runner.h"
 #include "experiments/run/shard.h"
+#include "experiments/run/step_progress.h"
 #include "experiments/run/stop_signal.h"
 
 namespace banyan {
@@ -98,10 +101,14 @@ absl::Status Run(const Options& options) {
                        {std::cerr, *clock, isatty(STDERR_FILENO) == 1});
   for (const records::PromptRecord& record : file.done)
     progress.Add(record, /*fresh=*/false);
+  std::optional<StepProgress> warming(std::in_place, "warming up cells",
+                                      *clock);
   const absl::Status ran =
       RunCells({opened.run, opened.experiment.hash, shard, file,
-                [&] { return Stops(stop, ranks.control.get()); }},
+                [&] { return Stops(stop, ranks.control.get()); },
+                [&](int done, int all) { warming->Show(done, all); }},
                [&](const records::PromptRecord& record, int done, int all) {
+                 warming.reset();
                  progress.Add(record, /*fresh=*/true);
                  progress.Show(done, all);
                });

@@ -260,7 +260,7 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
   loaded.chat_template = stated.chat_template;
   loaded.policy_files = stated.policy_files;
   loaded.target = *target;
-  loaded.bench = std::make_unique<Workbench>(target->model, stated.rule,
+  loaded.bench = std::make_shared<Workbench>(target->model, stated.rule,
                                              context.shelf.assets());
   loaded.bench->SetTokenizer(target->tokenizer);
   const absl::Status added =

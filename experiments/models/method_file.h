@@ -48,8 +48,9 @@ struct LoadedMethod {
   LoadedModel target;
   std::vector<MethodModel> models;
   std::vector<std::string> policy_files;  // that its policies were read from
-  std::unique_ptr<Workbench> bench;
-  std::unique_ptr<Decoder> decoder;
+  std::shared_ptr<Workbench> bench;
+  // Copies of a method decode by the same one.
+  std::shared_ptr<Decoder> decoder;
 };
 
 // Everything the outside can get wrong is an error with file, line and column;

@@ -170,34 +170,40 @@ records::Opponent::Role ToRecord(OpponentRole role) {
 
 }  // namespace
 
-void DescribeCell(const ExperimentCell& cell, Assets& assets,
-                  PreparedCell& prepared) {
-  records::Cell& out = prepared.description;
-  DescribeFiles(assets, prepared);
+void DescribePlace(const ExperimentCell& cell, records::Cell& out) {
   out.set_name(cell.name);
   out.set_method(cell.method);
+  out.clear_axes();
   for (const auto& [name, value] : cell.axes) {
     records::Axis& axis = *out.add_axes();
     axis.set_name(name);
     axis.set_value(value);
   }
+  out.set_seed(cell.seed);
+  out.set_baseline(static_cast<std::uint32_t>(cell.baseline));
+  out.clear_opponents();
+  for (const Opponent& opponent : cell.opponents) {
+    records::Opponent& to = *out.add_opponents();
+    to.set_cell(static_cast<std::uint32_t>(opponent.cell));
+    to.set_role(ToRecord(opponent.role));
+  }
+}
+
+void DescribeCell(const ExperimentCell& cell, Assets& assets,
+                  PreparedCell& prepared) {
+  records::Cell& out = prepared.description;
+  DescribeFiles(assets, prepared);
+  DescribePlace(cell, out);
   out.mutable_target()->set_name(
       std::filesystem::path(cell.target.directory).filename().string());
   Describe(cell.target, *prepared.target.model, assets, *out.mutable_target());
   DescribeModels(prepared.method, assets, out);
   DescribeMethod(cell, prepared.method.decoder->method(), out);
   out.set_sampling(ToYaml(Params::Map(cell.sampling)));
-  out.set_seed(cell.seed);
-  out.set_baseline(static_cast<std::uint32_t>(cell.baseline));
   out.set_max_new_tokens(cell.max_new_tokens);
   if (prepared.chat.has_value())
     out.set_chat(std::string(prepared.chat->name()));
   if (cell.batch > 1) out.set_batch(static_cast<std::uint32_t>(cell.batch));
-  for (const Opponent& opponent : cell.opponents) {
-    records::Opponent& to = *out.add_opponents();
-    to.set_cell(static_cast<std::uint32_t>(opponent.cell));
-    to.set_role(ToRecord(opponent.role));
-  }
 }
 
 }  // namespace banyan

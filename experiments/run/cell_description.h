@@ -14,6 +14,10 @@ namespace banyan {
 void DescribeCell(const ExperimentCell& cell, Assets& assets,
                   PreparedCell& prepared);
 
+// Replaces in `out` all that differs between cells of one setting: names, seed,
+// baseline and opponents.
+void DescribePlace(const ExperimentCell& cell, records::Cell& out);
+
 }  // namespace banyan
 
 #endif  // BANYAN_EXPERIMENTS_RUN_CELL_DESCRIPTION_H_

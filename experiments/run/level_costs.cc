@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "core/base/status_macros.h"
 #include "decode/sequence.h"
@@ -22,36 +25,51 @@ namespace banyan {
 namespace {
 
 constexpr int kTokens = 24;
+constexpr int kWarmTokens = 8;  // of these
 
-// The prompt's record, of the second time: the first one warms up.
+// Without the rounds of the first tokens, which warm up. A text that ends by
+// then stays whole.
+void DropWarmUp(records::PromptRecord& record) {
+  int rounds = 0;
+  for (std::uint32_t tokens = 0;
+       rounds < record.rounds_size() && tokens < kWarmTokens; ++rounds)
+    tokens += record.rounds(rounds).emitted();
+  if (rounds < record.rounds_size())
+    record.mutable_rounds()->DeleteSubrange(0, rounds);
+}
+
 absl::StatusOr<records::PromptRecord> Tried(PreparedCell& cell,
                                             const PreparedPrompt& prompt) {
   StopRule stop = cell.stop;
   stop.max_new_tokens = std::min(kTokens, stop.max_new_tokens);
-  const std::vector<Asked> asked = {{&prompt, 0, prompt.number, prompt.tokens}};
-  BANYAN_RETURN_IF_ERROR(DecodeAsked(cell, asked, stop).status());
-  BANYAN_ASSIGN_OR_RETURN(const std::vector<records::PromptRecord> records,
-                          DecodeAsked(cell, asked, stop));
-  return records.front();
+  BANYAN_ASSIGN_OR_RETURN(
+      std::vector<records::PromptRecord> records,
+      DecodeAsked(cell, {{&prompt, 0, prompt.number, prompt.tokens}}, stop));
+  DropWarmUp(records.front());
+  return std::move(records.front());
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<LevelCost>> TryLevels(PreparedRun& run) {
+absl::StatusOr<std::vector<LevelCost>> TryLevels(
+    PreparedRun& run, absl::FunctionRef<void(int done, int all)> progress) {
   std::vector<LevelCost> costs;
   if (run.prompts.empty()) return costs;
-  std::vector<records::PromptRecord> tried;
-  for (PreparedCell& cell : run.cells) {
-    BANYAN_ASSIGN_OR_RETURN(OpenCell open, OpenCell::Of(cell));
-    BANYAN_ASSIGN_OR_RETURN(records::PromptRecord record,
-                            Tried(*open, run.prompts.front()));
-    tried.push_back(std::move(record));
+  std::vector<std::size_t> firsts;
+  for (std::size_t i = 0; i < run.cells.size(); ++i)
+    if (run.cells[i].setting == i) firsts.push_back(i);
+  std::map<std::size_t, records::PromptRecord> tried;  // by setting
+  for (const std::size_t i : firsts) {
+    progress(static_cast<int>(tried.size()), static_cast<int>(firsts.size()));
+    BANYAN_ASSIGN_OR_RETURN(OpenCell open, OpenCell::Of(run.cells[i]));
+    BANYAN_ASSIGN_OR_RETURN(tried[i], Tried(*open, run.prompts.front()));
   }
   BANYAN_ASSIGN_OR_RETURN(const MetricRow* metric, FindMetric("drafter_cost"));
-  for (std::size_t i = 0; i < tried.size(); ++i) {
+  for (const std::size_t i : firsts) {
     const records::Cell& cell = run.cells[i].description;
+    const std::size_t baseline = run.cells[cell.baseline()].setting;
     Counts counts;
-    metric->count({&cell, &tried[i], &tried[cell.baseline()]}, counts);
+    metric->count({&cell, &tried.at(i), &tried.at(baseline)}, counts);
     const auto part = counts.parts.find("");
     if (part == counts.parts.end()) continue;
     const std::optional<double> value = Value(metric->form, part->second);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "experiments/run/prepared_run.h"
 
@@ -21,9 +22,12 @@ struct LevelCost {
   double plain_passes = 0;  // that a drafted level costs: from 1 on none pays
 };
 
-// Of all cells that draft: decodes a few tokens of the first prompt, with the
-// weights that `run` was prepared with. Fails as decoding does.
-absl::StatusOr<std::vector<LevelCost>> TryLevels(PreparedRun& run);
+// Of all cells that draft, of those that differ in their seeds alone one:
+// decodes a few tokens of the first prompt, with the weights that `run` was
+// prepared with. `progress` is called before each cell that is decoded. Fails
+// as decoding does.
+absl::StatusOr<std::vector<LevelCost>> TryLevels(
+    PreparedRun& run, absl::FunctionRef<void(int done, int all)> progress);
 
 }  // namespace banyan
 

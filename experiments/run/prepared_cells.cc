@@ -79,6 +79,13 @@ absl::StatusOr<PreparedCell> PrepareCell(
   return prepared;
 }
 
+PreparedCell WithSeedOf(const ExperimentCell& cell,
+                        const PreparedCell& prepared) {
+  PreparedCell other = prepared;
+  DescribePlace(cell, other.description);
+  return other;
+}
+
 absl::StatusOr<PreparedCell> PrepareInTurn(
     const ExperimentCell& cell, const std::string& chat,
     const ModelShelf& shelf, ModelShelf& outline,

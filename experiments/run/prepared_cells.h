@@ -2,6 +2,7 @@
 #ifndef BANYAN_EXPERIMENTS_RUN_PREPARED_CELLS_H_
 #define BANYAN_EXPERIMENTS_RUN_PREPARED_CELLS_H_
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,6 +32,9 @@ struct PreparedCell {
   StopRule stop;
   bool carries_state = false;  // some drafter's, from prompt to prompt
   int batch = 1;               // prompts decoded at a time
+  // The number of the first cell that differs from this one in its seed alone;
+  // its own if there is none before it.
+  std::size_t setting = 0;
   // Null, or what opens the cell with its weights for a turn, without a
   // description, where this one has none: several cells whose memory is bounded
   // are in memory one at a time.
@@ -60,7 +64,12 @@ absl::StatusOr<PreparedCell> PrepareCell(
     const ExperimentCell& cell, const std::string& chat, ModelShelf& shelf,
     const std::shared_ptr<const Clock>& clock);
 
-// The same without weights, which `open` opens on the backend of `shelf`.
+// A cell that differs from `prepared` in its seed alone and shares its method,
+// which carries no state.
+PreparedCell WithSeedOf(const ExperimentCell& cell,
+                        const PreparedCell& prepared);
+
+// PrepareCell without weights, which `open` opens on the backend of `shelf`.
 // `outline` is a shelf without weights on that backend, for all such cells.
 absl::StatusOr<PreparedCell> PrepareInTurn(
     const ExperimentCell& cell, const std::string& chat,

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "core/ops/outline.h"
 #include "experiments/models/method_file.h"
 #include "experiments/models/model_shelf.h"
+#include "experiments/plan/cell_setting.h"
 #include "experiments/plan/choose_prompts.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
@@ -25,6 +28,63 @@
 #include "experiments/run/prepared_prompts.h"
 
 namespace banyan {
+namespace {
+
+// By cell, the first one of its setting.
+std::vector<std::size_t> FirstsOf(const std::vector<ExperimentCell>& cells) {
+  std::map<std::string, std::size_t> numbers;
+  std::vector<std::size_t> firsts;
+  for (const ExperimentCell& cell : cells)
+    firsts.push_back(
+        numbers.emplace(SettingOf(cell), firsts.size()).first->second);
+  return firsts;
+}
+
+// Those that could be prepared, in their order. The first cell of every setting
+// comes before all others, which are left alone where something is wrong.
+std::vector<PreparedCell> PrepareCells(
+    const Experiment& experiment, ModelShelf& shelf,
+    const std::shared_ptr<const Clock>& clock,
+    const std::function<void(int done, int all)>& progress, Errors& errors) {
+  const std::vector<ExperimentCell>& cells = experiment.cells;
+  const std::string& chat = experiment.workload.chat;
+  ModelShelf outline(OutlineOf(shelf.shared_backend()), shelf.warn(),
+                     shelf.ranks());
+  const std::vector<std::size_t> firsts = FirstsOf(cells);
+  std::vector<std::optional<PreparedCell>> prepared(cells.size());
+  int done = 0;
+  const auto prepare = [&](std::size_t i) {
+    const ExperimentCell& cell = cells[i];
+    if (progress) progress(done++, static_cast<int>(cells.size()));
+    if (cell.target.directory.empty()) {
+      if (cell.method != kPlainMethod)
+        errors.Add(CheckMethodFile(cell.section, cell.sampling));
+      return;
+    }
+    // A bound on memory is one for the process.
+    const bool in_turn = !cell.target.memory.empty() && cells.size() > 1;
+    const std::optional<PreparedCell>& first = prepared[firsts[i]];
+    absl::StatusOr<PreparedCell> own =
+        in_turn ? PrepareInTurn(cell, chat, shelf, outline, clock)
+        : first.has_value() && !first->carries_state
+            ? WithSeedOf(cell, *first)
+            : PrepareCell(cell, chat, shelf, clock);
+    errors.Add(own.status());
+    if (!own.ok()) return;
+    own->setting = firsts[i];
+    prepared[i] = *std::move(own);
+  };
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (firsts[i] == i) prepare(i);
+  for (std::size_t i = 0; i < cells.size() && errors.empty(); ++i)
+    if (firsts[i] != i) prepare(i);
+  std::vector<PreparedCell> all;
+  for (std::optional<PreparedCell>& cell : prepared)
+    if (cell.has_value()) all.push_back(*std::move(cell));
+  return all;
+}
+
+}  // namespace
 
 std::vector<std::vector<std::size_t>> PreparedRun::Units() const {
   std::size_t together = 1;
@@ -60,28 +120,7 @@ absl::StatusOr<PreparedRun> PrepareRun(
     errors.Add(choice.status());
     if (choice.ok()) chosen = *std::move(choice);
   }
-  int done = 0;
-  ModelShelf outline(OutlineOf(shelf.shared_backend()), shelf.warn(),
-                     shelf.ranks());
-  for (const ExperimentCell& cell : experiment.cells) {
-    if (progress) progress(done++, static_cast<int>(experiment.cells.size()));
-    if (cell.target.directory.empty()) {
-      if (cell.method != kPlainMethod)
-        errors.Add(CheckMethodFile(cell.section, cell.sampling));
-      continue;
-    }
-    // A bound on memory is one for the process.
-    const bool in_turn =
-        !cell.target.memory.empty() && experiment.cells.size() > 1;
-    const std::string& chat = experiment.workload.chat;
-    absl::StatusOr<PreparedCell> prepared =
-        in_turn ? PrepareInTurn(cell, chat, shelf, outline, clock)
-                : PrepareCell(cell, chat, shelf, clock);
-    if (prepared.ok())
-      run.cells.push_back(*std::move(prepared));
-    else
-      errors.Add(prepared.status());
-  }
+  run.cells = PrepareCells(experiment, shelf, clock, progress, errors);
   for (int number : chosen) {
     const WorkloadPrompt& prompt =
         workload.prompts[static_cast<std::size_t>(number)];

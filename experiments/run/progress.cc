@@ -14,20 +14,13 @@
 #include "core/text/columns.h"
 #include "experiments/metrics/round_figures.h"
 #include "experiments/records/record.pb.h"
+#include "experiments/run/duration_text.h"
 
 namespace banyan {
 namespace {
 
 constexpr int kBarWidth = 30;
 constexpr int kNameColumns = 20;
-
-std::string Duration(double seconds) {
-  const int whole = static_cast<int>(seconds + 0.5);
-  if (whole < 60) return absl::StrFormat("%d s", whole);
-  if (whole < 3600)
-    return absl::StrFormat("%d:%02d min", whole / 60, whole % 60);
-  return absl::StrFormat("%d:%02d h", whole / 3600, whole / 60 % 60);
-}
 
 }  // namespace
 
@@ -55,7 +48,7 @@ std::string RunProgress::Bar(int done, int all) const {
       "[%s%s] %d of %d, %s, %s left",
       std::string(static_cast<std::size_t>(filled), '#'),
       std::string(static_cast<std::size_t>(kBarWidth - filled), '.'), done, all,
-      Duration(seconds), Duration(left));
+      DurationText(seconds), DurationText(left));
 }
 
 // A line a method, over all its cells: where a prompt's baseline is there too,

@@ -6,6 +6,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,15 +52,23 @@ absl::Status In(const PreparedCell& cell, const PreparedPrompt& prompt,
                                   prompt.id, ": ", status.message()));
 }
 
-// Cells that carry state would show the warm-up in their drafts.
-absl::Status WarmUp(const RunTask& task, const Share& share) {
-  if (task.run.prompts.empty()) return absl::OkStatus();
+// Decodes a few tokens with one cell of each setting among `cells`. Cells that
+// carry state would show the warm-up in their drafts.
+absl::Status WarmUp(const RunTask& task, const std::set<std::size_t>& cells) {
+  if (cells.empty()) return absl::OkStatus();
+  std::map<std::size_t, std::size_t> chosen;  // cells by setting
+  for (const std::size_t i : cells) {
+    const PreparedCell& cell = task.run.cells[i];
+    if (!cell.carries_state && !cell.open) chosen.emplace(cell.setting, i);
+  }
   const PreparedPrompt& prompt = task.run.prompts.front();
-  for (std::size_t i = 0; i < task.run.cells.size(); ++i) {
+  int done = 0;
+  for (const auto& [setting, i] : chosen) {
     // A run that is to end writes nothing more.
     if (task.stop != nullptr && task.stop()) return absl::OkStatus();
+    if (task.warming != nullptr)
+      task.warming(done++, static_cast<int>(chosen.size()));
     PreparedCell& cell = task.run.cells[i];
-    if (cell.carries_state || cell.open || !share.HasCell(i)) continue;
     StopRule stop = cell.stop;
     stop.max_new_tokens = std::min(kWarmTokens, stop.max_new_tokens);
     const auto warm =
@@ -91,6 +100,7 @@ class Run {
   }
 
   absl::Status All() {
+    std::set<std::size_t> missing;  // cells with records to come
     for (std::size_t unit = 0; unit < units_.size(); ++unit)
       for (std::size_t cell = 0; cell < task_.run.cells.size(); ++cell)
         for (int turn = 0; turn < PromptAt(units_[unit].front()).turns();
@@ -99,8 +109,10 @@ class Run {
             all_ += units_[unit].size();
             if (done_.count(KeyAt(cell, unit, turn)) > 0)
               count_ += units_[unit].size();
+            else
+              missing.insert(cell);
           }
-    if (count_ < all_) BANYAN_RETURN_IF_ERROR(WarmUp(task_, share_));
+    BANYAN_RETURN_IF_ERROR(WarmUp(task_, missing));
     std::size_t order = 0;  // over all shards
     for (std::size_t unit = 0; unit < units_.size(); ++unit) {
       BANYAN_RETURN_IF_ERROR(AllTurns(unit, order));

@@ -26,6 +26,8 @@ struct RunTask {
   RunFile& file;
   // Asked before each record or batch: whether the run ends here. None: never.
   std::function<bool()> stop = nullptr;
+  // Called before each cell that warms up. None: nobody is told.
+  std::function<void(int done, int all)> warming = nullptr;
 };
 
 // Called after every record, with how many of how many are there.
@@ -36,8 +38,9 @@ using RunSink = absl::FunctionRef<void(const records::PromptRecord& record,
 // them. A baseline is decoded again if only another machine's file has its
 // record and a cell that is held against it is decoded here. Cells whose
 // drafters carry state from prompt to prompt take it over from the records that
-// are there. Before the first record every cell decodes a few tokens to warm
-// up. Fails as decoding and the file do; Cancelled if told to stop with records
+// are there. Before the first record every cell with records to come decodes a
+// few tokens to warm up, of cells that differ in their seeds alone the first.
+// Fails as decoding and the file do; Cancelled if told to stop with records
 // missing. What was appended stays.
 absl::Status RunCells(const RunTask& task, RunSink sink);
 

@@ -39,7 +39,6 @@ class Share {
   Share(const PreparedRun& run, const Shard& shard);
 
   bool Has(std::size_t cell, std::size_t unit) const;
-  bool HasCell(std::size_t cell) const { return parts_[cell] != Part::kNone; }
 
  private:
   enum class Part { kNone, kEveryNth, kAll };

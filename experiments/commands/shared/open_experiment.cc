@@ -1,7 +1,5 @@
 #include "experiments/commands/shared/open_experiment.h"
 
-#include <unistd.h>
-
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -25,6 +23,7 @@
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/device_options.h"
 #include "experiments/commands/shared/ranks_options.h"
+#include "experiments/run/step_progress.h"
 #include "experiments/commands/shared/warnings.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/choose_prompts.h"
@@ -41,14 +40,6 @@
 
 namespace banyan {
 namespace {
-
-// Many cells take a while.
-void ShowPreparing(int done, int all) {
-  constexpr int kSoonDone = 100;
-  if (all <= kSoonDone || isatty(STDERR_FILENO) != 1) return;
-  std::cerr << "\rpreparing cell " << done + 1 << " of " << all << std::flush;
-  if (done + 1 == all) std::cerr << "\r\033[K";
-}
 
 void ShowMeasuring(const std::string& what) {
   std::cerr << "banyan: measuring " << Visible(what) << "\n";
@@ -113,6 +104,14 @@ absl::Status CheckFilesAlike(const OpenedExperiment& opened) {
 
 }  // namespace
 
+absl::StatusOr<PreparedRun> PrepareShown(
+    const OpenedExperiment& opened, ModelShelf& shelf,
+    const std::shared_ptr<const Clock>& clock) {
+  StepProgress progress("preparing cells", *clock);
+  return PrepareRun(opened.experiment, opened.workload, shelf, clock,
+                    [&](int done, int all) { progress.Show(done, all); });
+}
+
 void AddExperimentOptions(Command& command, ExperimentOptions& options) {
   command.Option("FILE", &options.file, "The experiment, YAML.").Required();
   command.Option("--set", &options.settings,
@@ -161,8 +160,7 @@ absl::StatusOr<OpenedExperiment> OpenExperiment(
   const bool outline = opening != Opening::kWhole || !errors.empty();
   ModelShelf shelf(outline ? OutlineOf(opened.backend) : opened.backend,
                    PrintWarning, opened.ranks.model);
-  absl::StatusOr<PreparedRun> run = PrepareRun(
-      opened.experiment, opened.workload, shelf, clock, ShowPreparing);
+  absl::StatusOr<PreparedRun> run = PrepareShown(opened, shelf, clock);
   errors.Add(run.status());
   BANYAN_RETURN_IF_ERROR(errors.status());
   opened.run = *std::move(run);

@@ -14,6 +14,7 @@
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/device_options.h"
 #include "experiments/commands/shared/ranks_options.h"
+#include "experiments/models/model_shelf.h"
 #include "experiments/plan/experiment.h"
 #include "experiments/plan/workload.h"
 #include "experiments/records/record.pb.h"
@@ -57,6 +58,11 @@ enum class Opening {
 absl::StatusOr<OpenedExperiment> OpenExperiment(
     const ExperimentOptions& options, const Shard& shard,
     const std::shared_ptr<const Clock>& clock, Opening opening, Onto onto);
+
+// PrepareRun, with progress on standard error.
+absl::StatusOr<PreparedRun> PrepareShown(
+    const OpenedExperiment& opened, ModelShelf& shelf,
+    const std::shared_ptr<const Clock>& clock);
 
 // Prints what a reader should know to standard error: turns that are left out,
 // notes, and the cells that one of `shards` runs whole.

@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "core/base/clock.h"
 #include "experiments/records/record.pb.h"
+#include "experiments/run/step_progress.h"
 
 namespace banyan {
 namespace {
@@ -158,6 +159,41 @@ TEST_F(RunProgressTest, DrawsOverWhatItDrew) {
   EXPECT_THAT(Shown(), IsEmpty());
   progress.Show(3, 4);
   EXPECT_THAT(Shown(), Not(HasSubstr("A\r")));
+}
+
+class StepProgressTest : public RunProgressTest {
+ protected:
+  // What is shown at each of ten steps of a second.
+  std::vector<std::string> ShownBy(StepProgress& progress, int steps, int all) {
+    std::vector<std::string> shown;
+    for (int done = 0; done < steps; ++done) {
+      progress.Show(done, all);
+      shown.push_back(Shown());
+      clock_.seconds += 1;
+    }
+    return shown;
+  }
+};
+
+TEST_F(StepProgressTest, IsALineEachTenthOfLongWork) {
+  StepProgress progress({"trying cells", clock_, out_, /*terminal=*/false});
+  EXPECT_THAT(
+      ShownBy(progress, 8, 50),
+      ElementsAre("", "", "banyan: trying cells: 2 of 50, 48 s left\n", "", "",
+                  "banyan: trying cells: 5 of 50, 45 s left\n", "", ""));
+}
+
+TEST_F(StepProgressTest, IsDrawnOverAndWipedOnATerminal) {
+  {
+    StepProgress progress({"trying cells", clock_, out_, /*terminal=*/true});
+    EXPECT_THAT(ShownBy(progress, 4, 50),
+                ElementsAre("", "", "\r\033[Ktrying cells: 2 of 50, 48 s left",
+                            "\r\033[Ktrying cells: 3 of 50, 47 s left"));
+  }
+  EXPECT_EQ(Shown(), "\r\033[K");
+  // Of short work there is nothing to wipe.
+  StepProgress({"trying cells", clock_, out_, /*terminal=*/true}).Show(0, 1);
+  EXPECT_THAT(Shown(), IsEmpty());
 }
 
 }  // namespace

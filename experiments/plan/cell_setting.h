@@ -1,0 +1,18 @@
+// Cells that differ in their seeds alone.
+#ifndef BANYAN_EXPERIMENTS_PLAN_CELL_SETTING_H_
+#define BANYAN_EXPERIMENTS_PLAN_CELL_SETTING_H_
+
+#include <string>
+
+#include "experiments/plan/experiment.h"
+
+namespace banyan {
+
+// All that a cell decodes by except its seed, as a text. Two cells of one
+// setting have the same method from the same places of the same files, so what
+// is wrong with one is wrong with the other in the same words.
+std::string SettingOf(const ExperimentCell& cell);
+
+}  // namespace banyan
+
+#endif  // BANYAN_EXPERIMENTS_PLAN_CELL_SETTING_H_
