@@ -93,7 +93,7 @@ absl::StatusOr<Trunk> MakeTrunk(const std::string& drafter_name,
     return trunk;
   }
   absl::StatusOr<DrawKind> draw_kind = PreferredLaw(trunk, method);
-  if (!draw_kind.ok()) return RefusalAt(policy, draw_kind.status());
+  if (!draw_kind.ok()) return ErrorAt(policy.origin(), draw_kind.status());
   trunk.draw_kind = *draw_kind;
   return trunk;
 }
@@ -131,11 +131,6 @@ absl::Status CheckMethod(const Method& method) {
   for (const Trunk& trunk : method.trunks)
     BANYAN_RETURN_IF_ERROR(CheckTrunk(method, trunk));
   return absl::OkStatus();
-}
-
-absl::Status RefusalAt(const Params& section, const absl::Status& refusal) {
-  return absl::Status(refusal.code(),
-                      section.Error(refusal.message()).message());
 }
 
 bool IsLossless(const Method& method) {

@@ -64,9 +64,6 @@ absl::StatusOr<DrawKind> PreferredLaw(const Trunk& trunk, const Method& method);
 // else has that builds a method.
 absl::Status CheckMethod(const Method& method);
 
-// A refusal with the place of a section in front; its code stays.
-absl::Status RefusalAt(const Params& section, const absl::Status& refusal);
-
 // Returns whether the output distribution is the target's as `rule` makes it.
 bool IsLossless(const Method& method);
 

@@ -45,6 +45,11 @@ absl::Status ErrorAt(const Origin& at, absl::string_view message) {
       absl::StrCat(*at.file, ":", at.line, ":", at.column, ": ", message));
 }
 
+absl::Status ErrorAt(const Origin& at, const absl::Status& error) {
+  if (error.ok()) return error;
+  return absl::Status(error.code(), ErrorAt(at, error.message()).message());
+}
+
 Params::Params() = default;
 Params::Params(Origin origin) : origin_(std::move(origin)) {}
 Params::Params(const Params& other) = default;
@@ -80,6 +85,11 @@ const Params* Params::Find(absl::string_view key) const {
   for (const Entry& entry : entries_)
     if (entry.key == key) return &entry.value;
   return nullptr;
+}
+
+const Origin& Params::PlaceOf(absl::string_view key) const {
+  const Params* value = Find(key);
+  return value == nullptr ? origin_ : value->origin_;
 }
 
 absl::Status Params::Error(absl::string_view message) const {

@@ -36,6 +36,8 @@ struct Origin {
 // "file:line:column: message" as an InvalidArgument error; the bare message if
 // the file is unknown.
 absl::Status ErrorAt(const Origin& at, absl::string_view message);
+// The error with its place in front. Its code stays, and OK stays OK.
+absl::Status ErrorAt(const Origin& at, const absl::Status& error);
 
 class Params {
  public:
@@ -63,6 +65,9 @@ class Params {
   absl::Span<const Entry> entries() const;
   // The value of `key`, or null if this is not a map or has no such key.
   const Params* Find(absl::string_view key) const;
+
+  // Where the value of `key` was written; without such a key, where this was.
+  const Origin& PlaceOf(absl::string_view key) const;
 
   // ErrorAt the value's origin.
   absl::Status Error(absl::string_view message) const;

@@ -252,7 +252,7 @@ absl::StatusOr<LoadedMethod> ReadMethodFile(const Params& file,
   errors.Add(spec.status());
   if (!spec.ok()) return errors.status();
   const absl::StatusOr<LoadedModel> target = context.shelf.OpenTarget(*spec);
-  errors.Add(target.status());
+  errors.Add(ErrorAt(context.target_place, target.status()));
   if (!target.ok()) return errors.status();
   errors.Add(CheckFits(stated.rule, FindBanned(sections, context.sampling),
                        target->model->vocab_size()));

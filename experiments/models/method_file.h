@@ -29,6 +29,8 @@ struct MethodContext {
   // The target stands for its copies in other formats: of weights that are only
   // counted.
   bool counts_no_copies = false;
+  // Where the target's directory was written, if in a file.
+  Origin target_place = {};
 };
 
 // A name of the file's `models`.

@@ -75,10 +75,11 @@ absl::StatusOr<AcceptanceTable> ReadTable(const Params& item) {
     return accepted.Error(
         "expected the depths and ranks of `reached`, and no count above the "
         "one there");
-  if (table.rounds < table.reached.front().front() || table.rounds == 0)
+  if (const std::int64_t first = table.reached.front().front();
+      first < 1 || first > table.rounds)
     return reached.Error(
-        absl::StrCat("expected a first count of at most `rounds` (", rounds,
-                     "), and `rounds` of at least 1"));
+        absl::StrCat("expected a first count from 1 to `rounds` (", rounds,
+                     "), found ", first));
   return table;
 }
 

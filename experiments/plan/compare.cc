@@ -6,10 +6,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
+#include "tree/tree_policy.h"
 
 namespace banyan {
 namespace {
@@ -21,7 +23,8 @@ absl::StatusOr<ChainLength> ReadLength(const Params& item) {
   in.Required("drafter", length.drafter);
   in.Required("temperature", length.temperature);
   in.Required("length", length.length);
-  in.Ensure(length.length >= 1, "length", "must be at least 1");
+  in.Ensure(length.length >= 1 && length.length <= kMaxDraws, "length",
+            absl::StrCat("must lie between 1 and ", kMaxDraws));
   in.Required("speed", length.speed);
   BANYAN_RETURN_IF_ERROR(in.Finish());
   return length;
@@ -43,6 +46,7 @@ absl::StatusOr<CompareSpec> ReadCompare(const Params& section,
   ParamsReader in(section, "compare");
   CompareSpec compare;
   in.Optional("reference", compare.reference);
+  compare.reference_place = section.PlaceOf("reference");
   in.Optional("rivals", compare.rivals);
   std::vector<Params> chains;
   const Params* lengths = in.Take("chains");

@@ -28,6 +28,7 @@ struct CompareSpec {
   // A method; empty: of the chains given or predicted, the fastest that some
   // rival's drafter can make; without chains the baseline.
   std::string reference;
+  Origin reference_place;
   std::vector<std::string> rivals;  // empty: all methods but the reference
   std::vector<ChainLength> chains;
   bool measured = false;   // `chains: measured`: lengths are predicted

@@ -88,6 +88,7 @@ Sections ReadSections(const Params& file, Errors& errors) {
 WorkloadSpec ReadWorkloadSpec(const Params& section, Errors& errors) {
   ParamsReader in(section, "workload");
   WorkloadSpec spec;
+  spec.section = section;
   Params file;
   in.Required("file", file);
   in.Optional("kinds", spec.kinds);
@@ -126,6 +127,7 @@ ExperimentCell ReadCommon(const Sections& sections, Errors& errors) {
   if (sections.target != nullptr) {
     ParamsReader in(*sections.target, "target");
     cell.target = TakeModelSpec(in);
+    cell.target_place = sections.target->PlaceOf("directory");
     errors.Add(in.Finish());
   }
   cell.max_new_tokens = 64;
@@ -151,8 +153,8 @@ Params WithBatch(const Params& policy, int batch) {
       policy.Find("target_ms") == nullptr || policy.Find("batch") != nullptr)
     return policy;
   return Overlay(
-      policy,
-      Params::Map({{"batch", {}, Params::Scalar(absl::StrCat(batch))}}));
+      policy, Params::Map({{"batch", {}, Params::Scalar(absl::StrCat(batch))}},
+                          policy.origin()));
 }
 
 // The same for all policies of a method.

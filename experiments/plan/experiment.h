@@ -38,6 +38,7 @@ struct WorkloadSpec {
   std::string chat;
   // Kinds of prompts that are reported as one, by its name.
   std::map<std::string, std::vector<std::string>> groups = {};
+  Params section = {};  // that all this was read from
 };
 
 // What `chat` says for the target's own template.
@@ -63,6 +64,7 @@ struct ExperimentCell {
   std::vector<std::pair<std::string, std::string>> axes;
   Params section;  // a method file; null for a baseline
   ModelSpec target;
+  Origin target_place;  // where its directory was written
   std::vector<Params::Entry> sampling;
   int max_new_tokens = 0;
   bool ignore_eos = false;

@@ -15,8 +15,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "configs/loader/writer.h"
+#include "core/base/catalogue.h"
 #include "core/base/check.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
@@ -30,6 +32,8 @@
 #include "tree/optimize/chain.h"
 #include "tree/optimize/cost_curve.h"
 #include "tree/optimize/hardware.h"
+#include "tree/policies/catalogue.h"
+#include "tree/policies/row.h"
 
 namespace banyan {
 namespace {
@@ -62,6 +66,29 @@ const Sized* SizedOf(const Params& policy) {
 
 bool IsMeasured(const Params& policy) {
   return SizedOf(policy) != nullptr || Says(policy, "target_ms", kMeasured);
+}
+
+// Whether policies of this kind choose a tree by costs.
+bool ReadsCosts(const PolicyRow& row) {
+  std::set<std::string> keys;
+  for (const KeyRow& key : KeysOf(row)) keys.insert(key.name);
+  return keys.count("acceptance") > 0 && keys.count("target_ms") > 0;
+}
+
+// Only such a policy can leave its costs to the machine.
+absl::Status CheckReadsCosts(const Params& policy) {
+  if (!Says(policy, "target_ms", kMeasured)) return absl::OkStatus();
+  BANYAN_ASSIGN_OR_RETURN(const PolicyRow* row,
+                          FindRow(PolicyCatalogue(), "policy", policy));
+  if (ReadsCosts(*row)) return absl::OkStatus();
+  std::vector<absl::string_view> others;
+  for (const PolicyRow& other : PolicyCatalogue())
+    if (ReadsCosts(other)) others.push_back(other.name);
+  return policy.Find("target_ms")
+      ->Error(absl::StrCat("policy ", row->name,
+                           ": `target_ms: measured` is of policies that choose "
+                           "a tree by its costs: ",
+                           absl::StrJoin(others, ", ")));
 }
 
 // 0: not a number, which the policy will say.
@@ -114,6 +141,19 @@ ExperimentCell ChainProbe(const ExperimentCell& cell,
   return Probe(cell, drafter, ChainPolicy(kProbeLevels), ChainVerifier());
 }
 
+// The table of a probe's drafter. The error is placed at that drafter.
+absl::StatusOr<AcceptanceTable> AcceptanceOf(const Experiment& experiment,
+                                             const ExperimentCell& probe,
+                                             AcceptanceKey key) {
+  key.target = FolderName(probe.target.directory);
+  key.drafter = probe.method;
+  key.temperature = TemperatureOf(probe);
+  absl::StatusOr<AcceptanceTable> found =
+      FindAcceptance(experiment.acceptance, key);
+  if (!found.ok()) return ErrorAt(probe.section.origin(), found.status());
+  return found;
+}
+
 // A policy of a method that has something measured, with its drafter.
 struct MeasuredPolicy {
   Params policy;
@@ -134,6 +174,7 @@ absl::StatusOr<Params> EditPolicies(
                         std::size_t drafter) -> absl::StatusOr<Params> {
     if (!IsMeasured(policy) || drafter >= drafters->items().size())
       return policy;
+    BANYAN_RETURN_IF_ERROR(CheckReadsCosts(policy));
     return choose({policy, Alone(method, drafters->items()[drafter],
                                  FolderName(cell.target.directory))});
   };
@@ -214,12 +255,8 @@ class Completion {
     Facts facts = {.passes = &passes, .draft_ms = level.ms};
     BANYAN_ASSIGN_OR_RETURN(
         facts.acceptance,
-        FindAcceptance(out_.acceptance,
-                       {.target = FolderName(cell.target.directory),
-                        .weights = passes.weights,
-                        .drafter = probe.method,
-                        .temperature = TemperatureOf(cell),
-                        .draws = level.draws}));
+        AcceptanceOf(out_, probe,
+                     {.weights = passes.weights, .draws = level.draws}));
     BANYAN_ASSIGN_OR_RETURN(facts.target_ms,
                             CostCurve::FromMap("target_ms", passes.ms));
     return facts;
@@ -232,21 +269,21 @@ class Completion {
     std::vector<double> acceptance = facts.acceptance.ByDepth();
     const auto most = static_cast<std::size_t>(MostMeasured(facts, cell.batch));
     if (acceptance.size() > most) acceptance.resize(most);
-    BANYAN_ASSIGN_OR_RETURN(
-        const ChainChoice best,
+    const absl::StatusOr<ChainChoice> best =
         FastestChain(acceptance, facts.target_ms, facts.draft_ms,
-                     facts.acceptance.Drafted(), cell.batch));
+                     facts.acceptance.Drafted(), cell.batch);
+    if (!best.ok()) return ErrorAt(drafter.section.origin(), best.status());
     Note(absl::StrFormat(
         "%s: chain length %d is predicted to be fastest, speedup %.2fx%s",
-        About(cell, drafter.label), best.length, best.speedup,
-        best.length == static_cast<int>(acceptance.size())
+        About(cell, drafter.label), best->length, best->speedup,
+        best->length == static_cast<int>(acceptance.size())
             ? "; acceptance was counted to this depth only"
             : ""));
     return ChainLength{.target = FolderName(cell.target.directory),
                        .drafter = drafter.label,
                        .temperature = TemperatureOf(cell),
-                       .length = best.length,
-                       .speed = best.speedup};
+                       .length = best->length,
+                       .speed = best->speedup};
   }
 
   absl::StatusOr<Params> Choose(const ExperimentCell& cell,
@@ -270,32 +307,34 @@ class Completion {
     if (const Sized* sized = SizedOf(policy)) {
       const int stated = IntAt(policy, sized->levels);
       const int widest = IntAt(policy, sized->width);
-      BANYAN_ASSIGN_OR_RETURN(
-          const HardwareChoice best,
+      const absl::StatusOr<HardwareChoice> best =
           FastestTree({.limits = {.acceptance = ranks,
                                   .budget = MostMeasured(facts, cell.batch),
                                   .max_depth = stated,
                                   .max_branching = widest},
                        .target_ms = facts.target_ms,
                        .draft_ms = facts.draft_ms,
-                       .sequences = cell.batch}));
-      const int nodes = std::max(1, best.nodes);
-      const int levels = std::max(1, best.depth);
+                       .sequences = cell.batch});
+      if (!best.ok())
+        return policy.Error(absl::StrCat("policy ", sized->policy, ": ",
+                                         best.status().message()));
+      const int nodes = std::max(1, best->nodes);
+      const int levels = std::max(1, best->depth);
       set(sized->size, Params::Scalar(absl::StrCat(nodes)));
       if (stated == 0) set(sized->levels, Params::Scalar(absl::StrCat(levels)));
       Note(absl::StrFormat(
           "%s: tree of %d nodes in %d levels, %s", About(cell, cell.method),
           nodes, levels,
-          best.nodes == 0
+          best->nodes == 0
               ? "but no tree is predicted to be faster than "
                 "plain decoding"
-              : absl::StrFormat("predicted speedup %.2fx", best.speedup)));
+              : absl::StrFormat("predicted speedup %.2fx", best->speedup)));
     }
     // What a preset says of another machine or drafter.
     Params bare = policy;
     for (const char* key : {"calibration", "target_ms", "draft_ms"})
       bare = Without(bare, key);
-    return Overlay(bare, Params::Map(std::move(chosen)));
+    return Overlay(bare, Params::Map(std::move(chosen), policy.origin()));
   }
 
   // The most nodes of a sequence whose pass was measured: a large batch may not
@@ -393,14 +432,7 @@ absl::StatusOr<CostPlan> PlanCosts(const Experiment& experiment) {
   // Weights and draws are known once the models are open. The rest need not
   // wait for the measurements.
   for (const ExperimentCell& probe : plan.probes)
-    BANYAN_RETURN_IF_ERROR(
-        FindAcceptance(experiment.acceptance,
-                       {.target = FolderName(probe.target.directory),
-                        .weights = "",
-                        .drafter = probe.method,
-                        .temperature = TemperatureOf(probe),
-                        .draws = ""})
-            .status());
+    BANYAN_RETURN_IF_ERROR(AcceptanceOf(experiment, probe, {}).status());
   return plan;
 }
 

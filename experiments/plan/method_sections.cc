@@ -169,7 +169,8 @@ absl::StatusOr<std::unique_ptr<Decoder>> MakeDecoder(
     std::shared_ptr<const Clock> clock) {
   absl::StatusOr<Decoder> decoder =
       Decoder::Create(target, std::move(method), std::move(clock));
-  if (!decoder.ok()) return RefusalAt(sections.verifier, decoder.status());
+  if (!decoder.ok())
+    return ErrorAt(sections.verifier.origin(), decoder.status());
   return std::make_unique<Decoder>(*std::move(decoder));
 }
 

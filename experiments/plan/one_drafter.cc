@@ -92,10 +92,11 @@ Params MethodOf(const OneDrafter& drafter, const Params& policy,
   std::vector<Params::Entry> entries;
   if (!drafter.models.entries().empty())
     entries.push_back({"models", {}, drafter.models});
-  entries.push_back({"drafters", {}, Params::List({drafter.section})});
+  const Origin& place = drafter.section.origin();
+  entries.push_back({"drafters", {}, Params::List({drafter.section}, place)});
   entries.push_back({"policy", {}, policy});
   entries.push_back({"verifier", {}, verifier});
-  return Params::Map(std::move(entries));
+  return Params::Map(std::move(entries), place);
 }
 
 Params ChainPolicy(int length) {

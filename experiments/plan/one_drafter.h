@@ -21,7 +21,8 @@ struct OneDrafter {
 OneDrafter Alone(const Params& method, const Params& drafter,
                  const std::string& target);
 
-// A method: the drafter with this policy and verifier.
+// A method: the drafter with this policy and verifier. Its place is the
+// drafter's.
 Params MethodOf(const OneDrafter& drafter, const Params& policy,
                 const Params& verifier);
 // The policy `chain` of this length.

@@ -148,9 +148,11 @@ class Matcher {
     if (!compare_.reference.empty()) {
       const std::vector<int>& found = references_[cell.combination];
       if (found.size() != 1)
-        return absl::InvalidArgumentError(absl::StrCat(
-            "compare.reference: method ", compare_.reference, " has ",
-            found.size(), " cells beside ", cell.name, ", expected one"));
+        return ErrorAt(
+            compare_.reference_place,
+            absl::StrCat("compare.reference: method ", compare_.reference,
+                         " has ", found.size(), " cells beside ", cell.name,
+                         ", expected one"));
       opponents.push_back({found.front(), OpponentRole::kReference});
       return absl::OkStatus();
     }

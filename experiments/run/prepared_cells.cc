@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/clock.h"
+#include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/model/model.h"
 #include "core/ops/backend.h"
@@ -27,28 +28,31 @@ namespace {
 // How the target writes chats; an error if it has no tokenizer, or nothing to
 // know the template by.
 absl::StatusOr<std::optional<ChatTemplate>> ReadChat(
-    const std::string& name, const LoadedModel& target) {
+    const WorkloadSpec& workload, const LoadedModel& target) {
+  const std::string& name = workload.chat;
   if (name.empty()) return std::nullopt;
+  const Origin& place = workload.section.PlaceOf("chat");
   if (target.tokenizer == nullptr)
-    return absl::InvalidArgumentError(
-        absl::StrCat("the target has no tokenizer to write chats with (",
-                     target.no_tokenizer, ")"));
+    return ErrorAt(
+        place, absl::StrCat("the target has no tokenizer to write chats with (",
+                            target.no_tokenizer, ")"));
   absl::StatusOr<ChatTemplate> chat = ChatTemplate::ForModel(
       *target.tokenizer, name == kOwnTemplate ? "" : name);
   if (!chat.ok())
-    return absl::InvalidArgumentError(
-        absl::StrCat("workload.chat: ", chat.status().message()));
+    return ErrorAt(place,
+                   absl::StrCat("workload.chat: ", chat.status().message()));
   return *std::move(chat);
 }
 
 // A cell without a description.
 absl::StatusOr<PreparedCell> OpenModels(
-    const ExperimentCell& cell, const std::string& chat, ModelShelf& shelf,
+    const ExperimentCell& cell, const WorkloadSpec& workload, ModelShelf& shelf,
     const std::shared_ptr<const Clock>& clock) {
   const MethodContext context = {.target = cell.target,
                                  .shelf = shelf,
                                  .sampling = cell.sampling,
-                                 .clock = clock};
+                                 .clock = clock,
+                                 .target_place = cell.target_place};
   PreparedCell prepared;
   shelf.assets()->TakePaths();  // of other cells
   if (cell.method == kPlainMethod) {
@@ -58,7 +62,7 @@ absl::StatusOr<PreparedCell> OpenModels(
                             ReadMethodFile(cell.section, context));
   }
   prepared.target = prepared.method.target;
-  BANYAN_ASSIGN_OR_RETURN(prepared.chat, ReadChat(chat, prepared.target));
+  BANYAN_ASSIGN_OR_RETURN(prepared.chat, ReadChat(workload, prepared.target));
   prepared.method.decoder->KeepFacts();
   prepared.stop.max_new_tokens = cell.max_new_tokens;
   if (!cell.ignore_eos)
@@ -71,10 +75,10 @@ absl::StatusOr<PreparedCell> OpenModels(
 }  // namespace
 
 absl::StatusOr<PreparedCell> PrepareCell(
-    const ExperimentCell& cell, const std::string& chat, ModelShelf& shelf,
+    const ExperimentCell& cell, const WorkloadSpec& workload, ModelShelf& shelf,
     const std::shared_ptr<const Clock>& clock) {
   BANYAN_ASSIGN_OR_RETURN(PreparedCell prepared,
-                          OpenModels(cell, chat, shelf, clock));
+                          OpenModels(cell, workload, shelf, clock));
   DescribeCell(cell, *shelf.assets(), prepared);
   return prepared;
 }
@@ -87,15 +91,15 @@ PreparedCell WithSeedOf(const ExperimentCell& cell,
 }
 
 absl::StatusOr<PreparedCell> PrepareInTurn(
-    const ExperimentCell& cell, const std::string& chat,
+    const ExperimentCell& cell, const WorkloadSpec& workload,
     const ModelShelf& shelf, ModelShelf& outline,
     const std::shared_ptr<const Clock>& clock) {
   const std::shared_ptr<Backend> backend = shelf.shared_backend();
   BANYAN_ASSIGN_OR_RETURN(PreparedCell prepared,
-                          PrepareCell(cell, chat, outline, clock));
-  prepared.open = [cell, chat, backend, clock] {
+                          PrepareCell(cell, workload, outline, clock));
+  prepared.open = [cell, workload, backend, clock] {
     ModelShelf own(backend);
-    return OpenModels(cell, chat, own, clock);
+    return OpenModels(cell, workload, own, clock);
   };
   return prepared;
 }

@@ -58,10 +58,10 @@ class OpenCell {
   std::unique_ptr<PreparedCell> opened_;
 };
 
-// Opens its models and builds its method. `chat` is the workload's. Fails as a
-// method file does.
+// Opens its models and builds its method. Of `workload` it reads how chats are
+// written. Fails as a method file does.
 absl::StatusOr<PreparedCell> PrepareCell(
-    const ExperimentCell& cell, const std::string& chat, ModelShelf& shelf,
+    const ExperimentCell& cell, const WorkloadSpec& workload, ModelShelf& shelf,
     const std::shared_ptr<const Clock>& clock);
 
 // A cell that differs from `prepared` in its seed alone and shares its method,
@@ -72,7 +72,7 @@ PreparedCell WithSeedOf(const ExperimentCell& cell,
 // PrepareCell without weights, which `open` opens on the backend of `shelf`.
 // `outline` is a shelf without weights on that backend, for all such cells.
 absl::StatusOr<PreparedCell> PrepareInTurn(
-    const ExperimentCell& cell, const std::string& chat,
+    const ExperimentCell& cell, const WorkloadSpec& workload,
     const ModelShelf& shelf, ModelShelf& outline,
     const std::shared_ptr<const Clock>& clock);
 

@@ -2,22 +2,29 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/base/clock.h"
 #include "core/base/errors.h"
+#include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/ops/outline.h"
+#include "drafters/assets.h"
+#include "drafters/catalogue.h"
 #include "experiments/models/method_file.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/cell_setting.h"
@@ -47,7 +54,7 @@ std::vector<PreparedCell> PrepareCells(
     const std::shared_ptr<const Clock>& clock,
     const std::function<void(int done, int all)>& progress, Errors& errors) {
   const std::vector<ExperimentCell>& cells = experiment.cells;
-  const std::string& chat = experiment.workload.chat;
+  const WorkloadSpec& workload = experiment.workload;
   ModelShelf outline(OutlineOf(shelf.shared_backend()), shelf.warn(),
                      shelf.ranks());
   const std::vector<std::size_t> firsts = FirstsOf(cells);
@@ -65,10 +72,10 @@ std::vector<PreparedCell> PrepareCells(
     const bool in_turn = !cell.target.memory.empty() && cells.size() > 1;
     const std::optional<PreparedCell>& first = prepared[firsts[i]];
     absl::StatusOr<PreparedCell> own =
-        in_turn ? PrepareInTurn(cell, chat, shelf, outline, clock)
+        in_turn ? PrepareInTurn(cell, workload, shelf, outline, clock)
         : first.has_value() && !first->carries_state
             ? WithSeedOf(cell, *first)
-            : PrepareCell(cell, chat, shelf, clock);
+            : PrepareCell(cell, workload, shelf, clock);
     errors.Add(own.status());
     if (!own.ok()) return;
     own->setting = firsts[i];
@@ -82,6 +89,22 @@ std::vector<PreparedCell> PrepareCells(
   for (std::optional<PreparedCell>& cell : prepared)
     if (cell.has_value()) all.push_back(*std::move(cell));
   return all;
+}
+
+// Of a key of a method's model: whether there is something at the path that it
+// names, if it names one.
+absl::Status CheckIsThere(const Params::Entry& entry) {
+  const std::vector<absl::string_view> keys = DrafterFolderKeys();
+  const bool is_model = entry.key == "directory";
+  if (!is_model && !absl::c_linear_search(keys, entry.key))
+    return absl::OkStatus();
+  const Params& place = entry.value;
+  const std::string path = Beside(place, place.text());
+  std::error_code error;
+  if (place.text() == "target" || std::filesystem::exists(path, error))
+    return absl::OkStatus();
+  return ErrorAt(place.origin(),
+                 RequireDirectory(is_model ? "model" : entry.key, path));
 }
 
 }  // namespace
@@ -104,6 +127,20 @@ int PreparedRun::turns() const {
   int all = 0;
   for (const PreparedPrompt& prompt : prompts) all += prompt.turns();
   return all;
+}
+
+absl::Status CheckModels(const Experiment& experiment, ModelShelf& outline) {
+  Errors errors;
+  for (const ExperimentCell& cell : experiment.cells) {
+    errors.Add(
+        ErrorAt(cell.target_place, outline.OpenTarget(cell.target).status()));
+    const Params* models = cell.section.Find("models");
+    if (models == nullptr) continue;
+    for (const Params::Entry& model : models->entries())
+      for (const Params::Entry& entry : model.value.entries())
+        errors.Add(CheckIsThere(entry));
+  }
+  return errors.status();
 }
 
 absl::StatusOr<PreparedRun> PrepareRun(

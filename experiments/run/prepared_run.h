@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/clock.h"
 #include "experiments/models/model_shelf.h"
@@ -34,6 +35,11 @@ struct PreparedRun {
 
   int turns() const;  // of all prompts
 };
+
+// Fails, each at its place, for targets that cannot be opened on `outline`, a
+// shelf without weights, and for models of methods that are not there: what can
+// be known before anything is measured.
+absl::Status CheckModels(const Experiment& experiment, ModelShelf& outline);
 
 // What could not be read (an empty workload, cells whose target has no
 // directory) is passed over: why, the caller knows.

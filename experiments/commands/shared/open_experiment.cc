@@ -23,7 +23,6 @@
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/device_options.h"
 #include "experiments/commands/shared/ranks_options.h"
-#include "experiments/run/step_progress.h"
 #include "experiments/commands/shared/warnings.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/plan/choose_prompts.h"
@@ -37,6 +36,7 @@
 #include "experiments/run/run_context.h"
 #include "experiments/run/run_file.h"
 #include "experiments/run/shard.h"
+#include "experiments/run/step_progress.h"
 
 namespace banyan {
 namespace {
@@ -141,18 +141,19 @@ absl::StatusOr<OpenedExperiment> OpenExperiment(
                           OpenRanks(options.ranks, *opened.backend, *clock));
   Errors errors;  // of the file, the workload and the models together
   opened.experiment = ReadExperiment(file, settings, errors);
-  if (!opened.experiment.workload.file.empty()) {
-    absl::StatusOr<Workload> workload =
-        ReadWorkload(opened.experiment.workload.file);
-    errors.Add(workload.status());
-    if (workload.ok())
-      errors.Add(GroupKinds(opened.experiment.workload, *workload));
+  if (const WorkloadSpec& spec = opened.experiment.workload;
+      !spec.file.empty()) {
+    absl::StatusOr<Workload> workload = ReadWorkload(spec.file);
+    errors.Add(ErrorAt(spec.section.PlaceOf("file"), workload.status()));
+    if (workload.ok()) errors.Add(GroupKinds(spec, *workload));
     if (workload.ok()) opened.workload = *std::move(workload);
   }
   if (errors.empty()) BANYAN_RETURN_IF_ERROR(CheckExperimentAlike(opened));
   if (opened.experiment.measured) {
     // Values still `measured` must not be reported as errors.
     BANYAN_RETURN_IF_ERROR(errors.status());
+    ModelShelf outline(OutlineOf(opened.backend));
+    BANYAN_RETURN_IF_ERROR(CheckModels(opened.experiment, outline));
     BANYAN_RETURN_IF_ERROR(PutCostsIn(
         options, shard, clock, opening == Opening::kStandIns, onto, opened));
   }

@@ -315,8 +315,9 @@ TEST(Measured, TablesThatCannotBeAreRefusedAtTheirPlace) {
   EXPECT_THAT(error("[[5, 2]]", "[[10, 2]]"),
               HasSubstr("no count above the one"));
   EXPECT_THAT(error("[[5, 2]]", "[[-1, 2]]"), HasSubstr("from 0"));
-  EXPECT_THAT(error("rounds: 9", "rounds: 8"),
-              HasSubstr("expected a first count of at most `rounds` (8)"));
+  EXPECT_THAT(
+      error("rounds: 9", "rounds: 8"),
+      HasSubstr("expected a first count from 1 to `rounds` (8), found 9"));
   EXPECT_THAT(error("draws: deterministic", "draws: odd"),
               HasSubstr("independent, without_replacement or deterministic"));
   EXPECT_THAT(error("weights: bf16, ", ""), HasSubstr("'weights'"));

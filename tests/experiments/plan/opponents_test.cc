@@ -215,7 +215,7 @@ TEST(Opponents, WhatCannotBeComparedIsRefused) {
       {"compare: {chains: [{target: large}]}", "drafter"},
       {"compare: {chains: [{target: a, drafter: b, temperature: 0, length: 0, "
        "speed: 1}]}",
-       "'length' must be at least 1"},
+       "'length' must lie between 1 and 4096"},
       {"  methods.line.policy.gamma: [1, 2]\ncompare: {reference: line}",
        "method line has 2 cells beside"}};
   for (const auto& [compare, said] : kCases) {
