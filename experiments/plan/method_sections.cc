@@ -7,10 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "core/base/clock.h"
+#include "core/base/nearest.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
 #include "core/model/model.h"
@@ -18,6 +21,7 @@
 #include "decode/decoder.h"
 #include "decode/method.h"
 #include "verifiers/catalogue.h"
+#include "verifiers/row.h"
 
 namespace banyan {
 namespace {
@@ -94,15 +98,23 @@ absl::StatusOr<std::vector<TrunkSection>> ReadTrunks(
 }
 
 // What a policy knows of another kind of drafter says nothing of this one.
+// Neither does what nobody can have measured.
 absl::Status CheckCalibration(const Params& policy,
                               const std::string& drafter) {
   const Params* calibration = policy.Find("calibration");
-  const Params* measured =
-      calibration == nullptr ? nullptr : calibration->Find("drafter");
-  if (measured == nullptr || measured->text() == drafter)
-    return absl::OkStatus();
-  return policy.Error(absl::StrCat("a calibration of drafter ",
-                                   measured->text(), " for drafter ", drafter));
+  if (calibration == nullptr) return absl::OkStatus();
+  const Params* measured = calibration->Find("drafter");
+  if (measured != nullptr && measured->text() != drafter)
+    return policy.Error(absl::StrCat("a calibration of drafter ",
+                                     measured->text(), " for drafter ",
+                                     drafter));
+  const Params* verifier = calibration->Find("verifier");
+  if (verifier == nullptr) return absl::OkStatus();
+  std::vector<absl::string_view> known;
+  for (const VerifierRow& row : VerifierCatalogue()) known.push_back(row.name);
+  if (absl::c_linear_search(known, verifier->text())) return absl::OkStatus();
+  return verifier->Error(absl::StrCat(
+      "calibration: ", UnknownName("verifier", verifier->text(), known)));
 }
 
 }  // namespace

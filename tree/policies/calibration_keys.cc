@@ -1,5 +1,7 @@
 #include "tree/policies/calibration_keys.h"
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -47,26 +49,59 @@ void CheckCounts(ParamsReader& in) {
     in.Optional(key, number);
     in.Ensure(number >= 0, key, "must not be negative");
   }
-  for (const char* key : {"tokens", "nodes"}) {
-    int count = 0;
-    in.Optional(key, count);
-    in.Ensure(count >= 0, key, "must not be negative");
-  }
-  for (const char* key : {"accepted", "positions"}) {
-    std::vector<int> counts;
-    in.Optional(key, counts);
-    in.Ensure(absl::c_all_of(counts, [](int count) { return count >= 0; }), key,
-              "must be numbers that are not negative");
-  }
+  int tokens = 0;
+  in.Optional("tokens", tokens);
+  in.Ensure(tokens >= 0, "tokens", "must not be negative");
+}
+
+// Whether the shares are those of the hits, as far as they are written.
+bool AreOf(const Shares& shares, const std::vector<int>& hits, int trials) {
+  constexpr double kWritten = 5e-4;
+  if (hits.size() != shares.size()) return false;
+  for (std::size_t i = 0; i < hits.size(); ++i)
+    if (!(std::abs(hits[i] - shares[i] * trials) <= kWritten * trials))
+      return false;
+  return true;
+}
+
+// The counts that `acceptance` was computed from.
+void CheckAccepted(ParamsReader& in, const Shares& acceptance) {
+  int nodes = 0;
+  const bool has_nodes = in.Optional("nodes", nodes);
+  in.Ensure(nodes >= 0, "nodes", "must not be negative");
+  std::vector<int> accepted;
+  const bool has_accepted = in.Optional("accepted", accepted);
+  in.Ensure(absl::c_all_of(accepted, [](int count) { return count >= 0; }),
+            "accepted", "must be numbers that are not negative");
+  if (!has_nodes || !has_accepted || acceptance.empty() || !in.ok()) return;
+  in.Ensure(AreOf(acceptance, accepted, nodes), "accepted",
+            "must be, rank by rank, `acceptance` times `nodes`");
+}
+
+// The counts that `accuracies` were computed from.
+void CheckHits(ParamsReader& in, const std::vector<Shares>& accuracies) {
+  std::vector<int> positions;
+  const bool has_positions = in.Optional("positions", positions);
+  in.Ensure(absl::c_all_of(positions, [](int count) { return count >= 0; }),
+            "positions", "must be numbers that are not negative");
   std::vector<std::vector<int>> hits;
-  in.Optional("hits", hits);
+  const bool has_hits = in.Optional("hits", hits);
+  if (!has_positions || !has_hits || accuracies.empty() || !in.ok()) return;
+  bool agree =
+      hits.size() == accuracies.size() && hits.size() == positions.size();
+  for (std::size_t head = 0; agree && head < hits.size(); ++head)
+    agree = AreOf(accuracies[head], hits[head], positions[head]);
+  in.Ensure(agree, "hits",
+            "must be, head by head, `accuracies` times `positions`");
 }
 
 void CheckShares(ParamsReader& in) {
   Shares acceptance;
   in.Optional("acceptance", acceptance);
+  CheckAccepted(in, acceptance);
   std::vector<Shares> accuracies;
   in.Optional("accuracies", accuracies);
+  CheckHits(in, accuracies);
   for (const char* key : {"acceptance_low", "acceptance_high"}) {
     Shares bound;
     if (!in.Optional(key, bound) || !in.ok()) continue;

@@ -189,6 +189,10 @@ TEST(MethodFile, RefusesWhatCannotBe) {
   ExpectRefused(With("chain, gamma: 2",
                      "sequoia, budget: 2, calibration: {acceptence: [0.5]}"),
                 "4:50", "did you mean 'acceptance'?");
+  ExpectRefused(With("chain, gamma: 2",
+                     "sequoia, budget: 2, calibration: {verifier: multi_rond, "
+                     "acceptance: [0.5]}"),
+                "4:60", "calibration: unknown verifier 'multi_rond'");
   ExpectRefused(With("chain, gamma: 2", "static, paths: [[0]], tree: x"),
                 "4:44", "belongs to file, and needs it");
   ExpectRefused(With("chain, gamma: 2", "expansion, branching: [2]"), "5:11",

@@ -165,6 +165,9 @@ TEST(PolicyKeys, ACalibrationSaysWhatCalibrateWrites) {
            "acceptance_high: [1], draft_ms: 0.1, positions: [2], "
            "hits: [[1, 1]], accuracies: [[0.5, 0.5]]"),
       "");
+  // Shares are written with four digits.
+  EXPECT_EQ(told("nodes: 9675, accepted: [4838]"), "");
+  EXPECT_EQ(told("accuracies: [[0.3333]], positions: [3], hits: [[1]]"), "");
   // A rank that was never accepted, a calibration of no text.
   EXPECT_EQ(told("tokens: 0, nodes: 0, accepted: [0], positions: [0]"), "");
   const struct {
@@ -172,6 +175,12 @@ TEST(PolicyKeys, ACalibrationSaysWhatCalibrateWrites) {
     const char* named;
   } kCases[] = {
       {"drafter: [a]", "expected"},
+      {"nodes: 100, accepted: [51]", "rank by rank"},
+      {"nodes: 100, accepted: [50, 1]", "rank by rank"},
+      {"nodes: 0, accepted: [1]", "rank by rank"},
+      {"accuracies: [[0.5]], positions: [100], hits: [[51]]", "head by head"},
+      {"accuracies: [[0.5]], positions: [100, 9], hits: [[50]]",
+       "head by head"},
       {"verifier: ''", "'verifier' must be a name"},
       {"draws: lawless", "'draws' must be one of independent, "},
       {"temperature: -1", "'temperature' must not be negative"},
