@@ -22,6 +22,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/base/params.h"
 #include "core/base/status_macros.h"
@@ -100,16 +101,21 @@ class Workbench {
 
   // What is in the folder that `name` names under `key`, opened once as a T for
   // this target. An error at `name` as Open(), or at the folder's path if it is
-  // none or `open` fails.
+  // none or `open` fails. `hint` says how to get what is not found.
   template <typename T>
-  absl::StatusOr<std::shared_ptr<const T>> OpenFolder(absl::string_view key,
-                                                      const Params& name,
-                                                      Opener<T> open) {
+  absl::StatusOr<std::shared_ptr<const T>> OpenFolder(
+      absl::string_view key, const Params& name, Opener<T> open,
+      absl::string_view hint = {}) {
     BANYAN_ASSIGN_OR_RETURN(const Named* named, Find(key, name));
     const auto open_folder = [&](const std::string& path)
         -> absl::StatusOr<std::shared_ptr<const T>> {
-      BANYAN_RETURN_IF_ERROR(RequireDirectory(key, path));
-      return open(path);
+      absl::Status is_there = RequireDirectory(key, path);
+      if (is_there.ok()) {
+        absl::StatusOr<std::shared_ptr<const T>> opened = open(path);
+        if (!absl::IsNotFound(opened.status())) return opened;
+        is_there = opened.status();
+      }
+      return absl::NotFoundError(absl::StrCat(is_there.message(), hint));
     };
     return OpenAt<T>(named->place, {.owner = target_}, open_folder);
   }

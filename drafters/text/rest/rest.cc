@@ -32,6 +32,9 @@ namespace banyan {
 namespace {
 
 constexpr char kFolder[] = "index";
+constexpr char kHint[] =
+    "; `banyan index --model TARGET --out FOLDER FILES` makes an index, "
+    "scripts/corpus_index that of the preset `rest`";
 
 // What a round costs grows with each of these.
 constexpr int kMostNodes = 1024;
@@ -187,8 +190,9 @@ absl::StatusOr<std::unique_ptr<Drafter>> Build(ParamsReader& in,
         index->CheckFits(names, bench.target().vocab_size()));
     return index;
   };
-  BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<const CorpusIndex> index,
-                          bench.OpenFolder<CorpusIndex>(kFolder, name, open));
+  BANYAN_ASSIGN_OR_RETURN(
+      std::shared_ptr<const CorpusIndex> index,
+      bench.OpenFolder<CorpusIndex>(kFolder, name, open, kHint));
   return std::make_unique<Rest>(std::move(index), bench.target().vocab_size(),
                                 options, rule);
 }

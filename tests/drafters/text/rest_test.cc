@@ -318,7 +318,9 @@ TEST_F(RestKeys, AskForAnIndexOfTheTargetsTokens) {
               AllOf(HasSubstr("/index/index.json: tokenizer: expected the "
                               "target's "),
                     HasSubstr(": the index is of another tokenizer")));
-  EXPECT_THAT(Built("{index: none}"), HasSubstr("/index.json: No such file"));
+  EXPECT_THAT(Built("{index: none}"),
+              AllOf(HasSubstr("/index.json: No such file"),
+                    HasSubstr("; `banyan index --model ")));
   EXPECT_THAT(Built("{index: empty}"), HasSubstr("expected a path"));
 }
 

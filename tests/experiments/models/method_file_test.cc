@@ -201,6 +201,18 @@ TEST(MethodFile, RefusesWhatCannotBe) {
                 "did you mean 'llama2'?");
 }
 
+TEST(MethodFile, SaysHowAnIndexIsMadeThatIsNotThere) {
+  ExpectRefused(
+      "models: {library: {index: no/such/index}}\n"
+      "drafters: [{name: rest, index: library}]\n"
+      "policy: {name: best_first, budget: 12}\n"
+      "verifier: {name: multi_round}\n",
+      "1:27",
+      "no/such/index' is not a directory; `banyan index --model TARGET --out "
+      "FOLDER FILES` makes an index, scripts/corpus_index that of the preset "
+      "`rest`");
+}
+
 TEST(MethodFile, SaysAtTheirPlaceWhatIsWrongWithHeads) {
   const auto heads = [](const std::string& entry, const std::string& name) {
     return "models: {h: " + entry + "}\n" +
