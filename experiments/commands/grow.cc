@@ -15,6 +15,7 @@
 #include "core/base/status_macros.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/gguf/gguf_file.h"
+#include "core/gguf/model_text.h"
 #include "core/json/json_value.h"
 #include "drafters/catalogue.h"
 #include "drafters/heads/head_growth.h"
@@ -136,6 +137,10 @@ absl::Status Grow(Options options) {
     return absl::InvalidArgumentError(
         absl::StrCat("expected a directory, found '", options.model,
                      "': make it one with banyan convert"));
+  if (IsModelFile(options.model))
+    return absl::InvalidArgumentError(absl::StrCat(
+        "expected a directory, found '", options.model,
+        "', which banyan pack wrote: grow the model that it was packed from"));
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Checkpoint> checkpoint,
@@ -214,8 +219,9 @@ void AddGrowCommand(CommandLine& line) {
       "  banyan grow --model models/pycode-target --hidden 384 --out grown");
   const auto options = std::make_shared<Options>();
   command
-      .Option("--model", &options->model,
-              "The small model's directory: llama, mistral, qwen2, qwen3.")
+      .Option(
+          "--model", &options->model,
+          "The small model's directory: llama, mistral, qwen2, qwen3. No file.")
       .Required();
   command
       .Option("--out", &options->out,

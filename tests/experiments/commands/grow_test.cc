@@ -238,5 +238,21 @@ TEST(GrowCommand, RefusesBadInput) {
   }
 }
 
+TEST(GrowCommand, SaysThatAPackedModelIsNoDirectory) {
+  const TestFolder folder;
+  const std::string pack = folder.path() + "/t.pack";
+  ASSERT_EQ(
+      RunProgram("pack --model " + GoldenFolder("llama") + " --out " + pack)
+          .code,
+      0);
+  const Outcome outcome = RunProgram(
+      "grow --model " + pack + " --like 110m --out " + folder.path() + "/new");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err,
+              HasSubstr("expected a directory, found '" + pack +
+                        "', which banyan pack wrote: grow the model that it "
+                        "was packed from"));
+}
+
 }  // namespace
 }  // namespace banyan
