@@ -21,8 +21,7 @@ ModelSpec TakeModelSpec(ParamsReader& in) {
   in.Optional("weights", spec.weights);
   in.Ensure(IsWeightsName(spec.weights), "weights",
             absl::StrCat("must be ", kWeightsNames));
-  in.Optional("memory", spec.memory);
-  if (!spec.memory.empty())
+  if (in.Optional("memory", spec.memory))
     in.Ensure(ParseByteSize(spec.memory).ok(), "memory",
               "must be a size such as 600MB or 1.5GB");
   return spec;

@@ -58,6 +58,16 @@ std::function<std::string(std::string&)> WholeNumber(int least, int most,
   };
 }
 
+// The name of the check by which an option refuses an empty value.
+constexpr char kFilled[] = "filled";
+
+std::function<std::string(std::string&)> Filled(const std::string& what) {
+  return [what](const std::string& value) {
+    return value.empty() ? absl::StrCat("expected ", what, ", found ''")
+                         : std::string();
+  };
+}
+
 int ExitCode(const absl::Status& status) {
   std::cout.flush();
   if (!status.ok()) {
@@ -113,10 +123,12 @@ CommandOption& CommandOption::OneOf(const std::vector<std::string>& words) {
 }
 
 CommandOption& CommandOption::NotEmpty(const std::string& what) {
-  option_->check([what](const std::string& value) {
-    return value.empty() ? absl::StrCat("expected ", what, ", found none")
-                         : std::string();
-  });
+  option_->get_validator(kFilled)->operation(Filled(what));
+  return *this;
+}
+
+CommandOption& CommandOption::MayBeEmpty() {
+  option_->get_validator(kFilled)->active(false);
   return *this;
 }
 
@@ -144,6 +156,8 @@ CommandOption Command::Option(const std::string& name, Value value,
         CLI::Validator(WholeNumber(std::numeric_limits<int>::min(),
                                    std::numeric_limits<int>::max(), ""),
                        ""));
+  else
+    option->check(CLI::Validator(Filled("a value"), "", kFilled));
   return CommandOption(option);
 }
 

@@ -41,8 +41,11 @@ class CommandOption {
   CommandOption& AtLeast(int least);
   CommandOption& Within(int least, int most);
   CommandOption& OneOf(const std::vector<std::string>& words);
-  // An empty value is refused: "expected WHAT, found none".
+  // An empty value is refused: "expected WHAT, found ''". Without this call
+  // WHAT is "a value".
   CommandOption& NotEmpty(const std::string& what);
+  // An empty text is a text.
+  CommandOption& MayBeEmpty();
   // May be given without a value, which is then "".
   CommandOption& ValueOptional();
 

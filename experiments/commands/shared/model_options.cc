@@ -37,11 +37,13 @@ void AddModelOptions(Command& command, ModelOptions& options) {
       absl::StrCat("How weights are kept in memory: ", kWeightsNames,
                    ". auto, the default, loses nothing: bf16 if every matrix "
                    "is stored so, else f32."));
-  command.Option(
-      "--memory", &options.spec.memory,
-      "What the model's weights and the buffers for reading them may take, as "
-      "600MB or 1.5GB; layers that have no room are read from disk in every "
-      "pass. The model is a file that `banyan pack` wrote.");
+  command
+      .Option("--memory", &options.spec.memory,
+              "What the model's weights and the buffers for reading them may "
+              "take, as 600MB or 1.5GB; layers that have no room are read from "
+              "disk in every pass. The model is a file that `banyan pack` "
+              "wrote.")
+      .NotEmpty("a size such as 600MB or 1.5GB");
   AddDeviceOptions(command, options.device);
 }
 

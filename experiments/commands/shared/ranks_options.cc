@@ -58,16 +58,20 @@ absl::Status CheckBackend(const Backend& backend) {
 }  // namespace
 
 void AddRanksOptions(Command& command, RanksOptions& options) {
-  command.Option(kTimeout, &options.timeout_s,
-                 absl::StrCat("Under mpirun: seconds after which a rank that "
-                              "does not answer is named and the run ends; ",
-                              kGatherTimeoutS,
-                              " if not given. Counts once all ranks have "
-                              "opened their files."));
-  command.Option(kLink, &options.link,
-                 "Under mpirun: emulates a link between the ranks, such as "
-                 "1Gbit,0.2ms: every gather takes at least as long as on that "
-                 "link. Records name the link.");
+  command
+      .Option(kTimeout, &options.timeout_s,
+              absl::StrCat("Under mpirun: seconds after which a rank that "
+                           "does not answer is named and the run ends; ",
+                           kGatherTimeoutS,
+                           " if not given. Counts once all ranks have "
+                           "opened their files."))
+      .NotEmpty("a number of seconds");
+  command
+      .Option(kLink, &options.link,
+              "Under mpirun: emulates a link between the ranks, such as "
+              "1Gbit,0.2ms: every gather takes at least as long as on that "
+              "link. Records name the link.")
+      .NotEmpty("a link such as 1Gbit,0.2ms");
   command.OnRanks();
 }
 

@@ -132,9 +132,12 @@ void AddTokenInput(Command& command, const std::string& text_option,
   command
       .Option(text_option, &input.texts,
               "The text; special tokens in it are tokens.")
-      .OneEachTime();
-  command.Option("--ids", &input.ids,
-                 "Token ids instead, as in 1,2,3; nothing is added.");
+      .OneEachTime()
+      .MayBeEmpty();
+  command
+      .Option("--ids", &input.ids,
+              "Token ids instead, as in 1,2,3; nothing is added.")
+      .NotEmpty("token ids");
   command.Flag("--no-special", &input.no_special,
                "Neither add special tokens, such as one for the begin, nor "
                "look for them in the text.");
@@ -146,9 +149,12 @@ void AddChatOption(Command& command, TokenInput& input) {
               "The text is a user's message in a chat: in the template "
               "named, or without a name in the model's own. Special tokens in "
               "a message are text.")
-      .ValueOptional();
-  command.Option("--system", &input.system,
-                 "With --chat: the system's message, before the user's.");
+      .ValueOptional()
+      .MayBeEmpty();
+  command
+      .Option("--system", &input.system,
+              "With --chat: the system's message, before the user's.")
+      .MayBeEmpty();
 }
 
 void AddPromptsAsChats(Command& command, std::optional<std::string>& chat) {
@@ -156,7 +162,8 @@ void AddPromptsAsChats(Command& command, std::optional<std::string>& chat) {
       .Option("--chat", &chat,
               "Each prompt is a user's first message in a chat: in the "
               "template named, or without a name in the model's own.")
-      .ValueOptional();
+      .ValueOptional()
+      .MayBeEmpty();
 }
 
 std::string AsChats(const std::optional<std::string>& chat) {

@@ -61,5 +61,32 @@ TEST_F(Inputs, OfSettingsHaveAValue) {
                 "none");
 }
 
+TEST_F(Inputs, ThatAreEmptyTextsAreNotTakenForNothing) {
+  const std::string generate =
+      "generate --model models/pycode-target --prompt def ";
+  ExpectRefused(generate + "--memory ''",
+                "--memory: expected a size such as 600MB or 1.5GB, found ''");
+  ExpectRefused(generate + "--gather-timeout ''",
+                "--gather-timeout: expected a number of seconds, found ''");
+  ExpectRefused(generate + "--link ''",
+                "--link: expected a link such as 1Gbit,0.2ms, found ''");
+  for (const char* option : {"--temperature", "--device", "--weights",
+                             "--instruction-set", "--model"})
+    ExpectRefused(absl::StrCat(generate, option, " ''"),
+                  absl::StrCat(option, ": expected a value, found ''"));
+  ExpectRefused("check ''", "FILE: expected a value, found ''");
+  ExpectRefused("check configs/hello.yaml --out ''",
+                "--out: expected a value, found ''");
+  const std::string experiment =
+      folder_.Write("e.yaml",
+                    "question: q\n"
+                    "target: {directory: models/pycode-target, memory: ''}\n"
+                    "workload: {file: w.jsonl}\n"
+                    "methods: {}\n");
+  ExpectRefused("check " + experiment,
+                "e.yaml:2:51: target: 'memory' must be a size such as 600MB or "
+                "1.5GB, found ''");
+}
+
 }  // namespace
 }  // namespace banyan
