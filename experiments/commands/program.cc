@@ -1,5 +1,6 @@
 #include "experiments/commands/program.h"
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -39,6 +40,9 @@ int Run(int argc, char** argv) {
 
 // Nothing of ours throws; what containers and threads throw is told here.
 int RunProgram(int argc, char** argv) {
+  // A file that reaches its limit (ulimit -f) is an error of its write, which
+  // is told; the signal would end the program without a word.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return Run(argc, argv);
   } catch (const std::bad_alloc&) {
