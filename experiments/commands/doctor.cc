@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -36,6 +37,7 @@
 #include "experiments/plan/model_spec.h"
 #include "experiments/run/prepared_prompts.h"
 #include "experiments/single/drafter_fit.h"
+#include "experiments/single/own_texts.h"
 
 namespace banyan {
 namespace {
@@ -52,19 +54,69 @@ struct Options {
 // What a pass takes at once; the rest of a text is left out.
 constexpr std::size_t kMostTokens = 192;
 
-absl::StatusOr<std::vector<std::vector<TokenId>>> ReadTexts(
-    const Options& options, const LoadedModel& target) {
+// What is examined, and where it comes from.
+struct Texts {
+  std::vector<std::vector<TokenId>> tokens;
+  std::string source;
+};
+
+// Shows "WHAT 3/8" on a terminal.
+void ShowProgress(const char* what, int done, int all) {
+  if (isatty(STDERR_FILENO) != 1) return;
+  std::cerr << "\r" << what << " " << done << "/" << all << std::flush;
+  if (done == all) std::cerr << "\r\033[K";
+}
+
+void ShowReading(int done, int all) { ShowProgress("reading", done, all); }
+
+absl::StatusOr<Texts> WriteTexts(const Options& options, ModelShelf& shelf) {
+  const int count = options.prompts.value_or(kFewPrompts);
+  if (count == 0)
+    return absl::InvalidArgumentError(
+        "--prompts: expected at least 1 where the target writes the texts "
+        "itself, found 0");
+  Texts texts;
+  BANYAN_ASSIGN_OR_RETURN(
+      texts.tokens, WriteOwnTexts(options.model.spec, shelf, count, kMostTokens,
+                                  [](int done, int all) {
+                                    ShowProgress("writing texts, token", done,
+                                                 all);
+                                  }));
+  texts.source = absl::StrCat(Counted(count, "text"),
+                              " that the target wrote itself, at temperature ",
+                              kOwnTemperature, " and seed ", kOwnSeed);
+  return texts;
+}
+
+absl::StatusOr<Texts> ReadTexts(const Options& options,
+                                const LoadedModel& target) {
   BANYAN_ASSIGN_OR_RETURN(
       std::vector<Prompt> prompts,
       ReadPrompts(options.workload, options.prompts, target));
-  std::vector<std::vector<TokenId>> texts;
-  for (auto& [number, tokens] : prompts) {
+  Texts texts;
+  for (auto& [number, tokens] : prompts)
+    texts.tokens.push_back(std::move(tokens));
+  texts.source =
+      absl::StrCat(Counted(static_cast<std::int64_t>(prompts.size()), "text"),
+                   " of ", options.workload);
+  return texts;
+}
+
+// As many tokens of each as are examined. Without texts that are too short.
+absl::StatusOr<Texts> TextsFor(const Options& options, ModelShelf& shelf,
+                               const LoadedModel& target) {
+  BANYAN_ASSIGN_OR_RETURN(Texts texts, options.workload.empty()
+                                           ? WriteTexts(options, shelf)
+                                           : ReadTexts(options, target));
+  std::vector<std::vector<TokenId>> kept;
+  for (std::vector<TokenId>& tokens : texts.tokens) {
     if (tokens.size() > kMostTokens) tokens.resize(kMostTokens);
-    if (tokens.size() > 2) texts.push_back(std::move(tokens));
+    if (tokens.size() > 2) kept.push_back(std::move(tokens));
   }
-  if (texts.empty())
+  if (kept.empty())
     return absl::InvalidArgumentError(
-        absl::StrCat(options.workload, ": no prompt has three tokens or more"));
+        absl::StrCat(texts.source, ": none has three tokens or more"));
+  texts.tokens = std::move(kept);
   return texts;
 }
 
@@ -204,38 +256,36 @@ JsonValue ToJson(const Options& options, const DrafterFit& fit) {
   return out;
 }
 
-// On a terminal.
-void ShowProgress(int done, int all) {
-  if (isatty(STDERR_FILENO) != 1) return;
-  std::cerr << "\rreading " << done << "/" << all << std::flush;
-  if (done == all) std::cerr << "\r\033[K";
-}
-
 absl::Status Run(const Options& options) {
   if (options.head.empty() == options.drafter.empty())
     return absl::InvalidArgumentError("expected one of --head and --drafter");
   BANYAN_ASSIGN_OR_RETURN(ModelShelf shelf, OpenShelf(options.model));
   BANYAN_ASSIGN_OR_RETURN(const LoadedModel target,
                           shelf.Open(options.model.spec));
-  BANYAN_ASSIGN_OR_RETURN(const auto texts, ReadTexts(options, target));
-  const auto print = [&options](const auto& found) {
-    if (options.json)
-      std::cout << ToJson(options, found).Text(2) << "\n";
-    else
+  BANYAN_ASSIGN_OR_RETURN(const Texts texts, TextsFor(options, shelf, target));
+  const auto print = [&](const auto& found) {
+    if (options.json) {
+      JsonValue out = ToJson(options, found);
+      out["texts"] = texts.source;
+      std::cout << out.Text(2) << "\n";
+    } else {
       PrintText(options, found);
+      std::cout << "On " << texts.source << "\n";
+    }
     return absl::OkStatus();
   };
   if (!options.drafter.empty()) {
     ModelSpec spec = options.model.spec;
     spec.directory = options.drafter;
     BANYAN_ASSIGN_OR_RETURN(const LoadedModel drafter, shelf.Open(spec));
-    BANYAN_ASSIGN_OR_RETURN(const DrafterFit fit,
-                            ExamineFit(target, drafter, texts, ShowProgress));
+    BANYAN_ASSIGN_OR_RETURN(
+        const DrafterFit fit,
+        ExamineFit(target, drafter, texts.tokens, ShowReading));
     return print(fit);
   }
   BANYAN_ASSIGN_OR_RETURN(
       const Examination found,
-      Examine(*target.model, options.head, texts, ShowProgress));
+      Examine(*target.model, options.head, texts.tokens, ShowReading));
   BANYAN_RETURN_IF_ERROR(print(found));
   const std::string& error = found.readings.front().error;
   if (error.empty() || found.Better() != nullptr) return absl::OkStatus();
@@ -253,8 +303,7 @@ void AddDoctorCommand(CommandLine& line) {
       "convention. With --drafter it checks whether a small model fits the "
       "target: tokens, chat template, context and agreement.",
       "  banyan doctor --model models/pycode-target --head "
-      "models/pycode-eagle3 \\\n"
-      "      --workload experiments/workloads/pycode.jsonl --prompts 4\n"
+      "models/pycode-eagle3\n"
       "  banyan doctor --model models/pycode-target --drafter "
       "models/pycode-draft-2 \\\n"
       "      --workload experiments/workloads/pycode.jsonl --prompts 4");
@@ -263,13 +312,15 @@ void AddDoctorCommand(CommandLine& line) {
   command.Option("--head", &options->head, "The head's directory.");
   command.Option("--drafter", &options->drafter,
                  "In its place, the directory of a small model.");
-  command
-      .Option("--workload", &options->workload,
-              "Texts: .jsonl, or text with one a line.")
-      .Required();
+  command.Option("--workload", &options->workload,
+                 absl::StrCat("Texts: .jsonl, or text with one a line. Without "
+                              "it the target writes texts itself, at "
+                              "temperature ",
+                              kOwnTemperature, " and seed ", kOwnSeed, "."));
   command
       .Option("--prompts", &options->prompts,
-              absl::StrCat("Prompts of the workload; 0 is all. ", kFewHelp))
+              absl::StrCat("Prompts of the workload; 0 is all. ", kFewHelp,
+                           " Without a workload, texts to write."))
       .AtLeast(0);
   command.Flag("--json", &options->json, "Print JSON.");
   command.OnCall([options] { return Run(*options); });

@@ -45,6 +45,45 @@ TEST(Doctor, FindsNothingWrongWithTheHeadsThatShip) {
   }
 }
 
+nlohmann::json ExamineOwn(const std::string& options) {
+  return RunForJson("doctor --model models/pycode-target --json " + options);
+}
+
+// The same ones every time, of up to 192 tokens.
+TEST(Doctor, WithoutAWorkloadReadsTextsThatTheTargetWrites) {
+  const nlohmann::json found = ExamineOwn("--head models/pycode-eagle3");
+  EXPECT_EQ(found.at("texts"),
+            "8 texts that the target wrote itself, at temperature 1 and seed "
+            "0");
+  EXPECT_TRUE(found.at("better").is_null()) << found;
+  EXPECT_FALSE(found.at("weak").get<bool>());
+  EXPECT_GT(found.at("places").get<int>(), 800);
+  EXPECT_GT(found.at("readings")[0].at("overlap")[0].get<double>(), 0.55);
+  EXPECT_EQ(found, ExamineOwn("--head models/pycode-eagle3"));
+  const nlohmann::json few =
+      ExamineOwn("--drafter models/pycode-draft-2 --prompts 1");
+  EXPECT_EQ(few.at("texts"),
+            "1 text that the target wrote itself, at temperature 1 and seed 0");
+  EXPECT_LE(few.at("places").get<int>(), 192);
+  EXPECT_EQ(Examine("models/pycode-eagle3").at("texts"),
+            "2 texts of experiments/workloads/pycode.jsonl");
+}
+
+TEST(Doctor, WritesTextsOnlyForATargetThatCan) {
+  const Outcome none = RunProgram(
+      "doctor --model models/pycode-target --drafter models/pycode-draft-2 "
+      "--prompts 0");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("--prompts: expected at least 1 where the "
+                                  "target writes the texts itself, found 0"));
+  const Outcome bare = RunProgram(
+      "doctor --model tests/goldens/eagle/target --drafter "
+      "tests/goldens/eagle/target");
+  EXPECT_EQ(bare.code, 2);
+  EXPECT_THAT(bare.err, HasSubstr("tests/goldens/eagle/target: the model has "
+                                  "no tokenizer to begin a text with"));
+}
+
 // Of pairs of the text alone it says what the files say.
 TEST(Doctor, ShiftsDraftedPairsAlone) {
   const nlohmann::json found = Examine("models/pycode-eagle3");
