@@ -98,7 +98,7 @@ absl::StatusOr<std::vector<TrunkSection>> ReadTrunks(
 }
 
 // What a policy knows of another kind of drafter says nothing of this one.
-// Neither does what nobody can have measured.
+// An unknown verifier is a mistake in the file.
 absl::Status CheckCalibration(const Params& policy,
                               const std::string& drafter) {
   const Params* calibration = policy.Find("calibration");
