@@ -254,9 +254,10 @@ bool HasUndecided(const Comparison& comparison) {
 
 absl::StatusOr<Comparison> Compare(const RecordSet& a, const RecordSet& b,
                                    const CompareOptions& options) {
-  if (!options.mixed) BANYAN_RETURN_IF_ERROR(CheckAlike(a, b));
+  // First, because a run may have no cell at all.
   BANYAN_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                           ChooseCells(a, b, options.cell));
+  if (!options.mixed) BANYAN_RETURN_IF_ERROR(CheckAlike(a, b));
   Comparison comparison = {
       .differences =
           ContextDifferences(a.files.front().context, b.files.front().context)};

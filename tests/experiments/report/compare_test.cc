@@ -211,6 +211,15 @@ TEST_F(CompareTest, RefusesRunsWithoutACommonCell) {
   EXPECT_THAT(outcome.err, HasSubstr("have no cell of one name"));
 }
 
+TEST_F(CompareTest, RefusesARunWithoutAnyCell) {
+  ASSERT_TRUE(RecordWriter::Create(Path("a"), {}).ok());
+  ASSERT_TRUE(RecordWriter::Create(Path("b"), {}).ok());
+  const Outcome outcome = RunProgram(Command());
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr(Path("a") + " and " + Path("b") +
+                                     ": have no cell of one name"));
+}
+
 TEST_F(CompareTest, DoesNotJudgeByOnePrompt) {
   WriteMadeRecords(Path("a"), {.prompts = 1});
   WriteMadeRecords(Path("b"), {.prompts = 1, .slower = 3});
