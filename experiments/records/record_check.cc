@@ -212,6 +212,9 @@ absl::Status CheckCarried(const records::PromptRecord& record, int trunks) {
 }  // namespace
 
 absl::Status CheckContext(const records::Context& context) {
+  if (context.shards() > kMostShards)
+    return Wrong(absl::StrCat("expected at most ", kMostShards,
+                              " shards, found ", context.shards()));
   std::set<std::string> names;
   for (const records::Cell& cell : context.cells()) {
     if (cell.name().empty() || !names.insert(cell.name()).second)

@@ -3,13 +3,19 @@
 #ifndef BANYAN_EXPERIMENTS_RECORDS_RECORD_CHECK_H_
 #define BANYAN_EXPERIMENTS_RECORDS_RECORD_CHECK_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "experiments/records/record.pb.h"
 
 namespace banyan {
 
+// The most parts that an experiment is cut into: what scripts/slurm takes.
+// Reports name those that are missing.
+inline constexpr std::uint32_t kMostShards = 4'000'001;
+
 // OK, or what is wrong: every cell has a name of its own and a baseline that is
-// a cell without trunks.
+// a cell without trunks, and there are no more than kMostShards shards.
 absl::Status CheckContext(const records::Context& context);
 
 // OK, or what is wrong. Requires a checked context. What holds of a record:

@@ -8,10 +8,15 @@ from . import record_pb2
 
 STOPS = frozenset(record_pb2.Stop.values())
 DRAW_KINDS = frozenset(record_pb2.DrawKind.values())
+# The most parts that an experiment is cut into: what scripts/slurm takes.
+MOST_SHARDS = 4_000_001
 
 
 def check_context(context):
-    """Every cell has a name of its own and a baseline that is a cell without trunks."""
+    """Every cell has a name of its own and a baseline that is a cell without trunks,
+    and there are no more than MOST_SHARDS shards."""
+    if context.shards > MOST_SHARDS:
+        return f"expected at most {MOST_SHARDS} shards, found {context.shards}"
     names = set()
     cells = context.cells
     for cell in cells:

@@ -347,6 +347,10 @@ class ReadTest(Recorded):
         self.both_refuse(self.files("names", (context, [])),
                          "two cells have the name 'plain', or none")
         context, records = two_cells()
+        context.shards = 4_000_000_000
+        self.both_refuse(self.files("most_shards", (context, [])),
+                         "expected at most 4000001 shards, found 4000000000")
+        context, records = two_cells()
         records[1].cell = 2
         self.both_refuse(self.files("cell", (context, records)),
                          "its cell 2 is none of the 2 there are")

@@ -232,6 +232,15 @@ TEST(RecordCheck, RefusesStopRulesAndKindsOfDrawsThatHaveNoName) {
                 });
 }
 
+TEST(RecordCheck, RefusesMoreShardsThanAnExperimentIsCutInto) {
+  records::Context context = MadeContext({});
+  context.set_shards(kMostShards);
+  EXPECT_TRUE(CheckContext(context).ok()) << CheckContext(context);
+  context.set_shards(4'000'000'000);
+  EXPECT_EQ(CheckContext(context).message(),
+            "expected at most 4000001 shards, found 4000000000");
+}
+
 TEST(RecordCheck, RefusesCellsWithoutNamesOrBaselines) {
   records::Context context = MadeContext({});
   context.mutable_cells(1)->set_name("plain");
