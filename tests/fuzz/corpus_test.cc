@@ -9,11 +9,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "core/base/read_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/fuzz/model_targets.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/tally.h"
 
@@ -96,9 +96,10 @@ TEST(Json, IsReadAsAnotherReaderDoesWhateverAByteIsChangedTo) {
   }
 }
 
-TEST(Corpora, HaveAReaderEach) {
+TEST(Corpora, HaveAReaderAndAFuzzerEach) {
   std::vector<std::string> readers;
   for (const Reader& reader : kReaders) readers.push_back(reader.name);
+  EXPECT_EQ(absl::StrJoin(readers, ","), BANYAN_FUZZ_READERS);
   std::vector<std::string> folders;
   for (const auto& entry :
        std::filesystem::directory_iterator("tests/fuzz/corpus"))

@@ -1,5 +1,3 @@
-#include "tests/fuzz/model_targets.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -30,6 +28,7 @@
 #include "core/json/json_value.h"
 #include "core/tokenizer/patterns/unicode.h"
 #include "core/tokenizer/tokenizer.h"
+#include "tests/fuzz/targets.h"
 
 namespace banyan {
 namespace {

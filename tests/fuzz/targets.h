@@ -19,6 +19,14 @@ absl::Status FuzzYaml(absl::string_view text);
 absl::Status FuzzPathsJson(absl::string_view text);
 absl::Status FuzzTokenizerJson(absl::string_view text);
 
+// The same of a model's files: a safetensors file, a GGUF file (with its config
+// and its tokenizer) and config.json. Promises: tensors cover the file's data
+// once, rows can be read, the sizes and weights of an architecture can be, an
+// error names the file.
+absl::Status FuzzSafetensors(absl::string_view text);
+absl::Status FuzzGguf(absl::string_view text);
+absl::Status FuzzConfigJson(absl::string_view text);
+
 // Ends the program unless `status` is InvalidArgument, "corpus:line:column:
 // message", at a place in the text.
 void CheckPlacedMessage(const absl::Status& status, absl::string_view text);
