@@ -2,7 +2,9 @@
 // the ordinary build. A file named ok_* must be read; one named bad_* must be
 // refused. The tally counts files read as proven, files refused as kUnlawful.
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,11 +16,14 @@
 #include "core/base/read_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tests/fuzz/targets.h"
 #include "tests/support/tally.h"
 
 namespace banyan {
 namespace {
+
+using Json = nlohmann::json;
 
 constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 constexpr char kLineAndColumn[] = "corpus:[0-9]+:[0-9]+: ";
@@ -43,7 +48,9 @@ const Reader kReaders[] = {
     {"config_json", FuzzConfigJson, "corpus:([0-9]+:[0-9]+:)? "},
     {"gguf", FuzzGguf, "corpus: "},
     {"json", FuzzJson, kLineAndColumn},
+    {"pack", FuzzPack, "corpus:?([0-9]+:[0-9]+:)? "},
     {"paths_json", FuzzPathsJson, kLineAndColumn},
+    {"records", FuzzRecords, "corpus: the entry at byte [0-9]+: "},
     {"safetensors", FuzzSafetensors, "corpus: "},
     {"tokenizer_json", FuzzTokenizerJson, "corpus:([0-9]+:[0-9]+:)? "},
     {"yaml", FuzzYaml, kLineAndColumn}};
@@ -94,6 +101,68 @@ TEST(Json, IsReadAsAnotherReaderDoesWhateverAByteIsChangedTo) {
       }
     }
   }
+}
+
+// Ways to change a value of a header.
+std::vector<Json> ChangesOf(const Json& value) {
+  if (value.is_boolean()) return {!value.get<bool>()};
+  if (value.is_string())
+    return {"", "f32", "q8", "model.norm.weight", "model.embed_tokens.weight"};
+  if (value.is_number()) {
+    const auto number = value.get<std::int64_t>();
+    return {0, 1, number - 1, number + 1, 2 * number, 4096, 1 << 30};
+  }
+  std::vector<Json> changes = {value.is_array() ? Json::array() : Json()};
+  if (value.is_array() && !value.empty()) {
+    Json reversed = value;
+    std::reverse(reversed.begin(), reversed.end());
+    Json repeated = value;
+    repeated.push_back(value.front());
+    changes.insert(changes.end(), {reversed, repeated});
+  }
+  return changes;
+}
+
+// Calls `visit` with every value of `root` but itself.
+void ForEachPlace(
+    const Json& root, const Json::json_pointer& at,
+    const std::function<void(const Json::json_pointer& place)>& visit) {
+  const Json& value = root.at(at);
+  for (const auto& [key, item] : value.items()) {
+    const Json::json_pointer place =
+        value.is_array() ? at / std::stoul(key) : at / key;
+    visit(place);
+    if (item.is_structured()) ForEachPlace(root, place, visit);
+  }
+}
+
+// Every header that contradicts itself in one place: the target holds what is
+// opened all the same to its promises.
+TEST(Pack, IsReadOrRefusedWhateverOfItsHeaderIsChanged) {
+  const absl::StatusOr<std::string> text =
+      ReadFile("tests/fuzz/corpus/pack/ok_llama_f32.json", kMaxBytes);
+  ASSERT_TRUE(text.ok()) << text.status();
+  const Json header = Json::parse(*text);
+  int refused = 0;
+  const auto run = [&refused](const Json& changed) {
+    if (!FuzzPack(changed.dump()).ok()) ++refused;
+  };
+  ForEachPlace(header, Json::json_pointer(),
+               [&](const Json::json_pointer& place) {
+                 for (const Json& change : ChangesOf(header.at(place))) {
+                   Json changed = header;
+                   changed.at(place) = change;
+                   run(changed);
+                 }
+                 Json without = header;
+                 Json& from = without.at(place.parent_pointer());
+                 if (from.is_array())
+                   from.erase(std::stoul(place.back()));
+                 else
+                   from.erase(place.back());
+                 run(without);
+               });
+  EXPECT_GT(refused, 800);
 }
 
 TEST(Corpora, HaveAReaderAndAFuzzerEach) {

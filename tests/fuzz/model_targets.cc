@@ -35,20 +35,6 @@ namespace {
 
 constexpr char kFile[] = "corpus";
 
-// "corpus:message", in letters that can be printed.
-void CheckMessage(const absl::Status& status) {
-  Check(absl::IsInvalidArgument(status), "the error is InvalidArgument");
-  const absl::string_view message = status.message();
-  Check(absl::StartsWith(message, "corpus:") && message.size() > 10,
-        "the message has a file and a text");
-  Check(message.size() < 2000, "the message is short");
-  Check(std::none_of(message.begin(), message.end(),
-                     [](unsigned char c) { return c < ' ' && c != '\n'; }),
-        "the message can be printed");
-  Check(FindInvalidUtf8(message) == absl::string_view::npos,
-        "the message is UTF-8");
-}
-
 // Reads the tensor as a matrix, whichever way round, if it is a small one of
 // weights.
 void CheckRows(const StoredTensor& tensor) {
@@ -159,6 +145,19 @@ void CheckArchitecture(const Architecture& of) {
 }
 
 }  // namespace
+
+void CheckMessage(const absl::Status& status) {
+  Check(absl::IsInvalidArgument(status), "the error is InvalidArgument");
+  const absl::string_view message = status.message();
+  Check(absl::StartsWith(message, "corpus:") && message.size() > 10,
+        "the message has a file and a text");
+  Check(message.size() < 2000, "the message is short");
+  Check(std::none_of(message.begin(), message.end(),
+                     [](unsigned char c) { return c < ' ' && c != '\n'; }),
+        "the message can be printed");
+  Check(FindInvalidUtf8(message) == absl::string_view::npos,
+        "the message is UTF-8");
+}
 
 absl::Status FuzzSafetensors(absl::string_view text) {
   const auto file = absl::MakeConstSpan(

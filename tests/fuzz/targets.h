@@ -27,6 +27,21 @@ absl::Status FuzzSafetensors(absl::string_view text);
 absl::Status FuzzGguf(absl::string_view text);
 absl::Status FuzzConfigJson(absl::string_view text);
 
+// Reads `text` as the header of a packed model, opens the model and reads all
+// of it. Promises: a header survives being written and read, a model that was
+// opened can be read, numbers that are not finite or do not have their checksum
+// are refused, an error names the file.
+absl::Status FuzzPack(absl::string_view text);
+
+// Reads `text` as the entries of a record file, "---" between two: each a
+// message of record.proto in protobuf's text form, or else the bytes that stand
+// for one. Promises: what is accepted can be reported and exported in every
+// form, an error names the file and the byte.
+absl::Status FuzzRecords(absl::string_view text);
+
+// Ends the program unless `status` is InvalidArgument, "corpus:message", short
+// and in letters that can be printed.
+void CheckMessage(const absl::Status& status);
 // Ends the program unless `status` is InvalidArgument, "corpus:line:column:
 // message", at a place in the text.
 void CheckPlacedMessage(const absl::Status& status, absl::string_view text);
