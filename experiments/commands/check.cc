@@ -23,7 +23,6 @@
 #include "experiments/commands/commands.h"
 #include "experiments/commands/shared/command_line.h"
 #include "experiments/commands/shared/open_experiment.h"
-#include "experiments/run/step_progress.h"
 #include "experiments/commands/shared/warnings.h"
 #include "experiments/models/model_shelf.h"
 #include "experiments/records/record.pb.h"
@@ -35,6 +34,7 @@
 #include "experiments/run/run_context.h"
 #include "experiments/run/run_file.h"
 #include "experiments/run/shard.h"
+#include "experiments/run/step_progress.h"
 
 namespace banyan {
 namespace {
@@ -75,7 +75,8 @@ void PrintEstimates(const Estimates& estimates) {
                         });
   std::cout << (estimates->size() > 1 ? "\nThe longest shard: at best "
                                       : "\nAt best ")
-            << DurationText(std::ceil(longest.least_s)) << ", if every draft were accepted; "
+            << DurationText(std::ceil(longest.least_s))
+            << ", if every draft were accepted; "
             << DurationText(std::ceil(longest.most_s))
             << " if none, at what this machine can do just now.\n";
 }
@@ -92,9 +93,8 @@ absl::Status WarnOfLevels(const std::shared_ptr<const Clock>& clock,
                           PrepareShown(outlined, shelf, clock));
   StepProgress progress("trying cells", *clock);
   BANYAN_ASSIGN_OR_RETURN(
-      const std::vector<LevelCost> costs, TryLevels(run, [&](int done, int all) {
-        progress.Show(done, all);
-      }));
+      const std::vector<LevelCost> costs,
+      TryLevels(run, [&](int done, int all) { progress.Show(done, all); }));
   double least = std::numeric_limits<double>::infinity();
   for (const LevelCost& cost : costs)
     least = std::min(least, cost.plain_passes);

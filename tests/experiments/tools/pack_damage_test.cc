@@ -293,8 +293,8 @@ void ForEachChange(
   }
 }
 
-// The whole header but its texts, which are what they are: another config.json
-// behind a right checksum is another model.
+// Changes the whole header but its texts: a pack with another config.json and a
+// right checksum is another model.
 TEST(Pack, AHeaderThatContradictsItselfIsRefusedOrChangesNothing) {
   int refused = 0;
   int same = 0;
