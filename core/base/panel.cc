@@ -158,7 +158,8 @@ bool PanelsAreFinite(WeightFormat format, int columns,
                      absl::Span<const std::byte> panels) {
   constexpr std::uint32_t kMostF32 = 0x7f7fffff;
   constexpr std::uint16_t kMostBf16 = 0x7f7f;
-  constexpr std::uint16_t kMostScale = 0x7bff;  // times 128, the most in a byte
+  // The scale of the largest number there is; the next ones are of no number.
+  constexpr std::uint16_t kMostScale = 0x7c02;
   if (format == WeightFormat::kF32) return AreAtMost(panels, kMostF32);
   if (format == WeightFormat::kBf16) return AreAtMost(panels, kMostBf16);
   const std::size_t panel = PanelBytes(format, columns);

@@ -31,18 +31,10 @@ inline absl::string_view Name(WeightFormat format) {
 }
 
 // The largest magnitude that stays finite in this format. A bfloat16 rounds
-// what is larger to infinity; a block's scale is the largest of which 128, the
-// most that a byte holds, are finite.
+// what is larger to infinity; a block's scale is always finite.
 inline float LargestWeight(WeightFormat format) {
-  switch (format) {
-    case WeightFormat::kF32:
-      return std::numeric_limits<float>::max();
-    case WeightFormat::kBf16:
-      return 0x1.fefffep127F;
-    case WeightFormat::kQ8:
-      return 127 * 0x1.fep120F;
-  }
-  return 0;
+  return format == WeightFormat::kBf16 ? 0x1.fefffep127F
+                                       : std::numeric_limits<float>::max();
 }
 
 // The format of this name; nothing if it has none.

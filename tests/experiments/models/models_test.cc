@@ -35,6 +35,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 ModelShelf Shelf() {
   auto backend = CpuBackend::Create({.threads = 1});
@@ -165,7 +166,7 @@ TEST(Fingerprint, AFileThatIsNoLongerTheSameIsTold) {
     const absl::Status status = CheckUnchanged(folder.path(), before);
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << what;
     EXPECT_THAT(std::string(status.message()),
-                AllOf(HasSubstr(folder.path() + "/"), HasSubstr(what)));
+                AllOf(StartsWith("/"), HasSubstr(what)));
   };
   const auto written = std::filesystem::last_write_time(path);
   folder.Write("model.safetensors", "another");

@@ -48,7 +48,7 @@ absl::Status LoadAndRun(const std::string& path,
   BANYAN_ASSIGN_OR_RETURN(std::shared_ptr<Backend> backend, OpenDevice(device));
   BANYAN_ASSIGN_OR_RETURN(const std::unique_ptr<Transformer> model,
                           Load(path, options, std::move(backend)));
-  return Logits(*model).status();
+  return LogitsOfTexts(*model).status();
 }
 
 // A way of reading a packed model in bf16.
@@ -165,7 +165,7 @@ TEST(Pack, AnyDamageIsToldOrChangesNothing) {
   const std::size_t least = LeastMemory(packed.path());
   const auto model = Load(packed.path(), {.format = WeightFormat::kBf16});
   ASSERT_TRUE(model.ok());
-  const auto expected = Logits(**model);
+  const auto expected = LogitsOfTexts(**model);
   int told = 0;
   for (std::size_t at = 0; at < good.size(); at += 97) {
     std::string bad = good;
@@ -176,7 +176,7 @@ TEST(Pack, AnyDamageIsToldOrChangesNothing) {
                                                 .room = {.memory = memory}});
       absl::Status status = damaged.status();
       if (status.ok()) {
-        const auto logits = Logits(**damaged);
+        const auto logits = LogitsOfTexts(**damaged);
         status = logits.status();
         if (status.ok()) {
           // Between two extents.
@@ -305,7 +305,7 @@ TEST(Pack, AHeaderThatContradictsItselfIsRefusedOrChangesNothing) {
     const Header header(packed);
     const auto model = Load(packed.path(), {.format = WeightFormat::kBf16});
     ASSERT_TRUE(model.ok()) << model.status();
-    const auto expected = Logits(**model);
+    const auto expected = LogitsOfTexts(**model);
     const auto visit = [&](const Json& changed, const std::string& what) {
       header.Write(changed);
       for (const bool bounded : {false, true}) {
@@ -319,7 +319,7 @@ TEST(Pack, AHeaderThatContradictsItselfIsRefusedOrChangesNothing) {
                    {.format = WeightFormat::kBf16, .room = {.memory = memory}});
           status = loaded.status();
           if (status.ok()) {
-            const auto logits = Logits(**loaded);
+            const auto logits = LogitsOfTexts(**loaded);
             status = logits.status();
             if (status.ok()) {
               EXPECT_EQ(*expected, *logits) << name << ": " << what;
@@ -336,9 +336,9 @@ TEST(Pack, AHeaderThatContradictsItselfIsRefusedOrChangesNothing) {
     for (const char* key : {"format", "tensors", "vectors", "matrices"})
       ForEachChange(header.json(), Json::json_pointer() / key, visit);
   }
-  EXPECT_GT(refused, 3000);
-  std::printf("refused %d same %d\n", refused, same);
-  EXPECT_LT(same, refused / 3);
+  EXPECT_GT(refused, 10000);
+  // Such as a matrix that is listed before another.
+  EXPECT_LT(same, 200);
 }
 
 TEST(Pack, AHeadersFaultIsSaidWithTheTensor) {

@@ -66,13 +66,13 @@ class EveryFamily : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryFamily, ComputesTheSameFromAPackWhateverIsInMemory) {
   for (const WeightFormat format : kFormats) {
-    const auto expected = Logits(*LoadGolden(GetParam(), Cpu(), format));
+    const auto expected = LogitsOfTexts(*LoadGolden(GetParam(), Cpu(), format));
     ASSERT_TRUE(expected.ok());
     const Packed packed(GetParam(), format);
     const auto whole = Load(packed.path(), {.format = format});
     ASSERT_TRUE(whole.ok()) << whole.status();
     EXPECT_EQ(nullptr, (*whole)->stream());
-    EXPECT_EQ(*expected, *Logits(**whole)) << Name(format);
+    EXPECT_EQ(*expected, *LogitsOfTexts(**whole)) << Name(format);
 
     const std::size_t least = LeastMemory(packed.path());
     const std::size_t all =
@@ -83,7 +83,8 @@ TEST_P(EveryFamily, ComputesTheSameFromAPackWhateverIsInMemory) {
       const auto part =
           Load(packed.path(), {.format = format, .room = {.memory = memory}});
       ASSERT_TRUE(part.ok()) << part.status();
-      EXPECT_EQ(*expected, *Logits(**part)) << Name(format) << " in " << memory;
+      EXPECT_EQ(*expected, *LogitsOfTexts(**part))
+          << Name(format) << " in " << memory;
       streamed += (*part)->stream() != nullptr ? 1 : 0;
       if (memory == least) {
         ASSERT_NE(nullptr, (*part)->stream());
@@ -102,12 +103,13 @@ TEST_P(EveryFamily, ComputesTheSameOnEveryInstructionSet) {
   for (const std::string& set : InstructionSets()) {
     const DeviceOptions options = {.threads = 1 + sets % 2,
                                    .instruction_set = set};
-    const auto expected = Logits(*LoadGolden(GetParam(), Cpu(options), format));
+    const auto expected =
+        LogitsOfTexts(*LoadGolden(GetParam(), Cpu(options), format));
     const auto model =
         Load(packed.path(), {.format = format, .room = {.memory = least}},
              Cpu(options));
     ASSERT_TRUE(model.ok()) << model.status();
-    EXPECT_EQ(*expected, *Logits(**model)) << set;
+    EXPECT_EQ(*expected, *LogitsOfTexts(**model)) << set;
     ++sets;
   }
   EXPECT_GE(sets, 2);
@@ -126,8 +128,8 @@ TEST_P(EveryFamily, OtherDevicesReadItWholeOrSayWhyNot) {
         continue;
       }
       ASSERT_TRUE(model.ok()) << model.status();
-      EXPECT_EQ(*Logits(*LoadGolden(GetParam(), *backend, format)),
-                *Logits(**model))
+      EXPECT_EQ(*LogitsOfTexts(*LoadGolden(GetParam(), *backend, format)),
+                *LogitsOfTexts(**model))
           << name << " " << Name(format);
       // And never in part.
       const absl::Status bounded =
@@ -152,14 +154,14 @@ TEST(Pack, MatricesOfManyExtentsAreReadInOrder) {
   for (const WeightFormat format : kFormats) {
     const TestFolder folder;
     const std::string path = folder.path() + "/model.pack";
-    ASSERT_TRUE(Pack(made.path(), {.format = format}, path).ok());
+    ASSERT_TRUE(PackTo(made.path(), {.format = format}, path).ok());
     std::size_t most = 0;
     const absl::StatusOr<PackHeader> header = ReadPackHeader(path);
     ASSERT_TRUE(header.ok()) << header.status();
     for (const PackMatrix& matrix : header->matrices)
       most = std::max(most, matrix.extents());
     EXPECT_GE(most, 3U) << Name(format);
-    const auto expected = Logits(*made.Load(Cpu(), format));
+    const auto expected = LogitsOfTexts(*made.Load(Cpu(), format));
     const std::size_t least = LeastMemory(path);
     for (const std::size_t memory : {least, least + (std::size_t{3} << 20)}) {
       const auto model =
@@ -167,7 +169,7 @@ TEST(Pack, MatricesOfManyExtentsAreReadInOrder) {
       ASSERT_TRUE(model.ok()) << model.status();
       ASSERT_NE(nullptr, (*model)->stream());
       for (int again = 0; again < 2; ++again)
-        EXPECT_EQ(*expected, *Logits(**model)) << Name(format);
+        EXPECT_EQ(*expected, *LogitsOfTexts(**model)) << Name(format);
     }
   }
 }
@@ -231,8 +233,9 @@ TEST(Pack, ACopySharesWhatIsInMemory) {
   const auto all =
       static_cast<std::size_t>(std::filesystem::file_size(packed.path()));
   const auto expected =
-      Logits(**Load(packed.path(), {.format = WeightFormat::kBf16}));
-  const auto in_q8 = Logits(*LoadGolden("llama", backend, WeightFormat::kQ8));
+      LogitsOfTexts(**Load(packed.path(), {.format = WeightFormat::kBf16}));
+  const auto in_q8 =
+      LogitsOfTexts(*LoadGolden("llama", backend, WeightFormat::kQ8));
   std::set<int> resident;
   for (room.memory = least;; room.memory += all / 16) {
     const auto model = Transformer::Load(
@@ -251,9 +254,9 @@ TEST(Pack, ACopySharesWhatIsInMemory) {
     for (std::size_t i = 0; i < kept.size(); ++i)
       EXPECT_EQ((*copy)->weights().layers[i] == (*model)->weights().layers[i],
                 kept[i]);
-    EXPECT_EQ(*expected, *Logits(**model));
+    EXPECT_EQ(*expected, *LogitsOfTexts(**model));
     // It is neither the model nor, for its embedding, the model in q8.
-    const auto found = Logits(**copy);
+    const auto found = LogitsOfTexts(**copy);
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_NE(*expected, *found);
     EXPECT_NE(*in_q8, *found);
@@ -266,7 +269,8 @@ TEST(Pack, LayersThatStayAreSpread) {
   const TestFolder folder;
   const std::string path = folder.path() + "/model.pack";
   ASSERT_TRUE(
-      Pack("models/pycode-target", {.format = WeightFormat::kBf16}, path).ok());
+      PackTo("models/pycode-target", {.format = WeightFormat::kBf16}, path)
+          .ok());
   const std::size_t step = std::filesystem::file_size(path) / 32;
   std::set<std::vector<bool>> found;
   for (std::size_t memory = LeastMemory(path);; memory += step) {
@@ -323,7 +327,7 @@ TEST(Pack, AKilledRunIsResumedToTheSameBytes) {
     if (WEXITSTATUS(status) == 0) break;  // it had done all
     EXPECT_FALSE(std::filesystem::exists(path));
     const absl::StatusOr<PackedModel> done =
-        Pack(GoldenFolder("qwen3"), options, path);
+        PackTo(GoldenFolder("qwen3"), options, path);
     ASSERT_TRUE(done.ok()) << done.status();
     resumed |= done->resumed > 0;
     EXPECT_EQ(whole.Read(), folder.Read("model.pack"))
@@ -339,8 +343,8 @@ TEST(Pack, WhatIsLeftOfAnotherModelIsWrittenOver) {
   const std::string path = folder.path() + "/model.pack";
   folder.Write("model.pack.partial", std::string(300000, 'x'));
   const absl::StatusOr<PackedModel> done =
-      Pack(GoldenFolder("qwen3"),
-           {.format = WeightFormat::kQ8, .source = "a name"}, path);
+      PackTo(GoldenFolder("qwen3"),
+             {.format = WeightFormat::kQ8, .source = "a name"}, path);
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(0, done->resumed);
   EXPECT_EQ(whole.Read(), folder.Read("model.pack"));
@@ -350,8 +354,8 @@ TEST(Pack, AFullDiskIsTold) {
   const TestFolder folder;
   const FewBytes few(20000);
   const absl::Status status =
-      Pack(GoldenFolder("llama"), {.format = WeightFormat::kBf16},
-           folder.path() + "/model.pack")
+      PackTo(GoldenFolder("llama"), {.format = WeightFormat::kBf16},
+             folder.path() + "/model.pack")
           .status();
   EXPECT_EQ(absl::StatusCode::kInternal, status.code());
   EXPECT_THAT(std::string(status.message()), HasSubstr("model.pack"));
@@ -361,12 +365,13 @@ TEST(Pack, WhatIsNoModelIsRefused) {
   const TestFolder folder;
   const std::string path = folder.path() + "/model.pack";
   const Packed packed("llama", WeightFormat::kBf16);
-  EXPECT_THAT(std::string(Pack(packed.path(), {}, path).status().message()),
+  EXPECT_THAT(std::string(PackTo(packed.path(), {}, path).status().message()),
               HasSubstr("expected a language model, found a packed one"));
-  EXPECT_THAT(std::string(Pack(GoldenFolder("llama"), {}, folder.path() + "/x")
-                              .status()
-                              .message()),
-              HasSubstr("expected a file that ends in .pack"));
+  EXPECT_THAT(
+      std::string(PackTo(GoldenFolder("llama"), {}, folder.path() + "/x")
+                      .status()
+                      .message()),
+      HasSubstr("expected a file that ends in .pack"));
 }
 
 TEST(Pack, KeepsWhatTheModelIs) {

@@ -32,9 +32,9 @@ std::shared_ptr<Backend> Cpu(const DeviceOptions& options) {
   return *std::move(backend);
 }
 
-absl::StatusOr<PackedModel> Pack(const std::string& model,
-                                 const PackOptions& options,
-                                 const std::string& path) {
+absl::StatusOr<PackedModel> PackTo(const std::string& model,
+                                   const PackOptions& options,
+                                   const std::string& path) {
   return PackModel(*MustOpen(model), options, path,
                    [](std::int64_t, std::int64_t) {});
 }
@@ -42,8 +42,8 @@ absl::StatusOr<PackedModel> Pack(const std::string& model,
 Packed::Packed(const std::string& model, WeightFormat format) {
   const bool is_folder = std::filesystem::is_directory(model);
   const absl::StatusOr<PackedModel> done =
-      Pack(is_folder ? model : GoldenFolder(model),
-           {.format = format, .source = "a name"}, path());
+      PackTo(is_folder ? model : GoldenFolder(model),
+             {.format = format, .source = "a name"}, path());
   EXPECT_TRUE(done.ok()) << done.status();
 }
 
@@ -55,7 +55,8 @@ absl::StatusOr<std::unique_ptr<Transformer>> Load(
   return Transformer::Load(*checkpoint, options, std::move(backend));
 }
 
-absl::StatusOr<std::vector<std::vector<double>>> Logits(const Model& model) {
+absl::StatusOr<std::vector<std::vector<double>>> LogitsOfTexts(
+    const Model& model) {
   std::vector<std::vector<double>> all;
   const std::unique_ptr<Session> session = model.NewSession();
   for (const std::vector<TokenId>& tokens :

@@ -20,7 +20,7 @@ namespace banyan {
 
 std::shared_ptr<Backend> Cpu(const DeviceOptions& options = {});
 
-absl::StatusOr<PackedModel> Pack(const std::string& model,
+absl::StatusOr<PackedModel> PackTo(const std::string& model,
                                  const PackOptions& options,
                                  const std::string& path);
 
@@ -44,7 +44,7 @@ absl::StatusOr<std::unique_ptr<Transformer>> Load(
     std::shared_ptr<Backend> backend = Cpu());
 
 // The logits of a prompt, of a chain after it, and of a chain after that.
-absl::StatusOr<std::vector<std::vector<double>>> Logits(const Model& model);
+absl::StatusOr<std::vector<std::vector<double>>> LogitsOfTexts(const Model& model);
 
 std::size_t LeastMemory(const std::string& path);
 

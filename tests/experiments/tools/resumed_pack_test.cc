@@ -29,9 +29,9 @@ PackOptions Options(std::int64_t sync_bytes) {
 
 void Quiet(std::int64_t /*written*/, std::int64_t /*all*/) {}
 
-absl::StatusOr<PackedModel> Pack(const PackOptions& options,
-                                 const std::string& path,
-                                 PackProgress progress) {
+absl::StatusOr<PackedModel> PackQwen3(const PackOptions& options,
+                                      const std::string& path,
+                                      PackProgress progress) {
   return PackModel(*MustOpen(GoldenFolder("qwen3")), options, path, progress);
 }
 
@@ -39,7 +39,7 @@ absl::StatusOr<PackedModel> Pack(const PackOptions& options,
 std::string WholePack() {
   const TestFolder folder;
   const absl::StatusOr<PackedModel> done =
-      Pack(Options(1), folder.path() + "/model.pack", Quiet);
+      PackQwen3(Options(1), folder.path() + "/model.pack", Quiet);
   EXPECT_TRUE(done.ok()) << done.status();
   return folder.Read("model.pack");
 }
@@ -57,10 +57,10 @@ class KilledPack {
   explicit KilledPack(std::int64_t sync_bytes) {
     const pid_t child = fork();
     if (child == 0) {
-      (void)Pack(Options(sync_bytes), path(),
-                 [](std::int64_t at, std::int64_t end) {
-                   if (end - at < 4096) _exit(7);
-                 });
+      (void)PackQwen3(Options(sync_bytes), path(),
+                      [](std::int64_t at, std::int64_t end) {
+                        if (end - at < 4096) _exit(7);
+                      });
       _exit(0);
     }
     int status = 0;
@@ -73,7 +73,8 @@ class KilledPack {
   // Goes on from another partial file.
   PackedModel GoOn(const std::string& partial) const {
     folder_.Write("model.pack.partial", partial);
-    const absl::StatusOr<PackedModel> done = Pack(Options(1), path(), Quiet);
+    const absl::StatusOr<PackedModel> done =
+        PackQwen3(Options(1), path(), Quiet);
     EXPECT_TRUE(done.ok()) << done.status();
     return done.ok() ? *done : PackedModel();
   }
