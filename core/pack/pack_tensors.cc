@@ -33,6 +33,9 @@ std::string ShapeOf(const PackTensor& tensor) {
 }
 
 absl::Status CheckVector(const PackTensor& tensor, const Held& held) {
+  if (tensor.turned && tensor.shape.size() != 2)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "expected a matrix where it is turned, found ", ShapeOf(tensor)));
   if (tensor.shape.size() == 1 && held.vectors == tensor.shape)
     return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(

@@ -102,6 +102,7 @@ def contradictions(header):
         "checksums": lambda h: h["matrices"][0].update(checksums="0"),
         "format_of_a_pass": lambda h: h.update(format="bf16"),
         "format_of_a_matrix": lambda h: h["matrices"][qkv].update(format="q8"),
+        "vector_turned": lambda h: h["tensors"]["model.norm.weight"].update(turned=True),
         "shape": lambda h: h["tensors"]["model.norm.weight"].update(shape=[35]),
         "shape_turned": lambda h: h["tensors"]["lm_head.weight"].update(turned=True),
         "no_config": lambda h: h["texts"].clear(),
