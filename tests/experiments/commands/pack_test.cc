@@ -72,18 +72,20 @@ TEST_F(PackCommand, GeneratesTheSameWhereTheSystemRefusesIoUring) {
   Pack("bf16");
   const std::string generate = Generate(Path() + " --memory 2500kB");
   const nlohmann::json expected = RunForJson(generate);
-  for (const auto& [call, code] : {std::pair(SYS_io_uring_setup, EPERM),
-                                   std::pair(SYS_io_uring_enter, EPERM),
-                                   std::pair(SYS_io_uring_enter, EAGAIN),
-                                   std::pair(SYS_io_uring_enter, EINTR),
-                                   std::pair(SYS_io_uring_enter, EBADF)}) {
+  for (const std::pair<int, int>& refused :
+       {std::pair(SYS_io_uring_setup, EPERM),
+        std::pair(SYS_io_uring_enter, EPERM),
+        std::pair(SYS_io_uring_enter, EAGAIN),
+        std::pair(SYS_io_uring_enter, EINTR),
+        std::pair(SYS_io_uring_enter, EBADF)}) {
     const int found = InChild([&] {
-      if (!RefuseCall(static_cast<unsigned>(call), static_cast<unsigned>(code)))
+      if (!RefuseCall(static_cast<unsigned>(refused.first),
+                      static_cast<unsigned>(refused.second)))
         return 2;
       return RunForJson(generate).at("ids") == expected.at("ids") ? 0 : 1;
     });
     if (found == 2) GTEST_SKIP() << "this system filters no calls";
-    EXPECT_EQ(0, found) << call << " fails with " << code;
+    EXPECT_EQ(0, found) << refused.first << " fails with " << refused.second;
   }
 }
 

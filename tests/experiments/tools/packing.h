@@ -21,8 +21,8 @@ namespace banyan {
 std::shared_ptr<Backend> Cpu(const DeviceOptions& options = {});
 
 absl::StatusOr<PackedModel> PackTo(const std::string& model,
-                                 const PackOptions& options,
-                                 const std::string& path);
+                                   const PackOptions& options,
+                                   const std::string& path);
 
 // A model packed into a folder that goes with this.
 class Packed {
@@ -44,7 +44,8 @@ absl::StatusOr<std::unique_ptr<Transformer>> Load(
     std::shared_ptr<Backend> backend = Cpu());
 
 // The logits of a prompt, of a chain after it, and of a chain after that.
-absl::StatusOr<std::vector<std::vector<double>>> LogitsOfTexts(const Model& model);
+absl::StatusOr<std::vector<std::vector<double>>> LogitsOfTexts(
+    const Model& model);
 
 std::size_t LeastMemory(const std::string& path);
 
