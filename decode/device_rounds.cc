@@ -17,7 +17,7 @@
 #include "core/model/device_round.h"
 #include "core/model/model.h"
 #include "core/prob/distribution.h"
-#include "core/prob/law_kind.h"
+#include "core/prob/draw_kind.h"
 #include "core/prob/round_plan.h"
 #include "core/prob/sampling_rule.h"
 #include "core/random/random_source.h"
@@ -52,18 +52,6 @@ struct Parts {
   std::unique_ptr<DeviceDrafter> drafter;
 };
 
-LawKind KindOf(DrawKind draw_kind) {
-  switch (draw_kind) {
-    case DrawKind::kIndependent:
-      return LawKind::kIndependent;
-    case DrawKind::kWithoutReplacement:
-      return LawKind::kWithoutReplacement;
-    case DrawKind::kDeterministic:
-      break;
-  }
-  return LawKind::kDeterministic;
-}
-
 absl::StatusOr<std::optional<Parts>> PartsOf(const Method& method,
                                              const Sequence& sequence,
                                              const RandomSource& random) {
@@ -81,7 +69,7 @@ absl::StatusOr<std::optional<Parts>> PartsOf(const Method& method,
   const SequenceTrunk& trunk = sequence.trunks.front();
   const DrawKind draw_kind = method.trunks.front().draw_kind;
   parts.plan.shape = trunk.policy->twin();
-  parts.plan.law = KindOf(draw_kind);
+  parts.plan.draw_kind = draw_kind;
   if (parts.plan.shape.name.empty()) return std::nullopt;
   // Draws can be shared only where distributions depend on the depth alone.
   if (trunk.policy->traits().shares_draws &&
@@ -151,6 +139,8 @@ absl::StatusOr<DraftTree> TreeOf(const Method& method, Sequence& sequence,
   const DrawKind draw_kind = method.trunks.front().draw_kind;
   const int vocab_size = sequence.target.vocab_size();
   std::vector<int> drawn;  // by depth: how many nodes have draws
+  // Of one trunk no node has two lists whose order in time could matter.
+  int time = 0;
   Distribution remaining;
   for (const RoundFindings::Draw& draw : found.draws) {
     Node& node = nodes[static_cast<std::size_t>(draw.node)];
@@ -164,11 +154,12 @@ absl::StatusOr<DraftTree> TreeOf(const Method& method, Sequence& sequence,
             sequence.device_side->rounds->Proposal(draw.node));
         remaining = LawOf(std::move(masses), sequence.device_side->draft_rule,
                           draw_kind);
-        node.lists.front().proposal = remaining;
+        node.lists.front().proposal.q = remaining;
       }
     }
     node.lists.front().draws.push_back(
         {.token = draw.token,
+         .time = time++,
          .child = draw.child,
          .proposal =
              sequence.keep_facts

@@ -64,13 +64,15 @@ absl::StatusOr<std::vector<Part>> Draft(const Method& method,
   std::vector<std::vector<TrunkTree>> grown(sequences.size());
   for (std::size_t t = 0; t < method.trunks.size(); ++t) {
     std::vector<Drafting> draftings;
-    for (Sequence* sequence : sequences) {
-      const SequenceTrunk& trunk = sequence->trunks[t];
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+      const Sequence& sequence = *sequences[i];
+      const SequenceTrunk& trunk = sequence.trunks[t];
       draftings.emplace_back(
           TrunkView{*trunk.drafter, *trunk.session, *trunk.policy,
                     method.trunks[t].draw_kind, static_cast<int>(t)},
-          sequence->context, LimitsOf(*sequence),
-          Chance(random, sequence->context.prompt, sequence->context.round));
+          sequence.context, LimitsOf(sequence),
+          Chance(random, sequence.context.prompt, sequence.context.round),
+          grown[i].empty() ? 0 : grown[i].back().now());
     }
     BANYAN_RETURN_IF_ERROR(
         Naming(method.trunks[t], DraftAll(absl::MakeSpan(draftings))));

@@ -36,7 +36,7 @@ class DraftSession;
 
 struct DrafterTraits {
   // The draw kinds that it can give, in no order. A drafter that only ranks
-  // candidates has kDeterministic alone; its proposals are scores.
+  // candidates has kDeterministic alone; its proposals are ranked.
   std::vector<DrawKind> draw_kinds;
   // The longest text, in tokens, after which it can propose. After a longer one
   // nothing is asked: the round goes on without it.
@@ -56,8 +56,6 @@ struct DrafterTraits {
   // The most probes a round: rows that the target scores for the drafter alone.
   int probes = 0;
 };
-
-std::vector<DrawKind> EveryDrawKind();
 
 // A store that goes from prompt to prompt: how many of its `unit` it holds, and
 // how many it dropped so far to stay within its limit.
@@ -136,7 +134,7 @@ struct DraftRequest {
 };
 
 // By node of a request.
-using Proposals = std::vector<Distribution>;
+using Proposals = std::vector<Proposal>;
 
 // Not safe for concurrent use, nor are its sessions.
 class Drafter {

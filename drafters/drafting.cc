@@ -39,12 +39,12 @@ int DepthIn(const Context& context, const Drafter& drafter) {
 }  // namespace
 
 Drafting::Drafting(const TrunkView& trunk, const Context& context,
-                   const DraftLimits& limits, const Chance& chance)
+                   const DraftLimits& limits, const Chance& chance, int now)
     : trunk_(trunk),
       context_(context),
       limits_(limits),
       chance_(chance.ForTrunk(trunk.trunk)),
-      tree_(context.root(), trunk.trunk, trunk.draw_kind) {
+      tree_(context.root(), trunk.trunk, trunk.draw_kind, now) {
   limits_.max_depth =
       std::min(limits.max_depth, DepthIn(context, trunk.drafter));
   if (limits_.max_depth <= 0) tree_.Close(0);
@@ -69,10 +69,9 @@ absl::Status Drafting::Answer(Proposals proposals) {
   Check(proposals.size() == wanted_.size(), "one proposal a node");
   const bool draws = trunk_.draw_kind != DrawKind::kDeterministic;
   for (std::size_t i = 0; i < wanted_.size(); ++i) {
-    Distribution& proposal = proposals[i];
-    if (!proposal.empty() && (draws || proposal.total() > 1))
-      proposal = proposal.Normalized();
-    tree_.SetProposal(wanted_[i], std::move(proposal));
+    Distribution& q = proposals[i].q;
+    if (!q.empty() && (draws || q.total() > 1)) q = q.Normalized();
+    tree_.SetProposal(wanted_[i], std::move(proposals[i]));
   }
   return Advance();
 }
@@ -136,8 +135,8 @@ void Drafting::Record(int node, TokenId token, double keep_at_least) {
 absl::Status Drafting::Share(const Expansion& expansion) {
   Check(tree_.proposal(expansion.same_as) != nullptr,
         "a policy shares the draws of a node that has none");
-  const Distribution& ours = *tree_.proposal(expansion.node);
-  const Distribution& theirs = *tree_.proposal(expansion.same_as);
+  const Distribution& ours = tree_.proposal(expansion.node)->q;
+  const Distribution& theirs = tree_.proposal(expansion.same_as)->q;
   constexpr double kRounding = 1e-12;  // of sums of a vocabulary's masses
   // The sum of the absolute differences of their masses.
   const double distance =

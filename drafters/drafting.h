@@ -50,9 +50,10 @@ struct DraftLimits {
 //   deterministic: the next largest masses, ties towards the lower id.
 class Drafting {
  public:
-  // What `trunk` and `context` refer to outlives the drafting.
+  // What `trunk` and `context` refer to outlives the drafting. `now` is the
+  // number in time of its first draw: the draws of trunks drafted before it.
   Drafting(const TrunkView& trunk, const Context& context,
-           const DraftLimits& limits, const Chance& chance);
+           const DraftLimits& limits, const Chance& chance, int now = 0);
 
   // Draws until proposals are wanted, or nothing more. Fails if the policy
   // shares draws between nodes whose proposals differ.

@@ -10,10 +10,11 @@
 #include "core/base/check.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
+#include "tree/draft_tree.h"
 
 namespace banyan {
 
-Distribution Halving(int vocab_size, absl::Span<const TokenId> ranked) {
+Proposal Halving(int vocab_size, absl::Span<const TokenId> ranked) {
   Check(ranked.size() <= kMostCandidates, "more candidates than scores tell");
   std::vector<std::pair<TokenId, double>> entries;
   for (std::size_t rank = 0; rank < ranked.size(); ++rank)
@@ -26,7 +27,9 @@ Distribution Halving(int vocab_size, absl::Span<const TokenId> ranked) {
     tokens.push_back(token);
     scores.push_back(score);
   }
-  return Distribution::Sparse(vocab_size, std::move(tokens), std::move(scores));
+  return {.q = Distribution::Sparse(vocab_size, std::move(tokens),
+                                    std::move(scores)),
+          .ranked = true};
 }
 
 }  // namespace banyan

@@ -6,7 +6,7 @@
 
 #include "absl/types/span.h"
 #include "core/base/token.h"
-#include "core/prob/distribution.h"
+#include "tree/draft_tree.h"
 
 namespace banyan {
 
@@ -15,7 +15,7 @@ inline constexpr std::size_t kMostCandidates = 64;
 
 // 1/2 for the first of these distinct tokens, at most kMostCandidates, and half
 // as much for each one after it: a path's worth falls with every second choice.
-Distribution Halving(int vocab_size, absl::Span<const TokenId> ranked);
+Proposal Halving(int vocab_size, absl::Span<const TokenId> ranked);
 
 }  // namespace banyan
 

@@ -17,14 +17,14 @@ namespace banyan {
 
 absl::StatusOr<std::vector<Proposals>> ProposeEach(
     absl::Span<const DraftRequest> requests,
-    absl::FunctionRef<absl::StatusOr<Distribution>(
+    absl::FunctionRef<absl::StatusOr<Proposal>(
         const DraftRequest& request, int node, absl::Span<const TokenId> path)>
         propose) {
   std::vector<Proposals> all(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i)
     for (int node : requests[i].nodes) {
       BANYAN_ASSIGN_OR_RETURN(
-          Distribution proposal,
+          Proposal proposal,
           propose(requests[i], node, TokensTo(*requests[i].tree, node)));
       all[i].push_back(std::move(proposal));
     }

@@ -17,7 +17,7 @@ namespace banyan {
 // from the root's child down to it. Stops at the first failure.
 absl::StatusOr<std::vector<Proposals>> ProposeEach(
     absl::Span<const DraftRequest> requests,
-    absl::FunctionRef<absl::StatusOr<Distribution>(
+    absl::FunctionRef<absl::StatusOr<Proposal>(
         const DraftRequest& request, int node, absl::Span<const TokenId> path)>
         propose);
 

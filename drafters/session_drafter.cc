@@ -69,7 +69,7 @@ absl::StatusOr<Proposals> SessionDrafter::LawsOf(const DraftRequest& request,
         Distribution law,
         scores.Law(before + static_cast<int>(i), rules_.Of(tree.draw_kind()),
                    request.context->tokens, TokensTo(tree, request.nodes[i])));
-    laws.push_back(std::move(law));
+    laws.push_back({std::move(law)});
   }
   return laws;
 }

@@ -81,25 +81,50 @@ absl::Status CheckDraw(absl::Span<const Node> nodes, int index,
   return CheckMasses(index, list.draw_kind, draw);
 }
 
+// What the nodes checked so far say of time.
+struct Times {
+  std::set<int> seen;
+  // By node: the number of the first draw that led to it.
+  std::vector<int> made;
+};
+
+// Invariant 5.
+absl::Status CheckTimes(int index, const DrawList& list, int last_trunk,
+                        Times& times) {
+  if (list.trunk <= last_trunk)
+    return Broken(5, index, "draw lists are not one a trunk, in order");
+  for (std::size_t i = 0; i < list.draws.size(); ++i) {
+    if (i > 0 && list.draws[i].time <= list.draws[i - 1].time)
+      return Broken(5, index, "a draw list is not in the order of time");
+    if (!times.seen.insert(list.draws[i].time).second)
+      return Broken(5, index, "two draws have one number in time");
+    if (list.draws[i].time < times.made[static_cast<std::size_t>(index)])
+      return Broken(5, index, "a draw was made before its node");
+  }
+  return absl::OkStatus();
+}
+
 // Invariants 3 to 8 at one node.
-absl::Status CheckDraws(absl::Span<const Node> nodes, int index) {
+absl::Status CheckDraws(absl::Span<const Node> nodes, int index, Times& times) {
   const Node& node = At(nodes, index);
   if (node.probe() && !node.lists.empty())
     return Broken(8, index, "a probe has draws");
   if (!node.probe() && node.vector != nullptr)
     return Broken(8, index, "a node that is no probe has a vector");
   int last_trunk = -1;
-  std::vector<int> drawn;  // children, by the first draw that led to them
   for (const DrawList& list : node.lists) {
-    if (list.trunk <= last_trunk)
-      return Broken(5, index, "draw lists are not one a trunk, in order");
+    BANYAN_RETURN_IF_ERROR(CheckTimes(index, list, last_trunk, times));
     last_trunk = list.trunk;
-    for (const Draw& draw : list.draws) {
+    for (const Draw& draw : list.draws)
       BANYAN_RETURN_IF_ERROR(CheckDraw(nodes, index, list, draw));
-      if (!draw.dropped() &&
-          std::find(drawn.begin(), drawn.end(), draw.child) == drawn.end())
-        drawn.push_back(draw.child);
-    }
+  }
+  std::vector<int> drawn;  // children, by the first draw that led to them
+  for (const Draw* draw : DrawsInTime(node)) {
+    if (draw->dropped() ||
+        std::find(drawn.begin(), drawn.end(), draw->child) != drawn.end())
+      continue;
+    drawn.push_back(draw->child);
+    times.made[static_cast<std::size_t>(draw->child)] = draw->time;
   }
   std::set<TokenId> tokens;
   for (std::size_t i = 0; i < node.children.size(); ++i) {
@@ -130,10 +155,26 @@ absl::string_view Name(DrawKind draw_kind) {
   return "";
 }
 
+std::vector<DrawKind> EveryDrawKind() {
+  return {kDrawKinds.begin(), kDrawKinds.end()};
+}
+
+std::vector<const Draw*> DrawsInTime(const Node& node) {
+  std::vector<const Draw*> draws;
+  for (const DrawList& list : node.lists)
+    for (const Draw& draw : list.draws) draws.push_back(&draw);
+  if (node.lists.size() > 1)
+    std::stable_sort(
+        draws.begin(), draws.end(),
+        [](const Draw* a, const Draw* b) { return a->time < b->time; });
+  return draws;
+}
+
 absl::Status CheckInvariants(absl::Span<const Node> nodes) {
   BANYAN_RETURN_IF_ERROR(CheckOrder(nodes));
+  Times times = {.seen = {}, .made = std::vector<int>(nodes.size(), 0)};
   for (int i = 0; i < static_cast<int>(nodes.size()); ++i)
-    BANYAN_RETURN_IF_ERROR(CheckDraws(nodes, i));
+    BANYAN_RETURN_IF_ERROR(CheckDraws(nodes, i, times));
   return absl::OkStatus();
 }
 

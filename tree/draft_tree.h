@@ -1,17 +1,21 @@
 // DraftTree: one merged token trie with the draws that made it.
 //
 // Nodes are for scoring: siblings are distinct tokens, so a token drawn twice
-// is scored once. Draws are for verification: every draw is kept, in the order
-// of time, because a verifier that forgets a repeated draw is biased.
+// is scored once. Draws are for verification: every draw is kept, with its
+// number in time, because a verifier that forgets a repeated draw is biased,
+// and so is one that judges draws in another order (tree_policy.h).
 //
 // Invariants (CheckInvariants):
 //   1. Node 0 is the root: the last committed token, depth 0.
 //   2. Nodes stand in depth-first order: a parent before its children, a
-//      subtree without gaps, children in the order of the draws they belong to.
+//      subtree without gaps, children in the order of time of their first
+//      draws.
 //   3. Siblings that are not probes have distinct tokens.
 //   4. A kept draw points to a child of its node with its token; every node
 //      but the root and the probes is pointed to by at least one draw.
 //   5. A node holds at most one draw list per trunk, in the order of trunks.
+//      The numbers in time rise along a list, no two draws of the tree have the
+//      same, and a node was drawn before anything was drawn at it.
 //   6. A draw's proposal gives a kept token mass; a dropped token, none.
 //   7. A deterministic draw's proposal is one-hot; if it was dropped, empty.
 //   8. Probes have no draws; a probe's children are probes; nothing else has a
@@ -19,7 +23,6 @@
 #ifndef BANYAN_TREE_DRAFT_TREE_H_
 #define BANYAN_TREE_DRAFT_TREE_H_
 
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -29,30 +32,31 @@
 #include "absl/types/span.h"
 #include "core/base/token.h"
 #include "core/prob/distribution.h"
+#include "core/prob/draw_kind.h"
 
 namespace banyan {
 
-// The draw kind: how the tokens of a draw list were chosen. The draw kind
-// decides which verifiers may judge them. A finished tree may always be
-// relabelled deterministic; the other two hold only for tokens drawn that way.
-enum class DrawKind {
-  kIndependent,         // drawn from the proposal, each time anew
-  kWithoutReplacement,  // drawn from what the earlier draws left of it
-  kDeterministic,       // fixed by the context: ranked, retrieved, copied
-};
-
-// In the order of their declaration.
-inline constexpr std::array<DrawKind, 3> kDrawKinds = {
-    DrawKind::kIndependent, DrawKind::kWithoutReplacement,
-    DrawKind::kDeterministic};
-
 // "independent", "without_replacement", "deterministic".
 absl::string_view Name(DrawKind draw_kind);
+// All of kDrawKinds, as traits list them.
+std::vector<DrawKind> EveryDrawKind();
+
+// What a drafter says about the token after a node.
+struct Proposal {
+  // Of a distribution that left rounding errors the total is not quite 1.
+  Distribution q;
+  // True if the masses are scores, which only order the candidates: nothing may
+  // be drawn from them.
+  bool ranked = false;
+};
 
 struct Draw {
   static constexpr int kDropped = -1;
 
   TokenId token = 0;
+  // Its number among the round's draws, of all trunks, in the order in which
+  // they were made. Draws that were pruned leave gaps.
+  int time = 0;
   // The node it led to; kDropped if it was given up after it was drawn.
   int child = kDropped;
   // The distribution that the draw is judged by: the one it was drawn from,
@@ -68,8 +72,8 @@ struct DrawList {
   DrawKind draw_kind = DrawKind::kIndependent;
   // True if these are another node's draws, used again here.
   bool shared_draws = false;
-  // The drafter's whole output for the next token: a distribution, or scores.
-  Distribution proposal;
+  // The drafter's whole output for the next token.
+  Proposal proposal;
   std::vector<Draw> draws;
 };
 
@@ -91,6 +95,9 @@ struct Node {
 
   bool probe() const { return probe_of != kNoProbe; }
 };
+
+// Every draw at a node, of all trunks, in the order of time.
+std::vector<const Draw*> DrawsInTime(const Node& node);
 
 class DraftTree {
  public:

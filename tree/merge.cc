@@ -30,7 +30,7 @@ class Merger {
 
   std::vector<Node> Run() {
     for (std::size_t i = 0; i < places_.size(); ++i) {
-      for (std::size_t t = 0; t < trunks_.size(); ++t) AddLists(i, t);
+      AddLists(i);
       for (std::size_t t = 0; t < trunks_.size(); ++t) AddProbes(i, t);
     }
     return InDepthFirstOrder();
@@ -50,10 +50,10 @@ class Merger {
   }
 
   // The merged child for a token: made at the first draw that leads to it.
-  int MergedChild(std::size_t place, TokenId token, const Node& like) {
+  int MergedChild(std::size_t place, TokenId token) {
     for (int child : places_[place].node.children)
       if (places_[Index(child)].node.token == token) return child;
-    const int child = AddPlace(place, like);
+    const int child = AddPlace(place, {.token = token});
     for (std::size_t t = 0; t < trunks_.size(); ++t) {
       const int local = places_[place].locals[t];
       if (local < 0) continue;
@@ -66,16 +66,21 @@ class Merger {
     return child;
   }
 
-  void AddLists(std::size_t place, std::size_t t) {
-    const int local = places_[place].locals[t];
-    if (local < 0) return;
-    for (DrawList list : trunks_[t].node(local).lists) {
-      for (Draw& draw : list.draws)
-        if (!draw.dropped())
-          draw.child =
-              MergedChild(place, draw.token, trunks_[t].node(draw.child));
-      places_[place].node.lists.push_back(std::move(list));
+  // Makes the children in the order of time of the draws that led to them.
+  void AddLists(std::size_t place) {
+    Node lists;  // as the trunks have them
+    for (std::size_t t = 0; t < trunks_.size(); ++t) {
+      const int local = places_[place].locals[t];
+      if (local < 0) continue;
+      for (const DrawList& list : trunks_[t].node(local).lists)
+        lists.lists.push_back(list);
     }
+    for (const Draw* draw : DrawsInTime(lists))
+      if (!draw->dropped()) MergedChild(place, draw->token);
+    for (DrawList& list : lists.lists)
+      for (Draw& draw : list.draws)
+        if (!draw.dropped()) draw.child = MergedChild(place, draw.token);
+    places_[place].node.lists = std::move(lists.lists);
   }
 
   void AddProbes(std::size_t place, std::size_t t) {

@@ -8,9 +8,10 @@
 
 namespace banyan {
 
-// Merges the trunks' trees, which share their root, in the order given: equal
-// paths become one node, which keeps each trunk's draws, the earlier trunk's
-// first. With one trunk this is putting it in depth-first order.
+// Merges the trunks' trees, which share their root and count their draws
+// together: equal paths become one node, which keeps each trunk's draws.
+// Children stand in the order of time of their first draws. With one trunk this
+// is putting it in depth-first order.
 DraftTree Merge(absl::Span<const TrunkTree> trunks);
 
 }  // namespace banyan

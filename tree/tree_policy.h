@@ -5,12 +5,21 @@
 // together in one pass and Next() is asked again, so a policy can look at a
 // proposal before it spends a draw on it. Otherwise the draws are made.
 //
-// Any policy that keeps this rule preserves the output distribution
-// (docs/losslessness.md): whether a draw is made, and from which distribution,
-// may depend on everything drawn before it, never on its own value or a later
-// one; a draw once made stays, kept or dropped. Next() sees exactly what was
-// drawn before, and `keep_at_least` is the only way to drop, so a policy that
-// uses nothing else cannot break the rule.
+// Any policy that keeps this rule preserves the output distribution: whether a
+// draw is made, and from which distribution, may depend on everything drawn
+// before it, never on its own value or a later one; a draw once made stays,
+// kept or dropped. Next() sees exactly what was drawn before, and
+// `keep_at_least` is the only way to drop, so a policy that uses nothing else
+// cannot break the rule.
+//
+// Lemma. A verifier is right for every shape that keeps the rule if, averaged
+// over the value of the draw made last, its output distribution is that of the
+// tree without that draw. (Proof: take a last draw after which none is made,
+// whatever its value, out of the growth; by induction all go, and a bare root
+// emits a draw from the target. docs/losslessness.md has it in full, with the
+// verifiers that satisfy it.) Where several trunks draw at one node, it is the
+// order of time (Draw::time) that makes the lemma hold, however they took
+// turns.
 #ifndef BANYAN_TREE_TREE_POLICY_H_
 #define BANYAN_TREE_TREE_POLICY_H_
 
@@ -76,12 +85,11 @@ class TreePolicy {
   // host; without a name: none.
   virtual ShapeTwin twin() const { return {}; }
 
-  // Committed state: numbers that carry over from round to round, changed by
-  // Observe() alone. A policy without memory has none.
+  // Committed state carries over from round to round, and Observe() alone
+  // changes it. State() lists all of it: policies of one method that list the
+  // same draw alike from then on. A policy without memory lists nothing.
   virtual void Observe(const RoundOutcome& /*outcome*/) {}
   virtual std::vector<double> State() const { return {}; }
-  // Requires a value that State() gave.
-  virtual void SetState(const std::vector<double>& /*state*/) {}
 };
 
 }  // namespace banyan

@@ -25,9 +25,14 @@ int ChildOf(const std::vector<Node>& nodes, int parent, TokenId token) {
 
 }  // namespace
 
-TrunkTree::TrunkTree(TokenId root, int trunk, DrawKind draw_kind)
-    : trunk_(trunk), draw_kind_(draw_kind), nodes_(1), states_(1) {
+TrunkTree::TrunkTree(TokenId root, int trunk, DrawKind draw_kind, int now)
+    : trunk_(trunk), draw_kind_(draw_kind), now_(now), nodes_(1), states_(1) {
   nodes_[0].token = root;
+}
+
+void TrunkTree::SetNow(int now) {
+  Check(now >= now_, "time goes back");
+  now_ = now;
 }
 
 absl::Span<const Draw> TrunkTree::draws(int index) const {
@@ -36,7 +41,7 @@ absl::Span<const Draw> TrunkTree::draws(int index) const {
   return lists.front().draws;
 }
 
-const Distribution* TrunkTree::proposal(int index) const {
+const Proposal* TrunkTree::proposal(int index) const {
   const auto& proposal = states_[Index(index)].proposal;
   return proposal.has_value() ? &*proposal : nullptr;
 }
@@ -67,9 +72,11 @@ double TrunkTree::candidate_mass(int index) const {
   return states_[Index(index)].candidate_mass;
 }
 
-void TrunkTree::SetProposal(int index, Distribution proposal) {
+void TrunkTree::SetProposal(int index, Proposal proposal) {
+  Check(!proposal.ranked || draw_kind_ == DrawKind::kDeterministic,
+        "a drafter that only ranks was asked for draws");
   states_[Index(index)].proposal = proposal;
-  SetRemaining(index, std::move(proposal));
+  SetRemaining(index, std::move(proposal.q));
 }
 
 void TrunkTree::SetRemaining(int index, Distribution remaining) {
@@ -80,7 +87,7 @@ void TrunkTree::SetRemaining(int index, Distribution remaining) {
     state.open = false;
   } else if (draw_kind_ == DrawKind::kDeterministic) {
     state.candidate = state.remaining.Argmax();
-    state.candidate_mass = state.proposal->Mass(state.candidate);
+    state.candidate_mass = state.proposal->q.Mass(state.candidate);
   }
 }
 
@@ -95,7 +102,7 @@ int TrunkTree::NewNode(int parent, TokenId token) {
 
 int TrunkTree::AddDraw(int index, TokenId token, Distribution judged_by,
                        bool dropped) {
-  const Distribution* proposal = this->proposal(index);
+  const Proposal* proposal = this->proposal(index);
   Check(proposal != nullptr, "a draw at a node without a proposal");
   if (node(index).lists.empty())
     at(index).lists.push_back(
@@ -106,14 +113,16 @@ int TrunkTree::AddDraw(int index, TokenId token, Distribution judged_by,
     if (child >= 0) {
       ++states_[Index(child)].multiplicity;
     } else {
-      const double mass = path_mass(index) * proposal->Mass(token);
+      const double mass = path_mass(index) * proposal->q.Mass(token);
       child = NewNode(index, token);
       states_.back().path_mass = mass;
       states_.back().rank = static_cast<int>(draws(index).size());
     }
   }
-  at(index).lists.front().draws.push_back(
-      {.token = token, .child = child, .proposal = std::move(judged_by)});
+  at(index).lists.front().draws.push_back({.token = token,
+                                           .time = now_++,
+                                           .child = child,
+                                           .proposal = std::move(judged_by)});
   if (draw_kind_ != DrawKind::kIndependent)
     SetRemaining(index, remaining(index).Without(token));
   return child;
@@ -146,16 +155,19 @@ void TrunkTree::Prune(absl::Span<const int> keep) {
           "a kept node whose parent is pruned");
     const int at = renamed[Index(index)];
     if (proposal(index) != nullptr) result.SetProposal(at, *proposal(index));
-    for (const Draw& draw : draws(index))
-      if (!draw.dropped() && kept[Index(draw.child)] != 0)
-        renamed[Index(draw.child)] =
-            result.AddDraw(at, draw.token, draw.proposal);
+    for (const Draw& draw : draws(index)) {
+      if (draw.dropped() || kept[Index(draw.child)] == 0) continue;
+      result.now_ = draw.time;
+      renamed[Index(draw.child)] =
+          result.AddDraw(at, draw.token, draw.proposal);
+    }
     for (int child : node(index).children)
       if (node(child).probe() && kept[Index(child)] != 0)
         renamed[Index(child)] =
             result.AddProbe(at, node(child).token, node(child).vector);
     if (!open(index)) result.Close(at);
   }
+  result.now_ = now_;
   *this = std::move(result);
 }
 

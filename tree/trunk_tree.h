@@ -1,4 +1,14 @@
 // TrunkTree: one trunk's tree while it is drawn, in the order of time.
+//
+// Trunks of one round count their draws together. One that grows after another
+// begins at its now(); one that goes on after another drew sets it:
+//
+//   TrunkTree a(root, 0, kind_a), b(root, 1, kind_b);
+//   a.AddDraw(...);
+//   b.SetNow(a.now());
+//   b.AddDraw(...);
+//   a.SetNow(b.now());
+//   a.AddDraw(...);
 #ifndef BANYAN_TREE_TRUNK_TREE_H_
 #define BANYAN_TREE_TRUNK_TREE_H_
 
@@ -16,10 +26,15 @@ namespace banyan {
 
 class TrunkTree {
  public:
-  TrunkTree(TokenId root, int trunk, DrawKind draw_kind);
+  // `now`: the number in time of its first draw.
+  TrunkTree(TokenId root, int trunk, DrawKind draw_kind, int now = 0);
 
   DrawKind draw_kind() const { return draw_kind_; }
   int trunk() const { return trunk_; }
+  // The number in time of the next draw.
+  int now() const { return now_; }
+  // Requires that `now` is not below it.
+  void SetNow(int now);
   int size() const { return static_cast<int>(nodes_.size()); }
   // Nodes in the order in which they were made; a node has at most one list.
   const Node& node(int index) const {
@@ -28,7 +43,7 @@ class TrunkTree {
   // The draws at a node so far; empty before the first.
   absl::Span<const Draw> draws(int index) const;
   // What the drafter said about the token after a node; null before it did.
-  const Distribution* proposal(int index) const;
+  const Proposal* proposal(int index) const;
   // What the next draw at a node is made from: the proposal, or what earlier
   // draws left of it. Requires a proposal.
   const Distribution& remaining(int index) const;
@@ -50,8 +65,9 @@ class TrunkTree {
 
   void Close(int index);
   // Closes the node if the proposal has no mass.
-  void SetProposal(int index, Distribution proposal);
-  // Records a draw at a node that has a proposal; `judged_by` as in Draw.
+  void SetProposal(int index, Proposal proposal);
+  // Records a draw, made now, at a node that has a proposal; `judged_by` is
+  // Draw::proposal.
   // Makes the child unless the token was drawn here before or is dropped.
   // Returns the child, or Draw::kDropped.
   int AddDraw(int index, TokenId token, Distribution judged_by,
@@ -66,7 +82,7 @@ class TrunkTree {
 
  private:
   struct NodeState {
-    std::optional<Distribution> proposal;
+    std::optional<Proposal> proposal;
     Distribution remaining;
     TokenId candidate = 0;
     double candidate_mass = 0;
@@ -81,6 +97,7 @@ class TrunkTree {
 
   int trunk_;
   DrawKind draw_kind_;
+  int now_;
   std::vector<Node> nodes_;
   std::vector<NodeState> states_;  // beside nodes_
 };

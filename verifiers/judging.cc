@@ -16,9 +16,8 @@ namespace banyan {
 
 std::vector<NumberedDraw> DrawsOf(const Node& node) {
   std::vector<NumberedDraw> draws;
-  for (const DrawList& list : node.lists)
-    for (const Draw& draw : list.draws)
-      draws.push_back({&draw, static_cast<int>(draws.size())});
+  for (const Draw* draw : DrawsInTime(node))
+    draws.push_back({draw, static_cast<int>(draws.size())});
   return draws;
 }
 

@@ -22,7 +22,7 @@ struct NumberedDraw {
   int number;
 };
 
-// Every draw at a node, list after list, in the order of time.
+// Every draw at a node, of all trunks, in the order of time.
 std::vector<NumberedDraw> DrawsOf(const Node& node);
 
 // Judges the draws in order against `residual`, which starts as the target

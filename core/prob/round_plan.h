@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/token.h"
-#include "core/prob/law_kind.h"
+#include "core/prob/draw_kind.h"
 #include "core/prob/sampling_rule.h"
 
 namespace banyan {
@@ -27,7 +27,7 @@ struct RoundPlan {
   ShapeTwin shape;
   // greedy, match, point_mass, rounds.
   std::string verifier;
-  LawKind law = LawKind::kIndependent;
+  DrawKind draw_kind = DrawKind::kIndependent;
   SamplingRule target_rule = SamplingRule();
   SamplingRule draft_rule = SamplingRule();
   std::vector<TokenId> end_of_text;  // nothing is drafted below these

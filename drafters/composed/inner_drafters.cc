@@ -166,12 +166,13 @@ absl::Status InnerSessions::AnswerWith(int part,
   for (std::size_t i = 0; i < choices.size(); ++i)
     for (std::size_t j = 0; j < places[i].size(); ++j) {
       const InnerSession& own = *questions[i].part;
-      const Distribution& said = *own.answer(questions[i].nodes[j]);
+      const Proposal& said = *own.answer(questions[i].nodes[j]);
       answers[i][places[i][j]] =
-          said.empty() ||
+          said.q.empty() ||
                   own.drafter().Gives(choices[i].request->tree->draw_kind())
               ? said
-              : Distribution::OneHot(said.vocab_size(), said.Argmax());
+              : Proposal{
+                    Distribution::OneHot(said.q.vocab_size(), said.q.Argmax())};
     }
   return absl::OkStatus();
 }

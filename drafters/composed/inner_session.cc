@@ -43,7 +43,7 @@ int InnerSession::Child(int node, TokenId token) {
   return tree_.AddProbe(node, token);
 }
 
-const Distribution* InnerSession::answer(int node) const {
+const Proposal* InnerSession::answer(int node) const {
   const auto at = static_cast<std::size_t>(node);
   return at < answers_.size() && answers_[at].has_value() ? &*answers_[at]
                                                           : nullptr;

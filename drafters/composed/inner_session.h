@@ -57,7 +57,7 @@ class InnerSession {
   int Find(const TrunkTree& of, int node);
   int Child(int node, TokenId token);
   // What the drafter proposed there in this drafting; null: it was not asked.
-  const Distribution* answer(int node) const;
+  const Proposal* answer(int node) const;
 
  private:
   std::vector<int> NextOf(absl::Span<const int> nodes) const;
@@ -66,7 +66,7 @@ class InnerSession {
   Drafter* drafter_;
   std::unique_ptr<DraftSession> session_;
   TrunkTree tree_;
-  std::vector<std::optional<Distribution>> answers_;  // by node
+  std::vector<std::optional<Proposal>> answers_;  // by node
 };
 
 }  // namespace banyan

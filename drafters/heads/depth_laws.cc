@@ -33,7 +33,7 @@ absl::StatusOr<Proposals> DepthLaws(
                                   : rule.ApplyToSome(logits[at], of.tokens,
                                                      of.vocab_size, text, {}));
     }
-    proposals.push_back(laws[depth]);
+    proposals.push_back({laws[depth]});
   }
   return proposals;
 }

@@ -74,18 +74,17 @@ void CountRule::LeaveOutBanned(CountRow& counts) const {
   counts.values.resize(kept);
 }
 
-absl::StatusOr<Distribution> CountRule::Apply(
+absl::StatusOr<Proposal> CountRule::Apply(
     DrawKind draw_kind, CountRow counts, absl::Span<const TokenId> history,
     absl::Span<const TokenId> path) const {
   if (!banned_.empty()) LeaveOutBanned(counts);
-  const bool as_they_are =
-      draw_kind == DrawKind::kDeterministic || keeps_counts_;
-  if (as_they_are || counts.tokens.empty())
-    return ToDistribution(std::move(counts));
+  const bool ranked = draw_kind == DrawKind::kDeterministic && !keeps_counts_;
+  if (ranked || keeps_counts_ || counts.tokens.empty())
+    return Proposal{ToDistribution(std::move(counts)), ranked};
   const int vocab_size = counts.vocab_size;
   if (greedy() && !reads_text()) {  // without a logarithm a token
     const Distribution law_of_counts = ToDistribution(std::move(counts));
-    return Distribution::OneHot(vocab_size, law_of_counts.Argmax());
+    return Proposal{Distribution::OneHot(vocab_size, law_of_counts.Argmax())};
   }
   // The rule sees the counted tokens alone, numbered from 0.
   std::vector<TokenId> seen;
@@ -101,7 +100,7 @@ absl::StatusOr<Distribution> CountRule::Apply(
     result.tokens.push_back(counts.tokens[static_cast<std::size_t>(number)]);
     result.values.push_back(mass);
   });
-  return ToDistribution(std::move(result));
+  return Proposal{ToDistribution(std::move(result))};
 }
 
 }  // namespace banyan

@@ -33,13 +33,13 @@ class CountRule {
   // True if the result depends on the text before.
   bool reads_text() const { return rule_.options().repetition_penalty != 1; }
 
-  // Returns the proposal for a tree of draw kind `law`: the rule's distribution
-  // after `history` and `path`, or for deterministic draws the counts as
-  // scores. Banned tokens are left out of either; empty if nothing is left.
-  // Fails as SamplingRule::Apply.
-  absl::StatusOr<Distribution> Apply(DrawKind draw_kind, CountRow counts,
-                                     absl::Span<const TokenId> history,
-                                     absl::Span<const TokenId> path) const;
+  // Returns the proposal for a tree of this draw kind: the rule's distribution
+  // after `history` and `path`, or for deterministic draws the counts, which
+  // are ranked unless the rule changes nothing. Banned tokens are left out of
+  // either; empty if nothing is left. Fails as SamplingRule::Apply.
+  absl::StatusOr<Proposal> Apply(DrawKind draw_kind, CountRow counts,
+                                 absl::Span<const TokenId> history,
+                                 absl::Span<const TokenId> path) const;
 
  private:
   void LeaveOutBanned(CountRow& counts) const;

@@ -92,7 +92,7 @@ absl::StatusOr<std::vector<Proposals>> PlanDrafter::Propose(
   return ProposeEach(
       requests,
       [this](const DraftRequest& request, int /*node*/,
-             absl::Span<const TokenId> path) -> absl::StatusOr<Distribution> {
+             absl::Span<const TokenId> path) -> absl::StatusOr<Proposal> {
         const DraftPlan& plan = SessionOf<PlanSession>(request).plan();
         const int at = plan.Find(path);
         CountRow row = {.vocab_size = vocab_size_};
@@ -100,8 +100,10 @@ absl::StatusOr<std::vector<Proposals>> PlanDrafter::Propose(
         if (rule_.has_value())
           return rule_->Apply(request.tree->draw_kind(), std::move(row),
                               request.context->tokens, path);
-        return Distribution::Sparse(vocab_size_, std::move(row.tokens),
-                                    std::move(row.values));
+        return Proposal{
+            .q = Distribution::Sparse(vocab_size_, std::move(row.tokens),
+                                      std::move(row.values)),
+            .ranked = true};
       });
 }
 

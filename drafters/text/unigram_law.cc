@@ -40,12 +40,12 @@ const CountRow& UnigramLaw::Seen() {
   return seen_;
 }
 
-absl::StatusOr<Distribution> UnigramLaw::After(
-    DrawKind draw_kind, absl::Span<const TokenId> history,
-    absl::Span<const TokenId> path) {
+absl::StatusOr<Proposal> UnigramLaw::After(DrawKind draw_kind,
+                                           absl::Span<const TokenId> history,
+                                           absl::Span<const TokenId> path) {
   if (rule_.reads_text()) return rule_.Apply(draw_kind, Seen(), history, path);
-  Distribution& made = draw_kind == DrawKind::kDeterministic ? scores_ : law_;
-  if (made.vocab_size() == 0) {
+  Proposal& made = draw_kind == DrawKind::kDeterministic ? scores_ : law_;
+  if (made.q.vocab_size() == 0) {
     BANYAN_ASSIGN_OR_RETURN(made, rule_.Apply(draw_kind, Seen(), {}, {}));
   }
   return made;

@@ -28,18 +28,18 @@ class UnigramLaw {
 
   // Returns the proposal after `history` and `path`. Made once for draws and
   // once for ranking, unless the rule reads the text.
-  absl::StatusOr<Distribution> After(DrawKind draw_kind,
-                                     absl::Span<const TokenId> history,
-                                     absl::Span<const TokenId> path);
+  absl::StatusOr<Proposal> After(DrawKind draw_kind,
+                                 absl::Span<const TokenId> history,
+                                 absl::Span<const TokenId> path);
 
  private:
   const CountRow& Seen();
 
   std::shared_ptr<const TokenCounts> counts_;
   CountRule rule_;
-  CountRow seen_;        // no vocabulary: not made yet
-  Distribution law_;     // likewise
-  Distribution scores_;  // likewise; for deterministic draws
+  CountRow seen_;    // no vocabulary: not made yet
+  Proposal law_;     // likewise
+  Proposal scores_;  // likewise; for deterministic draws
 };
 
 struct CountsAndRule {

@@ -33,7 +33,7 @@ class Again : public banyan::Drafter {
     for (const banyan::DraftRequest& request : requests) {
       banyan::Proposals proposals;
       for (const int node : request.nodes)
-        proposals.push_back(After(request.tree->node(node).token));
+        proposals.push_back({After(request.tree->node(node).token)});
       all.push_back(std::move(proposals));
     }
     return all;

@@ -60,37 +60,19 @@ void CountAcceptanceByRank(const PromptPair& pair, Counts& counts) {
     });
 }
 
-// The first trunk that proposed the node; -1: none did.
-int FirstTrunk(const records::Round& round, int node) {
-  int first = -1;
-  for (const records::DrawList& list : round.lists())
-    if (FirstDrawOf(list, node) >= 0 && (first < 0 || list.trunk() < first))
-      first = list.trunk();
-  return first;
-}
-
-// Whose tokens were accepted. A token of several trunks belongs to the first of
-// them, which owns its node.
+// Whose tokens were accepted. A token of several trunks belongs to the one that
+// drew it first.
 void CountAcceptanceByTrunk(const PromptPair& pair, Counts& counts) {
   for (int trunk = 0; trunk < pair.cell->trunks_size(); ++trunk)
     counts.parts[TrunkKey(*pair.cell, trunk)];
   for (const records::Round& round : pair.record->rounds())
     for (const int node : round.path()) {
       counts.every.under += 1;
-      const int trunk = FirstTrunk(round, node);
-      if (trunk >= 0) counts.parts[TrunkKey(*pair.cell, trunk)].over += 1;
+      const std::vector<ListAndDraw> draws = FirstDrawsTo(round, node);
+      if (draws.empty()) continue;
+      const int trunk = draws.front().list->trunk();
+      counts.parts[TrunkKey(*pair.cell, trunk)].over += 1;
     }
-}
-
-// The one trunk that proposed the node; -1: none did, or several.
-int OnlyTrunk(const records::Round& round, int node) {
-  int only = -1;
-  for (const records::DrawList& list : round.lists()) {
-    if (FirstDrawOf(list, node) < 0 || list.trunk() == only) continue;
-    if (only >= 0) return -1;
-    only = list.trunk();
-  }
-  return only;
 }
 
 // What a trunk adds to the others: accepted tokens that it alone proposed.
@@ -101,8 +83,10 @@ void CountGainByTrunk(const PromptPair& pair, Counts& counts) {
   for (const records::Round& round : pair.record->rounds()) {
     counts.every.under += 1;
     for (const int node : round.path()) {
-      const int trunk = OnlyTrunk(round, node);
-      if (trunk >= 0) counts.parts[TrunkKey(*pair.cell, trunk)].over += 1;
+      const std::vector<ListAndDraw> draws = FirstDrawsTo(round, node);
+      if (draws.size() != 1) continue;
+      const int trunk = draws.front().list->trunk();
+      counts.parts[TrunkKey(*pair.cell, trunk)].over += 1;
     }
   }
 }

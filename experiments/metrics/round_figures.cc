@@ -136,6 +136,23 @@ int FirstDrawOf(const records::DrawList& list, int child) {
   return -1;
 }
 
+std::vector<ListAndDraw> FirstDrawsTo(const records::Round& round, int node) {
+  std::vector<ListAndDraw> draws;
+  if (node == 0) return draws;
+  for (const records::DrawList& list : round.lists())
+    if (list.node() == round.parents(node))
+      if (const int draw = FirstDrawOf(list, node); draw >= 0)
+        draws.push_back({&list, draw});
+  const auto time = [](const ListAndDraw& of) {
+    return of.list->times(of.draw);
+  };
+  std::sort(draws.begin(), draws.end(),
+            [&](const ListAndDraw& a, const ListAndDraw& b) {
+              return time(a) < time(b);
+            });
+  return draws;
+}
+
 std::string TrunkKey(const records::Cell& cell, int trunk) {
   return absl::StrCat("trunk ", trunk, " ", cell.trunks(trunk).drafter());
 }

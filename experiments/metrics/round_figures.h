@@ -54,6 +54,13 @@ void ForReachedLists(
 // The place of the first draw that was kept as node `child`; -1: none was.
 int FirstDrawOf(const records::DrawList& list, int child);
 
+struct ListAndDraw {
+  const records::DrawList* list;
+  int draw;
+};
+// The first draw of each trunk that led to a node, in the order of time.
+std::vector<ListAndDraw> FirstDrawsTo(const records::Round& round, int node);
+
 // "trunk 0 ngram".
 std::string TrunkKey(const records::Cell& cell, int trunk);
 

@@ -23,12 +23,14 @@
 #include "decode/method.h"
 #include "decode/sequence.h"
 #include "drafters/drafter.h"
+#include "tree/tree_policy.h"
 
 namespace banyan {
 namespace {
 
 using Text = std::vector<TokenId>;
 using States = std::vector<std::vector<double>>;  // of the policies
+using Policies = std::vector<std::unique_ptr<TreePolicy>>;
 
 // Where one or more rounds can lead, with its probability.
 struct Step {
@@ -55,9 +57,10 @@ class Enumeration {
     start.insert(start.end(), options_.prompt.begin(), options_.prompt.end());
     BANYAN_ASSIGN_OR_RETURN(result_.target_law,
                             TargetLaw(start, options_.horizon));
-    States states;
+    Policies policies;
     for (const Trunk& trunk : decoder_.method().trunks)
-      states.push_back(trunk.policy->State());
+      policies.push_back(trunk.policy->Clone());
+    const States states = Keep(std::move(policies));
     BANYAN_ASSIGN_OR_RETURN(result_.law, Law(start, states, options_.horizon));
     Compare();
     return std::move(result_);
@@ -156,13 +159,15 @@ class Enumeration {
     BANYAN_ASSIGN_OR_RETURN(
         Sequence sequence,
         decoder_.Begin({.tokens = text}, {.max_new_tokens = kUnlimited}));
-    for (std::size_t i = 0; i < states.size(); ++i)
-      sequence.trunks[i].policy->SetState(states[i]);
+    const Policies& policies = policies_.at(states);
+    for (std::size_t i = 0; i < policies.size(); ++i)
+      sequence.trunks[i].policy = policies[i]->Clone();
     std::unique_ptr<RandomSource> wrapped;
     if (options_.wrap != nullptr) wrapped = options_.wrap(source);
     RandomSource& random = wrapped == nullptr ? source : *wrapped;
 
     Step step;
+    Policies after;
     const int rounds = std::max(options_.rounds, 1);
     for (int i = 0; i < rounds; ++i) {
       BANYAN_ASSIGN_OR_RETURN(const RoundRecord record,
@@ -172,9 +177,19 @@ class Enumeration {
       step.emitted.insert(step.emitted.end(), record.emitted.begin(),
                           record.emitted.end());
     }
-    for (const SequenceTrunk& trunk : sequence.trunks)
-      step.states.push_back(trunk.policy->State());
+    for (SequenceTrunk& trunk : sequence.trunks)
+      after.push_back(std::move(trunk.policy));
+    step.states = Keep(std::move(after));
     return step;
+  }
+
+  // Returns the states of policies, and keeps these where they are the first in
+  // them.
+  States Keep(Policies policies) {
+    States states;
+    for (const auto& policy : policies) states.push_back(policy->State());
+    policies_.try_emplace(states, std::move(policies));
+    return states;
   }
 
   void NoteFirstRound(double probability) {
@@ -205,6 +220,7 @@ class Enumeration {
   std::size_t accepted_ = 0;    // by all its rounds
   std::map<std::pair<Text, int>, StringLaw> target_laws_;
   std::map<std::pair<Text, States>, StringLaw> laws_;
+  std::map<States, Policies> policies_;  // one of each state that was reached
 };
 
 }  // namespace

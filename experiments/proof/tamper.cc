@@ -213,7 +213,8 @@ void IgnoreLaw(std::vector<Node>& nodes) {
   for (Node& node : nodes)
     for (DrawList& list : node.lists)
       for (Draw& draw : list.draws)
-        if (!list.proposal.empty()) draw.proposal = list.proposal.Normalized();
+        if (!list.proposal.q.empty())
+          draw.proposal = list.proposal.q.Normalized();
 }
 
 void ReverseTime(std::vector<Node>& nodes) {

@@ -21,13 +21,6 @@
 namespace banyan {
 namespace {
 
-const std::vector<DrawKind>& AllLaws() {
-  static const auto& draw_kinds = *new std::vector<DrawKind>{
-      DrawKind::kIndependent, DrawKind::kWithoutReplacement,
-      DrawKind::kDeterministic};
-  return draw_kinds;
-}
-
 std::vector<double> ToRow(const Distribution& law) {
   std::vector<double> row(static_cast<std::size_t>(law.vocab_size()), 0.0);
   law.ForEach([&](TokenId token, double mass) {
@@ -42,7 +35,9 @@ class WrongResidual : public Verifier {
  public:
   explicit WrongResidual(ResidualMistake mistake) : mistake_(mistake) {}
 
-  VerifierTraits traits() const override { return {.draw_kinds = AllLaws()}; }
+  VerifierTraits traits() const override {
+    return {.draw_kinds = EveryDrawKind()};
+  }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,
                  const Chance& chance) const override {
@@ -74,7 +69,9 @@ class WrongResidual : public Verifier {
 
 class DrawsAgain : public Verifier {
  public:
-  VerifierTraits traits() const override { return {.draw_kinds = AllLaws()}; }
+  VerifierTraits traits() const override {
+    return {.draw_kinds = EveryDrawKind()};
+  }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,
                  const Chance& chance) const override {
@@ -140,7 +137,7 @@ class WrongTraversal : public Verifier {
   explicit WrongTraversal(TraversalMistake mistake) : mistake_(mistake) {}
 
   VerifierTraits traits() const override {
-    return {.draw_kinds = AllLaws(), .own_draws = true};
+    return {.draw_kinds = EveryDrawKind(), .own_draws = true};
   }
 
   Verdict Verify(const DraftTree& tree, RowSource& target,

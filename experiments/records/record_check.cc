@@ -103,6 +103,28 @@ absl::Status CheckList(const records::DrawList& list,
   return absl::OkStatus();
 }
 
+// That all draws have numbers in time or none, each another, rising along a
+// list.
+absl::Status CheckTimes(const records::Round& round) {
+  std::set<std::uint32_t> seen;
+  int draws = 0;
+  for (const records::DrawList& list : round.lists()) {
+    draws += list.tokens_size();
+    if (!AllOrNone(list.times_size(), list.tokens_size()))
+      return Wrong(absl::StrCat("a list of ", list.tokens_size(), " draws has ",
+                                list.times_size(), " numbers in time"));
+    for (int draw = 0; draw < list.times_size(); ++draw)
+      if (!seen.insert(list.times(draw)).second ||
+          (draw > 0 && list.times(draw) < list.times(draw - 1)))
+        return Wrong(absl::StrCat("draw ", draw, " at node ", list.node(),
+                                  " has the number ", list.times(draw),
+                                  " in time, out of order"));
+  }
+  if (AllOrNone(static_cast<int>(seen.size()), draws)) return absl::OkStatus();
+  return Wrong(absl::StrCat(seen.size(), " of its ", draws,
+                            " draws have a number in time"));
+}
+
 absl::Status CheckPath(const records::Round& round, const IsProbe& is_probe) {
   int last = 0;
   for (const int node : round.path()) {
@@ -118,7 +140,7 @@ absl::Status CheckPath(const records::Round& round, const IsProbe& is_probe) {
   return absl::OkStatus();
 }
 
-absl::Status CheckTimes(const records::Round& round, int trunks) {
+absl::Status CheckPhases(const records::Round& round, int trunks) {
   if (round.draft_ns_size() != trunks)
     return Wrong(absl::StrCat(trunks, " trunks have ", round.draft_ns_size(),
                               " times of drafting"));
@@ -136,8 +158,9 @@ absl::Status CheckRound(const records::Round& round, int trunks) {
   BANYAN_ASSIGN_OR_RETURN(const IsProbe is_probe, CheckProbes(round, trunks));
   for (const records::DrawList& list : round.lists())
     BANYAN_RETURN_IF_ERROR(CheckList(list, round, is_probe, trunks));
+  BANYAN_RETURN_IF_ERROR(CheckTimes(round));
   BANYAN_RETURN_IF_ERROR(CheckPath(round, is_probe));
-  return CheckTimes(round, trunks);
+  return CheckPhases(round, trunks);
 }
 
 absl::Status CheckBatch(const records::PromptRecord& record) {

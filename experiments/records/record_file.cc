@@ -110,6 +110,18 @@ absl::Status Parse(absl::string_view payload, absl::string_view kind,
   return absl::InvalidArgumentError(absl::StrCat("it is no ", kind));
 }
 
+// Numbers the draws of rounds whose builds did not: list after list.
+void NumberDraws(records::PromptRecord& record) {
+  for (records::Round& round : *record.mutable_rounds()) {
+    std::uint32_t now = 0;
+    for (records::DrawList& list : *round.mutable_lists()) {
+      if (list.times_size() > 0) break;
+      for (int draw = 0; draw < list.tokens_size(); ++draw)
+        list.add_times(now++);
+    }
+  }
+}
+
 using CellsAndPrompts = std::set<std::pair<std::uint32_t, std::uint32_t>>;
 
 // Reads one whole entry into `file`, the first as its context.
@@ -122,6 +134,7 @@ absl::Status ReadEntry(absl::string_view payload, bool first, RecordFile& file,
   records::PromptRecord& record = file.prompts.emplace_back();
   BANYAN_RETURN_IF_ERROR(Parse(payload, "prompt record", record));
   BANYAN_RETURN_IF_ERROR(CheckRecord(record, file.context));
+  NumberDraws(record);
   if (seen.insert({record.cell(), record.prompt()}).second)
     return absl::OkStatus();
   return absl::InvalidArgumentError(

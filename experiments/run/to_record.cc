@@ -22,6 +22,7 @@ void AddList(const DrawList& list, int node, double overlap,
   to.set_overlap(overlap);
   for (const Draw& draw : list.draws) {
     to.add_tokens(static_cast<std::uint32_t>(draw.token));
+    to.add_times(static_cast<std::uint32_t>(draw.time));
     to.add_children(draw.child);
     to.add_q(draw.dropped() ? 0 : draw.proposal.Mass(draw.token));
   }

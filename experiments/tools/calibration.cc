@@ -93,7 +93,7 @@ Guesses GuessesOf(const RoundRecord& round, std::size_t first) {
   Guesses guesses = {first, {}};
   for (const Node& node : round.tree.nodes())  // a chain: by depth
     for (const DrawList& list : node.lists)
-      guesses.laws.push_back(list.proposal);
+      guesses.laws.push_back(list.proposal.q);
   return guesses;
 }
 

@@ -65,7 +65,7 @@ def _check_round(made, trunks):
     return (_check_stop(made) or _check_tree(made, tokens, parents) or
             _check_probes(made, parents, trunks, probes) or
             _check_lists(made, tokens, parents, probes, trunks) or
-            _check_path(made, parents, probes) or
+            _check_draw_times(made) or _check_path(made, parents, probes) or
             _check_times(made, trunks))
 
 
@@ -124,6 +124,25 @@ def _check_lists(made, tokens, parents, probes, trunks):
                     tokens[child] != drawn[draw] or child in probes):
                 return (f"draw {draw} at node {node} points to node {child}, which is "
                         "no child with its token")
+    return ""
+
+
+def _check_draw_times(made):
+    """All draws have numbers in time or none, each another, rising along a list."""
+    seen, drawn = set(), 0
+    for draws in made.lists:
+        drawn += len(draws.tokens)
+        times = list(draws.times)
+        if len(times) not in (0, len(draws.tokens)):
+            return (f"a list of {len(draws.tokens)} draws has {len(times)} numbers in "
+                    "time")
+        for draw, time in enumerate(times):
+            if time in seen or draw > 0 and time < times[draw - 1]:
+                return (f"draw {draw} at node {draws.node} has the number {time} in "
+                        "time, out of order")
+            seen.add(time)
+    if len(seen) not in (0, drawn):
+        return f"{len(seen)} of its {drawn} draws have a number in time"
     return ""
 
 

@@ -170,7 +170,7 @@ NODES = (
     Column("token", INT, "", "The node's token."),
     Column("target_probability", FLOAT, "", "The target's probability of the token "
            "after its parent; 1 for the root, 0 for probes.", missing=True),
-    Column("trunk", INT, "", "The first trunk (one drafter's tree before merging) that "
+    Column("trunk", INT, "", "The trunk (one drafter's tree before merging) that first "
            "drew the node, or whose probe it is.", missing=True),
     Column("trunks", INT, "", "How many trunks drew it."),
     Column("rank", INT, "", "Place of the draw among that trunk's draws at the parent, "
@@ -260,16 +260,17 @@ def rounds_table(run):
 
 
 def _drawn(made):
-    """By node that somebody drew: [trunk, trunks, rank, q, draws, kind] of the first
-    trunk's first draw."""
-    found, by = {}, {}
-    for draws in sorted(made.lists, key=lambda draws: draws.trunk):
+    """By node that somebody drew: [trunk, trunks, rank, q, draws, kind] of the draw that
+    led to it first."""
+    found, by, first = {}, {}, {}
+    for draws, times in rounds.lists_with_times(made):
         children = list(draws.children)
         for draw, child in enumerate(children):
             if child < 0:
                 continue
             by.setdefault(child, set()).add(draws.trunk)
-            if child not in found:
+            if child not in first or times[draw] < first[child]:
+                first[child] = times[draw]
                 found[child] = (draws.trunk, draw + 1, draws.q[draw], len(children),
                                 _KINDS[draws.draws])
     return {node: (trunk, len(by[node]), *more)

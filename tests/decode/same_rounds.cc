@@ -34,7 +34,7 @@ void ExpectSameTree(const DraftTree& got, const DraftTree& expected,
     for (std::size_t k = 0; k < a.lists.size(); ++k) {
       EXPECT_EQ(a.lists[k].draw_kind, b.lists[k].draw_kind);
       EXPECT_EQ(a.lists[k].shared_draws, b.lists[k].shared_draws);
-      if (whole) ExpectSameLaw(a.lists[k].proposal, b.lists[k].proposal);
+      if (whole) ExpectSameLaw(a.lists[k].proposal.q, b.lists[k].proposal.q);
       ASSERT_EQ(a.lists[k].draws.size(), b.lists[k].draws.size());
       for (std::size_t d = 0; d < a.lists[k].draws.size(); ++d) {
         const Draw& x = a.lists[k].draws[d];

@@ -39,9 +39,9 @@ TEST(Drafting, AsksThePolicyAgainBeforeItDraws) {
   const FakePolicy policy([](const TrunkTree& tree) {
     std::vector<Expansion> next;
     for (int node = 0; node < tree.size(); ++node) {
-      const Distribution* proposal = tree.proposal(node);
+      const Proposal* proposal = tree.proposal(node);
       if (!tree.open(node) || !tree.draws(node).empty()) continue;
-      if (proposal == nullptr || proposal->Mass(0) == 1)
+      if (proposal == nullptr || proposal->q.Mass(0) == 1)
         next.push_back({.node = node});
     }
     return next;

@@ -148,7 +148,7 @@ TEST(Drafting, DroppedDrawsAreJudgedByWhatWouldHaveBeenKept) {
       EXPECT_EQ(Masses(draw.proposal), (std::vector<double>{0.5, 0.3, 0}));
       dropped += draw.dropped() ? 1 : 0;
     }
-    EXPECT_EQ(Masses(tree.node(0).lists[0].proposal), Masses(proposal))
+    EXPECT_EQ(Masses(tree.node(0).lists[0].proposal.q), Masses(proposal))
         << "the drafter's own words";
   }
   EXPECT_GT(dropped, 0);

@@ -113,11 +113,11 @@ class Wrong : public Decorated {
         const int node = requests[i].nodes[j];
         const TokenId next = (requests[i].tree->node(node).token + 1) % 6;
         std::vector<double> masses(kVocab, 0);
-        (*all)[i][j].ForEach([&](TokenId token, double mass) {
+        (*all)[i][j].q.ForEach([&](TokenId token, double mass) {
           masses[static_cast<std::size_t>(token == next ? kEnd : token)] +=
               mass;
         });
-        (*all)[i][j] = Distribution::Dense(masses);
+        (*all)[i][j].q = Distribution::Dense(masses);
       }
     return all;
   }

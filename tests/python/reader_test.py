@@ -264,6 +264,11 @@ class ReadTest(Recorded):
                 lambda made: setattr(made.lists[0], "overlap", 2),
             "a list of 1 draws has 1 children and 0 masses":
                 lambda made: made.lists[0].ClearField("q"),
+            "a list of 1 draws has 2 numbers in time":
+                lambda made: made.lists[0].times.extend([0, 1]),
+            "draw 0 at node 0 has the number 5 in time, out of order":
+                lambda made: (made.lists[0].times.append(5), made.lists.append(
+                    made.lists[0])),
             "draw 0 at node 0 points to node 1, which is no child with its token":
                 lambda made: made.lists[0].tokens.__setitem__(0, 8),
             "the path goes from node 0 to node 2, which is no child of it":

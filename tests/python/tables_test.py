@@ -134,8 +134,11 @@ class TablesTest(Recorded):
             self.assertEqual(row["probe"], bool(probe))
             self.assertEqual(row["trunk"], probe[0] if probe else None)
             return
-        first = min(drew, key=lambda draws: draws.trunk)
-        at = list(first.children).index(row["node"])
+        at_of = {draws.trunk: list(draws.children).index(row["node"])
+                 for draws in drew}
+        first = min(drew, key=lambda draws: draws.times[at_of[draws.trunk]]
+                    if draws.times else draws.trunk)
+        at = at_of[first.trunk]
         self.assertEqual((row["trunk"], row["rank"], row["q"], row["draws"]),
                          (first.trunk, at + 1, first.q[at], len(first.tokens)))
         self.assertEqual(row["draw_kind"], pb.DrawKind.Name(first.draws).lower())

@@ -46,15 +46,19 @@ class Solo {
     return session_->Observe(context, outcome);
   }
   std::string End() { return session_->End(); }
-  absl::StatusOr<Proposals> Propose(const Context& context,
-                                    const TrunkTree& tree,
-                                    absl::Span<const int> nodes) {
+  // The masses of its proposals.
+  absl::StatusOr<std::vector<Distribution>> Propose(
+      const Context& context, const TrunkTree& tree,
+      absl::Span<const int> nodes) {
     const DraftRequest request = {
         session_.get(), &context, &tree, {nodes.begin(), nodes.end()}};
     auto all = drafter_->Propose({&request, 1});
     if (!all.ok()) return all.status();
     Check(all->size() == 1, "one answer a request");
-    return std::move(all->front());
+    std::vector<Distribution> laws;
+    for (Proposal& proposal : all->front())
+      laws.push_back(std::move(proposal.q));
+    return laws;
   }
 
   // Of a drafter that carries state.

@@ -47,7 +47,7 @@ class TableDrafter : public Drafter {
         std::vector<TokenId> text = request.context->tokens;
         const std::vector<TokenId> path = TokensTo(*request.tree, node);
         text.insert(text.end(), path.begin(), path.end());
-        all.back().push_back(law_(text));
+        all.back().push_back({law_(text)});
       }
     }
     return all;

@@ -149,6 +149,10 @@ class Placer {
 
   std::vector<Node> Place(const Written& root) {
     Below(root, Node::kNoParent, Node::kNoProbe);
+    int now = 0;
+    for (Node& node : nodes_)
+      for (DrawList& list : node.lists)
+        for (Draw& draw : list.draws) draw.time = now++;
     return std::move(nodes_);
   }
 
@@ -176,7 +180,7 @@ class Placer {
     Proposals proposals(written, draw_kind, options_.vocab_size);
     DrawList list = {.trunk = static_cast<int>(trunk),
                      .draw_kind = draw_kind,
-                     .proposal = proposals.Uniform(false)};
+                     .proposal = {proposals.Uniform(false)}};
     for (const Written& draw : written) {
       if (draw.probe()) continue;
       Draw made = {.token = draw.token, .proposal = proposals.Next(draw.token)};
@@ -205,9 +209,9 @@ DraftTree ParseTree(absl::string_view text, const TreeTextOptions& options) {
 }
 
 TrunkTree ParseGrowth(absl::string_view text, int trunk, DrawKind draw_kind,
-                      int vocab_size) {
+                      int vocab_size, int now) {
   const Written root = Parser(text).All();
-  TrunkTree tree(root.token, trunk, draw_kind);
+  TrunkTree tree(root.token, trunk, draw_kind, now);
   std::vector<std::pair<const Written*, int>> level = {{&root, 0}};
   for (std::size_t i = 0; i < level.size(); ++i) {
     const auto [written, node] = level[i];
@@ -215,7 +219,7 @@ TrunkTree ParseGrowth(absl::string_view text, int trunk, DrawKind draw_kind,
     Check(written->lists.size() == 1, "a growing tree has one trunk");
     const std::vector<Written>& list = written->lists.front();
     Proposals proposals(list, draw_kind, vocab_size);
-    if (!written->probe()) tree.SetProposal(node, proposals.Uniform(false));
+    if (!written->probe()) tree.SetProposal(node, {proposals.Uniform(false)});
     for (const Written& draw : list) {
       if (draw.probe()) {
         level.emplace_back(&draw, tree.AddProbe(node, draw.token));

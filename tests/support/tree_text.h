@@ -3,10 +3,10 @@
 //   9(2(1) ~4 2 5 | 5 *3(*7))
 //
 // A token, then in brackets what was drawn below it: a list per trunk, divided
-// by bars, the draws in the order of time. A repeated token is a repeated draw
-// of one child; what lies below the child stands at its first place. `~4` is a
-// dropped draw, `*3` a probe. A trunk that drew nothing leaves its place empty:
-// `2( | 1)`.
+// by bars, the draws in the order of time, list after list. A repeated token is
+// a repeated draw of one child; what lies below the child stands at its first
+// place. `~4` is a dropped draw, `*3` a probe. A trunk that drew nothing leaves
+// its place empty: `2( | 1)`.
 #ifndef BANYAN_TESTS_SUPPORT_TREE_TEXT_H_
 #define BANYAN_TESTS_SUPPORT_TREE_TEXT_H_
 
@@ -36,7 +36,7 @@ DraftTree ParseTree(absl::string_view text,
 // One trunk's tree, drawn level by level. The text has no bars.
 TrunkTree ParseGrowth(absl::string_view text, int trunk = 0,
                       DrawKind draw_kind = DrawKind::kIndependent,
-                      int vocab_size = 8);
+                      int vocab_size = 8, int now = 0);
 
 std::string ToText(const DraftTree& tree);
 std::string ToText(const TrunkTree& tree);

@@ -124,7 +124,7 @@ DraftTree RandomTree(std::mt19937_64& bits, int vocab_size) {
       };
       if (bits() % 4 == 0) tree.AddProbe(node, token());
       if (tree.node(node).probe()) continue;
-      tree.SetProposal(node, uniform);
+      tree.SetProposal(node, {uniform});
       for (auto draws = bits() % 4; draws > 0; --draws)
         tree.AddDraw(node, token(), uniform);
     }

@@ -93,9 +93,9 @@ TEST(DraftTree, AnotherOrderThanDepthFirstBreaksTheSecondInvariant) {
          n[0].children = {1, 2, 3};
        },
        2, 2},
-      {"children against the order of their draws", "9(1 2)",
+      {"children against the order of their draws", "9(1 | 2)",
        [](Nodes& n) {
-         std::swap(n[0].lists[0].draws[0], n[0].lists[0].draws[1]);
+         std::swap(n[0].lists[0].draws[0].time, n[0].lists[1].draws[0].time);
        },
        2, 0},
       {"a probe before a drawn child", "9(1 *2)",
@@ -144,6 +144,7 @@ TEST(DraftTree, DrawsAndChildrenThatDoNotMatchBreakTheFourthInvariant) {
        [](Nodes& n) {
          Draw draw = n[0].lists[0].draws[0];
          draw.token = 2;
+         draw.time = 1;
          draw.child = 2;
          n[0].lists[0].draws.push_back(draw);
        },
@@ -161,6 +162,25 @@ TEST(DraftTree, ListsOutOfTrunkOrderBreakTheFifthInvariant) {
        [](Nodes& n) { std::swap(n[0].lists[0], n[0].lists[1]); }, 5, 0},
       {"a negative trunk", "9(1(2))",
        [](Nodes& n) { n[1].lists[0].trunk = -1; }, 5, 1}};
+  for (const Broken& broken : all) ExpectRefusal(broken);
+}
+
+TEST(DraftTree, DrawsOutOfTimeBreakTheFifthInvariant) {
+  const std::vector<Broken> all = {
+      {"a list against time", "9(1 2)",
+       [](Nodes& n) {
+         std::swap(n[0].lists[0].draws[0], n[0].lists[0].draws[1]);
+       },
+       5, 0},
+      {"one number for two draws of a node", "9(1 | 1)",
+       [](Nodes& n) { n[0].lists[1].draws[0].time = 0; }, 5, 0},
+      {"one number for draws of two nodes", "9(1(2))",
+       [](Nodes& n) { n[1].lists[0].draws[0].time = 0; }, 5, 1},
+      {"a draw below a draw that came later", "9(1(2))",
+       [](Nodes& n) {
+         std::swap(n[0].lists[0].draws[0].time, n[1].lists[0].draws[0].time);
+       },
+       5, 1}};
   for (const Broken& broken : all) ExpectRefusal(broken);
 }
 
@@ -201,7 +221,7 @@ TEST(DraftTree, ProbesThatAreDrawnBelowBreakTheEighthInvariant) {
       {"a probe with draws", "9(*1(*2))",
        [](Nodes& n) {
          const Draw draw = {.token = 2, .child = 2, .proposal = Uniform()};
-         n[1].lists = {{.proposal = Uniform(), .draws = {draw}}};
+         n[1].lists = {{.proposal = {Uniform()}, .draws = {draw}}};
        },
        8, 1},
       {"a drawn child of a probe", "9(*1(*2))",

@@ -22,7 +22,9 @@ namespace {
 std::vector<TrunkTree> Trunks(const std::vector<absl::string_view>& texts) {
   std::vector<TrunkTree> trunks;
   for (absl::string_view text : texts)
-    trunks.push_back(ParseGrowth(text, static_cast<int>(trunks.size())));
+    trunks.push_back(ParseGrowth(text, static_cast<int>(trunks.size()),
+                                 DrawKind::kIndependent, 8,
+                                 trunks.empty() ? 0 : trunks.back().now()));
   return trunks;
 }
 
@@ -58,6 +60,31 @@ TEST(Merge, ChildrenStandInTheOrderOfTheirFirstDraw) {
   for (int child : tree.node(0).children)
     tokens.push_back(tree.node(child).token);
   EXPECT_EQ(tokens, (std::vector<TokenId>{3, 1, 4, 2, 5}));
+}
+
+// Two trunks take turns: 3 and 5 from the first, 5 and 4 from the second.
+TEST(Merge, ChildrenAndDrawsStandInTimeWhereTrunksTakeTurns) {
+  const Distribution q = Distribution::Dense(std::vector<double>(6, 1 / 6.0));
+  TrunkTree a(9, 0, DrawKind::kIndependent);
+  TrunkTree b(9, 1, DrawKind::kIndependent);
+  a.SetProposal(0, {q});
+  b.SetProposal(0, {q});
+  a.AddDraw(0, 3, q);
+  b.SetNow(a.now());
+  b.AddDraw(0, 5, q);
+  b.AddDraw(0, 4, q);
+  a.SetNow(b.now());
+  a.AddDraw(0, 5, q);
+  const DraftTree tree = Merge({{a, b}});
+  EXPECT_EQ(CheckInvariants(tree.nodes()), absl::OkStatus());
+  std::vector<TokenId> children;
+  for (int child : tree.node(0).children)
+    children.push_back(tree.node(child).token);
+  EXPECT_EQ(children, (std::vector<TokenId>{3, 5, 4}));
+  std::vector<TokenId> draws;
+  for (const Draw* draw : DrawsInTime(tree.node(0)))
+    draws.push_back(draw->token);
+  EXPECT_EQ(draws, (std::vector<TokenId>{3, 5, 4, 5}));
 }
 
 TEST(Merge, ThreeTrunksMeetAtEveryDepth) {
@@ -101,7 +128,7 @@ TEST(Merge, ProbesAreNeverMergedAndComeLast) {
 TEST(Merge, KeepsLawsFlagsAndProposals) {
   std::vector<TrunkTree> trunks = {
       ParseGrowth("9(1(2) 3 ~4)", 0, DrawKind::kWithoutReplacement),
-      ParseGrowth("9(1(5))", 1, DrawKind::kDeterministic)};
+      ParseGrowth("9(1(5))", 1, DrawKind::kDeterministic, 8, 4)};
   trunks[0].SetShared(1);
   const DraftTree tree = Merge(trunks);
   const std::vector<DrawList>& lists = tree.node(0).lists;
@@ -111,7 +138,7 @@ TEST(Merge, KeepsLawsFlagsAndProposals) {
   EXPECT_FALSE(lists[0].shared_draws);
   EXPECT_TRUE(tree.node(1).lists[0].shared_draws);
   EXPECT_FALSE(tree.node(1).lists[1].shared_draws);
-  EXPECT_TRUE(Equal(lists[0].proposal, *trunks[0].proposal(0)));
+  EXPECT_TRUE(Equal(lists[0].proposal.q, trunks[0].proposal(0)->q));
   for (std::size_t i = 0; i < 3; ++i)
     EXPECT_TRUE(
         Equal(lists[0].draws[i].proposal, trunks[0].draws(0)[i].proposal))
@@ -136,11 +163,11 @@ int NodeAt(const DraftTree& tree, const std::vector<TokenId>& path) {
   return node;
 }
 
-TrunkTree RandomTrunk(std::mt19937_64& bits, int trunk) {
+TrunkTree RandomTrunk(std::mt19937_64& bits, int trunk, int now) {
   const Distribution uniform = Distribution::Dense(std::vector<double>(5, 0.2));
-  TrunkTree tree(9, trunk, DrawKind::kIndependent);
+  TrunkTree tree(9, trunk, DrawKind::kIndependent, now);
   for (int node = 0; node < tree.size() && tree.size() < 20; ++node) {
-    tree.SetProposal(node, uniform);
+    tree.SetProposal(node, {uniform});
     for (auto draws = bits() % 4; draws > 0; --draws)
       tree.AddDraw(node, static_cast<TokenId>(bits() % 5), uniform);
   }
@@ -152,7 +179,8 @@ TEST(Merge, EveryDrawOfEveryTrunkIsFoundAgainAtItsPath) {
   for (int round = 0; round < 300; ++round) {
     std::vector<TrunkTree> trunks;
     for (int trunk = 0; trunk <= round % 3; ++trunk)
-      trunks.push_back(RandomTrunk(bits, trunk));
+      trunks.push_back(
+          RandomTrunk(bits, trunk, trunks.empty() ? 0 : trunks.back().now()));
     const DraftTree tree = Merge(trunks);
     ASSERT_EQ(CheckInvariants(tree.nodes()), absl::OkStatus()) << ToText(tree);
     std::vector<bool> seen(static_cast<std::size_t>(tree.size()), false);

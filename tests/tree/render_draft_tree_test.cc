@@ -39,7 +39,7 @@ DraftTree TwoTrunks() {
   nodes[2].children = {3};
   nodes[4].probe_of = 1;
   DrawList first;
-  first.proposal = q;
+  first.proposal = {q};
   first.draws = {MakeDraw(2, 1, q),
                  MakeDraw(4, Draw::kDropped, q.KeepAtLeast(0.1)),
                  MakeDraw(2, 1, q), MakeDraw(5, 2, q)};
@@ -52,6 +52,10 @@ DraftTree TwoTrunks() {
   third.draws = {MakeDraw(1, 3, Distribution::OneHot(6, 1))};
   nodes[0].lists = {first, second};
   nodes[2].lists = {third};
+  int now = 0;
+  for (Node& node : nodes)
+    for (DrawList& list : node.lists)
+      for (Draw& draw : list.draws) draw.time = now++;
   return DraftTree(nodes);
 }
 
@@ -75,7 +79,7 @@ TEST(RenderDraftTree, ShowsEachMassWhereRepeatedDrawsDiffer) {
   std::vector<Node> nodes = {MakeNode(0, -1, 0), MakeNode(1, 0, 1)};
   nodes[0].children = {1};
   DrawList list;
-  list.proposal = q;
+  list.proposal = {q};
   list.draws = {MakeDraw(1, 1, q),
                 MakeDraw(1, 1, Distribution::Dense({0.2, 0.8}))};
   nodes[0].lists = {list};

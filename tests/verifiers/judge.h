@@ -36,7 +36,7 @@ inline DraftTree OneDraw(TokenId token, const Distribution& q) {
   nodes[0] = {
       .token = 9,
       .children = {1},
-      .lists = {{.proposal = q,
+      .lists = {{.proposal = {q},
                  .draws = {{.token = token, .child = 1, .proposal = q}}}}};
   nodes[1] = {.token = token, .parent = 0, .depth = 1};
   return DraftTree(nodes);

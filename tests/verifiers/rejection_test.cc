@@ -72,7 +72,7 @@ TEST(Rejection, JudgesEachNodeByItsOwnRow) {
       ParseNodes("9(0(0))", {.vocab_size = kQ.vocab_size()});
   for (Node& node : nodes)
     for (DrawList& list : node.lists) {
-      list.proposal = kQ;
+      list.proposal = {kQ};
       for (Draw& draw : list.draws) draw.proposal = kQ;
     }
   const DraftTree tree(nodes);

@@ -30,7 +30,7 @@ DraftTree JudgedBy(const std::string& text, const Distribution& q) {
   std::vector<Node> nodes = ParseNodes(text, {.vocab_size = q.vocab_size()});
   for (Node& node : nodes)
     for (DrawList& list : node.lists) {
-      list.proposal = q;
+      list.proposal = {q};
       for (Draw& draw : list.draws) draw.proposal = q;
     }
   return DraftTree(nodes);

@@ -67,8 +67,7 @@ void ReadGoal(ParamsReader& in, AdaptiveChainOptions& options) {
 
 PolicyTraits AdaptiveChain::traits() const {
   const int most = options_.adjust ? options_.max_gamma : options_.gamma;
-  return {.draw_kinds = {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
-                         DrawKind::kDeterministic},
+  return {.draw_kinds = EveryDrawKind(),
           .chain = true,
           .fixed_counts = true,
           .nodes = most,
@@ -87,13 +86,13 @@ std::vector<Expansion> AdaptiveChain::Next(const TrunkTree& tree) const {
 
 bool AdaptiveChain::Confident(const TrunkTree& tree, int last) const {
   if (options_.on_low == OnLow::kStopBefore) {
-    const Distribution* proposal = tree.proposal(last);
+    const Proposal* proposal = tree.proposal(last);
     return proposal == nullptr ||
-           proposal->Mass(proposal->Argmax()) >= threshold_;
+           proposal->q.Mass(proposal->q.Argmax()) >= threshold_;
   }
   if (options_.on_low == OnLow::kDrop || last == 0) return true;
   const Node& node = tree.node(last);
-  return tree.proposal(node.parent)->Mass(node.token) >= threshold_;
+  return tree.proposal(node.parent)->q.Mass(node.token) >= threshold_;
 }
 
 void AdaptiveChain::Observe(const RoundOutcome& outcome) {
@@ -125,14 +124,6 @@ void AdaptiveChain::Refit(int drafted, int accepted) {
 std::vector<double> AdaptiveChain::State() const {
   if (!learns()) return {};
   return {static_cast<double>(length_), threshold_, accepted_share_};
-}
-
-void AdaptiveChain::SetState(const std::vector<double>& state) {
-  if (!learns()) return;
-  Check(state.size() == 3, "another policy's state");
-  length_ = static_cast<int>(state[0]);
-  threshold_ = state[1];
-  accepted_share_ = state[2];
 }
 
 namespace {

@@ -60,7 +60,6 @@ class AdaptiveChain : public TreePolicy {
   std::vector<Expansion> Next(const TrunkTree& tree) const override;
   void Observe(const RoundOutcome& outcome) override;
   std::vector<double> State() const override;
-  void SetState(const std::vector<double>& state) override;
 
  private:
   bool Confident(const TrunkTree& tree, int last) const;

@@ -178,15 +178,6 @@ std::vector<double> AutoShape::State() const {
   return state;
 }
 
-void AutoShape::SetState(const std::vector<double>& state) {
-  Check(state.size() == levels_.size() + 3, "another policy's state");
-  accepted_ = state[0];
-  idle_ = state[1];
-  wait_ = state[2];
-  for (std::size_t i = 0; i < levels_.size(); ++i)
-    levels_[i].expected = state[i + 3];
-}
-
 namespace {
 
 absl::StatusOr<std::unique_ptr<TreePolicy>> Build(ParamsReader& in) {

@@ -60,7 +60,6 @@ class AutoShape : public TreePolicy {
   std::vector<Expansion> Next(const TrunkTree& tree) const override;
   void Observe(const RoundOutcome& outcome) override;
   std::vector<double> State() const override;
-  void SetState(const std::vector<double>& state) override;
 
   // The shape of the next round.
   const Shape& shape() const;

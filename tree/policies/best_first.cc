@@ -20,14 +20,14 @@ namespace banyan {
 namespace {
 
 double SlotValue(const TrunkTree& tree, int node) {
-  const Distribution* proposal = tree.proposal(node);
+  const Proposal* proposal = tree.proposal(node);
   double value = tree.path_mass(node);
   if (proposal == nullptr) return value;
   if (tree.draw_kind() == DrawKind::kDeterministic)
     return value * tree.candidate_mass(node);
   double left = 1;
   for (const Draw& draw : tree.draws(node)) {
-    const double mass = proposal->Mass(draw.token);
+    const double mass = proposal->q.Mass(draw.token);
     left = tree.draw_kind() == DrawKind::kIndependent ? left * (1 - mass)
                                                       : left - mass;
   }

@@ -32,9 +32,7 @@ absl::StatusOr<DrawKind> ReadDrawKind(const Params& value) {
   std::string name;
   BANYAN_RETURN_IF_ERROR(Convert(value, name));
   std::vector<absl::string_view> known;
-  for (DrawKind draw_kind :
-       {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
-        DrawKind::kDeterministic}) {
+  for (DrawKind draw_kind : kDrawKinds) {
     if (Name(draw_kind) == name) return draw_kind;
     known.push_back(Name(draw_kind));
   }

@@ -21,8 +21,7 @@ PolicyTraits FixedShape::traits() const {
   const bool chain =
       std::all_of(children_.begin(), children_.end(),
                   [](const auto& children) { return children.size() <= 1; });
-  return {.draw_kinds = {DrawKind::kIndependent, DrawKind::kWithoutReplacement,
-                         DrawKind::kDeterministic},
+  return {.draw_kinds = EveryDrawKind(),
           .chain = chain,
           .fixed_counts = true,
           .shares_draws = share_draws_,

@@ -94,7 +94,7 @@ absl::Status CudaRound::ReadPlan() {
     layout_.judge = JudgeKind::kRounds;
   else
     return NoTwin("verifier", plan.verifier);
-  layout_.law = plan.law;
+  layout_.draw_kind = plan.draw_kind;
   layout_.law_by_depth = options_.law_by_depth;
   layout_.dense_target = !plan.target_rule.leaves_out();
   layout_.dense_draft = !plan.draft_rule.leaves_out();

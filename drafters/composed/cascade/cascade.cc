@@ -138,7 +138,7 @@ absl::Status GuessLevel(absl::Span<const DraftRequest> requests,
     std::vector<int> next;
     for (std::size_t j = 0; j < asking[i].edge.size(); ++j)
       for (int guess : own.Guess(asking[i].edge[j],
-                                 *own.lower().answer(questions[i].nodes[j])))
+                                 own.lower().answer(questions[i].nodes[j])->q))
         next.push_back(guess);
     asking[i].edge = std::move(next);
     std::vector<int>& asked = asking[i].upper.nodes;

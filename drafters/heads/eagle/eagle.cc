@@ -283,7 +283,7 @@ absl::StatusOr<Proposals> Eagle::Sequence::LawsOf(
         Distribution law,
         scores->Law(row, drafter_.rules_.Of(tree.draw_kind()),
                     request.context->tokens, TokensTo(tree, request.nodes[i])));
-    laws.push_back(std::move(law));
+    laws.push_back({std::move(law)});
   }
   passes_.push_back(std::move(scores));
   return laws;

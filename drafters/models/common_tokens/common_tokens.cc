@@ -155,14 +155,14 @@ absl::StatusOr<Proposals> CommonTokens::Sequence::Answer(
   for (int node : request.nodes) {
     const auto found = std::find(asked.nodes.begin(), asked.nodes.end(), node);
     if (found == asked.nodes.end()) {
-      laws.push_back(Distribution::Sparse(drafter_.vocab_size_, {}, {}));
+      laws.push_back({Distribution::Sparse(drafter_.vocab_size_, {}, {})});
       continue;
     }
     const int row = before + static_cast<int>(found - asked.nodes.begin());
     BANYAN_RETURN_IF_ERROR(scores->Read(row, own));
     BANYAN_ASSIGN_OR_RETURN(Distribution law,
                             drafter_.LawOf(request, node, own));
-    laws.push_back(std::move(law));
+    laws.push_back({std::move(law)});
   }
   return laws;
 }

@@ -214,9 +214,9 @@ Proposals Retokenized::Sequence::Answer(const DraftRequest& request) const {
   for (int node : request.nodes) {
     const std::vector<TokenId> path = TokensTo(*request.tree, node);
     answers.push_back(
-        path.size() < drafted_.size() && IsDrafted(path)
-            ? Distribution::OneHot(drafter_.vocab_size_, drafted_[path.size()])
-            : Distribution::Sparse(drafter_.vocab_size_, {}, {}));
+        {path.size() < drafted_.size() && IsDrafted(path)
+             ? Distribution::OneHot(drafter_.vocab_size_, drafted_[path.size()])
+             : Distribution::Sparse(drafter_.vocab_size_, {}, {})});
   }
   return answers;
 }

@@ -108,7 +108,7 @@ class EarlyExit::Sequence : public QuietSession, private TargetPassPart {
   // Of a stage's session, for the nodes whose distributions have not settled,
   // each after those of its ancestors that this stage has not scored.
   DraftRequest Unsettled(std::size_t stage, const DraftRequest& request,
-                         absl::Span<const Distribution> laws) const;
+                         absl::Span<const Proposal> proposals) const;
 
  private:
   absl::Status TakeViews(Session& target) override {
@@ -132,11 +132,11 @@ std::unique_ptr<DraftSession> EarlyExit::NewSession() const {
 
 DraftRequest EarlyExit::Sequence::Unsettled(
     std::size_t stage, const DraftRequest& request,
-    absl::Span<const Distribution> laws) const {
+    absl::Span<const Proposal> proposals) const {
   DraftRequest asked = AtStage(stage, request);
   asked.nodes.clear();
   for (std::size_t i = 0; i < request.nodes.size(); ++i) {
-    if (Settled(laws[i], settled_)) continue;
+    if (Settled(proposals[i].q, settled_)) continue;
     std::vector<int> path;
     for (int node = request.nodes[i]; node != Node::kNoParent;
          node = request.tree->node(node).parent) {

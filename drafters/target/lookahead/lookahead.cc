@@ -143,7 +143,7 @@ absl::StatusOr<std::vector<Proposals>> Lookahead::Propose(
   return ProposeEach(
       requests,
       [this](const DraftRequest& request, int /*node*/,
-             absl::Span<const TokenId> path) -> absl::StatusOr<Distribution> {
+             absl::Span<const TokenId> path) -> absl::StatusOr<Proposal> {
         return Halving(vocab_size_,
                        SessionOf<LookaheadSession>(request).pool().After(
                            request.context->root(), path));

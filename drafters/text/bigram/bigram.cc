@@ -47,7 +47,7 @@ CountRow Bigram::RowOf(TokenId token) const {
   return row;
 }
 
-absl::StatusOr<Distribution> Bigram::ProposalAfter(
+absl::StatusOr<Proposal> Bigram::ProposalAfter(
     TokenId token, DrawKind draw_kind, absl::Span<const TokenId> history,
     absl::Span<const TokenId> path) {
   Rows& rows = draw_kind == DrawKind::kDeterministic ? scores_ : laws_;
@@ -56,7 +56,7 @@ absl::StatusOr<Distribution> Bigram::ProposalAfter(
   CountRow row = RowOf(token);
   if (row.tokens.empty()) return unigram_.After(draw_kind, history, path);
   BANYAN_ASSIGN_OR_RETURN(
-      const Distribution proposal,
+      const Proposal proposal,
       rule_.Apply(draw_kind, std::move(row), history, path));
   if (!rule_.reads_text()) rows.emplace(token, proposal);
   return proposal;

@@ -41,11 +41,11 @@ class Bigram : public Drafter {
 
  private:
   // By the token before; a row is made when it is first asked for.
-  using Rows = absl::flat_hash_map<TokenId, Distribution>;
+  using Rows = absl::flat_hash_map<TokenId, Proposal>;
 
-  absl::StatusOr<Distribution> ProposalAfter(TokenId token, DrawKind draw_kind,
-                                             absl::Span<const TokenId> history,
-                                             absl::Span<const TokenId> path);
+  absl::StatusOr<Proposal> ProposalAfter(TokenId token, DrawKind draw_kind,
+                                         absl::Span<const TokenId> history,
+                                         absl::Span<const TokenId> path);
   CountRow RowOf(TokenId token) const;
 
   std::shared_ptr<const TokenCounts> counts_;

@@ -113,7 +113,7 @@ absl::StatusOr<std::vector<Proposals>> Copy::Propose(
   return ProposeEach(
       requests,
       [this](const DraftRequest& request, int /*node*/,
-             absl::Span<const TokenId> path) -> absl::StatusOr<Distribution> {
+             absl::Span<const TokenId> path) -> absl::StatusOr<Proposal> {
         return Halving(vocab_size_,
                        SessionOf<CopySession>(request).Candidates(LastTokens(
                            *request.context, path, options_.max_match)));

@@ -28,7 +28,7 @@ absl::StatusOr<std::vector<Proposals>> Random::Propose(
     absl::Span<const DraftRequest> requests) {
   std::vector<Proposals> all;
   for (const DraftRequest& request : requests)
-    all.emplace_back(request.nodes.size(), uniform_);
+    all.emplace_back(request.nodes.size(), Proposal{uniform_});
   return all;
 }
 

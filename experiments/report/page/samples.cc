@@ -29,11 +29,9 @@ JsonValue NodeToJson(const records::Round& round, int node,
                      const TextOf& text_of) {
   JsonValue trunks = JsonValue::List();
   JsonValue q = JsonValue::List();
-  for (const records::DrawList& list : round.lists()) {
-    const int draw = FirstDrawOf(list, node);
-    if (draw < 0) continue;
-    trunks.Add(list.trunk());
-    q.Add(draw < list.q_size() ? JsonValue(list.q(draw)) : JsonValue());
+  for (const auto& [list, draw] : FirstDrawsTo(round, node)) {
+    trunks.Add(list->trunk());
+    q.Add(draw < list->q_size() ? JsonValue(list->q(draw)) : JsonValue());
   }
   const bool has_p = round.target_probability_size() > 0;
   JsonValue out = {

@@ -59,7 +59,8 @@ class Promising : public Drafter {
       absl::Span<const DraftRequest> requests) override {
     std::vector<Proposals> all;
     for (const DraftRequest& request : requests)
-      all.emplace_back(request.nodes.size(), Distribution::OneHot(8, token_));
+      all.emplace_back(request.nodes.size(),
+                       Proposal{Distribution::OneHot(8, token_)});
     return all;
   }
 

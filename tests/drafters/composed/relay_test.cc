@@ -88,7 +88,7 @@ void ExpectLawsOfSpans(const TrunkTree& tree, const Context& context,
     std::vector<TokenId> text = context.tokens;
     const std::vector<TokenId> path = TokensTo(tree, node);
     text.insert(text.end(), path.begin(), path.end());
-    EXPECT_TRUE(Equal(*tree.proposal(node),
+    EXPECT_TRUE(Equal(tree.proposal(node)->q,
                       LawAfter(*ModelOf(part), text, Rule()).Normalized()))
         << "node " << node << " of " << ToText(tree) << ", part " << part;
   }

@@ -76,7 +76,7 @@ TEST_P(MedusaTest, GivesEveryDepthItsHeadsLawWhateverThePath) {
   TrunkTree tree(3, 0, DrawKind::kIndependent);
   const auto first = drafter.Propose(context, tree, {0});
   ASSERT_TRUE(first.ok()) << first.status();
-  tree.SetProposal(0, first->front());
+  tree.SetProposal(0, {first->front()});
   for (TokenId token : {4, 5}) tree.AddDraw(0, token, first->front());
   const auto second = drafter.Propose(context, tree, {1, 2});
   ASSERT_TRUE(second.ok()) << second.status();
@@ -101,7 +101,7 @@ TEST_P(MedusaTest, HasNothingBelowItsLastHeadOrWithoutAState) {
     const auto law = drafter.Propose(context, tree, {at});
     ASSERT_TRUE(law.ok());
     EXPECT_FALSE(law->front().empty());
-    tree.SetProposal(at, law->front());
+    tree.SetProposal(at, {law->front()});
     at = tree.AddDraw(at, 7, law->front());
   }
   const auto below = drafter.Propose(context, tree, {at});

@@ -70,7 +70,7 @@ class Compared : public CommonTokens {
     EXPECT_TRUE(all.ok()) << all.status();
     for (std::size_t i = 0; i < requests.size(); ++i)
       for (std::size_t j = 0; j < requests[i].nodes.size(); ++j)
-        Compare(requests[i], requests[i].nodes[j], (*all)[i][j]);
+        Compare(requests[i], requests[i].nodes[j], (*all)[i][j].q);
     return all;
   }
 

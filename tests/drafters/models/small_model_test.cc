@@ -74,7 +74,7 @@ class Compared : public SmallModel {
       std::vector<TokenId> text = request.context->tokens;
       const std::vector<TokenId> path = TokensTo(tree, nodes[i]);
       text.insert(text.end(), path.begin(), path.end());
-      EXPECT_TRUE(Equal(proposals[i], LawAfter(*DraftModel(), text, Rule())))
+      EXPECT_TRUE(Equal(proposals[i].q, LawAfter(*DraftModel(), text, Rule())))
           << "node " << nodes[i] << " of " << ToText(tree) << " after "
           << request.context->tokens.size() << " tokens";
       ++compared;

@@ -214,7 +214,7 @@ TEST(Copy, FindsWhatALookAtEveryPlaceFinds) {
       for (int node = 0; node < tree.size(); ++node) {
         if (tree.proposal(node) == nullptr) continue;
         ++compared;
-        ASSERT_THAT(Ranked(*tree.proposal(node)),
+        ASSERT_THAT(Ranked(tree.proposal(node)->q),
                     ElementsAreArray(
                         Naive(context.tokens, TokensTo(tree, node), options)))
             << ToText(tree) << " node " << node;

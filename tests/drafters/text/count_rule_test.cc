@@ -29,10 +29,10 @@ const CountRow kCounts = {5, {1, 2, 4}, {6, 3, 1}};
 Distribution Apply(const SamplingOptions& options, DrawKind draw_kind,
                    absl::Span<const TokenId> history = {},
                    absl::Span<const TokenId> path = {}) {
-  absl::StatusOr<Distribution> proposal =
+  absl::StatusOr<Proposal> proposal =
       CountRule(SamplingRule(options)).Apply(draw_kind, kCounts, history, path);
   EXPECT_TRUE(proposal.ok()) << proposal.status();
-  return *proposal;
+  return proposal->q;
 }
 
 void ExpectMasses(const Distribution& law, const std::vector<double>& masses) {
@@ -83,6 +83,18 @@ TEST(CountRule, LeavesOutBannedTokens) {
           .empty());
 }
 
+TEST(CountRule, RanksByCountsThatTheRuleWouldChange) {
+  for (const DrawKind draw_kind : kDrawKinds)
+    for (const double temperature : {0.5, 1.0}) {
+      const auto proposal =
+          CountRule(SamplingRule({.temperature = temperature}))
+              .Apply(draw_kind, kCounts, {}, {});
+      ASSERT_TRUE(proposal.ok()) << proposal.status();
+      EXPECT_EQ(proposal->ranked,
+                draw_kind == DrawKind::kDeterministic && temperature != 1);
+    }
+}
+
 TEST(CountRule, PenalisesWhatStandsInTheText) {
   // log(0.6) and log(0.1) are doubled, wherever the token stands.
   const double sum = 0.36 + 0.3 + 0.01;
@@ -102,12 +114,12 @@ TEST(CountRule, KnowsWhetherItReadsTheText) {
 
 TEST(CountRule, OfNothingIsNothing) {
   for (double temperature : {0., 0.5, 1.}) {
-    const absl::StatusOr<Distribution> proposal =
+    const absl::StatusOr<Proposal> proposal =
         CountRule(SamplingRule({.temperature = temperature}))
             .Apply(DrawKind::kIndependent, {.vocab_size = 5}, {}, {});
     ASSERT_TRUE(proposal.ok()) << proposal.status();
-    EXPECT_TRUE(proposal->empty());
-    EXPECT_EQ(proposal->vocab_size(), 5);
+    EXPECT_TRUE(proposal->q.empty());
+    EXPECT_EQ(proposal->q.vocab_size(), 5);
   }
 }
 

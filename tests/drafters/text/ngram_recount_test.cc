@@ -78,7 +78,7 @@ TEST(NGram, ProposesTheRecountAtEveryNode) {
       for (int node = 0; node < tree.size(); ++node) {
         if (tree.proposal(node) == nullptr) continue;
         ++compared;
-        ASSERT_THAT(Masses(*tree.proposal(node)),
+        ASSERT_THAT(Masses(tree.proposal(node)->q),
                     Pointwise(DoubleNear(kRounding),
                               Naive(context.tokens, TokensTo(tree, node),
                                     options, kVocab)))

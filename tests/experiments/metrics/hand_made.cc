@@ -17,6 +17,7 @@ records::Round& AddRound(const std::vector<std::int32_t>& parents,
     round.add_tokens(static_cast<std::uint32_t>(i));
     round.add_parents(parents[i]);
   }
+  std::uint32_t now = 0;
   for (const List& list : lists) {
     records::DrawList& added = *round.add_lists();
     added.set_node(list.node);
@@ -26,6 +27,7 @@ records::Round& AddRound(const std::vector<std::int32_t>& parents,
       added.add_children(child);
       added.add_tokens(child < 0 ? 99 : static_cast<std::uint32_t>(child));
       added.add_q(0.5);
+      added.add_times(now++);
     }
   }
   for (const std::int32_t node : path) {

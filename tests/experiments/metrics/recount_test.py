@@ -127,8 +127,12 @@ def oracle_ms(record, drafter):
 
 
 def trunks_of(made, node):
-    return sorted({draws.trunk for draws in made.lists
-                   if node in draws.children})
+    """Whose draws led to the node, in the order of the first of them. Older builds
+    numbered no draws: there trunks drew one after another."""
+    times = {draws.trunk: draws.times[list(draws.children).index(node)]
+             if draws.times else draws.trunk for draws in made.lists
+             if node in draws.children}
+    return sorted(times, key=times.get)
 
 
 def units(records):

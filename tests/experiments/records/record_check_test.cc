@@ -111,6 +111,41 @@ TEST(RecordCheck, RefusesDrawsThatLeadNowhere) {
   });
 }
 
+TEST(RecordCheck, RefusesDrawsOutOfTime) {
+  using Record = records::PromptRecord;
+  // A list of two draws, and another of one.
+  const auto number = [](Record& record,
+                         const std::vector<std::vector<std::uint32_t>>& times) {
+    records::Round& round = *record.mutable_rounds(0);
+    round.clear_lists();
+    for (const std::size_t draws : {2, 1}) {
+      records::DrawList& list = *round.add_lists();
+      list.set_trunk(round.lists_size() - 1);
+      for (std::size_t draw = 0; draw < draws; ++draw) {
+        list.add_tokens(1);
+        list.add_q(1);
+        list.add_children(-1);
+      }
+      const auto place = static_cast<std::size_t>(round.lists_size() - 1);
+      for (const std::uint32_t time : times[place]) list.add_times(time);
+    }
+  };
+  ExpectRefused("a list of 2 draws has 1 numbers in time", [&](Record& record) {
+    number(record, {{0}, {1}});
+  });
+  ExpectRefused("draw 1 at node 0 has the number 0 in time, out of order",
+                [&](Record& record) {
+                  number(record, {{1, 0}, {2}});
+                });
+  ExpectRefused("draw 0 at node 0 has the number 1 in time, out of order",
+                [&](Record& record) {
+                  number(record, {{0, 1}, {1}});
+                });
+  ExpectRefused("2 of its 3 draws have a number in time", [&](Record& record) {
+    number(record, {{0, 1}, {}});
+  });
+}
+
 TEST(RecordCheck, RefusesStoresOfNobody) {
   using Record = records::PromptRecord;
   ExpectRefused("it taught 1 trunks of a cell of 2",

@@ -115,6 +115,44 @@ TEST_F(RecordFileTest, GivesBackWhatWasWritten) {
   EXPECT_EQ(file->torn_bytes, 0);
 }
 
+// Older builds numbered no draws, whose order was list after list.
+TEST_F(RecordFileTest, NumbersDrawsThatHaveNoNumbers) {
+  records::Context context = SmallContext();
+  for (int trunk = 0; trunk < 2; ++trunk)
+    context.mutable_cells(1)->add_trunks()->set_drafter("table");
+  records::PromptRecord record;
+  record.set_cell(1);
+  records::Round& round = *record.add_rounds();
+  round.add_tokens(1);
+  round.add_parents(-1);
+  for (int trunk = 0; trunk < 2; ++trunk) {
+    round.add_draft_ns(1);
+    records::DrawList& list = *round.add_lists();
+    list.set_trunk(trunk);
+    for (int draw = 0; draw < 2; ++draw) {
+      list.add_tokens(7);
+      list.add_children(-1);
+      list.add_q(0);
+    }
+  }
+  const auto times_of = [&](const records::PromptRecord& written) {
+    const Entries entries = WriteEntries(context, {written});
+    const auto file = ReadRecordFile(Path());
+    EXPECT_TRUE(file.ok()) << file.status();
+    std::vector<std::uint32_t> times;
+    for (const records::DrawList& list : file->prompts[0].rounds(0).lists())
+      times.insert(times.end(), list.times().begin(), list.times().end());
+    std::filesystem::remove(Path());
+    return times;
+  };
+  EXPECT_THAT(times_of(record), testing::ElementsAre(0, 1, 2, 3));
+  for (const std::uint32_t time : {0, 3})
+    round.mutable_lists(0)->add_times(time);
+  for (const std::uint32_t time : {1, 2})
+    round.mutable_lists(1)->add_times(time);
+  EXPECT_THAT(times_of(record), testing::ElementsAre(0, 3, 1, 2));
+}
+
 TEST_F(RecordFileTest, IsReadToItsLastWholeEntryWhereverItWasCut) {
   const Entries whole = WriteThreeEntries();
   for (std::size_t length = 0; length < whole.bytes.size(); ++length) {

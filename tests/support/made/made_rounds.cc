@@ -29,6 +29,7 @@ class Maker {
                 return a.node() != b.node() ? a.node() < b.node()
                                             : a.trunk() < b.trunk();
               });
+    NumberDraws();
     for (const records::DrawList& list : lists_) *round_.add_lists() = list;
     round_.set_next(made_.next);
     round_.set_emitted(static_cast<std::uint32_t>(made_.path.size() + 1));
@@ -42,6 +43,16 @@ class Maker {
     round_.add_parents(parent);
     round_.add_target_probability(parent < 0 ? 1 : MadeShare(dice_));
     return round_.tokens_size() - 1;
+  }
+
+  // In every other round the later lists were drawn first; the rest are as
+  // older builds made them, without numbers.
+  void NumberDraws() {
+    if (made_.next % 2 == 0) return;
+    std::uint32_t now = 0;
+    for (auto list = lists_.rbegin(); list != lists_.rend(); ++list)
+      for (int draw = 0; draw < list->tokens_size(); ++draw)
+        list->add_times(now++);
   }
 
   int Child(int node, std::uint32_t token) const {

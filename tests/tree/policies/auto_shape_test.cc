@@ -58,7 +58,7 @@ int Play(AutoShape& policy, int accepted) {
   for (auto next = policy.Next(growing); !next.empty();
        next = policy.Next(growing))
     for (const Expansion& expansion : next) {
-      growing.SetProposal(expansion.node, uniform);
+      growing.SetProposal(expansion.node, {uniform});
       for (TokenId token = 0; token < expansion.draws; ++token)
         growing.AddDraw(expansion.node, token, uniform);
     }
@@ -218,17 +218,19 @@ TEST(AutoShape, IsAChainOnlyIfAllItsShapesAre) {
   EXPECT_FALSE(Make(Options(Flat()))->traits().chain);
 }
 
-TEST(AutoShape, KeepsAllItKnowsInItsState) {
+TEST(AutoShape, AClonePlaysOnFromWhatWasLearnt) {
   const auto policy = Make(Options(Steep()));
-  const std::vector<double> first = policy->State();
   for (int round = 0; round < 20; ++round) Play(*policy, round % 3);
-  const std::vector<double> later = policy->State();
-  const auto other = Make(Options(Steep()));
-  other->SetState(later);
-  EXPECT_EQ(other->State(), later);
-  EXPECT_EQ(other->shape().parents, policy->shape().parents);
-  policy->SetState(first);
-  EXPECT_EQ(policy->shape().parents, Make(Options(Steep()))->shape().parents);
+  const std::vector<double> learnt = policy->State();
+  EXPECT_NE(learnt, Make(Options(Steep()))->State());
+  const auto clone = policy->Clone();
+  EXPECT_EQ(clone->State(), learnt);
+  for (int round = 0; round < 5; ++round) Play(*policy, 2);
+  EXPECT_NE(policy->State(), learnt);
+  EXPECT_EQ(clone->State(), learnt) << "a clone is another one";
+  for (int round = 0; round < 5; ++round)
+    Play(dynamic_cast<AutoShape&>(*clone), 2);
+  EXPECT_EQ(clone->State(), policy->State());
 }
 
 }  // namespace

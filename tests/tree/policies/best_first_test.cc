@@ -33,13 +33,13 @@ constexpr double kRounding = 1e-14;
 double PathMass(const TrunkTree& tree, int node) {
   double mass = 1;
   for (int at = node; at > 0; at = tree.node(at).parent)
-    mass *= tree.proposal(tree.node(at).parent)->Mass(tree.node(at).token);
+    mass *= tree.proposal(tree.node(at).parent)->q.Mass(tree.node(at).token);
   return mass;
 }
 
 double Left(const TrunkTree& tree, int node) {
-  const Distribution* proposal = tree.proposal(node);
-  if (proposal == nullptr) return 1;
+  if (tree.proposal(node) == nullptr) return 1;
+  const Distribution* proposal = &tree.proposal(node)->q;
   std::set<TokenId> drawn;
   double product = 1;
   double sum = 0;

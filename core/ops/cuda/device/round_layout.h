@@ -4,7 +4,7 @@
 #define BANYAN_CORE_OPS_CUDA_DEVICE_ROUND_LAYOUT_H_
 
 #include "core/device/cuda/span.h"
-#include "core/prob/law_kind.h"
+#include "core/prob/draw_kind.h"
 
 namespace banyan {
 
@@ -43,7 +43,7 @@ struct RoundLayout {
   // The plan.
   ShapeKind shape = ShapeKind::kFixed;
   JudgeKind judge = JudgeKind::kRounds;
-  LawKind law = LawKind::kIndependent;
+  DrawKind draw_kind = DrawKind::kIndependent;
   bool share = false;
   bool law_by_depth = false;
   bool has_draft_rows = false;

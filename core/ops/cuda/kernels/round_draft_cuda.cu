@@ -343,7 +343,7 @@ struct DrawKernel {
     const bool failed = round.Get(at.law_error, law * 3) != kNoError;
     if (!failed)
       counts.row_total = counts.summed = round.Number(at.law_total, law);
-    const bool ranked = at.law == LawKind::kDeterministic;
+    const bool ranked = at.draw_kind == DrawKind::kDeterministic;
     if (!counts.empty() && (!ranked || counts.total() > 1)) counts.Normalize();
     const double proposal_scale = counts.scale;
 
@@ -371,7 +371,7 @@ struct DrawKernel {
         round.SetNumber(at.draw_scale, slot, counts.scale);
         round.SetNumber(at.draw_q, slot, ranked ? 1.0 : counts.scale * number);
       }
-      if (at.law == LawKind::kIndependent) continue;
+      if (at.draw_kind == DrawKind::kIndependent) continue;
       t.Sync();
       left.taken = made + 1;
       total = block.SumAgain(token, left);

@@ -232,7 +232,7 @@ struct VerifyKernel {
       const double ratio = left.Mass(token) / q;
       if (Accepts(ratio, row, number++)) return child;
       double sum = 0;
-      if (at.law == LawKind::kDeterministic) {
+      if (at.draw_kind == DrawKind::kDeterministic) {
         sum = left.SubtractToken(token);
       } else {
         // Earlier draws are out of q, but nothing is left of them to take.
